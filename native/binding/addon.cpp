@@ -1,0 +1,118 @@
+// The addon's exports. Each call has three acts: JS values -> plain structs; compute on plain
+// structs; plain structs -> JS values. src/engine/addon.ts declares every signature.
+// clang-format off
+#include <cstdio>  // jpeglib.h uses FILE and size_t without including them
+#include <jpeglib.h>
+// clang-format on
+#include <napi.h>
+#include <onnxruntime_cxx_api.h>
+#include <png.h>
+#include <webp/decode.h>
+
+#include <exception>
+#include <opencv2/core/version.hpp>
+#include <string>
+
+#include "../core/engine.h"
+#include "../core/pipeline.h"
+#include "values.h"
+
+namespace facematch::binding {
+namespace {
+
+// The one try/catch: a refusal of the core becomes data, so that it survives the way between
+// threads; anything else is an internal error with the message for the log.
+template <typename Act>
+Napi::Value guarded(Napi::Env env, Act act) {
+  try {
+    return act();
+  } catch (const Napi::Error&) {
+    throw;
+  } catch (const Error& error) {
+    return from_error(env, error);
+  } catch (const std::exception& error) {
+    return from_error(env, Error(ErrorCode::kInternalError, error.what()));
+  }
+}
+
+std::string to_directory(const Napi::CallbackInfo& info) {
+  if (!info[0].IsString())
+    throw Napi::TypeError::New(info.Env(), "Expected the pack's directory first");
+  return info[0].As<Napi::String>();
+}
+
+void require_bytes(const Napi::CallbackInfo& info) {
+  const Napi::Value value = info[1];
+  if (value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_uint8_array)
+    return;
+  throw Napi::TypeError::New(info.Env(), "Expected a Uint8Array second");
+}
+
+void LoadPack(const Napi::CallbackInfo& info) {
+  const std::string directory = to_directory(info);
+  try {
+    load_engine(directory);
+  } catch (const std::exception& error) {
+    throw Napi::Error::New(info.Env(), error.what());
+  }
+}
+
+Napi::Value Match(const Napi::CallbackInfo& info) {
+  const std::string directory = to_directory(info);
+  require_bytes(info);
+  return guarded(info.Env(), [&] {
+    const Bytes body = to_bytes(info[1]);
+    const Bytes image1 = to_range(body, info[2]);
+    const Bytes image2 = to_range(body, info[3]);
+    const MatchOptions options = to_match_options(info[4].As<Napi::Object>());
+    const MatchResult result = match(load_engine(directory), image1, image2, options);
+    return from_match(info.Env(), result);
+  });
+}
+
+Napi::Value DetectOne(const Napi::CallbackInfo& info, bool with_embeddings) {
+  const std::string directory = to_directory(info);
+  require_bytes(info);
+  return guarded(info.Env(), [&] {
+    const Bytes image = to_bytes(info[1]);
+    const DetectOptions options = to_detect_options(info[2].As<Napi::Object>());
+    const DetectResult result = detect(load_engine(directory), image, options, with_embeddings);
+    return from_detect(info.Env(), result, with_embeddings);
+  });
+}
+
+Napi::Value Detect(const Napi::CallbackInfo& info) { return DetectOne(info, false); }
+Napi::Value Embed(const Napi::CallbackInfo& info) { return DetectOne(info, true); }
+
+std::string webp_version() {
+  const int version = WebPGetDecoderVersion();
+  return std::to_string(version >> 16) + "." + std::to_string(version >> 8 & 0xFF) + "." +
+         std::to_string(version & 0xFF);
+}
+
+Napi::Value Versions(const Napi::CallbackInfo& info) {
+  auto object = Napi::Object::New(info.Env());
+  object.Set("onnxruntime", Ort::GetVersionString());
+  object.Set("opencv", CV_VERSION);
+  object.Set("libjpeg", std::to_string(JPEG_LIB_VERSION));
+  object.Set("libpng", png_get_libpng_ver(nullptr));
+  object.Set("libwebp", webp_version());
+  return object;
+}
+
+// No state of a JavaScript environment is kept at all, so any number of worker threads may load the
+// addon.
+Napi::Object Init(Napi::Env env, Napi::Object exports) {
+  exports.Set("loadPack", Napi::Function::New(env, LoadPack));
+  exports.Set("match", Napi::Function::New(env, Match));
+  exports.Set("detect", Napi::Function::New(env, Detect));
+  exports.Set("embed", Napi::Function::New(env, Embed));
+  exports.Set("versions", Napi::Function::New(env, Versions));
+  return exports;
+}
+
+}  // namespace
+
+NODE_API_MODULE(facematch, Init)
+
+}  // namespace facematch::binding

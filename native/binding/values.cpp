@@ -1,0 +1,204 @@
+#include "values.h"
+
+#include <algorithm>
+#include <array>
+
+namespace facematch::binding {
+namespace {
+
+constexpr std::array<const char*, 3> kFormats = {"jpeg", "png", "webp"};
+constexpr std::array<const char*, 5> kFoundBy = {"primary", "tiled", "rotated", "padded",
+                                                 "enhanced"};
+static_assert(static_cast<int>(Format::kWebp) == 2 && static_cast<int>(FoundBy::kEnhanced) == 4,
+              "the words above follow the order of the enums in core/types.h");
+
+int to_int(const Napi::Object& object, const char* name) {
+  return object.Get(name).As<Napi::Number>().Int32Value();
+}
+float to_float(const Napi::Object& object, const char* name) {
+  return object.Get(name).As<Napi::Number>().FloatValue();
+}
+bool to_bool(const Napi::Object& object, const char* name) {
+  return object.Get(name).As<Napi::Boolean>().Value();
+}
+
+const char* field_of(int image) { return image == 2 ? "image2" : "image1"; }
+
+Napi::Array from_point(Napi::Env env, Point point) {
+  auto array = Napi::Array::New(env, 2);
+  array.Set(uint32_t{0}, point.x);
+  array.Set(uint32_t{1}, point.y);
+  return array;
+}
+
+Napi::Object from_face(Napi::Env env, const Face& face, size_t index) {
+  auto box = Napi::Object::New(env);
+  box.Set("x", face.box.x);
+  box.Set("y", face.box.y);
+  box.Set("width", face.box.width);
+  box.Set("height", face.box.height);
+  auto landmarks = Napi::Object::New(env);
+  landmarks.Set("right_eye", from_point(env, face.landmarks.right_eye));
+  landmarks.Set("left_eye", from_point(env, face.landmarks.left_eye));
+  landmarks.Set("nose", from_point(env, face.landmarks.nose));
+  landmarks.Set("mouth_right", from_point(env, face.landmarks.mouth_right));
+  landmarks.Set("mouth_left", from_point(env, face.landmarks.mouth_left));
+  auto pose = Napi::Object::New(env);
+  pose.Set("yaw", face.pose.yaw);
+  pose.Set("pitch", face.pose.pitch);
+  pose.Set("roll", face.pose.roll);
+  auto quality = Napi::Object::New(env);
+  quality.Set("sharpness", face.quality.sharpness);
+  quality.Set("brightness", face.quality.brightness);
+  quality.Set("face_pixels", face.quality.face_pixels);
+  auto object = Napi::Object::New(env);
+  object.Set("index", static_cast<double>(index));
+  object.Set("box", box);
+  object.Set("landmarks", landmarks);
+  object.Set("detection_score", face.detection_score);
+  object.Set("found_by", kFoundBy[static_cast<size_t>(face.found_by)]);
+  object.Set("pose", pose);
+  object.Set("quality", quality);
+  return object;
+}
+
+Napi::Object from_report(Napi::Env env, const ImageReport& report) {
+  auto faces = Napi::Array::New(env, report.faces.size());
+  for (size_t i = 0; i < report.faces.size(); ++i) {
+    faces.Set(static_cast<uint32_t>(i), from_face(env, report.faces[i], i));
+  }
+  auto object = Napi::Object::New(env);
+  object.Set("width", report.width);
+  object.Set("height", report.height);
+  object.Set("format", kFormats[static_cast<size_t>(report.format)]);
+  object.Set("orientation", report.orientation);
+  object.Set("faces", faces);
+  return object;
+}
+
+Napi::Object from_timings(Napi::Env env, const StageTimings& timings) {
+  auto object = Napi::Object::New(env);
+  object.Set("decode", timings.decode);
+  object.Set("detect", timings.detect);
+  object.Set("align", timings.align);
+  object.Set("embed", timings.embed);
+  return object;
+}
+
+}  // namespace
+
+Bytes to_bytes(const Napi::Value& value) {
+  const auto array = value.As<Napi::Uint8Array>();
+  return {array.Data(), array.ByteLength()};
+}
+
+Bytes to_range(Bytes body, const Napi::Value& range) {
+  const auto object = range.As<Napi::Object>();
+  const auto start = static_cast<size_t>(object.Get("start").As<Napi::Number>().Int64Value());
+  const auto end = static_cast<size_t>(object.Get("end").As<Napi::Number>().Int64Value());
+  if (start > end || end > body.size()) {
+    throw Error(ErrorCode::kInternalError, "a picture lies outside its body");
+  }
+  return body.subspan(start, end - start);
+}
+
+DetectOptions to_detect_options(const Napi::Object& object) {
+  DetectOptions options;
+  options.limits.max_pixels = object.Get("max_pixels").As<Napi::Number>().Int64Value();
+  options.limits.min_side = to_int(object, "min_side");
+  const std::string mode = object.Get("accuracy_mode").As<Napi::String>();
+  options.accuracy_mode = mode == "fast" ? AccuracyMode::kFast : AccuracyMode::kBalance;
+  options.min_det_score = to_float(object, "min_det_score");
+  options.use_heuristic_fallback = to_bool(object, "use_heuristic_fallback");
+  return options;
+}
+
+MatchOptions to_match_options(const Napi::Object& object) {
+  MatchOptions options;
+  static_cast<DetectOptions&>(options) = to_detect_options(object);
+  options.image1_face_index = to_int(object, "image1_face_index");
+  options.image2_face_index = to_int(object, "image2_face_index");
+  options.auto_pair_best = to_bool(object, "auto_pair_best");
+  return options;
+}
+
+Napi::Value from_match(Napi::Env env, const MatchResult& result) {
+  auto pairs = Napi::Array::New(env, result.pairs.size());
+  for (size_t i = 0; i < result.pairs.size(); ++i) {
+    const Pair& pair = result.pairs[i];
+    auto object = Napi::Object::New(env);
+    object.Set("image1_face_index", pair.image1_face_index);
+    object.Set("image2_face_index", pair.image2_face_index);
+    object.Set("similarity", pair.similarity);
+    object.Set("normalised_similarity", pair.normalised_similarity);
+    pairs.Set(static_cast<uint32_t>(i), object);
+  }
+  auto object = Napi::Object::New(env);
+  object.Set("ok", true);
+  object.Set("image1", from_report(env, result.image1));
+  object.Set("image2", from_report(env, result.image2));
+  object.Set("pairs", pairs);
+  object.Set("timings_ms", from_timings(env, result.timings_ms));
+  return object;
+}
+
+Napi::Value from_detect(Napi::Env env, const DetectResult& result, bool with_embeddings) {
+  auto object = Napi::Object::New(env);
+  object.Set("ok", true);
+  object.Set("image", from_report(env, result.image));
+  object.Set("timings_ms", from_timings(env, result.timings_ms));
+  if (!with_embeddings) return object;
+  // Owned by V8, for an external buffer could not be moved to another thread.
+  auto embeddings = Napi::Array::New(env, result.embeddings.size());
+  for (size_t i = 0; i < result.embeddings.size(); ++i) {
+    const Embedding& embedding = result.embeddings[i];
+    auto array = Napi::Float32Array::New(env, embedding.size());
+    std::copy(embedding.begin(), embedding.end(), array.Data());
+    embeddings.Set(static_cast<uint32_t>(i), array);
+  }
+  object.Set("embeddings", embeddings);
+  return object;
+}
+
+Napi::Value from_error(Napi::Env env, const Error& error) {
+  auto object = Napi::Object::New(env);
+  object.Set("ok", false);
+  object.Set("code", kErrorCodes[static_cast<size_t>(error.code)]);
+  switch (error.code) {
+    case ErrorCode::kUnsupportedImageFormat:
+      object.Set("field", field_of(error.image));
+      object.Set("detected", error.detected);
+      break;
+    case ErrorCode::kImageDecodeFailed:
+      object.Set("field", field_of(error.image));
+      break;
+    case ErrorCode::kImageDimensions:
+      object.Set("field", field_of(error.image));
+      object.Set("width", error.width);
+      object.Set("height", error.height);
+      object.Set("limit_pixels", static_cast<double>(error.limit_pixels));
+      break;
+    case ErrorCode::kNoFaceFound: {
+      auto errors = Napi::Array::New(env);
+      for (int image = 1; image <= 2; ++image) {
+        if (!error.missing[static_cast<size_t>(image - 1)]) continue;
+        auto entry = Napi::Object::New(env);
+        entry.Set("field", field_of(image));
+        entry.Set("code", kErrorCodes[static_cast<size_t>(error.code)]);
+        errors.Set(errors.Length(), entry);
+      }
+      object.Set("errors", errors);
+      break;
+    }
+    case ErrorCode::kFaceIndexOutOfRange:
+      object.Set("field", field_of(error.image));
+      object.Set("faces_found", error.faces_found);
+      break;
+    case ErrorCode::kInternalError:
+      object.Set("message", error.message);
+      break;
+  }
+  return object;
+}
+
+}  // namespace facematch::binding

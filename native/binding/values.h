@@ -1,0 +1,23 @@
+// Napi values <-> the core's plain structs, and nothing else.
+#pragma once
+
+#include <napi.h>
+
+#include "../core/error.h"
+#include "../core/pipeline.h"
+#include "../core/types.h"
+
+namespace facematch::binding {
+
+// `value` is a Uint8Array; the bytes are viewed, not copied.
+Bytes to_bytes(const Napi::Value& value);
+// The part of `body` that a {start, end} object names.
+Bytes to_range(Bytes body, const Napi::Value& range);
+DetectOptions to_detect_options(const Napi::Object& object);
+MatchOptions to_match_options(const Napi::Object& object);
+
+Napi::Value from_match(Napi::Env env, const MatchResult& result);
+Napi::Value from_detect(Napi::Env env, const DetectResult& result, bool with_embeddings);
+Napi::Value from_error(Napi::Env env, const Error& error);
+
+}  // namespace facematch::binding

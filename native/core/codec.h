@@ -1,0 +1,29 @@
+// The three decoders behind decode(). Each reads the header, calls check_dimensions, then decodes
+// into `bgr` as the pixels lie in the file; decode() turns the result upright.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "types.h"
+
+namespace facematch {
+
+struct RawImage {
+  cv::Mat bgr;    // CV_8UC3, not yet turned upright
+  int width = 0;  // as the header says, not yet turned
+  int height = 0;
+  int orientation = 1;  // EXIF, 1..8
+};
+
+RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int wanted_side);
+RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits);
+RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits);
+
+// Throws Error kImageDimensions.
+void check_dimensions(int64_t width, int64_t height, const ImageLimits& limits);
+
+// Blends a row of 4-channel BGRA onto white: what a person sees who opens the file in a browser.
+void flatten_onto_white(const uint8_t* bgra, uint8_t* bgr, int width);
+
+}  // namespace facematch

@@ -1,0 +1,164 @@
+// JPEG through libjpeg-turbo.
+// clang-format off
+#include <cstdio>  // jpeglib.h uses FILE and size_t without including them
+#include <jpeglib.h>
+#include <jerror.h>  // the names of the warnings; must follow jpeglib.h
+// clang-format on
+
+#include <algorithm>
+#include <csetjmp>
+#include <vector>
+
+#include "codec.h"
+#include "error.h"
+#include "exif.h"
+
+namespace facematch {
+namespace {
+
+// A progressive file may hold thousands of scans, each of which costs a pass over the whole picture
+// (CVE-2018-14498's cousins); real encoders write about ten.
+constexpr int kMaxScans = 64;
+
+struct ErrorManager {
+  jpeg_error_mgr base;
+  std::jmp_buf jump;
+};
+
+[[noreturn]] void leave(j_common_ptr info) {
+  std::longjmp(reinterpret_cast<ErrorManager*>(info->err)->jump, 1);
+}
+
+// libjpeg goes on after damage and fills what is missing with grey. A face check must not be made
+// on invented pixels, so damage is an error; what is merely untidy passes.
+void on_message(j_common_ptr info, int level) {
+  if (level >= 0) return;  // trace
+  switch (info->err->msg_code) {
+    case JWRN_EXTRANEOUS_DATA:    // padding between markers: common in camera files
+    case JWRN_JFIF_MAJOR:         // unknown JFIF version
+    case JWRN_ADOBE_XFORM:        // unknown Adobe transform: the default is used
+    case JWRN_BOGUS_PROGRESSION:  // untidy order of scans
+    case JWRN_TOO_MUCH_DATA:
+      return;
+    default:
+      leave(info);
+  }
+}
+
+void on_progress(j_common_ptr info) {
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMaxScans) leave(info);
+}
+
+void ignore_text(j_common_ptr) {}
+
+// Adobe's CMYK is stored inverted: 255 is no ink.
+void cmyk_to_bgr(const uint8_t* cmyk, uint8_t* bgr, int width, bool inverted) {
+  for (int x = 0; x < width; ++x, cmyk += 4, bgr += 3) {
+    const int k = inverted ? cmyk[3] : 255 - cmyk[3];
+    for (int c = 0; c < 3; ++c) {
+      const int ink = inverted ? cmyk[c] : 255 - cmyk[c];
+      bgr[2 - c] = static_cast<uint8_t>((ink * k + 127) / 255);
+    }
+  }
+}
+
+int orientation_of(const jpeg_decompress_struct& info) {
+  for (auto* marker = info.marker_list; marker != nullptr; marker = marker->next) {
+    if (marker->marker != JPEG_APP0 + 1 || marker->data_length < 6) continue;
+    if (std::equal(marker->data, marker->data + 4, "Exif")) {
+      return exif_orientation({marker->data, marker->data_length});
+    }
+  }
+  return 1;
+}
+
+// The smallest of 1/8, 1/4, 1/2, 1 that leaves at least `wanted` pixels on the longer side.
+unsigned scale_eighths(int longer, int wanted) {
+  if (wanted <= 0) return 8;
+  unsigned eighths = 8;
+  while (eighths > 1 && longer * static_cast<int>(eighths / 2) / 8 >= wanted) eighths /= 2;
+  return eighths;
+}
+
+// Owns the decompressor, so that a longjmp out of libjpeg lands where everything is still
+// destroyed.
+class Decoder {
+ public:
+  explicit Decoder(std::span<const uint8_t> bytes) : bytes_(bytes) {
+    info_.err = jpeg_std_error(&errors_.base);
+    errors_.base.error_exit = leave;
+    errors_.base.emit_message = on_message;
+    errors_.base.output_message = ignore_text;
+  }
+  ~Decoder() { jpeg_destroy_decompress(&info_); }
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  // No object with a destructor may live between setjmp and longjmp, hence two steps that touch
+  // only members. Each answers false when the picture is damaged.
+  bool read_header() {
+    if (setjmp(errors_.jump) != 0) return false;
+    jpeg_create_decompress(&info_);
+    info_.progress = &progress_;
+    progress_.progress_monitor = on_progress;
+    jpeg_save_markers(&info_, JPEG_APP0 + 1, 0xFFFF);
+    jpeg_mem_src(&info_, bytes_.data(), bytes_.size());
+    return jpeg_read_header(&info_, TRUE) == JPEG_HEADER_OK;
+  }
+
+  bool start(int wanted_side) {
+    if (setjmp(errors_.jump) != 0) return false;
+    is_cmyk_ = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
+    info_.out_color_space = is_cmyk_ ? JCS_CMYK : JCS_EXT_BGR;
+    info_.scale_num = scale_eighths(
+        static_cast<int>(std::max(info_.image_width, info_.image_height)), wanted_side);
+    info_.scale_denom = 8;
+    return jpeg_start_decompress(&info_) != 0;
+  }
+
+  bool read_rows(cv::Mat& bgr, std::vector<uint8_t>& cmyk_row) {
+    if (setjmp(errors_.jump) != 0) return false;
+    while (info_.output_scanline < info_.output_height) {
+      uint8_t* row = bgr.ptr(static_cast<int>(info_.output_scanline));
+      if (!is_cmyk_) {
+        jpeg_read_scanlines(&info_, &row, 1);
+        continue;
+      }
+      uint8_t* from = cmyk_row.data();
+      jpeg_read_scanlines(&info_, &from, 1);
+      cmyk_to_bgr(from, row, bgr.cols, info_.saw_Adobe_marker != 0);
+    }
+    return jpeg_finish_decompress(&info_) != 0;
+  }
+
+  const jpeg_decompress_struct& info() const { return info_; }
+  bool is_cmyk() const { return is_cmyk_; }
+
+ private:
+  std::span<const uint8_t> bytes_;
+  jpeg_decompress_struct info_ = {};
+  ErrorManager errors_ = {};
+  jpeg_progress_mgr progress_ = {};
+  bool is_cmyk_ = false;
+};
+
+}  // namespace
+
+RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int wanted_side) {
+  Decoder decoder(bytes);
+  if (!decoder.read_header()) throw Error(ErrorCode::kImageDecodeFailed);
+  const auto& info = decoder.info();
+  check_dimensions(info.image_width, info.image_height, limits);
+  RawImage raw;
+  raw.width = static_cast<int>(info.image_width);
+  raw.height = static_cast<int>(info.image_height);
+  raw.orientation = orientation_of(info);
+  if (!decoder.start(wanted_side)) throw Error(ErrorCode::kImageDecodeFailed);
+  raw.bgr.create(static_cast<int>(info.output_height), static_cast<int>(info.output_width),
+                 CV_8UC3);
+  std::vector<uint8_t> cmyk_row(decoder.is_cmyk() ? size_t{4} * info.output_width : 0);
+  if (!decoder.read_rows(raw.bgr, cmyk_row)) throw Error(ErrorCode::kImageDecodeFailed);
+  return raw;
+}
+
+}  // namespace facematch

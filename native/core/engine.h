@@ -1,0 +1,28 @@
+// The nets of one pack, loaded once for the process and shared by all threads.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "detect.h"
+#include "embed.h"
+#include "landmarks.h"
+#include "pack.h"
+
+namespace facematch {
+
+// Immutable once loaded, so any number of threads may use it at once.
+struct Engine {
+  Pack pack;
+  Detector detector;
+  Landmarker landmarker;
+  Embedder embedder;
+
+  explicit Engine(const std::string& directory);
+};
+
+// The engine of that directory, loaded at the first call and kept until the process ends.
+// Thread-safe. Throws Error kInternalError with a message for people.
+const Engine& load_engine(const std::string& directory);
+
+}  // namespace facematch

@@ -1,0 +1,35 @@
+// Similarity transforms and the crops made with them.
+#pragma once
+
+#include <span>
+
+#include "types.h"
+
+namespace facematch {
+
+// Rotation, uniform scale and translation: (x, y) -> (a x - b y + tx, b x + a y + ty).
+struct Similarity {
+  float a = 1;
+  float b = 0;
+  float tx = 0;
+  float ty = 0;
+
+  Point apply(Point p) const { return {a * p.x - b * p.y + tx, b * p.x + a * p.y + ty}; }
+  Similarity inverse() const;
+  float scale() const;    // length of a unit vector after it
+  float degrees() const;  // clockwise in the picture
+};
+
+// The least-squares similarity that takes `from` to `to` (Umeyama 1991, without reflection).
+Similarity fit_similarity(std::span<const Point> from, std::span<const Point> to);
+
+// The square of `side` source pixels around `center`, leaning by `degrees`, as a transform that
+// takes it upright to a square of `size` pixels.
+Similarity square_crop(Point center, float side, float degrees, int size);
+
+// Warps `source` by `transform` into a size x size picture. Where it shrinks by 2 or more, the
+// source is first averaged down, for bilinear sampling alone would alias. Outside the source it is
+// black.
+void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat& out);
+
+}  // namespace facematch

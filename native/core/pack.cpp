@@ -1,0 +1,82 @@
+#include "pack.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "error.h"
+
+namespace facematch {
+namespace {
+
+using Json = nlohmann::json;
+
+Channels read_channels(const std::string& word) {
+  if (word == "rgb") return Channels::kRgb;
+  if (word == "bgr") return Channels::kBgr;
+  if (word == "grey") return Channels::kGrey;
+  throw Error(ErrorCode::kInternalError, "unknown channel order \"" + word + "\"");
+}
+
+Normalisation read_normalisation(const Json& json) {
+  return {.channels = read_channels(json.at("channels")),
+          .mean = json.at("mean"),
+          .scale = json.at("scale")};
+}
+
+DetectorSpec read_detector(const Json& json) {
+  return {.file = json.at("file"),
+          .family = json.at("family"),
+          .input = json.at("input"),
+          .scores = json.at("scores"),
+          .boxes = json.at("boxes"),
+          .width = json.at("width"),
+          .height = json.at("height"),
+          .normalisation = read_normalisation(json),
+          .nms_iou = json.at("nms_iou")};
+}
+
+LandmarksSpec read_landmarks(const Json& json) {
+  return {.file = json.at("file"),
+          .family = json.at("family"),
+          .input = json.at("input"),
+          .output = json.at("output"),
+          .size = json.at("size"),
+          .normalisation = read_normalisation(json),
+          .crop = json.at("crop"),
+          .upright_degrees = json.at("upright_degrees")};
+}
+
+EmbedderSpec read_embedder(const Json& json) {
+  EmbedderSpec spec = {.file = json.at("file"),
+                       .family = json.at("family"),
+                       .input = json.at("input"),
+                       .output = json.at("output"),
+                       .size = json.at("size"),
+                       .dimensions = json.at("dimensions"),
+                       .normalisation = read_normalisation(json),
+                       .template_points = {}};
+  const Json& points = json.at("template");
+  for (size_t i = 0; i < spec.template_points.size(); ++i) {
+    spec.template_points[i] = {points.at(i).at(0), points.at(i).at(1)};
+  }
+  return spec;
+}
+
+}  // namespace
+
+Pack read_pack(const std::string& directory) {
+  const std::string path = directory + "/manifest.json";
+  std::ifstream file(path);
+  if (!file) throw Error(ErrorCode::kInternalError, "the pack has no readable " + path);
+  try {
+    const Json json = Json::parse(file);
+    return {.directory = directory,
+            .detector = read_detector(json.at("detector")),
+            .landmarks = read_landmarks(json.at("landmarks")),
+            .embedder = read_embedder(json.at("embedder"))};
+  } catch (const Json::exception& error) {
+    throw Error(ErrorCode::kInternalError, path + ": " + error.what());
+  }
+}
+
+}  // namespace facematch

@@ -1,0 +1,60 @@
+// A model pack as the core sees it: the part of manifest.json that says how to feed the nets.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "types.h"
+
+namespace facematch {
+
+enum class Channels { kRgb, kBgr, kGrey };
+
+// value = (pixel - mean) * scale
+struct Normalisation {
+  Channels channels = Channels::kRgb;
+  float mean = 0;
+  float scale = 1;
+};
+
+struct DetectorSpec {
+  std::string file;
+  std::string family;  // "rfb"
+  std::string input, scores, boxes;
+  int width = 0;
+  int height = 0;
+  Normalisation normalisation;
+  float nms_iou = 0.4f;
+};
+
+struct LandmarksSpec {
+  std::string file;
+  std::string family;  // "points68"
+  std::string input, output;
+  int size = 0;  // side of the square crop, pixels
+  Normalisation normalisation;
+  float crop = 1;             // side of the crop / longer side of the box
+  float upright_degrees = 0;  // a lean beyond this is turned upright and looked at again
+};
+
+struct EmbedderSpec {
+  std::string file;
+  std::string family;  // "arcface"
+  std::string input, output;
+  int size = 0;  // side of the face chip, pixels
+  int dimensions = 0;
+  Normalisation normalisation;
+  std::array<Point, 5> template_points;  // in the chip, order of Landmarks::points()
+};
+
+struct Pack {
+  std::string directory;
+  DetectorSpec detector;
+  LandmarksSpec landmarks;
+  EmbedderSpec embedder;
+};
+
+// Reads `directory`/manifest.json. Throws Error kInternalError with a message for people.
+Pack read_pack(const std::string& directory);
+
+}  // namespace facematch

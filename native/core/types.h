@@ -1,0 +1,133 @@
+// Plain structs that the stages hand to one another. Field names are the wire's own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <opencv2/core.hpp>
+#include <string>
+#include <vector>
+
+namespace facematch {
+
+enum class Format { kJpeg, kPng, kWebp };
+enum class AccuracyMode { kFast, kBalance };
+enum class FoundBy { kPrimary, kTiled, kRotated, kPadded, kEnhanced };
+
+using Point = cv::Point2f;
+
+// Pixels, origin top left.
+struct Box {
+  float x = 0;
+  float y = 0;
+  float width = 0;
+  float height = 0;
+
+  float area() const { return width * height; }
+  Point center() const { return {x + width / 2, y + height / 2}; }
+};
+
+// The five points that alignment needs, in the order of the pack's template. Left and right are the
+// person's own.
+struct Landmarks {
+  Point right_eye, left_eye, nose, mouth_right, mouth_left;
+
+  std::array<Point, 5> points() const {
+    return {right_eye, left_eye, nose, mouth_right, mouth_left};
+  }
+};
+
+// A picture the right way up. `bgr` may be smaller than the picture: a JPEG is decoded at a reduced
+// scale where that is enough.
+struct Image {
+  cv::Mat bgr;          // CV_8UC3
+  int width = 0;        // of the full upright picture, pixels
+  int height = 0;       // of the full upright picture, pixels
+  float scale = 1;      // bgr's pixels for one pixel of the full picture, 0 < scale <= 1
+  int orientation = 1;  // EXIF, 1..8
+  Format format = Format::kJpeg;
+};
+
+struct ImageLimits {
+  int64_t max_pixels = 50'000'000;
+  int min_side = 16;
+};
+
+// Degrees. yaw > 0: the person looks to their own left; pitch > 0: up; roll > 0: the head leans
+// towards their own left shoulder (clockwise in the picture).
+struct Pose {
+  float yaw = 0;
+  float pitch = 0;
+  float roll = 0;
+};
+
+struct Quality {
+  float sharpness = 0;    // 0..1, see quality.h
+  float brightness = 0;   // 0..1, mean luma of the chip
+  float face_pixels = 0;  // side of the face chip measured in pixels of the full picture
+};
+
+struct Face {
+  Box box;
+  Landmarks landmarks;
+  float detection_score = 0;  // 0..1
+  FoundBy found_by = FoundBy::kPrimary;
+  Pose pose;
+  Quality quality;
+};
+
+// A unit vector.
+using Embedding = std::vector<float>;
+
+// Milliseconds.
+struct StageTimings {
+  double decode = 0;
+  double detect = 0;
+  double align = 0;
+  double embed = 0;
+};
+
+struct DetectOptions {
+  ImageLimits limits;
+  AccuracyMode accuracy_mode = AccuracyMode::kBalance;
+  float min_det_score = 0;
+  bool use_heuristic_fallback = true;
+};
+
+struct MatchOptions : DetectOptions {
+  int image1_face_index = -1;
+  int image2_face_index = -1;
+  bool auto_pair_best = true;
+};
+
+struct ImageReport {
+  int width = 0;
+  int height = 0;
+  Format format = Format::kJpeg;
+  int orientation = 1;
+  std::vector<Face> faces;  // largest first (box area x detection score)
+};
+
+struct Pair {
+  int image1_face_index = 0;
+  int image2_face_index = 0;
+  float similarity = 0;             // cosine
+  float normalised_similarity = 0;  // what the calibration is indexed by
+};
+
+struct MatchResult {
+  ImageReport image1;
+  ImageReport image2;
+  std::vector<Pair> pairs;  // best first
+  StageTimings timings_ms;
+};
+
+struct DetectResult {
+  ImageReport image;
+  std::vector<Embedding> embeddings;  // one a face when asked for, else empty
+  StageTimings timings_ms;
+};
+
+// Most faces an image; the largest are kept.
+constexpr int kMaxFaces = 20;
+
+}  // namespace facematch
