@@ -1,0 +1,86 @@
+import onnxProto from 'onnx-proto';
+
+const { onnx } = onnxProto;
+const { FLOAT } = onnx.TensorProto.DataType;
+const { INT, INTS } = onnx.AttributeProto.AttributeType;
+
+export type Model = InstanceType<typeof onnx.ModelProto>;
+export type Graph = InstanceType<typeof onnx.GraphProto>;
+export type Node = Graph['node'][number];
+export type Constant = Graph['initializer'][number];
+type Attribute = NonNullable<Node['attribute']>[number];
+
+/** A pass over a net that leaves its numbers as they are. A net that has nothing for it stays as it is. */
+export type Rewrite = (graph: Graph) => void;
+
+export function decodeModel(bytes: Uint8Array): Model {
+  const model = onnx.ModelProto.decode(bytes);
+  if (!model.graph) throw new Error('The ONNX file holds no graph');
+  return model;
+}
+
+/** Fields are written in the order of their numbers and nothing else enters, so equal models give equal bytes. */
+export function encodeModel(model: Model): Uint8Array {
+  return onnx.ModelProto.encode(model).finish();
+}
+
+export function constantsOf(graph: Graph): Map<string, Constant> {
+  return new Map(graph.initializer.map((constant) => [constant.name!, constant]));
+}
+
+/** The node that makes each tensor. */
+export function producersOf(graph: Graph): Map<string, Node> {
+  return new Map(graph.node.flatMap((node) => node.output!.map((output) => [output, node])));
+}
+
+/** How often the values of each tensor are read, by nodes and as an output of the net; Shape does not look at them. */
+export function readersOf(graph: Graph): Map<string, number> {
+  const counts = new Map<string, number>();
+  const nodes = graph.node.filter(({ opType }) => opType !== 'Shape');
+  const reads = [...nodes.flatMap((node) => node.input!), ...graph.output.map((output) => output.name!)];
+  for (const tensor of reads) counts.set(tensor, (counts.get(tensor) ?? 0) + 1);
+  return counts;
+}
+
+/** The float values of a constant, whichever of the two ways the exporter stored them in. */
+export function floatsOf(constant: Constant): Float32Array {
+  if (constant.dataType !== FLOAT) {
+    throw new Error(`Expected floats in constant ${constant.name} but found data type ${constant.dataType}`);
+  }
+  if (!constant.rawData?.length) return Float32Array.from(constant.floatData ?? []);
+  // A copy, because the bytes within a decoded file need not be aligned to four (and a Buffer's slice() is none).
+  return new Float32Array(Uint8Array.from(constant.rawData).buffer);
+}
+
+export function dimsOf(constant: Constant): number[] {
+  return constant.dims!.map(Number);
+}
+
+export function makeFloats(name: string, dims: number[], values: Float32Array): Constant {
+  const rawData = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  return onnx.TensorProto.create({ name, dims, dataType: FLOAT, rawData });
+}
+
+/** A node with one output, named after it. */
+export function makeNode(
+  opType: string,
+  input: string[],
+  output: string,
+  integers: Record<string, number | number[]> = {},
+): Node {
+  const attribute = Object.entries(integers).map(([name, value]) =>
+    onnx.AttributeProto.create(
+      typeof value === 'number' ? { name, type: INT, i: value } : { name, type: INTS, ints: value },
+    ),
+  );
+  return onnx.NodeProto.create({ opType, name: output, input, output: [output], attribute });
+}
+
+export function attributeOf(node: Node, name: string): Attribute | undefined {
+  return node.attribute?.find((attribute) => attribute.name === name);
+}
+
+/** `nodes` in the place of `node`. */
+export function replaceNode(graph: Graph, node: Node, nodes: Node[]): void {
+  graph.node.splice(graph.node.indexOf(node), 1, ...nodes);
+}

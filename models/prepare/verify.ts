@@ -1,0 +1,100 @@
+import { InferenceSession, Tensor } from 'onnxruntime-node';
+import type { PackNet } from '../../src/engine/pack.ts';
+import { syntheticPicture } from './synthetic.ts';
+
+/** How far a rewritten net may stray: in direction for an embedding, in value for the others. */
+const tolerance = {
+  rfb: { max_error: 1e-4 },
+  points68: { max_error: 1e-4 },
+  arcface: { min_cosine: 0.99999 },
+} as const satisfies Record<PackNet['family'], { max_error: number } | { min_cosine: number }>;
+
+const seeds = [1, 2, 3, 4];
+
+export interface Difference {
+  cosine: number;
+  max_error: number;
+}
+
+/** Runs both nets on fixed inputs. Throws when the rewritten one does not give the original's numbers. */
+export async function verifyRewrite(
+  net: PackNet,
+  original: Uint8Array,
+  rewritten: Uint8Array,
+): Promise<void> {
+  const shape = inputShape(net);
+  const size = shape.reduce((product, side) => product * side);
+  const inputs = seeds.map((seed) =>
+    syntheticPicture(shape, seed).map((byte) => (byte - net.mean) * net.scale),
+  );
+  if (inputs.some((input) => input.length !== size)) throw new Error('Synthetic picture of the wrong size');
+  for (const difference of await compareNets(net.input, shape, original, rewritten, inputs)) {
+    const allowed = tolerance[net.family];
+    // Written so that NaN fails too.
+    const same =
+      'min_cosine' in allowed
+        ? difference.cosine >= allowed.min_cosine
+        : difference.max_error <= allowed.max_error;
+    if (!same) {
+      throw new Error(
+        `The rewritten ${net.file} does not give the numbers of ${net.from}: cosine ${difference.cosine}, ` +
+          `largest difference ${difference.max_error}, allowed ${JSON.stringify(allowed)}`,
+      );
+    }
+  }
+}
+
+/** How the outputs of two nets differ: one entry for each input and output. */
+export async function compareNets(
+  inputName: string,
+  shape: number[],
+  original: Uint8Array,
+  rewritten: Uint8Array,
+  inputs: Float32Array[],
+): Promise<Difference[]> {
+  const options: InferenceSession.SessionOptions = { intraOpNumThreads: 1, logSeverityLevel: 3 };
+  const sessions = await Promise.all(
+    [original, rewritten].map((bytes) => InferenceSession.create(bytes, options)),
+  );
+  try {
+    const differences: Difference[] = [];
+    for (const input of inputs) {
+      const [expected, actual] = await Promise.all(
+        sessions.map((session) => session.run({ [inputName]: new Tensor('float32', input, shape) })),
+      );
+      for (const name of sessions[0]!.outputNames) {
+        differences.push(
+          differenceOf(
+            expected![name]!.data as Float32Array,
+            actual?.[name]?.data as Float32Array | undefined,
+          ),
+        );
+      }
+    }
+    return differences;
+  } finally {
+    await Promise.all(sessions.map((session) => session.release()));
+  }
+}
+
+function differenceOf(expected: Float32Array, actual: Float32Array | undefined): Difference {
+  if (actual?.length !== expected.length) return { cosine: Number.NaN, max_error: Number.NaN };
+  let dot = 0;
+  let expectedSquares = 0;
+  let actualSquares = 0;
+  let max_error = 0;
+  for (const [i, e] of expected.entries()) {
+    const a = actual[i]!;
+    dot += e * a;
+    expectedSquares += e * e;
+    actualSquares += a * a;
+    max_error = Math.max(max_error, Math.abs(e - a));
+  }
+  return { cosine: dot / Math.sqrt(expectedSquares * actualSquares), max_error };
+}
+
+/** Batch, channels, height, width. */
+function inputShape(net: PackNet): number[] {
+  const channels = net.channels === 'grey' ? 1 : 3;
+  return 'size' in net ? [1, channels, net.size, net.size] : [1, channels, net.height, net.width];
+}

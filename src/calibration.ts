@@ -1,0 +1,103 @@
+/** [normalised similarity, false-match rate] */
+export type CalibrationPoint = readonly [similarity: number, falseMatchRate: number];
+
+export interface Judgement {
+  /** 0..1, corrected for the number of pairs that were tried. */
+  false_match_rate: number;
+  /** 0..100 */
+  confidence_percent: number;
+}
+
+/** Where the percent's two laws meet: at a false-match rate of 1 in 10, 40 percent. */
+const kneeRate = 0.1;
+const kneePercent = 40;
+
+/**
+ * How sure a similarity makes us. A table made from measured pairs gives the false-match rate (FMR), the share of
+ * pairs of different people that score at least this high; the percent is a function of that rate alone, and so means
+ * the same for every pack and mode: ten points are ten times fewer false matches.
+ *
+ * Every function takes any number: NaN counts as the worst.
+ */
+export class Calibration {
+  /** Rising. */
+  readonly #similarities: number[];
+  /** log10 of the FMR at each similarity: falling, from 0. */
+  readonly #logRates: number[];
+  readonly #kneeSimilarity: number;
+
+  /** Throws a RangeError unless similarities rise and rates fall from 1, at least two of each. */
+  constructor(points: readonly CalibrationPoint[]) {
+    requireTable(points);
+    this.#similarities = points.map(([similarity]) => similarity);
+    this.#logRates = points.map(([, rate]) => Math.log10(rate));
+    this.#kneeSimilarity = this.#similarityAt(kneeRate);
+  }
+
+  /** 1 up to the table's first point; between points log10 of it is linear; the last line goes on past the end. */
+  falseMatchRate(similarity: number): number {
+    if (!(similarity > this.#similarities[0]!)) return 1;
+    const logRate = interpolate(similarity, this.#similarities, this.#logRates);
+    return Math.min(1, 10 ** logRate);
+  }
+
+  /** 0..100: 30 + 10·(−log10 FMR) up to an FMR of 0.1; above it, linear in the similarity from 40 down to 0. */
+  confidencePercent(falseMatchRate: number): number {
+    if (falseMatchRate <= kneeRate) {
+      if (falseMatchRate <= 0) return 100;
+      return Math.min(100, 30 - 10 * Math.log10(falseMatchRate));
+    }
+    if (!(falseMatchRate < 1)) return 0;
+    const first = this.#similarities[0]!;
+    const climbed = share(this.#similarityAt(falseMatchRate), first, this.#kneeSimilarity - first);
+    return kneePercent * Math.min(1, Math.max(0, climbed));
+  }
+
+  /** The best of n pairs is n times as likely to be a false match: min(1, n × FMR). */
+  judge(similarity: number, pairsCompared: number): Judgement {
+    const corrected = Math.max(1, pairsCompared) * this.falseMatchRate(similarity);
+    const false_match_rate = Number.isNaN(corrected) ? 1 : Math.min(1, corrected);
+    return { false_match_rate, confidence_percent: this.confidencePercent(false_match_rate) };
+  }
+
+  /** The table read backwards: the similarity that has this FMR. */
+  #similarityAt(rate: number): number {
+    return interpolate(-Math.log10(rate), this.#logRates.map(negate), this.#similarities);
+  }
+}
+
+/** Piecewise linear: `ys` over rising `xs` for an x from the first on, the last line going on. Rounding never bends it. */
+function interpolate(x: number, xs: readonly number[], ys: readonly number[]): number {
+  const right = xs.findIndex((end) => x < end);
+  const last = xs.length - 1;
+  if (right === -1)
+    return ys[last]! + (ys[last]! - ys[last - 1]!) * share(x, xs[last]!, xs[last]! - xs[last - 1]!);
+  const [from, to] = [ys[right - 1]!, ys[right]!];
+  const y = from + (to - from) * share(x, xs[right - 1]!, xs[right]! - xs[right - 1]!);
+  return to < from ? Math.max(to, y) : Math.min(to, y);
+}
+
+function share(x: number, start: number, length: number): number {
+  return (x - start) / length;
+}
+
+function negate(value: number): number {
+  return -value;
+}
+
+function requireTable(points: readonly CalibrationPoint[]): void {
+  if (points.length < 2) throw new RangeError('Expected at least two calibration points');
+  if (points[0]![1] !== 1) {
+    throw new RangeError(`Expected the first calibration point to have rate 1 but received ${points[0]![1]}`);
+  }
+  for (const [i, [similarity, rate]] of points.entries()) {
+    const [before, rateBefore] = points[i - 1] ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+    const isFalling = rate < rateBefore && rate > 0;
+    if (!(Number.isFinite(similarity) && similarity > before && isFalling)) {
+      throw new RangeError(
+        'Expected calibration points of rising similarity and falling rate above 0 but received ' +
+          `[${similarity}, ${rate}] after [${before}, ${rateBefore}]`,
+      );
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { isAbsolute, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { projectPath } from '../paths.ts';
+
+/**
+ * A model pack on disk: a directory with manifest.json and its prepared nets. native/core/pack.cpp reads the same
+ * manifest; it trusts what passed here.
+ */
+
+// A plain name and nothing else: a manifest may come from somebody else and must not point outside its directory.
+const fileName = z.string().regex(/^[\w-][\w.-]*\.onnx$/, 'must be a plain file name ending in .onnx');
+const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits');
+const name = z.string().min(1);
+const pixels = z.int().positive();
+const share = z.number().min(0).max(1);
+const point = z.tuple([z.number(), z.number()]);
+
+const net = {
+  file: fileName,
+  /** Path inside the source package. */
+  from: name,
+  /** Of the file as published. */
+  source_sha256: sha256Hex,
+  /** Of the file as prepared. */
+  sha256: sha256Hex,
+  licence: name,
+};
+
+/** A net is fed (byte − mean) × scale. */
+const feeding = { input: name, mean: z.number(), scale: z.number().positive() };
+
+const calibration = z.strictObject({
+  fitted_on: name,
+  /** [normalised similarity, false-match rate]: similarities rise, rates fall from 1. */
+  points: z.array(z.tuple([z.number(), z.number().gt(0).max(1)])).min(2),
+});
+
+const manifestSchema = z.strictObject({
+  name,
+  version: name,
+  description: name,
+  source: z.strictObject({
+    package: name,
+    version: name,
+    integrity: z.string().regex(/^sha512-[A-Za-z0-9+/]{86}==$/, 'must be a sha512 integrity'),
+    licence: name,
+    licence_note: name,
+  }),
+  detector: z.strictObject({
+    ...net,
+    ...feeding,
+    family: z.enum(['rfb']),
+    scores: name,
+    boxes: name,
+    width: pixels,
+    height: pixels,
+    channels: z.enum(['rgb', 'bgr']),
+    nms_iou: share,
+  }),
+  landmarks: z.strictObject({
+    ...net,
+    ...feeding,
+    family: z.enum(['points68']),
+    output: name,
+    size: pixels,
+    channels: z.enum(['grey', 'rgb', 'bgr']),
+    /** Side of the square crop, in longer sides of the face's box. */
+    crop: z.number().positive(),
+    /** An eye line that leans more than this is turned upright and looked at again. */
+    upright_degrees: z.number().min(0).max(180),
+  }),
+  embedder: z.strictObject({
+    ...net,
+    ...feeding,
+    family: z.enum(['arcface']),
+    output: name,
+    size: pixels,
+    channels: z.enum(['rgb', 'bgr']),
+    dimensions: z.int().positive(),
+    /** Where right eye, left eye, nose, right and left mouth corner lie in the chip, as the viewer sees them. */
+    template: z.tuple([point, point, point, point, point]),
+  }),
+  min_det_score: share,
+  calibration: z.strictObject({ fast: calibration, balance: calibration }),
+});
+
+export type PackManifest = z.infer<typeof manifestSchema>;
+export type PackNet = PackManifest['detector'] | PackManifest['landmarks'] | PackManifest['embedder'];
+
+/** The nets of a pack in the order in which a picture meets them. */
+export function packNets(manifest: PackManifest): PackNet[] {
+  return [manifest.detector, manifest.landmarks, manifest.embedder];
+}
+
+/** Directory of a pack given by its name under models/packs, or by a path (anything with a slash or a leading dot). */
+export function packDirectory(nameOrPath: string): string {
+  if (isAbsolute(nameOrPath) || /[\\/]|^\./.test(nameOrPath)) return resolve(nameOrPath);
+  if (nameOrPath === '')
+    throw new Error('Expected the name of a model pack or a path to one but received nothing');
+  return projectPath(join('models', 'packs', nameOrPath));
+}
+
+/** Throws an Error whose message names the file, and the member when one is wrong. */
+export function readManifest(directory: string): PackManifest {
+  const file = join(directory, 'manifest.json');
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Error(`There is no model pack in ${directory}: cannot read ${file} (${codeOf(error)})`, {
+      cause: error,
+    });
+  }
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${file} is not valid JSON: ${(error as Error).message}`, { cause: error });
+  }
+  const parsed = manifestSchema.safeParse(json);
+  if (!parsed.success) {
+    const wrong = parsed.error.issues.map((issue) => `  ${memberOf(issue.path)}: ${issue.message}`);
+    throw new Error(`${file} is not a valid pack manifest:\n${wrong.join('\n')}`);
+  }
+  return parsed.data;
+}
+
+/** Compares the SHA-256 of every prepared net with the manifest's. Throws an Error that says what to do. */
+export async function verifyPack(directory: string, manifest: PackManifest): Promise<void> {
+  await Promise.all(packNets(manifest).map((net) => verifyNet(join(directory, net.file), net.sha256)));
+}
+
+async function verifyNet(file: string, expected: string): Promise<void> {
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFile(file);
+  } catch (error) {
+    const problem = codeOf(error) === 'ENOENT' ? 'is missing' : `cannot be read (${codeOf(error)})`;
+    throw new Error(`The model file ${file} ${problem}. Prepare the model pack with: npm run setup`, {
+      cause: error,
+    });
+  }
+  const actual = sha256(bytes);
+  if (actual !== expected) {
+    throw new Error(
+      `The model file ${file} is not the one that the manifest describes: ${bytes.length} bytes with SHA-256 ` +
+        `${actual} instead of ${expected}. It was swapped, changed or cut short; prepare it again with: npm run setup`,
+    );
+  }
+}
+
+/** Lower-case hexadecimal. */
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function memberOf(path: PropertyKey[]): string {
+  return path.length === 0 ? 'the manifest' : path.map(String).join('.');
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? 'unknown error';
+}

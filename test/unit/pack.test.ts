@@ -1,0 +1,192 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Calibration } from '../../src/calibration.ts';
+import { packDirectory, packNets, readManifest, sha256, verifyPack } from '../../src/engine/pack.ts';
+import { projectPath } from '../../src/paths.ts';
+
+type Json = Record<string, unknown>;
+
+const defaultManifest = readFileSync(projectPath('models/packs/default/manifest.json'), 'utf8');
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'facematch-pack-'));
+});
+afterEach(() => {
+  rmSync(directory, { recursive: true });
+});
+
+function writeManifest(text: string): void {
+  writeFileSync(join(directory, 'manifest.json'), text);
+}
+
+/** The default manifest with the member at a dotted path set; undefined takes it away. */
+function manifestWith(path: string, value: unknown): string {
+  const manifest = JSON.parse(defaultManifest) as Json;
+  const members = path.split('.');
+  const last = members.pop()!;
+  const parent = members.reduce((object, member) => object[member] as Json, manifest);
+  parent[last] = value;
+  return JSON.stringify(manifest);
+}
+
+describe('the directory of a pack', () => {
+  test.each([
+    ['default', projectPath('models/packs/default')],
+    ['my-pack.v2', projectPath('models/packs/my-pack.v2')],
+    ['./default', resolve('default')],
+    ['../packs/mine', resolve('../packs/mine')],
+    ['packs/mine', resolve('packs/mine')],
+    ['/srv/packs/mine', '/srv/packs/mine'],
+    ['.', resolve('.')],
+    ['..', resolve('..')],
+  ])('of %s is %s', (nameOrPath, expected) => {
+    expect(packDirectory(nameOrPath)).toBe(expected);
+  });
+
+  test('of nothing is refused', () => {
+    expect(() => packDirectory('')).toThrow('Expected the name of a model pack');
+  });
+});
+
+describe('the default manifest', () => {
+  const manifest = readManifest(projectPath('models/packs/default'));
+
+  test('is valid and names three nets', () => {
+    expect(packNets(manifest).map(({ file }) => file)).toEqual([
+      'detect.onnx',
+      'landmark.onnx',
+      'embed.onnx',
+    ]);
+  });
+
+  test.each(['fast', 'balance'] as const)('has a calibration for %s that can be built', (mode) => {
+    const calibration = new Calibration(manifest.calibration[mode].points);
+    expect(calibration.judge(1, 1).confidence_percent).toBe(100);
+    expect(calibration.judge(-1, 1).confidence_percent).toBe(0);
+  });
+});
+
+describe('a manifest', () => {
+  test('that is not there is named with the pack’s directory', () => {
+    expect(() => readManifest(directory)).toThrow(
+      `There is no model pack in ${directory}: cannot read ${join(directory, 'manifest.json')} (ENOENT)`,
+    );
+  });
+
+  test.each([
+    ['empty', ''],
+    ['cut short', defaultManifest.slice(0, 500)],
+    ['not JSON', 'name: default'],
+  ])('that is %s is refused as invalid JSON, with the file’s name', (_, text) => {
+    writeManifest(text);
+    expect(() => readManifest(directory)).toThrow(`${join(directory, 'manifest.json')} is not valid JSON`);
+  });
+
+  test.each([
+    ['detector', undefined],
+    ['detector.input', undefined],
+    ['name', ''],
+    ['source.integrity', 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk='],
+    ['detector.sha256', 'ABCD'],
+    ['detector.sha256', 'A'.repeat(64)],
+    ['detector.file', '../detect.onnx'],
+    ['detector.file', '/etc/detect.onnx'],
+    ['detector.file', '.onnx'],
+    ['detector.file', 'detect.bin'],
+    ['detector.family', 'yolo'],
+    ['detector.width', 0],
+    ['detector.width', 320.5],
+    ['detector.width', '320'],
+    ['detector.channels', 'grey'],
+    ['detector.nms_iou', 1.1],
+    ['landmarks.scale', 0],
+    ['landmarks.crop', -1],
+    ['landmarks.upright_degrees', 200],
+    ['embedder.dimensions', 0],
+    ['embedder.template', [[1, 2]]],
+    ['embedder.mean', null],
+    ['min_det_score', 2],
+    ['calibration.fast.points', [[0, 1]]],
+    ['calibration.balance', undefined],
+  ])('with a wrong %s (%j) is refused by the member’s name', (path, value) => {
+    writeManifest(manifestWith(path, value));
+    expect(() => readManifest(directory)).toThrow(`manifest.json is not a valid pack manifest:\n  ${path}: `);
+  });
+
+  test('with a rate above 1 is refused by the point’s place', () => {
+    writeManifest(
+      manifestWith('calibration.fast.points', [
+        [0, 1],
+        [0.1, 1.5],
+      ]),
+    );
+    expect(() => readManifest(directory)).toThrow('calibration.fast.points.1.1: ');
+  });
+
+  test('with a member that nobody knows is refused, since a misspelt one would be lost', () => {
+    writeManifest(manifestWith('detector.nms_iuo', 0.4));
+    expect(() => readManifest(directory)).toThrow(/detector: .*nms_iuo/);
+  });
+
+  test('that is not an object is refused', () => {
+    writeManifest('[]');
+    expect(() => readManifest(directory)).toThrow('the manifest: ');
+  });
+
+  test('with several wrong members names each', () => {
+    const manifest = JSON.parse(manifestWith('name', 7)) as Json;
+    writeManifest(JSON.stringify({ ...manifest, min_det_score: -1 }));
+    expect(() => readManifest(directory)).toThrow(/ {2}name: .*\n {2}min_det_score: /s);
+  });
+});
+
+describe('the nets of a pack', () => {
+  const nets = { 'detect.onnx': 'a detector', 'landmark.onnx': 'landmarks', 'embed.onnx': 'an embedder' };
+
+  /** A pack whose manifest was made for `nets`. */
+  beforeEach(() => {
+    const manifest = JSON.parse(defaultManifest) as Record<string, { sha256: string }>;
+    const parts = { 'detect.onnx': 'detector', 'landmark.onnx': 'landmarks', 'embed.onnx': 'embedder' };
+    for (const [file, content] of Object.entries(nets)) {
+      writeFileSync(join(directory, file), content);
+      manifest[parts[file as keyof typeof nets]]!.sha256 = sha256(Buffer.from(content));
+    }
+    writeManifest(JSON.stringify(manifest));
+  });
+
+  const verify = () => verifyPack(directory, readManifest(directory));
+
+  test('pass when each is what the manifest says', async () => {
+    await expect(verify()).resolves.toBeUndefined();
+  });
+
+  test.each(
+    Object.keys(nets),
+  )('are refused when %s is missing, with the command that helps', async (file) => {
+    rmSync(join(directory, file));
+    await expect(verify()).rejects.toThrow(
+      `The model file ${join(directory, file)} is missing. Prepare the model pack with: npm run setup`,
+    );
+  });
+
+  test.each([
+    ['truncated', (content: string) => content.slice(0, -1)],
+    ['empty', () => ''],
+    ['swapped for another net', () => nets['embed.onnx']],
+    ['changed in one bit', (content: string) => `b${content.slice(1)}`],
+  ])('are refused when one is %s, with its name', async (_, change) => {
+    writeFileSync(join(directory, 'detect.onnx'), change(nets['detect.onnx']));
+    await expect(verify()).rejects.toThrow(
+      new RegExp(`${join(directory, 'detect.onnx')} is not the one .* npm run setup$`),
+    );
+  });
+
+  test('are refused when one cannot be read, with the reason', async () => {
+    rmSync(join(directory, 'embed.onnx'));
+    mkdirSync(join(directory, 'embed.onnx'));
+    await expect(verify()).rejects.toThrow(`${join(directory, 'embed.onnx')} cannot be read (EISDIR)`);
+  });
+});
