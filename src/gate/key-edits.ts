@@ -1,0 +1,83 @@
+import { createKey, keyHash } from './key-format.ts';
+import { type KeyRecord, type KeySettings, statusOf } from './key-record.ts';
+
+/** What an edit did: the new list for the file, the record in question, and the new key where there is one. */
+export interface KeyEdit {
+  records: KeyRecord[];
+  record: KeyRecord;
+}
+
+export interface NewKey extends KeyEdit {
+  /** The only copy: the record holds its hash. */
+  key: string;
+}
+
+export interface RotatedKey extends NewKey {
+  /** The old key, with the moment from which it is refused. */
+  retired: KeyRecord;
+}
+
+export function create(records: readonly KeyRecord[], settings: KeySettings, now_ms: number): NewKey {
+  const { id, key } = createKey();
+  const { name, rate, burst, expires_in_ms, note } = settings;
+  const record: KeyRecord = {
+    id,
+    name,
+    sha256: keyHash(key).toString('hex'),
+    scopes: [...settings.scopes],
+    rate,
+    burst,
+    created_at: iso(now_ms),
+    ...(expires_in_ms === undefined ? {} : { expires_at: iso(now_ms + expires_in_ms) }),
+    ...(note === undefined ? {} : { note }),
+  };
+  return { records: [...records, record], record, key };
+}
+
+/** Revoking twice is no error, and keeps the first time. */
+export function revoke(records: readonly KeyRecord[], id: string, now_ms: number): KeyEdit {
+  const record = find(records, id);
+  return statusOf(record, now_ms) === 'revoked'
+    ? { records: [...records], record }
+    : end(records, record, now_ms);
+}
+
+/**
+ * A new key with the settings of an old one, which is revoked now or `grace_ms` from now. A key that expires gets the
+ * same lifetime anew: the reason to rotate it is that its time runs out.
+ */
+export function rotate(
+  records: readonly KeyRecord[],
+  id: string,
+  now_ms: number,
+  grace_ms: number,
+): RotatedKey {
+  const old = find(records, id);
+  const status = statusOf(old, now_ms);
+  if (status !== 'active') {
+    throw new Error(
+      `The key ${id} is ${status} and cannot be rotated. Make a new one: npx facematch keys create --name NAME`,
+    );
+  }
+  const { created_at, expires_at, ...settings } = old;
+  const lifetime =
+    expires_at === undefined ? {} : { expires_in_ms: Date.parse(expires_at) - Date.parse(created_at) };
+  const { records: ended, record: retired } = end(records, old, now_ms + grace_ms);
+  return { ...create(ended, { ...settings, ...lifetime }, now_ms), retired };
+}
+
+function find(records: readonly KeyRecord[], id: string): KeyRecord {
+  const record = records.find((candidate) => candidate.id === id);
+  if (record === undefined)
+    throw new Error(`There is no key with the id ${id}. See them all: npx facematch keys list`);
+  return record;
+}
+
+function end(records: readonly KeyRecord[], record: KeyRecord, at_ms: number): KeyEdit {
+  const ended = { ...record, revoked_at: iso(at_ms) };
+  return { records: records.map((other) => (other === record ? ended : other)), record: ended };
+}
+
+function iso(at_ms: number): string {
+  return new Date(at_ms).toISOString();
+}

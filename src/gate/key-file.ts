@@ -1,0 +1,177 @@
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { type KeyRecord, keyRecords } from './key-record.ts';
+
+const howToCreate = 'Make a key with: npx facematch keys create --name NAME';
+
+/** A key file that cannot be used. `reason` is for the log, where no path belongs; the message is for a person. */
+export class KeyFileError extends Error {
+  readonly reason: string;
+  /** True when there is no file at all, which `keys create` mends. */
+  readonly missing: boolean;
+
+  constructor(file: string, reason: string, remedy: string, missing = false) {
+    super(`The key file ${file} ${reason}. ${remedy}`);
+    this.name = 'KeyFileError';
+    this.reason = reason;
+    this.missing = missing;
+  }
+}
+
+/** Reads and checks the key file. Throws KeyFileError. */
+export function readKeyFile(file: string): KeyRecord[] {
+  return parse(file, readPrivate(file).text);
+}
+
+/**
+ * Replaces the key file by what `edit` makes of its records (none when there is no file yet), and returns what `edit`
+ * returned. As git does, the new content is written to `<file>.lock`, which only one writer can create, and renamed
+ * into place: readers see the old file or the new one, and two writers never lose each other's keys.
+ */
+export function editKeyFile<T extends { records: KeyRecord[] }>(
+  file: string,
+  edit: (records: KeyRecord[]) => T,
+): T {
+  const target = resolveLink(file);
+  const lock = `${target}.lock`;
+  const descriptor = openLock(file, lock);
+  try {
+    const old = readForEdit(target);
+    const result = edit(old.records);
+    // The umask may have taken bits away from the mode given to open.
+    fchmodSync(descriptor, 0o600);
+    if (old.stats !== undefined && process.getuid?.() === 0) {
+      // An administrator's edit must not take the file away from the account that the server runs as.
+      fchownSync(descriptor, old.stats.uid, old.stats.gid);
+    }
+    writeFileSync(descriptor, `${JSON.stringify({ version: 1, keys: result.records }, null, 2)}\n`);
+    fsyncSync(descriptor);
+    renameSync(lock, target);
+    syncFolder(dirname(target));
+    return result;
+  } catch (error) {
+    rmSync(lock, { force: true });
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function readPrivate(file: string): { text: string; stats: Stats } {
+  let descriptor: number;
+  try {
+    // Without O_NONBLOCK (which Windows lacks) to open a named pipe would wait for a writer for ever.
+    descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw new KeyFileError(file, 'does not exist', howToCreate, true);
+    throw new KeyFileError(file, `cannot be read (${code})`, 'Check who owns it and its folder.');
+  }
+  try {
+    // Asked of the open file, so that the one judged is the one read.
+    const stats = fstatSync(descriptor);
+    if (!stats.isFile()) throw new KeyFileError(file, 'is no ordinary file', howToCreate);
+    // Windows has no such bits: Node reports 0o666 for every file there.
+    if (process.platform !== 'win32' && (stats.mode & 0o077) !== 0) {
+      throw new KeyFileError(file, 'is open to other users', `Close it with: chmod 600 ${quote(file)}`);
+    }
+    return { text: readFileSync(descriptor, 'utf8'), stats };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function readForEdit(file: string): { records: KeyRecord[]; stats?: Stats } {
+  try {
+    const { text, stats } = readPrivate(file);
+    return { records: parse(file, text), stats };
+  } catch (error) {
+    if (error instanceof KeyFileError && error.missing) return { records: [] };
+    throw error;
+  }
+}
+
+function parse(file: string, text: string): KeyRecord[] {
+  const remedy = 'Correct it, or restore it from a backup.';
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // The engine's own message quotes the text around the fault, and hashes do not belong in a log.
+    throw new KeyFileError(file, 'is not valid JSON', remedy);
+  }
+  const result = keyRecords.safeParse(json);
+  if (result.success) return result.data.keys;
+  const [issue] = result.error.issues;
+  const where = issue === undefined || issue.path.length === 0 ? 'the top level' : issue.path.join('.');
+  throw new KeyFileError(file, `is not a key file: at ${where}, ${issue?.message}`, remedy);
+}
+
+function openLock(file: string, lock: string): number {
+  try {
+    return openSync(lock, 'wx', 0o600);
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') {
+      throw new KeyFileError(
+        file,
+        'is being changed by another command',
+        `Try again; if no other command runs, one was interrupted: rm ${quote(lock)}`,
+      );
+    }
+    throw new KeyFileError(
+      file,
+      `cannot be written (${code})`,
+      'Check that its folder exists and is yours to write.',
+    );
+  }
+}
+
+/** A link stays a link: what it points to is replaced. */
+function resolveLink(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}
+
+/** The rename itself must reach the disk as well; systems that cannot sync a folder do without. */
+function syncFolder(folder: string): void {
+  try {
+    const descriptor = openSync(folder, 'r');
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {}
+}
+
+/** Single quotes for a POSIX shell, where the path needs them. */
+function quote(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
+
+/** Says that the file holds nothing to check a request against. */
+export function noUsableKey(file: string): KeyFileError {
+  return new KeyFileError(
+    file,
+    'holds no usable key (all are revoked or expired, or there is none)',
+    howToCreate,
+  );
+}

@@ -1,0 +1,65 @@
+import { type RateState, rateState } from './rate-state.ts';
+import { type Quota, TokenBucket } from './token-bucket.ts';
+
+export interface Admission {
+  admitted: boolean;
+  rate: RateState;
+}
+
+/** How many of the longest unused buckets are looked at for a full one; keeps making room O(1). */
+const evictionScan = 16;
+
+/**
+ * One token bucket a caller, never more than `capacity` of them. A full bucket is worth nothing, since a fresh one is
+ * full as well: those go first. Only when the longest unused ones are all part spent does the oldest go with its debt.
+ */
+export class Limiter {
+  readonly #capacity: number;
+  /** In the order of use, the longest unused first: a Map iterates in the order of insertion. */
+  readonly #buckets = new Map<string, TokenBucket>();
+
+  constructor(capacity: number) {
+    if (!(capacity >= 1)) throw new RangeError(`Expected a capacity of 1 or more but received ${capacity}`);
+    this.#capacity = capacity;
+  }
+
+  get size(): number {
+    return this.#buckets.size;
+  }
+
+  /** Charges `cost` to the bucket of `caller`. A cost above the burst could never be paid, so the whole burst pays it. */
+  take(caller: string, quota: Quota, cost: number, now_ms: number): Admission {
+    const bucket = this.#bucket(caller, quota, now_ms);
+    const payable = Math.min(cost, quota.burst);
+    const admitted = bucket.take(payable, now_ms);
+    return { admitted, rate: rateState(bucket, quota, now_ms, admitted ? undefined : payable) };
+  }
+
+  #bucket(caller: string, quota: Quota, now_ms: number): TokenBucket {
+    let bucket = this.#buckets.get(caller);
+    if (bucket === undefined) {
+      if (this.#buckets.size >= this.#capacity) this.#evict(now_ms);
+      bucket = new TokenBucket(quota, now_ms);
+    } else {
+      this.#buckets.delete(caller);
+      bucket.requota(quota, now_ms);
+    }
+    this.#buckets.set(caller, bucket);
+    return bucket;
+  }
+
+  #evict(now_ms: number): void {
+    let oldest: string | undefined;
+    let scanned = 0;
+    for (const [caller, bucket] of this.#buckets) {
+      if (bucket.isFull(now_ms)) {
+        this.#buckets.delete(caller);
+        return;
+      }
+      oldest ??= caller;
+      scanned += 1;
+      if (scanned === evictionScan) break;
+    }
+    if (oldest !== undefined) this.#buckets.delete(oldest);
+  }
+}

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { create, revoke, rotate } from '../../src/gate/key-edits.ts';
+import { keyHash } from '../../src/gate/key-format.ts';
+import { endOf, type KeySettings, statusOf } from '../../src/gate/key-record.ts';
+
+const day_ms = 86_400_000;
+const now_ms = Date.UTC(2030, 0, 1);
+const settings: KeySettings = {
+  name: 'app',
+  scopes: ['match:basic'],
+  rate: 2.5,
+  burst: 7,
+  note: 'for tests',
+};
+
+describe('making a key', () => {
+  test('records its hash and settings, and the key nowhere', () => {
+    const { records, record, key } = create([], { ...settings, expires_in_ms: 90 * day_ms }, now_ms);
+    expect(records).toEqual([record]);
+    expect(record).toEqual({
+      id: key.split('_')[1],
+      name: 'app',
+      sha256: keyHash(key).toString('hex'),
+      scopes: ['match:basic'],
+      rate: 2.5,
+      burst: 7,
+      created_at: '2030-01-01T00:00:00.000Z',
+      expires_at: '2030-04-01T00:00:00.000Z',
+      note: 'for tests',
+    });
+    expect(JSON.stringify(records)).not.toContain(key.split('_')[2]);
+  });
+
+  test('leaves the keys before it as they are', () => {
+    const first = create([], settings, now_ms);
+    const second = create(first.records, settings, now_ms);
+    expect(second.records).toEqual([first.record, second.record]);
+    expect(first.records).toHaveLength(1);
+  });
+});
+
+describe('revoking a key', () => {
+  test('ends it at once and leaves the others', () => {
+    const first = create([], settings, now_ms);
+    const { records, record } = create(first.records, settings, now_ms);
+    const revoked = revoke(records, first.record.id, now_ms + 5);
+    expect(revoked.records.map((each) => statusOf(each, now_ms + 5))).toEqual(['revoked', 'active']);
+    expect(revoked.records[1]).toEqual(record);
+  });
+
+  test('twice keeps the first time', () => {
+    const { records, record } = create([], settings, now_ms);
+    const once = revoke(records, record.id, now_ms);
+    expect(revoke(once.records, record.id, now_ms + day_ms).records).toEqual(once.records);
+  });
+
+  test('cuts a grace short', () => {
+    const { records, record } = create([], settings, now_ms);
+    const rotated = rotate(records, record.id, now_ms, day_ms);
+    const { record: revoked } = revoke(rotated.records, record.id, now_ms + 1);
+    expect(endOf(revoked)).toBe(now_ms + 1);
+  });
+
+  test('fails for an id that is not there, and says where to look', () => {
+    expect(() => revoke([], 'abcdefghijkl', now_ms)).toThrow('no key with the id abcdefghijkl');
+    expect(() => revoke([], 'abcdefghijkl', now_ms)).toThrow('npx facematch keys list');
+  });
+});
+
+describe('rotating a key', () => {
+  test('makes a new one with the same settings and the same lifetime, and revokes the old one', () => {
+    const { records, record } = create([], { ...settings, expires_in_ms: 90 * day_ms }, now_ms);
+    const later_ms = now_ms + 80 * day_ms;
+    const rotated = rotate(records, record.id, later_ms, 0);
+    expect(statusOf(rotated.retired, later_ms)).toBe('revoked');
+    expect(rotated.records).toEqual([rotated.retired, rotated.record]);
+    const { name, scopes, rate, burst, note } = record;
+    expect(rotated.record).toMatchObject({ name, scopes, rate, burst, note });
+    expect(rotated.record.id).not.toBe(record.id);
+    expect(rotated.record.sha256).not.toBe(record.sha256);
+    expect(rotated.record.revoked_at).toBeUndefined();
+    expect(endOf(rotated.record)).toBe(later_ms + 90 * day_ms);
+  });
+
+  test('with grace lets the old one work until then, and not a moment longer', () => {
+    const { records, record } = create([], settings, now_ms);
+    const { retired } = rotate(records, record.id, now_ms, 3_600_000);
+    expect(statusOf(retired, now_ms + 3_599_999)).toBe('retiring');
+    expect(statusOf(retired, now_ms + 3_600_000)).toBe('revoked');
+    expect(endOf(retired)).toBe(now_ms + 3_600_000);
+  });
+
+  test('with grace does not outlive the expiry of the old one', () => {
+    const { records, record } = create([], { ...settings, expires_in_ms: 1000 }, now_ms);
+    const { retired } = rotate(records, record.id, now_ms, day_ms);
+    expect(endOf(retired)).toBe(now_ms + 1000);
+    expect(statusOf(retired, now_ms + 1000)).toBe('expired');
+  });
+
+  test.each([
+    { state: 'retiring', end: (id: string, records: never[]) => rotate(records, id, now_ms, day_ms).records },
+    { state: 'revoked', end: (id: string, records: never[]) => revoke(records, id, now_ms).records },
+  ])('fails for a key that is $state', ({ state, end }) => {
+    const { records, record } = create([], settings, now_ms);
+    const ended = end(record.id, records as never[]);
+    expect(() => rotate(ended, record.id, now_ms, 0)).toThrow(`is ${state} and cannot be rotated`);
+  });
+
+  test('fails for a key that has expired', () => {
+    const { records, record } = create([], { ...settings, expires_in_ms: 1000 }, now_ms);
+    expect(() => rotate(records, record.id, now_ms + 1000, 0)).toThrow('is expired and cannot be rotated');
+  });
+});

@@ -1,0 +1,215 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { create } from '../../src/gate/key-edits.ts';
+import { editKeyFile, KeyFileError, readKeyFile } from '../../src/gate/key-file.ts';
+import type { KeyRecord } from '../../src/gate/key-record.ts';
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'facematch-keys-'));
+  file = join(folder, 'keys.json');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function addKey(name = 'app'): KeyRecord {
+  const settings = { name, scopes: ['match:basic'] as const, rate: 50, burst: 100 };
+  return editKeyFile(file, (records) => create(records, settings, Date.now())).record;
+}
+
+function write(content: unknown, mode = 0o600): void {
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+  chmodSync(file, mode);
+}
+
+function errorOf(act: () => unknown): KeyFileError {
+  try {
+    act();
+  } catch (error) {
+    expect(error).toBeInstanceOf(KeyFileError);
+    return error as KeyFileError;
+  }
+  throw new Error('nothing was thrown');
+}
+
+const good: KeyRecord = {
+  id: 'abcdefghijkl',
+  name: 'app',
+  sha256: '0'.repeat(64),
+  scopes: ['match:basic'],
+  rate: 1,
+  burst: 1,
+  created_at: '2030-01-01T00:00:00.000Z',
+};
+
+describe('writing the key file', () => {
+  test('makes it with mode 0600, whatever the umask is', () => {
+    for (const umask of [0o000, 0o022, 0o277]) {
+      rmSync(file, { force: true });
+      const before = process.umask(umask);
+      try {
+        addKey();
+      } finally {
+        process.umask(before);
+      }
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  test('replaces it by a new file and leaves nothing beside it', () => {
+    addKey('first');
+    const { ino } = statSync(file);
+    const held = readFileSync(file, 'utf8');
+    addKey('second');
+    expect(statSync(file).ino).not.toBe(ino);
+    expect(readKeyFile(file).map(({ name }) => name)).toEqual(['first', 'second']);
+    expect(held).not.toContain('second');
+    expect(readdirSync(folder)).toEqual(['keys.json']);
+  });
+
+  test('is refused while another command writes, and says which file to remove if none does', () => {
+    const record = addKey();
+    const lock = `${file}.lock`;
+    writeFileSync(lock, '');
+    const error = errorOf(() => addKey());
+    expect(error.message).toContain('is being changed by another command');
+    expect(error.message).toContain(`rm ${lock}`);
+    expect(existsSync(lock)).toBe(true);
+    expect(readKeyFile(file)).toEqual([record]);
+  });
+
+  test('takes its lock away and leaves the file alone when the edit fails', () => {
+    const record = addKey();
+    expect(() =>
+      editKeyFile(file, () => {
+        throw new Error('no such key');
+      }),
+    ).toThrow('no such key');
+    expect(readdirSync(folder)).toEqual(['keys.json']);
+    expect(readKeyFile(file)).toEqual([record]);
+  });
+
+  test('never overwrites a file that it cannot read', () => {
+    write('{"version": 1, "keys": [');
+    expect(errorOf(() => addKey()).reason).toBe('is not valid JSON');
+    expect(readFileSync(file, 'utf8')).toBe('{"version": 1, "keys": [');
+    expect(readdirSync(folder)).toEqual(['keys.json']);
+  });
+
+  test('keeps a link and replaces what it points to', () => {
+    mkdirSync(join(folder, 'real'));
+    const real = join(folder, 'real', 'store.json');
+    writeFileSync(real, JSON.stringify({ version: 1, keys: [] }), { mode: 0o600 });
+    symlinkSync(real, file);
+    const record = addKey();
+    expect(readKeyFile(real)).toEqual([record]);
+    expect(readdirSync(join(folder, 'real'))).toEqual(['store.json']);
+  });
+
+  test('fails clearly when the folder is not there', () => {
+    file = join(folder, 'none', 'keys.json');
+    expect(errorOf(() => addKey()).message).toContain('Check that its folder exists');
+  });
+});
+
+describe('reading the key file', () => {
+  test('fails when there is none, and says how to make a key', () => {
+    const error = errorOf(() => readKeyFile(file));
+    expect(error.message).toContain('does not exist');
+    expect(error.message).toContain('npx facematch keys create --name NAME');
+  });
+
+  test.each([0o604, 0o640, 0o644, 0o606, 0o601, 0o666, 0o777])('is refused with mode %o', (mode) => {
+    write({ version: 1, keys: [good] }, mode);
+    const error = errorOf(() => readKeyFile(file));
+    expect(error.reason).toBe('is open to other users');
+    expect(error.message).toContain(`chmod 600 ${file}`);
+  });
+
+  test.each([0o600, 0o400, 0o700])('works with mode %o', (mode) => {
+    write({ version: 1, keys: [good] }, mode);
+    expect(readKeyFile(file)).toEqual([good]);
+  });
+
+  test('quotes a path that a shell would take apart', () => {
+    file = join(folder, "it's mine; really");
+    write('', 0o644);
+    expect(errorOf(() => readKeyFile(file)).message).toContain(`chmod 600 '${folder}/it'\\''s mine; really'`);
+  });
+
+  test('refuses a folder', () => {
+    mkdirSync(file, { mode: 0o700 });
+    expect(errorOf(() => readKeyFile(file)).reason).toBe('is no ordinary file');
+  });
+
+  const times = Array.from({ length: 3 }, (_, at) => ({ ...good, id: `abcdefghijk${at}` }));
+  test.each([
+    ['an empty file', '', 'is not valid JSON'],
+    ['half a file', JSON.stringify({ version: 1, keys: times }).slice(0, 200), 'is not valid JSON'],
+    ['a list', [], 'at the top level'],
+    ['null', 'null', 'at the top level'],
+    ['another version', { version: 2, keys: [] }, 'at version'],
+    ['no version', { keys: [] }, 'at version'],
+    ['an unknown member', { version: 1, keys: [], extra: 1 }, 'extra'],
+    ['keys that are no list', { version: 1, keys: {} }, 'at keys'],
+    ['two keys of one id', { version: 1, keys: [good, good] }, 'two keys have the same id'],
+    ['an unknown member of a key', { version: 1, keys: [{ ...good, admin: true }] }, 'admin'],
+    ['a short id', { version: 1, keys: [{ ...good, id: 'abc' }] }, 'at keys.0.id'],
+    ['no name', { version: 1, keys: [{ ...good, name: '' }] }, 'at keys.0.name'],
+    [
+      'a name that moves the cursor',
+      { version: 1, keys: [{ ...good, name: 'a\u001b[2J' }] },
+      'at keys.0.name',
+    ],
+    ['a short hash', { version: 1, keys: [{ ...good, sha256: 'ab' }] }, 'at keys.0.sha256'],
+    ['a hash in capitals', { version: 1, keys: [{ ...good, sha256: 'A'.repeat(64) }] }, 'at keys.0.sha256'],
+    ['no scope', { version: 1, keys: [{ ...good, scopes: [] }] }, 'at keys.0.scopes'],
+    ['an unknown scope', { version: 1, keys: [{ ...good, scopes: ['root'] }] }, 'at keys.0.scopes.0'],
+    ['a rate of 0', { version: 1, keys: [{ ...good, rate: 0 }] }, 'at keys.0.rate'],
+    ['a negative rate', { version: 1, keys: [{ ...good, rate: -1 }] }, 'at keys.0.rate'],
+    ['a rate that is text', { version: 1, keys: [{ ...good, rate: '1' }] }, 'at keys.0.rate'],
+    [
+      'an infinite rate',
+      `{"version":1,"keys":[${JSON.stringify(good).replace('"rate":1', '"rate":1e999')}]}`,
+      'at keys.0.rate',
+    ],
+    ['a burst of 0', { version: 1, keys: [{ ...good, burst: 0 }] }, 'at keys.0.burst'],
+    ['a burst of 1.5', { version: 1, keys: [{ ...good, burst: 1.5 }] }, 'at keys.0.burst'],
+    ['a burst above a million', { version: 1, keys: [{ ...good, burst: 1_000_001 }] }, 'at keys.0.burst'],
+    ['no creation time', { version: 1, keys: [{ ...good, created_at: 'today' }] }, 'at keys.0.created_at'],
+    ['a false expiry', { version: 1, keys: [{ ...good, expires_at: '2030-02-31' }] }, 'at keys.0.expires_at'],
+    ['a null expiry', { version: 1, keys: [{ ...good, expires_at: null }] }, 'at keys.0.expires_at'],
+    ['an endless note', { version: 1, keys: [{ ...good, note: 'x'.repeat(501) }] }, 'at keys.0.note'],
+  ])('refuses %s', (_what, content, reason) => {
+    write(content);
+    expect(errorOf(() => readKeyFile(file)).reason).toContain(reason);
+  });
+
+  test('never repeats what the file holds nor where it lies in the reason that is logged', () => {
+    const secret = 'fm_abcdefghijkl_0123456789';
+    for (const content of [
+      secret,
+      `{"version":1,"keys":["${secret}"]}`,
+      { version: 1, keys: [{ ...good, sha256: secret }] },
+    ]) {
+      write(content);
+      const { reason } = errorOf(() => readKeyFile(file));
+      expect(reason).not.toContain('0123456789');
+      expect(reason).not.toContain(folder);
+    }
+  });
+});
