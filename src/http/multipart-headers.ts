@@ -1,0 +1,156 @@
+import { isUtf8 } from 'node:buffer';
+import { MultipartError, type MultipartReason } from './multipart-error.ts';
+import { parseParameters, tokenEnd, trimSpace } from './multipart-parameters.ts';
+
+/** The headers of one part: RFC 2046 §5.1 for their frame, RFC 7578 §4 for what they say. */
+
+export interface PartHeaders {
+  name: string;
+  filename: string | undefined;
+  /** As declared, white space trimmed; nobody should believe it. */
+  content_type: string | undefined;
+  /** Where the part's body begins: the byte after the empty line. */
+  end: number;
+}
+
+interface Field {
+  value: string;
+  /** Offset of its line in the body, for the error's sake. */
+  at: number;
+}
+
+type Understood = 'content-disposition' | 'content-type' | 'content-transfer-encoding';
+
+/** RFC 7578 §4.8: every other header of a part is ignored. */
+const understood: ReadonlySet<string> = new Set<Understood>([
+  'content-disposition',
+  'content-type',
+  'content-transfer-encoding',
+]);
+
+/** RFC 2045 §6.2: the encodings that leave the bytes as they are. */
+const identityEncodings: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary']);
+
+const HTAB = 0x09;
+const LF = 0x0a;
+const CR = 0x0d;
+const SP = 0x20;
+const DEL = 0x7f;
+
+/**
+ * Reads the header lines from `from` up to and with the empty line; the lines may take `header_bytes` in all.
+ */
+export function parsePartHeaders(body: Buffer, from: number, header_bytes: number): PartHeaders {
+  const fields = new Map<string, Field>();
+  let at = from;
+  while (!(body[at] === CR && body[at + 1] === LF)) {
+    const end = lineEnd(body, at, from + header_bytes);
+    addField(fields, body, at, end);
+    at = end + 2;
+  }
+  checkTransferEncoding(fields.get('content-transfer-encoding' satisfies Understood));
+  return {
+    ...readDisposition(fields.get('content-disposition' satisfies Understood), from),
+    content_type: fields.get('content-type' satisfies Understood)?.value,
+    end: at + 2,
+  };
+}
+
+/** Offset of the CR LF that ends the line, which must lie within `limit` with all of its line end. */
+function lineEnd(body: Buffer, from: number, limit: number): number {
+  for (let at = from; at < body.length; at++) {
+    if (at + 2 > limit) throw refusal('header_too_large', "A part's headers are larger than allowed", at);
+    const byte = body[at]!;
+    if (byte === CR && body[at + 1] === LF) return at;
+    if (byte === CR && at + 1 === body.length) break;
+    // RFC 2046 §4.1.1: a line ends with CR LF, and neither may occur alone.
+    if (byte === CR || byte === LF) {
+      throw refusal('bad_line_end', 'A line of a header does not end with CR LF', at);
+    }
+    // RFC 9110 §5.5: NUL and the other controls are invalid, and dangerous to whoever reads on after us.
+    if ((byte < SP && byte !== HTAB) || byte === DEL) {
+      throw refusal('bad_header', 'A header contains a control character', at);
+    }
+  }
+  throw refusal('truncated', 'The body ends within the headers of a part', body.length);
+}
+
+function addField(fields: Map<string, Field>, body: Buffer, at: number, end: number): void {
+  // RFC 9112 §5.2 (obs-fold): what a folded line means differs from parser to parser.
+  if (body[at] === SP || body[at] === HTAB) throw refusal('bad_header', 'A header line is folded', at);
+  // RFC 7578 §5.1.2. Replacement characters instead would make two different names the same.
+  if (!isUtf8(body.subarray(at, end))) throw refusal('bad_header', 'A header is not UTF-8', at);
+
+  const line = body.toString('utf8', at, end);
+  const colon = tokenEnd(line, 0);
+  // No header's name begins with "-", though a token may; and to some parsers `--boundary:` is a delimiter.
+  if (colon === 0 || line[0] === '-' || line[colon] !== ':') {
+    throw refusal('bad_header', 'A header line is not of the form name: value', at);
+  }
+  const name = line.slice(0, colon).toLowerCase();
+  if (!understood.has(name)) return;
+  if (fields.has(name)) throw refusal('bad_header', `A part has two ${name} headers`, at);
+  fields.set(name, { value: trimSpace(line.slice(colon + 1)), at });
+}
+
+/** RFC 7578 §4.7: deprecated, so nothing is decoded; refused, as an encoded picture would look damaged. */
+function checkTransferEncoding(field: Field | undefined): void {
+  if (field === undefined || identityEncodings.has(field.value.toLowerCase())) return;
+  throw refusal('bad_transfer_encoding', 'A part has an encoded body, which is not supported', field.at);
+}
+
+/** RFC 7578 §4.2: each part must have `Content-Disposition: form-data` with a name. */
+function readDisposition(field: Field | undefined, from: number): Pick<PartHeaders, 'name' | 'filename'> {
+  if (field === undefined) {
+    throw refusal('missing_disposition', 'A part has no Content-Disposition header', from);
+  }
+  const { value, at } = field;
+  const typeEnd = tokenEnd(value, 0);
+  if (value.slice(0, typeEnd).toLowerCase() !== 'form-data') {
+    throw refusal('not_form_data', 'The Content-Disposition of a part is not form-data', at);
+  }
+  const refuse = (words: string) => refusal('bad_header', `In a Content-Disposition header, ${words}`, at);
+  const parameters = parseParameters(value, typeEnd, { escapes: 'quotes', refuse });
+  for (const parameter of parameters.keys()) {
+    // RFC 2231 continuations and `name*` would name a field to one parser and not to another.
+    if (parameter.includes('*') && parameter !== 'filename*') {
+      throw refuse('an extended parameter other than filename* is given');
+    }
+  }
+  const name = parameters.get('name');
+  if (name === undefined) throw refusal('missing_name', 'A part has no name', at);
+
+  const filename = parameters.get('filename');
+  const extended = parameters.get('filename*');
+  // RFC 7578 §4.2 forbids filename* to senders, but older Python clients send it, alone, for names beyond ASCII;
+  // without it their file would not look like one. RFC 6266 §4.3: of the two, filename* goes before.
+  if (extended !== undefined) return { name: unescapeName(name), filename: decodeExtended(extended, refuse) };
+  return { name: unescapeName(name), filename: filename === undefined ? undefined : unescapeName(filename) };
+}
+
+/** WHATWG HTML §4.10.21.8, how browsers escape a name or a filename: these three sequences and no other. */
+function unescapeName(name: string): string {
+  return name.replaceAll('%0A', '\n').replaceAll('%0D', '\r').replaceAll('%22', '"');
+}
+
+/** RFC 8187 §3.2.1: `UTF-8'language'percent-encoded`. */
+function decodeExtended(value: string, refuse: (words: string) => Error): string {
+  const [charset = '', language, encoded, more] = value.split("'");
+  if (
+    charset.toLowerCase() !== 'utf-8' ||
+    language === undefined ||
+    encoded === undefined ||
+    more !== undefined
+  ) {
+    throw refuse("filename* is not of the form UTF-8''name");
+  }
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    throw refuse('filename* is not percent-encoded UTF-8');
+  }
+}
+
+function refusal(reason: MultipartReason, words: string, at: number): MultipartError {
+  return new MultipartError(reason, words, at);
+}

@@ -1,0 +1,509 @@
+import { describe, expect, it, test } from 'vitest';
+import {
+  boundaryOf,
+  MultipartError,
+  type MultipartReason,
+  parseMultipart,
+} from '../../src/http/multipart.ts';
+import {
+  bytes,
+  crlf,
+  disposition,
+  emptyParts,
+  hostileBodies,
+  limits,
+  misplaced,
+  oneField,
+  onePart,
+  readParts,
+} from '../fixtures/multipart.ts';
+import { readWithBusboy } from '../fixtures/multipart-oracle.ts';
+
+function refusalOf(act: () => unknown): MultipartError {
+  try {
+    act();
+  } catch (error) {
+    expect(error).toBeInstanceOf(MultipartError);
+    return error as MultipartError;
+  }
+  throw new Error('it was accepted');
+}
+
+const a = `${disposition}; name="a"`;
+
+describe('the boundary of a Content-Type header', () => {
+  const all70 = "0123456789 ABCXYZabcxyz'()+_,-./:=?0123456789 ABCXYZabcxyz'()+_,-./:=?";
+
+  test.each<[string, string]>([
+    ['multipart/form-data; boundary=b', 'b'],
+    ['multipart/form-data;boundary=b', 'b'],
+    [' multipart/form-data\t;\tboundary=b \t', 'b'],
+    ['Multipart/FORM-Data; BOUNDARY=B', 'B'],
+    ['multipart/form-data; boundary="b"', 'b'],
+    ['multipart/form-data; boundary="a b"', 'a b'],
+    ['multipart/form-data; boundary="\\b\\?"', 'b?'],
+    ['multipart/form-data; charset=utf-8; boundary=b; x="; boundary=c"', 'b'],
+    ['multipart/form-data; charset="a\\"b"; boundary=b', 'b'],
+    ['multipart/form-data; boundary=b;', 'b'],
+    ['multipart/form-data;; ;boundary=b', 'b'],
+    ['multipart/form-data; boundary=----=_Part_0_1.2', '----=_Part_0_1.2'],
+    [
+      'multipart/form-data; boundary=----WebKitFormBoundary7MA4YWxkTrZu0gW',
+      '----WebKitFormBoundary7MA4YWxkTrZu0gW',
+    ],
+    [`multipart/form-data; boundary="${all70}"`, all70],
+  ])('of %j is read', (header, boundary) => {
+    expect(boundaryOf(header)).toBe(boundary);
+  });
+
+  test.each([
+    '',
+    'multipart',
+    'multipart/',
+    'multipart/mixed; boundary=b',
+    'multipart/form-datax; boundary=b',
+    'xmultipart/form-data; boundary=b',
+    'multipart/ form-data; boundary=b',
+    'multipart form-data; boundary=b',
+    'application/json',
+    'application/x-www-form-urlencoded; x=multipart/form-data; boundary=b',
+    '"multipart/form-data"; boundary=b',
+    '\u00a0multipart/form-data; boundary=b',
+  ])('is not looked for in %j, which is not multipart/form-data', (header) => {
+    expect(boundaryOf(header)).toBeUndefined();
+  });
+
+  test.each<[string, MultipartReason]>([
+    ['multipart/form-data', 'missing_boundary'],
+    ['multipart/form-data;', 'missing_boundary'],
+    ['multipart/form-data; charset=utf-8', 'missing_boundary'],
+    ['multipart/form-data; xboundary=b', 'missing_boundary'],
+    ['multipart/form-data; x="; boundary=b"', 'missing_boundary'],
+    ['multipart/form-data boundary=b', 'bad_boundary'],
+    ['multipart/form-data, boundary=b', 'bad_boundary'],
+    ['multipart/form-data; boundary', 'bad_boundary'],
+    ['multipart/form-data; boundary=', 'bad_boundary'],
+    ['multipart/form-data; boundary=;x=y', 'bad_boundary'],
+    ['multipart/form-data; boundary=""', 'bad_boundary'],
+    ['multipart/form-data; boundary =b', 'bad_boundary'],
+    ['multipart/form-data; boundary= b', 'bad_boundary'],
+    ['multipart/form-data; =b', 'bad_boundary'],
+    ['multipart/form-data; boundary="b', 'bad_boundary'],
+    ['multipart/form-data; boundary="b\\"', 'bad_boundary'],
+    ['multipart/form-data; boundary="b\\', 'bad_boundary'],
+    ['multipart/form-data; boundary="b"c', 'bad_boundary'],
+    ['multipart/form-data; boundary=b"c"', 'bad_boundary'],
+    ['multipart/form-data; boundary=b c', 'bad_boundary'],
+    ['multipart/form-data; boundary="b "', 'bad_boundary'],
+    ['multipart/form-data; boundary=" "', 'bad_boundary'],
+    ['multipart/form-data; boundary="b\\\\"', 'bad_boundary'],
+    ['multipart/form-data; boundary="b\tc"', 'bad_boundary'],
+    ['multipart/form-data; boundary=b\u00e9', 'bad_boundary'],
+    ['multipart/form-data; boundary=b\0', 'bad_boundary'],
+    ['multipart/form-data; boundary=b*', 'bad_boundary'],
+    ['multipart/form-data; boundary=b; boundary=b', 'bad_boundary'],
+    ['multipart/form-data; boundary=b; BOUNDARY=c', 'bad_boundary'],
+    ['multipart/form-data; boundary=b, multipart/form-data; boundary=c', 'bad_boundary'],
+    [`multipart/form-data; boundary=${'b'.repeat(71)}`, 'bad_boundary'],
+  ])('is refused in %j: %s', (header, reason) => {
+    expect(refusalOf(() => boundaryOf(header)).reason).toBe(reason);
+  });
+
+  it('may have 70 characters', () => {
+    expect(boundaryOf(`multipart/form-data; boundary=${'b'.repeat(70)}`)).toHaveLength(70);
+  });
+});
+
+describe('a form', () => {
+  it('gives its parts in order, as ranges of the body', () => {
+    const body = bytes(
+      [
+        crlf('--b', `${disposition}; name="image1"; filename="a.jpg"`, 'Content-Type: image/jpeg', ''),
+        '\xff\xd8\r\n\0\xff\xd9\r\n',
+        crlf('--b', `${disposition}; name="threshold_percent"`, '', '70', '--b--'),
+      ].join(''),
+    );
+    const first = body.indexOf(0xff);
+    const second = body.indexOf('70');
+    expect(parseMultipart(body, 'b', limits)).toEqual([
+      { name: 'image1', filename: 'a.jpg', content_type: 'image/jpeg', start: first, end: first + 7 },
+      {
+        name: 'threshold_percent',
+        filename: undefined,
+        content_type: undefined,
+        start: second,
+        end: second + 2,
+      },
+    ]);
+  });
+
+  test.each<[string, Buffer, string[]]>([
+    ['without parts', bytes('--b--\r\n'), []],
+    ['without parts, with no last line end', bytes('--b--'), []],
+    ['with no last line end', bytes(crlf('--b', a, '', 'x').concat('--b--')), ['x']],
+    ['with a preamble', bytes(`preamble\n--b\rthere${crlf('', '--b', a, '', 'x', '--b--')}`), ['x']],
+    ['with an empty line for a preamble', bytes(crlf('', '--b', a, '', 'x', '--b--')), ['x']],
+    ['whose preamble begins like a boundary', bytes(crlf('--bb', '--b', a, '', 'x', '--b--')), ['x']],
+    ['with an epilogue', bytes(`${crlf('--b', a, '', 'x', '--b--')}--b\r\n\0\n`), ['x']],
+    ['with padding behind a boundary', bytes(crlf('--b \t ', a, '', 'x', '--b--')), ['x']],
+    ['with padding behind the last boundary', bytes(crlf('--b', a, '', 'x', '--b-- \t')), ['x']],
+    ['with padding at the very end', bytes(crlf('--b', a, '', 'x').concat('--b-- \t')), ['x']],
+    ['with an empty part', oneField(''), ['']],
+    [
+      'with an empty part that has no line of its own',
+      bytes(crlf('--b', a, '', '--b', a, '', '--b--')),
+      ['', ''],
+    ],
+    ['with a part of one line end', oneField('\r\n'), ['\r\n']],
+    ['with a part that ends with CR', oneField('x\r'), ['x\r']],
+    ['with a part that begins with LF', oneField('\nx'), ['\nx']],
+  ])('%s is read', (_title, body, contents) => {
+    expect(readParts(body).map((part) => part.content)).toEqual(contents);
+    expect(misplaced(parseMultipart(body, 'b', limits), body)).toBeUndefined();
+  });
+
+  test.each([
+    'b',
+    ' --b',
+    'x--b--x',
+    'x\r--b--\r',
+    '\n--b\r\nx',
+    '\r\r--b\r\n',
+    '\r\n-b\r\n',
+    '\r\n--B\r\n',
+    '\r\n--bb\r\n',
+    '\r\n--b x\r\n',
+    '\r\n--b-\r\n',
+    '\r\n--b--x\r\n',
+    '\r\n--b---\r\n',
+    '\r\n--b\rx',
+    '\r\n--b-- \rx',
+    '\r\n--b\0\r\n',
+    '--b--x',
+    '--bb\r\n',
+  ])('keeps a part that contains %j, which is not a boundary line', (content) => {
+    expect(readParts(oneField(content)).map((part) => part.content)).toEqual([content]);
+  });
+
+  it('is divided by a boundary that stands in the first line of a part', () => {
+    const body = bytes(crlf('--b', a, '', '--b', a, '', 'x', '--b--'));
+    expect(readParts(body).map((part) => part.content)).toEqual(['', 'x']);
+  });
+
+  it('is divided by the boundary alone, not by what a regular expression would make of it', () => {
+    const boundary = "'()+_,-./:=?";
+    const body = bytes(`--${boundary}\r\n${a}\r\n\r\n\r\n--.()+_,-./:=?\r\n--${boundary}--`);
+    expect(readParts(body, boundary).map((part) => part.content)).toEqual(['\r\n--.()+_,-./:=?']);
+  });
+
+  test.each([63, 64, 65, 200])('of %i lookalikes keeps them all, and finds what comes after', (count) => {
+    const content = `${'\r\n--bA'.repeat(count)}\r\r\n--\r\n-`;
+    const body = bytes(`${crlf('--b', a, '', content, '--b', a, '', 'x', '--b--')}`);
+    expect(readParts(body).map((part) => part.content)).toEqual([content, 'x']);
+    const unclosed = body.subarray(0, -4);
+    expect(refusalOf(() => readParts(unclosed))).toMatchObject({ reason: 'truncated', at: unclosed.length });
+  });
+
+  test.each<[string, string, MultipartReason, number]>([
+    ['that is empty', '', 'truncated', 0],
+    ['without any boundary', 'hello', 'truncated', 5],
+    ['with another boundary', '--c\r\n\r\n\r\n--c--\r\n', 'truncated', 16],
+    ['with a boundary in the middle of a line', ' --b--\r\n', 'truncated', 8],
+    ['that ends within a boundary', '--', 'truncated', 2],
+    ['that ends with a boundary', '--b', 'truncated', 3],
+    ['that ends within the line end of a boundary', '--b\r', 'truncated', 4],
+    ['that ends behind one dash', '--b-', 'truncated', 4],
+    ['that ends where a header should begin', '--b\r\n', 'truncated', 5],
+    ['that ends within a header', '--b\r\nCont', 'truncated', 9],
+    ['that ends within the line end of a header', '--b\r\nA: b\r', 'truncated', 10],
+    ['that ends within the empty line', '--b\r\nA: b\r\n\r', 'truncated', 12],
+    ['without a final boundary', crlf('--b', a, '', 'x'), 'truncated', 52],
+    ['whose final boundary lacks its dashes', crlf('--b', a, '', 'x', '--b '), 'truncated', 58],
+    ['whose final boundary goes on', crlf('--b', a, '', 'x', '--b--c'), 'truncated', 60],
+    ['that ends its lines with LF', `--b\n${a}\n\nx\n--b--\n`, 'bad_line_end', 3],
+    ['that ends a boundary line with LF', `${crlf('--b', a, '', 'x')}--b \n`, 'bad_line_end', 56],
+    ['that ends the last line with LF', `${crlf('--b', a, '', 'x')}--b--\n`, 'bad_line_end', 57],
+    ['that ends a header with LF', `--b\r\nA: b\n${a}\r\n\r\nx\r\n--b--`, 'bad_line_end', 9],
+    ['that has CR in a header', `--b\r\nA: b\rc\r\n${a}\r\n\r\nx\r\n--b--`, 'bad_line_end', 9],
+    ['that has an LF for an empty line', `${crlf('--b', a)}\nx\r\n--b--`, 'bad_line_end', 47],
+    ['that has a boundary line where a header should be', crlf('--b', '--b--'), 'bad_header', 5],
+    ['that has a boundary line between headers', crlf('--b', a, '--b', '', '--b--'), 'bad_header', 47],
+  ])('%s is refused', (_title, body, reason, at) => {
+    expect(refusalOf(() => parseMultipart(bytes(body), 'b', limits))).toMatchObject({ reason, at });
+  });
+
+  it('cut short at any byte is refused as truncated', () => {
+    const whole = `--b\r\n${disposition}; name="image1"; filename="a.jpg"\r\n\r\nx\r\n--b\r\n${a}\r\n\r\n70\r\n--b--`;
+    for (let length = 0; length < whole.length; length++) {
+      const refusal = refusalOf(() => parseMultipart(bytes(whole.slice(0, length)), 'b', limits));
+      expect(refusal).toMatchObject({ reason: 'truncated', at: length });
+    }
+    expect(readParts(bytes(whole))).toHaveLength(2);
+  });
+
+  it('is refused in words that say where, and repeat nothing of it', () => {
+    const refusal = refusalOf(() => parseMultipart(onePart(['secret']), 'b', limits));
+    expect(refusal.message).toBe('A header line is not of the form name: value (at byte 5)');
+    expect(refusal.name).toBe('MultipartError');
+  });
+});
+
+describe('the headers of a part', () => {
+  const long = `"${'n'.repeat(4000)}"`;
+
+  test.each<[string, string, string | undefined]>([
+    ['; name=a', 'a', undefined],
+    ['; name="a"', 'a', undefined],
+    [';name="a";filename="f"', 'a', 'f'],
+    [' ;\tname="a" ; filename="f"\t; ', 'a', 'f'],
+    ['; filename="f"; name="a"', 'a', 'f'],
+    ['; NAME="a"; FileName=f', 'a', 'f'],
+    ['; name=""; filename=""', '', ''],
+    ['; name="a"; filename=my(1).jpg', 'a', 'my(1).jpg'],
+    ['; name="a; filename=b"', 'a; filename=b', undefined],
+    ['; name="a\\"b"', 'a"b', undefined],
+    ['; name="a\\\\"', 'a\\', undefined],
+    ['; name="a"; filename="C:\\new\\a.jpg"', 'a', 'C:\\new\\a.jpg'],
+    ['; name="a%22b%0D%0Ac"; filename="%22.jpg"', 'a"b\r\nc', '".jpg'],
+    ['; name="100%"; filename="%2522%0d%41"', '100%', '%2522%0d%41'],
+    ['; name="a"; x=y; creation-date="Wed, 12"', 'a', undefined],
+    ['; name="a"; filename="\xe7\x8c\xab.jpg"', 'a', '猫.jpg'],
+    ['; name=\xc3\xa9', 'é', undefined],
+    ['; name=a\xc2\xa0', 'a\u00a0', undefined],
+    ["; name=a; filename*=UTF-8''%e7%8c%ab.jpg", 'a', '猫.jpg'],
+    ["; name=a; filename*=utf-8'en'a%20b", 'a', 'a b'],
+    ["; name=a; filename*=UTF-8''", 'a', ''],
+    ["; name=a; filename*=UTF-8''%E7%8C%AB; filename=cat", 'a', '猫'],
+    ["; name=a; filename=cat; filename*=UTF-8''%E7%8C%AB", 'a', '猫'],
+    [`; name=${long}`, long.slice(1, -1), undefined],
+  ])('name the field and the file: %j', (parameters, name, filename) => {
+    expect(readParts(onePart([disposition + parameters]))).toEqual([
+      { name, filename, content_type: undefined, content: 'x' },
+    ]);
+  });
+
+  test.each<[string, string[], string | undefined]>([
+    ['in any case', ['CONTENT-DISPOSITION:Form-Data;name=a', 'content-type:image/png'], 'image/png'],
+    ['in any order', ['Content-Type: image/png', a], 'image/png'],
+    ['with white space around the value', [a, 'Content-Type: \t image/png \t'], 'image/png'],
+    [
+      'with parameters, kept',
+      [a, 'Content-Type: text/plain; charset="UTF-8"'],
+      'text/plain; charset="UTF-8"',
+    ],
+    ['without a value', [a, 'Content-Type:'], ''],
+    ['of no interest', ['x: y', a, 'X-Y_z!: "', 'x: again', 'Content-Length: 7'], undefined],
+    ['with a tab and with bytes beyond ASCII', [a, 'x: \t\xc3\xa9'], undefined],
+    ['that name the identity', [a, 'Content-Transfer-Encoding: BINARY'], undefined],
+    ['that say 8bit', [a, 'Content-Transfer-Encoding: 8bit'], undefined],
+    ['that say 7bit', [a, 'Content-Transfer-Encoding: 7bit'], undefined],
+  ])('%s are read', (_title, headers, content_type) => {
+    expect(readParts(onePart(headers))).toEqual([
+      { name: 'a', filename: undefined, content_type, content: 'x' },
+    ]);
+  });
+
+  test.each<[string, string[], MultipartReason]>([
+    ['none', [], 'missing_disposition'],
+    ['none that matters', ['Content-Type: image/png'], 'missing_disposition'],
+    ['an attachment', ['Content-Disposition: attachment; name="a"'], 'not_form_data'],
+    ['an empty disposition', ['Content-Disposition:'], 'not_form_data'],
+    ['a disposition of parameters', ['Content-Disposition: ; name="a"'], 'not_form_data'],
+    ['a quoted disposition', ['Content-Disposition: "form-data"; name="a"'], 'not_form_data'],
+    ['a disposition that only begins right', ['Content-Disposition: form-data2; name="a"'], 'not_form_data'],
+    ['no name', [disposition], 'missing_name'],
+    ['a filename only', [`${disposition}; filename="a"`], 'missing_name'],
+    ['a name inside of a filename', [`${disposition}; filename="; name=a"`], 'missing_name'],
+    ['two dispositions', [a, `${disposition}; name="b"`], 'bad_header'],
+    ['the same disposition twice', [a, a], 'bad_header'],
+    ['two types', [a, 'Content-Type: a/b', 'content-type: a/b'], 'bad_header'],
+    [
+      'two encodings',
+      [a, 'Content-Transfer-Encoding: 8bit', 'Content-Transfer-Encoding: 8bit'],
+      'bad_header',
+    ],
+    ['two names', [`${disposition}; name="a"; name="a"`], 'bad_header'],
+    ['two filenames', [`${disposition}; name="a"; filename="a"; Filename="b"`], 'bad_header'],
+    ['an extended name', [`${disposition}; name="a"; name*=UTF-8''b`], 'bad_header'],
+    ['a continued name', [`${disposition}; name*0="a"; name*1="b"`], 'bad_header'],
+    ['a continued filename', [`${disposition}; name="a"; filename*0="b"`], 'bad_header'],
+    ['base64', [a, 'Content-Transfer-Encoding: base64'], 'bad_transfer_encoding'],
+    ['quoted-printable', [a, 'Content-Transfer-Encoding: quoted-printable'], 'bad_transfer_encoding'],
+    ['an empty encoding', [a, 'Content-Transfer-Encoding:'], 'bad_transfer_encoding'],
+    ['a folded line', [`${disposition};`, ' name="a"'], 'bad_header'],
+    ['a line folded with a tab', [a, 'x: y', '\tz'], 'bad_header'],
+    ['a first line that is folded', [' x: y', a], 'bad_header'],
+    ['a line of blanks', [a, ' '], 'bad_header'],
+    ['a line without a colon', [a, 'hello'], 'bad_header'],
+    ['a line without a name', [a, ': y'], 'bad_header'],
+    ['a blank before the colon', ['Content-Disposition : form-data; name="a"'], 'bad_header'],
+    ['a name that is not a token', [a, 'x(y): z'], 'bad_header'],
+    ['a name that begins with a dash', [a, '-x: y'], 'bad_header'],
+    ['a line that is the boundary and a colon', [a, '--b:'], 'bad_header'],
+    ['a name beyond ASCII', [a, '\xc3\xa9: y'], 'bad_header'],
+    ['NUL', [`${disposition}; name="a\0"`], 'bad_header'],
+    ['NUL in a header of no interest', [a, 'x: \0'], 'bad_header'],
+    ['an escape character', [a, 'x: \x1b[2J'], 'bad_header'],
+    ['DEL', [a, 'x: \x7f'], 'bad_header'],
+    ['latin1', [`${disposition}; name="a"; filename="\xe9.jpg"`], 'bad_header'],
+    ['an overlong NUL', [`${disposition}; name="\xc0\x80"`], 'bad_header'],
+    ['half a UTF-8 sequence', [`${disposition}; name="\xe7\x8c"`], 'bad_header'],
+    ['a quote that is not closed', [`${disposition}; name="a`], 'bad_header'],
+    ['a quote closed by an escaped one', [`${disposition}; name="a\\"`], 'bad_header'],
+    ['text behind a quoted value', [`${disposition}; name="a"b`], 'bad_header'],
+    ['a quote within an unquoted value', [`${disposition}; name=a"b"`], 'bad_header'],
+    ['a blank within an unquoted value', [`${disposition}; name=a; filename=my photo.jpg`], 'bad_header'],
+    ['a parameter without a value', [`${disposition}; name`], 'bad_header'],
+    ['a parameter with an empty value', [`${disposition}; name=`], 'bad_header'],
+    ['a parameter without a name', [`${disposition}; ="a"`], 'bad_header'],
+    ['a blank before the equals sign', [`${disposition}; name ="a"`], 'bad_header'],
+    ['a blank behind the equals sign', [`${disposition}; name= "a"`], 'bad_header'],
+    ['a comma between parameters', [`${disposition}; name="a", filename="b"`], 'bad_header'],
+    ['no semicolon', [`${disposition} name="a"`], 'bad_header'],
+    ['an extended filename in latin1', [`${disposition}; name=a; filename*=ISO-8859-1''%e9`], 'bad_header'],
+    ['an extended filename without its quotes', [`${disposition}; name=a; filename*=b`], 'bad_header'],
+    ['an extended filename with one quote', [`${disposition}; name=a; filename*=UTF-8'b`], 'bad_header'],
+    [
+      'an extended filename with three quotes',
+      [`${disposition}; name=a; filename*=UTF-8''b'c`],
+      'bad_header',
+    ],
+    ['an extended filename cut short', [`${disposition}; name=a; filename*=UTF-8''%e7%8`], 'bad_header'],
+    [
+      'an extended filename that is not UTF-8',
+      [`${disposition}; name=a; filename*=UTF-8''%ff`],
+      'bad_header',
+    ],
+  ])('are refused with %s', (_title, headers, reason) => {
+    expect(refusalOf(() => readParts(onePart(headers))).reason).toBe(reason);
+  });
+
+  test.each([' ', '\t'])('are refused by name when a line is folded with %j', (space) => {
+    const refusal = refusalOf(() => readParts(onePart([a, 'x: y', `${space}z`])));
+    expect(refusal.message).toBe('A header line is folded (at byte 53)');
+  });
+});
+
+describe('the limits', () => {
+  it('let as many parts through as they say, and not one more', () => {
+    expect(readParts(emptyParts(16))).toHaveLength(16);
+    expect(refusalOf(() => readParts(emptyParts(17)))).toMatchObject({ reason: 'too_many_parts' });
+    expect(readParts(emptyParts(0), 'b', { ...limits, parts: 0 })).toEqual([]);
+    expect(refusalOf(() => readParts(emptyParts(1), 'b', { ...limits, parts: 0 })).reason).toBe(
+      'too_many_parts',
+    );
+  });
+
+  it('let as many header bytes through as they say, and not one more', () => {
+    const padding = 'x'.repeat(limits.header_bytes - crlf(a, 'x: ').length);
+    expect(readParts(onePart([a, `x: ${padding}`]))).toHaveLength(1);
+    const refusal = refusalOf(() => readParts(onePart([a, `x: ${padding}x`])));
+    expect(refusal).toMatchObject({ reason: 'header_too_large', at: 5 + limits.header_bytes - 1 });
+  });
+
+  it('count the headers of each part by themselves', () => {
+    const padding = 'x'.repeat(limits.header_bytes - crlf(a, 'x: ').length);
+    const part = crlf('--b', a, `x: ${padding}`, '', '');
+    expect(readParts(bytes(`${part}${part}--b--`))).toHaveLength(2);
+  });
+
+  it('hold when the empty line never comes', () => {
+    const body = bytes(`--b\r\n${a}\r\n${'x: y\r\n'.repeat(100_000)}`);
+    expect(refusalOf(() => readParts(body)).reason).toBe('header_too_large');
+  });
+});
+
+describe('the work', () => {
+  /**
+   * Counts every byte that the parser reads, by index or by handing a range to a native method. That a native
+   * search is itself linear is V8's doing; the needle's form is what lets it be (see DelimiterSearch).
+   */
+  function workOf(body: Buffer): { bytes: number; calls: number } {
+    const work = { bytes: 0, calls: 0 };
+    const count = (from: number, to: number) => {
+      work.calls++;
+      work.bytes += to - from;
+    };
+    const counted = new Proxy(body, {
+      get(target, key) {
+        if (key === 'length') return target.length;
+        if (key === 'indexOf') {
+          return (needle: Buffer, from: number) => {
+            const hit = target.indexOf(needle, from);
+            count(from, hit === -1 ? target.length : hit + needle.length);
+            return hit;
+          };
+        }
+        if (key === 'subarray' || key === 'toString') {
+          return (...args: [never, never, never]) => {
+            const [from = 0, to = 0]: number[] = args.slice(-2);
+            count(from, to);
+            return target[key](...args);
+          };
+        }
+        work.bytes++;
+        return target[key as unknown as number];
+      },
+    });
+    try {
+      parseMultipart(counted, 'b', limits);
+    } catch (error) {
+      if (!(error instanceof MultipartError)) throw error;
+    }
+    return work;
+  }
+
+  test.each(Object.entries(hostileBodies))('on %s reads each byte a few times at most', (_title, make) => {
+    const body = make(100_000);
+    const { bytes: read, calls } = workOf(body);
+    expect(read).toBeGreaterThan(0);
+    expect(read).toBeLessThanOrEqual(3 * body.length + 4096);
+    // Native calls are dear: their number must not follow the body's size.
+    expect(calls).toBeLessThanOrEqual(2 * limits.header_bytes);
+  });
+
+  it('on a million lookalikes is done, and keeps them', () => {
+    const content = '\r\n--bA'.repeat(1_000_000);
+    const body = oneField(content);
+    const [part] = parseMultipart(body, 'b', limits);
+    expect(body.subarray(part!.start, part!.end).equals(bytes(content))).toBe(true);
+  });
+});
+
+/**
+ * Where we differ from busboy on purpose: it reads these as forms, and a reader that guesses can be made to
+ * guess wrong.
+ */
+describe('what busboy reads, and we refuse', () => {
+  test.each<[string, Buffer, MultipartReason]>([
+    ['a part without a disposition, which it skips', onePart(['x: y']), 'missing_disposition'],
+    ['an attachment, which it skips', onePart(['Content-Disposition: attachment']), 'not_form_data'],
+    ['a part without a name', onePart([`${disposition}; filename="a"`]), 'missing_name'],
+    ['two dispositions, of which it takes the first', onePart([a, `${disposition}; name="c"`]), 'bad_header'],
+    ['two names', onePart([`${disposition}; x=y; name="a"; name="c"`]), 'bad_header'],
+    ['an extended name', onePart([`${disposition}; name=a; name*=UTF-8''c`]), 'bad_header'],
+    ['a folded header', onePart([`${disposition};`, ' name="a"']), 'bad_header'],
+    ['a line that is no header, and all after it', onePart([a, 'hello', 'x: y']), 'bad_header'],
+    ['a blank before a colon', onePart([a, 'x : y']), 'bad_header'],
+    ['a header line that begins with a dash', onePart([a, '--b:']), 'bad_header'],
+    ['LF in a header, and no header of that part', onePart([a, 'x: y\nz: x']), 'bad_line_end'],
+    ['LF behind a boundary', bytes(`--b\n${a}\r\n\r\nx\r\n--b--`), 'bad_line_end'],
+    ['NUL in a header', onePart([`${disposition}; name="a\0"`]), 'bad_header'],
+    ['a name that is not UTF-8, with a replacement', onePart([`${disposition}; name="\xff"`]), 'bad_header'],
+    ['an open quote', onePart([`${disposition}; name="a`]), 'bad_header'],
+    ['text behind a quoted value', onePart([`${disposition}; name="a"bc`]), 'bad_header'],
+    ['blanks in an unquoted value, without them', onePart([`${disposition}; name=a b`]), 'bad_header'],
+    [
+      'an extended filename of bad UTF-8',
+      onePart([`${disposition}; name=a; filename*=UTF-8''%ff`]),
+      'bad_header',
+    ],
+    ['base64, as it stands', onePart([a, 'Content-Transfer-Encoding: base64']), 'bad_transfer_encoding'],
+    ['text behind the last boundary', bytes(`${crlf('--b', a, '', 'x')}--b--x`), 'truncated'],
+    ['a 17th part', emptyParts(17), 'too_many_parts'],
+    ['10 KB of headers', onePart([a, `x: ${'y'.repeat(10_000)}`]), 'header_too_large'],
+  ])('%s', async (_title, body, reason) => {
+    expect(await readWithBusboy(body, 'multipart/form-data; boundary=b')).toBeDefined();
+    expect(refusalOf(() => readParts(body)).reason).toBe(reason);
+  });
+});
