@@ -1,0 +1,159 @@
+#include <doctest/doctest.h>
+
+#include <opencv2/imgproc.hpp>
+
+#include "../core/decode.h"
+#include "drawing.h"
+
+namespace facematch::testing {
+namespace {
+
+constexpr ImageLimits kAnySize = {.max_pixels = 1'000'000, .min_side = 1};
+
+// What the four inks look like on paper, 255 being all of the ink.
+cv::Mat printed(const cv::Mat& inks) {
+  cv::Mat bgr(inks.size(), CV_8UC3);
+  for (int y = 0; y < inks.rows; ++y) {
+    for (int x = 0; x < inks.cols; ++x) {
+      const auto& ink = inks.at<cv::Vec4b>(y, x);
+      for (int c = 0; c < 3; ++c) {
+        const double light = (255.0 - ink[c]) * (255.0 - ink[3]) / 255.0;
+        bgr.at<cv::Vec3b>(y, x)[2 - c] = cv::saturate_cast<uint8_t>(light);
+      }
+    }
+  }
+  return bgr;
+}
+
+cv::Mat draw_inks(int width, int height) {
+  cv::Mat inks(height, width, CV_8UC4);
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      inks.at<cv::Vec4b>(y, x) = {static_cast<uint8_t>(3 * x), static_cast<uint8_t>(4 * y),
+                                  static_cast<uint8_t>(2 * (x + y)), static_cast<uint8_t>(40 + x)};
+    }
+  }
+  return inks;
+}
+
+cv::Mat inverted(const cv::Mat& inks) { return cv::Scalar::all(255) - inks; }
+
+}  // namespace
+
+TEST_SUITE_BEGIN("decode_jpeg");
+
+TEST_CASE("colour pictures come out as they were drawn, however they are coded") {
+  struct Case {
+    const char* what;
+    JpegOptions options;
+    double tolerance;
+  };
+  const Case cases[] = {
+      {"baseline", {}, 1.5},
+      {"progressive", {.progressive = true}, 1.5},
+      {"4:2:0", {.subsample = true}, 2.5},
+      {"progressive 4:2:0", {.progressive = true, .subsample = true}, 2.5},
+      {"restart markers", {.restart_rows = 1}, 1.5},
+  };
+  for (const Case& c : cases) {
+    for (const cv::Size size : {cv::Size(64, 48), cv::Size(63, 47), cv::Size(17, 90)}) {
+      CAPTURE(c.what);
+      const cv::Mat drawn = gradient(size.width, size.height);
+      const Image image = decode(encode_jpeg(drawn, c.options), kAnySize, 0);
+      CHECK(image.format == Format::kJpeg);
+      CHECK(image.width == size.width);
+      CHECK(image.height == size.height);
+      CHECK(image.scale == 1);
+      CHECK(image.orientation == 1);
+      CHECK(mean_difference(image.bgr, drawn) < c.tolerance);
+    }
+  }
+}
+
+TEST_CASE("a grey picture comes out with three equal channels") {
+  cv::Mat grey, expected;
+  cv::cvtColor(gradient(50, 40), grey, cv::COLOR_BGR2GRAY);
+  cv::cvtColor(grey, expected, cv::COLOR_GRAY2BGR);
+  const Image image = decode(encode_jpeg(grey), kAnySize, 0);
+  CHECK(mean_difference(image.bgr, expected) < 1);
+  std::vector<cv::Mat> channels;
+  cv::split(image.bgr, channels);
+  CHECK(largest_difference(channels[0], channels[1]) == 0);
+  CHECK(largest_difference(channels[0], channels[2]) == 0);
+}
+
+TEST_CASE("CMYK and YCCK come out as printed, with Adobe's inverted inks and without") {
+  struct Case {
+    const char* what;
+    J_COLOR_SPACE colours;
+    bool adobe;
+  };
+  const Case cases[] = {
+      {"CMYK by Adobe", JCS_CMYK, true},
+      {"YCCK by Adobe", JCS_YCCK, true},
+      {"plain CMYK", JCS_CMYK, false},
+  };
+  const cv::Mat inks = draw_inks(60, 50);
+  for (const Case& c : cases) {
+    CAPTURE(c.what);
+    const ByteVector file = encode_jpeg_inks(c.adobe ? inverted(inks) : inks, c.colours, c.adobe);
+    CHECK(mean_difference(decode(file, kAnySize, 0).bgr, printed(inks)) < 2.5);
+  }
+}
+
+TEST_CASE("a picture of one pixel is a picture") {
+  const cv::Mat drawn(1, 1, CV_8UC3, cv::Scalar(30, 140, 220));
+  for (const bool progressive : {false, true}) {
+    const Image image = decode(encode_jpeg(drawn, {.progressive = progressive}), kAnySize, 0);
+    CHECK(largest_difference(image.bgr, drawn) <= 3);
+  }
+}
+
+TEST_CASE("a reduced decode has at least the side that is wanted, and knows its scale") {
+  const cv::Mat drawn = gradient(400, 240);
+  const ByteVector file = encode_jpeg(drawn);
+  struct Case {
+    int wanted;
+    int width;
+    int height;
+  };
+  const Case cases[] = {{0, 400, 240},  {401, 400, 240}, {400, 400, 240}, {201, 400, 240}, {200, 200, 120},
+                        {101, 200, 120}, {100, 100, 60},  {51, 100, 60},   {50, 50, 30},    {1, 50, 30}};
+  for (const Case& c : cases) {
+    CAPTURE(c.wanted);
+    const Image image = decode(file, kAnySize, c.wanted);
+    CHECK(image.bgr.size() == cv::Size(c.width, c.height));
+    CHECK(image.width == 400);
+    CHECK(image.height == 240);
+    CHECK(image.scale == doctest::Approx(c.width / 400.0));
+    cv::Mat reduced;
+    cv::resize(drawn, reduced, image.bgr.size(), 0, 0, cv::INTER_AREA);
+    CHECK(mean_difference(image.bgr, reduced) < 2);
+  }
+}
+
+TEST_CASE("bytes after the end of the picture do no harm") {
+  const cv::Mat drawn = gradient(40, 30);
+  ByteVector file = encode_jpeg(drawn);
+  file.insert(file.end(), 1000, 0x5A);
+  CHECK(mean_difference(decode(file, kAnySize, 0).bgr, drawn) < 1.5);
+}
+
+TEST_CASE("a picture with an endless number of scans is refused") {
+  const ByteVector file = encode_jpeg(gradient(40, 30), {.progressive = true});
+  // The last scan, repeated: legal syntax, and a pass over the whole picture each.
+  size_t last_scan = 0;
+  for (size_t i = 0; i + 1 < file.size(); ++i) {
+    if (file[i] == 0xFF && file[i + 1] == 0xDA) last_scan = i;
+  }
+  REQUIRE(last_scan > 0);
+  const ByteVector scan(file.begin() + static_cast<std::ptrdiff_t>(last_scan), file.end() - 2);
+  ByteVector bomb(file.begin(), file.end() - 2);
+  for (int i = 0; i < 5000; ++i) bomb.insert(bomb.end(), scan.begin(), scan.end());
+  bomb.insert(bomb.end(), {0xFF, 0xD9});
+  CHECK(refuses_with(ErrorCode::kImageDecodeFailed, [&] { decode(bomb, kAnySize, 0); }));
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing

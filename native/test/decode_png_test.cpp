@@ -1,0 +1,181 @@
+#include <doctest/doctest.h>
+
+#include "../core/decode.h"
+#include "drawing.h"
+#include "exif_block.h"
+
+namespace facematch::testing {
+namespace {
+
+constexpr ImageLimits kAnySize = {.max_pixels = 1'000'000, .min_side = 1};
+constexpr int kWidth = 37;
+constexpr int kHeight = 29;
+
+// Fills every pixel of a drawn picture and the PNG rows that stand for it.
+struct Drawn {
+  std::vector<uint8_t> rows;
+  cv::Mat bgr = cv::Mat(kHeight, kWidth, CV_8UC3);
+};
+
+template <typename Pixel>
+Drawn draw(Pixel pixel) {
+  Drawn drawn;
+  for (int y = 0; y < kHeight; ++y) {
+    for (int x = 0; x < kWidth; ++x) drawn.bgr.at<cv::Vec3b>(y, x) = pixel(x, y, drawn.rows);
+  }
+  return drawn;
+}
+
+uint8_t on_white(int value, int alpha) {
+  return static_cast<uint8_t>((value * alpha + 255 * (255 - alpha) + 127) / 255);
+}
+
+void check_exact(const char* what, const Drawn& drawn, PngOptions options) {
+  options.width = kWidth;
+  options.height = kHeight;
+  for (const bool interlaced : {false, true}) {
+    CAPTURE(what);
+    CAPTURE(interlaced);
+    options.interlaced = interlaced;
+    const Image image = decode(encode_png(drawn.rows, options), kAnySize, 0);
+    CHECK(image.format == Format::kPng);
+    CHECK(image.width == kWidth);
+    CHECK(image.height == kHeight);
+    CHECK(largest_difference(image.bgr, drawn.bgr) == 0);
+  }
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("decode_png");
+
+TEST_CASE("8-bit colour comes out exactly") {
+  check_exact("rgb", draw([](int x, int y, auto& rows) {
+                const cv::Vec3b bgr(static_cast<uint8_t>(6 * x), static_cast<uint8_t>(8 * y),
+                                    static_cast<uint8_t>(x * y));
+                rows.insert(rows.end(), {bgr[2], bgr[1], bgr[0]});
+                return bgr;
+              }),
+              {.colour_type = PNG_COLOR_TYPE_RGB});
+}
+
+TEST_CASE("16-bit samples are rounded to 8") {
+  check_exact("rgb16", draw([](int x, int y, auto& rows) {
+                const cv::Vec3b bgr(static_cast<uint8_t>(6 * x), static_cast<uint8_t>(8 * y), 77);
+                // v * 257 is exactly v of 255 in 16 bits.
+                rows.insert(rows.end(), {bgr[2], bgr[2], bgr[1], bgr[1], bgr[0], bgr[0]});
+                return bgr;
+              }),
+              {.colour_type = PNG_COLOR_TYPE_RGB, .bit_depth = 16});
+}
+
+TEST_CASE("grey of 8 and 16 bits becomes three equal channels") {
+  for (const int depth : {8, 16}) {
+    check_exact("grey", draw([depth](int x, int y, auto& rows) {
+                  const auto value = static_cast<uint8_t>(3 * x + 4 * y);
+                  rows.insert(rows.end(), static_cast<size_t>(depth / 8), value);
+                  return cv::Vec3b(value, value, value);
+                }),
+                {.colour_type = PNG_COLOR_TYPE_GRAY, .bit_depth = depth});
+  }
+}
+
+TEST_CASE("grey of 1, 2 and 4 bits is stretched to the full range") {
+  for (const int depth : {1, 2, 4}) {
+    Drawn drawn;
+    const int most = (1 << depth) - 1;
+    for (int y = 0; y < kHeight; ++y) {
+      std::vector<uint8_t> row(static_cast<size_t>((kWidth * depth + 7) / 8));
+      for (int x = 0; x < kWidth; ++x) {
+        const int value = (x + 3 * y) & most;
+        const int shift = 8 - depth - x * depth % 8;
+        row[static_cast<size_t>(x * depth / 8)] |= static_cast<uint8_t>(value << shift);
+        const auto grey = static_cast<uint8_t>(value * 255 / most);
+        drawn.bgr.at<cv::Vec3b>(y, x) = {grey, grey, grey};
+      }
+      drawn.rows.insert(drawn.rows.end(), row.begin(), row.end());
+    }
+    check_exact("packed grey", drawn, {.colour_type = PNG_COLOR_TYPE_GRAY, .bit_depth = depth});
+  }
+}
+
+TEST_CASE("palette pictures look their colours up, transparent ones onto white") {
+  const std::vector<png_color> palette = {{255, 0, 0}, {0, 255, 0}, {0, 0, 255}, {12, 34, 56}};
+  const std::vector<uint8_t> alpha = {255, 128, 0};  // the fourth is opaque by default
+  for (const bool transparent : {false, true}) {
+    check_exact("palette", draw([&](int x, int y, auto& rows) {
+                  const auto index = static_cast<size_t>((x + y) % 4);
+                  rows.push_back(static_cast<uint8_t>(index));
+                  const png_color& c = palette[index];
+                  const int a = transparent && index < alpha.size() ? alpha[index] : 255;
+                  return cv::Vec3b(on_white(c.blue, a), on_white(c.green, a), on_white(c.red, a));
+                }),
+                {.colour_type = PNG_COLOR_TYPE_PALETTE,
+                 .palette = palette,
+                 .palette_alpha = transparent ? alpha : std::vector<uint8_t>{}});
+  }
+}
+
+TEST_CASE("transparency is blended onto white, as a browser shows it") {
+  check_exact("rgba", draw([](int x, int y, auto& rows) {
+                const auto alpha = static_cast<uint8_t>(7 * x);
+                const auto value = static_cast<uint8_t>(8 * y);
+                rows.insert(rows.end(), {value, 20, 200, alpha});
+                return cv::Vec3b(on_white(200, alpha), on_white(20, alpha), on_white(value, alpha));
+              }),
+              {.colour_type = PNG_COLOR_TYPE_RGB_ALPHA});
+  check_exact("grey with alpha, 16 bits", draw([](int x, int y, auto& rows) {
+                const auto alpha = static_cast<uint8_t>(7 * x);
+                const auto value = static_cast<uint8_t>(8 * y);
+                rows.insert(rows.end(), {value, value, alpha, alpha});
+                const uint8_t grey = on_white(value, alpha);
+                return cv::Vec3b(grey, grey, grey);
+              }),
+              {.colour_type = PNG_COLOR_TYPE_GRAY_ALPHA, .bit_depth = 16});
+}
+
+TEST_CASE("the one colour that tRNS names is transparent") {
+  png_color_16 key = {};
+  key.red = 10;
+  key.green = 20;
+  key.blue = 30;
+  check_exact("tRNS", draw([](int x, int y, auto& rows) {
+                const bool hole = (x + y) % 3 == 0;
+                rows.insert(rows.end(), {static_cast<uint8_t>(hole ? 10 : 11), 20, 30});
+                return hole ? cv::Vec3b(255, 255, 255) : cv::Vec3b(30, 20, 11);
+              }),
+              {.colour_type = PNG_COLOR_TYPE_RGB, .transparent = key});
+}
+
+TEST_CASE("a picture of one pixel is a picture, interlaced or not") {
+  for (const bool interlaced : {false, true}) {
+    const Image image = decode(encode_png({9, 8, 7}, {.width = 1, .height = 1, .interlaced = interlaced}), kAnySize, 0);
+    CHECK(image.bgr.at<cv::Vec3b>(0, 0) == cv::Vec3b(7, 8, 9));
+  }
+}
+
+TEST_CASE("eXIf counts before the pixels and after them") {
+  const std::vector<uint8_t> rows(size_t{3} * 20 * 10, 99);
+  for (const bool after : {false, true}) {
+    const PngOptions options = {.width = 20,
+                                .height = 10,
+                                .exif = ExifBlock{.orientation = 6}.bytes(),
+                                .exif_after_pixels = after};
+    const Image image = decode(encode_png(rows, options), kAnySize, 0);
+    CAPTURE(after);
+    CHECK(image.orientation == 6);
+    CHECK(image.width == 10);
+    CHECK(image.height == 20);
+  }
+}
+
+TEST_CASE("a comment of several megabytes is passed over") {
+  const std::vector<uint8_t> rows(size_t{3} * 20 * 10, 99);
+  const ByteVector file = encode_png(rows, {.width = 20, .height = 10, .comment_bytes = 3 << 20});
+  REQUIRE(file.size() > 3 << 20);
+  CHECK(decode(file, kAnySize, 0).bgr.at<cv::Vec3b>(9, 19) == cv::Vec3b(99, 99, 99));
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing

@@ -1,0 +1,108 @@
+#include "../core/exif.h"
+
+#include <doctest/doctest.h>
+
+#include "exif_block.h"
+#include "support.h"
+
+namespace facematch::testing {
+
+TEST_SUITE_BEGIN("exif");
+
+TEST_CASE("every orientation is read in both byte orders, with and without JPEG's prefix") {
+  for (const bool little_endian : {true, false}) {
+    for (const bool jpeg_prefix : {true, false}) {
+      for (uint16_t value = 1; value <= 8; ++value) {
+        const ExifBlock block{.orientation = value, .little_endian = little_endian, .jpeg_prefix = jpeg_prefix};
+        CAPTURE(little_endian);
+        CAPTURE(jpeg_prefix);
+        CHECK(exif_orientation(block.bytes()) == value);
+      }
+    }
+  }
+}
+
+TEST_CASE("the tag is found behind others, and where IFD0 does not follow the header at once") {
+  CHECK(exif_orientation(ExifBlock{.orientation = 6, .entries_before = 11}.bytes()) == 6);
+  ByteVector moved = ExifBlock{.orientation = 8, .claimed_start = 13}.bytes();
+  moved.insert(moved.begin() + 8, 5, 0xEE);
+  CHECK(exif_orientation(moved) == 8);
+}
+
+TEST_CASE("what is out of range, of another type or not there counts as upright") {
+  struct Case {
+    const char* what;
+    ExifBlock block;
+  };
+  const Case cases[] = {
+      {"value 0", {.orientation = 0}},
+      {"value 9", {.orientation = 9}},
+      {"value 65535", {.orientation = 0xFFFF}},
+      {"value 0x0600, the right one in the wrong byte order", {.orientation = 0x0600}},
+      {"another tag", {.orientation = 6, .tag = 0x0113}},
+      {"type BYTE", {.orientation = 6, .type = 1}},
+      {"type LONG", {.orientation = 6, .type = 4}},
+      {"type 0", {.orientation = 6, .type = 0}},
+      {"another magic number", {.orientation = 6, .magic = 43}},
+      {"BigTIFF", {.orientation = 6, .magic = 0x2B}},
+      {"no entries by its own count", {.orientation = 6, .claimed_count = 0}},
+      {"IFD0 starts at the end", {.orientation = 6, .claimed_start = 26}},
+      {"IFD0 starts past the end", {.orientation = 6, .claimed_start = 27}},
+      {"IFD0 starts where 32 bits wrap", {.orientation = 6, .claimed_start = 0xFFFFFFFF}},
+      {"IFD0 starts where 32 bits nearly wrap", {.orientation = 6, .claimed_start = 0xFFFFFFFE}},
+      {"IFD0 starts in the header", {.orientation = 6, .claimed_start = 0}},
+  };
+  for (const Case& c : cases) {
+    for (const bool little_endian : {true, false}) {
+      ExifBlock block = c.block;
+      block.little_endian = little_endian;
+      CAPTURE(c.what);
+      CHECK(exif_orientation(block.bytes()) == 1);
+    }
+  }
+}
+
+TEST_CASE("a count that promises more entries than there are does not hide the one that is there") {
+  CHECK(exif_orientation(ExifBlock{.orientation = 3, .claimed_count = 0xFFFF}.bytes()) == 3);
+}
+
+TEST_CASE("a count that promises more entries than there are ends at the end of the block") {
+  const ExifBlock block{.orientation = 3, .tag = 0x0113, .claimed_count = 0xFFFF};
+  CHECK(exif_orientation(block.bytes()) == 1);
+}
+
+TEST_CASE("a block cut at any byte is read as far as it goes, and never past its end") {
+  for (const bool little_endian : {true, false}) {
+    for (const bool jpeg_prefix : {true, false}) {
+      const ByteVector whole =
+          ExifBlock{.orientation = 6, .little_endian = little_endian, .jpeg_prefix = jpeg_prefix, .entries_before = 2}
+              .bytes();
+      // The value's own two bytes are the last that matter: two of padding and four of the next IFD follow.
+      const size_t needed = whole.size() - 6;
+      for (size_t size = 0; size <= whole.size(); ++size) {
+        // Of exactly that size, so that AddressSanitizer sees a read past the end.
+        const ByteVector cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+        CAPTURE(size);
+        CHECK(exif_orientation(cut) == (size >= needed ? 6 : 1));
+      }
+    }
+  }
+}
+
+TEST_CASE("random bytes and mutated blocks give a value from 1 to 8") {
+  Random random(20230401);
+  for (int round = 0; round < 20000; ++round) {
+    ByteVector block = ExifBlock{.orientation = 6,
+                                 .little_endian = random.below(2) == 0,
+                                 .entries_before = static_cast<int>(random.below(3))}
+                           .bytes();
+    for (size_t i = 0; i <= random.below(3); ++i) block[random.below(block.size())] = random.byte();
+    const int orientation = exif_orientation(block);
+    REQUIRE(orientation >= 1);
+    REQUIRE(orientation <= 8);
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing

@@ -1,0 +1,81 @@
+// What the tests share: where pictures and packs lie, and how a refusal is caught.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "../core/engine.h"
+#include "../core/error.h"
+
+namespace facematch::testing {
+
+using ByteVector = std::vector<uint8_t>;
+
+// The folder that holds package.json.
+std::filesystem::path project_root();
+
+// $FACEMATCH_SHARED, or ../shared next to the project; nothing where neither exists.
+std::optional<std::filesystem::path> shared_folder();
+
+// Every file below `folder`, in the order of their names.
+std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder);
+
+ByteVector read_file(const std::filesystem::path& path);
+void write_file(const std::filesystem::path& path, const ByteVector& bytes);
+
+// sample1.jpg ... sample6.jpg, which the package @vladmandic/face-api ships.
+ByteVector sample(int number);
+
+std::string default_pack();
+const Engine& default_engine();
+
+// A folder of its own for one test, removed with all that is in it at the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// The Error that `act` throws; nothing when it throws none. Anything else passes through and fails the test.
+template <typename Act>
+std::optional<Error> refusal(Act act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+template <typename Act>
+bool refuses_with(ErrorCode code, Act act) {
+  const auto error = refusal(act);
+  return error && error->code == code;
+}
+
+// The same sequence on every machine: std::mt19937 is specified, the distributions are not.
+class Random {
+ public:
+  explicit Random(uint32_t seed) : engine_(seed) {}
+  // 0 <= result < limit
+  size_t below(size_t limit) { return engine_() % limit; }
+  uint8_t byte() { return static_cast<uint8_t>(engine_()); }
+  // 0 <= result < 1
+  float share() { return static_cast<float>(engine_() >> 8) / static_cast<float>(1 << 24); }
+  float between(float low, float high) { return low + (high - low) * share(); }
+
+ private:
+  std::mt19937 engine_;
+};
+
+}  // namespace facematch::testing

@@ -1,0 +1,72 @@
+// Debian's packages: which are missing, how to install them, and one header package from the next release.
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { ask, run, SetupError } from './run.mjs';
+
+const nextRelease = 'trixie';
+
+export const isDebian = () => ask('dpkg-query', ['--version']) !== undefined;
+
+/** Those of `names` that are not installed. */
+export function missingPackages(names) {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg-query's own format
+  const query = ask('dpkg-query', ['-W', '-f', '${Package} ${db:Status-Status}\n']) ?? '';
+  const installed = new Set(
+    query
+      .split('\n')
+      .filter((line) => line.endsWith(' installed'))
+      .map((line) => line.split(' ')[0]),
+  );
+  return names.filter((name) => !installed.has(name));
+}
+
+/** As root or through a sudo that asks nothing; otherwise says what to type. */
+export async function installPackages(names, onLine) {
+  const install = ['install', '-y', '--no-install-recommends', ...names];
+  const byHand = `sudo apt-get update && sudo apt-get ${install.join(' ')}`;
+  const root = process.getuid?.() === 0;
+  if (!root && ask('sudo', ['-n', 'true']) === undefined) {
+    throw new SetupError(
+      `These Debian packages are missing: ${names.join(', ')}\nInstall them with:\n  ${byHand}`,
+    );
+  }
+  const cure = `Installing Debian packages failed. Try it by hand:\n  ${byHand}`;
+  const env = { DEBIAN_FRONTEND: 'noninteractive' };
+  const apt = (args) =>
+    run(root ? 'apt-get' : 'sudo', root ? args : ['-n', '-E', 'apt-get', ...args], { env, cure, onLine });
+  await apt(['update']);
+  await apt(install);
+}
+
+/**
+ * Downloads one package of Debian's next release into `target` and unpacks it there, without touching the system's own
+ * package lists: apt runs on a private configuration with the system's own mirror and keys. Needs no root.
+ */
+export async function unpackFromNextRelease(name, target, cure, onLine) {
+  const work = resolve(`${target}.download`); // apt resolves relative paths against its own folders
+  rmSync(work, { recursive: true, force: true });
+  for (const folder of ['lists/partial', 'cache/archives/partial', 'tree'])
+    mkdirSync(join(work, folder), { recursive: true });
+  const sites = ask('apt-get', ['indextargets', '--format', '$(SITE)', 'Created-By: Packages']) ?? '';
+  const mirror = sites.split('\n').find((site) => site && !site.includes('security'));
+  if (!mirror) throw new SetupError(`apt knows no mirror (run apt-get update once as root).\n${cure}`);
+  const keys = '/usr/share/keyrings/debian-archive-keyring.gpg';
+  const signed = existsSync(keys) ? `[signed-by=${keys}] ` : '';
+  writeFileSync(join(work, 'sources.list'), `deb ${signed}${mirror} ${nextRelease} main\n`);
+  const settings = {
+    'Dir::Etc::sourcelist': join(work, 'sources.list'),
+    'Dir::Etc::sourceparts': '/dev/null',
+    'Dir::State::lists': join(work, 'lists'),
+    'Dir::State::status': '/dev/null',
+    'Dir::Cache': join(work, 'cache'),
+    'APT::Sandbox::User': '',
+  };
+  const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
+  await run('apt-get', [...options, 'update'], { cure, onLine });
+  await run('apt-get', [...options, 'download', name], { cwd: work, cure, onLine });
+  const archive = readdirSync(work).find((file) => file.endsWith('.deb'));
+  await run('dpkg-deb', ['-x', join(work, archive ?? ''), join(work, 'tree')], { cure, onLine });
+  rmSync(target, { recursive: true, force: true });
+  renameSync(join(work, 'tree'), target);
+  rmSync(work, { recursive: true, force: true });
+}

@@ -1,0 +1,190 @@
+// Sets up all that is missing, in order, and nothing else. Node's built-ins only: it runs before `npm ci`.
+//   node scripts/setup.mjs [--dev] [--quiet]
+// --dev    also what the tests and linters need
+// --quiet  says nothing about what is already there
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { installPackages, isDebian, missingPackages, unpackFromNextRelease } from './lib/debian.mjs';
+import { seconds, withProgress } from './lib/progress.mjs';
+import { ask, run, SetupError } from './lib/run.mjs';
+import { hashOf, isStamped, writeStamp } from './lib/stamp.mjs';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+process.chdir(root);
+const dev = process.argv.includes('--dev');
+const quiet = process.argv.includes('--quiet');
+
+const buildPackages = [
+  'cmake',
+  'g++',
+  'make',
+  'libopencv-core-dev',
+  'libopencv-imgproc-dev',
+  'libjpeg62-turbo-dev',
+  'libpng-dev',
+  'libwebp-dev',
+  'nlohmann-json3-dev',
+];
+const devPackages = ['clang-format-19', 'doctest-dev'];
+
+const headersTarget = '.cache/libonnxruntime-dev';
+const headerFile = 'onnxruntime_cxx_api.h';
+
+/** Where ONNX Runtime's C++ headers are: told, downloaded earlier, or of the system. */
+function findHeaders() {
+  const told = process.env.ORT_INCLUDE_DIR;
+  const candidates = told
+    ? [told]
+    : [
+        `${headersTarget}/usr/include/onnxruntime`,
+        '/usr/include/onnxruntime',
+        '/usr/local/include/onnxruntime',
+        '/usr/local/include',
+      ];
+  const found = candidates.find((folder) => existsSync(join(folder, headerFile)));
+  if (told && !found)
+    throw new SetupError(`ORT_INCLUDE_DIR is set to ${told}, but ${headerFile} is not there.`);
+  return found;
+}
+
+const wantedPackages = () => [
+  // Where OPENCV_DIR points to an own build, Debian's is not asked for.
+  ...buildPackages.filter((name) => !(process.env.OPENCV_DIR && name.startsWith('libopencv'))),
+  ...(dev ? devPackages : []),
+];
+
+const addonFile = 'build/addon/Release/facematch.node';
+const addonHash = () =>
+  hashOf(
+    ['native/core', 'native/binding', 'CMakeLists.txt', 'package-lock.json'],
+    [process.version, process.arch, findHeaders(), process.env.OPENCV_DIR ?? ''],
+  );
+const programHash = () => hashOf(['src', 'models/prepare', 'tsconfig.json', 'package-lock.json']);
+const packagesHash = () => hashOf(['package-lock.json', '.npmrc'], [process.version, process.arch]);
+
+/** In order. `missing` answers why the step is needed, or undefined; `make` does it. */
+const steps = [
+  {
+    title: 'Debian packages',
+    missing: () => {
+      if (!isDebian()) return undefined; // the compiler's own messages say what lacks
+      const names = missingPackages(wantedPackages());
+      return names.length > 0 ? names.join(' ') : undefined;
+    },
+    make: (onLine) => installPackages(missingPackages(wantedPackages()), onLine),
+  },
+  {
+    title: 'npm packages',
+    missing: () => (isStamped('node_modules/.facematch-stamp', packagesHash()) ? undefined : 'npm ci'),
+    make: async (onLine) => {
+      await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+        cure: "npm ci failed. Check the network and npm's registry setting (npm config get registry), then run: npm run setup",
+        onLine,
+      });
+      writeStamp('node_modules/.facematch-stamp', packagesHash());
+    },
+  },
+  {
+    title: 'ONNX Runtime headers',
+    missing: () => (findHeaders() ? undefined : 'libonnxruntime-dev, from the next Debian release'),
+    make: (onLine) => {
+      const cure = `Get ONNX Runtime's C++ headers (1.21 or later) and set ORT_INCLUDE_DIR to the folder that holds ${headerFile}.`;
+      if (!isDebian()) throw new SetupError(cure);
+      return unpackFromNextRelease('libonnxruntime-dev', headersTarget, cure, onLine);
+    },
+  },
+  {
+    title: 'native addon',
+    missing: () =>
+      existsSync(addonFile) && isStamped('build/addon/.stamp', addonHash())
+        ? undefined
+        : 'cmake-js compile',
+    make: async (onLine) => {
+      await run(process.execPath, ['node_modules/cmake-js/bin/cmake-js', 'compile', '--out', 'build/addon'], {
+        env: { ORT_INCLUDE_DIR: resolve(findHeaders()) },
+        cure: 'The native addon did not build. If a header is missing, see "Set-up" in CONTRIBUTING.md; ORT_INCLUDE_DIR and OPENCV_DIR override detection.',
+        onLine,
+      });
+      writeStamp('build/addon/.stamp', addonHash());
+    },
+  },
+  {
+    title: 'program',
+    missing: () => (isStamped('dist/.stamp', programHash()) ? undefined : 'tsc'),
+    make: async (onLine) => {
+      rmSync('dist', { recursive: true, force: true });
+      await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.'], {
+        cure: 'The TypeScript sources did not compile.',
+        onLine,
+      });
+      writeStamp('dist/.stamp', programHash());
+    },
+  },
+  {
+    title: 'model pack',
+    missing: () => {
+      const { detector, landmarks, embedder } = JSON.parse(
+        readFileSync('models/packs/default/manifest.json', 'utf8'),
+      );
+      const nets = [detector, landmarks, embedder].map(({ file }) => `models/packs/default/${file}`);
+      return nets.every((file) => existsSync(file)) &&
+        isStamped('build/pack.stamp', hashOf(['models/packs/default']))
+        ? undefined
+        : 'download and convert';
+    },
+    make: async (onLine) => {
+      await run(process.execPath, ['dist/models/prepare/index.js', 'default'], {
+        cure: 'The model pack could not be prepared.',
+        onLine,
+      });
+      writeStamp('build/pack.stamp', hashOf(['models/packs/default']));
+    },
+  },
+];
+
+function requireNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major > 20 || (major === 20 && minor >= 17)) return;
+  throw new SetupError(`Node ${process.versions.node} is too old: facematch needs 20.17 or later.`);
+}
+
+/** Two set-ups in one folder at once would tread on each other: the second waits for the first. */
+async function takeLock() {
+  const lock = 'build/.setup-lock';
+  mkdirSync('build', { recursive: true });
+  for (;;) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: 'wx' });
+      process.on('exit', () => rmSync(lock, { force: true }));
+      return;
+    } catch {
+      const owner = existsSync(lock) ? readFileSync(lock, 'utf8') : '';
+      if (!owner || ask('kill', ['-0', owner]) === undefined) rmSync(lock, { force: true });
+      else await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+  }
+}
+
+async function main() {
+  requireNode();
+  await takeLock();
+  for (const [index, step] of steps.entries()) {
+    const title = `[${index + 1}/${steps.length}] ${step.title}`;
+    const reason = step.missing();
+    if (reason === undefined) {
+      if (!quiet) process.stderr.write(`✓ ${title}\n`);
+      continue;
+    }
+    process.stderr.write(`• ${title}: ${reason}\n`);
+    const start = performance.now();
+    await withProgress(title, step.make);
+    process.stderr.write(`✓ ${title} (${seconds(start)})\n`);
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
+main().catch((error) => {
+  process.stderr.write(`\n✗ ${error instanceof SetupError ? error.message : error.stack}\n`);
+  process.exit(1);
+});

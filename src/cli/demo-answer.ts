@@ -1,0 +1,76 @@
+import type { Face, ImageField, ImageReport } from '../engine/addon.ts';
+import type { Colours } from './terminal.ts';
+
+/** The part of a 200 answer that is put into words; the rest is in the JSON below it. */
+export interface MatchAnswer {
+  match: boolean;
+  confidence_percent: number;
+  threshold_percent: number;
+  false_match_rate: number;
+  accuracy_mode: string;
+  image1: ImageReport & { face_index: number };
+  image2: ImageReport & { face_index: number };
+  pairs_compared: number;
+  timings_ms: Record<string, number>;
+}
+
+const integers = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 2 });
+
+/** The answer as a person wants to read it, several lines. `elapsed_ms` is what the client saw. */
+export function describeAnswer(
+  answer: MatchAnswer,
+  names: Record<ImageField, string>,
+  elapsed_ms: number,
+  colours: Colours,
+): string {
+  const { match, confidence_percent, threshold_percent, false_match_rate, pairs_compared } = answer;
+  const verdict = match
+    ? colours.green('Match: the same person')
+    : colours.yellow('No match: different people');
+  const stages = Object.entries(answer.timings_ms).map(([stage, ms]) => `${stage} ${ms.toFixed(1)}`);
+  return [
+    colours.bold(verdict),
+    `  confidence  ${confidence_percent.toFixed(1)} % (the threshold is ${threshold_percent} %): ${describeRate(false_match_rate)}`,
+    `  image1      ${describeImage(answer.image1, names.image1)}`,
+    `  image2      ${describeImage(answer.image2, names.image2)}`,
+    `  compared    ${count(pairs_compared, 'pair')} of faces, accuracy mode ${answer.accuracy_mode}`,
+    `  time        ${elapsed_ms.toFixed(1)} ms over HTTP; in the server ${stages.join(' · ')} ms`,
+    '',
+  ].join('\n');
+}
+
+/** What a false-match rate means: of how many pairs of strangers one would score as high. */
+export function describeRate(false_match_rate: number): string {
+  // The scale ends at 100 %, which is a rate of 1e-7.
+  if (false_match_rate <= 1e-7) return 'fewer than 1 in 10,000,000 pairs of strangers score this high';
+  if (false_match_rate > 0.5) return 'most pairs of strangers score this high';
+  return `1 in ${integers.format(1 / false_match_rate)} pairs of strangers scores this high`;
+}
+
+function describeImage(image: MatchAnswer['image1'], name: string): string {
+  const { width, height, faces, face_index } = image;
+  const face = faces.find(({ index }) => index === face_index);
+  const which =
+    face === undefined ? '' : `: the one ${describePlace(face.box, image)}, ${describeBox(face.box)}`;
+  return `${name}, ${width}×${height}, ${count(faces.length, 'face')}${which}`;
+}
+
+/** Where the middle of a box lies, in thirds of the picture. Left and right are the viewer's. */
+export function describePlace(box: Face['box'], picture: { width: number; height: number }): string {
+  const row = third((box.y + box.height / 2) / picture.height, ['top ', '', 'bottom ']);
+  const column = third((box.x + box.width / 2) / picture.width, ['left', '', 'right']);
+  return `at the ${`${row}${column}`.trim() || 'centre'}`;
+}
+
+function third(share: number, words: readonly [string, string, string]): string {
+  return words[Math.max(0, Math.min(2, Math.floor(share * 3)))]!;
+}
+
+function describeBox({ x, y, width, height }: Face['box']): string {
+  const [left, top, wide, high] = [x, y, width, height].map(Math.round);
+  return `${wide}×${high} pixels at (${left}, ${top})`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}

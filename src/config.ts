@@ -1,0 +1,177 @@
+import { cpuLimit } from './cpus.ts';
+
+/**
+ * The settings table, and the only reader of the environment. A setting's variable is its name in capitals after
+ * `FACEMATCH_`, so config.max_body_bytes is FACEMATCH_MAX_BODY_BYTES: one word for one thing.
+ * docs and `facematch doctor` can be made from the table.
+ */
+
+/** What can be switched on and off with FACEMATCH_ENDPOINTS. */
+export const endpointIds = ['match', 'match_advanced', 'models', 'openapi', 'docs', 'demo'] as const;
+export type EndpointId = (typeof endpointIds)[number];
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export interface Setting<T> {
+  /** Text of the variable → value, or undefined when the text is not of the expected form. */
+  parse(text: string): T | undefined;
+  /** Completes "expected …". */
+  expected: string;
+  /** The settings above it in the table are already known to it. */
+  fallback: (config: Readonly<Record<string, unknown>>) => T;
+  description: string;
+}
+
+const MiB = 1024 * 1024;
+const day_ms = 86_400_000;
+
+const table = {
+  host: text('127.0.0.1', 'Address that the service listens on; 0.0.0.0 or :: for every interface'),
+  port: integer(0, 65_535, 8080, 'Port of the service; 0 takes a free one'),
+  admin_host: text('127.0.0.1', 'Address of the admin listener (health, readiness, metrics)'),
+  admin_port: integer(0, 65_535, 9090, 'Port of the admin listener; 0 takes a free one'),
+
+  keys_file: text('./keys.json', 'File that holds the hashes of the API keys'),
+  pack: text('default', 'Model pack: a name under models/packs, or a directory'),
+  endpoints: list(
+    (item) => (endpointIds as readonly string[]).includes(item),
+    `a comma-separated list out of ${endpointIds.join(', ')}`,
+    endpointIds,
+    'Endpoints that are switched on',
+  ) as Setting<readonly EndpointId[]>,
+  cors_origins: list(
+    (item) => item === '*' || isOrigin(item),
+    'a comma-separated list of origins such as https://example.org, or *',
+    [],
+    'Origins whose pages may call the service from a browser; none when empty',
+  ),
+
+  workers: integer(1, 256, cpuLimit, 'Worker threads; by default as many as the CPU quota allows'),
+  queue: integer(
+    0,
+    100_000,
+    (config) => 8 * (config.workers as number),
+    'Requests that may wait for a worker; by default 8 for each worker',
+  ),
+  deadline_ms: integer(1, day_ms, 10_000, 'Longest time from the last byte of a request to its answer'),
+  upload_timeout_ms: integer(1, day_ms, 30_000, 'Longest time from the head of a request to its last byte'),
+  idle_timeout_s: integer(1, 960, 10, 'Longest pause within an upload, in seconds'),
+  shutdown_ms: integer(0, day_ms, 15_000, 'Longest time that a shutdown waits for running requests'),
+
+  max_body_bytes: integer(1024, 900 * MiB, 20 * MiB, 'Largest request body'),
+  max_image_bytes: integer(1, 900 * MiB, 10 * MiB, 'Largest image'),
+  max_upload_bytes: integer(
+    1024,
+    Number.MAX_SAFE_INTEGER,
+    (config) => Math.max(512 * MiB, config.max_body_bytes as number),
+    'Most memory that all bodies of unanswered requests may take together',
+  ),
+  max_parts: integer(2, 1000, 16, 'Most parts of a form'),
+  max_part_header_bytes: integer(64, 65_536, 8192, "Most bytes of one part's headers"),
+  max_field_bytes: integer(1, 65_536, 1024, 'Most bytes of a text field'),
+  max_pixels: integer(256, 500_000_000, 50_000_000, 'Most pixels of an image, judged before decoding'),
+  min_side: integer(1, 10_000, 16, "Least pixels of an image's shortest side"),
+
+  trusted_hops: integer(0, 16, 0, 'Proxies in front of the service whose X-Forwarded-For is believed'),
+  auth_failures_per_minute: integer(1, 60_000, 30, 'Failed key checks a minute that one address may make'),
+  auth_failure_burst: integer(1, 60_000, 20, 'Failed key checks that one address may make at once'),
+  log_level: choice(logLevels, 'info', 'Least severe level that is logged'),
+};
+
+export const settings: { readonly [Name in keyof typeof table]: (typeof table)[Name] } = table;
+
+type Valued<S> = S extends Setting<infer T> ? T : never;
+export type Config = { readonly [Name in keyof typeof table]: Valued<(typeof table)[Name]> };
+export type SettingName = keyof Config;
+
+export function variableOf(name: string): string {
+  return `FACEMATCH_${name.toUpperCase()}`;
+}
+
+/** Reads every setting. Throws an Error of one line that names the variable, what is expected and what was received. */
+export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  const config: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries<Setting<unknown>>(table)) {
+    // An empty variable counts as unset: compose files and unit files write `NAME=` for "the default".
+    const received = env[variableOf(name)] || undefined;
+    const value = received === undefined ? setting.fallback(config) : setting.parse(received);
+    if (value === undefined) {
+      throw new Error(
+        `${variableOf(name)}: expected ${setting.expected} but received ${JSON.stringify(received)}`,
+      );
+    }
+    config[name] = value;
+  }
+  const filled = Object.freeze(config) as Config;
+  if (filled.max_upload_bytes < filled.max_body_bytes) {
+    throw new Error(
+      `FACEMATCH_MAX_UPLOAD_BYTES: expected at least FACEMATCH_MAX_BODY_BYTES (${filled.max_body_bytes}) but received "${filled.max_upload_bytes}"`,
+    );
+  }
+  return filled;
+}
+
+/** Variables that look like settings and are none: most likely misspelt. */
+export function unknownVariables(env: NodeJS.ProcessEnv = process.env): string[] {
+  const known = new Set(['FACEMATCH_ADDON', ...Object.keys(table).map(variableOf)]);
+  return Object.keys(env).filter((name) => name.startsWith('FACEMATCH_') && !known.has(name));
+}
+
+function text(fallback: string, description: string): Setting<string> {
+  return {
+    parse: (value) => (value.trim() === value && !value.includes('\0') ? value : undefined),
+    expected: 'text without blanks around it',
+    fallback: () => fallback,
+    description,
+  };
+}
+
+function integer(
+  min: number,
+  max: number,
+  fallback: number | ((config: Readonly<Record<string, unknown>>) => number),
+  description: string,
+): Setting<number> {
+  return {
+    // Digits only: Number() would take "", " 1", "1e3" and "0x10" as well.
+    parse: (value) => {
+      if (!/^\d{1,16}$/.test(value)) return undefined;
+      const number = Number(value);
+      return number >= min && number <= max ? number : undefined;
+    },
+    expected: `a whole number from ${min} to ${max}`,
+    fallback: typeof fallback === 'number' ? () => fallback : fallback,
+    description,
+  };
+}
+
+function choice<const T extends string>(values: readonly T[], fallback: T, description: string): Setting<T> {
+  return {
+    parse: (value) => values.find((candidate) => candidate === value),
+    expected: `one of ${values.join(', ')}`,
+    fallback: () => fallback,
+    description,
+  };
+}
+
+function list(
+  valid: (item: string) => boolean,
+  expected: string,
+  fallback: readonly string[],
+  description: string,
+): Setting<readonly string[]> {
+  return {
+    parse: (value) => {
+      const items = value.split(',').map((item) => item.trim());
+      return items.every(valid) ? Object.freeze([...new Set(items)]) : undefined;
+    },
+    expected,
+    fallback: () => fallback,
+    description,
+  };
+}
+
+function isOrigin(value: string): boolean {
+  return URL.canParse(value) && new URL(value).origin === value;
+}

@@ -1,0 +1,148 @@
+import { createRequire } from 'node:module';
+import { projectPath } from '../paths.ts';
+
+/**
+ * The one typed hole to the native addon: every native signature stands here, and no other file loads the `.node`.
+ * Field names are the wire's own (snake_case), the same word from the C++ struct to the JSON answer.
+ */
+
+export type AccuracyMode = 'fast' | 'balance';
+export type ImageFormat = 'jpeg' | 'png' | 'webp';
+export type FoundBy = 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
+export type ImageField = 'image1' | 'image2';
+
+/** Where an image lies within a body: bytes from `start` up to, not including, `end`. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+export interface ImageLimits {
+  /** Most pixels (width × height as the header declares them) that are decoded. */
+  max_pixels: number;
+  /** Shortest side in pixels that is accepted. */
+  min_side: number;
+}
+
+export interface DetectOptions extends ImageLimits {
+  accuracy_mode: AccuracyMode;
+  /** 0..1; faces below are dropped before anything else. */
+  min_det_score: number;
+  use_heuristic_fallback: boolean;
+}
+
+export interface MatchOptions extends DetectOptions {
+  /** Position in the list of faces, or -1 for automatic choice. */
+  image1_face_index: number;
+  image2_face_index: number;
+  auto_pair_best: boolean;
+}
+
+export type Point = [x: number, y: number];
+
+/** Coordinates are pixels of the upright picture, origin top left; left and right are the person's own. */
+export interface Face {
+  index: number;
+  box: { x: number; y: number; width: number; height: number };
+  landmarks: { right_eye: Point; left_eye: Point; nose: Point; mouth_right: Point; mouth_left: Point };
+  /** 0..1 */
+  detection_score: number;
+  found_by: FoundBy;
+  /** Degrees. */
+  pose: { yaw: number; pitch: number; roll: number };
+  /** sharpness and brightness 0..1; face_pixels is the chip's side measured in source pixels. */
+  quality: { sharpness: number; brightness: number; face_pixels: number };
+}
+
+export interface ImageReport {
+  /** Of the upright picture. */
+  width: number;
+  height: number;
+  format: ImageFormat;
+  /** EXIF orientation 1..8 as found, 1 when there is none. */
+  orientation: number;
+  faces: Face[];
+}
+
+export interface Pair {
+  image1_face_index: number;
+  image2_face_index: number;
+  /** Cosine of the two embeddings, -1..1. */
+  similarity: number;
+  /** What the calibration table is indexed by. */
+  normalised_similarity: number;
+}
+
+/** Milliseconds spent in each stage, both images together. */
+export interface StageTimings {
+  decode: number;
+  detect: number;
+  align: number;
+  embed: number;
+}
+
+export interface MatchResult {
+  ok: true;
+  image1: ImageReport;
+  image2: ImageReport;
+  /** Every pair that was compared, best first. */
+  pairs: Pair[];
+  timings_ms: StageTimings;
+}
+
+export interface DetectResult {
+  ok: true;
+  image: ImageReport;
+  timings_ms: StageTimings;
+}
+
+/** As DetectResult; `embeddings` holds one unit vector for each face, in the order of `image.faces`. */
+export interface EmbedResult extends DetectResult {
+  embeddings: Float32Array[];
+}
+
+/** Failures cross threads as data: structured clone would drop an error's class and code. */
+export type NativeFailure = { ok: false } & (
+  | { code: 'unsupported_image_format'; field: ImageField; detected: string }
+  | { code: 'image_decode_failed'; field: ImageField }
+  | { code: 'image_dimensions'; field: ImageField; width: number; height: number; limit_pixels: number }
+  | { code: 'no_face_found'; errors: { field: ImageField; code: 'no_face_found' }[] }
+  | { code: 'face_index_out_of_range'; field: ImageField; faces_found: number }
+  /** `message` is for the log, never for the client. */
+  | { code: 'internal_error'; message: string }
+);
+
+export interface Addon {
+  /**
+   * Loads a prepared pack (a directory with manifest.json and its nets) once for the process; a later call, from
+   * any thread, with the same directory is free. Throws an Error with a message for people when it cannot.
+   */
+  loadPack(directory: string): void;
+  /**
+   * Compares two pictures lying in one body. Synchronous and CPU-bound: call it from a worker thread.
+   * Single-image failures of `detect` and `embed` name the field `image1`.
+   */
+  match(
+    directory: string,
+    body: Uint8Array,
+    image1: ByteRange,
+    image2: ByteRange,
+    options: MatchOptions,
+  ): MatchResult | NativeFailure;
+  detect(directory: string, image: Uint8Array, options: DetectOptions): DetectResult | NativeFailure;
+  embed(directory: string, image: Uint8Array, options: DetectOptions): EmbedResult | NativeFailure;
+  versions(): { onnxruntime: string; opencv: string; libjpeg: string; libpng: string; libwebp: string };
+}
+
+/** Loads the addon. Throws an Error whose message says what to do when it is missing or does not load. */
+export function loadAddon(): Addon {
+  const file = process.env['FACEMATCH_ADDON'] ?? projectPath('build/addon/Release/facematch.node');
+  try {
+    return createRequire(import.meta.url)(file) as Addon;
+  } catch (error) {
+    throw new Error(
+      `The native addon did not load from ${file}: ${(error as Error).message}\nBuild it with: npm run setup`,
+      { cause: error },
+    );
+  }
+}

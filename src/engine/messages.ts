@@ -1,0 +1,24 @@
+import type { ByteRange, MatchOptions, MatchResult, NativeFailure } from './addon.ts';
+
+/** What crosses between the threads. Types only. */
+
+export interface MatchJob {
+  /** Owns its ArrayBuffer alone: it is moved to the worker, and the sender's is detached. */
+  body: Uint8Array<ArrayBuffer>;
+  image1: ByteRange;
+  image2: ByteRange;
+  options: MatchOptions;
+}
+
+/** Failures are data: structured clone would drop an error's class and code. */
+export type MatchOutcome = MatchResult | NativeFailure;
+
+/** Given to each worker when it starts. */
+export interface WorkerData {
+  pack_directory: string;
+}
+
+/** Posted by a worker once it has loaded everything and done one real inference. */
+export interface WorkerUp {
+  worker_up: true;
+}

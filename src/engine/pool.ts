@@ -1,0 +1,71 @@
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
+import type { MatchJob, MatchOutcome, WorkerData, WorkerUp } from './messages.ts';
+
+/**
+ * The worker threads. Each holds the addon and the pack, whose sessions are shared by the whole process, and runs one
+ * job at a time. It never queues: JobQueue hands a job over only when a worker is free.
+ */
+export interface PoolOptions {
+  workers: number;
+  pack_directory: string;
+  /** A worker died or failed while it had no job; it is replaced. */
+  onWorkerError(error: Error): void;
+}
+
+export class Pool {
+  readonly #piscina: Piscina<MatchJob, MatchOutcome>;
+
+  private constructor(piscina: Piscina<MatchJob, MatchOutcome>) {
+    this.#piscina = piscina;
+  }
+
+  /** Resolves when every worker has done its first inference, rejects when one cannot. */
+  static async start(options: PoolOptions): Promise<Pool> {
+    const piscina = new Piscina<MatchJob, MatchOutcome>({
+      filename: fileURLToPath(new URL('./worker.js', import.meta.url)),
+      workerData: { pack_directory: options.pack_directory } satisfies WorkerData,
+      minThreads: options.workers,
+      maxThreads: options.workers,
+      concurrentTasksPerWorker: 1,
+      recordTiming: false,
+    });
+    try {
+      await allUp(piscina, options.workers);
+    } catch (error) {
+      await piscina.destroy();
+      throw error;
+    }
+    piscina.on('error', options.onWorkerError);
+    return new Pool(piscina);
+  }
+
+  /**
+   * Runs one job. The body's memory is moved to the worker, never copied: afterwards the caller's view is empty.
+   * Rejects when the worker dies; piscina puts another in its place and the other jobs do not notice.
+   */
+  run(job: MatchJob): Promise<MatchOutcome> {
+    return this.#piscina.run(job, { transferList: [job.body.buffer] });
+  }
+
+  /** Ends the workers, waiting for native calls in progress. */
+  async close(): Promise<void> {
+    await this.#piscina.destroy();
+  }
+}
+
+function allUp(piscina: Piscina<MatchJob, MatchOutcome>, workers: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let up = 0;
+    const onMessage = ({ worker_up }: WorkerUp) => {
+      if (worker_up) up += 1;
+      if (up < workers) return;
+      piscina.off('message', onMessage);
+      piscina.off('error', reject);
+      resolve();
+    };
+    piscina.on('message', onMessage);
+    // How piscina tells that a worker threw while it started.
+    piscina.on('error', reject);
+  });
+}

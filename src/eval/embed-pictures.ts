@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import { Piscina } from 'piscina';
+import type { AccuracyMode, Face } from '../engine/addon.ts';
+import type { EmbedAnswer, EmbedJob } from './embed-worker.ts';
+
+/** What is known of a picture after it went through the pipeline once. */
+export interface EmbeddedPicture {
+  /** Of the face that the protocol compares; undefined when there is no face. */
+  embedding: Float32Array | undefined;
+  faces: Face[];
+  /** Why the picture could not be read, where it could not. */
+  failure: string | undefined;
+}
+
+export interface EmbedPicturesOptions {
+  packDirectory: string;
+  folder: string;
+  mode: AccuracyMode;
+  minDetScore: number;
+  workers: number;
+  onPicture(): void;
+}
+
+/** Runs every picture through detection and embedding, each once, on `workers` threads. */
+export async function embedPictures(
+  names: readonly string[],
+  options: EmbedPicturesOptions,
+): Promise<Map<string, EmbeddedPicture>> {
+  const pool = new Piscina<EmbedJob, EmbedAnswer>({
+    filename: new URL('./embed-worker.js', import.meta.url).href,
+    minThreads: options.workers,
+    maxThreads: options.workers,
+  });
+  const pictures = new Map<string, EmbeddedPicture>();
+  try {
+    await Promise.all(
+      names.map(async (name) => {
+        const answer = await pool.run({
+          packDirectory: options.packDirectory,
+          file: join(options.folder, name),
+          mode: options.mode,
+          minDetScore: options.minDetScore,
+        });
+        pictures.set(name, answer);
+        options.onPicture();
+      }),
+    );
+  } finally {
+    await pool.destroy();
+  }
+  return pictures;
+}

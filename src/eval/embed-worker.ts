@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { type AccuracyMode, type Face, loadAddon } from '../engine/addon.ts';
+
+export interface EmbedJob {
+  packDirectory: string;
+  file: string;
+  mode: AccuracyMode;
+  minDetScore: number;
+}
+
+export interface EmbedAnswer {
+  embedding: Float32Array | undefined;
+  faces: Face[];
+  failure: string | undefined;
+}
+
+const addon = loadAddon();
+
+/**
+ * Sets of single people name the person in the middle of the picture, and bystanders may stand nearer to the camera:
+ * the face of the protocol is the largest one, its size counted less the farther it is from the middle.
+ */
+function centralFace(faces: readonly Face[], width: number, height: number): number {
+  const weight = ({ box }: Face): number => {
+    const dx = (box.x + box.width / 2) / width - 0.5;
+    const dy = (box.y + box.height / 2) / height - 0.5;
+    return box.width * box.height * Math.max(0, 1 - 2 * Math.hypot(dx, dy)) ** 2;
+  };
+  let best = 0;
+  for (const [index, face] of faces.entries()) {
+    if (weight(face) > weight(faces[best]!)) best = index;
+  }
+  return best;
+}
+
+export default function embed(job: EmbedJob): EmbedAnswer {
+  const result = addon.embed(job.packDirectory, readFileSync(job.file), {
+    accuracy_mode: job.mode,
+    min_det_score: job.minDetScore,
+    use_heuristic_fallback: true,
+    max_pixels: 50_000_000,
+    min_side: 16,
+  });
+  if (!result.ok) return { embedding: undefined, faces: [], failure: result.code };
+  const { faces, width, height } = result.image;
+  return {
+    embedding: result.embeddings[centralFace(faces, width, height)],
+    faces,
+    failure: undefined,
+  };
+}

@@ -1,0 +1,42 @@
+import { Problem } from '../errors.ts';
+import type { Readiness } from '../readiness.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Exchange, Reply } from './exchange.ts';
+import { requestId } from './request-id.ts';
+import { json, problem, text } from './responses.ts';
+
+/** The admin listener: no key, and therefore an address of its own that outsiders do not reach. */
+export interface AdminServices {
+  readiness: Readiness;
+  telemetry: Telemetry;
+}
+
+type Answer = (services: AdminServices) => Reply | Promise<Reply>;
+
+const adminRoutes: Readonly<Record<string, Answer>> = {
+  '/healthz': () => json(200, { status: 'alive' }),
+  '/readyz': ({ readiness }) => json(readiness.stage === 'ready' ? 200 : 503, { status: readiness.stage }),
+  '/metrics': async ({ telemetry }) => text(200, await telemetry.exposition(), telemetry.expositionType),
+};
+
+/** Never throws. */
+export async function handleAdmin(exchange: Exchange, services: AdminServices): Promise<void> {
+  const { method, path, headers } = exchange.request;
+  const request_id = requestId(headers.get('x-request-id'));
+  try {
+    exchange.reply(await answerTo(method, path, services));
+  } catch (error) {
+    const refusal = error instanceof Problem ? error : new Problem('internal_error');
+    const allow = refusal.code === 'method_not_allowed' ? [['Allow', 'GET, HEAD'] as const] : [];
+    exchange.reply(problem(refusal, request_id, allow));
+  }
+}
+
+function answerTo(method: string, path: string, services: AdminServices): Reply | Promise<Reply> {
+  const answer = Object.hasOwn(adminRoutes, path) ? adminRoutes[path] : undefined;
+  if (answer === undefined) {
+    throw new Problem('not_found', { detail: `There are: ${Object.keys(adminRoutes).join(', ')}.` });
+  }
+  if (method !== 'GET' && method !== 'HEAD') throw new Problem('method_not_allowed');
+  return answer(services);
+}

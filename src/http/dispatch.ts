@@ -1,0 +1,129 @@
+import { Problem } from '../errors.ts';
+import { rateHeaders } from '../gate/gate.ts';
+import { Context } from './context.ts';
+import { Cors } from './cors.ts';
+import type { Exchange, Reply } from './exchange.ts';
+import { problem } from './responses.ts';
+import { type Route, Router } from './routes.ts';
+import type { Services } from './services.ts';
+
+/**
+ * Judges requests in the contract's order as far as their heads go (route, key, scope, rate limit), hands them to their
+ * handlers, and sees to it that each is answered once and told of once.
+ */
+export class Dispatcher {
+  readonly #services: Services;
+  readonly #router: Router;
+  readonly #cors: Cors;
+  #unanswered = 0;
+  #whenIdle: (() => void) | undefined;
+
+  constructor(services: Services, routes: readonly Route[]) {
+    this.#services = services;
+    this.#router = new Router(routes, services.config.endpoints);
+    this.#cors = new Cors(services.config.cors_origins);
+  }
+
+  get unanswered(): number {
+    return this.#unanswered;
+  }
+
+  /** Resolves when no request is left that waits for its answer. */
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#unanswered === 0) resolve();
+      else this.#whenIdle = resolve;
+    });
+  }
+
+  /** Never throws. */
+  handle(exchange: Exchange): void {
+    this.#unanswered += 1;
+    const context = new Context(exchange, this.#services);
+    try {
+      const reply = this.#judge(context);
+      if (reply instanceof Promise) {
+        reply.then(
+          (late) => this.#send(context, late),
+          (error: unknown) => this.#fail(context, error),
+        );
+      } else {
+        this.#send(context, reply);
+      }
+    } catch (error) {
+      this.#fail(context, error);
+    }
+  }
+
+  #judge(context: Context): Reply | Promise<Reply> {
+    const { request } = context.exchange;
+    if (this.#services.readiness.stage === 'draining') throw new Problem('shutting_down');
+    const methods = this.#router.methods(request.path);
+    context.headers.push(
+      ...this.#cors.headers(request).map(([name, value]): [string, string] => [name, value]),
+    );
+    const preflight = this.#cors.preflight(request, methods);
+    if (preflight) return { status: 204, headers: preflight, body: '' };
+    context.route = this.#router.find(request.method, request.path);
+    this.#admit(context, context.route);
+    return context.route.handle(context);
+  }
+
+  /** Key, scope, rate limit. */
+  #admit(context: Context, route: Route): void {
+    if (route.scope === 'none') return;
+    const { headers, peer } = context.exchange.request;
+    const verdict = this.#services.gate.check({
+      api_key: headers.get('x-api-key'),
+      peer,
+      forwarded_for: headers.get('x-forwarded-for'),
+      scope: route.scope,
+      cost: route.cost,
+      now_ms: Date.now(),
+    });
+    if (verdict.rate) context.headers.push(...rateHeaders(verdict.rate));
+    if (verdict.ok) {
+      context.key_id = verdict.key.id;
+      return;
+    }
+    context.key_id = verdict.key_id;
+    if (verdict.retry_after_seconds !== undefined) {
+      context.headers.push(['Retry-After', String(verdict.retry_after_seconds)]);
+    }
+    throw verdict.problem;
+  }
+
+  #fail(context: Context, error: unknown): void {
+    let refusal: Problem;
+    if (error instanceof Problem) {
+      refusal = error;
+    } else {
+      refusal = new Problem('internal_error');
+      context.fault ??= error instanceof Error ? (error.stack ?? error.message) : String(error);
+    }
+    if (refusal.code === 'method_not_allowed') {
+      context.headers.push(['Allow', this.#router.methods(context.exchange.request.path).join(', ')]);
+    }
+    this.#send(context, problem(refusal, context.request_id), refusal.code);
+  }
+
+  #send(context: Context, reply: Reply, code?: string): void {
+    const { exchange } = context;
+    const draining = this.#services.readiness.stage === 'draining';
+    const sent = exchange.reply({ ...reply, headers: [...reply.headers, ...context.headers] }, draining);
+    this.#services.telemetry.finished({
+      request_id: context.request_id,
+      key_id: context.key_id,
+      route: context.route?.endpoint ?? 'none',
+      // As other servers count them; nobody is there to see it.
+      status: sent ? reply.status : 499,
+      code: sent ? code : 'client_left',
+      bytes: exchange.received,
+      duration_ms: performance.now() - exchange.started,
+      timings_ms: context.timings_ms,
+      fault: sent ? context.fault : undefined,
+    });
+    this.#unanswered -= 1;
+    if (this.#unanswered === 0) this.#whenIdle?.();
+  }
+}

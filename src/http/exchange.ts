@@ -1,0 +1,229 @@
+import { STATUS_CODES } from 'node:http';
+import { Problem } from '../errors.ts';
+import { bodyOf } from './body.ts';
+import { copyRequest, type Request } from './request.ts';
+import { UploadWatch } from './upload-watch.ts';
+import type { HttpRequest, HttpResponse } from './uws.ts';
+
+/**
+ * One request and its answer. The only file that touches µWS's request and response; docs/uws-lifecycle.md lists the
+ * rules that it keeps. All others see a copied Request, a body as one buffer, and a reply that is sent at most once
+ * and never to a client that has left.
+ */
+export interface Reply {
+  status: number;
+  headers: readonly (readonly [name: string, value: string])[];
+  body: string | Buffer;
+}
+
+export interface ExchangeLimits {
+  upload_timeout_ms: number;
+  idle_ms: number;
+  /** Most bytes that are read and thrown away behind an answer. */
+  drain_bytes: number;
+}
+
+/** The client closed its connection before it was answered. There is nobody to tell. */
+export class ClientLeft extends Error {
+  constructor() {
+    super('The client left before it was answered');
+    this.name = 'ClientLeft';
+  }
+}
+
+/** A rest of a body up to this size is cheaper to read than a new connection would be. */
+const keepAlive_bytes = 1024 * 1024;
+
+/** A write that does not fit µWS's cork buffer of 16 KiB goes to the socket at once. */
+const beyondCork_bytes = 16 * 1024 + 1;
+
+const never = () => {};
+
+export class Exchange {
+  readonly request: Request;
+  /** performance.now() when the head had arrived. */
+  readonly started = performance.now();
+  /** Body bytes that have arrived. */
+  received = 0;
+  readonly #limits: ExchangeLimits;
+  /** undefined once answered or aborted: µWS's object must not be touched from then on. */
+  #res: HttpResponse | undefined;
+  /** Answered, while the rest of its body is being thrown away. */
+  #draining: HttpResponse | undefined;
+  #arrived: boolean;
+  #sink: (chunk: ArrayBuffer, last: boolean) => void = never;
+  #watch: UploadWatch | undefined;
+  #onLeft: () => void = never;
+
+  /** Call inside µWS's request callback, and answer or receive before that returns or the body is lost. */
+  constructor(res: HttpResponse, req: HttpRequest, limits: ExchangeLimits) {
+    this.#limits = limits;
+    this.#res = res;
+    this.request = copyRequest(res, req);
+    this.#arrived = this.request.framing === 'none';
+    res.onAborted(() => this.#aborted());
+    if (!this.#arrived) res.onData((chunk, last) => this.#data(chunk, last));
+  }
+
+  /** False once it was answered or the client has left. */
+  get open(): boolean {
+    return this.#res !== undefined;
+  }
+
+  /** Calls back when the client leaves before the answer. The last listener counts. */
+  onLeft(listener: () => void): void {
+    this.#onLeft = listener;
+  }
+
+  /**
+   * Reads the whole body. Rejects with Problem body_too_large at the byte that passes `limit`, with Problem
+   * upload_timeout, or with ClientLeft.
+   */
+  receive(limit: number): Promise<Buffer<ArrayBuffer>> {
+    return new Promise((resolve, reject) => {
+      const res = this.#res;
+      if (res === undefined) return reject(new ClientLeft());
+      const body = bodyOf(this.request.content_length, limit);
+      if (this.#arrived) return resolve(body.take());
+      const fail = (error: Error) => {
+        this.#stopReceiving();
+        reject(error);
+      };
+      this.#sink = (chunk, last) => {
+        // Out of memory must end here: no exception may unwind into µWS.
+        try {
+          if (!body.add(chunk)) return fail(new Problem('body_too_large', { limit_bytes: limit }));
+          if (!last) return;
+          this.#stopReceiving();
+          resolve(body.take());
+        } catch (error) {
+          fail(error as Error);
+        }
+      };
+      this.#onLeft = () => fail(new ClientLeft());
+      this.#startWatch(res, () => fail(new Problem('upload_timeout')));
+    });
+  }
+
+  /** Sends the answer; false when there is nobody to send it to. `close` ends the connection after it. */
+  reply(reply: Reply, close = false): boolean {
+    const res = this.#res;
+    if (res === undefined) return false;
+    this.#stopReceiving();
+    if (this.request.framing === 'unclear') this.#answerAndClose(res, reply);
+    else if (this.#arrived || this.#skips(close)) this.#answer(res, reply, close);
+    else this.#answerAndDrain(res, reply);
+    return true;
+  }
+
+  /** Whether µWS may skip the rest of the body by itself and keep the connection for the next request. */
+  #skips(close: boolean): boolean {
+    const { content_length, closes } = this.request;
+    return (
+      !close && !closes && content_length !== undefined && content_length - this.received <= keepAlive_bytes
+    );
+  }
+
+  #answer(res: HttpResponse, reply: Reply, close: boolean): void {
+    this.#res = undefined;
+    res.cork(() => {
+      this.#writeHead(res, reply);
+      // An answer to HEAD, and 204, have no body; µWS would wait for one that is announced by its own means.
+      if (this.request.method !== 'HEAD' && reply.status !== 204) {
+        res.end(reply.body, close);
+        return;
+      }
+      if (reply.status !== 204) res.writeHeader('Content-Length', String(Buffer.byteLength(reply.body)));
+      res.endWithoutBody(undefined, close);
+    });
+  }
+
+  /**
+   * Answers while the client is still sending. To close now would make the kernel send a reset, which ordinary clients
+   * report in place of the answer. So the answer goes out, what still comes is thrown away within bounds of bytes and
+   * time, and then the connection is closed (RFC 9112 section 9.6).
+   */
+  #answerAndDrain(res: HttpResponse, reply: Reply): void {
+    this.#writeWhole(res, reply, 0);
+    this.#res = undefined;
+    this.#draining = res;
+    const finish = () => {
+      this.#stopReceiving();
+      this.#draining?.close();
+      this.#draining = undefined;
+    };
+    let left = this.#limits.drain_bytes;
+    this.#sink = (chunk, last) => {
+      left -= chunk.byteLength;
+      if (!last && left >= 0) return;
+      this.#stopReceiving();
+      // Not here: µWS 20.30 goes on to read from a connection that is closed between two chunks of one packet.
+      setImmediate(finish);
+    };
+    this.#onLeft = never;
+    this.#startWatch(res, finish);
+  }
+
+  /** µWS drops what is in its buffer when it closes such a connection, so the answer is made too large for it. */
+  #answerAndClose(res: HttpResponse, reply: Reply): void {
+    this.#res = undefined;
+    this.#writeWhole(res, reply, beyondCork_bytes);
+    res.close();
+  }
+
+  /**
+   * A complete answer that leaves the exchange open. µWS has no call for that: `end` gives the response up, and `write`
+   * turns to chunks. Its writeHeader sends what it is given, so the last header's value carries the body behind it.
+   */
+  #writeWhole(res: HttpResponse, reply: Reply, least_bytes: number): void {
+    // writeHeader ends its value with CRLF, which JSON and text may have behind them; it is counted below.
+    const body = this.request.method === 'HEAD' ? '' : reply.body.toString().padEnd(least_bytes);
+    const length = Buffer.byteLength(body) + 2;
+    res.cork(() => {
+      this.#writeHead(res, reply);
+      res.writeHeader('Date', new Date().toUTCString());
+      res.writeHeader('Connection', 'close');
+      res.writeHeader('Content-Length', `${length}\r\n\r\n${body}`);
+    });
+  }
+
+  #writeHead(res: HttpResponse, { status, headers }: Reply): void {
+    res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);
+    for (const [name, value] of headers) res.writeHeader(name, value);
+  }
+
+  #data(chunk: ArrayBuffer, last: boolean): void {
+    this.received += chunk.byteLength;
+    if (last) this.#arrived = true;
+    this.#watch?.touch();
+    this.#sink(chunk, last);
+  }
+
+  #aborted(): void {
+    this.#res = undefined;
+    this.#draining = undefined;
+    const onLeft = this.#onLeft;
+    this.#stopReceiving();
+    this.#onLeft = never;
+    onLeft();
+  }
+
+  #startWatch(res: HttpResponse, onTimeout: () => void): void {
+    this.#watch = new UploadWatch({
+      timeout_ms: this.#limits.upload_timeout_ms,
+      idle_ms: this.#limits.idle_ms,
+      onTimeout,
+      // resume() sets µWS's clock, but restores what the last pause() saved: alone it would stop the socket.
+      rearm: () => {
+        res.pause();
+        res.resume();
+      },
+    });
+  }
+
+  #stopReceiving(): void {
+    this.#watch?.stop();
+    this.#watch = undefined;
+    this.#sink = never;
+  }
+}

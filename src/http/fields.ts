@@ -1,0 +1,175 @@
+import type { EndpointId } from '../config.ts';
+import type { AccuracyMode } from '../engine/addon.ts';
+import { Problem } from '../errors.ts';
+
+/** The form fields, in one table: it drives parsing, the error text, the OpenAPI document and the tests. */
+
+export type MatchEndpoint = Extract<EndpointId, 'match' | 'match_advanced'>;
+
+interface Rule {
+  endpoints: readonly MatchEndpoint[];
+  description: string;
+}
+export interface ImageRule extends Rule {
+  kind: 'image';
+}
+export interface NumberRule extends Rule {
+  kind: 'decimal' | 'integer';
+  min: number;
+  max: number;
+  /** undefined: the model pack's own. */
+  default: number | undefined;
+}
+export interface ChoiceRule extends Rule {
+  kind: 'choice' | 'boolean';
+  values: readonly string[];
+  default: string;
+}
+export type FieldRule = ImageRule | NumberRule | ChoiceRule;
+
+const both = ['match', 'match_advanced'] as const;
+const advanced = ['match_advanced'] as const;
+
+/** The largest index that the addon's 32-bit integer holds; how many faces there are is for the picture to say. */
+const mostIndex = 2 ** 31 - 1;
+
+export const fieldTable = {
+  image1: {
+    kind: 'image',
+    endpoints: both,
+    description: 'First picture: JPEG, PNG or WebP, recognised by content',
+  },
+  image2: {
+    kind: 'image',
+    endpoints: both,
+    description: 'Second picture: JPEG, PNG or WebP, recognised by content',
+  },
+  threshold_percent: {
+    kind: 'decimal',
+    endpoints: both,
+    min: 0,
+    max: 100,
+    default: 70,
+    description: 'Least confidence_percent that counts as a match',
+  },
+  image1_face_index: {
+    kind: 'integer',
+    endpoints: advanced,
+    min: -1,
+    max: mostIndex,
+    default: -1,
+    description: 'Which face of image1, counted from 0, largest first; -1 chooses automatically',
+  },
+  image2_face_index: {
+    kind: 'integer',
+    endpoints: advanced,
+    min: -1,
+    max: mostIndex,
+    default: -1,
+    description: 'Which face of image2, counted from 0, largest first; -1 chooses automatically',
+  },
+  accuracy_mode: {
+    kind: 'choice',
+    endpoints: advanced,
+    values: ['fast', 'balance'],
+    default: 'balance',
+    description: 'balance for accuracy, fast for lower latency',
+  },
+  use_heuristic_fallback: {
+    kind: 'boolean',
+    endpoints: advanced,
+    values: ['true', 'false'],
+    default: 'true',
+    description: 'Whether to look again, in other ways, at a picture in which no face was found',
+  },
+  min_det_score: {
+    kind: 'decimal',
+    endpoints: advanced,
+    min: 0,
+    max: 1,
+    default: undefined,
+    description: "Least detection score of a face; by default the model pack's own",
+  },
+  auto_pair_best: {
+    kind: 'boolean',
+    endpoints: advanced,
+    values: ['true', 'false'],
+    default: 'true',
+    description:
+      'Whether automatic choice takes the best pair of all faces, or the largest face of each picture',
+  },
+} as const satisfies Record<string, FieldRule>;
+
+export type FieldName = keyof typeof fieldTable;
+
+/** What a form without images says, defaults filled in. */
+export interface FieldValues {
+  threshold_percent: number;
+  image1_face_index: number;
+  image2_face_index: number;
+  accuracy_mode: AccuracyMode;
+  use_heuristic_fallback: boolean;
+  min_det_score: number;
+  auto_pair_best: boolean;
+}
+
+/** The rule of a field by the name in the form; undefined when the endpoint does not know it. */
+export function ruleOf(name: string, endpoint: MatchEndpoint): FieldRule | undefined {
+  const rule: FieldRule | undefined = Object.hasOwn(fieldTable, name)
+    ? fieldTable[name as FieldName]
+    : undefined;
+  return rule?.endpoints.includes(endpoint) ? rule : undefined;
+}
+
+/** Completes "expected …", for people and programs. */
+export function expectation(rule: Exclude<FieldRule, ImageRule>): string {
+  switch (rule.kind) {
+    case 'decimal':
+      return `a decimal number from ${rule.min} to ${rule.max}, such as ${(rule.min + rule.max) / 2}`;
+    case 'integer':
+      return `an integer from ${rule.min} to ${rule.max}`;
+    default:
+      return `one of ${rule.values.join(', ')}`;
+  }
+}
+
+/**
+ * The grammar of numbers: JSON's (RFC 8259 section 6) without exponents, plus signs and negative zero. Number() alone
+ * would take "", " 1", "1e2", "0x10" and "Infinity".
+ */
+const grammar = { decimal: /^(?:0|[1-9]\d*)(?:\.\d+)?$/, integer: /^(?:0|-?[1-9]\d*)$/ } as const;
+
+/** Text of a field → its value. Throws Problem invalid_field. */
+export function parseField(name: string, rule: Exclude<FieldRule, ImageRule>, text: string): number | string {
+  if ('values' in rule) {
+    if (rule.values.includes(text)) return text;
+  } else if (grammar[rule.kind].test(text)) {
+    const number = Number(text);
+    if (number >= rule.min && number <= rule.max) return number;
+  }
+  throw invalidField(name, rule);
+}
+
+export function invalidField(name: string, rule: Exclude<FieldRule, ImageRule>): Problem {
+  const expected = expectation(rule);
+  return new Problem('invalid_field', { detail: `Send ${expected} as ${name}.`, field: name, expected });
+}
+
+/** Fills in the defaults. `min_det_score` is the pack's default. */
+export function fillFields(
+  parsed: ReadonlyMap<string, number | string>,
+  pack: { min_det_score: number },
+): FieldValues {
+  const number = (name: FieldName, fallback: number) => (parsed.get(name) as number | undefined) ?? fallback;
+  const word = (name: 'accuracy_mode' | 'use_heuristic_fallback' | 'auto_pair_best') =>
+    (parsed.get(name) as string | undefined) ?? fieldTable[name].default;
+  return {
+    threshold_percent: number('threshold_percent', fieldTable.threshold_percent.default),
+    image1_face_index: number('image1_face_index', fieldTable.image1_face_index.default),
+    image2_face_index: number('image2_face_index', fieldTable.image2_face_index.default),
+    accuracy_mode: word('accuracy_mode') as AccuracyMode,
+    use_heuristic_fallback: word('use_heuristic_fallback') === 'true',
+    min_det_score: number('min_det_score', pack.min_det_score),
+    auto_pair_best: word('auto_pair_best') === 'true',
+  };
+}

@@ -1,0 +1,106 @@
+import type { ByteRange } from '../engine/addon.ts';
+import { Problem } from '../errors.ts';
+import {
+  type FieldValues,
+  fillFields,
+  invalidField,
+  type MatchEndpoint,
+  parseField,
+  ruleOf,
+} from './fields.ts';
+import { MultipartError, type Part, parseMultipart } from './multipart.ts';
+
+/** A match request's form, checked. */
+export interface Form {
+  image1: ByteRange;
+  image2: ByteRange;
+  values: FieldValues;
+  warnings: Warning[];
+}
+
+export interface Warning {
+  code: 'unknown_field';
+  field: string;
+}
+
+export interface FormLimits {
+  max_parts: number;
+  max_part_header_bytes: number;
+  max_field_bytes: number;
+  max_image_bytes: number;
+}
+
+const imageNames = ['image1', 'image2'] as const;
+
+/** Body → form. The first fault in the order of the parts is the one that is told. Throws Problem. */
+export function readForm(
+  body: Buffer,
+  boundary: string,
+  endpoint: MatchEndpoint,
+  limits: FormLimits,
+  pack: { min_det_score: number },
+): Form {
+  const images = new Map<string, ByteRange>();
+  const parsed = new Map<string, number | string>();
+  const unknown = new Set<string>();
+  for (const part of partsOf(body, boundary, limits)) {
+    const { name, start, end } = part;
+    const rule = ruleOf(name, endpoint);
+    if (rule === undefined) {
+      unknown.add(name);
+    } else if (images.has(name) || parsed.has(name)) {
+      throw new Problem('duplicate_field', { detail: `Send ${name} once.`, field: name });
+    } else if (rule.kind === 'image') {
+      // By its name alone: a part without a filename is a picture as well.
+      images.set(name, imageRange(part, limits));
+    } else if (end - start > limits.max_field_bytes) {
+      throw invalidField(name, rule);
+    } else {
+      parsed.set(name, parseField(name, rule, body.toString('latin1', start, end)));
+    }
+  }
+  const [image1, image2] = imageNames.map((name) => required(images.get(name), name));
+  return {
+    image1: image1!,
+    image2: image2!,
+    values: fillFields(parsed, pack),
+    warnings: [...unknown].map((field) => ({ code: 'unknown_field', field })),
+  };
+}
+
+function partsOf(body: Buffer, boundary: string, limits: FormLimits): Part[] {
+  try {
+    return parseMultipart(body, boundary, {
+      parts: limits.max_parts,
+      header_bytes: limits.max_part_header_bytes,
+    });
+  } catch (error) {
+    throw asProblem(error);
+  }
+}
+
+/** The parser's words are for people; anything else is a fault of ours. */
+export function asProblem(error: unknown): unknown {
+  return error instanceof MultipartError
+    ? new Problem('invalid_multipart', { detail: `${error.message}.` })
+    : error;
+}
+
+function imageRange({ name, start, end }: Part, { max_image_bytes }: FormLimits): ByteRange {
+  if (end - start > max_image_bytes) {
+    throw new Problem('image_too_large', {
+      detail: `Send a smaller picture as ${name}; "limit_bytes" is the most an image may have.`,
+      limit_bytes: max_image_bytes,
+      field: name,
+    });
+  }
+  return { start, end };
+}
+
+function required(range: ByteRange | undefined, name: string): ByteRange {
+  if (range !== undefined && range.end > range.start) return range;
+  throw new Problem('missing_field', {
+    detail: `Send the bytes of a picture as ${name}${range ? '; this one is empty' : ''}.`,
+    field: name,
+  });
+}

@@ -1,0 +1,99 @@
+import type { MatchOptions } from '../../engine/addon.ts';
+import { Problem } from '../../errors.ts';
+import type { Context } from '../context.ts';
+import { ClientLeft, type Reply } from '../exchange.ts';
+import type { MatchEndpoint } from '../fields.ts';
+import { asProblem, type Form, readForm } from '../form.ts';
+import { matchBody } from '../match-result.ts';
+import { boundaryOf } from '../multipart.ts';
+import { nativeProblem } from '../native-problem.ts';
+import type { Request } from '../request.ts';
+import { json, serverTiming } from '../responses.ts';
+
+/** Both match endpoints: queue, declared length and type, body, form, pictures, faces, in the contract's order. */
+export function match(context: Context, endpoint: MatchEndpoint): Promise<Reply> {
+  const { services, exchange } = context;
+  const { config } = services;
+  // Before the body is read: what cannot be served must not be uploaded.
+  if (services.readiness.stage !== 'ready') throw new Problem('not_ready');
+  if (services.queue.full) throw new Problem('overloaded');
+  checkLength(exchange.request, config.max_body_bytes);
+  const boundary = declaredBoundary(exchange.request);
+  const release = services.uploads.reserve(exchange.request.content_length ?? config.max_body_bytes);
+  if (release === undefined) throw new Problem('overloaded');
+  // Called here and not after an await: µWS drops a body that nobody has asked for.
+  const body = exchange.receive(config.max_body_bytes);
+  return answer(context, endpoint, boundary, body).finally(release);
+}
+
+async function answer(
+  context: Context,
+  endpoint: MatchEndpoint,
+  boundary: string,
+  uploaded: Promise<Buffer<ArrayBuffer>>,
+): Promise<Reply> {
+  const { services, exchange, request_id } = context;
+  const { config, manifest } = services;
+  const body = await uploaded;
+  const arrived = performance.now();
+  const form = readForm(body, boundary, endpoint, config, manifest);
+  if (!exchange.open) throw new ClientLeft();
+  const ticket = services.queue.submit({
+    body,
+    image1: form.image1,
+    image2: form.image2,
+    options: optionsOf(form, config),
+  });
+  exchange.onLeft(() => ticket.cancel(new ClientLeft()));
+  const { outcome, queue_ms } = await ticket.done;
+  if (!outcome.ok) {
+    if (outcome.code === 'internal_error') context.fault = outcome.message;
+    throw nativeProblem(outcome);
+  }
+  const found = matchBody({
+    request_id,
+    form,
+    result: outcome,
+    calibration: services.calibrations[form.values.accuracy_mode],
+    model: { pack: manifest.name, version: manifest.version },
+    queue_ms,
+    total_ms: performance.now() - arrived,
+  });
+  context.timings_ms = found.timings_ms;
+  return json(200, found, [serverTiming(found.timings_ms)]);
+}
+
+/** Content-Length is judged before a byte of the body is read. */
+function checkLength({ framing, headers }: Request, limit_bytes: number): void {
+  const declared = headers.get('content-length') ?? '';
+  if (/^\d+$/.test(declared) && Number(declared) > limit_bytes) {
+    throw new Problem('body_too_large', { limit_bytes });
+  }
+  if (framing === 'unclear') {
+    throw new Problem('invalid_multipart', {
+      detail:
+        'Send one Content-Length, or Transfer-Encoding: chunked, and not both: it is not clear where the body ends.',
+    });
+  }
+}
+
+function declaredBoundary({ headers }: Request): string {
+  // RFC 9110 section 8.4: a coding that the server does not accept is 415.
+  const coding = headers.get('content-encoding');
+  if (coding !== undefined && coding.toLowerCase() !== 'identity') {
+    throw new Problem('unsupported_media_type', { detail: 'Send the form without Content-Encoding.' });
+  }
+  let boundary: string | undefined;
+  try {
+    boundary = boundaryOf(headers.get('content-type') ?? '');
+  } catch (error) {
+    throw asProblem(error);
+  }
+  if (boundary === undefined) throw new Problem('unsupported_media_type');
+  return boundary;
+}
+
+function optionsOf({ values }: Form, limits: { max_pixels: number; min_side: number }): MatchOptions {
+  const { threshold_percent: _, ...choices } = values;
+  return { ...choices, max_pixels: limits.max_pixels, min_side: limits.min_side };
+}

@@ -1,0 +1,99 @@
+import type { Calibration } from '../calibration.ts';
+import type { ImageReport, MatchResult, Point } from '../engine/addon.ts';
+import type { Form } from './form.ts';
+
+/** What the engine found → the answer of the contract. Decided on exact numbers, rounded afterwards. */
+export interface MatchReport {
+  request_id: string;
+  form: Pick<Form, 'values' | 'warnings'>;
+  result: MatchResult;
+  calibration: Calibration;
+  model: { pack: string; version: string };
+  queue_ms: number;
+  total_ms: number;
+}
+
+export function matchBody({ request_id, form, result, calibration, model, queue_ms, total_ms }: MatchReport) {
+  const { values, warnings } = form;
+  const { pairs } = result;
+  const best = pairs[0];
+  if (best === undefined) throw new Error('The engine compared no pair');
+  const judged = calibration.judge(best.normalised_similarity, pairs.length);
+  return {
+    request_id,
+    match: judged.confidence_percent >= values.threshold_percent,
+    confidence_percent: round(judged.confidence_percent, 1),
+    threshold_percent: values.threshold_percent,
+    similarity: round(best.similarity, 4),
+    false_match_rate: Number(judged.false_match_rate.toPrecision(2)),
+    accuracy_mode: values.accuracy_mode,
+    image1: imageBody(result.image1, best.image1_face_index),
+    image2: imageBody(result.image2, best.image2_face_index),
+    pairs_compared: pairs.length,
+    pairs: pairs.map((pair) => ({
+      image1_face_index: pair.image1_face_index,
+      image2_face_index: pair.image2_face_index,
+      similarity: round(pair.similarity, 4),
+      confidence_percent: round(
+        calibration.judge(pair.normalised_similarity, pairs.length).confidence_percent,
+        1,
+      ),
+    })),
+    model,
+    warnings,
+    timings_ms: {
+      queue: round(queue_ms, 1),
+      decode: round(result.timings_ms.decode, 1),
+      detect: round(result.timings_ms.detect, 1),
+      align: round(result.timings_ms.align, 1),
+      embed: round(result.timings_ms.embed, 1),
+      total: round(total_ms, 1),
+    },
+  };
+}
+
+function imageBody(image: ImageReport, face_index: number) {
+  const { width, height, format, orientation, faces } = image;
+  return {
+    width,
+    height,
+    format,
+    orientation,
+    faces: faces.map(({ index, box, landmarks, detection_score, found_by, pose, quality }) => ({
+      index,
+      box: roundAll(box, 1),
+      landmarks: {
+        right_eye: roundPoint(landmarks.right_eye),
+        left_eye: roundPoint(landmarks.left_eye),
+        nose: roundPoint(landmarks.nose),
+        mouth_right: roundPoint(landmarks.mouth_right),
+        mouth_left: roundPoint(landmarks.mouth_left),
+      },
+      detection_score: round(detection_score, 3),
+      found_by,
+      pose: roundAll(pose, 1),
+      quality: {
+        sharpness: round(quality.sharpness, 2),
+        brightness: round(quality.brightness, 2),
+        face_pixels: Math.round(quality.face_pixels),
+      },
+    })),
+    face_index,
+  };
+}
+
+function round(value: number, digits: number): number {
+  const scale = 10 ** digits;
+  // Adding 0 turns -0, which JSON would show as 0 anyway but a test would not, into 0.
+  return Math.round(value * scale) / scale + 0;
+}
+
+function roundAll<T extends Record<keyof T, number>>(values: T, digits: number): T {
+  return Object.fromEntries(
+    Object.entries<number>(values).map(([name, value]) => [name, round(value, digits)]),
+  ) as T;
+}
+
+function roundPoint([x, y]: Point): Point {
+  return [round(x, 1), round(y, 1)];
+}

@@ -1,0 +1,56 @@
+import type { HttpRequest, HttpResponse } from './uws.ts';
+
+/**
+ * How the end of the body is known (RFC 9112 section 6.3). `unclear` is what two parsers in a row could read in two
+ * ways, or what µWS gives up on: the connection is closed right after the answer.
+ */
+export type Framing = 'none' | 'length' | 'chunked' | 'unclear';
+
+/** A request's head, copied: µWS's own is valid inside its callback only. */
+export interface Request {
+  /** Upper case. */
+  readonly method: string;
+  /** As sent, not decoded, without the query. */
+  readonly path: string;
+  readonly query: string;
+  /** Lower-case names; a repeated header's values are joined by commas (RFC 9110 section 5.3). */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly framing: Framing;
+  /** Content-Length, or undefined unless `framing` is 'length'. */
+  readonly content_length: number | undefined;
+  /** The client said `Connection: close`. */
+  readonly closes: boolean;
+  /** The socket's remote address as text. */
+  readonly peer: string;
+}
+
+export function copyRequest(res: HttpResponse, req: HttpRequest): Request {
+  const headers = new Map<string, string>();
+  req.forEach((name, value) => {
+    const before = headers.get(name);
+    headers.set(name, before === undefined ? value : `${before},${value}`);
+  });
+  const framing = framingOf(headers);
+  return {
+    method: req.getCaseSensitiveMethod(),
+    path: req.getUrl(),
+    query: req.getQuery() ?? '',
+    headers,
+    framing,
+    content_length: framing === 'length' ? Number(headers.get('content-length')) : undefined,
+    closes: headers.get('connection')?.toLowerCase() === 'close',
+    peer: Buffer.from(res.getRemoteAddressAsText()).toString('latin1'),
+  };
+}
+
+/** µWS takes the first Content-Length, any Transfer-Encoding for chunked, and at most nine digits. */
+export function framingOf(headers: ReadonlyMap<string, string>): Framing {
+  const length = headers.get('content-length');
+  const encoding = headers.get('transfer-encoding');
+  if (encoding !== undefined) {
+    return encoding.toLowerCase() === 'chunked' && length === undefined ? 'chunked' : 'unclear';
+  }
+  if (length === undefined) return 'none';
+  if (!/^\d{1,9}$/.test(length)) return 'unclear';
+  return Number(length) === 0 ? 'none' : 'length';
+}

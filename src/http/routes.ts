@@ -1,0 +1,93 @@
+import type { EndpointId } from '../config.ts';
+import { Problem } from '../errors.ts';
+import type { Scope } from '../gate/keys.ts';
+import type { Context } from './context.ts';
+import type { Reply } from './exchange.ts';
+import { match } from './handlers/match.ts';
+import { models } from './handlers/models.ts';
+
+/** The route table. */
+export interface Route {
+  method: 'GET' | 'POST';
+  /** Exact and case-sensitive. */
+  path: string;
+  endpoint: EndpointId;
+  /** What a key needs; 'any' for any valid key, 'none' for no key at all. */
+  scope: Scope | 'any' | 'none';
+  /** Tokens taken from the key's bucket. */
+  cost: number;
+  /** Answers, or throws a Problem. Must ask for the body before its first await, or µWS drops it. */
+  handle(context: Context): Reply | Promise<Reply>;
+}
+
+export const prefix = '/API/v1.0';
+
+export const routes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: `${prefix}/face/match/upload`,
+    endpoint: 'match',
+    scope: 'match:basic',
+    cost: 1,
+    handle: (context) => match(context, 'match'),
+  },
+  {
+    method: 'POST',
+    path: `${prefix}/face/match/upload/advanced`,
+    endpoint: 'match_advanced',
+    scope: 'match:advanced',
+    cost: 1,
+    handle: (context) => match(context, 'match_advanced'),
+  },
+  {
+    method: 'GET',
+    path: `${prefix}/models`,
+    endpoint: 'models',
+    scope: 'any',
+    cost: 1,
+    handle: models,
+  },
+];
+
+/**
+ * Finds routes among those that are switched on.
+ * HEAD is answered wherever GET is (RFC 9110 section 9.1: every server supports both).
+ */
+export class Router {
+  readonly #byPath: ReadonlyMap<string, readonly Route[]>;
+  readonly #enabled: ReadonlySet<EndpointId>;
+  readonly #hint: string;
+
+  constructor(table: readonly Route[], enabled: readonly EndpointId[]) {
+    this.#byPath = groupByPath(table);
+    this.#enabled = new Set(enabled);
+    const open = table.filter((route) => this.#enabled.has(route.endpoint));
+    this.#hint =
+      `Every endpoint lies under ${prefix}, and paths are case-sensitive. ` +
+      `There are: ${open.map(({ method, path }) => `${method} ${path}`).join(', ')}.`;
+  }
+
+  /** Throws Problem not_found, endpoint_disabled or method_not_allowed. */
+  find(method: string, path: string): Route {
+    const here = this.#byPath.get(path);
+    if (here === undefined) throw new Problem('not_found', { detail: this.#hint });
+    const open = here.filter((route) => this.#enabled.has(route.endpoint));
+    if (open.length === 0) throw new Problem('endpoint_disabled');
+    const wanted = method === 'HEAD' ? 'GET' : method;
+    const route = open.find((candidate) => candidate.method === wanted);
+    if (route === undefined) throw new Problem('method_not_allowed');
+    return route;
+  }
+
+  /** Methods that a path takes, for Allow; empty when there is no such path. */
+  methods(path: string): string[] {
+    const open = this.#byPath.get(path)?.filter((route) => this.#enabled.has(route.endpoint)) ?? [];
+    return open.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  }
+}
+
+function groupByPath(table: readonly Route[]): Map<string, Route[]> {
+  const groups = new Map<string, Route[]>();
+  for (const route of table) groups.set(route.path, [...(groups.get(route.path) ?? []), route]);
+  return groups;
+}

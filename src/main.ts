@@ -1,0 +1,48 @@
+import { readConfig, unknownVariables } from './config.ts';
+import { type Server, startServer } from './server.ts';
+import { type Log, openLog } from './telemetry/log.ts';
+
+/** The process: config → server → signals → exit code. Standard output gets one line; all else goes to the log. */
+export async function main(): Promise<void> {
+  const config = readConfig();
+  const log = openLog(config.log_level);
+  for (const variable of unknownVariables()) {
+    log.logger.warn({ variable }, 'this variable is not a setting and is ignored');
+  }
+  process.on('uncaughtException', (error) => {
+    log.logger.fatal({ fault: error.stack ?? String(error) }, 'uncaught');
+    log.flush();
+    process.exit(1);
+  });
+  const server = startServer(config, log);
+  obeySignals(server, log);
+  try {
+    await server.ready;
+  } catch (error) {
+    await server.close();
+    log.flush();
+    throw error;
+  }
+  process.stdout.write(`facematch listens on ${server.address} (admin ${server.adminAddress})\n`);
+}
+
+function obeySignals(server: Server, log: Log): void {
+  let asked = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (asked) return dieOf(signal, log);
+      asked = true;
+      void server.close().then(() => {
+        log.flush();
+        process.exit(0);
+      });
+    });
+  }
+}
+
+/** At once: process.exit() would wait for native calls in the workers, the kernel's own way does not. */
+function dieOf(signal: NodeJS.Signals, log: Log): void {
+  log.flush();
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+}

@@ -1,0 +1,159 @@
+import { Calibration } from './calibration.ts';
+import type { Config } from './config.ts';
+import { loadAddon } from './engine/addon.ts';
+import type { MatchJob, MatchOutcome } from './engine/messages.ts';
+import { packDirectory, readManifest, verifyPack } from './engine/pack.ts';
+import { Pool } from './engine/pool.ts';
+import { JobQueue } from './engine/queue.ts';
+import { Gate } from './gate/gate.ts';
+import { KeyStore } from './gate/keys.ts';
+import { handleAdmin } from './http/admin.ts';
+import { Dispatcher } from './http/dispatch.ts';
+import type { ExchangeLimits } from './http/exchange.ts';
+import { Listener } from './http/listener.ts';
+import { routes } from './http/routes.ts';
+import type { Services } from './http/services.ts';
+import { UploadBudget } from './http/upload-budget.ts';
+import { loadUws } from './http/uws.ts';
+import { Readiness } from './readiness.ts';
+import type { Log } from './telemetry/log.ts';
+import { Telemetry } from './telemetry/telemetry.ts';
+
+export interface Server {
+  /** http://HOST:PORT with the port that was really taken. */
+  readonly address: string;
+  readonly adminAddress: string;
+  /** Resolves when requests are served; rejects with a message for people when the models or workers do not start. */
+  readonly ready: Promise<void>;
+  /**
+   * Refuses new requests, waits for running ones as long as the configuration allows, and frees everything.
+   * Resolves to the number of requests that had to be cut off.
+   */
+  close(): Promise<number>;
+}
+
+/**
+ * Config → pack → gate → listeners → workers. Listens before the workers are up, so that health can be asked for and
+ * requests hear not_ready. Throws an Error with a message for people.
+ */
+export function startServer(config: Config, log: Log): Server {
+  const { logger } = log;
+  const uws = loadUws();
+  const directory = packDirectory(config.pack);
+  const manifest = readManifest(directory);
+  const keys = KeyStore.open(config.keys_file, logger);
+  const readiness = new Readiness();
+  const queue = new JobQueue<MatchJob, MatchOutcome>({
+    workers: config.workers,
+    capacity: config.queue,
+    deadline_ms: config.deadline_ms,
+    run: (job) => pool.run(job),
+  });
+  const uploads = new UploadBudget(config.max_upload_bytes);
+  const telemetry = new Telemetry(logger, {
+    queue_depth: () => queue.depth,
+    workers: () => config.workers,
+    workers_busy: () => queue.running,
+    upload_bytes: () => uploads.used_bytes,
+    requests_unanswered: () => dispatcher.unanswered,
+    ready: () => readiness.stage === 'ready',
+  });
+  const services: Services = {
+    config,
+    gate: new Gate({
+      keys,
+      failuresPerMinute: config.auth_failures_per_minute,
+      failureBurst: config.auth_failure_burst,
+      trustedHops: config.trusted_hops,
+    }),
+    manifest,
+    calibrations: {
+      fast: new Calibration(manifest.calibration.fast.points),
+      balance: new Calibration(manifest.calibration.balance.points),
+    },
+    queue,
+    uploads,
+    readiness,
+    telemetry,
+  };
+  const dispatcher = new Dispatcher(services, routes);
+  const limits = exchangeLimits(config);
+  const onFault = (error: unknown) => logger.error({ fault: String(error) }, 'unexpected');
+  const front = Listener.open(uws, {
+    host: config.host,
+    port: config.port,
+    variables: 'FACEMATCH_HOST and FACEMATCH_PORT',
+    limits,
+    handle: (exchange) => dispatcher.handle(exchange),
+    onFault,
+  });
+  const admin = Listener.open(uws, {
+    host: config.admin_host,
+    port: config.admin_port,
+    variables: 'FACEMATCH_ADMIN_HOST and FACEMATCH_ADMIN_PORT',
+    limits,
+    handle: (exchange) => void handleAdmin(exchange, { readiness, telemetry }),
+    onFault,
+  });
+  logger.info(
+    {
+      address: front.url,
+      admin_address: admin.url,
+      uws: uws.version,
+      workers: config.workers,
+      pack: manifest.name,
+    },
+    'starting',
+  );
+
+  let pool: Pool;
+  const started = performance.now();
+  const ready = (async () => {
+    await verifyPack(directory, manifest);
+    // Here once, for the whole process: the workers find the sessions made, and a fault is told once and clearly.
+    loadAddon().loadPack(directory);
+    pool = await Pool.start({
+      workers: config.workers,
+      pack_directory: directory,
+      onWorkerError: (error) => logger.error({ fault: error.message }, 'a worker died; it is replaced'),
+    });
+    readiness.ready();
+    logger.info({ ready_ms: Math.round(performance.now() - started) }, 'ready');
+  })();
+
+  return {
+    address: front.url,
+    adminAddress: admin.url,
+    ready,
+    async close() {
+      readiness.drain();
+      logger.info({ unanswered: dispatcher.unanswered }, 'shutting down');
+      await within(config.shutdown_ms, dispatcher.idle());
+      const cut = dispatcher.unanswered;
+      front.close();
+      admin.close();
+      keys.close();
+      // A start that failed has told so already, and has ended its workers.
+      await ready.then(() => pool.close()).catch(() => {});
+      logger.info({ cut }, 'stopped');
+      return cut;
+    },
+  };
+}
+
+function exchangeLimits(config: Config): ExchangeLimits {
+  return {
+    upload_timeout_ms: config.upload_timeout_ms,
+    idle_ms: config.idle_timeout_s * 1000,
+    // A client that goes on sending too large a body still hears why, up to twice what it might have sent.
+    drain_bytes: 2 * config.max_body_bytes,
+  };
+}
+
+function within(limit_ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limit_ms);
+  });
+  return Promise.race([work, limit]).finally(() => clearTimeout(timer));
+}

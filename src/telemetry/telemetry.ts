@@ -1,0 +1,48 @@
+import type { Logger } from 'pino';
+import { type Gauges, Metrics } from './metrics.ts';
+
+/** All that is kept of a request. Never a picture, an embedding, a key, a path or an address. */
+export interface RequestRecord {
+  request_id: string;
+  /** The id part of the key; it opens nothing. */
+  key_id: string | undefined;
+  /** Endpoint id, or 'none'. */
+  route: string;
+  status: number;
+  /** Error code; undefined for an answer. */
+  code: string | undefined;
+  /** Of the body, as far as it arrived. */
+  bytes: number;
+  duration_ms: number;
+  timings_ms: Readonly<Record<string, number>>;
+  /** What went wrong on our side; goes to the log and nowhere else. */
+  fault: string | undefined;
+}
+
+/** One log line and one set of counts for each request. */
+export class Telemetry {
+  readonly #logger: Logger;
+  readonly #metrics: Metrics;
+
+  constructor(logger: Logger, gauges: Gauges) {
+    this.#logger = logger;
+    this.#metrics = new Metrics(gauges);
+  }
+
+  finished(record: RequestRecord): void {
+    this.#metrics.observe(record);
+    const { fault, duration_ms, ...fields } = record;
+    const line = { ...fields, duration_ms: Math.round(duration_ms * 10) / 10 };
+    if (fault === undefined) this.#logger.info(line, 'request');
+    else this.#logger.error({ ...line, fault }, 'request');
+  }
+
+  /** Prometheus text. */
+  exposition(): Promise<string> {
+    return this.#metrics.registry.metrics();
+  }
+
+  get expositionType(): string {
+    return this.#metrics.registry.contentType;
+  }
+}

@@ -1,0 +1,329 @@
+import { execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { projectPath } from '../../src/paths.ts';
+
+const program = projectPath('dist/src/cli/index.js');
+const built = existsSync(program);
+if (!built)
+  process.stderr.write('cli-keys.test.ts is skipped: the program has not been built; run npm run setup\n');
+
+interface Listed {
+  id: string;
+  status: string;
+  expires_at?: string;
+  revoked_at?: string;
+}
+
+interface Outcome {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'facematch-cli-'));
+  file = join(folder, 'keys.json');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Runs a script to its end in the temporary folder, without a terminal. */
+function run(script: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+  const { FACEMATCH_KEYS_FILE: _, ...inherited } = process.env;
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [script, ...args],
+      { cwd: folder, env: { ...inherited, ...env } },
+      (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+      },
+    );
+  });
+}
+
+const facematch = (...args: string[]) => run(program, args);
+const keys = (...args: string[]) => facematch('keys', ...args);
+
+async function createKey(...args: string[]): Promise<{ id: string; key: string }> {
+  const { code, stdout, stderr } = await keys('create', '--name', 'app', ...args);
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  const key = stdout.trimEnd();
+  return { id: key.slice(3, 15), key };
+}
+
+async function list(): Promise<Listed[]> {
+  return JSON.parse((await keys('list', '--json')).stdout) as Listed[];
+}
+
+describe.skipIf(!built)('facematch keys create', () => {
+  test('prints the key alone on standard output and stores its hash alone', async () => {
+    const { code, stdout, stderr } = await keys('create', '--name', 'my app');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^fm_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}\n$/);
+    const key = stdout.trimEnd();
+    expect(stderr).toContain(key.slice(3, 15));
+    expect(stderr).not.toContain(key.slice(16));
+    const text = readFileSync(file, 'utf8');
+    expect(text).toContain(createHash('sha256').update(key).digest('hex'));
+    expect(text).not.toContain(key.slice(16));
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  test('records every option', async () => {
+    const { id } = await createKey(
+      '--scopes',
+      'match:basic',
+      '--rate',
+      '2.5',
+      '--burst',
+      '7',
+      '--expires',
+      '90d',
+      '--note',
+      'a note',
+    );
+    const [record] = await list();
+    expect(record).toMatchObject({
+      id,
+      name: 'app',
+      scopes: ['match:basic'],
+      rate: 2.5,
+      burst: 7,
+      note: 'a note',
+      status: 'active',
+    });
+    const { created_at, expires_at } = record as Listed & { created_at: string };
+    expect(Date.parse(expires_at!) - Date.parse(created_at)).toBe(90 * 86_400_000);
+  });
+
+  test('takes the file from FACEMATCH_KEYS_FILE, and --file before it', async () => {
+    const env = { FACEMATCH_KEYS_FILE: join(folder, 'from-env.json') };
+    await run(program, ['keys', 'create', '--name', 'a'], env);
+    await run(program, ['keys', 'create', '--name', 'a', '--file', 'from-option.json'], env);
+    await run(program, ['keys', 'create', '--name', 'a'], { FACEMATCH_KEYS_FILE: '' });
+    for (const name of ['from-env.json', 'from-option.json', 'keys.json']) {
+      expect(JSON.parse(readFileSync(join(folder, name), 'utf8')).keys).toHaveLength(1);
+    }
+  });
+
+  test('run six times at once loses no key that it printed', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 6 }, () => keys('create', '--name', 'app')));
+    const printed = outcomes.filter(({ code }) => code === 0).map(({ stdout }) => stdout.slice(3, 15));
+    expect(printed.length).toBeGreaterThan(0);
+    expect((await list()).map(({ id }) => id).toSorted()).toEqual(printed.toSorted());
+    for (const { stdout, stderr } of outcomes.filter(({ code }) => code !== 0)) {
+      expect(stdout).toBe('');
+      expect(stderr).toContain('is being changed by another command');
+    }
+  });
+
+  test.each([
+    { args: [], message: "required option '--name <name>' not specified" },
+    { args: ['--name'], message: "option '--name <name>' argument missing" },
+    { args: ['--name', ''], message: "option '--name <name>' argument '' is invalid" },
+    {
+      args: ['--name', 'a', '--scopes', 'match:all'],
+      message: "option '--scopes <list>' argument 'match:all' is invalid",
+    },
+    { args: ['--name', 'a', '--rate', '1e3'], message: "option '--rate <number>' argument '1e3' is invalid" },
+    { args: ['--name', 'a', '--burst', '0'], message: "option '--burst <number>' argument '0' is invalid" },
+    {
+      args: ['--name', 'a', '--expires', '90'],
+      message: "option '--expires <duration>' argument '90' is invalid",
+    },
+    { args: ['--name', 'a', '--file', ''], message: "option '--file <path>' expects the path" },
+    { args: ['--name', 'a', '--admin'], message: "unknown option '--admin'" },
+    { args: ['--name', 'a', 'b'], message: 'too many arguments' },
+  ])('$args is wrong usage', async ({ args, message }) => {
+    const { code, stdout, stderr } = await keys('create', ...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(message);
+    expect(existsSync(file)).toBe(false);
+  });
+});
+
+describe.skipIf(!built)('facematch keys list', () => {
+  test('shows each key and never a hash', async () => {
+    const { id, key } = await createKey('--note', 'for the website');
+    const { code, stdout } = await keys('list');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      new RegExp(`^${id} +app +active +match:basic,match:advanced +50 +100 .*for the website$`, 'm'),
+    );
+    const hash = createHash('sha256').update(key).digest('hex');
+    expect(stdout + (await keys('list', '--json')).stdout).not.toContain(hash);
+  });
+
+  test.each([
+    { what: 'there is no file', make: () => {}, message: 'npx facematch keys create --name NAME' },
+    {
+      what: 'the file is broken',
+      make: () => writeFileSync(file, '{', { mode: 0o600 }),
+      message: 'is not valid JSON',
+    },
+    {
+      what: 'the file is open to others',
+      make: () => writeFileSync(file, '{}', { mode: 0o644 }),
+      message: 'chmod 600',
+    },
+  ])('fails when $what', async ({ make, message }) => {
+    make();
+    const { code, stdout, stderr } = await keys('list');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain('    at ');
+  });
+
+  test('survives a reader that goes away', async () => {
+    await createKey();
+    const child = spawn(process.execPath, [program, 'keys', 'list'], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child.stdout.destroy();
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    const [code] = await once(child, 'close');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+});
+
+describe.skipIf(!built)('facematch keys revoke', () => {
+  test('ends one key and leaves the other, and may be repeated', async () => {
+    const [a, b] = [await createKey(), await createKey()];
+    expect(await keys('revoke', a.id)).toMatchObject({ code: 0, stdout: '' });
+    const first = await list();
+    expect(first.map(({ id, status }) => [id, status])).toEqual([
+      [a.id, 'revoked'],
+      [b.id, 'active'],
+    ]);
+    expect((await keys('revoke', a.id)).code).toBe(0);
+    expect(await list()).toEqual(first);
+  });
+
+  test('fails for an id that is not there', async () => {
+    await createKey();
+    const { code, stderr } = await keys('revoke', 'abcdefghijkl');
+    expect(code).toBe(1);
+    expect(stderr).toContain('There is no key with the id abcdefghijkl');
+  });
+
+  test('does not repeat a whole key that is given for an id', async () => {
+    const { key } = await createKey();
+    const { code, stdout, stderr } = await keys('revoke', key);
+    expect(code).toBe(2);
+    expect(stderr).toContain('expected for <id>');
+    expect(stdout + stderr).not.toContain(key.slice(16));
+  });
+
+  test('needs an id', async () => {
+    expect((await keys('revoke')).code).toBe(2);
+  });
+});
+
+describe.skipIf(!built)('facematch keys rotate', () => {
+  test('prints a new key alone, with the same settings, and revokes the old one', async () => {
+    const old = await createKey('--rate', '3', '--note', 'kept');
+    const { code, stdout, stderr } = await keys('rotate', old.id);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^fm_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}\n$/);
+    expect(stderr).toContain(old.id);
+    expect(await list()).toMatchObject([
+      { id: old.id, status: 'revoked' },
+      { id: stdout.slice(3, 15), status: 'active', name: 'app', rate: 3, note: 'kept' },
+    ]);
+  });
+
+  test('with --grace lets the old one work that long', async () => {
+    const old = await createKey();
+    await keys('rotate', old.id, '--grace', '1h');
+    const [retiring, fresh] = (await list()) as (Listed & { created_at: string })[];
+    expect(retiring).toMatchObject({ id: old.id, status: 'retiring' });
+    expect(Date.parse(retiring!.revoked_at!) - Date.parse(fresh!.created_at)).toBe(3_600_000);
+  });
+
+  test('fails for a key that is revoked', async () => {
+    const { id } = await createKey();
+    await keys('revoke', id);
+    const { code, stdout, stderr } = await keys('rotate', id);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('is revoked and cannot be rotated');
+  });
+
+  test('refuses a grace without a unit', async () => {
+    const { code, stderr } = await keys('rotate', 'abcdefghijkl', '--grace', '60');
+    expect(code).toBe(2);
+    expect(stderr).toContain("option '--grace <duration>' argument '60' is invalid");
+  });
+});
+
+describe.skipIf(!built)('facematch', () => {
+  test.each([
+    { args: ['--help'], code: 0, stream: 'stdout', text: 'Usage: facematch' },
+    { args: ['keys', '--help'], code: 0, stream: 'stdout', text: 'rotate' },
+    { args: ['keys', 'create', '--help'], code: 0, stream: 'stdout', text: 'Examples:' },
+    { args: ['--version'], code: 0, stream: 'stdout', text: '.' },
+    { args: [], code: 2, stream: 'stderr', text: 'Usage: facematch' },
+    { args: ['keys'], code: 2, stream: 'stderr', text: 'Usage: facematch keys' },
+    { args: ['kyes'], code: 2, stream: 'stderr', text: 'Did you mean keys?' },
+    { args: ['demo', 'one.jpg'], code: 2, stream: 'stderr', text: 'expected two pictures' },
+    {
+      args: ['demo', 'one.jpg', 'two.jpg'],
+      code: 1,
+      stream: 'stderr',
+      text: 'one.jpg cannot be read (ENOENT)',
+    },
+  ] as const)('$args exits with $code', async ({ args, code, stream, text }) => {
+    const outcome = await facematch(...args);
+    expect(outcome.code).toBe(code);
+    expect(outcome[stream]).toContain(text);
+    expect(outcome[stream === 'stdout' ? 'stderr' : 'stdout']).toBe('');
+  });
+
+  test('writes no colours without a terminal', async () => {
+    const { stdout, stderr } = await facematch('keys', 'list');
+    expect(stdout + stderr).not.toContain('\u001b');
+  });
+});
+
+describe('the bin', () => {
+  test.each([
+    { what: 'the program', files: [], message: 'The program has not been built. Run: npm run setup' },
+    {
+      what: 'the addon',
+      files: ['dist/src/cli/index.js'],
+      message: 'The native addon has not been built. Run: npm run setup',
+    },
+  ])('says what to run when $what is missing', async ({ files, message }) => {
+    for (const path of ['scripts', 'dist/src/cli']) mkdirSync(join(folder, path), { recursive: true });
+    for (const path of files) writeFileSync(join(folder, path), '');
+    const bin = join(folder, 'scripts/facematch.mjs');
+    copyFileSync(projectPath('scripts/facematch.mjs'), bin);
+    const { FACEMATCH_ADDON: _, ...env } = process.env;
+    const { code, stdout, stderr } = await run(bin, ['--help'], { ...env, FACEMATCH_ADDON: undefined });
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${message}\n` });
+  });
+
+  test('may be executed', () => {
+    expect(statSync(projectPath('scripts/facematch.mjs')).mode & 0o111).toBe(0o111);
+  });
+});

@@ -1,0 +1,190 @@
+import { connect, type Socket } from 'node:net';
+import { samples } from './pictures.ts';
+import type { TestServer } from './server.ts';
+
+/** Requests as a client library sends them, and as none would. */
+
+export const paths = {
+  match: '/API/v1.0/face/match/upload',
+  advanced: '/API/v1.0/face/match/upload/advanced',
+  models: '/API/v1.0/models',
+} as const;
+
+export type Fields = Record<string, string | Uint8Array | readonly (string | Uint8Array)[]>;
+
+/** Bytes become files, text becomes text fields, an array repeats its field. */
+export function form(fields: Fields): FormData {
+  const data = new FormData();
+  for (const [name, value] of Object.entries(fields)) {
+    for (const item of typeof value === 'string' || value instanceof Uint8Array ? [value] : value) {
+      if (typeof item === 'string') data.append(name, item);
+      else data.append(name, new Blob([item as Uint8Array<ArrayBuffer>]), `${name}.bin`);
+    }
+  }
+  return data;
+}
+
+export const twoPhotos = (): Fields => ({ image1: samples.one, image2: samples.three });
+
+// biome-ignore lint/suspicious/noExplicitAny: an answer is looked at, never trusted
+export type Json = any;
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: Json;
+}
+
+export interface Send {
+  path?: string;
+  method?: string;
+  key?: string | null;
+  headers?: Record<string, string>;
+  body?: RequestInit['body'];
+  signal?: AbortSignal;
+}
+
+/** `key` is the server's own unless given; null sends none. */
+export async function send(server: TestServer, options: Send): Promise<Answer> {
+  const { path = paths.match, method = 'POST', key = server.key, headers = {}, body, signal } = options;
+  const response = await fetch(server.url(path), {
+    method,
+    headers: { ...(key === null ? {} : { 'x-api-key': key }), ...headers },
+    ...(body === undefined ? {} : { body, duplex: 'half' }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+export function match(server: TestServer, fields: Fields, options: Omit<Send, 'body'> = {}): Promise<Answer> {
+  return send(server, { ...options, body: form(fields) });
+}
+
+/** Bytes on a socket, one at a time if need be. */
+export class RawClient {
+  readonly socket: Socket;
+  /** All that came, as Latin-1. */
+  text = '';
+  readonly closed: Promise<void>;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(port: number) {
+    this.socket = connect(port, '127.0.0.1');
+    // A reset is an end as well; what had come before it is in `text`.
+    this.socket.on('error', () => {});
+    this.socket.on('data', (bytes) => {
+      this.text += bytes.toString('latin1');
+      for (const look of this.#waiting) look();
+    });
+    this.closed = new Promise((resolve) => this.socket.on('close', () => resolve()));
+  }
+
+  write(bytes: string | Uint8Array): void {
+    this.socket.write(bytes);
+  }
+
+  /** Resolves when as many whole answers have come; rejects when the connection ends before. */
+  answers(count: number): Promise<RawAnswer[]> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        const found = parseAnswers(this.text);
+        if (found.length >= count) {
+          this.#waiting.delete(look);
+          resolve(found);
+        }
+      };
+      this.#waiting.add(look);
+      void this.closed.then(() => {
+        look();
+        reject(new Error(`The connection ended after: ${JSON.stringify(this.text.slice(0, 500))}`));
+      });
+      look();
+    });
+  }
+
+  async answer(): Promise<RawAnswer> {
+    return (await this.answers(1))[0]!;
+  }
+
+  leave(): void {
+    this.socket.resetAndDestroy();
+  }
+}
+
+export interface RawAnswer {
+  status: number;
+  /** Lower-case names. */
+  headers: Record<string, string>;
+  body: Json;
+}
+
+/** As far as they are whole; `100 Continue` is left out. */
+function parseAnswers(text: string): RawAnswer[] {
+  const answers: RawAnswer[] = [];
+  for (let at = 0; ; ) {
+    const headEnd = text.indexOf('\r\n\r\n', at);
+    if (headEnd === -1) return answers;
+    const [statusLine = '', ...lines] = text.slice(at, headEnd).split('\r\n');
+    const status = Number(statusLine.split(' ')[1]);
+    const headers = Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+    );
+    const bodyEnd = headEnd + 4 + Number(headers['content-length'] ?? 0);
+    if (bodyEnd > text.length) return answers;
+    const body = text.slice(headEnd + 4, bodyEnd);
+    if (status !== 100) answers.push({ status, headers, body: body.trim() === '' ? undefined : JSON.parse(body) });
+    at = bodyEnd;
+  }
+}
+
+/** A request's head. A value of undefined leaves the header out. */
+export function head(
+  server: TestServer,
+  headers: Record<string, string | undefined> = {},
+  requestLine = `POST ${paths.match} HTTP/1.1`,
+): string {
+  const all = {
+    host: 'test',
+    'x-api-key': server.key,
+    'content-type': `multipart/form-data; boundary=${boundary}`,
+    ...headers,
+  };
+  const lines = Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`]));
+  return [requestLine, ...lines, '', ''].join('\r\n');
+}
+
+export const boundary = 'test-boundary';
+
+export interface RawPart {
+  name: string;
+  filename?: string;
+  body: string | Uint8Array;
+}
+
+/** A form as bytes. */
+export function formBytes(parts: readonly RawPart[]): Buffer {
+  return Buffer.concat([
+    ...parts.flatMap(({ name, filename, body }) => {
+      const file = filename === undefined ? '' : `; filename="${filename}"`;
+      return [
+        Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n`),
+        Buffer.from(body),
+        Buffer.from('\r\n'),
+      ];
+    }),
+    Buffer.from(`--${boundary}--\r\n`),
+  ]);
+}
+
+export const photoForm = (): Buffer =>
+  formBytes([
+    { name: 'image1', filename: 'a.jpg', body: samples.one },
+    { name: 'image2', filename: 'b.jpg', body: samples.three },
+  ]);
+
+export function chunk(bytes: Uint8Array): Buffer {
+  return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
+}
+
+export const lastChunk = '0\r\n\r\n';

@@ -1,0 +1,13 @@
+// The real addon with a door in front of `match`: while the file named by GATE_FILE exists, calls wait. So a test decides
+// when a worker is busy, and needs neither a slow picture nor a sleep.
+const { existsSync } = require('node:fs');
+const { join } = require('node:path');
+
+const addon = require(join(__dirname, '../../../build/Release/facematch.node'));
+const clock = new Int32Array(new SharedArrayBuffer(4));
+
+exports.loadPack = addon.loadPack;
+exports.match = (...call) => {
+  while (existsSync(process.env.GATE_FILE)) Atomics.wait(clock, 0, 0, 2);
+  return addon.match(...call);
+};

@@ -1,0 +1,165 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { create, revoke } from '../../../src/gate/key-edits.ts';
+import { editKeyFile } from '../../../src/gate/key-file.ts';
+import type { Scope } from '../../../src/gate/keys.ts';
+import { projectPath } from '../../../src/paths.ts';
+
+/** The real program in a process of its own, on free ports, with a folder of its own. */
+
+export interface KeyWish {
+  scopes?: readonly Scope[];
+  rate?: number;
+  burst?: number;
+  expires_in_ms?: number;
+}
+
+export interface StartOptions {
+  /** Settings by their names in the environment. */
+  env?: Record<string, string>;
+  /** For node itself, before the program's name. */
+  node?: readonly string[];
+  /** What the started server is waited for: listening, or ready to serve (the default). */
+  until?: 'listening' | 'ready';
+}
+
+/** A folder with a key file. Make it first when a test needs keys before the server runs. */
+export class Home {
+  readonly folder = mkdtempSync(join(tmpdir(), 'facematch-test-'));
+  readonly keysFile = join(this.folder, 'keys.json');
+
+  /** Adds a key; all scopes and hardly a limit unless told otherwise. */
+  key(wish: KeyWish = {}): string {
+    const settings = {
+      name: 'test',
+      scopes: ['match:basic', 'match:advanced'] as const,
+      rate: 1000,
+      burst: 1000,
+      ...wish,
+    };
+    return editKeyFile(this.keysFile, (records) => create(records, settings, Date.now())).key;
+  }
+
+  revokedKey(): string {
+    const key = this.key();
+    editKeyFile(this.keysFile, (records) => revoke(records, idOf(key), Date.now() - 1000));
+    return key;
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export function idOf(key: string): string {
+  return key.split('_')[1]!;
+}
+
+export class TestServer {
+  readonly home: Home;
+  readonly child: ChildProcess;
+  /** With every scope. */
+  readonly key: string;
+  readonly stdout: string[] = [];
+  readonly stderr: string[] = [];
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  address = '';
+  adminAddress = '';
+  readonly #waiting = new Set<() => void>();
+
+  private constructor(home: Home, { env = {}, node = [] }: StartOptions) {
+    this.home = home;
+    this.key = home.key();
+    this.child = spawn(process.execPath, [...node, projectPath('dist/src/cli/index.js'), 'serve'], {
+      cwd: home.folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        PATH: process.env['PATH'],
+        FACEMATCH_PORT: '0',
+        FACEMATCH_ADMIN_PORT: '0',
+        FACEMATCH_KEYS_FILE: home.keysFile,
+        FACEMATCH_WORKERS: '1',
+        ...env,
+      },
+    });
+    this.ended = once(this.child, 'close').then(([code, signal]) => ({ code, signal }));
+    for (const [stream, lines] of [
+      [this.child.stdout!, this.stdout],
+      [this.child.stderr!, this.stderr],
+    ] as const) {
+      createInterface({ input: stream }).on('line', (line) => {
+        lines.push(line);
+        for (const look of this.#waiting) look();
+      });
+    }
+    void this.ended.then(() => {
+      for (const look of this.#waiting) look();
+    });
+  }
+
+  static async start(options: StartOptions = {}, home = new Home()): Promise<TestServer> {
+    const server = new TestServer(home, options);
+    const starting = await server.line(server.stderr, /"msg":"starting"/);
+    ({ address: server.address, admin_address: server.adminAddress } = JSON.parse(starting));
+    if (options.until !== 'listening') await server.line(server.stdout, /listens on/);
+    return server;
+  }
+
+  get port(): number {
+    return Number(new URL(this.address).port);
+  }
+
+  url(path: string): string {
+    return this.address + path;
+  }
+
+  /** The first line, already there or still to come, that matches. Rejects when the program ends before. */
+  line(lines: readonly string[], pattern: RegExp): Promise<string> {
+    return new Promise((resolve, reject) => {
+      let over = false;
+      const look = () => {
+        const found = lines.find((line) => pattern.test(line));
+        if (found === undefined && !over) return;
+        this.#waiting.delete(look);
+        if (found !== undefined) resolve(found);
+        else reject(new Error(`The server ended without ${pattern}:\n${this.stderr.join('\n')}`));
+      };
+      void this.ended.then(() => {
+        over = true;
+        look();
+      });
+      this.#waiting.add(look);
+      look();
+    });
+  }
+
+  /** The log's line for one request. */
+  async logged(request_id: string): Promise<Record<string, unknown>> {
+    return JSON.parse(await this.line(this.stderr, new RegExp(`"request_id":"${request_id}"`)));
+  }
+
+  async metrics(): Promise<string> {
+    return (await fetch(`${this.adminAddress}/metrics`)).text();
+  }
+
+  /** Value of the series whose name and labels start a line of the metrics; 0 when there is none yet. */
+  async metric(series: string): Promise<number> {
+    const line = (await this.metrics()).split('\n').find((candidate) => candidate.startsWith(`${series} `));
+    return Number(line?.slice(series.length + 1) ?? 0);
+  }
+
+  /** Asks until the series has the value; the test's own time limit ends it otherwise. */
+  async metricBecomes(series: string, value: number): Promise<void> {
+    while ((await this.metric(series)) !== value);
+  }
+
+  async stop(): Promise<void> {
+    this.child.kill('SIGTERM');
+    await this.ended;
+    this.home.remove();
+  }
+}

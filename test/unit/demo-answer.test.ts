@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import { describeAnswer, describePlace, describeRate, type MatchAnswer } from '../../src/cli/demo-answer.ts';
+import { coloursFor } from '../../src/cli/terminal.ts';
+
+describe('a false-match rate in words', () => {
+  test.each([
+    [1, 'most pairs of strangers'],
+    [0.6, 'most pairs of strangers'],
+    [0.1, '1 in 10 pairs'],
+    [0.013, '1 in 77 pairs'],
+    [1e-4, '1 in 10,000 pairs'],
+    [1.5873e-5, '1 in 63,000 pairs'],
+    [1.01e-7, '1 in 9,900,000 pairs'],
+    [1e-7, 'fewer than 1 in 10,000,000 pairs'],
+    [0, 'fewer than 1 in 10,000,000 pairs'],
+  ])('%d is %s', (rate, words) => {
+    expect(describeRate(rate)).toContain(words);
+  });
+});
+
+describe('a place in a picture in words', () => {
+  const picture = { width: 300, height: 300 };
+  test.each([
+    [0, 0, 'at the top left'],
+    [150, 0, 'at the top'],
+    [299, 0, 'at the top right'],
+    [0, 150, 'at the left'],
+    [150, 150, 'at the centre'],
+    [299, 150, 'at the right'],
+    [0, 299, 'at the bottom left'],
+    [99, 99, 'at the top left'],
+    [100, 100, 'at the centre'],
+    [300, 300, 'at the bottom right'],
+    [-50, 400, 'at the bottom left'],
+  ])('a face around (%d, %d) is %s', (x, y, words) => {
+    expect(describePlace({ x: x - 5, y: y - 5, width: 10, height: 10 }, picture)).toBe(words);
+  });
+});
+
+describe('an answer in words', () => {
+  const face = {
+    index: 1,
+    box: { x: 712.4, y: 233, width: 181.2, height: 214.9 },
+    landmarks: { right_eye: [0, 0], left_eye: [0, 0], nose: [0, 0], mouth_right: [0, 0], mouth_left: [0, 0] },
+    detection_score: 0.9,
+    found_by: 'primary',
+    pose: { yaw: 0, pitch: 0, roll: 0 },
+    quality: { sharpness: 1, brightness: 1, face_pixels: 150 },
+  } satisfies MatchAnswer['image1']['faces'][number];
+  const image = {
+    width: 1920,
+    height: 1280,
+    format: 'jpeg',
+    orientation: 1,
+    faces: [{ ...face, index: 0 }, face],
+    face_index: 1,
+  } satisfies MatchAnswer['image1'];
+  const answer: MatchAnswer = {
+    match: true,
+    confidence_percent: 78.04,
+    threshold_percent: 70,
+    false_match_rate: 1.5873e-5,
+    accuracy_mode: 'balance',
+    image1: image,
+    image2: { ...image, faces: [{ ...face, index: 0 }], face_index: 0 },
+    pairs_compared: 2,
+    timings_ms: { decode: 3.14, total: 18 },
+  };
+  const words = (changes: Partial<MatchAnswer> = {}) =>
+    describeAnswer({ ...answer, ...changes }, { image1: 'a.jpg', image2: 'b.jpg' }, 25.55, coloursFor({}));
+
+  test('says all that a person asks', () => {
+    expect(words().split('\n')).toEqual([
+      'Match: the same person',
+      '  confidence  78.0 % (the threshold is 70 %): 1 in 63,000 pairs of strangers scores this high',
+      '  image1      a.jpg, 1920×1280, 2 faces: the one at the top, 181×215 pixels at (712, 233)',
+      '  image2      b.jpg, 1920×1280, 1 face: the one at the top, 181×215 pixels at (712, 233)',
+      '  compared    2 pairs of faces, accuracy mode balance',
+      '  time        25.6 ms over HTTP; in the server decode 3.1 · total 18.0 ms',
+      '',
+    ]);
+  });
+
+  test('says so when it is no match', () => {
+    expect(words({ match: false })).toMatch(/^No match: different people$/m);
+  });
+
+  test('is plain text where colours do not belong, and coloured where they do', () => {
+    const colours = coloursFor({ isTTY: true, hasColors: () => true });
+    expect(words()).not.toContain('\u001b');
+    expect(describeAnswer(answer, { image1: 'a', image2: 'b' }, 1, colours)).toContain('\u001b[32m');
+    expect(coloursFor({ isTTY: true, hasColors: () => false }).red('x')).toBe('x');
+  });
+});
