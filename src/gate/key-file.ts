@@ -85,8 +85,9 @@ function readPrivate(file: string): { text: string; stats: Stats } {
     // Asked of the open file, so that the one judged is the one read.
     const stats = fstatSync(descriptor);
     if (!stats.isFile()) throw new KeyFileError(file, 'is no ordinary file', howToCreate);
+    // The group may read: that is how Kubernetes and systemd hand a secret to a process that is not root.
     // Windows has no such bits: Node reports 0o666 for every file there.
-    if (process.platform !== 'win32' && (stats.mode & 0o077) !== 0) {
+    if (process.platform !== 'win32' && (stats.mode & 0o037) !== 0) {
       throw new KeyFileError(file, 'is open to other users', `Close it with: chmod 600 ${quote(file)}`);
     }
     return { text: readFileSync(descriptor, 'utf8'), stats };

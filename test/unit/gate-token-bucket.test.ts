@@ -107,6 +107,14 @@ describe('a token bucket', () => {
     expect(bucket.take(0.1, 0)).toBe(false);
   });
 
+  test('fills in tenths as fast as in one go', () => {
+    const bucket = new TokenBucket({ rate: 0.1, burst: 1 }, 0);
+    bucket.take(1, 0);
+    // 0.1 added ten times is 0.9999999999999999.
+    for (let second = 1; second < 10; second++) expect(bucket.take(1, second * 1000)).toBe(false);
+    expect(bucket.take(1, 10_000)).toBe(true);
+  });
+
   test('lets a request that costs nothing through when it is empty', () => {
     const bucket = new TokenBucket({ rate: 1, burst: 1 }, 0);
     bucket.take(1, 0);

@@ -133,14 +133,14 @@ describe('reading the key file', () => {
     expect(error.message).toContain('npx facematch keys create --name NAME');
   });
 
-  test.each([0o604, 0o640, 0o644, 0o606, 0o601, 0o666, 0o777])('is refused with mode %o', (mode) => {
+  test.each([0o604, 0o620, 0o610, 0o644, 0o606, 0o601, 0o666, 0o777])('is refused with mode %o', (mode) => {
     write({ version: 1, keys: [good] }, mode);
     const error = errorOf(() => readKeyFile(file));
     expect(error.reason).toBe('is open to other users');
     expect(error.message).toContain(`chmod 600 ${file}`);
   });
 
-  test.each([0o600, 0o400, 0o700])('works with mode %o', (mode) => {
+  test.each([0o600, 0o400, 0o700, 0o640, 0o440])('works with mode %o', (mode) => {
     write({ version: 1, keys: [good] }, mode);
     expect(readKeyFile(file)).toEqual([good]);
   });
