@@ -26,7 +26,7 @@ const buildPackages = [
   'libwebp-dev',
   'nlohmann-json3-dev',
 ];
-const devPackages = ['clang-format-19', 'doctest-dev'];
+const devPackages = ['clang-format-19', 'doctest-dev', 'strace'];
 
 const headersTarget = '.cache/libonnxruntime-dev';
 const headerFile = 'onnxruntime_cxx_api.h';
@@ -97,9 +97,7 @@ const steps = [
   {
     title: 'native addon',
     missing: () =>
-      existsSync(addonFile) && isStamped('build/addon/.stamp', addonHash())
-        ? undefined
-        : 'cmake-js compile',
+      existsSync(addonFile) && isStamped('build/addon/.stamp', addonHash()) ? undefined : 'cmake-js compile',
     make: async (onLine) => {
       await run(process.execPath, ['node_modules/cmake-js/bin/cmake-js', 'compile', '--out', 'build/addon'], {
         env: { ORT_INCLUDE_DIR: resolve(findHeaders()) },

@@ -4,7 +4,6 @@
 #include <cstdio>  // jpeglib.h uses FILE and size_t without including them
 #include <jpeglib.h>
 // clang-format on
-#include <napi.h>
 #include <onnxruntime_cxx_api.h>
 #include <png.h>
 #include <webp/decode.h>
@@ -15,6 +14,7 @@
 
 #include "../core/engine.h"
 #include "../core/pipeline.h"
+#include "node_api.h"
 #include "values.h"
 
 namespace facematch::binding {

@@ -1,11 +1,10 @@
 // Napi values <-> the core's plain structs, and nothing else.
 #pragma once
 
-#include <napi.h>
-
 #include "../core/error.h"
 #include "../core/pipeline.h"
 #include "../core/types.h"
+#include "node_api.h"
 
 namespace facematch::binding {
 

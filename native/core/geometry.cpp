@@ -57,10 +57,11 @@ Similarity square_crop(Point center, float side, float degrees, int size) {
 
 namespace {
 
-// What the crop covers of the source, with a pixel to spare.
-cv::Rect covered(const cv::Mat& source, const Similarity& transform, int size) {
+// What the crop covers of the source, with `spare` pixels and one more on every side.
+cv::Rect covered(const cv::Mat& source, const Similarity& transform, int size, int spare) {
   const Similarity back = transform.inverse();
   const float s = static_cast<float>(size);
+  const float extra = static_cast<float>(spare + 1);
   float left = 1e9f, top = 1e9f, right = -1e9f, bottom = -1e9f;
   for (const Point corner : {Point(0, 0), Point(s, 0), Point(0, s), Point(s, s)}) {
     const Point p = back.apply(corner);
@@ -72,32 +73,41 @@ cv::Rect covered(const cv::Mat& source, const Similarity& transform, int size) {
   const auto clamp = [](float value, int most) {
     return static_cast<int>(std::clamp(value, 0.0f, static_cast<float>(most)));
   };
-  const int x0 = clamp(std::floor(left) - 1, source.cols);
-  const int y0 = clamp(std::floor(top) - 1, source.rows);
-  const int x1 = clamp(std::ceil(right) + 2, source.cols);
-  const int y1 = clamp(std::ceil(bottom) + 2, source.rows);
+  const int x0 = clamp(std::floor(left) - extra, source.cols);
+  const int y0 = clamp(std::floor(top) - extra, source.rows);
+  const int x1 = clamp(std::ceil(right) + extra, source.cols);
+  const int y1 = clamp(std::ceil(bottom) + extra, source.rows);
   return {x0, y0, x1 - x0, y1 - y0};
 }
 
 }  // namespace
 
 void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat& out) {
-  Similarity t = transform;
-  cv::Mat from = source;
-  const int shrink = static_cast<int>(1.0f / t.scale());
-  const cv::Rect area = shrink >= 2 ? covered(source, t, size) : cv::Rect();
-  if (area.width >= shrink && area.height >= shrink && shrink >= 2) {
-    const cv::Rect whole(area.x, area.y, area.width / shrink * shrink,
-                         area.height / shrink * shrink);
-    cv::resize(source(whole), from, {whole.width / shrink, whole.height / shrink}, 0, 0,
-               cv::INTER_AREA);
-    // Pixel centres: x_source = area.x + shrink * (x_small + 0.5) - 0.5
-    const float k = static_cast<float>(shrink);
-    const Point origin = t.apply(
-        {static_cast<float>(area.x) + (k - 1) / 2, static_cast<float>(area.y) + (k - 1) / 2});
-    t = {t.a * k, t.b * k, origin.x, origin.y};
+  // Bounded so that it is an int whatever the transform.
+  int shrink = static_cast<int>(std::clamp(1 / transform.scale(), 1.0f, 1e6f));
+  // Only what the crop covers takes part: cv::warpAffine refuses sources beyond 32766 pixels. To
+  // spare is one pixel of the shrunken source, lest the crop's rim be blended with what lies
+  // outside.
+  const cv::Rect area = covered(source, transform, size, shrink);
+  if (area.empty()) {
+    out.create(size, size, source.type());
+    out.setTo(0);
+    return;
   }
-  const cv::Matx23f matrix(t.a, -t.b, t.tx, t.b, t.a, t.ty);
+  shrink = std::min({shrink, area.width, area.height});
+  cv::Mat from = source(area);
+  float k = 1;
+  if (shrink >= 2) {
+    const cv::Size small(area.width / shrink, area.height / shrink);
+    const cv::Mat whole = from(cv::Rect({0, 0}, small * shrink));
+    cv::resize(whole, from, small, 0, 0, cv::INTER_AREA);
+    k = static_cast<float>(shrink);
+  }
+  // Pixel centres: x_source = area.x + k * (x_from + 0.5) - 0.5
+  const Point origin = transform.apply(
+      {static_cast<float>(area.x) + (k - 1) / 2, static_cast<float>(area.y) + (k - 1) / 2});
+  const cv::Matx23f matrix(transform.a * k, -transform.b * k, origin.x,  //
+                           transform.b * k, transform.a * k, origin.y);
   cv::warpAffine(from, out, matrix, {size, size}, cv::INTER_LINEAR, cv::BORDER_CONSTANT);
 }
 

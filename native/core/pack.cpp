@@ -23,14 +23,22 @@ Normalisation read_normalisation(const Json& json) {
           .scale = json.at("scale")};
 }
 
+// Sizes are multiplied and allocated by: nonsense must end here.
+int read_size(const Json& json, const char* name) {
+  constexpr int kMost = 4096;
+  const int size = json.at(name);
+  if (size >= 1 && size <= kMost) return size;
+  throw Error(ErrorCode::kInternalError, std::string("\"") + name + "\" is out of range");
+}
+
 DetectorSpec read_detector(const Json& json) {
   return {.file = json.at("file"),
           .family = json.at("family"),
           .input = json.at("input"),
           .scores = json.at("scores"),
           .boxes = json.at("boxes"),
-          .width = json.at("width"),
-          .height = json.at("height"),
+          .width = read_size(json, "width"),
+          .height = read_size(json, "height"),
           .normalisation = read_normalisation(json),
           .nms_iou = json.at("nms_iou")};
 }
@@ -40,7 +48,7 @@ LandmarksSpec read_landmarks(const Json& json) {
           .family = json.at("family"),
           .input = json.at("input"),
           .output = json.at("output"),
-          .size = json.at("size"),
+          .size = read_size(json, "size"),
           .normalisation = read_normalisation(json),
           .crop = json.at("crop"),
           .upright_degrees = json.at("upright_degrees")};
@@ -51,8 +59,8 @@ EmbedderSpec read_embedder(const Json& json) {
                        .family = json.at("family"),
                        .input = json.at("input"),
                        .output = json.at("output"),
-                       .size = json.at("size"),
-                       .dimensions = json.at("dimensions"),
+                       .size = read_size(json, "size"),
+                       .dimensions = read_size(json, "dimensions"),
                        .normalisation = read_normalisation(json),
                        .template_points = {}};
   const Json& points = json.at("template");
@@ -74,7 +82,7 @@ Pack read_pack(const std::string& directory) {
             .detector = read_detector(json.at("detector")),
             .landmarks = read_landmarks(json.at("landmarks")),
             .embedder = read_embedder(json.at("embedder"))};
-  } catch (const Json::exception& error) {
+  } catch (const std::exception& error) {
     throw Error(ErrorCode::kInternalError, path + ": " + error.what());
   }
 }

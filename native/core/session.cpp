@@ -22,6 +22,13 @@ Ort::Env& environment() {
   return *env;
 }
 
+// Never destroyed either: a worker may still be in the middle of run() when the process exits.
+const Ort::MemoryInfo& cpu_memory() {
+  static const auto* memory =
+      new Ort::MemoryInfo(Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault));
+  return *memory;
+}
+
 // Parallelism belongs to the worker threads: a session never starts a thread of its own.
 Ort::SessionOptions session_options() {
   Ort::SessionOptions options;
@@ -50,7 +57,7 @@ Net::Net(const std::string& path, const std::string& input, std::vector<int64_t>
     session_ = Ort::Session(environment(), path.c_str(), session_options());
     // One run on zeros says what no declaration can be trusted for: the shapes that come out.
     std::vector<float> zeros(input_size_);
-    const auto memory = Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
+    const auto& memory = cpu_memory();
     const auto value = Ort::Value::CreateTensor<float>(memory, zeros.data(), zeros.size(),
                                                        input_shape_.data(), input_shape_.size());
     const char* input_name = input_name_.c_str();
@@ -59,7 +66,11 @@ Net::Net(const std::string& path, const std::string& input, std::vector<int64_t>
     const auto results =
         session_.Run(Ort::RunOptions{nullptr}, &input_name, &value, 1, names.data(), names.size());
     for (const auto& result : results) {
-      output_shapes_.push_back(result.GetTensorTypeAndShapeInfo().GetShape());
+      const auto info = result.GetTensorTypeAndShapeInfo();
+      if (info.GetElementType() != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) {
+        throw Error(ErrorCode::kInternalError, "the net " + path + " does not answer with floats");
+      }
+      output_shapes_.push_back(info.GetShape());
       output_sizes_.push_back(product(output_shapes_.back()));
     }
   } catch (const Ort::Exception& error) {
@@ -73,7 +84,7 @@ void Net::run(std::span<float> input, std::initializer_list<std::span<float>> ou
       outputs.size() > kMostOutputs) {
     throw Error(ErrorCode::kInternalError, "a net was given buffers of the wrong size");
   }
-  static const auto memory = Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
+  const auto& memory = cpu_memory();
   const auto value = Ort::Value::CreateTensor<float>(memory, input.data(), input.size(),
                                                      input_shape_.data(), input_shape_.size());
   std::array<Ort::Value, kMostOutputs> results = {Ort::Value{nullptr}, Ort::Value{nullptr},

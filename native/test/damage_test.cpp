@@ -1,5 +1,5 @@
-// Damaged pictures: whatever the bytes, the answer is an Error or a picture of a sane size. Worth most under
-// AddressSanitizer.
+// Damaged pictures: whatever the bytes, the answer is an Error or a picture of a sane size. Worth
+// most under AddressSanitizer.
 #include <doctest/doctest.h>
 
 #include "../core/decode.h"
@@ -48,7 +48,8 @@ std::vector<Specimen> specimens() {
       {"webp, lossless", encode_webp(picture, {.exif = exif})},
       {"webp, lossy", encode_webp(picture, {.lossless = false})},
       {"webp, lossy with alpha", encode_webp(bgra, {.lossless = false})},
-      {"webp, animated", encode_webp_animation({bgra, cv::Mat(30, 40, CV_8UC4, cv::Scalar(9, 9, 9, 255))})},
+      {"webp, animated",
+       encode_webp_animation({bgra, cv::Mat(30, 40, CV_8UC4, cv::Scalar(9, 9, 9, 255))})},
   };
 }
 
@@ -72,7 +73,8 @@ bool decodes(const ByteVector& file) {
 // With a checksum over every chunk nearly all mutants of a PNG die at the door; this lets them in.
 void repair_png_checksums(ByteVector& file) {
   const auto u32 = [&](size_t at) {
-    return uint32_t{file[at]} << 24 | uint32_t{file[at + 1]} << 16 | uint32_t{file[at + 2]} << 8 | file[at + 3];
+    return uint32_t{file[at]} << 24 | uint32_t{file[at + 1]} << 16 | uint32_t{file[at + 2]} << 8 |
+           file[at + 3];
   };
   for (size_t at = 8; at + 12 <= file.size();) {
     const size_t length = u32(at);
@@ -83,7 +85,8 @@ void repair_png_checksums(ByteVector& file) {
       for (int bit = 0; bit < 8; ++bit) crc = (crc & 1) != 0 ? 0xEDB88320 ^ crc >> 1 : crc >> 1;
     }
     crc = ~crc;
-    for (size_t i = 0; i < 4; ++i) file[at + 8 + length + i] = static_cast<uint8_t>(crc >> (24 - 8 * i));
+    for (size_t i = 0; i < 4; ++i)
+      file[at + 8 + length + i] = static_cast<uint8_t>(crc >> (24 - 8 * i));
     at += 12 + length;
   }
 }
@@ -103,7 +106,8 @@ TEST_CASE("a picture cut short at any byte is refused, never filled up with inve
   for (const Specimen& specimen : specimens()) {
     for (size_t size = 0; size < specimen.file.size(); ++size) {
       // Of exactly that size, so that AddressSanitizer sees a read past the end.
-      const ByteVector cut(specimen.file.begin(), specimen.file.begin() + static_cast<std::ptrdiff_t>(size));
+      const ByteVector cut(specimen.file.begin(),
+                           specimen.file.begin() + static_cast<std::ptrdiff_t>(size));
       CAPTURE(specimen.name);
       CAPTURE(size);
       CHECK_FALSE(decodes(cut));
@@ -131,8 +135,10 @@ TEST_CASE("a picture with several bytes changed, removed or doubled is a picture
   for (const Specimen& specimen : specimens()) {
     for (int round = 0; round < kMutations / 3; ++round) {
       ByteVector mutant = specimen.file;
-      for (size_t i = 0; i <= random.below(8); ++i) mutant[random.below(mutant.size())] = random.byte();
-      const auto from = mutant.begin() + static_cast<std::ptrdiff_t>(random.below(mutant.size() - 16));
+      for (size_t i = 0; i <= random.below(8); ++i)
+        mutant[random.below(mutant.size())] = random.byte();
+      const auto from =
+          mutant.begin() + static_cast<std::ptrdiff_t>(random.below(mutant.size() - 16));
       const auto to = from + static_cast<std::ptrdiff_t>(random.below(16));
       if (round % 3 == 1) mutant.erase(from, to);
       if (round % 3 == 2) {

@@ -117,8 +117,9 @@ TEST_CASE("a reduced decode has at least the side that is wanted, and knows its 
     int width;
     int height;
   };
-  const Case cases[] = {{0, 400, 240},  {401, 400, 240}, {400, 400, 240}, {201, 400, 240}, {200, 200, 120},
-                        {101, 200, 120}, {100, 100, 60},  {51, 100, 60},   {50, 50, 30},    {1, 50, 30}};
+  const Case cases[] = {{0, 400, 240},   {401, 400, 240}, {400, 400, 240}, {201, 400, 240},
+                        {200, 200, 120}, {101, 200, 120}, {100, 100, 60},  {51, 100, 60},
+                        {50, 50, 30},    {1, 50, 30}};
   for (const Case& c : cases) {
     CAPTURE(c.wanted);
     const Image image = decode(file, kAnySize, c.wanted);

@@ -149,7 +149,8 @@ TEST_CASE("the one colour that tRNS names is transparent") {
 
 TEST_CASE("a picture of one pixel is a picture, interlaced or not") {
   for (const bool interlaced : {false, true}) {
-    const Image image = decode(encode_png({9, 8, 7}, {.width = 1, .height = 1, .interlaced = interlaced}), kAnySize, 0);
+    const Image image = decode(
+        encode_png({9, 8, 7}, {.width = 1, .height = 1, .interlaced = interlaced}), kAnySize, 0);
     CHECK(image.bgr.at<cv::Vec3b>(0, 0) == cv::Vec3b(7, 8, 9));
   }
 }

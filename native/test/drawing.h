@@ -7,14 +7,15 @@
 #include "support.h"
 
 // After the standard headers: libjpeg's needs FILE.
-#include <cstdio>
-
 #include <jpeglib.h>
 #include <png.h>
 
+#include <cstdio>
+
 namespace facematch::testing {
 
-// Blue grows to the right, green grows downwards, red falls along both: every corner is another colour.
+// Blue grows to the right, green grows downwards, red falls along both: every corner is another
+// colour.
 cv::Mat gradient(int width, int height);
 
 // Mean and largest absolute difference of any channel. Pictures of different sizes differ by 255.
@@ -26,13 +27,14 @@ struct JpegOptions {
   bool progressive = false;
   bool subsample = false;  // 4:2:0 instead of 4:4:4
   int restart_rows = 0;
-  ByteVector app1;  // written as an APP1 marker when not empty
+  ByteVector app1 = {};  // written as an APP1 marker when not empty
 };
 
 // CV_8UC3 BGR, or CV_8UC1 as a grey JPEG.
 ByteVector encode_jpeg(const cv::Mat& picture, const JpegOptions& options = {});
 
-// Four inks a pixel, as a JPEG of `colours` (JCS_CMYK or JCS_YCCK); with Adobe's marker inks are inverted.
+// Four inks a pixel, as a JPEG of `colours` (JCS_CMYK or JCS_YCCK); with Adobe's marker inks are
+// inverted.
 ByteVector encode_jpeg_inks(const cv::Mat& inks, J_COLOR_SPACE colours, bool adobe_marker);
 
 struct PngOptions {
@@ -41,10 +43,10 @@ struct PngOptions {
   int colour_type = PNG_COLOR_TYPE_RGB;
   int bit_depth = 8;
   bool interlaced = false;
-  std::vector<png_color> palette;
-  std::vector<uint8_t> palette_alpha;
-  std::optional<png_color_16> transparent;
-  std::vector<uint8_t> exif;
+  std::vector<png_color> palette = {};
+  std::vector<uint8_t> palette_alpha = {};
+  std::optional<png_color_16> transparent = {};
+  std::vector<uint8_t> exif = {};
   bool exif_after_pixels = false;
   size_t comment_bytes = 0;  // a tEXt chunk of that length before the pixels
 };
@@ -55,7 +57,7 @@ ByteVector encode_png(const cv::Mat& bgr);
 
 struct WebpOptions {
   bool lossless = true;
-  std::vector<uint8_t> exif;
+  std::vector<uint8_t> exif = {};
 };
 
 // CV_8UC3 BGR or CV_8UC4 BGRA.

@@ -5,7 +5,8 @@
 namespace facematch::testing {
 namespace {
 
-// A compressor with its memory; an error of the library prints and ends the test program, which is right here.
+// A compressor with its memory; an error of the library prints and ends the test program, which is
+// right here.
 class Compressor {
  public:
   Compressor(int width, int height, int components, J_COLOR_SPACE colours) {
@@ -50,7 +51,8 @@ class Compressor {
 
 ByteVector encode_jpeg(const cv::Mat& picture, const JpegOptions& options) {
   const bool grey = picture.channels() == 1;
-  Compressor compressor(picture.cols, picture.rows, picture.channels(), grey ? JCS_GRAYSCALE : JCS_EXT_BGR);
+  Compressor compressor(picture.cols, picture.rows, picture.channels(),
+                        grey ? JCS_GRAYSCALE : JCS_EXT_BGR);
   jpeg_set_quality(&compressor.info, options.quality, TRUE);
   if (!options.subsample) {
     compressor.info.comp_info[0].h_samp_factor = 1;

@@ -13,15 +13,16 @@ void append(png_structp png, png_bytep data, size_t size) {
 void flush(png_structp) {}
 
 void describe(png_structp png, png_infop info, const PngOptions& options) {
-  png_set_IHDR(png, info, static_cast<png_uint_32>(options.width), static_cast<png_uint_32>(options.height),
-               options.bit_depth, options.colour_type,
-               options.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
-               PNG_FILTER_TYPE_DEFAULT);
+  png_set_IHDR(png, info, static_cast<png_uint_32>(options.width),
+               static_cast<png_uint_32>(options.height), options.bit_depth, options.colour_type,
+               options.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
   if (!options.palette.empty()) {
     png_set_PLTE(png, info, options.palette.data(), static_cast<int>(options.palette.size()));
   }
   if (!options.palette_alpha.empty()) {
-    png_set_tRNS(png, info, options.palette_alpha.data(), static_cast<int>(options.palette_alpha.size()), nullptr);
+    png_set_tRNS(png, info, options.palette_alpha.data(),
+                 static_cast<int>(options.palette_alpha.size()), nullptr);
   }
   if (options.transparent) png_set_tRNS(png, info, nullptr, 0, &*options.transparent);
 }
@@ -49,7 +50,8 @@ ByteVector encode_png(const std::vector<uint8_t>& rows, const PngOptions& option
   const size_t stride = png_get_rowbytes(png, info);
   const int passes = options.interlaced ? png_set_interlace_handling(png) : 1;
   for (int pass = 0; pass < passes; ++pass) {
-    for (size_t y = 0; y < static_cast<size_t>(options.height); ++y) png_write_row(png, rows.data() + y * stride);
+    for (size_t y = 0; y < static_cast<size_t>(options.height); ++y)
+      png_write_row(png, rows.data() + y * stride);
   }
   if (options.exif_after_pixels) {
     png_write_chunk(png, reinterpret_cast<png_const_bytep>("eXIf"), exif.data(), exif.size());

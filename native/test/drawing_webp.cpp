@@ -1,7 +1,7 @@
-#include <stdexcept>
-
 #include <webp/encode.h>
 #include <webp/mux.h>
+
+#include <stdexcept>
 
 #include "drawing.h"
 
@@ -18,7 +18,8 @@ ByteVector with_exif(const ByteVector& file, const ByteVector& exif) {
   const WebPData picture = {file.data(), file.size()};
   const WebPData chunk = {exif.data(), exif.size()};
   WebPMux* mux = WebPMuxCreate(&picture, 1);
-  require(mux != nullptr && WebPMuxSetChunk(mux, "EXIF", &chunk, 1) == WEBP_MUX_OK, "take the EXIF block");
+  require(mux != nullptr && WebPMuxSetChunk(mux, "EXIF", &chunk, 1) == WEBP_MUX_OK,
+          "take the EXIF block");
   WebPData whole;
   require(WebPMuxAssemble(mux, &whole) == WEBP_MUX_OK, "assemble the file");
   ByteVector out = taken(whole);
@@ -60,7 +61,8 @@ ByteVector encode_webp_animation(const std::vector<cv::Mat>& frames) {
     picture.use_argb = 1;
     picture.width = frame.cols;
     picture.height = frame.rows;
-    require(WebPPictureImportBGRA(&picture, frame.data, static_cast<int>(frame.step)) != 0, "import");
+    require(WebPPictureImportBGRA(&picture, frame.data, static_cast<int>(frame.step)) != 0,
+            "import");
     require(WebPAnimEncoderAdd(encoder, &picture, milliseconds, &config) != 0, "add a frame");
     WebPPictureFree(&picture);
     milliseconds += 100;

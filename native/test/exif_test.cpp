@@ -13,7 +13,8 @@ TEST_CASE("every orientation is read in both byte orders, with and without JPEG'
   for (const bool little_endian : {true, false}) {
     for (const bool jpeg_prefix : {true, false}) {
       for (uint16_t value = 1; value <= 8; ++value) {
-        const ExifBlock block{.orientation = value, .little_endian = little_endian, .jpeg_prefix = jpeg_prefix};
+        const ExifBlock block{
+            .orientation = value, .little_endian = little_endian, .jpeg_prefix = jpeg_prefix};
         CAPTURE(little_endian);
         CAPTURE(jpeg_prefix);
         CHECK(exif_orientation(block.bytes()) == value);
@@ -74,10 +75,13 @@ TEST_CASE("a count that promises more entries than there are ends at the end of 
 TEST_CASE("a block cut at any byte is read as far as it goes, and never past its end") {
   for (const bool little_endian : {true, false}) {
     for (const bool jpeg_prefix : {true, false}) {
-      const ByteVector whole =
-          ExifBlock{.orientation = 6, .little_endian = little_endian, .jpeg_prefix = jpeg_prefix, .entries_before = 2}
-              .bytes();
-      // The value's own two bytes are the last that matter: two of padding and four of the next IFD follow.
+      const ByteVector whole = ExifBlock{.orientation = 6,
+                                         .little_endian = little_endian,
+                                         .jpeg_prefix = jpeg_prefix,
+                                         .entries_before = 2}
+                                   .bytes();
+      // The value's own two bytes are the last that matter: two of padding and four of the next IFD
+      // follow.
       const size_t needed = whole.size() - 6;
       for (size_t size = 0; size <= whole.size(); ++size) {
         // Of exactly that size, so that AddressSanitizer sees a read past the end.

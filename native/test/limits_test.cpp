@@ -19,7 +19,8 @@ const Encoding kEncodings[] = {
     {"webp", [](const cv::Mat& bgr) { return encode_webp(bgr); }},
 };
 
-// The header of a picture of 32 x 32, rewritten to claim another size; only the header is ever read.
+// The header of a picture of 32 x 32, rewritten to claim another size; only the header is ever
+// read.
 ByteVector claiming(const char* format, uint16_t width, uint16_t height) {
   const auto high = [](uint16_t v) { return static_cast<uint8_t>(v >> 8); };
   const auto low = [](uint16_t v) { return static_cast<uint8_t>(v & 0xFF); };
@@ -33,7 +34,8 @@ ByteVector claiming(const char* format, uint16_t width, uint16_t height) {
     file[sof + 8] = low(width);
     return file;
   }
-  // Lossy WebP: after "VP8 ", size, 3 bytes of frame tag and 3 of start code come 14 bits of each (RFC 6386, 9.1).
+  // Lossy WebP: after "VP8 ", size, 3 bytes of frame tag and 3 of start code come 14 bits of each
+  // (RFC 6386, 9.1).
   ByteVector file = encode_webp(gradient(32, 32), {.lossless = false});
   file[26] = low(width);
   file[27] = high(width);
@@ -66,7 +68,8 @@ TEST_CASE("a side as short as the limit is decoded, one pixel less is refused") 
     for (const cv::Size size : {cv::Size(40, 16), cv::Size(16, 40)}) {
       const ByteVector file = encoding.encode(gradient(size.width, size.height));
       CHECK(decode(file, {.max_pixels = 10000, .min_side = 16}, 0).width == size.width);
-      CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { decode(file, {.max_pixels = 10000, .min_side = 17}, 0); }));
+      CHECK(refuses_with(ErrorCode::kImageDimensions,
+                         [&] { decode(file, {.max_pixels = 10000, .min_side = 17}, 0); }));
     }
   }
 }

@@ -19,8 +19,9 @@ struct Orientation {
   Side column0;
 };
 constexpr Orientation kOrientations[] = {
-    {1, Side::kTop, Side::kLeft},     {2, Side::kTop, Side::kRight},  {3, Side::kBottom, Side::kRight},
-    {4, Side::kBottom, Side::kLeft},  {5, Side::kLeft, Side::kTop},   {6, Side::kRight, Side::kTop},
+    {1, Side::kTop, Side::kLeft},     {2, Side::kTop, Side::kRight},
+    {3, Side::kBottom, Side::kRight}, {4, Side::kBottom, Side::kLeft},
+    {5, Side::kLeft, Side::kTop},     {6, Side::kRight, Side::kTop},
     {7, Side::kRight, Side::kBottom}, {8, Side::kLeft, Side::kBottom}};
 
 // Distance of a pixel of the upright picture from one of its sides.
@@ -39,7 +40,8 @@ int distance(Side side, int x, int y) {
 
 // The picture as a camera held that way stores it.
 cv::Mat stored(const cv::Mat& upright, const Orientation& orientation) {
-  cv::Mat raw = orientation.value >= 5 ? cv::Mat(kWidth, kHeight, CV_8UC3) : cv::Mat(kHeight, kWidth, CV_8UC3);
+  cv::Mat raw = orientation.value >= 5 ? cv::Mat(kWidth, kHeight, CV_8UC3)
+                                       : cv::Mat(kHeight, kWidth, CV_8UC3);
   for (int y = 0; y < kHeight; ++y) {
     for (int x = 0; x < kWidth; ++x) {
       raw.at<cv::Vec3b>(distance(orientation.row0, x, y), distance(orientation.column0, x, y)) =
@@ -49,7 +51,8 @@ cv::Mat stored(const cv::Mat& upright, const Orientation& orientation) {
   return raw;
 }
 
-void check_upright(const Image& image, const Orientation& orientation, const cv::Mat& upright, double tolerance) {
+void check_upright(const Image& image, const Orientation& orientation, const cv::Mat& upright,
+                   double tolerance) {
   CAPTURE(orientation.value);
   CHECK(image.orientation == orientation.value);
   CHECK(image.width == kWidth);
@@ -64,8 +67,10 @@ TEST_SUITE_BEGIN("orientation");
 TEST_CASE("a JPEG is turned upright by every orientation") {
   const cv::Mat upright = gradient(kWidth, kHeight);
   for (const Orientation& orientation : kOrientations) {
-    const ByteVector app1 = ExifBlock{.orientation = orientation.value, .jpeg_prefix = true}.bytes();
-    const Image image = decode(encode_jpeg(stored(upright, orientation), {.app1 = app1}), kAnySize, 0);
+    const ByteVector app1 =
+        ExifBlock{.orientation = orientation.value, .jpeg_prefix = true}.bytes();
+    const Image image =
+        decode(encode_jpeg(stored(upright, orientation), {.app1 = app1}), kAnySize, 0);
     check_upright(image, orientation, upright, 1.5);
   }
 }
@@ -81,8 +86,9 @@ TEST_CASE("a PNG is turned upright by every orientation") {
         rows.insert(rows.end(), {pixel[2], pixel[1], pixel[0]});
       }
     }
-    const PngOptions options = {
-        .width = raw.cols, .height = raw.rows, .exif = ExifBlock{.orientation = orientation.value}.bytes()};
+    const PngOptions options = {.width = raw.cols,
+                                .height = raw.rows,
+                                .exif = ExifBlock{.orientation = orientation.value}.bytes()};
     check_upright(decode(encode_png(rows, options), kAnySize, 0), orientation, upright, 0);
   }
 }
@@ -91,9 +97,10 @@ TEST_CASE("a WebP is turned upright by every orientation, with JPEG's prefix or 
   const cv::Mat upright = gradient(kWidth, kHeight);
   for (const Orientation& orientation : kOrientations) {
     for (const bool prefix : {false, true}) {
-      const ByteVector exif = ExifBlock{.orientation = orientation.value, .jpeg_prefix = prefix}.bytes();
-      check_upright(decode(encode_webp(stored(upright, orientation), {.exif = exif}), kAnySize, 0), orientation,
-                    upright, 0);
+      const ByteVector exif =
+          ExifBlock{.orientation = orientation.value, .jpeg_prefix = prefix}.bytes();
+      check_upright(decode(encode_webp(stored(upright, orientation), {.exif = exif}), kAnySize, 0),
+                    orientation, upright, 0);
     }
   }
 }

@@ -46,7 +46,8 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// The Error that `act` throws; nothing when it throws none. Anything else passes through and fails the test.
+// The Error that `act` throws; nothing when it throws none. Anything else passes through and fails
+// the test.
 template <typename Act>
 std::optional<Error> refusal(Act act) {
   try {

@@ -1,0 +1,116 @@
+#include "../core/detect.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "drawing.h"
+
+namespace facematch::testing {
+
+TEST_SUITE_BEGIN("detect");
+
+TEST_CASE("overlap is intersection over union") {
+  struct Case {
+    const char* what;
+    Box a, b;
+    double expected;
+  };
+  const Case cases[] = {
+      {"the same box", {10, 10, 20, 20}, {10, 10, 20, 20}, 1},
+      {"apart", {0, 0, 10, 10}, {50, 50, 10, 10}, 0},
+      {"touching edges", {0, 0, 10, 10}, {10, 0, 10, 10}, 0},
+      {"touching corners", {0, 0, 10, 10}, {10, 10, 10, 10}, 0},
+      {"half shifted", {0, 0, 10, 10}, {5, 0, 10, 10}, 1.0 / 3},
+      {"a quarter inside", {0, 0, 20, 20}, {5, 5, 10, 10}, 0.25},
+      {"a corner shared", {0, 0, 10, 10}, {5, 5, 10, 10}, 25.0 / 175},
+      {"negative coordinates", {-10, -10, 20, 20}, {0, 0, 20, 20}, 100.0 / 700},
+      {"an empty box", {5, 5, 0, 0}, {0, 0, 10, 10}, 0},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.what);
+    CHECK(overlap(c.a, c.b) == doctest::Approx(c.expected));
+    CHECK(overlap(c.b, c.a) == doctest::Approx(c.expected));
+  }
+}
+
+TEST_CASE("of boxes that overlap only the best stays, best first") {
+  std::vector<Detection> found = {{{0, 0, 10, 10}, 0.7f},
+                                  {{100, 0, 10, 10}, 0.8f},
+                                  {{1, 0, 10, 10}, 0.9f},
+                                  {{101, 1, 10, 10}, 0.6f}};
+  suppress_overlaps(found, 0.4f);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].score == 0.9f);
+  CHECK(found[0].box.x == 1);
+  CHECK(found[1].score == 0.8f);
+}
+
+TEST_CASE("boxes that overlap by exactly the limit both stay") {
+  std::vector<Detection> found = {{{0, 0, 20, 20}, 0.9f}, {{5, 5, 10, 10}, 0.8f}};
+  auto stricter = found;
+  suppress_overlaps(found, 0.25f);
+  CHECK(found.size() == 2);
+  suppress_overlaps(stricter, 0.24f);
+  CHECK(stricter.size() == 1);
+}
+
+TEST_CASE("a box hidden by a suppressed one comes through") {
+  // The first hides the second; the second would have hidden the third, but takes no part any more.
+  std::vector<Detection> chain = {
+      {{0, 0, 10, 10}, 0.9f}, {{4, 0, 10, 10}, 0.8f}, {{8, 0, 10, 10}, 0.7f}};
+  suppress_overlaps(chain, 0.4f);
+  REQUIRE(chain.size() == 2);
+  CHECK(chain[1].score == 0.7f);
+}
+
+TEST_CASE("equal scores keep their order, and nothing is left of nothing") {
+  std::vector<Detection> equal = {{{0, 0, 10, 10}, 0.5f}, {{1, 0, 10, 10}, 0.5f}};
+  suppress_overlaps(equal, 0.4f);
+  REQUIRE(equal.size() == 1);
+  CHECK(equal[0].box.x == 0);
+  std::vector<Detection> none;
+  suppress_overlaps(none, 0.4f);
+  CHECK(none.empty());
+}
+
+TEST_CASE("of very many candidates only the best take part") {
+  std::vector<Detection> many;
+  for (int i = 0; i < 5000; ++i) {
+    many.push_back({{static_cast<float>(20 * i), 0, 10, 10}, static_cast<float>(i % 1000) / 1000});
+  }
+  suppress_overlaps(many, 0.4f);
+  CHECK(many.size() == 512);
+  CHECK(many.front().score == 0.999f);
+  CHECK(many.back().score >= 0.89f);
+}
+
+TEST_CASE("pictures without any face give no detection, whatever their shape") {
+  const Detector& detector = default_engine().detector;
+  const cv::Size sizes[] = {{1, 1},    {16, 16},    {320, 240}, {4000, 1},
+                            {1, 4000}, {40000, 20}, {641, 479}};
+  for (const cv::Size size : sizes) {
+    for (const double grey : {0.0, 128.0, 255.0}) {
+      CAPTURE(size.width);
+      CAPTURE(size.height);
+      CHECK(detector.detect(cv::Mat(size, CV_8UC3, cv::Scalar::all(grey)), 0.7f).empty());
+    }
+  }
+}
+
+TEST_CASE("with no score asked for every box is finite, and at most 512 come back") {
+  const auto found = default_engine().detector.detect(gradient(333, 222), 0);
+  CHECK(found.size() <= 512);
+  CHECK_FALSE(found.empty());
+  for (const Detection& detection : found) {
+    CHECK(std::isfinite(detection.box.x + detection.box.y));
+    CHECK(detection.box.width >= 4);
+    CHECK(detection.box.height >= 4);
+    CHECK(detection.score >= 0);
+    CHECK(detection.score <= 1);
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing

@@ -1,0 +1,167 @@
+#include "../core/pack.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "support.h"
+
+namespace facematch::testing {
+namespace {
+
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+// Every member that the core reads.
+const char* const kMembers[] = {
+    "/detector",          "/landmarks",           "/embedder",
+    "/detector/file",     "/detector/family",     "/detector/input",
+    "/detector/scores",   "/detector/boxes",      "/detector/width",
+    "/detector/height",   "/detector/channels",   "/detector/mean",
+    "/detector/scale",    "/detector/nms_iou",    "/landmarks/file",
+    "/landmarks/family",  "/landmarks/input",     "/landmarks/output",
+    "/landmarks/size",    "/landmarks/channels",  "/landmarks/mean",
+    "/landmarks/scale",   "/landmarks/crop",      "/landmarks/upright_degrees",
+    "/embedder/file",     "/embedder/family",     "/embedder/input",
+    "/embedder/output",   "/embedder/size",       "/embedder/dimensions",
+    "/embedder/channels", "/embedder/mean",       "/embedder/scale",
+    "/embedder/template", "/embedder/template/4", "/embedder/template/0/1",
+};
+
+Json manifest() {
+  const ByteVector bytes = read_file(fs::path(default_pack()) / "manifest.json");
+  return Json::parse(bytes.begin(), bytes.end());
+}
+
+void write_manifest(const TemporaryFolder& folder, const std::string& text) {
+  write_file(folder.path() / "manifest.json", {text.begin(), text.end()});
+}
+
+std::optional<Error> refusal_of(const std::string& text) {
+  const TemporaryFolder folder;
+  write_manifest(folder, text);
+  return refusal([&] { read_pack(folder.path().string()); });
+}
+
+void remove(Json& json, const Json::json_pointer& member) {
+  Json& parent = json[member.parent_pointer()];
+  if (parent.is_array()) {
+    parent.erase(static_cast<size_t>(std::stoul(member.back())));
+  } else {
+    parent.erase(member.back());
+  }
+}
+
+// A pack whose nets are those of the default one.
+void fill_pack(const TemporaryFolder& folder, const Json& json) {
+  for (const char* net : {"detect.onnx", "landmark.onnx", "embed.onnx"}) {
+    fs::copy_file(fs::path(default_pack()) / net, folder.path() / net);
+  }
+  write_manifest(folder, json.dump());
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("pack");
+
+TEST_CASE("the default pack is read as its manifest says") {
+  const Json json = manifest();
+  const Pack pack = read_pack(default_pack());
+  CHECK(pack.directory == default_pack());
+  CHECK(pack.detector.width == json["detector"]["width"]);
+  CHECK(pack.landmarks.normalisation.channels == Channels::kGrey);
+  CHECK(pack.embedder.dimensions == json["embedder"]["dimensions"]);
+  CHECK(pack.embedder.template_points[2].y == json["embedder"]["template"][2][1].get<float>());
+}
+
+TEST_CASE("each member that is missing is an error that names the manifest") {
+  for (const char* member : kMembers) {
+    Json json = manifest();
+    remove(json, Json::json_pointer(member));
+    const auto error = refusal_of(json.dump());
+    CAPTURE(member);
+    REQUIRE(error);
+    CHECK(error->code == ErrorCode::kInternalError);
+    CHECK(error->message.find("manifest.json") != std::string::npos);
+  }
+}
+
+TEST_CASE("each member of another type is an error") {
+  for (const char* member : kMembers) {
+    Json json = manifest();
+    Json& value = json[Json::json_pointer(member)];
+    value = value.is_string() ? Json(17) : Json("a word");
+    CAPTURE(member);
+    CHECK(refusal_of(json.dump()));
+    value = nullptr;
+    CHECK(refusal_of(json.dump()));
+  }
+}
+
+TEST_CASE("sizes out of range and unknown channel orders are errors, not allocations") {
+  for (const char* member : {"/detector/width", "/detector/height", "/landmarks/size",
+                             "/embedder/size", "/embedder/dimensions"}) {
+    for (const int64_t size : {int64_t{0}, int64_t{-1}, int64_t{4097}, int64_t{1} << 40}) {
+      Json json = manifest();
+      json[Json::json_pointer(member)] = size;
+      CAPTURE(member);
+      CAPTURE(size);
+      CHECK(refusal_of(json.dump()));
+    }
+  }
+  Json json = manifest();
+  json["embedder"]["channels"] = "gbr";
+  CHECK(refusal_of(json.dump()));
+}
+
+TEST_CASE("what is not a manifest is an error") {
+  for (const char* text :
+       {"", "{", "[]", "null", "17", "\"manifest\"", "{}", "\xFF\xFE", "{\"detector\": {}}"}) {
+    CAPTURE(text);
+    CHECK(refusal_of(text));
+  }
+  const TemporaryFolder empty;
+  CHECK(refusal([&] { read_pack(empty.path().string()); }));
+  CHECK(refusal([&] { read_pack((empty.path() / "missing").string()); }));
+  CHECK(refusal([] { read_pack(""); }));
+  fs::create_directory(empty.path() / "manifest.json");
+  CHECK(refusal([&] { read_pack(empty.path().string()); }));
+}
+
+TEST_CASE("an unknown family and a net of another shape end the load, not the first request") {
+  struct Case {
+    const char* member;
+    Json value;
+  };
+  const Case cases[] = {
+      {"/detector/family", "haar"},       {"/landmarks/family", "points5"},
+      {"/embedder/family", "eigenfaces"}, {"/embedder/dimensions", 128},
+      {"/landmarks/size", 112},           {"/detector/width", 640},
+      {"/detector/file", "missing.onnx"}, {"/landmarks/file", "embed.onnx"},
+      {"/detector/scores", "boxes"},
+  };
+  for (const Case& c : cases) {
+    const TemporaryFolder folder;
+    Json json = manifest();
+    json[Json::json_pointer(c.member)] = c.value;
+    fill_pack(folder, json);
+    CAPTURE(c.member);
+    const auto error = refusal([&] { load_engine(folder.path().string()); });
+    REQUIRE(error);
+    CHECK_FALSE(error->message.empty());
+  }
+}
+
+TEST_CASE("a load that failed may be tried again once the pack is there") {
+  const TemporaryFolder folder;
+  const std::string directory = folder.path().string();
+  CHECK(refusal([&] { load_engine(directory); }));
+  fill_pack(folder, manifest());
+  const Engine& engine = load_engine(directory);
+  CHECK(&engine == &load_engine(directory));
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing

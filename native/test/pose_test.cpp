@@ -1,0 +1,132 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "../core/head.h"
+#include "../core/quality.h"
+#include "support.h"
+
+namespace facematch::testing {
+namespace {
+
+using Vector = cv::Vec3d;  // x to the right of the picture, y down, z away from the viewer
+
+cv::Matx33d turn(int axis, double degrees) {
+  const double c = std::cos(degrees * std::numbers::pi / 180);
+  const double s = std::sin(degrees * std::numbers::pi / 180);
+  const int u = (axis + 1) % 3;
+  const int v = (axis + 2) % 3;
+  cv::Matx33d rotation = cv::Matx33d::eye();
+  rotation(u, u) = c;
+  rotation(u, v) = -s;
+  rotation(v, u) = s;
+  rotation(v, v) = c;
+  return rotation;
+}
+
+// The landmarks of the mean head, seen from far away.
+Points68 photograph(const cv::Matx33d& rotation, float scale, Point at) {
+  Points68 points = {};
+  for (const HeadPoint& p : kHead) {
+    const Vector seen = rotation * Vector(p.x, p.y, p.z);
+    points[p.landmark] =
+        at + Point(static_cast<float>(seen[0]), static_cast<float>(seen[1])) * scale;
+  }
+  return points;
+}
+
+// Built from what the words mean, not from the formula under test.
+cv::Matx33d posed(const Pose& pose) {
+  // Turning a face to the person's own left takes the tip of the nose to the right of the picture:
+  // the front (0, 0, -1) goes towards +x, which is a negative turn about the axis that points down.
+  const cv::Matx33d yaw = turn(1, -pose.yaw);
+  // Looking up takes the front towards -y, a negative turn about the axis to the right.
+  const cv::Matx33d pitch = turn(0, -pose.pitch);
+  // Clockwise in the picture.
+  const cv::Matx33d roll = turn(2, pose.roll);
+  return roll * pitch * yaw;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("pose");
+
+TEST_CASE("the rotations that the tests use mean what the words say") {
+  const Vector front(0, 0, -1);
+  const Vector crown(0, -1, 0);
+  CHECK((posed({.yaw = 30}) * front)[0] > 0.4);     // own left is the right of the picture
+  CHECK((posed({.pitch = 30}) * front)[1] < -0.4);  // up is towards row 0
+  CHECK((posed({.roll = 30}) * crown)[0] > 0.4);    // the crown leans to the right of the picture
+}
+
+TEST_CASE("a head seen straight on has no angles") {
+  const Pose pose = estimate_pose(photograph(cv::Matx33d::eye(), 1, {0, 0}));
+  CHECK(std::abs(pose.yaw) < 0.01f);
+  CHECK(std::abs(pose.pitch) < 0.01f);
+  CHECK(std::abs(pose.roll) < 0.01f);
+}
+
+TEST_CASE("sign and size of every angle are recovered, alone and together, at any place and size") {
+  for (const float yaw : {-60.0f, -20.0f, 0.0f, 35.0f}) {
+    for (const float pitch : {-40.0f, 0.0f, 15.0f, 40.0f}) {
+      for (const float roll : {-120.0f, -15.0f, 0.0f, 45.0f, 170.0f}) {
+        for (const float scale : {0.3f, 4.0f}) {
+          const Pose truth = {.yaw = yaw, .pitch = pitch, .roll = roll};
+          const Pose found = estimate_pose(photograph(posed(truth), scale, {640, 360}));
+          CAPTURE(yaw);
+          CAPTURE(pitch);
+          CAPTURE(roll);
+          CHECK(std::abs(found.yaw - yaw) < 0.1f);
+          CHECK(std::abs(found.pitch - pitch) < 0.1f);
+          CHECK(std::abs(found.roll - roll) < 0.1f);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the mirror image of a face has the opposite yaw and roll, and the same pitch") {
+  // Which landmark is the mirror image of which, for those that the estimate reads.
+  constexpr std::pair<size_t, size_t> kMirrored[] = {{31, 35}, {36, 45}, {39, 42}, {48, 54}};
+  const Pose truth = {.yaw = 25, .pitch = 10, .roll = 12};
+  Points68 points = photograph(posed(truth), 2, {300, 200});
+  for (Point& p : points) p.x = 600 - p.x;
+  for (const auto& [right, left] : kMirrored) std::swap(points[right], points[left]);
+  const Pose found = estimate_pose(points);
+  CHECK(found.yaw == doctest::Approx(-truth.yaw).epsilon(0.01));
+  CHECK(found.pitch == doctest::Approx(truth.pitch).epsilon(0.01));
+  CHECK(found.roll == doctest::Approx(-truth.roll).epsilon(0.01));
+}
+
+TEST_CASE("landmarks off by a pixel or two move the angles by a few degrees only") {
+  Random random(5);
+  const Pose truth = {.yaw = -30, .pitch = 12, .roll = 8};
+  for (int round = 0; round < 50; ++round) {
+    Points68 points = photograph(posed(truth), 1.5f, {300, 200});
+    for (Point& p : points) p += Point(random.between(-1.5f, 1.5f), random.between(-1.5f, 1.5f));
+    const Pose found = estimate_pose(points);
+    CHECK(std::abs(found.yaw - truth.yaw) < 8);
+    CHECK(std::abs(found.pitch - truth.pitch) < 8);
+    CHECK(std::abs(found.roll - truth.roll) < 4);
+  }
+}
+
+TEST_CASE("landmarks in one spot or on one line give finite angles") {
+  Points68 spot = {};
+  Points68 level = {};
+  Points68 upright = {};
+  for (size_t i = 0; i < spot.size(); ++i) {
+    spot[i] = {50, 50};
+    level[i] = {static_cast<float>(i), 50};
+    upright[i] = {50, static_cast<float>(i)};
+  }
+  for (const Points68& points : {spot, level, upright}) {
+    const Pose pose = estimate_pose(points);
+    CHECK(std::isfinite(pose.yaw + pose.pitch + pose.roll));
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing

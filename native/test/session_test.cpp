@@ -1,0 +1,100 @@
+#include "../core/session.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "support.h"
+
+namespace facematch::testing {
+namespace {
+
+const std::vector<int64_t> kShape = {1, 3, 112, 112};
+constexpr size_t kInputs = size_t{3} * 112 * 112;
+
+std::string net_path() { return default_pack() + "/embed.onnx"; }
+
+Net embedder() { return Net(net_path(), "input", kShape, {"output"}); }
+
+}  // namespace
+
+TEST_SUITE_BEGIN("session");
+
+TEST_CASE("a loaded net knows the sizes of what goes in and comes out") {
+  const Net net = embedder();
+  CHECK(net.input_size() == kInputs);
+  CHECK(net.output_size(0) == 512);
+}
+
+TEST_CASE("the same input gives the same output, bit for bit") {
+  const Net net = embedder();
+  std::vector<float> input(kInputs);
+  Random random(3);
+  for (float& v : input) v = random.between(-1, 1);
+  std::vector<float> first(512), second(512);
+  net.run(input, {first});
+  net.run(input, {second});
+  CHECK(first == second);
+  CHECK(std::any_of(first.begin(), first.end(), [](float v) { return v != 0; }));
+}
+
+TEST_CASE("a net that cannot be used is refused with a message that names it") {
+  const TemporaryFolder folder;
+  const auto file = [&](const char* name, const ByteVector& bytes) {
+    const auto path = folder.path() / name;
+    write_file(path, bytes);
+    return path.string();
+  };
+  const ByteVector whole = read_file(net_path());
+  const auto cut = [&](size_t size) {
+    return ByteVector(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+  };
+  struct Case {
+    const char* what;
+    std::string path;
+    std::string input;
+    std::vector<int64_t> shape;
+    std::vector<std::string> outputs;
+  };
+  const Case cases[] = {
+      {"missing", (folder.path() / "missing.onnx").string(), "input", kShape, {"output"}},
+      {"a folder", folder.path().string(), "input", kShape, {"output"}},
+      {"empty", file("empty.onnx", {}), "input", kShape, {"output"}},
+      {"text", file("text.onnx", ByteVector(1000, 'x')), "input", kShape, {"output"}},
+      {"cut short by a byte",
+       file("byte.onnx", cut(whole.size() - 1)),
+       "input",
+       kShape,
+       {"output"}},
+      {"cut in half", file("half.onnx", cut(whole.size() / 2)), "input", kShape, {"output"}},
+      {"cut to its first bytes", file("head.onnx", cut(20)), "input", kShape, {"output"}},
+      {"another height", net_path(), "input", {1, 3, 64, 112}, {"output"}},
+      {"another number of channels", net_path(), "input", {1, 1, 112, 112}, {"output"}},
+      {"another rank", net_path(), "input", {3, 112, 112}, {"output"}},
+      {"an unknown input", net_path(), "picture", kShape, {"output"}},
+      {"an unknown output", net_path(), "input", kShape, {"answer"}},
+      {"no outputs", net_path(), "input", kShape, {}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.what);
+    const auto error = refusal([&] { const Net net(c.path, c.input, c.shape, c.outputs); });
+    REQUIRE(error);
+    CHECK(error->code == ErrorCode::kInternalError);
+    CHECK(error->message.find(c.path) != std::string::npos);
+  }
+}
+
+TEST_CASE("buffers of the wrong size or number are refused before the net runs") {
+  const Net net = embedder();
+  std::vector<float> input(kInputs), output(512), small(511), none;
+  CHECK_FALSE(refusal([&] { net.run(input, {output}); }));
+  CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(small, {output}); }));
+  CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(none, {output}); }));
+  CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(input, {small}); }));
+  CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(input, {}); }));
+  CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(input, {output, output}); }));
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing

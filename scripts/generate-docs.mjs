@@ -1,0 +1,19 @@
+// Writes the files of docs/ that are made from the program's own tables. Run after a build (npm run setup); a test fails
+// when they are not up to date.
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { generatedDocs } from '../dist/src/api/generated-docs.js';
+
+process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
+
+const docs = generatedDocs();
+for (const [path, text] of Object.entries(docs)) writeFileSync(path, text);
+
+// The linter has its own view of where JSON breaks its lines.
+const json = Object.keys(docs).filter((path) => path.endsWith('.json'));
+const biome = ['node_modules/@biomejs/biome/bin/biome', 'format', '--write', '--log-level=error', ...json];
+const { status } = spawnSync(process.execPath, biome, { stdio: 'inherit' });
+if (status === 0) console.log(`Wrote ${Object.keys(docs).join(', ')}`);
+process.exitCode = status ?? 1;

@@ -1,0 +1,135 @@
+import sharp, { type Sharp } from 'sharp';
+import { describe, expect, it } from 'vitest';
+import { type EmbedResult, type Face, loadAddon } from '../../src/engine/addon.ts';
+import { packDirectory } from '../../src/engine/pack.ts';
+import { detectOptions, smallSample } from '../fixtures/pictures.ts';
+
+/**
+ * sharp as the oracle of decoding. The pixels do not come out of the addon, but what is seen in them does: a picture
+ * that the addon decodes itself must show the same faces as the same picture decoded by sharp and handed over as PNG.
+ */
+
+const addon = loadAddon();
+const pack = packDirectory('default');
+const original = await smallSample(1, 960);
+
+function look(picture: Uint8Array): EmbedResult {
+  const result = addon.embed(pack, picture, detectOptions);
+  if (!result.ok) throw new Error(JSON.stringify(result));
+  return result;
+}
+
+const asPng = (picture: Sharp) => picture.png({ compressionLevel: 1 }).toBuffer();
+const points = ({ box, landmarks }: Face) => [
+  ...Object.values(landmarks).flat(),
+  box.x,
+  box.y,
+  box.x + box.width,
+  box.y + box.height,
+];
+
+/** Furthest that any box corner or landmark lies from its counterpart, pixels. */
+function furthest(a: EmbedResult, b: EmbedResult): number {
+  const left = a.image.faces.flatMap(points);
+  const right = b.image.faces.flatMap(points);
+  expect(left).toHaveLength(right.length);
+  return Math.max(...left.map((v, i) => Math.abs(v - right[i]!)));
+}
+
+/** Least cosine between the embeddings of a face and its counterpart. */
+function leastSimilar(a: EmbedResult, b: EmbedResult): number {
+  return Math.min(
+    ...a.embeddings.map((vector, face) => vector.reduce((sum, v, i) => sum + v * b.embeddings[face]![i]!, 0)),
+  );
+}
+
+const expected = look(original);
+
+describe('a picture without loss gives the very same answer in every encoding', () => {
+  const lossless: [string, Sharp][] = [
+    ['PNG, interlaced', sharp(original).png({ progressive: true })],
+    ['PNG, 16 bits', sharp(original).toColourspace('rgb16').png()],
+    ['PNG, opaque alpha', sharp(original).ensureAlpha().png()],
+    ['WebP', sharp(original).webp({ lossless: true })],
+    ['WebP, opaque alpha', sharp(original).ensureAlpha().webp({ lossless: true })],
+  ];
+  it.each(lossless)('%s', async (_what, picture) => {
+    const { image, embeddings } = look(await picture.toBuffer());
+    expect(image.faces).toEqual(expected.image.faces);
+    expect(embeddings).toEqual(expected.embeddings);
+  });
+});
+
+describe('a picture with loss shows what sharp sees in it', () => {
+  const lossy: [string, Sharp][] = [
+    ['JPEG', sharp(original).jpeg()],
+    ['JPEG, progressive', sharp(original).jpeg({ progressive: true })],
+    ['JPEG, 4:4:4', sharp(original).jpeg({ chromaSubsampling: '4:4:4' })],
+    ['JPEG, low quality', sharp(original).jpeg({ quality: 30 })],
+    ['JPEG, mozjpeg', sharp(original).jpeg({ mozjpeg: true })],
+    ['JPEG, grey', sharp(original).greyscale().jpeg()],
+    ['PNG, grey', sharp(original).greyscale().png()],
+    ['PNG, palette', sharp(original).png({ palette: true, colours: 64 })],
+    ['WebP', sharp(original).webp()],
+    ['WebP, low quality', sharp(original).webp({ quality: 30 })],
+  ];
+  it.each(lossy)('%s', async (_what, picture) => {
+    const encoded = await picture.toBuffer();
+    const seen = look(encoded);
+    const oracle = look(await asPng(sharp(encoded)));
+    expect(seen.image.faces.length).toBeGreaterThan(0);
+    expect(furthest(seen, oracle)).toBeLessThan(1.5);
+    expect(leastSimilar(seen, oracle)).toBeGreaterThan(0.995);
+  });
+
+  it('JPEG, CMYK: the same people, for print colours are converted without a profile', async () => {
+    const encoded = await sharp(original).toColourspace('cmyk').jpeg().toBuffer();
+    expect((await sharp(encoded).metadata()).channels).toBe(4);
+    const seen = look(encoded);
+    expect(furthest(seen, expected)).toBeLessThan(12);
+    expect(leastSimilar(seen, expected)).toBeGreaterThan(0.7);
+  });
+
+  it('a transparent picture is seen as sharp flattens it onto white', async () => {
+    const { width, height } = await sharp(original).metadata();
+    const veil = Buffer.alloc(width * height);
+    for (let i = 0; i < veil.length; i++) veil[i] = 90 + (150 * (i % width)) / width;
+    const alpha = { raw: { width, height, channels: 1 as const } };
+    const veiled = await asPng(sharp(original).removeAlpha().joinChannel(veil, alpha));
+    const oracle = look(await asPng(sharp(veiled).flatten({ background: '#fff' })));
+    for (const picture of [veiled, await sharp(veiled).webp({ lossless: true }).toBuffer()]) {
+      const seen = look(picture);
+      expect(furthest(seen, oracle)).toBeLessThan(1);
+      expect(leastSimilar(seen, oracle)).toBeGreaterThan(0.999);
+    }
+  });
+});
+
+describe('EXIF orientation', () => {
+  /** Turning by an orientation is undone by turning by its inverse: only 6 and 8 differ from their own. */
+  const inverse = (orientation: number) => ({ 6: 8, 8: 6 })[orientation] ?? orientation;
+
+  async function stored(orientation: number): Promise<Sharp> {
+    const tagged = await asPng(sharp(original).withMetadata({ orientation: inverse(orientation) }));
+    return sharp(await asPng(sharp(tagged).autoOrient())).withMetadata({ orientation });
+  }
+
+  describe.each([1, 2, 3, 4, 5, 6, 7, 8])('%i', (orientation) => {
+    it.each(['jpeg', 'png', 'webp'] as const)('of a %s is undone', async (format) => {
+      const encoded = await (await stored(orientation)).toFormat(format, { quality: 100 }).toBuffer();
+      const metadata = await sharp(encoded).metadata();
+      expect(metadata.orientation ?? 1).toBe(orientation);
+      const seen = look(encoded);
+      expect(seen.image).toMatchObject({
+        orientation,
+        format,
+        width: expected.image.width,
+        height: expected.image.height,
+      });
+      expect(furthest(seen, expected)).toBeLessThan(2);
+      expect(leastSimilar(seen, expected)).toBeGreaterThan(0.98);
+      const oracle = look(await asPng(sharp(encoded).autoOrient()));
+      expect(furthest(seen, oracle)).toBeLessThan(1.5);
+    });
+  });
+});

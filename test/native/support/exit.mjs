@@ -1,0 +1,84 @@
+// Ends in the way that its argument names: see exit.test.ts.
+import { once } from 'node:events';
+import { writeSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+import { load, matchOnce } from './addon.mjs';
+
+const endless = 1e9;
+const worker = (rounds) =>
+  new Worker(new URL('busy-worker.mjs', import.meta.url), { workerData: { rounds } });
+
+/** A worker that is in the middle of a native call, and stays in one. */
+async function busyWorker() {
+  const busy = worker(endless);
+  await once(busy, 'message');
+  return busy;
+}
+
+async function finishedWorker() {
+  const finite = worker(1);
+  const ended = once(finite, 'exit');
+  await once(finite, 'message');
+  const [answers] = await once(finite, 'message');
+  const [code] = await ended;
+  if (code !== 0 || answers.length !== 1) throw new Error(`worker ended with ${code}`);
+  return answers[0];
+}
+
+async function same(...answers) {
+  if (new Set(await Promise.all(answers)).size !== 1) throw new Error('the answers differ');
+}
+
+const ways = {
+  'after-match': () => matchOnce(load()),
+  'exit-after-match': () => {
+    matchOnce(load());
+    process.exit(3);
+  },
+  'throw-after-match': () => {
+    matchOnce(load());
+    throw new Error('on purpose');
+  },
+  'loaded-twice': () => same(matchOnce(load()), matchOnce(load())),
+  'never-called': () => load(),
+  'exit-while-worker-calls': async () => {
+    await Promise.all([busyWorker(), busyWorker()]);
+    process.exit(5);
+  },
+  'throw-while-worker-calls': async () => {
+    await busyWorker();
+    throw new Error('on purpose');
+  },
+  'signal-while-main-calls': () => {
+    const addon = load();
+    writeSync(1, 'calling\n');
+    for (let i = 0; i < endless; i++) matchOnce(addon);
+  },
+  'signal-while-worker-calls': async () => {
+    await busyWorker();
+    writeSync(1, 'calling\n');
+  },
+  'terminate-while-worker-calls': async () => {
+    const code = await (await busyWorker()).terminate();
+    if (code !== 1) throw new Error(`terminate gave ${code}`);
+  },
+  'load-after-terminate': async () => {
+    await (await busyWorker()).terminate();
+    await same(matchOnce(load()), finishedWorker());
+  },
+  'terminate-again-and-again': async () => {
+    for (let i = 0; i < 4; i++) await (await busyWorker()).terminate();
+    await finishedWorker();
+  },
+  'workers-come-and-go': async () => {
+    for (let i = 0; i < 3; i++) await same(finishedWorker(), finishedWorker(), finishedWorker());
+  },
+  'workers-beside-a-terminated-one': async () => {
+    const busy = await busyWorker();
+    const others = [finishedWorker(), finishedWorker()];
+    await busy.terminate();
+    await same(...others);
+  },
+};
+
+await ways[process.argv[2]]();
