@@ -11,33 +11,37 @@ export async function main(): Promise<void> {
   }
   process.on('uncaughtException', (error) => {
     log.logger.fatal({ fault: error.stack ?? String(error) }, 'uncaught');
-    log.flush();
-    process.exit(1);
+    exit(log, 1);
   });
-  const server = startServer(config, log);
-  obeySignals(server, log);
+  let server: Server | undefined;
+  // Before the start: a signal may come at any moment of it.
+  obeySignals(log, () => server);
   try {
-    await server.ready;
+    server = startServer(config, log);
+    if (!(await server.ready)) return;
   } catch (error) {
-    await server.close();
+    await server?.close();
     log.flush();
     throw error;
   }
   process.stdout.write(`facematch listens on ${server.address} (admin ${server.adminAddress})\n`);
 }
 
-function obeySignals(server: Server, log: Log): void {
+function obeySignals(log: Log, server: () => Server | undefined): void {
   let asked = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       if (asked) return dieOf(signal, log);
       asked = true;
-      void server.close().then(() => {
-        log.flush();
-        process.exit(0);
-      });
+      const closed = server()?.close() ?? Promise.resolve();
+      void closed.then(() => exit(log, 0));
     });
   }
+}
+
+function exit(log: Log, code: number): void {
+  log.flush();
+  process.exit(code);
 }
 
 /** At once: process.exit() would wait for native calls in the workers, the kernel's own way does not. */

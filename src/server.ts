@@ -23,8 +23,11 @@ export interface Server {
   /** http://HOST:PORT with the port that was really taken. */
   readonly address: string;
   readonly adminAddress: string;
-  /** Resolves when requests are served; rejects with a message for people when the models or workers do not start. */
-  readonly ready: Promise<void>;
+  /**
+   * Resolves when the start is over: true when requests are served, false when a shutdown came first.
+   * Rejects with a message for people when the models or the workers do not start.
+   */
+  readonly ready: Promise<boolean>;
   /**
    * Refuses new requests, waits for running ones as long as the configuration allows, and frees everything.
    * Resolves to the number of requests that had to be cut off.
@@ -37,11 +40,22 @@ export interface Server {
  * requests hear not_ready. Throws an Error with a message for people.
  */
 export function startServer(config: Config, log: Log): Server {
-  const { logger } = log;
+  const opened: { close(): void }[] = [];
+  try {
+    return start(config, log, opened);
+  } catch (error) {
+    // What is open would keep the process alive.
+    for (const thing of opened) thing.close();
+    throw error;
+  }
+}
+
+function start(config: Config, { logger }: Log, opened: { close(): void }[]): Server {
   const uws = loadUws();
   const directory = packDirectory(config.pack);
   const manifest = readManifest(directory);
   const keys = KeyStore.open(config.keys_file, logger);
+  opened.push(keys);
   const readiness = new Readiness();
   const queue = new JobQueue<MatchJob, MatchOutcome>({
     workers: config.workers,
@@ -87,6 +101,7 @@ export function startServer(config: Config, log: Log): Server {
     handle: (exchange) => dispatcher.handle(exchange),
     onFault,
   });
+  opened.push(front);
   const admin = Listener.open(uws, {
     host: config.admin_host,
     port: config.admin_port,
@@ -95,6 +110,7 @@ export function startServer(config: Config, log: Log): Server {
     handle: (exchange) => void handleAdmin(exchange, { readiness, telemetry }),
     onFault,
   });
+  opened.push(admin);
   logger.info(
     {
       address: front.url,
@@ -119,6 +135,7 @@ export function startServer(config: Config, log: Log): Server {
     });
     readiness.ready();
     logger.info({ ready_ms: Math.round(performance.now() - started) }, 'ready');
+    return readiness.stage === 'ready';
   })();
 
   return {
@@ -130,11 +147,12 @@ export function startServer(config: Config, log: Log): Server {
       logger.info({ unanswered: dispatcher.unanswered }, 'shutting down');
       await within(config.shutdown_ms, dispatcher.idle());
       const cut = dispatcher.unanswered;
-      front.close();
-      admin.close();
-      keys.close();
+      for (const thing of opened.splice(0)) thing.close();
       // A start that failed has told so already, and has ended its workers.
-      await ready.then(() => pool.close()).catch(() => {});
+      await within(
+        config.shutdown_ms,
+        ready.then(() => pool.close()).catch(() => {}),
+      );
       logger.info({ cut }, 'stopped');
       return cut;
     },
@@ -150,6 +168,7 @@ function exchangeLimits(config: Config): ExchangeLimits {
   };
 }
 
+/** Also keeps the process alive, which piscina's workers do not. */
 function within(limit_ms: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout;
   const limit = new Promise<void>((resolve) => {

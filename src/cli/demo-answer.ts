@@ -16,7 +16,7 @@ export interface MatchAnswer {
 
 const integers = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 2 });
 
-/** The answer as a person wants to read it, several lines. `elapsed_ms` is what the client saw. */
+/** The answer as a person wants to read it, several lines. `elapsed_ms` is what whoever asked saw. */
 export function describeAnswer(
   answer: MatchAnswer,
   names: Record<ImageField, string>,
@@ -34,7 +34,7 @@ export function describeAnswer(
     `  image1      ${describeImage(answer.image1, names.image1)}`,
     `  image2      ${describeImage(answer.image2, names.image2)}`,
     `  compared    ${count(pairs_compared, 'pair')} of faces, accuracy mode ${answer.accuracy_mode}`,
-    `  time        ${elapsed_ms.toFixed(1)} ms over HTTP; in the server ${stages.join(' · ')} ms`,
+    `  time        ${elapsed_ms.toFixed(1)} ms in all; ${stages.join(' · ')}`,
     '',
   ].join('\n');
 }

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AccuracyMode } from '../engine/addon.ts';
 
 interface MatchCommandOptions {
@@ -46,5 +46,5 @@ export function modeOption(): Option {
 function parsePercent(text: string): number {
   const value = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && value <= 100) return value;
-  throw new Error(`--threshold: expected a number from 0 to 100 but received "${text}"`);
+  throw new InvalidArgumentError('Expected a number from 0 to 100.');
 }

@@ -136,12 +136,13 @@ export interface Addon {
 
 /** Loads the addon. Throws an Error whose message says what to do when it is missing or does not load. */
 export function loadAddon(): Addon {
-  const file = process.env['FACEMATCH_ADDON'] ?? projectPath('build/addon/Release/facematch.node');
+  const file = process.env.FACEMATCH_ADDON ?? projectPath('build/addon/Release/facematch.node');
   try {
     return createRequire(import.meta.url)(file) as Addon;
   } catch (error) {
     throw new Error(
-      `The native addon did not load from ${file}: ${(error as Error).message}\nBuild it with: npm run setup`,
+      // Node puts the list of requiring files below the first line.
+      `The native addon did not load from ${file}: ${(error as Error).message.split('\n')[0]}\nBuild it with: npm run setup`,
       { cause: error },
     );
   }

@@ -109,8 +109,9 @@ export class Dispatcher {
 
   #send(context: Context, reply: Reply, code?: string): void {
     const { exchange } = context;
-    const draining = this.#services.readiness.stage === 'draining';
-    const sent = exchange.reply({ ...reply, headers: [...reply.headers, ...context.headers] }, draining);
+    // After a 408 the rest may come at any time or never (RFC 9110 section 15.5.9).
+    const close = this.#services.readiness.stage === 'draining' || code === 'upload_timeout';
+    const sent = exchange.reply({ ...reply, headers: [...reply.headers, ...context.headers] }, close);
     this.#services.telemetry.finished({
       request_id: context.request_id,
       key_id: context.key_id,

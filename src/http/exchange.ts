@@ -126,15 +126,18 @@ export class Exchange {
 
   #answer(res: HttpResponse, reply: Reply, close: boolean): void {
     this.#res = undefined;
+    // RFC 9110 sections 15.3.5 and 15.4.5: neither has a body, nor the length of one.
+    const bodiless = reply.status === 204 || reply.status === 304;
     res.cork(() => {
       this.#writeHead(res, reply);
-      // An answer to HEAD, and 204, have no body; µWS would wait for one that is announced by its own means.
-      if (this.request.method !== 'HEAD' && reply.status !== 204) {
+      if (this.request.method !== 'HEAD' && !bodiless) {
         res.end(reply.body, close);
         return;
       }
-      if (reply.status !== 204) res.writeHeader('Content-Length', String(Buffer.byteLength(reply.body)));
-      res.endWithoutBody(undefined, close);
+      if (!bodiless) res.writeHeader('Content-Length', String(Buffer.byteLength(reply.body)));
+      if (close) res.writeHeader('Connection', 'close');
+      // Without arguments: given a length, µWS 20.30 would wait for that many bytes of body.
+      res.endWithoutBody();
     });
   }
 

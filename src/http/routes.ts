@@ -3,8 +3,10 @@ import { Problem } from '../errors.ts';
 import type { Scope } from '../gate/keys.ts';
 import type { Context } from './context.ts';
 import type { Reply } from './exchange.ts';
+import { docs } from './handlers/docs.ts';
 import { match } from './handlers/match.ts';
 import { models } from './handlers/models.ts';
+import { openapi } from './handlers/openapi.ts';
 
 /** The route table. */
 export interface Route {
@@ -46,6 +48,22 @@ export const routes: readonly Route[] = [
     scope: 'any',
     cost: 1,
     handle: models,
+  },
+  {
+    method: 'GET',
+    path: `${prefix}/openapi.json`,
+    endpoint: 'openapi',
+    scope: 'none',
+    cost: 0,
+    handle: (context) => openapi(context, routes),
+  },
+  {
+    method: 'GET',
+    path: `${prefix}/docs`,
+    endpoint: 'docs',
+    scope: 'none',
+    cost: 0,
+    handle: (context) => docs(context, routes),
   },
 ];
 

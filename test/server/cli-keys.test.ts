@@ -1,37 +1,17 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { projectPath } from '../../src/paths.ts';
-
-const program = projectPath('dist/src/cli/index.js');
-const built = existsSync(program);
-if (!built)
-  process.stderr.write('cli-keys.test.ts is skipped: the program has not been built; run npm run setup\n');
+import { built, program, run } from './support/cli.ts';
 
 interface Listed {
   id: string;
   status: string;
   expires_at?: string;
   revoked_at?: string;
-}
-
-interface Outcome {
-  code: number;
-  stdout: string;
-  stderr: string;
 }
 
 let folder: string;
@@ -43,23 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Runs a script to its end in the temporary folder, without a terminal. */
-function run(script: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
-  const { FACEMATCH_KEYS_FILE: _, ...inherited } = process.env;
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [script, ...args],
-      { cwd: folder, env: { ...inherited, ...env } },
-      (error, stdout, stderr) => {
-        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-      },
-    );
-  });
-}
-
-const facematch = (...args: string[]) => run(program, args);
-const keys = (...args: string[]) => facematch('keys', ...args);
+const keys = (...args: string[]) => run(program, ['keys', ...args], folder);
 
 async function createKey(...args: string[]): Promise<{ id: string; key: string }> {
   const { code, stdout, stderr } = await keys('create', '--name', 'app', ...args);
@@ -115,9 +79,9 @@ describe.skipIf(!built)('facematch keys create', () => {
 
   test('takes the file from FACEMATCH_KEYS_FILE, and --file before it', async () => {
     const env = { FACEMATCH_KEYS_FILE: join(folder, 'from-env.json') };
-    await run(program, ['keys', 'create', '--name', 'a'], env);
-    await run(program, ['keys', 'create', '--name', 'a', '--file', 'from-option.json'], env);
-    await run(program, ['keys', 'create', '--name', 'a'], { FACEMATCH_KEYS_FILE: '' });
+    await run(program, ['keys', 'create', '--name', 'a'], folder, env);
+    await run(program, ['keys', 'create', '--name', 'a', '--file', 'from-option.json'], folder, env);
+    await run(program, ['keys', 'create', '--name', 'a'], folder, { FACEMATCH_KEYS_FILE: '' });
     for (const name of ['from-env.json', 'from-option.json', 'keys.json']) {
       expect(JSON.parse(readFileSync(join(folder, name), 'utf8')).keys).toHaveLength(1);
     }
@@ -273,57 +237,5 @@ describe.skipIf(!built)('facematch keys rotate', () => {
     const { code, stderr } = await keys('rotate', 'abcdefghijkl', '--grace', '60');
     expect(code).toBe(2);
     expect(stderr).toContain("option '--grace <duration>' argument '60' is invalid");
-  });
-});
-
-describe.skipIf(!built)('facematch', () => {
-  test.each([
-    { args: ['--help'], code: 0, stream: 'stdout', text: 'Usage: facematch' },
-    { args: ['keys', '--help'], code: 0, stream: 'stdout', text: 'rotate' },
-    { args: ['keys', 'create', '--help'], code: 0, stream: 'stdout', text: 'Examples:' },
-    { args: ['--version'], code: 0, stream: 'stdout', text: '.' },
-    { args: [], code: 2, stream: 'stderr', text: 'Usage: facematch' },
-    { args: ['keys'], code: 2, stream: 'stderr', text: 'Usage: facematch keys' },
-    { args: ['kyes'], code: 2, stream: 'stderr', text: 'Did you mean keys?' },
-    { args: ['demo', 'one.jpg'], code: 2, stream: 'stderr', text: 'expected two pictures' },
-    {
-      args: ['demo', 'one.jpg', 'two.jpg'],
-      code: 1,
-      stream: 'stderr',
-      text: 'one.jpg cannot be read (ENOENT)',
-    },
-  ] as const)('$args exits with $code', async ({ args, code, stream, text }) => {
-    const outcome = await facematch(...args);
-    expect(outcome.code).toBe(code);
-    expect(outcome[stream]).toContain(text);
-    expect(outcome[stream === 'stdout' ? 'stderr' : 'stdout']).toBe('');
-  });
-
-  test('writes no colours without a terminal', async () => {
-    const { stdout, stderr } = await facematch('keys', 'list');
-    expect(stdout + stderr).not.toContain('\u001b');
-  });
-});
-
-describe('the bin', () => {
-  test.each([
-    { what: 'the program', files: [], message: 'The program has not been built. Run: npm run setup' },
-    {
-      what: 'the addon',
-      files: ['dist/src/cli/index.js'],
-      message: 'The native addon has not been built. Run: npm run setup',
-    },
-  ])('says what to run when $what is missing', async ({ files, message }) => {
-    for (const path of ['scripts', 'dist/src/cli']) mkdirSync(join(folder, path), { recursive: true });
-    for (const path of files) writeFileSync(join(folder, path), '');
-    const bin = join(folder, 'scripts/facematch.mjs');
-    copyFileSync(projectPath('scripts/facematch.mjs'), bin);
-    const { FACEMATCH_ADDON: _, ...env } = process.env;
-    const { code, stdout, stderr } = await run(bin, ['--help'], { ...env, FACEMATCH_ADDON: undefined });
-    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${message}\n` });
-  });
-
-  test('may be executed', () => {
-    expect(statSync(projectPath('scripts/facematch.mjs')).mode & 0o111).toBe(0o111);
   });
 });

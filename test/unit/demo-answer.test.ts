@@ -76,7 +76,7 @@ describe('an answer in words', () => {
       '  image1      a.jpg, 1920×1280, 2 faces: the one at the top, 181×215 pixels at (712, 233)',
       '  image2      b.jpg, 1920×1280, 1 face: the one at the top, 181×215 pixels at (712, 233)',
       '  compared    2 pairs of faces, accuracy mode balance',
-      '  time        25.6 ms over HTTP; in the server decode 3.1 · total 18.0 ms',
+      '  time        25.6 ms in all; decode 3.1 · total 18.0',
       '',
     ]);
   });

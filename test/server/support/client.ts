@@ -54,7 +54,11 @@ export async function send(server: TestServer, options: Send): Promise<Answer> {
     ...(signal === undefined ? {} : { signal }),
   });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? undefined : JSON.parse(text),
+  };
 }
 
 export function match(server: TestServer, fields: Fields, options: Omit<Send, 'body'> = {}): Promise<Answer> {
@@ -128,12 +132,16 @@ function parseAnswers(text: string): RawAnswer[] {
     const [statusLine = '', ...lines] = text.slice(at, headEnd).split('\r\n');
     const status = Number(statusLine.split(' ')[1]);
     const headers = Object.fromEntries(
-      lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+      lines.map((line) => [
+        line.slice(0, line.indexOf(':')).toLowerCase(),
+        line.slice(line.indexOf(':') + 1).trim(),
+      ]),
     );
     const bodyEnd = headEnd + 4 + Number(headers['content-length'] ?? 0);
     if (bodyEnd > text.length) return answers;
     const body = text.slice(headEnd + 4, bodyEnd);
-    if (status !== 100) answers.push({ status, headers, body: body.trim() === '' ? undefined : JSON.parse(body) });
+    if (status !== 100)
+      answers.push({ status, headers, body: body.trim() === '' ? undefined : JSON.parse(body) });
     at = bodyEnd;
   }
 }
@@ -150,7 +158,9 @@ export function head(
     'content-type': `multipart/form-data; boundary=${boundary}`,
     ...headers,
   };
-  const lines = Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`]));
+  const lines = Object.entries(all).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}: ${value}`],
+  );
   return [requestLine, ...lines, '', ''].join('\r\n');
 }
 

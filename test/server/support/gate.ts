@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { projectPath } from '../../../src/paths.ts';
 import type { Home } from './server.ts';
 
 /** Holds the workers of a server at the door of the addon (gated-addon.cjs). */
@@ -12,6 +13,7 @@ export class WorkerGate {
     this.#file = join(home.folder, 'gate');
     this.env = {
       GATE_FILE: this.#file,
+      GATE_ADDON: process.env.FACEMATCH_ADDON ?? projectPath('build/addon/Release/facematch.node'),
       FACEMATCH_ADDON: fileURLToPath(new URL('./gated-addon.cjs', import.meta.url)),
     };
   }

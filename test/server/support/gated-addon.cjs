@@ -1,9 +1,8 @@
 // The real addon with a door in front of `match`: while the file named by GATE_FILE exists, calls wait. So a test decides
 // when a worker is busy, and needs neither a slow picture nor a sleep.
 const { existsSync } = require('node:fs');
-const { join } = require('node:path');
 
-const addon = require(join(__dirname, '../../../build/Release/facematch.node'));
+const addon = require(process.env.GATE_ADDON);
 const clock = new Int32Array(new SharedArrayBuffer(4));
 
 exports.loadPack = addon.loadPack;

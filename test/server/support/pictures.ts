@@ -14,7 +14,11 @@ export const samples = {
 } as const;
 
 /** One colour, so without a face. */
-export function blank(width: number, height: number, format: 'png' | 'jpeg' | 'webp' | 'gif' | 'tiff' | 'avif'): Promise<Buffer> {
+export function blank(
+  width: number,
+  height: number,
+  format: 'png' | 'jpeg' | 'webp' | 'gif' | 'tiff' | 'avif',
+): Promise<Buffer> {
   return sharp({ create: { width, height, channels: 3, background: '#87a' } })
     .toFormat(format)
     .toBuffer();

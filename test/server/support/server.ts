@@ -78,7 +78,7 @@ export class TestServer {
       cwd: home.folder,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
-        PATH: process.env['PATH'],
+        PATH: process.env.PATH,
         FACEMATCH_PORT: '0',
         FACEMATCH_ADMIN_PORT: '0',
         FACEMATCH_KEYS_FILE: home.keysFile,

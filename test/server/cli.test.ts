@@ -1,0 +1,64 @@
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { projectPath } from '../../src/paths.ts';
+import { built, program, run } from './support/cli.ts';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'facematch-cli-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+describe.skipIf(!built)('facematch', () => {
+  test.each([
+    { args: ['--help'], code: 0, stream: 'stdout', text: 'Usage: facematch' },
+    { args: ['keys', '--help'], code: 0, stream: 'stdout', text: 'rotate' },
+    { args: ['keys', 'create', '--help'], code: 0, stream: 'stdout', text: 'Examples:' },
+    { args: ['--version'], code: 0, stream: 'stdout', text: '.' },
+    { args: [], code: 2, stream: 'stderr', text: 'Usage: facematch' },
+    { args: ['keys'], code: 2, stream: 'stderr', text: 'Usage: facematch keys' },
+    { args: ['kyes'], code: 2, stream: 'stderr', text: 'Did you mean keys?' },
+    { args: ['demo', 'one.jpg'], code: 2, stream: 'stderr', text: 'expected two pictures' },
+    {
+      args: ['demo', 'one.jpg', 'two.jpg'],
+      code: 1,
+      stream: 'stderr',
+      text: 'one.jpg cannot be read (ENOENT)',
+    },
+  ] as const)('$args exits with $code', async ({ args, code, stream, text }) => {
+    const outcome = await run(program, args, folder);
+    expect(outcome.code).toBe(code);
+    expect(outcome[stream]).toContain(text);
+    expect(outcome[stream === 'stdout' ? 'stderr' : 'stdout']).toBe('');
+  });
+
+  test('writes no colours without a terminal', async () => {
+    const { stdout, stderr } = await run(program, ['keys', 'list'], folder);
+    expect(stdout + stderr).not.toContain('\u001b');
+  });
+});
+
+describe('the bin', () => {
+  test.each([
+    { what: 'the program', files: [], message: 'The program has not been built. Run: npm run setup' },
+    {
+      what: 'the addon',
+      files: ['dist/src/cli/index.js'],
+      message: 'The native addon has not been built. Run: npm run setup',
+    },
+  ])('says what to run when $what is missing', async ({ files, message }) => {
+    for (const path of ['scripts', 'dist/src/cli']) mkdirSync(join(folder, path), { recursive: true });
+    for (const path of files) writeFileSync(join(folder, path), '');
+    const bin = join(folder, 'scripts/facematch.mjs');
+    copyFileSync(projectPath('scripts/facematch.mjs'), bin);
+    const { code, stdout, stderr } = await run(bin, ['--help'], folder);
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${message}\n` });
+  });
+
+  test('may be executed', () => {
+    expect(statSync(projectPath('scripts/facematch.mjs')).mode & 0o111).toBe(0o111);
+  });
+});

@@ -1,0 +1,209 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import autocannon from 'autocannon';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { boundary, paths, photoForm } from './support/client.ts';
+import { Home, TestServer } from './support/server.ts';
+
+/**
+ * Ordinary clients get the answer, and not a reset, also when it comes before they have sent their body: with a wrong
+ * key, and with a body beyond the limit, in one piece and in chunks.
+ */
+
+const sizes = { small: 30_000, 'a megabyte and a half': 1_500_000, 'beyond the limit': 25_000_000 } as const;
+const has = (program: string) => spawnSync(program, ['--version']).status === 0;
+
+let server: TestServer;
+const home = new Home();
+const files: Record<string, string> = {};
+
+beforeAll(async () => {
+  server = await TestServer.start({ env: { FACEMATCH_AUTH_FAILURE_BURST: '50000' } }, home);
+  for (const [name, bytes] of Object.entries(sizes)) {
+    files[name] = join(home.folder, name);
+    writeFileSync(files[name], Buffer.alloc(bytes, 120));
+  }
+});
+afterAll(() => server.stop());
+
+function run(program: string, args: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile(program, args, { encoding: 'utf8' }, (error, stdout, stderr) => {
+      if (error) reject(new Error(`${error.message}\n${stderr}`));
+      else resolve(stdout);
+    });
+  });
+}
+
+interface Upload {
+  size: keyof typeof sizes;
+  key: string;
+  chunked: boolean;
+}
+
+/** Status of the answer. Rejects when none arrives. */
+type Client = (upload: Upload) => Promise<number>;
+
+const contentType = 'application/octet-stream';
+
+function curl(...extra: string[]): Client {
+  return async ({ size, key, chunked }) => {
+    const args = [
+      '-sS',
+      '-o',
+      '/dev/null',
+      '-w',
+      '%{http_code}',
+      '-H',
+      `x-api-key: ${key}`,
+      '-H',
+      `content-type: ${contentType}`,
+    ];
+    if (chunked) args.push('-H', 'transfer-encoding: chunked');
+    return Number(
+      await run('curl', [...args, ...extra, '--data-binary', `@${files[size]}`, server.url(paths.match)]),
+    );
+  };
+}
+
+const python = `
+import http.client, sys, urllib.parse, urllib.request, urllib.error
+way, url, key, file, chunked = sys.argv[1:6]
+headers = {'x-api-key': key, 'content-type': '${contentType}'}
+def pieces():
+    with open(file, 'rb') as body:
+        while piece := body.read(65536): yield piece
+body = pieces() if chunked == 'true' else open(file, 'rb').read()
+if way == 'http.client':
+    parts = urllib.parse.urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port)
+    connection.request('POST', parts.path, body=body, headers=headers, encode_chunked=chunked == 'true')
+    print(connection.getresponse().status)
+else:
+    # Says "Connection: close" with every request.
+    try: print(urllib.request.urlopen(urllib.request.Request(url, data=body, headers=headers)).status)
+    except urllib.error.HTTPError as error: print(error.code)
+`;
+
+function pythonClient(way: string): Client {
+  return async ({ size, key, chunked }) =>
+    Number(
+      await run('python3', ['-c', python, way, server.url(paths.match), key, files[size]!, String(chunked)]),
+    );
+}
+
+function bytesOf({ size, chunked }: Upload) {
+  const bytes = Buffer.alloc(sizes[size], 120);
+  async function* pieces() {
+    for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
+  }
+  return chunked ? Readable.from(pieces()) : bytes;
+}
+
+const undici: Client = async (upload) => {
+  const { statusCode, body } = await request(server.url(paths.match), {
+    method: 'POST',
+    headers: { 'x-api-key': upload.key, 'content-type': contentType },
+    body: bytesOf(upload),
+  });
+  await body.dump();
+  return statusCode;
+};
+
+const nodeFetch: Client = async (upload) => {
+  const response = await fetch(server.url(paths.match), {
+    method: 'POST',
+    headers: { 'x-api-key': upload.key, 'content-type': contentType },
+    body: bytesOf(upload) as RequestInit['body'],
+    duplex: 'half',
+  } as RequestInit);
+  await response.arrayBuffer();
+  return response.status;
+};
+
+/** The answer may come while it writes; writing on may then fail, which is no error as long as the answer is there. */
+const nodeHttp: Client = (upload) =>
+  new Promise((resolve, reject) => {
+    const headers: Record<string, string | number> = { 'x-api-key': upload.key, 'content-type': contentType };
+    if (upload.chunked) headers['transfer-encoding'] = 'chunked';
+    else headers['content-length'] = sizes[upload.size];
+    const outgoing = httpRequest(server.url(paths.match), { method: 'POST', headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode!);
+    });
+    outgoing.on('error', reject);
+    outgoing.end(Buffer.alloc(sizes[upload.size], 120));
+  });
+
+const clients: [name: string, client: Client, there: boolean][] = [
+  ['curl', curl('-H', 'expect:'), has('curl')],
+  ['curl that expects 100-continue', curl('-H', 'expect: 100-continue'), has('curl')],
+  ['undici', undici, true],
+  ['fetch', nodeFetch, true],
+  ["Node's http", nodeHttp, true],
+  ["Python's http.client", pythonClient('http.client'), has('python3')],
+  ["Python's urllib", pythonClient('urllib'), has('python3')],
+];
+
+for (const [name, client, there] of clients) {
+  if (!there) process.stderr.write(`${name} is left out: the program is not installed\n`);
+  describe.skipIf(!there)(name, () => {
+    for (const size of Object.keys(sizes) as (keyof typeof sizes)[]) {
+      for (const chunked of [false, true]) {
+        const what = `a body that is ${size}, ${chunked ? 'in chunks' : 'in one piece'}`;
+        test(`hears 401 for ${what}`, async () => {
+          expect(await client({ size, key: 'wrong', chunked })).toBe(401);
+        });
+        test(`hears 413 or 415 for ${what}`, async () => {
+          const tooLarge = sizes[size] > 20 * 1024 * 1024 && !chunked;
+          expect(await client({ size, key: server.key, chunked })).toBe(tooLarge ? 413 : 415);
+        });
+      }
+    }
+  });
+}
+
+test.runIf(has('curl'))('curl -F gets its match, with and without Expect: 100-continue', async () => {
+  const demo = 'node_modules/@vladmandic/face-api/demo';
+  for (const expectation of ['expect:', 'expect: 100-continue']) {
+    const stdout = await run('curl', [
+      '-sS',
+      '-H',
+      expectation,
+      '-H',
+      `x-api-key: ${server.key}`,
+      '-F',
+      `image1=@${demo}/sample1.jpg`,
+      '-F',
+      `image2=@${demo}/sample3.jpg`,
+      server.url(paths.match),
+    ]);
+    expect(JSON.parse(stdout)).toMatchObject({ match: true });
+  }
+});
+
+describe('autocannon', () => {
+  const drive = (body: Buffer, key: string) =>
+    autocannon({
+      url: server.url(paths.match),
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': `multipart/form-data; boundary=${boundary}` },
+      body,
+      amount: 40,
+      connections: 4,
+    });
+
+  test('counts every refused request', async () => {
+    const result = await drive(Buffer.alloc(500_000, 120), 'wrong');
+    expect(result).toMatchObject({ '4xx': 40, errors: 0, timeouts: 0 });
+  });
+
+  test('counts every match', async () => {
+    const result = await drive(photoForm(), server.key);
+    expect(result).toMatchObject({ '2xx': 40, errors: 0, timeouts: 0 });
+  });
+});

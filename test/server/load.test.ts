@@ -1,0 +1,186 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, head, match, photoForm, RawClient, twoPhotos } from './support/client.ts';
+import { WorkerGate } from './support/gate.ts';
+import { Home, TestServer } from './support/server.ts';
+
+/** What happens while workers are busy. The gate holds them at the addon's door as long as a test needs. */
+
+const home = new Home();
+const gate = new WorkerGate(home);
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await TestServer.start(
+    {
+      env: { ...gate.env, FACEMATCH_WORKERS: '2', FACEMATCH_QUEUE: '2', FACEMATCH_DEADLINE_MS: '2000' },
+      node: ['--import', new URL('./support/kill-worker.mjs', import.meta.url).href],
+    },
+    home,
+  );
+});
+afterAll(() => server.stop());
+afterEach(async () => {
+  gate.open();
+  await server.metricBecomes('facematch_workers_busy', 0);
+  await server.metricBecomes('facematch_requests_unanswered', 0);
+});
+
+const busy = (workers: number) => server.metricBecomes('facematch_workers_busy', workers);
+const waiting = (requests: number) => server.metricBecomes('facematch_queue_depth', requests);
+const ask = () => match(server, twoPhotos());
+const codes = (answers: readonly Answer[]) => answers.map(({ status, body }) => body.code ?? status);
+
+/** Sends a whole request on a connection that can be dropped. */
+function askRaw(): RawClient {
+  const body = photoForm();
+  const client = new RawClient(server.port);
+  client.write(Buffer.concat([Buffer.from(head(server, { 'content-length': String(body.length) })), body]));
+  return client;
+}
+
+describe('a full queue', () => {
+  test('refuses the next request before its body, and serves those that wait', async () => {
+    gate.close();
+    const running = [ask(), ask()];
+    await busy(2);
+    const queued = [ask(), ask()];
+    await waiting(2);
+    const client = new RawClient(server.port);
+    client.write(head(server, { 'content-length': '100000' }));
+    const refused = await client.answer();
+    expect(refused.body).toMatchObject({ status: 503, code: 'overloaded' });
+    expect(refused.headers['retry-after']).toBe('1');
+    client.leave();
+    gate.open();
+    expect(codes(await Promise.all([...running, ...queued]))).toEqual([200, 200, 200, 200]);
+  });
+
+  test('is told to a request whose body arrives when the queue has filled up meanwhile', async () => {
+    gate.close();
+    const body = photoForm();
+    const late = new RawClient(server.port);
+    late.write(head(server, { 'content-length': String(body.length) }));
+    await server.metricBecomes('facematch_requests_unanswered', 1);
+    const others = [ask(), ask()];
+    await busy(2);
+    others.push(ask(), ask());
+    await waiting(2);
+    late.write(body);
+    expect((await late.answer()).body).toMatchObject({ status: 503, code: 'overloaded' });
+    gate.open();
+    expect(codes(await Promise.all(others))).toEqual([200, 200, 200, 200]);
+  });
+
+  test('is not made full by requests that are still being uploaded', async () => {
+    const uploads = Array.from({ length: 10 }, () => {
+      const client = new RawClient(server.port);
+      client.write(head(server, { 'content-length': '100000' }));
+      return client;
+    });
+    await server.metricBecomes('facematch_requests_unanswered', 10);
+    expect((await ask()).status).toBe(200);
+    for (const upload of uploads) upload.leave();
+  });
+
+  test('is counted as a refusal', async () => {
+    const before = await server.metric('facematch_refusals_total{code="overloaded"}');
+    expect(before).toBeGreaterThanOrEqual(2);
+  });
+});
+
+describe('the deadline', () => {
+  test('answers what runs and what waits, and the late outcome is thrown away', async () => {
+    gate.close();
+    const running = [ask(), ask()];
+    await busy(2);
+    const queued = ask();
+    expect(codes(await Promise.all([...running, queued]))).toEqual(Array(3).fill('deadline_exceeded'));
+    // The workers are still held: nothing may be handed to them.
+    expect(await server.metric('facematch_workers_busy')).toBe(2);
+    expect(await server.metric('facematch_queue_depth')).toBe(0);
+    gate.open();
+    await busy(0);
+    expect((await ask()).status).toBe(200);
+  });
+});
+
+describe('a client that leaves', () => {
+  test('while it waits has its job dropped', async () => {
+    gate.close();
+    const running = [ask(), ask()];
+    await busy(2);
+    const client = askRaw();
+    await waiting(1);
+    client.leave();
+    await waiting(0);
+    gate.open();
+    expect(codes(await Promise.all(running))).toEqual([200, 200]);
+  });
+
+  test('while its job runs is noticed, and the worker comes back', async () => {
+    gate.close();
+    const client = askRaw();
+    await busy(1);
+    client.leave();
+    await server.metricBecomes('facematch_requests_unanswered', 0);
+    expect(await server.metric('facematch_workers_busy')).toBe(1);
+    gate.open();
+    await busy(0);
+    expect((await ask()).status).toBe(200);
+  });
+
+  test('with a FIN and not a reset is noticed as well', async () => {
+    gate.close();
+    const client = askRaw();
+    await busy(1);
+    client.socket.end();
+    await server.metricBecomes('facematch_requests_unanswered', 0);
+    gate.open();
+  });
+
+  test('while its answer is on the way does no harm', async () => {
+    for (let round = 0; round < 20; round++) {
+      const client = askRaw();
+      client.socket.once('data', () => client.leave());
+      await client.closed;
+    }
+    expect((await ask()).status).toBe(200);
+  });
+});
+
+describe('a worker that dies', () => {
+  test('costs its own request a 500 with nothing internal in it, and no other', async () => {
+    gate.close();
+    const running = [ask(), ask()];
+    await busy(2);
+    const queued = ask();
+    await waiting(1);
+    server.child.kill('SIGUSR2');
+    const dead = await Promise.race(running);
+    expect(dead.body).toMatchObject({ status: 500, code: 'internal_error', request_id: expect.any(String) });
+    expect(JSON.stringify(dead.body)).not.toMatch(/worker|exit|terminat/i);
+    expect(dead.headers.get('content-type')).toBe('application/problem+json');
+    gate.open();
+    const answers = await Promise.all([...running, queued]);
+    expect(codes(answers).sort()).toEqual([200, 200, 'internal_error']);
+    expect(await server.logged(dead.body.request_id)).toMatchObject({
+      status: 500,
+      fault: expect.stringMatching(/exited/),
+    });
+  });
+
+  test('is replaced: as many requests run at once as before', async () => {
+    gate.close();
+    const running = [ask(), ask()];
+    await busy(2);
+    gate.open();
+    expect(codes(await Promise.all(running))).toEqual([200, 200]);
+  });
+
+  test('while it is idle is replaced as well', async () => {
+    server.child.kill('SIGUSR2');
+    const answers = await Promise.all([ask(), ask(), ask(), ask()]);
+    for (const code of codes(answers)) expect([200, 'internal_error']).toContain(code);
+    expect(codes(await Promise.all([ask(), ask()]))).toEqual([200, 200]);
+  });
+});

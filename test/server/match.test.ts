@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { form, type Json, match, paths, send, twoPhotos } from './support/client.ts';
+import { samples } from './support/pictures.ts';
+import { idOf, TestServer } from './support/server.ts';
+
+/** The contract's answers: everything that is 200. */
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await TestServer.start();
+});
+afterAll(() => server.stop());
+
+const landmarks = ['right_eye', 'left_eye', 'nose', 'mouth_right', 'mouth_left'];
+
+function expectFace(face: Json, image: Json): void {
+  expect(Object.keys(face)).toEqual([
+    'index',
+    'box',
+    'landmarks',
+    'detection_score',
+    'found_by',
+    'pose',
+    'quality',
+  ]);
+  expect(Object.keys(face.landmarks)).toEqual(landmarks);
+  for (const [x, y] of Object.values<[number, number]>(face.landmarks)) {
+    expect(x).toBeGreaterThan(face.box.x - face.box.width);
+    expect(x).toBeLessThan(image.width);
+    expect(y).toBeGreaterThan(face.box.y - face.box.height);
+    expect(y).toBeLessThan(image.height);
+  }
+  expect(face.detection_score).toBeGreaterThan(0);
+  expect(face.detection_score).toBeLessThanOrEqual(1);
+  expect(['primary', 'tiled', 'rotated', 'padded', 'enhanced']).toContain(face.found_by);
+  expect(Object.keys(face.pose)).toEqual(['yaw', 'pitch', 'roll']);
+  expect(Object.keys(face.quality)).toEqual(['sharpness', 'brightness', 'face_pixels']);
+}
+
+describe('a match', () => {
+  test('has the members of the contract, in its order and no others', async () => {
+    const { status, body } = await match(server, twoPhotos());
+    expect(status).toBe(200);
+    expect(Object.keys(body)).toEqual([
+      'request_id',
+      'match',
+      'confidence_percent',
+      'threshold_percent',
+      'similarity',
+      'false_match_rate',
+      'accuracy_mode',
+      'image1',
+      'image2',
+      'pairs_compared',
+      'pairs',
+      'model',
+      'warnings',
+      'timings_ms',
+    ]);
+    expect(body).toMatchObject({
+      match: true,
+      threshold_percent: 70,
+      accuracy_mode: 'balance',
+      warnings: [],
+    });
+    expect(body.model).toEqual({ pack: 'default', version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+    expect(Object.keys(body.timings_ms)).toEqual(['queue', 'decode', 'detect', 'align', 'embed', 'total']);
+    for (const name of ['image1', 'image2']) {
+      const image = body[name];
+      expect(Object.keys(image)).toEqual(['width', 'height', 'format', 'orientation', 'faces', 'face_index']);
+      expect(image).toMatchObject({ width: 1920, format: 'jpeg', orientation: 1 });
+      expect(image.faces.map((face: Json) => face.index)).toEqual([...image.faces.keys()]);
+      for (const face of image.faces) expectFace(face, image);
+    }
+  });
+
+  test('finds the one woman who is in both photos, and says how sure it is', async () => {
+    const { body } = await match(server, twoPhotos());
+    expect(body.pairs_compared).toBe(body.image1.faces.length * body.image2.faces.length);
+    expect(body.pairs).toHaveLength(body.pairs_compared);
+    const [best] = body.pairs;
+    expect(best).toEqual({
+      image1_face_index: body.image1.face_index,
+      image2_face_index: body.image2.face_index,
+      similarity: body.similarity,
+      confidence_percent: body.confidence_percent,
+    });
+    expect(body.confidence_percent).toBeGreaterThanOrEqual(70);
+    // 30 + 10·(−log10 FMR), to the two digits that the rate is told with.
+    expect(30 - 10 * Math.log10(body.false_match_rate)).toBeCloseTo(body.confidence_percent, 0);
+    // In the first photo she stands on the right, in the third in the middle.
+    const chosen = body.image1.faces[body.image1.face_index];
+    expect(chosen.box.x).toBe(Math.max(...body.image1.faces.map((face: Json) => face.box.x)));
+  });
+
+  test('numbers are rounded: percent 1 decimal, similarity 4, rate 2 digits, coordinates 1', async () => {
+    const { body } = await match(server, twoPhotos());
+    const decimals = (value: number) => (String(value).split('.')[1] ?? '').length;
+    expect(decimals(body.confidence_percent)).toBeLessThanOrEqual(1);
+    expect(decimals(body.similarity)).toBeLessThanOrEqual(4);
+    expect(Number(body.false_match_rate.toPrecision(2))).toBe(body.false_match_rate);
+    for (const { box, landmarks: points } of body.image1.faces) {
+      for (const value of [...Object.values<number>(box), ...Object.values<number[]>(points).flat()]) {
+        expect(decimals(value)).toBeLessThanOrEqual(1);
+      }
+    }
+  });
+
+  test('different people are no match, which is a result and not an error', async () => {
+    const { status, body } = await match(server, { image1: samples.one, image2: samples.two });
+    expect(status).toBe(200);
+    expect(body.match).toBe(false);
+    expect(body.confidence_percent).toBeLessThan(70);
+  });
+
+  test('the same photo twice is a match', async () => {
+    const { body } = await match(server, { image1: samples.two, image2: samples.two });
+    expect(body).toMatchObject({ match: true });
+    expect(body.similarity).toBeGreaterThan(0.99);
+  });
+
+  test.each([
+    ['0', true],
+    ['100', false],
+  ])('threshold_percent %s decides', async (threshold_percent, expected) => {
+    const { body } = await match(server, { image1: samples.one, image2: samples.two, threshold_percent });
+    expect(body).toMatchObject({ match: expected, threshold_percent: Number(threshold_percent) });
+  });
+});
+
+describe('headers of an answer', () => {
+  test('carry an id of our own, the stages, the rate limit, and no-store', async () => {
+    const { headers, body } = await match(server, twoPhotos());
+    expect(headers.get('content-type')).toBe('application/json');
+    expect(headers.get('x-request-id')).toBe(body.request_id);
+    expect(body.request_id).toMatch(/^[0-9A-Z]{26}$/);
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('ratelimit-policy')).toMatch(/^"default";q=1000;w=\d+$/);
+    expect(headers.get('ratelimit')).toMatch(/^"default";r=\d+;t=\d+$/);
+    const stages = Object.entries(body.timings_ms).map(([stage, ms]) => `${stage};dur=${ms}`);
+    expect(headers.get('server-timing')).toBe(stages.join(', '));
+    expect(headers.get('uwebsockets')).toBeNull();
+  });
+
+  test("the client's own X-Request-Id is kept when it is well-formed", async () => {
+    const id = `A-z_0.9${'x'.repeat(121)}`;
+    const { headers, body } = await match(server, twoPhotos(), { headers: { 'x-request-id': id } });
+    expect(headers.get('x-request-id')).toBe(id);
+    expect(body.request_id).toBe(id);
+  });
+
+  test.each(['has blanks', 'x'.repeat(129), 'a"b'])('X-Request-Id %j is replaced', async (id) => {
+    const { headers } = await send(server, {
+      path: paths.models,
+      method: 'GET',
+      headers: { 'x-request-id': id },
+    });
+    expect(headers.get('x-request-id')).toMatch(/^[0-9A-Z]{26}$/);
+  });
+});
+
+describe('the form', () => {
+  test('is read whatever the order of its parts', async () => {
+    const { body } = await match(server, {
+      threshold_percent: '5',
+      image2: samples.three,
+      image1: samples.one,
+    });
+    expect(body).toMatchObject({ match: true, threshold_percent: 5 });
+  });
+
+  test('pictures may come without a filename', async () => {
+    const data = new FormData();
+    const photos = twoPhotos();
+    // A picture as text of Latin-1 would not survive a FormData, so the parts are written by hand.
+    const parts = ['image1', 'image2'].flatMap((name) => [
+      Buffer.from(`--b\r\nContent-Disposition: form-data; name=${name}\r\n\r\n`),
+      photos[name] as Uint8Array,
+      Buffer.from('\r\n'),
+    ]);
+    const body = Buffer.concat([...parts, Buffer.from('--b--\r\n')]);
+    expect([...data.keys()]).toEqual([]);
+    const answer = await send(server, {
+      body,
+      headers: { 'content-type': 'multipart/form-data; boundary=b' },
+    });
+    expect(answer.body).toMatchObject({ match: true });
+  });
+
+  test.each([
+    'jpeg',
+    'png',
+    'webp',
+  ] as const)('%s is recognised by content, whatever its name says', async (format) => {
+    const { default: sharp } = await import('sharp');
+    const image1 = await sharp(samples.one).resize(960).toFormat(format).toBuffer();
+    const data = form({ image2: samples.three });
+    data.append(
+      'image1',
+      new Blob([image1 as Uint8Array<ArrayBuffer>], { type: 'text/plain' }),
+      'holiday.txt',
+    );
+    const { status, body } = await send(server, { body: data });
+    expect(status).toBe(200);
+    expect(body.image1).toMatchObject({ format, width: 960 });
+  });
+
+  test('fields that the endpoint does not know are named in warnings', async () => {
+    const { status, body } = await match(server, { ...twoPhotos(), colour: 'blue', accuracy_mode: 'wrong' });
+    expect(status).toBe(200);
+    expect(body.warnings).toEqual([
+      { code: 'unknown_field', field: 'colour' },
+      { code: 'unknown_field', field: 'accuracy_mode' },
+    ]);
+  });
+});
+
+describe('telemetry', () => {
+  test('one line is logged for a request, with its id, key id, route, status, bytes and timings', async () => {
+    const { body } = await match(server, twoPhotos());
+    const line = await server.logged(body.request_id);
+    expect(line).toMatchObject({
+      key_id: idOf(server.key),
+      route: 'match',
+      status: 200,
+      timings_ms: body.timings_ms,
+      bytes: expect.any(Number),
+      duration_ms: expect.any(Number),
+    });
+    expect(line.bytes).toBeGreaterThan(samples.one.length + samples.three.length);
+  });
+
+  test('no line holds a key, a path, a picture or an embedding', () => {
+    const log = server.stderr.join('\n');
+    expect(log).not.toContain(server.key);
+    expect(log).not.toContain(server.key.split('_')[2]);
+    expect(log).not.toContain(server.home.folder);
+    expect(Math.max(...server.stderr.map((line) => line.length))).toBeLessThan(1000);
+    for (const line of server.stderr) expect(() => JSON.parse(line)).not.toThrow();
+  });
+
+  test('standard output holds one line', () => {
+    expect(server.stdout).toEqual([`facematch listens on ${server.address} (admin ${server.adminAddress})`]);
+  });
+});

@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { MatchJob } from '../../src/engine/messages.ts';
+import { packDirectory, readManifest } from '../../src/engine/pack.ts';
+import type { Pool as PoolClass } from '../../src/engine/pool.ts';
+import { projectPath } from '../../src/paths.ts';
+import { samples } from './support/pictures.ts';
+
+/** The pool as it is built: a worker thread runs JavaScript, not TypeScript. */
+const built = projectPath('dist/src/engine/pool.js');
+const { Pool } = (await import(built)) as { Pool: typeof PoolClass };
+const pack_directory = packDirectory('default');
+const onWorkerError = (error: Error) => {
+  throw error;
+};
+
+let pool: PoolClass;
+beforeAll(async () => {
+  expect(existsSync(built)).toBe(true);
+  pool = await Pool.start({ workers: 2, pack_directory, onWorkerError });
+});
+afterAll(() => pool.close());
+
+function job(pictures: readonly Buffer[] = [samples.one, samples.three]): MatchJob {
+  const [one, two] = pictures as [Buffer, Buffer];
+  const body = Buffer.allocUnsafeSlow(one.length + two.length);
+  body.set(one);
+  body.set(two, one.length);
+  return {
+    body,
+    image1: { start: 0, end: one.length },
+    image2: { start: one.length, end: body.length },
+    options: {
+      accuracy_mode: 'fast',
+      min_det_score: readManifest(pack_directory).min_det_score,
+      use_heuristic_fallback: true,
+      image1_face_index: -1,
+      image2_face_index: -1,
+      auto_pair_best: true,
+      max_pixels: 50_000_000,
+      min_side: 16,
+    },
+  };
+}
+
+test("a body is moved to the worker and not copied: the sender's memory is gone", async () => {
+  const sent = job();
+  const running = pool.run(sent);
+  expect(sent.body.length).toBe(0);
+  expect(sent.body.buffer.byteLength).toBe(0);
+  expect(await running).toMatchObject({ ok: true });
+});
+
+test('a failure comes back as data with its code', async () => {
+  const outcome = await pool.run(job([samples.one, Buffer.from('no picture')]));
+  expect(outcome).toEqual({
+    ok: false,
+    code: 'unsupported_image_format',
+    field: 'image2',
+    detected: 'unknown',
+  });
+});
+
+test('jobs run side by side and do not mix', async () => {
+  const same = [samples.two, samples.two];
+  const other = [samples.one, samples.two];
+  const outcomes = await Promise.all([same, other, same, other].map((pictures) => pool.run(job(pictures))));
+  const best = outcomes.map((outcome) => (outcome.ok ? outcome.pairs[0]!.similarity : Number.NaN));
+  expect(best[0]).toBeGreaterThan(0.99);
+  expect(best[2]).toBe(best[0]);
+  expect(best[1]).toBeLessThan(0.6);
+  expect(best[3]).toBe(best[1]);
+});
+
+test('a pack that cannot be loaded rejects the start with the reason', async () => {
+  await expect(Pool.start({ workers: 2, pack_directory: '/no/such/pack', onWorkerError })).rejects.toThrow(
+    /no\/such\/pack|manifest/,
+  );
+});

@@ -1,0 +1,288 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, cpSync, mkdirSync, readdirSync, truncateSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { projectPath } from '../../src/paths.ts';
+import { head, match, paths, RawClient, send, twoPhotos } from './support/client.ts';
+import { WorkerGate } from './support/gate.ts';
+import { Home, type StartOptions, TestServer } from './support/server.ts';
+
+/** From the start of the process to its end, in every way. */
+
+const homes: Home[] = [];
+function newHome(): Home {
+  const home = new Home();
+  homes.push(home);
+  return home;
+}
+afterEach(() => {
+  for (const home of homes.splice(0)) home.remove();
+});
+
+async function startGated(options: StartOptions = {}): Promise<{ server: TestServer; gate: WorkerGate }> {
+  const home = newHome();
+  const gate = new WorkerGate(home);
+  const server = await TestServer.start({ ...options, env: { ...gate.env, ...options.env } }, home);
+  return { server, gate };
+}
+
+const busy = (server: TestServer, workers: number) => server.metricBecomes('facematch_workers_busy', workers);
+
+describe('the start', () => {
+  /** Runs `serve` to its end, as one does who got something wrong. */
+  async function failing(home: Home, env: Record<string, string>) {
+    const child = spawn(process.execPath, [projectPath('dist/src/cli/index.js'), 'serve'], {
+      cwd: home.folder,
+      env: {
+        PATH: process.env.PATH,
+        FACEMATCH_PORT: '0',
+        FACEMATCH_ADMIN_PORT: '0',
+        FACEMATCH_KEYS_FILE: home.keysFile,
+        ...env,
+      },
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (text) => (stdout += text));
+    child.stderr.on('data', (text) => (stderr += text));
+    const [code] = await once(child, 'close');
+    // The log is JSON; what is left is for people.
+    const words = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
+    return { code, stdout, words: words.join('\n') };
+  }
+
+  test.each<[what: string, env: Record<string, string>, words: RegExp]>([
+    [
+      'a wrong setting',
+      { FACEMATCH_PORT: 'http' },
+      /FACEMATCH_PORT: expected a whole number from 0 to 65535 but received "http"/,
+    ],
+    ['an unknown pack', { FACEMATCH_PACK: 'no-such-pack' }, /no model pack/],
+    [
+      'an address of another machine',
+      { FACEMATCH_HOST: '192.0.2.1' },
+      /Cannot listen on 192\.0\.2\.1.*FACEMATCH_HOST/,
+    ],
+    [
+      'an addon that is not there',
+      { FACEMATCH_ADDON: '/nowhere/facematch.node' },
+      /addon did not load[\s\S]*npm run setup/,
+    ],
+  ])('%s ends it with words that say so, and no stack', async (_what, env, expected) => {
+    const home = newHome();
+    home.key();
+    const { code, stdout, words } = await failing(home, env);
+    expect(code).toBe(1);
+    expect(stdout).toBe('');
+    expect(words).toMatch(expected);
+    expect(words).not.toMatch(/^\s+at .*:\d+:\d+/m);
+  });
+
+  test('without any key it says how to make one', async () => {
+    const { code, words } = await failing(newHome(), {});
+    expect(code).toBe(1);
+    expect(words).toMatch(/keys create/);
+  });
+
+  test('a key file that others may read is refused', async () => {
+    const home = newHome();
+    home.key();
+    chmodSync(home.keysFile, 0o644);
+    const { code, words } = await failing(home, {});
+    expect(code).toBe(1);
+    expect(words).toMatch(/chmod|600|other users/);
+  });
+
+  test('a port that is taken ends it, and is not shared', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const port = String((other.address() as { port: number }).port);
+    const home = newHome();
+    home.key();
+    for (const variable of ['FACEMATCH_PORT', 'FACEMATCH_ADMIN_PORT']) {
+      const { code, words } = await failing(home, { [variable]: port });
+      expect(code).toBe(1);
+      expect(words).toContain(variable);
+    }
+    other.close();
+  });
+
+  test('a second server on the port of the first is refused', async () => {
+    const first = await TestServer.start({}, newHome());
+    const home = newHome();
+    home.key();
+    const { code } = await failing(home, { FACEMATCH_PORT: String(first.port) });
+    expect(code).toBe(1);
+    await first.stop();
+  });
+
+  test('a net that was cut short ends it with its name', async () => {
+    const home = newHome();
+    home.key();
+    const pack = join(home.folder, 'pack');
+    mkdirSync(pack);
+    cpSync(projectPath('models/packs/default'), pack, { recursive: true });
+    truncateSync(join(pack, 'embed.onnx'), 1000);
+    const { code, words } = await failing(home, { FACEMATCH_PACK: pack });
+    expect(code).toBe(1);
+    expect(words).toMatch(/embed\.onnx.*swapped, changed or cut short/);
+  });
+
+  test('a misspelt variable is told in the log', async () => {
+    const server = await TestServer.start({ env: { FACEMATCH_PROT: '1' } }, newHome());
+    expect(await server.line(server.stderr, /FACEMATCH_PROT/)).toContain('not a setting');
+    await server.stop();
+  });
+
+  test('requests before the first inference hear not_ready, and readiness says so', async () => {
+    const home = newHome();
+    const gate = new WorkerGate(home);
+    gate.close();
+    const server = await TestServer.start({ env: gate.env, until: 'listening' }, home);
+    const early = await match(server, twoPhotos());
+    expect(early).toMatchObject({ status: 503, body: { code: 'not_ready' } });
+    expect(early.headers.get('retry-after')).toBe('1');
+    const readyz = await fetch(`${server.adminAddress}/readyz`);
+    expect([readyz.status, await readyz.json()]).toEqual([503, { status: 'starting' }]);
+    expect((await fetch(`${server.adminAddress}/healthz`)).status).toBe(200);
+    expect(server.stdout).toEqual([]);
+    gate.open();
+    await server.line(server.stdout, /listens on/);
+    expect((await fetch(`${server.adminAddress}/readyz`)).status).toBe(200);
+    expect((await match(server, twoPhotos())).status).toBe(200);
+    await server.stop();
+  });
+});
+
+describe('the end', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('%s with nothing to do is an exit with 0', async (signal) => {
+    const server = await TestServer.start({}, newHome());
+    server.child.kill(signal);
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+  });
+
+  test('a connection that is kept alive does not hold it up', async () => {
+    const server = await TestServer.start({}, newHome());
+    const client = new RawClient(server.port);
+    client.write(head(server, {}, `GET ${paths.models} HTTP/1.1`));
+    await client.answer();
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    await client.closed;
+  });
+
+  test('under load: running requests finish, new ones hear shutting_down on old connections and new ones', async () => {
+    const { server, gate } = await startGated();
+    gate.close();
+    const old = new RawClient(server.port);
+    old.write(head(server, {}, `GET ${paths.models} HTTP/1.1`));
+    await old.answer();
+    const running = match(server, twoPhotos());
+    await busy(server, 1);
+    const queued = match(server, twoPhotos());
+    await server.metricBecomes('facematch_queue_depth', 1);
+    server.child.kill('SIGTERM');
+    await server.line(server.stderr, /shutting down/);
+
+    old.write(head(server, {}, `GET ${paths.models} HTTP/1.1`));
+    const refused = (await old.answers(2))[1]!;
+    expect(refused.body).toMatchObject({ status: 503, code: 'shutting_down' });
+    expect(refused.headers.connection).toBe('close');
+    await old.closed;
+    const late = await send(server, { path: paths.models, method: 'GET' });
+    expect(late).toMatchObject({ status: 503, body: { code: 'shutting_down' } });
+    expect(late.headers.get('connection')).toBe('close');
+    expect(late.headers.get('retry-after')).toBe('5');
+    const readyz = await fetch(`${server.adminAddress}/readyz`);
+    expect([readyz.status, await readyz.json()]).toEqual([503, { status: 'draining' }]);
+
+    gate.open();
+    const [first, second] = await Promise.all([running, queued]);
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect(first.headers.get('connection')).toBe('close');
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+  });
+
+  test('what does not finish within the time allowed is cut off, and the exit is 0 all the same', async () => {
+    const { server, gate } = await startGated({ env: { FACEMATCH_SHUTDOWN_MS: '50' } });
+    gate.close();
+    const running = match(server, twoPhotos()).catch((error: Error) => error);
+    await busy(server, 1);
+    server.child.kill('SIGTERM');
+    expect(await running).toBeInstanceOf(Error);
+    gate.open();
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    expect(await server.line(server.stderr, /"cut":1/)).toContain('stopped');
+  });
+
+  test('a second signal ends it at once, whatever runs', async () => {
+    const { server, gate } = await startGated();
+    gate.close();
+    const running = match(server, twoPhotos()).catch((error: Error) => error);
+    await busy(server, 1);
+    server.child.kill('SIGTERM');
+    await server.line(server.stderr, /shutting down/);
+    server.child.kill('SIGINT');
+    expect(await server.ended).toEqual({ code: null, signal: 'SIGINT' });
+    expect(await running).toBeInstanceOf(Error);
+  });
+
+  test('a signal during the start ends it with 0', async () => {
+    const home = newHome();
+    const gate = new WorkerGate(home);
+    gate.close();
+    const server = await TestServer.start({ env: gate.env, until: 'listening' }, home);
+    server.child.kill('SIGTERM');
+    await server.line(server.stderr, /shutting down/);
+    gate.open();
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    expect(server.stdout).toEqual([]);
+  });
+
+  test('nothing is left listening afterwards', async () => {
+    const server = await TestServer.start({}, newHome());
+    const { port } = server;
+    await server.stop();
+    const [error] = (await once(connect(port, '127.0.0.1'), 'error')) as [NodeJS.ErrnoException];
+    expect(error.code).toBe('ECONNREFUSED');
+  });
+});
+
+describe('an end that nobody asked for', () => {
+  const onSignal = (statement: string) => [
+    '--import',
+    `data:text/javascript,process.on('SIGUSR2',()=>{${encodeURIComponent(statement)}})`,
+  ];
+
+  test.each([
+    ['an uncaught error', "throw new Error('thrown on purpose')", 1, /"level":60.*thrown on purpose/],
+    ['process.exit', 'process.exit(7)', 7, /starting/],
+  ])('%s in the middle of a native call ends the process and leaves nothing hanging', async (_what, statement, code, logged) => {
+    const { server, gate } = await startGated({ node: onSignal(statement) });
+    gate.close();
+    const running = match(server, twoPhotos()).catch((error: Error) => error);
+    await busy(server, 1);
+    server.child.kill('SIGUSR2');
+    expect(await server.ended).toEqual({ code, signal: null });
+    expect(await running).toBeInstanceOf(Error);
+    expect(await server.line(server.stderr, logged)).toBeDefined();
+  });
+});
+
+test('a picture never becomes a file', async () => {
+  const server = await TestServer.start({}, newHome());
+  for (let round = 0; round < 5; round++) expect((await match(server, twoPhotos())).status).toBe(200);
+  // The working directory and the temporary one are the test's own: nothing but the keys may be there.
+  expect(readdirSync(server.home.folder)).toEqual(['keys.json']);
+  await server.stop();
+});
+
+test('a log that nobody reads any more does not stop the service', async () => {
+  const server = await TestServer.start({}, newHome());
+  server.child.stderr!.destroy();
+  for (let round = 0; round < 5; round++) expect((await match(server, twoPhotos())).status).toBe(200);
+  server.child.kill('SIGTERM');
+  expect((await server.ended).code).toBe(0);
+});

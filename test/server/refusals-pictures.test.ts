@@ -1,0 +1,206 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  boundary,
+  chunk,
+  formBytes,
+  head,
+  lastChunk,
+  match,
+  paths,
+  RawClient,
+  send,
+  twoPhotos,
+} from './support/client.ts';
+import { blank, samples } from './support/pictures.ts';
+import { expectProblem } from './support/problem.ts';
+import { TestServer } from './support/server.ts';
+
+/** The contract's error table, as far as sizes, types, pictures and faces go: every limit at the limit and one past it. */
+
+const limits = { body: 3_000_000, image: 1_000_000, pixels: 4_000_000 };
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await TestServer.start({
+    env: {
+      FACEMATCH_MAX_BODY_BYTES: String(limits.body),
+      FACEMATCH_MAX_IMAGE_BYTES: String(limits.image),
+      FACEMATCH_MAX_PIXELS: String(limits.pixels),
+    },
+  });
+});
+afterAll(() => server.stop());
+
+const heic = Buffer.concat([Buffer.from('\0\0\0\x18ftypheic\0\0\0\0mif1heic'), Buffer.alloc(64)]);
+const pdf = Buffer.from('%PDF-1.7\n%âãÏÓ\n1 0 obj\n<<>>\nendobj\n');
+const bmp = Buffer.concat([
+  Buffer.from('BM'),
+  Buffer.from([70, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0]),
+  Buffer.alloc(60),
+]);
+
+describe('sizes', () => {
+  const image = (bytes: number) => Buffer.alloc(bytes, 120);
+
+  test('a declared length beyond the limit is body_too_large before a byte is sent', async () => {
+    const client = new RawClient(server.port);
+    client.write(head(server, { 'content-length': String(limits.body + 1) }));
+    const answer = await client.answer();
+    expect(answer.body).toMatchObject({ status: 413, code: 'body_too_large', limit_bytes: limits.body });
+    expect(answer.headers.connection).toBe('close');
+    client.leave();
+  });
+
+  test.each([
+    '99999999999',
+    `1${'0'.repeat(100)}`,
+  ])('a declared length of %s is body_too_large', async (length) => {
+    const client = new RawClient(server.port);
+    client.write(head(server, { 'content-length': length }));
+    expect((await client.answer()).body).toMatchObject({ status: 413, code: 'body_too_large' });
+    await client.closed;
+  });
+
+  test('a body of exactly the limit is read, and judged for what is in it', async () => {
+    const frame = formBytes([{ name: 'filler', body: '' }]);
+    const body = formBytes([{ name: 'filler', body: image(limits.body - frame.length) }]);
+    expect(body.length).toBe(limits.body);
+    const answer = await send(server, {
+      body,
+      headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+    });
+    expectProblem(answer, 'missing_field', { field: 'image1' });
+  });
+
+  test('a chunked body is body_too_large at the byte that passes the limit', async () => {
+    const client = new RawClient(server.port);
+    client.write(head(server, { 'transfer-encoding': 'chunked' }));
+    client.write(chunk(image(limits.body)));
+    client.write(chunk(image(1)));
+    expect((await client.answer()).body).toMatchObject({
+      status: 413,
+      code: 'body_too_large',
+      limit_bytes: limits.body,
+    });
+    client.write(lastChunk);
+    await client.closed;
+  });
+
+  test.each(['image1', 'image2'])('%s one byte beyond the limit is image_too_large', async (field) => {
+    const answer = await match(server, { ...twoPhotos(), [field]: image(limits.image + 1) });
+    expectProblem(answer, 'image_too_large', { field, limit_bytes: limits.image });
+  });
+
+  test('an image of exactly the limit is read, and judged for what is in it', async () => {
+    const answer = await match(server, { ...twoPhotos(), image2: image(limits.image) });
+    expectProblem(answer, 'unsupported_image_format', { field: 'image2' });
+  });
+});
+
+describe('types', () => {
+  test.each<[Record<string, string>]>([
+    [{ 'content-type': 'application/json' }],
+    [{ 'content-type': 'application/x-www-form-urlencoded' }],
+    [{ 'content-type': 'multipart/mixed; boundary=b' }],
+    [{ 'content-type': 'multipart/form-data-x; boundary=b' }],
+    [{ 'content-type': 'multipart/form-data; boundary=b', 'content-encoding': 'gzip' }],
+  ])('%j is unsupported_media_type', async (headers) => {
+    expectProblem(await send(server, { headers, body: 'x' }), 'unsupported_media_type');
+  });
+
+  test('no Content-Type is unsupported_media_type', async () => {
+    const client = new RawClient(server.port);
+    client.write(`${head(server, { 'content-type': undefined, 'content-length': '1' })}x`);
+    expect((await client.answer()).body).toMatchObject({ status: 415, code: 'unsupported_media_type' });
+    client.leave();
+  });
+
+  test.each<[detected: string, picture: () => Promise<Buffer> | Buffer]>([
+    ['gif', () => blank(20, 20, 'gif')],
+    ['tiff', () => blank(20, 20, 'tiff')],
+    ['avif', () => blank(20, 20, 'avif')],
+    ['bmp', () => bmp],
+    ['heic', () => heic],
+    ['pdf', () => pdf],
+    ['unknown', () => Buffer.from('This is a text file named .jpg')],
+    ['unknown', () => Buffer.from([0xff])],
+  ])('a picture that looks like %s is unsupported_image_format', async (detected, picture) => {
+    const answer = await match(server, { image1: samples.one, image2: await picture() });
+    expectProblem(answer, 'unsupported_image_format', { field: 'image2', detected });
+  });
+});
+
+describe('pictures and faces', () => {
+  test.each(['image1', 'image2'])('%s cut short is image_decode_failed', async (field) => {
+    const answer = await match(server, { ...twoPhotos(), [field]: samples.one.subarray(0, 20_000) });
+    expectProblem(answer, 'image_decode_failed', { field });
+  });
+
+  test('more pixels than allowed are image_dimensions, judged from the header', async () => {
+    const image2 = await blank(2001, 2000, 'png');
+    const answer = await match(server, { image1: samples.one, image2 });
+    expectProblem(answer, 'image_dimensions', {
+      field: 'image2',
+      width: 2001,
+      height: 2000,
+      limit_pixels: limits.pixels,
+    });
+    const header = image2.subarray(0, image2.indexOf('IDAT') + 4);
+    expectProblem(await match(server, { image1: header, image2 }), 'image_dimensions', { field: 'image1' });
+  });
+
+  test('exactly as many pixels as allowed are looked at', async () => {
+    const answer = await match(server, { image1: samples.one, image2: await blank(2000, 2000, 'png') });
+    expectProblem(answer, 'no_face_found');
+  });
+
+  test('a side of 15 pixels is image_dimensions, one of 16 is looked at', async () => {
+    const [small, enough] = await Promise.all([blank(15, 400, 'png'), blank(16, 400, 'png')]);
+    expectProblem(await match(server, { image1: small, image2: samples.one }), 'image_dimensions', {
+      field: 'image1',
+      width: 15,
+      height: 400,
+    });
+    expectProblem(await match(server, { image1: enough, image2: samples.one }), 'no_face_found');
+  });
+
+  test.each<[string[]]>([
+    [['image1']],
+    [['image2']],
+    [['image1', 'image2']],
+  ])('no face in %j is no_face_found with a list', async (fields) => {
+    const picture = await blank(320, 240, 'jpeg');
+    const blanks = Object.fromEntries(fields.map((field) => [field, picture]));
+    const answer = await match(server, { ...twoPhotos(), ...blanks });
+    expectProblem(answer, 'no_face_found', {
+      errors: fields.map((field) => ({ field, code: 'no_face_found' })),
+    });
+  });
+
+  test.each([
+    'image1',
+    'image2',
+  ])('%s_face_index beyond the faces is face_index_out_of_range', async (field) => {
+    const answer = await match(
+      server,
+      { ...twoPhotos(), [`${field}_face_index`]: '3' },
+      { path: paths.advanced },
+    );
+    expectProblem(answer, 'face_index_out_of_range', { field, faces_found: 3 });
+  });
+
+  test('a progressive, a grey, a CMYK and a transparent picture get an answer that is no fault of ours', async () => {
+    const small = sharp(samples.one).resize(640);
+    const pictures = await Promise.all([
+      small.clone().jpeg({ progressive: true }).toBuffer(),
+      small.clone().greyscale().jpeg().toBuffer(),
+      small.clone().toColourspace('cmyk').jpeg().toBuffer(),
+      small.clone().ensureAlpha(0.5).png().toBuffer(),
+    ]);
+    for (const image1 of pictures) {
+      const { status } = await match(server, { image1, image2: samples.three });
+      expect(status).toBe(200);
+    }
+  });
+});

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { match, paths, send, twoPhotos } from './support/client.ts';
+import { TestServer } from './support/server.ts';
+
+/** What the operator can switch: endpoints, origins; and the listener that is for operators alone. */
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await TestServer.start({
+    env: { FACEMATCH_ENDPOINTS: 'match', FACEMATCH_CORS_ORIGINS: 'https://app.example' },
+  });
+});
+afterAll(() => server.stop());
+
+describe('an endpoint that is switched off', () => {
+  test.each([
+    ['POST', paths.advanced],
+    ['GET', paths.advanced],
+    ['GET', paths.models],
+  ])('%s %s is endpoint_disabled, with a key and without', async (method, path) => {
+    for (const key of [server.key, null]) {
+      const answer = await send(server, { method, path, key });
+      expect(answer).toMatchObject({ status: 404, body: { code: 'endpoint_disabled' } });
+    }
+  });
+
+  test('leaves the others alone', async () => {
+    expect((await match(server, twoPhotos())).status).toBe(200);
+  });
+});
+
+describe('a page of another origin', () => {
+  const preflight = (origin: string, path: string = paths.match) =>
+    send(server, {
+      method: 'OPTIONS',
+      path,
+      key: null,
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'x-api-key',
+      },
+    });
+
+  test('may ask before it sends, and is told what it may send', async () => {
+    const { status, headers } = await preflight('https://app.example');
+    expect(status).toBe(204);
+    expect(headers.get('access-control-allow-origin')).toBe('https://app.example');
+    expect(headers.get('access-control-allow-methods')).toBe('POST');
+    expect(headers.get('access-control-allow-headers')).toContain('x-api-key');
+    expect(headers.get('vary')).toBe('Origin');
+  });
+
+  test('reads answers and refusals alike', async () => {
+    const headers = { origin: 'https://app.example' };
+    const answers = [
+      await match(server, twoPhotos(), { headers }),
+      await match(server, twoPhotos(), { headers, key: null }),
+      await send(server, { path: '/nowhere', headers }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 401, 404]);
+    for (const answer of answers) {
+      expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example');
+      expect(answer.headers.get('access-control-expose-headers')).toContain('RateLimit');
+    }
+  });
+
+  test('that is not allowed gets no leave, and a plain 405 for its question', async () => {
+    const answer = await preflight('https://evil.example');
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  test('gets no leave for what is not there or switched off', async () => {
+    expect((await preflight('https://app.example', '/nowhere')).status).toBe(404);
+    expect((await preflight('https://app.example', paths.models)).status).toBe(404);
+  });
+
+  test('is not thought of by answers to requests without an origin, but caches are told', async () => {
+    const { headers } = await match(server, twoPhotos());
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+    expect(headers.get('vary')).toBe('Origin');
+  });
+});
+
+describe('the admin listener', () => {
+  const get = (path: string, method = 'GET') => fetch(server.adminAddress + path, { method });
+
+  test('says that it is alive and ready', async () => {
+    expect(await (await get('/healthz')).json()).toEqual({ status: 'alive' });
+    expect(await (await get('/readyz')).json()).toEqual({ status: 'ready' });
+  });
+
+  test('counts requests by route, status and code, and times them by route and stage', async () => {
+    await match(server, twoPhotos());
+    await match(server, { image1: 'x', image2: 'y' });
+    const response = await get('/metrics');
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+    const text = await response.text();
+    for (const series of [
+      'facematch_requests_total{route="match",status="200",code="ok"}',
+      'facematch_requests_total{route="match",status="415",code="unsupported_image_format"}',
+      'facematch_request_duration_seconds_count{route="match"}',
+      'facematch_stage_duration_seconds_count{stage="queue"}',
+      'facematch_stage_duration_seconds_count{stage="embed"}',
+      'facematch_queue_depth',
+      'facematch_workers 1',
+      'facematch_workers_busy 0',
+      'facematch_ready 1',
+      'process_resident_memory_bytes',
+    ]) {
+      expect(text).toContain(series);
+    }
+  });
+
+  test('makes no series out of what a client sends', async () => {
+    const odd = 'no-such-path-9f3a';
+    await send(server, { path: `/${odd}`, headers: { 'x-request-id': odd } });
+    expect(await (await get('/metrics')).text()).not.toContain(odd);
+  });
+
+  test('answers HEAD, refuses other methods and paths with problems', async () => {
+    expect((await get('/healthz', 'HEAD')).status).toBe(200);
+    const post = await get('/healthz', 'POST');
+    expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    const nowhere = await get('/API/v1.0/models');
+    expect(nowhere.headers.get('content-type')).toBe('application/problem+json');
+    expect(await nowhere.json()).toMatchObject({ status: 404, code: 'not_found' });
+  });
+});

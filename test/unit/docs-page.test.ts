@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { openApiDocument } from '../../src/api/document.ts';
+import { html } from '../../src/api/html.ts';
+import { docsPage } from '../../src/api/page.ts';
+import { prose } from '../../src/api/prose.ts';
+import { Publication } from '../../src/api/publication.ts';
+import { readConfig } from '../../src/config.ts';
+import { errorTable } from '../../src/errors.ts';
+import { fieldTable } from '../../src/http/fields.ts';
+import { routes } from '../../src/http/routes.ts';
+
+const document = openApiDocument(routes, readConfig({}));
+const page = docsPage(document);
+const all = (pattern: RegExp, text = page.html) => [...text.matchAll(pattern)].map(([, found]) => found!);
+
+describe('the page', () => {
+  test('has one place for each error, where the problems point to', () => {
+    const ids = all(/ id="([^"]+)"/g);
+    expect(ids).toHaveLength(new Set(ids).size);
+    for (const code of Object.keys(errorTable)) {
+      const { type } = document.components.examples[code]!.value as { type: string };
+      expect(ids).toContain(type.slice('/API/v1.0/docs#'.length));
+    }
+  });
+
+  test('has no link within it that leads nowhere', () => {
+    const ids = new Set(all(/ id="([^"]+)"/g));
+    const links = new Set(all(/ href="#([^"]*)"/g));
+    expect(links.size).toBeGreaterThan(Object.keys(errorTable).length);
+    expect([...links].filter((link) => !ids.has(link))).toEqual([]);
+  });
+
+  test('shows every path, field, schema member and header', () => {
+    const shown = new Set(all(/<code>([^<]+)<\/code>/g));
+    const members = Object.values(document.components.schemas).flatMap(({ properties = {} }) =>
+      Object.keys(properties),
+    );
+    const wanted = [
+      ...Object.keys(document.paths),
+      ...Object.keys(fieldTable),
+      ...members,
+      ...Object.keys(document.components.headers),
+    ];
+    expect(wanted.filter((name) => !shown.has(name))).toEqual([]);
+  });
+
+  test('runs no script and loads nothing', () => {
+    expect(page.html).not.toMatch(/<script|<iframe|<img|<object|\son\w+=|javascript:|url\(|@import/i);
+    const addresses = all(/(?:href|src)="([^"]*)"/g).filter((address) => !address.startsWith('#'));
+    expect(new Set(addresses)).toEqual(new Set(['data:,', '/API/v1.0/openapi.json']));
+  });
+
+  test('is let by its policy to have the style that it has, and nothing else', () => {
+    const [style] = all(/<style>(.*)<\/style>/gs);
+    const hash = createHash('sha256').update(style!).digest('base64');
+    expect(page.policy.split('; ')).toEqual([
+      "default-src 'none'",
+      `style-src 'sha256-${hash}'`,
+      'img-src data:',
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ]);
+    // The hash is of <style> alone: a style attribute would be refused.
+    expect(page.html).not.toContain(' style=');
+  });
+
+  test('does not link to a document that is switched off', () => {
+    const alone = docsPage(openApiDocument(routes, readConfig({ FACEMATCH_ENDPOINTS: 'match,docs' })));
+    expect(alone.html).toContain('/API/v1.0/face/match/upload');
+    expect(alone.html).not.toContain('/API/v1.0/openapi.json');
+    expect(alone.html).not.toContain('/API/v1.0/models');
+  });
+
+  test('shows what looks like HTML as text', () => {
+    const info = { ...document.info, title: '<b>"&\'', description: 'a `<i>` b\n\n- <script>x</script>' };
+    const { html: text } = docsPage({ ...document, info });
+    expect(text).toContain('<h1>&lt;b&gt;&quot;&amp;&#39;');
+    expect(text).toContain('<p>a <code>&lt;i&gt;</code> b</p>');
+    expect(text).toContain('<li>&lt;script&gt;x&lt;/script&gt;</li>');
+  });
+});
+
+describe('prose', () => {
+  const text = (markdown: string) => html`${prose(markdown)}`.text;
+
+  test.each([
+    ['one', '<p>one</p>'],
+    ['one\n\ntwo', '<p>one</p><p>two</p>'],
+    ['## one\n\ntwo', '<h3>one</h3><p>two</p>'],
+    ['- one\n- two', '<ul><li>one</li><li>two</li></ul>'],
+    ['list:\n- `one`', '<p>list:</p><ul><li><code>one</code></li></ul>'],
+    ['`a` and `b`', '<p><code>a</code> and <code>b</code></p>'],
+    ['`<`', '<p><code>&lt;</code></p>'],
+  ])('%j becomes %s', (markdown, expected) => {
+    expect(text(markdown)).toBe(expected);
+  });
+});
+
+describe('a publication', () => {
+  const publication = new Publication('text/plain', 'text', [['X-Own', '1']]);
+  const etag = publication.reply(undefined).headers.find(([name]) => name === 'ETag')![1];
+
+  test('is sent whole to a client that has nothing', () => {
+    const { status, headers, body } = publication.reply(undefined);
+    expect({ status, body: body.toString() }).toEqual({ status: 200, body: 'text' });
+    expect(Object.fromEntries(headers)).toEqual({
+      ETag: expect.stringMatching(/^"[\w-]{43}"$/),
+      'Content-Type': 'text/plain',
+      'X-Content-Type-Options': 'nosniff',
+      'X-Own': '1',
+    });
+  });
+
+  test('has another name when its text is another', () => {
+    const other = new Publication('text/plain', 'text ').reply(undefined);
+    expect(other.headers.find(([name]) => name === 'ETag')![1]).not.toBe(etag);
+  });
+
+  test.each([
+    etag,
+    `W/${etag}`,
+    `"a", ${etag}`,
+    `"a,b",W/${etag},"c"`,
+    '*',
+  ])('is not sent again to one that names %s', (named) => {
+    expect(publication.reply(named)).toEqual({ status: 304, headers: [['ETag', etag]], body: '' });
+  });
+
+  test.each([
+    '',
+    '"other"',
+    etag.replaceAll('"', ''),
+    'W/',
+    `"x${etag.slice(1)}`,
+    '"*"',
+    ', ,',
+  ])('is sent to one that names %j', (named) => {
+    expect(publication.reply(named).status).toBe(200);
+  });
+});

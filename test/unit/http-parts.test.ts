@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest';
+import { Cors } from '../../src/http/cors.ts';
+import { framingOf, type Request } from '../../src/http/request.ts';
+import { newRequestId, requestId } from '../../src/http/request-id.ts';
+import { Router, routes } from '../../src/http/routes.ts';
+import { UploadBudget } from '../../src/http/upload-budget.ts';
+
+describe('requestId', () => {
+  test.each(['a', 'A-b_c.9', 'x'.repeat(128)])("the client's own is kept: %s", (id) => {
+    expect(requestId(id)).toBe(id);
+  });
+
+  test.each([
+    undefined,
+    '',
+    'x'.repeat(129),
+    'a b',
+    'a,b',
+    'a/b',
+    'é',
+    'a\n',
+    '"',
+    '{}',
+    '%0d',
+  ])('%j is replaced', (id) => {
+    expect(requestId(id)).toMatch(/^[0-9A-HJKMNP-TV-Z]{26}$/);
+  });
+
+  test('ids differ, also beyond the pool of random bytes', () => {
+    expect(new Set(Array.from({ length: 1000 }, () => newRequestId(5))).size).toBe(1000);
+  });
+
+  test('ids sort by time', () => {
+    const [early, late] = [newRequestId(1_000_000), newRequestId(1_000_001)];
+    expect(early < late).toBe(true);
+    expect(newRequestId(2 ** 48 - 1)).toMatch(/^7ZZZZZZZZZ/);
+  });
+});
+
+describe('framingOf', () => {
+  test.each<[Record<string, string>, string]>([
+    [{}, 'none'],
+    [{ 'content-length': '0' }, 'none'],
+    [{ 'content-length': '1' }, 'length'],
+    [{ 'content-length': '999999999' }, 'length'],
+    [{ 'content-length': '1000000000' }, 'unclear'],
+    [{ 'content-length': '5,6' }, 'unclear'],
+    [{ 'content-length': '5,5' }, 'unclear'],
+    [{ 'content-length': '-5' }, 'unclear'],
+    [{ 'content-length': '+5' }, 'unclear'],
+    [{ 'content-length': '0x5' }, 'unclear'],
+    [{ 'content-length': '' }, 'unclear'],
+    [{ 'transfer-encoding': 'chunked' }, 'chunked'],
+    [{ 'transfer-encoding': 'Chunked' }, 'chunked'],
+    [{ 'transfer-encoding': 'gzip, chunked' }, 'unclear'],
+    [{ 'transfer-encoding': 'identity' }, 'unclear'],
+    [{ 'transfer-encoding': 'chunked,chunked' }, 'unclear'],
+    [{ 'transfer-encoding': 'chunked', 'content-length': '5' }, 'unclear'],
+  ])('%j is %s', (headers, framing) => {
+    expect(framingOf(new Map(Object.entries(headers)))).toBe(framing);
+  });
+});
+
+describe('UploadBudget', () => {
+  test('grants what is left and not a byte more', () => {
+    const budget = new UploadBudget(10);
+    const release = budget.reserve(6);
+    expect(budget.reserve(5)).toBeUndefined();
+    expect(budget.reserve(4)).toBeDefined();
+    release?.();
+    expect(budget.used_bytes).toBe(4);
+    expect(budget.reserve(6)).toBeDefined();
+  });
+
+  test('giving back twice gives back once', () => {
+    const budget = new UploadBudget(10);
+    const release = budget.reserve(6);
+    budget.reserve(4);
+    release?.();
+    release?.();
+    expect(budget.used_bytes).toBe(4);
+  });
+});
+
+describe('Cors', () => {
+  const request = (method: string, headers: Record<string, string>) =>
+    ({ method, headers: new Map(Object.entries(headers)) }) as unknown as Request;
+  const names = (headers: readonly (readonly [string, string])[] | undefined) =>
+    headers?.map(([name]) => name);
+
+  test('says nothing unless origins are configured', () => {
+    const off = new Cors([]);
+    expect(off.headers(request('GET', { origin: 'https://a.example' }))).toEqual([]);
+    expect(
+      off.preflight(
+        request('OPTIONS', { origin: 'https://a.example', 'access-control-request-method': 'POST' }),
+        ['POST'],
+      ),
+    ).toBeUndefined();
+  });
+
+  test('names the origin that asked when it is allowed', () => {
+    const headers = new Cors(['https://a.example']).headers(request('GET', { origin: 'https://a.example' }));
+    expect(headers).toContainEqual(['Access-Control-Allow-Origin', 'https://a.example']);
+    expect(headers).toContainEqual(['Vary', 'Origin']);
+  });
+
+  test.each([
+    'https://b.example',
+    'null',
+    'https://a.example.evil',
+    'http://a.example',
+  ])('%s is not allowed', (origin) => {
+    const cors = new Cors(['https://a.example']);
+    expect(names(cors.headers(request('GET', { origin })))).toEqual(['Vary']);
+    expect(
+      cors.preflight(request('OPTIONS', { origin, 'access-control-request-method': 'POST' }), ['POST']),
+    ).toBeUndefined();
+  });
+
+  test('a preflight is one only when it names a method, and only where there is a route', () => {
+    const cors = new Cors(['*']);
+    const origin = 'https://a.example';
+    expect(cors.preflight(request('OPTIONS', { origin }), ['POST'])).toBeUndefined();
+    expect(
+      cors.preflight(request('OPTIONS', { origin, 'access-control-request-method': 'POST' }), []),
+    ).toBeUndefined();
+    expect(
+      cors.preflight(request('OPTIONS', { origin, 'access-control-request-method': 'POST' }), ['POST']),
+    ).toContainEqual(['Access-Control-Allow-Methods', 'POST']);
+  });
+});
+
+describe('Router', () => {
+  const router = new Router(routes, ['match', 'models']);
+  const code = (method: string, path: string) => {
+    try {
+      return router.find(method, path).endpoint;
+    } catch (error) {
+      return (error as { code: string }).code;
+    }
+  };
+
+  test.each([
+    ['POST', '/API/v1.0/face/match/upload', 'match'],
+    ['GET', '/API/v1.0/models', 'models'],
+    ['HEAD', '/API/v1.0/models', 'models'],
+    ['HEAD', '/API/v1.0/face/match/upload', 'method_not_allowed'],
+    ['GET', '/API/v1.0/face/match/upload', 'method_not_allowed'],
+    ['POST', '/API/v1.0/face/match/upload/advanced', 'endpoint_disabled'],
+    ['GET', '/API/v1.0/face/match/upload/advanced', 'endpoint_disabled'],
+    ['POST', '/API/v1.0/face/match/upload/', 'not_found'],
+    ['POST', '/api/v1.0/face/match/upload', 'not_found'],
+    ['POST', '/API/v1.0/face/match/%75pload', 'not_found'],
+    ['POST', '//API/v1.0/face/match/upload', 'not_found'],
+    ['POST', '/API/v1.1/face/match/upload', 'not_found'],
+    ['GET', '/metrics', 'not_found'],
+    ['GET', '/healthz', 'not_found'],
+    ['GET', '/__proto__', 'not_found'],
+    ['GET', '/', 'not_found'],
+  ])('%s %s is %s', (method, path, expected) => {
+    expect(code(method, path)).toBe(expected);
+  });
+
+  test('the hint of not_found names the prefix and the routes that are open, and no others', () => {
+    let detail = '';
+    try {
+      router.find('GET', '/');
+    } catch (error) {
+      detail = (error as { extras: { detail: string } }).extras.detail;
+    }
+    expect(detail).toContain('under /API/v1.0');
+    expect(detail).toContain('POST /API/v1.0/face/match/upload,');
+    expect(detail).not.toContain('advanced');
+  });
+
+  test('Allow lists HEAD wherever there is GET', () => {
+    expect(router.methods('/API/v1.0/models')).toEqual(['GET', 'HEAD']);
+    expect(router.methods('/nowhere')).toEqual([]);
+  });
+});

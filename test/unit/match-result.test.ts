@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import { Calibration } from '../../src/calibration.ts';
+import type { Face, MatchResult, NativeFailure, Pair } from '../../src/engine/addon.ts';
+import { type ErrorCode, errorTable } from '../../src/errors.ts';
+import { fillFields } from '../../src/http/fields.ts';
+import { matchBody } from '../../src/http/match-result.ts';
+import { nativeProblem } from '../../src/http/native-problem.ts';
+import { problem } from '../../src/http/responses.ts';
+
+/** FMR 1 at 0, 0.1 at 0.2, 1e-7 at 0.8: exactly one decade for each 0.1 between the last two. */
+const calibration = new Calibration([
+  [0, 1],
+  [0.2, 0.1],
+  [0.8, 1e-7],
+]);
+
+const face: Face = {
+  index: 0,
+  box: { x: 712.449, y: -0.04, width: 181.25, height: 214.95 },
+  landmarks: {
+    right_eye: [760.14, 310.25],
+    left_eye: [1, 2],
+    nose: [3, 4],
+    mouth_right: [5, 6],
+    mouth_left: [7, 8],
+  },
+  detection_score: 0.98149,
+  found_by: 'primary',
+  pose: { yaw: -4.06, pitch: 2.04, roll: 0.55 },
+  quality: { sharpness: 0.714, brightness: 0.555, face_pixels: 149.6 },
+};
+
+function resultOf(pairs: readonly Pair[]): MatchResult {
+  const image = { width: 1920, height: 1280, format: 'jpeg', orientation: 6, faces: [face] } as const;
+  return {
+    ok: true,
+    image1: { ...image, faces: [...image.faces] },
+    image2: { ...image, faces: [...image.faces] },
+    pairs: [...pairs],
+    timings_ms: { decode: Math.PI, detect: 6.4, align: 1.55, embed: 6.249 },
+  };
+}
+
+const pair = (normalised_similarity: number, similarity = 0.95123456): Pair => ({
+  image1_face_index: 0,
+  image2_face_index: 2,
+  similarity,
+  normalised_similarity,
+});
+
+function bodyOf(pairs: readonly Pair[], threshold_percent = 70) {
+  const values = { ...fillFields(new Map(), { min_det_score: 0.5 }), threshold_percent };
+  return matchBody({
+    request_id: 'id',
+    form: { values, warnings: [] },
+    result: resultOf(pairs),
+    calibration,
+    model: { pack: 'default', version: '1.0.0' },
+    queue_ms: 0.249,
+    total_ms: 18.04,
+  });
+}
+
+describe('matchBody', () => {
+  test('numbers are rounded as the contract says', () => {
+    const body = bodyOf([pair(0.5123)]);
+    expect(body).toMatchObject({
+      similarity: 0.9512,
+      timings_ms: { queue: 0.2, decode: 3.1, align: 1.6, embed: 6.2, total: 18 },
+    });
+    expect(body.image1.faces[0]).toEqual({
+      index: 0,
+      box: { x: 712.4, y: 0, width: 181.3, height: 215 },
+      landmarks: {
+        right_eye: [760.1, 310.3],
+        left_eye: [1, 2],
+        nose: [3, 4],
+        mouth_right: [5, 6],
+        mouth_left: [7, 8],
+      },
+      detection_score: 0.981,
+      found_by: 'primary',
+      pose: { yaw: -4.1, pitch: 2, roll: 0.6 },
+      quality: { sharpness: 0.71, brightness: 0.56, face_pixels: 150 },
+    });
+    expect(body.image2.face_index).toBe(2);
+  });
+
+  test('the match is decided before rounding: 69.96 is shown as 70 and is none at a threshold of 70', () => {
+    // 69.96 percent is an FMR of 10^-3.996, which is where the line from 0.2 has come to after 2.996 decades.
+    const body = bodyOf([pair(0.2 + 0.2996)]);
+    expect(body.confidence_percent).toBe(70);
+    expect(body.match).toBe(false);
+  });
+
+  test('a confidence of exactly the threshold is a match', () => {
+    const { confidence_percent } = calibration.judge(0.61, 1);
+    expect(bodyOf([pair(0.61)], confidence_percent).match).toBe(true);
+  });
+
+  test('the rate of the best of n pairs is n times that of one', () => {
+    const one = bodyOf([pair(0.5)]);
+    const ten = bodyOf(Array.from({ length: 10 }, () => pair(0.5)));
+    expect(ten.false_match_rate / one.false_match_rate).toBeCloseTo(10, 5);
+    expect(one.confidence_percent - ten.confidence_percent).toBeCloseTo(10, 5);
+    expect(ten.pairs_compared).toBe(10);
+    expect(ten.pairs[0]!.confidence_percent).toBe(ten.confidence_percent);
+  });
+
+  test('the first pair decides, and the percent comes from the normalised similarity', () => {
+    const body = bodyOf([pair(0.7, 0.1), pair(0.3, 0.9)]);
+    expect(body.similarity).toBe(0.1);
+    expect(body.confidence_percent).toBeGreaterThan(70);
+  });
+
+  test('an engine that compared no pair is a fault, not an answer', () => {
+    expect(() => bodyOf([])).toThrow('compared no pair');
+  });
+});
+
+describe('nativeProblem', () => {
+  test.each<[NativeFailure, object]>([
+    [
+      { ok: false, code: 'unsupported_image_format', field: 'image1', detected: 'heic' },
+      { field: 'image1', detected: 'heic' },
+    ],
+    [{ ok: false, code: 'image_decode_failed', field: 'image2' }, { field: 'image2' }],
+    [
+      {
+        ok: false,
+        code: 'image_dimensions',
+        field: 'image1',
+        width: 65_500,
+        height: 65_500,
+        limit_pixels: 5,
+      },
+      { field: 'image1', width: 65_500, height: 65_500, limit_pixels: 5 },
+    ],
+    [
+      { ok: false, code: 'no_face_found', errors: [{ field: 'image2', code: 'no_face_found' }] },
+      { errors: [{ field: 'image2', code: 'no_face_found' }] },
+    ],
+    [
+      { ok: false, code: 'face_index_out_of_range', field: 'image2', faces_found: 3 },
+      { field: 'image2', faces_found: 3 },
+    ],
+  ])('%j is told with its members and with words that name the picture', (failure, members) => {
+    const { code, extras } = nativeProblem(failure);
+    const { detail, ...rest } = extras;
+    expect(code).toBe(failure.code);
+    expect(rest).toEqual(members);
+    expect(detail).toMatch(/image[12]/);
+  });
+
+  test('the message of an internal error stays here', () => {
+    const body = problem(
+      nativeProblem({ ok: false, code: 'internal_error', message: 'secret /path' }),
+      'id',
+    ).body;
+    expect(body).not.toContain('secret');
+    expect(body).toContain(errorTable.internal_error.detail);
+  });
+});
+
+test('every code has a type, a title, a status and a detail on the wire', () => {
+  for (const code of Object.keys(errorTable) as ErrorCode[]) {
+    const reply = problem({ code, extras: {} } as never, 'id');
+    expect(JSON.parse(reply.body.toString())).toEqual({
+      type: `/API/v1.0/docs#error-${code}`,
+      title: errorTable[code].title,
+      status: errorTable[code].status,
+      detail: errorTable[code].detail,
+      code,
+      request_id: 'id',
+    });
+  }
+});
