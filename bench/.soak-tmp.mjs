@@ -1,0 +1,143 @@
+// Does memory stay flat? Valid requests of mixed picture sizes and formats, both modes, both endpoints.
+//   node bench/soak.mjs [--requests 20000] [--clients 6] [--workers 2] [--seed 1] [--json]
+// At every tenth of the run, and after the first 2,000 requests, the clients pause until nothing is on its way; what is
+// compared is the server's resident memory at rest.
+import { Agent, request } from 'undici';
+import { form } from './lib/form.mjs';
+import { portraits } from './lib/portraits.mjs';
+import { Random } from './lib/random.mjs';
+import { flags, MiB, progress, report } from './lib/report.mjs';
+import { memoryOf, startServer } from './lib/server.mjs';
+
+const options = flags({ requests: 20_000, clients: 6, workers: 2, seed: 1, json: false });
+const limit = 0.03;
+/** Caches, arenas and the compiler's code have their size by then. */
+const settled = Math.min(2000, Math.floor(options.requests / 10));
+
+/** As they come in practice: mostly small, now and then straight from a camera. */
+const sizes = [
+  [{ width: 250, height: 250 }, 50],
+  [{ width: 640, height: 480 }, 30],
+  [{ width: 1280, height: 960 }, 15],
+  [{ width: 2048, height: 1536 }, 4],
+  [{ width: 4000, height: 3000 }, 1],
+];
+const formats = [
+  ['jpeg', 70],
+  ['png', 20],
+  ['webp', 10],
+];
+/** Larger than max_image_bytes as PNG. */
+const made = ({ width, format }) => !(format === 'png' && width > 2048);
+
+const path = '/API/v1.0/face/match/upload';
+const agent = new Agent({ connections: options.clients, pipelining: 1 });
+const server = await startServer({ env: { FACEMATCH_WORKERS: String(options.workers), ...JSON.parse(process.env.EXTRA ?? '{}') } });
+const wishes = sizes
+  .flatMap(([size]) => formats.map(([format]) => ({ ...size, format })))
+  .filter((wish) => made(wish));
+const pictures = await portraits(server, wishes);
+
+function picture(random) {
+  const { width } = random.weighted(sizes);
+  const format = random.weighted(formats);
+  const fitting = pictures.filter((one) => one.width === width && one.format === format);
+  return random.pick(fitting.length > 0 ? fitting : pictures.filter((one) => one.width === width));
+}
+
+const statuses = {};
+
+async function ask(index) {
+  const random = Random.at(options.seed, index);
+  const advanced = random.chance(0.5);
+  const mode = random.chance(0.5) ? 'fast' : 'balance';
+  const fields = { image1: picture(random).bytes, image2: picture(random).bytes };
+  const { body, content_type } = form(advanced ? { ...fields, accuracy_mode: mode } : fields);
+  const answer = await request(server.address + path + (advanced ? '/advanced' : ''), {
+    method: 'POST',
+    dispatcher: agent,
+    headers: { 'x-api-key': server.key, 'content-type': content_type },
+    body,
+  });
+  await answer.body.dump();
+  statuses[answer.statusCode] = (statuses[answer.statusCode] ?? 0) + 1;
+}
+
+/** Requests `from` to `end`, by all clients; resolves when none is on its way. */
+async function run(from, end) {
+  let next = from;
+  const client = async () => {
+    while (next < end) {
+      const index = next++;
+      await ask(index);
+      if (index % 100 === 0) progress(`${index} requests, ${mib(memoryOf(server.pid))} MiB`);
+    }
+  };
+  await Promise.all(Array.from({ length: options.clients }, client));
+}
+
+const mib = (bytes) => Math.round((bytes / MiB) * 10) / 10;
+
+const marks = [settled];
+for (let tenth = 1; tenth <= 10; tenth++) {
+  const mark = Math.round((options.requests * tenth) / 10);
+  if (mark > settled) marks.push(mark);
+}
+const started = performance.now();
+const rss = [];
+let done = 0;
+for (const mark of marks) {
+  await run(done, mark);
+  done = mark;
+  rss.push({ requests: mark, mib: mib(memoryOf(server.pid)) });
+  progress('');
+  if (!options.json) console.log(`${mark} requests: ${rss.at(-1).mib} MiB`);
+}
+const seconds = (performance.now() - started) / 1000;
+const peak_mib = mib(memoryOf(server.pid, 'VmHWM'));
+await agent.close();
+const { code, signal } = await server.stop();
+
+const first = rss[0].mib;
+const last = rss.at(-1).mib;
+const growth = last / first - 1;
+const largest = Math.max(...rss.map((mark) => mark.mib)) / first - 1;
+const percent = (share) => `${(share * 100).toFixed(2)} %`;
+report({
+  title: `Soak: ${options.requests} valid requests, ${options.clients} clients, ${options.workers} workers`,
+  json: options.json,
+  facts: {
+    seed: options.seed,
+    seconds: Math.round(seconds),
+    requests_per_second: Math.round(options.requests / seconds),
+    pictures: pictures.length,
+    rss,
+    peak_mib,
+  },
+  claims: [
+    {
+      what: 'every request answered 200',
+      found: JSON.stringify(statuses),
+      limit: `${options.requests} × 200`,
+      ok: statuses[200] === options.requests,
+    },
+    {
+      what: `RSS at the end over RSS after ${settled} requests`,
+      found: `${last} over ${first} MiB, ${percent(growth)}`,
+      limit: `at most ${percent(limit)}`,
+      ok: growth <= limit,
+    },
+    {
+      what: 'the largest RSS at rest between them',
+      found: percent(largest),
+      limit: `at most ${percent(limit)}`,
+      ok: largest <= limit,
+    },
+    {
+      what: 'the server ended by itself when asked',
+      found: signal ?? `exit ${code}`,
+      limit: 'exit 0',
+      ok: code === 0,
+    },
+  ],
+});

@@ -1,0 +1,97 @@
+import type { modelsBody } from '../http/handlers/models.ts';
+import type { matchBody } from '../http/match-result.ts';
+
+/** One good answer of each kind; the compiler checks its members, a test its values. */
+
+const match: ReturnType<typeof matchBody> = {
+  request_id: '01JD8ZK3V6Q4M9T2X7B5C1W0RN',
+  match: true,
+  confidence_percent: 87,
+  threshold_percent: 70,
+  similarity: 0.5907,
+  false_match_rate: 0.000002,
+  accuracy_mode: 'balance',
+  image1: {
+    width: 1280,
+    height: 960,
+    format: 'jpeg',
+    orientation: 6,
+    faces: [
+      {
+        index: 0,
+        box: { x: 512.4, y: 233, width: 181.2, height: 214.9 },
+        landmarks: {
+          right_eye: [560.1, 310.2],
+          left_eye: [638, 309.5],
+          nose: [599.7, 357],
+          mouth_right: [568.3, 399.1],
+          mouth_left: [631.9, 398],
+        },
+        detection_score: 0.998,
+        found_by: 'primary',
+        pose: { yaw: -4.1, pitch: 2, roll: 0.5 },
+        quality: { sharpness: 0.71, brightness: 0.55, face_pixels: 233 },
+      },
+    ],
+    face_index: 0,
+  },
+  image2: {
+    width: 640,
+    height: 640,
+    format: 'webp',
+    orientation: 1,
+    faces: [
+      {
+        index: 0,
+        box: { x: 201.7, y: 148.3, width: 142.6, height: 171.8 },
+        landmarks: {
+          right_eye: [243.9, 211.6],
+          left_eye: [306.2, 214],
+          nose: [273.5, 250.8],
+          mouth_right: [247.1, 283.3],
+          mouth_left: [300.4, 285.2],
+        },
+        detection_score: 0.993,
+        found_by: 'primary',
+        pose: { yaw: 6.3, pitch: -1.2, roll: -2.2 },
+        quality: { sharpness: 0.64, brightness: 0.48, face_pixels: 186 },
+      },
+    ],
+    face_index: 0,
+  },
+  pairs_compared: 1,
+  pairs: [{ image1_face_index: 0, image2_face_index: 0, similarity: 0.5907, confidence_percent: 87 }],
+  model: { pack: 'default', version: '1.0.0' },
+  warnings: [],
+  timings_ms: { queue: 0.2, decode: 6.1, detect: 7.4, align: 2.5, embed: 11.2, total: 28.3 },
+};
+
+const fitted = {
+  fitted_on: '6,000 pairs of photos',
+  points: [
+    [-0.1, 1],
+    [0.2, 0.01],
+    [0.42, 0.0001],
+  ] as [number, number][],
+};
+
+const models: ReturnType<typeof modelsBody> = {
+  pack: 'default',
+  version: '1.0.0',
+  description: 'A detector, 68 landmarks and an embedding of 512 numbers',
+  source: { package: 'some-package', version: '1.2.3', licence: 'MIT' },
+  files: [
+    {
+      role: 'detector',
+      file: 'detect.onnx',
+      licence: 'MIT',
+      sha256: 'd6eb1c6ad8c1aa3a2d5a3ff8d5b6e1ad0f3a5f0f1d4e1c4b8d3f6a7e9c2b1a05',
+      source_sha256: '0b1c2d3e4f5061728394a5b6c7d8e9f00112233445566778899aabbccddeeff0',
+    },
+  ],
+  min_det_score: 0.7,
+  calibration: { fast: fitted, balance: fitted },
+};
+
+/** By the names of their schemas. */
+export const successExamples: Readonly<Record<string, object>> = { Match: match, Models: models };

@@ -1,0 +1,97 @@
+import type { Route } from '../http/routes.ts';
+import { ref, type Schema } from './schema.ts';
+
+/** The headers of answers, and which answers have them. */
+
+export interface Header {
+  description: string;
+  required?: boolean;
+  schema: Schema;
+}
+
+/** The client's own id of a request, and ours: src/http/request-id.ts. */
+export const requestIdPattern = '^[A-Za-z0-9._-]{1,128}$';
+
+const string: Schema = { type: 'string' };
+const seconds: Schema = { type: 'integer', minimum: 1 };
+
+export const headers = {
+  'X-Request-Id': {
+    description: "Names the request in the answer and in the server's log: the client's own, or a new one",
+    required: true,
+    schema: { ...string, pattern: requestIdPattern },
+  },
+  'Cache-Control': {
+    description: 'no-store for answers; documents may be kept for a while',
+    required: true,
+    schema: string,
+  },
+  ETag: {
+    description: 'Names this version of the document (RFC 9110 section 8.8.3)',
+    required: true,
+    schema: string,
+  },
+  'Server-Timing': {
+    description: 'The stages of timings_ms, as W3C Server Timing: `decode;dur=3.1, …`, milliseconds',
+    required: true,
+    schema: string,
+  },
+  'RateLimit-Policy': {
+    description:
+      "The key's quota (draft-ietf-httpapi-ratelimit-headers-11): q tokens at most, w seconds to fill from empty",
+    schema: { ...string, pattern: '^"default";q=\\d+;w=\\d+$' },
+  },
+  RateLimit: {
+    description:
+      'What is left of the quota: r tokens; t seconds until it is whole, or, after a 429, until one more try',
+    schema: { ...string, pattern: '^"default";r=\\d+;t=\\d+$' },
+  },
+  'Retry-After': {
+    description: 'Seconds to wait before the next try (RFC 9110 section 10.2.3)',
+    required: true,
+    schema: seconds,
+  },
+  'WWW-Authenticate': {
+    description: 'The scheme that is asked for (RFC 9110 section 11.6.1): a key in the x-api-key header',
+    required: true,
+    schema: { ...string, const: 'ApiKey' },
+  },
+  Allow: {
+    description: 'The methods that the path takes (RFC 9110 section 10.2.1)',
+    required: true,
+    schema: string,
+  },
+} satisfies Record<string, Header>;
+
+export type HeaderName = keyof typeof headers;
+
+/** Of a problem, by its status. */
+const problemHeaders: Readonly<Record<number, readonly HeaderName[]>> = {
+  401: ['WWW-Authenticate'],
+  405: ['Allow'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+};
+
+/** Judged before the rate limit is: these answers cannot tell of it. */
+const beforeRateLimit: readonly number[] = [401, 403, 404, 405];
+
+const successHeaders: Partial<Record<Route['endpoint'], readonly HeaderName[]>> = {
+  match: ['Server-Timing'],
+  match_advanced: ['Server-Timing'],
+  openapi: ['ETag'],
+  docs: ['ETag'],
+};
+
+/** Components by name, for the answers of a route with this status; without a route, those to unknown paths. */
+export function headersOf(
+  status: number,
+  route?: Pick<Route, 'endpoint' | 'scope'>,
+): Record<string, { $ref: string }> {
+  const names: HeaderName[] = ['X-Request-Id', 'Cache-Control'];
+  if (route && status < 400) names.push(...(successHeaders[route.endpoint] ?? []));
+  if (route && route.scope !== 'none' && !beforeRateLimit.includes(status))
+    names.push('RateLimit-Policy', 'RateLimit');
+  names.push(...(problemHeaders[status] ?? []));
+  return Object.fromEntries(names.map((name) => [name, ref('headers', name)]));
+}

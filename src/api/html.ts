@@ -1,0 +1,37 @@
+/** Text that is HTML already. Everything else is escaped where it is put into it. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export type Content = string | number | Html | undefined | readonly Content[];
+
+/** html`<p>${text}</p>`: what is put in is escaped, lists are joined, undefined is nothing. */
+export function html(literals: TemplateStringsArray, ...contents: readonly Content[]): Html {
+  let text = literals[0]!;
+  for (const [i, content] of contents.entries()) text += render(content) + literals[i + 1]!;
+  return new Html(text);
+}
+
+function render(content: Content): string {
+  if (content === undefined) return '';
+  if (content instanceof Html) return content.text;
+  if (Array.isArray(content)) return content.map(render).join('');
+  return escaped(String(content));
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Safe in text and in quoted attributes. */
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character]!);
+}

@@ -1,0 +1,170 @@
+import type { Face, FoundBy, ImageFormat, ImageReport } from '../engine/addon.ts';
+import { fieldTable } from '../http/fields.ts';
+import type { matchBody } from '../http/match-result.ts';
+import { boolean, integer, list, number, object, ref, type Schema, text, tuple, word } from './schema.ts';
+
+/** The 200 answer of both match endpoints. */
+
+type MatchBody = ReturnType<typeof matchBody>;
+
+/** As native/core/types.h bounds them. */
+const mostFaces = 20;
+
+const formats: Record<ImageFormat, string> = { jpeg: 'JPEG', png: 'PNG', webp: 'WebP' };
+
+const foundBy: Record<FoundBy, string> = {
+  primary: 'the ordinary look at the whole picture',
+  tiled: 'a look at overlapping tiles, for small faces',
+  rotated: 'a look at the picture turned',
+  padded: 'a look with a border around it, for faces larger than the frame',
+  enhanced: 'a look at the picture with its contrast raised',
+};
+
+const point = (what: string) => tuple([number('x'), number('y')], `${what}, pixels`);
+const share = { minimum: 0, maximum: 1 };
+const percent = { minimum: 0, maximum: 100 };
+const cosine = { minimum: -1, maximum: 1 };
+const degrees = { minimum: -180, maximum: 180 };
+const milliseconds = (what: string) => number(`${what}, milliseconds`, { minimum: 0 });
+
+const face = object<Face>(
+  {
+    index: integer('Position in the list; what a face index in the form counts', { minimum: 0 }),
+    box: object<Face['box']>(
+      {
+        x: number('Left edge; negative when the face begins outside the picture'),
+        y: number('Upper edge; negative when the face begins outside the picture'),
+        width: number('Width', { exclusiveMinimum: 0 }),
+        height: number('Height', { exclusiveMinimum: 0 }),
+      },
+      'Where the face is, pixels',
+    ),
+    landmarks: object<Face['landmarks']>(
+      {
+        right_eye: point('Middle of the right eye'),
+        left_eye: point('Middle of the left eye'),
+        nose: point('Tip of the nose'),
+        mouth_right: point('Right corner of the mouth'),
+        mouth_left: point('Left corner of the mouth'),
+      },
+      "Five points; left and right are the person's own",
+    ),
+    detection_score: number('How sure the detector is that this is a face', share),
+    found_by: word(foundBy, 'Which look found the face:'),
+    pose: object<Face['pose']>(
+      {
+        yaw: number('Positive: the person looks to their own left', degrees),
+        pitch: number('Positive: upwards', degrees),
+        roll: number('Positive: the head leans towards their own left shoulder', degrees),
+      },
+      'How the head is turned, degrees; all zero is straight into the camera',
+    ),
+    quality: object<Face['quality']>(
+      {
+        sharpness: number('0 is a blur, 1 is as sharp as a picture can be', share),
+        brightness: number('Mean brightness: 0 is black, 1 is white', share),
+        face_pixels: integer('Side of the aligned face, in pixels of the picture', { minimum: 0 }),
+      },
+      'What the picture of the face is good for',
+    ),
+  },
+  'A face. Coordinates are pixels of the upright picture, that is after its EXIF orientation; the origin is top left.',
+);
+
+const image = object<ImageReport & { face_index: number }>(
+  {
+    width: integer('Of the upright picture, pixels', { minimum: 1 }),
+    height: integer('Of the upright picture, pixels', { minimum: 1 }),
+    format: word(formats, 'As recognised by content.'),
+    orientation: integer('EXIF orientation as found; 1 when the picture says nothing', {
+      minimum: 1,
+      maximum: 8,
+    }),
+    faces: list(
+      ref('schemas', 'Face'),
+      `Largest first (area of the box × detection score), at most ${mostFaces}`,
+      {
+        minItems: 1,
+        maxItems: mostFaces,
+      },
+    ),
+    face_index: integer('The face that the answer is about', { minimum: 0 }),
+  },
+  'What was seen in a picture.',
+);
+
+const pair = object<MatchBody['pairs'][number]>(
+  {
+    image1_face_index: integer('A face of image1', { minimum: 0 }),
+    image2_face_index: integer('A face of image2', { minimum: 0 }),
+    similarity: number('As in the answer, for this pair', cosine),
+    confidence_percent: number('As in the answer, for this pair', percent),
+  },
+  'Two faces that were compared.',
+);
+
+const warning = object<MatchBody['warnings'][number]>(
+  {
+    code: word(
+      { unknown_field: 'the endpoint does not know the field, and ignored it' },
+      'What it is about.',
+    ),
+    field: text('Name of the field'),
+  },
+  'Something that was let pass, and may not be what you meant.',
+);
+
+const match = object<MatchBody>(
+  {
+    request_id: text('The same as in the X-Request-Id header'),
+    match: boolean('Whether confidence_percent, before it is rounded, reaches threshold_percent'),
+    confidence_percent: number(
+      'How sure it is that both are the same person: 30 + 10 × −log10(false_match_rate) from 40 on, so that ten points ' +
+        'more are ten times fewer false matches',
+      percent,
+    ),
+    threshold_percent: number('The threshold that was applied', percent),
+    similarity: number(
+      'Cosine of the two embeddings as the net gave them; not comparable between model packs',
+      cosine,
+    ),
+    false_match_rate: number(
+      'How often two different people would come out at least this alike, all pairs that were tried taken into account',
+      share,
+    ),
+    accuracy_mode: {
+      type: 'string',
+      enum: fieldTable.accuracy_mode.values,
+      description: 'The mode that was used',
+    },
+    image1: ref('schemas', 'Image'),
+    image2: ref('schemas', 'Image'),
+    pairs_compared: integer('How many pairs of faces were compared', { minimum: 1 }),
+    pairs: list(ref('schemas', 'Pair'), 'Every pair that was compared, best first', { minItems: 1 }),
+    model: object<MatchBody['model']>(
+      { pack: text('Name of the model pack'), version: text('Its version') },
+      'What the answer rests on; GET models tells more',
+    ),
+    warnings: list(ref('schemas', 'Warning'), 'Empty when there is nothing to say'),
+    timings_ms: object<MatchBody['timings_ms']>(
+      {
+        queue: milliseconds('Waiting for a worker'),
+        decode: milliseconds('Decoding both pictures'),
+        detect: milliseconds('Finding faces'),
+        align: milliseconds('Finding their landmarks and cutting them out upright'),
+        embed: milliseconds('Turning each face into a vector'),
+        total: milliseconds('From the last byte of the request to the answer'),
+      },
+      'Where the time went; in the Server-Timing header as well',
+    ),
+  },
+  'Whether the two pictures show the same person. A non-match is an answer like any other, not an error.',
+);
+
+export const matchSchemas: Readonly<Record<string, Schema>> = {
+  Match: match,
+  Image: image,
+  Face: face,
+  Pair: pair,
+  Warning: warning,
+};

@@ -1,0 +1,71 @@
+import type { FieldName } from '../http/fields.ts';
+import type { modelsBody } from '../http/handlers/models.ts';
+import { list, number, object, ref, type Schema, text, tuple, word } from './schema.ts';
+
+/** The 200 answer of GET models. */
+
+type ModelsBody = ReturnType<typeof modelsBody>;
+type Calibration = ModelsBody['calibration']['fast'];
+
+const sha256 = { pattern: '^[0-9a-f]{64}$' };
+
+const roles = {
+  detector: 'finds faces',
+  landmarks: 'finds eyes, nose and mouth',
+  embedder: 'turns a face into a vector',
+};
+
+const calibration = object<Calibration>(
+  {
+    fitted_on: text('The pairs of pictures that the table was made from'),
+    points: list(
+      tuple(
+        [
+          number('Similarity, normalised as the model pack does it'),
+          number('False-match rate', { exclusiveMinimum: 0, maximum: 1 }),
+        ],
+        'A similarity, and how often two different people come out at least this alike',
+      ),
+      'Rising similarities, falling rates; between points the logarithm of the rate is linear',
+      { minItems: 2 },
+    ),
+  },
+  'How a similarity becomes a false-match rate, and that a percentage.',
+);
+
+const models = object<ModelsBody>(
+  {
+    pack: text('Name of the model pack'),
+    version: text('Its version; answers may differ between versions'),
+    description: text('What it consists of'),
+    source: object<ModelsBody['source']>(
+      {
+        package: text('The package that the nets come from'),
+        version: text('Its version'),
+        licence: text('Its licence, as stated by it'),
+      },
+      'Where the nets come from',
+    ),
+    files: list(
+      object<ModelsBody['files'][number]>({
+        role: word(roles, 'What the net is for.'),
+        file: text('Name of the file'),
+        licence: text('Its licence'),
+        sha256: text('SHA-256 of the file that is loaded', sha256),
+        source_sha256: text('SHA-256 of the file as its authors published it', sha256),
+      }),
+      'The nets, in the order in which a picture meets them',
+    ),
+    min_det_score: number(`Default of the form field \`${'min_det_score' satisfies FieldName}\``, {
+      minimum: 0,
+      maximum: 1,
+    }),
+    calibration: object<ModelsBody['calibration']>(
+      { fast: ref('schemas', 'Calibration'), balance: ref('schemas', 'Calibration') },
+      'One table for each accuracy mode',
+    ),
+  },
+  'The model pack that is loaded.',
+);
+
+export const modelsSchemas: Readonly<Record<string, Schema>> = { Models: models, Calibration: calibration };

@@ -1,0 +1,194 @@
+import { type ErrorCode, errorTable, type ProblemExtras } from '../errors.ts';
+import { fieldTable } from '../http/fields.ts';
+import type { Route } from '../http/routes.ts';
+import { takesForm } from './form-schema.ts';
+import { integer, list, object, type Schema, text, word } from './schema.ts';
+
+/** What the error table leaves open: which requests a problem can answer, and what it carries beside its text. */
+
+/** As src/http/responses.ts sends it. */
+const problemTypes = '/API/v1.0/docs#error-';
+
+type Extra = Exclude<keyof ProblemExtras, 'detail'>;
+
+/**
+ * Who can be told: `path` requests that no operation describes; `any` operation; `keyed` ones that need a key, `scoped`
+ * ones that need a scope; those that take a `form`, and the one that takes `indices`.
+ */
+type Told = 'path' | 'any' | 'keyed' | 'scoped' | 'form' | 'indices';
+
+/** `example` has the extra members that the problem always carries, and perhaps the more specific detail. */
+export const problemTable: Readonly<Record<ErrorCode, { told: Told; example: ProblemExtras }>> = {
+  invalid_multipart: {
+    told: 'form',
+    example: { detail: 'The body ends before its final boundary.' },
+  },
+  missing_field: {
+    told: 'form',
+    example: { detail: 'Send the bytes of a picture as image2.', field: 'image2' },
+  },
+  invalid_field: {
+    told: 'form',
+    example: {
+      detail: 'Send a decimal number from 0 to 100, such as 50 as threshold_percent.',
+      field: 'threshold_percent',
+      expected: 'a decimal number from 0 to 100, such as 50',
+    },
+  },
+  duplicate_field: { told: 'form', example: { detail: 'Send image1 once.', field: 'image1' } },
+  missing_api_key: { told: 'keyed', example: {} },
+  invalid_api_key: { told: 'keyed', example: {} },
+  forbidden_scope: { told: 'scoped', example: { required_scope: 'match:advanced' } },
+  not_found: { told: 'path', example: {} },
+  endpoint_disabled: { told: 'any', example: {} },
+  method_not_allowed: { told: 'path', example: {} },
+  upload_timeout: { told: 'form', example: {} },
+  body_too_large: { told: 'form', example: { limit_bytes: 20_971_520 } },
+  image_too_large: { told: 'form', example: { limit_bytes: 10_485_760, field: 'image1' } },
+  unsupported_media_type: { told: 'form', example: {} },
+  unsupported_image_format: {
+    told: 'form',
+    example: {
+      detail: 'Send image1 as JPEG, PNG or WebP; this one looks like heic.',
+      field: 'image1',
+      detected: 'heic',
+    },
+  },
+  image_decode_failed: {
+    told: 'form',
+    example: { detail: 'Send image2 again: the picture is damaged or cut short.', field: 'image2' },
+  },
+  image_dimensions: {
+    told: 'form',
+    example: { field: 'image1', width: 65_500, height: 65_500, limit_pixels: 50_000_000 },
+  },
+  no_face_found: {
+    told: 'form',
+    example: {
+      detail: 'Send a picture in which the face is clearly visible as image2.',
+      errors: [{ field: 'image2', code: 'no_face_found' }],
+    },
+  },
+  face_index_out_of_range: {
+    told: 'indices',
+    example: {
+      detail: 'Choose a face of image1 from 0 to 2, or -1 for automatic choice.',
+      field: 'image1',
+      faces_found: 3,
+    },
+  },
+  rate_limit_exceeded: { told: 'keyed', example: {} },
+  internal_error: { told: 'any', example: {} },
+  overloaded: { told: 'form', example: {} },
+  not_ready: { told: 'form', example: {} },
+  shutting_down: { told: 'any', example: {} },
+  deadline_exceeded: { told: 'form', example: {} },
+};
+
+const pictures = ['image1', 'image2'] as const;
+
+/** Names that `field` may have, where it is not a picture's. */
+const fieldNames: Partial<Record<ErrorCode, readonly string[]>> = {
+  invalid_field: Object.keys(fieldTable).filter((name) => !(pictures as readonly string[]).includes(name)),
+  duplicate_field: Object.keys(fieldTable),
+};
+
+const extraSchemas: Readonly<Record<Exclude<Extra, 'field'>, Schema>> = {
+  expected: text('What the field takes'),
+  required_scope: text('The scope that the key lacks'),
+  limit_bytes: integer('The most bytes that are taken', { minimum: 1 }),
+  limit_pixels: integer('The most pixels, width × height, that are taken', { minimum: 1 }),
+  width: integer('Width that the picture declares, pixels', { minimum: 0 }),
+  height: integer('Height that the picture declares, pixels', { minimum: 0 }),
+  detected: word(
+    {
+      heic: 'HEIC or HEIF, as phones write it',
+      avif: 'AVIF',
+      gif: 'GIF',
+      bmp: 'BMP',
+      tiff: 'TIFF',
+      pdf: 'PDF',
+      unknown: 'none of these',
+    },
+    'What the bytes look like.',
+  ),
+  faces_found: integer('How many faces were found in the picture', { minimum: 0 }),
+  errors: list(
+    object<{ field: string; code: string }>({
+      field: { type: 'string', enum: pictures, description: 'The picture' },
+      code: { type: 'string', const: 'no_face_found', description: 'What is the matter with it' },
+    }),
+    'One for each picture without a face',
+    { minItems: 1, maxItems: pictures.length },
+  ),
+};
+
+export const errorCodes = Object.keys(errorTable) as ErrorCode[];
+
+/** The codes that a request to this route can be answered with, in the order of the error table. */
+export function codesOf({ endpoint, scope }: Pick<Route, 'endpoint' | 'scope'>): ErrorCode[] {
+  const applies: Record<Told, boolean> = {
+    path: false,
+    any: true,
+    keyed: scope !== 'none',
+    scoped: scope !== 'none' && scope !== 'any',
+    form: takesForm(endpoint),
+    indices: endpoint === 'match_advanced',
+  };
+  return errorCodes.filter((code) => applies[problemTable[code].told]);
+}
+
+/** `missing_field` → `MissingFieldProblem`, the name of its schema. */
+export function problemName(code: ErrorCode): string {
+  return `${code.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Problem`;
+}
+
+/** The extra members of a problem, by the contract. */
+export function extrasOf(code: ErrorCode): Extra[] {
+  return Object.keys(problemTable[code].example).filter((name): name is Extra => name !== 'detail');
+}
+
+function extraSchema(code: ErrorCode, name: Extra): Schema {
+  if (name !== 'field') return extraSchemas[name];
+  return { type: 'string', enum: fieldNames[code] ?? pictures, description: 'Name of the form field' };
+}
+
+/** RFC 9457 section 3.1, with what this one carries beside. */
+export function problemSchema(code: ErrorCode): Schema {
+  const { status, title, detail } = errorTable[code];
+  const properties: Record<string, Schema> = {
+    type: {
+      type: 'string',
+      format: 'uri-reference',
+      const: problemTypes + code,
+      description: 'Where the problem is explained',
+    },
+    title: { type: 'string', const: title, description: 'What is wrong, the same text each time' },
+    status: { type: 'integer', const: status, description: 'The HTTP status' },
+    detail: text('What to do about it, for people'),
+    code: { type: 'string', const: code, description: 'What is wrong, for programs' },
+    request_id: text('The same as in the X-Request-Id header; quote it to the operator'),
+    ...Object.fromEntries(extrasOf(code).map((name) => [name, extraSchema(code, name)])),
+  };
+  return {
+    type: 'object',
+    description: `${title}. ${detail}`,
+    properties,
+    required: Object.keys(properties),
+  };
+}
+
+/** An answer as a client would see it. */
+export function problemExample(code: ErrorCode): object {
+  const { status, title, detail } = errorTable[code];
+  const request_id = '01JD8ZK3V6Q4M9T2X7B5C1W0RN';
+  return {
+    type: problemTypes + code,
+    title,
+    status,
+    detail,
+    code,
+    request_id,
+    ...problemTable[code].example,
+  };
+}
