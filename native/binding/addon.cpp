@@ -70,6 +70,12 @@ Napi::Value Match(const Napi::CallbackInfo& info) {
   });
 }
 
+// Frees a picture's memory now, and not when a garbage collector comes by.
+void Release(const Napi::CallbackInfo& info) {
+  if (!info[0].IsTypedArray()) throw Napi::TypeError::New(info.Env(), "Expected a Uint8Array");
+  info[0].As<Napi::TypedArray>().ArrayBuffer().Detach();
+}
+
 Napi::Value DetectOne(const Napi::CallbackInfo& info, bool with_embeddings) {
   const std::string directory = to_directory(info);
   require_bytes(info);
@@ -107,6 +113,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("match", Napi::Function::New(env, Match));
   exports.Set("detect", Napi::Function::New(env, Detect));
   exports.Set("embed", Napi::Function::New(env, Embed));
+  exports.Set("release", Napi::Function::New(env, Release));
   exports.Set("versions", Napi::Function::New(env, Versions));
   return exports;
 }

@@ -149,13 +149,16 @@ Napi::Value from_detect(Napi::Env env, const DetectResult& result, bool with_emb
   object.Set("timings_ms", from_timings(env, result.timings_ms));
   if (!with_embeddings) return object;
   // Owned by V8, for an external buffer could not be moved to another thread.
-  auto embeddings = Napi::Array::New(env, result.embeddings.size());
-  for (size_t i = 0; i < result.embeddings.size(); ++i) {
-    const Embedding& embedding = result.embeddings[i];
+  auto embeddings = Napi::Array::New(env, result.embedded.size());
+  auto cohort_means = Napi::Array::New(env, result.embedded.size());
+  for (size_t i = 0; i < result.embedded.size(); ++i) {
+    const auto& [embedding, cohort_mean] = result.embedded[i];
     auto array = Napi::Float32Array::New(env, embedding.size());
     std::copy(embedding.begin(), embedding.end(), array.Data());
     embeddings.Set(static_cast<uint32_t>(i), array);
+    cohort_means.Set(static_cast<uint32_t>(i), cohort_mean);
   }
+  object.Set("cohort_means", cohort_means);
   object.Set("embeddings", embeddings);
   return object;
 }

@@ -31,8 +31,9 @@ void on_warning(png_structp, png_const_charp) {}
 // codec_jpeg.cpp, no object with a destructor lives between setjmp and longjmp.
 class Decoder {
  public:
-  explicit Decoder(std::span<const uint8_t> bytes) : source_{bytes} {
-    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, nullptr, on_error, on_warning);
+  explicit Decoder(std::span<const uint8_t> bytes)
+      : source_{bytes},
+        png_(png_create_read_struct(PNG_LIBPNG_VER_STRING, nullptr, on_error, on_warning)) {
     if (png_ == nullptr) throw std::bad_alloc();
     info_ = png_create_info_struct(png_);
     if (info_ == nullptr) {

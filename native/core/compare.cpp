@@ -10,14 +10,16 @@ float cosine(const Embedding& a, const Embedding& b) {
   return std::clamp(dot, -1.0f, 1.0f);
 }
 
-std::vector<Pair> compare_all(const std::vector<Embedding>& first,
-                              const std::vector<Embedding>& second) {
+std::vector<Pair> compare_all(const std::vector<Comparable>& first,
+                              const std::vector<Comparable>& second) {
   std::vector<Pair> pairs;
   for (size_t i = 0; i < first.size(); ++i) {
     for (size_t j = 0; j < second.size(); ++j) {
-      if (first[i].empty() || second[j].empty()) continue;
-      const float similarity = cosine(first[i], second[j]);
-      pairs.push_back({static_cast<int>(i), static_cast<int>(j), similarity, similarity});
+      if (first[i].embedding.empty() || second[j].embedding.empty()) continue;
+      const float similarity = cosine(first[i].embedding, second[j].embedding);
+      const float expected = (first[i].cohort_mean + second[j].cohort_mean) / 2;
+      pairs.push_back(
+          {static_cast<int>(i), static_cast<int>(j), similarity, similarity - expected});
     }
   }
   std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) {

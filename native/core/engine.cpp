@@ -1,13 +1,29 @@
 #include "engine.h"
 
+#include <malloc.h>
+
 #include <map>
 #include <mutex>
 #include <opencv2/core/utility.hpp>
 
 namespace facematch {
+namespace {
+
+// glibc gives large blocks pages of their own, which go back to the system when they are freed. But
+// the first freed picture would raise the bound between large and small up to 32 MiB, and pictures
+// and bodies would lie in the threads' arenas from then on, which keep what they once had. A bound
+// that is set stays. Fresh pages cost far less than the decoding that fills them.
+void keep_memory_flat() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+  mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
+#endif
+}
+
+}  // namespace
 
 Engine::Engine(const std::string& directory)
-    : pack(read_pack(directory)), detector(pack), landmarker(pack), embedder(pack) {}
+    : pack(read_pack(directory)), detector(pack), landmarker(pack), embedder(pack), cohort(pack) {}
 
 const Engine& load_engine(const std::string& directory) {
   // Neither is ever destroyed: see environment() in session.cpp.
@@ -16,6 +32,7 @@ const Engine& load_engine(const std::string& directory) {
   const std::lock_guard lock(*mutex);
   auto& engine = (*engines)[directory];
   if (!engine) {
+    keep_memory_flat();
     cv::setNumThreads(0);  // one thread a worker: OpenCV must not start its own
     try {
       engine = std::make_unique<const Engine>(directory);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "cohort.h"
 #include "detect.h"
 #include "embed.h"
 #include "landmarks.h"
@@ -17,6 +18,7 @@ struct Engine {
   Detector detector;
   Landmarker landmarker;
   Embedder embedder;
+  Cohort cohort;
 
   explicit Engine(const std::string& directory);
 };

@@ -27,7 +27,7 @@ Landmarker::Landmarker(const Pack& pack)
     : spec_(known(pack.landmarks)),
       net_(pack.directory + "/" + spec_.file, spec_.input, {1, 1, spec_.size, spec_.size},
            {spec_.output}) {
-  if (net_.output_size(0) != 2 * 68) {
+  if (net_.output_size(0) != size_t{2} * 68) {
     throw Error(ErrorCode::kInternalError, "the landmark net does not answer with 68 points");
   }
 }

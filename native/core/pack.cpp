@@ -70,6 +70,14 @@ EmbedderSpec read_embedder(const Json& json) {
   return spec;
 }
 
+std::optional<CohortSpec> read_cohort(const Json& json) {
+  const auto found = json.find("cohort");
+  if (found == json.end()) return std::nullopt;
+  return CohortSpec{.file = found->at("file"),
+                    .centres = read_size(*found, "centres"),
+                    .highest = read_size(*found, "highest")};
+}
+
 }  // namespace
 
 Pack read_pack(const std::string& directory) {
@@ -81,7 +89,8 @@ Pack read_pack(const std::string& directory) {
     return {.directory = directory,
             .detector = read_detector(json.at("detector")),
             .landmarks = read_landmarks(json.at("landmarks")),
-            .embedder = read_embedder(json.at("embedder"))};
+            .embedder = read_embedder(json.at("embedder")),
+            .cohort = read_cohort(json)};
   } catch (const std::exception& error) {
     throw Error(ErrorCode::kInternalError, path + ": " + error.what());
   }

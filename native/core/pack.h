@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "types.h"
@@ -47,11 +48,18 @@ struct EmbedderSpec {
   std::array<Point, 5> template_points;  // in the chip, order of Landmarks::points()
 };
 
+struct CohortSpec {
+  std::string file;  // rows of signed bytes, one a centre
+  int centres = 0;
+  int highest = 0;  // how many of a face's highest cosines are averaged
+};
+
 struct Pack {
   std::string directory;
   DetectorSpec detector;
   LandmarksSpec landmarks;
   EmbedderSpec embedder;
+  std::optional<CohortSpec> cohort;
 };
 
 // Reads `directory`/manifest.json. Throws Error kInternalError with a message for people.

@@ -31,9 +31,9 @@ class Timer {
 // A picture on its way through the stages.
 struct Subject {
   Image image;
-  std::vector<Face> faces;            // in pixels of the full picture
-  std::vector<cv::Mat> chips;         // one a face
-  std::vector<Embedding> embeddings;  // one a face; empty where the face is not compared
+  std::vector<Face> faces;           // in pixels of the full picture
+  std::vector<cv::Mat> chips;        // one a face
+  std::vector<Comparable> embedded;  // one a face; without embedding where it is not compared
 };
 
 void decode_stage(Bytes bytes, const DetectOptions& options, Subject& subject,
@@ -86,10 +86,12 @@ void embed_stage(const Engine& engine, const DetectOptions& options, int chosen,
                  StageTimings& timings) {
   const Timer timer(timings.embed);
   const bool mirror = options.accuracy_mode == AccuracyMode::kBalance;
-  subject.embeddings.resize(subject.faces.size());
+  subject.embedded.resize(subject.faces.size());
   for (size_t i = 0; i < subject.faces.size(); ++i) {
     if (chosen >= 0 && i != static_cast<size_t>(chosen)) continue;
-    subject.embeddings[i] = engine.embedder.embed(subject.chips[i], mirror);
+    Comparable& face = subject.embedded[i];
+    face.embedding = engine.embedder.embed(subject.chips[i], mirror);
+    face.cohort_mean = engine.cohort.mean_of_highest(face.embedding);
   }
 }
 
@@ -149,7 +151,7 @@ MatchResult match(const Engine& engine, Bytes image1, Bytes image2, const MatchO
   const auto chosen = [&](int index) { return index < 0 && !options.auto_pair_best ? 0 : index; };
   embed_stage(engine, options, chosen(options.image1_face_index), first, timings);
   embed_stage(engine, options, chosen(options.image2_face_index), second, timings);
-  std::vector<Pair> pairs = compare_all(first.embeddings, second.embeddings);
+  std::vector<Pair> pairs = compare_all(first.embedded, second.embedded);
   return {.image1 = report(first),
           .image2 = report(second),
           .pairs = std::move(pairs),
@@ -162,8 +164,7 @@ DetectResult detect(const Engine& engine, Bytes image, const DetectOptions& opti
   StageTimings timings;
   find_faces(engine, image, options, subject, timings);
   if (want_embeddings) embed_stage(engine, options, -1, subject, timings);
-  return {
-      .image = report(subject), .embeddings = std::move(subject.embeddings), .timings_ms = timings};
+  return {.image = report(subject), .embedded = std::move(subject.embedded), .timings_ms = timings};
 }
 
 }  // namespace facematch

@@ -1,6 +1,7 @@
 #include "session.h"
 
 #include <array>
+#include <cstdlib>
 #include <functional>
 #include <numeric>
 
@@ -14,6 +15,9 @@ namespace {
 // clean.
 Ort::Env& environment() {
   static auto* env = [] {
+    // From here on ONNX Runtime 1.30 would report its use to its makers, and keep files in the home
+    // and temporary folders for it.
+    setenv("ORT_DISABLE_TELEMETRY", "1", 1);
     // The core prints nothing; what matters arrives as an exception.
     const auto silent = [](void*, OrtLoggingLevel, const char*, const char*, const char*,
                            const char*) {};
@@ -47,10 +51,10 @@ size_t product(const std::vector<int64_t>& shape) {
 
 }  // namespace
 
-Net::Net(const std::string& path, const std::string& input, std::vector<int64_t> input_shape,
-         const std::vector<std::string>& outputs)
-    : input_name_(input),
-      output_names_(outputs),
+Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_shape,
+         std::vector<std::string> outputs)
+    : input_name_(std::move(input)),
+      output_names_(std::move(outputs)),
       input_shape_(std::move(input_shape)),
       input_size_(product(input_shape_)) {
   try {
@@ -62,6 +66,7 @@ Net::Net(const std::string& path, const std::string& input, std::vector<int64_t>
                                                        input_shape_.data(), input_shape_.size());
     const char* input_name = input_name_.c_str();
     std::vector<const char*> names;
+    names.reserve(output_names_.size());
     for (const auto& name : output_names_) names.push_back(name.c_str());
     const auto results =
         session_.Run(Ort::RunOptions{nullptr}, &input_name, &value, 1, names.data(), names.size());

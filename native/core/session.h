@@ -17,8 +17,8 @@ class Net {
  public:
   // `outputs` names the outputs in the order in which run() fills them. Throws Error kInternalError
   // with a message for people when the file is missing, damaged, or has another shape.
-  Net(const std::string& path, const std::string& input, std::vector<int64_t> input_shape,
-      const std::vector<std::string>& outputs);
+  Net(const std::string& path, std::string input, std::vector<int64_t> input_shape,
+      std::vector<std::string> outputs);
 
   size_t input_size() const { return input_size_; }
   size_t output_size(size_t index) const { return output_sizes_[index]; }

@@ -78,6 +78,12 @@ struct Face {
 // A unit vector.
 using Embedding = std::vector<float>;
 
+// A face as it is compared.
+struct Comparable {
+  Embedding embedding;    // empty: takes no part
+  float cohort_mean = 0;  // Cohort::mean_of_highest of it
+};
+
 // Milliseconds.
 struct StageTimings {
   double decode = 0;
@@ -123,7 +129,7 @@ struct MatchResult {
 
 struct DetectResult {
   ImageReport image;
-  std::vector<Embedding> embeddings;  // one a face when asked for, else empty
+  std::vector<Comparable> embedded;  // one a face when asked for, else empty
   StageTimings timings_ms;
 };
 

@@ -50,7 +50,8 @@ TEST_CASE("rounding never takes a cosine out of -1 to 1") {
 }
 
 TEST_CASE("every face is compared with every other picture's face, best pair first") {
-  const std::vector<Pair> pairs = compare_all({unit(0), unit(50)}, {unit(90), unit(38), unit(10)});
+  const std::vector<Pair> pairs =
+      compare_all({{unit(0)}, {unit(50)}}, {{unit(90)}, {unit(38)}, {unit(10)}});
   REQUIRE(pairs.size() == 6);
   CHECK(pairs[0].image1_face_index == 0);  // 10 degrees apart; the next 12
   CHECK(pairs[0].image2_face_index == 2);
@@ -64,16 +65,16 @@ TEST_CASE("every face is compared with every other picture's face, best pair fir
 }
 
 TEST_CASE("a face without an embedding takes no part, but keeps its index") {
-  const std::vector<Pair> pairs = compare_all({{}, unit(0)}, {unit(0), {}});
+  const std::vector<Pair> pairs = compare_all({{}, {unit(0)}}, {{unit(0)}, {}});
   REQUIRE(pairs.size() == 1);
   CHECK(pairs[0].image1_face_index == 1);
   CHECK(pairs[0].image2_face_index == 0);
 }
 
 TEST_CASE("without faces there are no pairs") {
-  CHECK(compare_all({}, {unit(0)}).empty());
-  CHECK(compare_all({unit(0)}, {}).empty());
-  CHECK(compare_all({{}}, {{}}).empty());
+  CHECK(compare_all({}, {{unit(0)}}).empty());
+  CHECK(compare_all({{unit(0)}}, {}).empty());
+  CHECK(compare_all({Comparable{}}, {Comparable{}}).empty());
 }
 
 TEST_SUITE_END();

@@ -27,6 +27,7 @@ const char* const kMembers[] = {
     "/embedder/output",   "/embedder/size",       "/embedder/dimensions",
     "/embedder/channels", "/embedder/mean",       "/embedder/scale",
     "/embedder/template", "/embedder/template/4", "/embedder/template/0/1",
+    "/cohort/file",       "/cohort/centres",      "/cohort/highest",
 };
 
 Json manifest() {
@@ -55,7 +56,7 @@ void remove(Json& json, const Json::json_pointer& member) {
 
 // A pack whose nets are those of the default one.
 void fill_pack(const TemporaryFolder& folder, const Json& json) {
-  for (const char* net : {"detect.onnx", "landmark.onnx", "embed.onnx"}) {
+  for (const char* net : {"detect.onnx", "landmark.onnx", "embed.onnx", "cohort.i8"}) {
     fs::copy_file(fs::path(default_pack()) / net, folder.path() / net);
   }
   write_manifest(folder, json.dump());

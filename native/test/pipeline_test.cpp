@@ -47,10 +47,10 @@ TEST_CASE("every face of the sample photos is found, largest first, with a unit 
       const DetectResult result = detect(default_engine(), sample(number), options_of(mode), true);
       const auto& faces = result.image.faces;
       CHECK(faces.size() == kFaces[number - 1]);
-      REQUIRE(result.embeddings.size() == faces.size());
+      REQUIRE(result.embedded.size() == faces.size());
       for (size_t i = 0; i < faces.size(); ++i) {
         check_face(faces[i], result.image);
-        const auto& vector = result.embeddings[i];
+        const auto& vector = result.embedded[i].embedding;
         REQUIRE(vector.size() == 512);
         CHECK(std::inner_product(vector.begin(), vector.end(), vector.begin(), 0.0f) ==
               doctest::Approx(1));

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "../core/head.h"
+#include "../core/pipeline.h"
 #include "../core/quality.h"
 #include "support.h"
 
@@ -124,6 +125,43 @@ TEST_CASE("landmarks in one spot or on one line give finite angles") {
   for (const Points68& points : {spot, level, upright}) {
     const Pose pose = estimate_pose(points);
     CHECK(std::isfinite(pose.yaw + pose.pitch + pose.roll));
+  }
+}
+
+TEST_CASE("people in photos are turned as one sees them turned") {
+  // Judged by eye; `x` and `y` lie in the face.
+  struct Case {
+    const char* who;
+    int photo;
+    float x, y;
+    int yaw, pitch, roll;  // sign, or 0 where it is hard to tell
+  };
+  const Case cases[] = {
+      {"leaning back, crown to the right", 1, 1570, 340, 0, 0, +1},
+      {"looking down to the left, crown to the left", 1, 930, 540, -1, -1, -1},
+      {"turned to the left", 1, 500, 450, -1, 0, 0},
+      {"turned to the right", 5, 690, 520, +1, 0, 0},
+      {"turned to the left, at the right rim", 5, 1500, 510, -1, 0, -1},
+      {"chin up", 5, 1190, 320, 0, +1, 0},
+  };
+  const auto agrees = [](float degrees, int sign) {
+    return sign == 0 || degrees * static_cast<float>(sign) > 5;
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.who);
+    DetectOptions options;
+    options.min_det_score = 0.7f;
+    int found = 0;
+    for (const Face& face : detect(default_engine(), sample(c.photo), options, false).image.faces) {
+      const Box& box = face.box;
+      if (c.x < box.x || c.x > box.x + box.width || c.y < box.y || c.y > box.y + box.height)
+        continue;
+      ++found;
+      CHECK(agrees(face.pose.yaw, c.yaw));
+      CHECK(agrees(face.pose.pitch, c.pitch));
+      CHECK(agrees(face.pose.roll, c.roll));
+    }
+    CHECK(found == 1);
   }
 }
 

@@ -13,6 +13,7 @@ const roles = {
   detector: 'finds faces',
   landmarks: 'finds eyes, nose and mouth',
   embedder: 'turns a face into a vector',
+  cohort: 'normalises similarities, so that one threshold serves different groups of people',
 };
 
 const calibration = object<Calibration>(

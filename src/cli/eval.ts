@@ -27,7 +27,7 @@ export function registerEval(program: Command): void {
       const { evaluate } = await import('../eval/evaluate.ts');
       const { picturesOf, readPairs } = await import('../eval/pairs.ts');
       const { progressBar } = await import('./terminal.ts');
-      const config = readConfig(process.env);
+      const config = readConfig();
       const directory = packDirectory(config.pack);
       const manifest = readManifest(directory);
       await verifyPack(directory, manifest);
@@ -56,21 +56,29 @@ export function registerEval(program: Command): void {
 const percent = (share: number) => `${(share * 100).toFixed(2)} %`;
 
 function describe(evaluation: Evaluation): string {
-  const { accuracy, pairs, pictures, without_face, failures } = evaluation;
-  const spread =
-    accuracy.deviation === undefined ? ', not cross-validated' : ` ± ${percent(accuracy.deviation)}`;
+  const { by, pairs, pictures, without_face, failures } = evaluation;
   const failed = Object.entries(failures).map(([name, reason]) => `${name} (${reason})`);
   return [
     `pairs              ${pairs.same} same, ${pairs.different} different; mode ${evaluation.mode}`,
-    `accuracy           ${percent(accuracy.mean)}${spread} (best threshold ${accuracy.threshold.toFixed(3)})`,
-    ...evaluation.operating_points.map(
-      ({ fmr, tar, threshold }) =>
-        `TAR at FMR ${fmr.toString().padEnd(7)} ${percent(tar)} (cosine ${threshold.toFixed(3)})`,
-    ),
+    ...describeScores('normalised similarity', by.normalised),
+    ...describeScores('cosine', by.cosine),
     `without a face     ${without_face.length} of ${pictures} pictures${list(without_face)}`,
     ...(failed.length > 0 ? [`could not be read  ${failed.length}${list(failed)}`] : []),
     `speed              ${evaluation.pictures_per_second.toFixed(0)} pictures/s`,
   ].join('\n');
+}
+
+function describeScores(kind: string, { accuracy, operating_points }: Evaluation['by']['cosine']): string[] {
+  const spread =
+    accuracy.deviation === undefined ? ', not cross-validated' : ` ± ${percent(accuracy.deviation)}`;
+  return [
+    `by the ${kind}`,
+    `  accuracy         ${percent(accuracy.mean)}${spread} (best threshold ${accuracy.threshold.toFixed(3)})`,
+    ...operating_points.map(
+      ({ fmr, tar, threshold }) =>
+        `  TAR at FMR ${fmr.toString().padEnd(6)}${percent(tar)} (threshold ${threshold.toFixed(3)})`,
+    ),
+  ];
 }
 
 function list(names: readonly string[]): string {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { projectPath } from '../paths.ts';
+import { registerCalibrate } from './calibrate.ts';
 import { registerDemo } from './demo.ts';
 import { registerEval } from './eval.ts';
 import { registerKeys } from './keys.ts';
@@ -9,7 +10,7 @@ import { registerServe } from './serve.ts';
 import { coloursFor } from './terminal.ts';
 
 /** In the order of `--help`. Each file loads what its command needs when the command runs, so that help is quick. */
-const commands = [registerServe, registerDemo, registerMatch, registerKeys, registerEval];
+const commands = [registerServe, registerDemo, registerMatch, registerKeys, registerEval, registerCalibrate];
 
 /** 0 is success. */
 const exitCodes = { failure: 1, usage: 2 } as const;

@@ -16,7 +16,7 @@ export interface MatchFilesOptions {
 /** Compares two files on this thread; the answer is the server's own. Throws an Error with a message for people. */
 export async function matchFiles(files: readonly [string, string], options: MatchFilesOptions) {
   const start = performance.now();
-  const config = readConfig(process.env);
+  const config = readConfig();
   const directory = packDirectory(config.pack);
   const manifest = readManifest(directory);
   const [picture1, picture2] = files.map((file) => readFileSync(file)) as [Buffer, Buffer];

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { addonFile } from '../config.ts';
 import { projectPath } from '../paths.ts';
 
 /**
@@ -99,6 +100,8 @@ export interface DetectResult {
 /** As DetectResult; `embeddings` holds one unit vector for each face, in the order of `image.faces`. */
 export interface EmbedResult extends DetectResult {
   embeddings: Float32Array[];
+  /** Of each face, what normalisation subtracts: the normalised similarity is the cosine less the mean of two of these. */
+  cohort_means: number[];
 }
 
 /** Failures cross threads as data: structured clone would drop an error's class and code. */
@@ -131,12 +134,14 @@ export interface Addon {
   ): MatchResult | NativeFailure;
   detect(directory: string, image: Uint8Array, options: DetectOptions): DetectResult | NativeFailure;
   embed(directory: string, image: Uint8Array, options: DetectOptions): EmbedResult | NativeFailure;
+  /** Frees the memory behind `body` at once; every view of it is empty afterwards. */
+  release(body: Uint8Array): void;
   versions(): { onnxruntime: string; opencv: string; libjpeg: string; libpng: string; libwebp: string };
 }
 
 /** Loads the addon. Throws an Error whose message says what to do when it is missing or does not load. */
 export function loadAddon(): Addon {
-  const file = process.env.FACEMATCH_ADDON ?? projectPath('build/addon/Release/facematch.node');
+  const file = addonFile() ?? projectPath('build/addon/Release/facematch.node');
   try {
     return createRequire(import.meta.url)(file) as Addon;
   } catch (error) {

@@ -83,6 +83,18 @@ const manifestSchema = z.strictObject({
     /** Where right eye, left eye, nose, right and left mouth corner lie in the chip, as the viewer sees them. */
     template: z.tuple([point, point, point, point, point]),
   }),
+  /** Centres that similarities are normalised with, made by `facematch calibrate`; without it the cosine is taken. */
+  cohort: z
+    .strictObject({
+      file: z.string().regex(/^[\w-][\w.-]*\.i8$/, 'must be a plain file name ending in .i8'),
+      sha256: sha256Hex,
+      licence: name,
+      /** Rows of signed bytes. */
+      centres: z.int().min(1).max(4096),
+      /** How many of a face's highest cosines with the centres are averaged. */
+      highest: z.int().min(1).max(4096),
+    })
+    .optional(),
   min_det_score: share,
   calibration: z.strictObject({ fast: calibration, balance: calibration }),
 });
@@ -128,12 +140,13 @@ export function readManifest(directory: string): PackManifest {
   return parsed.data;
 }
 
-/** Compares the SHA-256 of every prepared net with the manifest's. Throws an Error that says what to do. */
+/** Compares the SHA-256 of every file of the pack with the manifest's. Throws an Error that says what to do. */
 export async function verifyPack(directory: string, manifest: PackManifest): Promise<void> {
-  await Promise.all(packNets(manifest).map((net) => verifyNet(join(directory, net.file), net.sha256)));
+  const files = [...packNets(manifest), ...(manifest.cohort ? [manifest.cohort] : [])];
+  await Promise.all(files.map(({ file, sha256 }) => verifyFile(join(directory, file), sha256)));
 }
 
-async function verifyNet(file: string, expected: string): Promise<void> {
+async function verifyFile(file: string, expected: string): Promise<void> {
   let bytes: Uint8Array;
   try {
     bytes = await readFile(file);

@@ -12,5 +12,10 @@ warmUp(addon, pack_directory);
 parentPort?.postMessage({ worker_up: true } satisfies WorkerUp);
 
 export default function match(job: MatchJob): MatchOutcome {
-  return addon.match(pack_directory, job.body, job.image1, job.image2, job.options);
+  try {
+    return addon.match(pack_directory, job.body, job.image1, job.image2, job.options);
+  } finally {
+    // A worker makes so little garbage of its own that dozens of bodies would wait for its collector.
+    addon.release(job.body);
+  }
 }

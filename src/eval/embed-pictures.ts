@@ -7,6 +7,8 @@ import type { EmbedAnswer, EmbedJob } from './embed-worker.ts';
 export interface EmbeddedPicture {
   /** Of the face that the protocol compares; undefined when there is no face. */
   embedding: Float32Array | undefined;
+  /** What normalisation subtracts for this face. */
+  cohort_mean: number;
   faces: Face[];
   /** Why the picture could not be read, where it could not. */
   failure: string | undefined;

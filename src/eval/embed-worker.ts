@@ -10,6 +10,7 @@ export interface EmbedJob {
 
 export interface EmbedAnswer {
   embedding: Float32Array | undefined;
+  cohort_mean: number;
   faces: Face[];
   failure: string | undefined;
 }
@@ -41,10 +42,12 @@ export default function embed(job: EmbedJob): EmbedAnswer {
     max_pixels: 50_000_000,
     min_side: 16,
   });
-  if (!result.ok) return { embedding: undefined, faces: [], failure: result.code };
+  if (!result.ok) return { embedding: undefined, cohort_mean: 0, faces: [], failure: result.code };
   const { faces, width, height } = result.image;
+  const chosen = centralFace(faces, width, height);
   return {
-    embedding: result.embeddings[centralFace(faces, width, height)],
+    embedding: result.embeddings[chosen],
+    cohort_mean: result.cohort_means[chosen] ?? 0,
     faces,
     failure: undefined,
   };

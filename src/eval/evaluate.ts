@@ -1,4 +1,5 @@
 import type { AccuracyMode } from '../engine/addon.ts';
+import { dot } from './cohort.ts';
 import { type EmbeddedPicture, embedPictures } from './embed-pictures.ts';
 import { type Accuracy, accuracy, type Operating, type Scored, tarAtFmr } from './metrics.ts';
 import type { LabelledPair } from './pairs.ts';
@@ -19,23 +20,28 @@ export interface Evaluation {
   mode: AccuracyMode;
   pairs: { same: number; different: number };
   pictures: number;
-  accuracy: Accuracy;
-  operating_points: Operating[];
+  /** By the normalised similarity, which the service judges by, and by the cosine alone. */
+  by: Record<ScoreKind, { accuracy: Accuracy; operating_points: Operating[] }>;
   without_face: string[];
   /** Pictures that could not be read, with the reason. */
   failures: Record<string, string>;
   pictures_per_second: number;
 }
 
+export type ScoreKind = 'normalised' | 'cosine';
+
 const rates = [1e-2, 1e-3];
 
-/** Runs every picture of a list of pairs through the pipeline once and judges the pairs by the cosine alone. */
+/** Runs every picture of a list of pairs through the pipeline once and judges the pairs. */
 export async function evaluate(options: EvaluateOptions): Promise<Evaluation> {
   const { pairs, names } = options;
   const start = performance.now();
   const pictures = await embedPictures(names, options);
   const seconds = (performance.now() - start) / 1000;
-  const scored = pairs.map((pair) => score(pair, pictures));
+  const judge = (kind: ScoreKind) => {
+    const scored = pairs.map((pair) => score(pair, pictures, kind));
+    return { accuracy: accuracy(scored), operating_points: rates.map((fmr) => tarAtFmr(scored, fmr)) };
+  };
   return {
     mode: options.mode,
     pairs: {
@@ -43,8 +49,7 @@ export async function evaluate(options: EvaluateOptions): Promise<Evaluation> {
       different: pairs.filter(({ same }) => !same).length,
     },
     pictures: names.length,
-    accuracy: accuracy(scored),
-    operating_points: rates.map((fmr) => tarAtFmr(scored, fmr)),
+    by: { normalised: judge('normalised'), cosine: judge('cosine') },
     without_face: names.filter((name) => {
       const picture = pictures.get(name);
       return picture?.embedding === undefined && picture?.failure === undefined;
@@ -56,15 +61,13 @@ export async function evaluate(options: EvaluateOptions): Promise<Evaluation> {
   };
 }
 
-function score(pair: LabelledPair, pictures: ReadonlyMap<string, EmbeddedPicture>): Scored {
-  const first = pictures.get(pair.image1)?.embedding;
-  const second = pictures.get(pair.image2)?.embedding;
-  const value = first && second ? dot(first, second) : Number.NEGATIVE_INFINITY;
+function score(pair: LabelledPair, pictures: ReadonlyMap<string, EmbeddedPicture>, kind: ScoreKind): Scored {
+  const first = pictures.get(pair.image1);
+  const second = pictures.get(pair.image2);
+  let value = Number.NEGATIVE_INFINITY;
+  if (first?.embedding && second?.embedding) {
+    value = dot(first.embedding, second.embedding);
+    if (kind === 'normalised') value -= (first.cohort_mean + second.cohort_mean) / 2;
+  }
   return { score: value, same: pair.same, fold: pair.fold };
-}
-
-function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!;
-  return sum;
 }

@@ -83,7 +83,7 @@ describe('answers', () => {
     }
   });
 
-  it('match scores a pair with the cosine of the embeddings that embed gives', () => {
+  it('match scores a pair by the embeddings and cohort means that embed gives', () => {
     const { body, image1, image2 } = bodyOf(one, three);
     const result = addon.match(pack, body, image1, image2, matchOptions);
     const first = addon.embed(pack, one, detectOptions);
@@ -93,6 +93,9 @@ describe('answers', () => {
       const a = first.embeddings[pair.image1_face_index]!;
       const b = second.embeddings[pair.image2_face_index]!;
       expect(a.reduce((sum, v, i) => sum + v * b[i]!, 0)).toBeCloseTo(pair.similarity, 4);
+      const subtracted =
+        (first.cohort_means[pair.image1_face_index]! + second.cohort_means[pair.image2_face_index]!) / 2;
+      expect(pair.normalised_similarity).toBeCloseTo(pair.similarity - subtracted, 4);
     }
   });
 
@@ -188,6 +191,7 @@ describe('failures are data', () => {
       image,
       timings_ms,
       embeddings: [],
+      cohort_means: [],
     });
   });
 

@@ -1,20 +1,26 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { damagedPictures, filesBelow, sharedFolder } from '../fixtures/pictures.ts';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { damagedPictures, filesBelow, sharedFolder, smallSample } from '../fixtures/pictures.ts';
 import { builds } from './support/builds.ts';
 import { runChild } from './support/child.ts';
 
 /** Damaged and exotic pictures: each gets an answer of its own, and the process lives on, with and without a sanitizer. */
 
+const longest = 240_000;
+vi.setConfig({ testTimeout: longest });
+
 const shared = sharedFolder();
 const drawn = await mkdtemp(join(tmpdir(), 'facematch-corrupt-'));
+const sound = join(drawn, 'sound.png');
+const pictures = join(drawn, 'pictures');
 const names: string[] = [];
 
 beforeAll(async () => {
+  await writeFile(sound, await smallSample(1, 320));
   for (const [name, bytes] of await damagedPictures()) {
-    const folder = join(drawn, name.split(' ')[0]!);
+    const folder = join(pictures, name.split(' ')[0]!);
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, name), bytes);
     names.push(name);
@@ -38,7 +44,7 @@ const allowed = [
 
 describe.each(builds)('$name', (build) => {
   async function lookAt(folder: string): Promise<Looked[]> {
-    const child = await runChild(build, 'corpus.mjs', [folder, 'match']);
+    const child = await runChild(build, 'corpus.mjs', [folder, sound], { longest });
     expect(child).toMatchObject({ code: 0, signal: null, stderr: '' });
     return child.stdout
       .trim()
@@ -47,7 +53,7 @@ describe.each(builds)('$name', (build) => {
   }
 
   it('answers every picture that was cut, flipped or patched', async () => {
-    const looked = await lookAt(drawn);
+    const looked = await lookAt(pictures);
     expect(looked).toHaveLength(names.length);
     expect(looked.flatMap(({ outcomes }) => outcomes).filter((word) => !allowed.includes(word))).toEqual([]);
     const cut = looked.filter(({ file }) => file.includes(' cut at '));

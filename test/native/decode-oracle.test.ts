@@ -19,6 +19,9 @@ function look(picture: Uint8Array): EmbedResult {
   return result;
 }
 
+/** From left to right: the order by size may turn over where two faces are of one size. */
+const ordered = ({ image }: EmbedResult) => image.faces.toSorted((a, b) => a.box.x - b.box.x);
+
 const asPng = (picture: Sharp) => picture.png({ compressionLevel: 1 }).toBuffer();
 const points = ({ box, landmarks }: Face) => [
   ...Object.values(landmarks).flat(),
@@ -30,16 +33,17 @@ const points = ({ box, landmarks }: Face) => [
 
 /** Furthest that any box corner or landmark lies from its counterpart, pixels. */
 function furthest(a: EmbedResult, b: EmbedResult): number {
-  const left = a.image.faces.flatMap(points);
-  const right = b.image.faces.flatMap(points);
+  const left = ordered(a).flatMap(points);
+  const right = ordered(b).flatMap(points);
   expect(left).toHaveLength(right.length);
   return Math.max(...left.map((v, i) => Math.abs(v - right[i]!)));
 }
 
 /** Least cosine between the embeddings of a face and its counterpart. */
 function leastSimilar(a: EmbedResult, b: EmbedResult): number {
+  const [left, right] = [a, b].map((seen) => ordered(seen).map(({ index }) => seen.embeddings[index]!));
   return Math.min(
-    ...a.embeddings.map((vector, face) => vector.reduce((sum, v, i) => sum + v * b.embeddings[face]![i]!, 0)),
+    ...left!.map((vector, face) => vector.reduce((sum, v, i) => sum + v * right![face]![i]!, 0)),
   );
 }
 
@@ -48,7 +52,6 @@ const expected = look(original);
 describe('a picture without loss gives the very same answer in every encoding', () => {
   const lossless: [string, Sharp][] = [
     ['PNG, interlaced', sharp(original).png({ progressive: true })],
-    ['PNG, 16 bits', sharp(original).toColourspace('rgb16').png()],
     ['PNG, opaque alpha', sharp(original).ensureAlpha().png()],
     ['WebP', sharp(original).webp({ lossless: true })],
     ['WebP, opaque alpha', sharp(original).ensureAlpha().webp({ lossless: true })],
@@ -68,6 +71,7 @@ describe('a picture with loss shows what sharp sees in it', () => {
     ['JPEG, low quality', sharp(original).jpeg({ quality: 30 })],
     ['JPEG, mozjpeg', sharp(original).jpeg({ mozjpeg: true })],
     ['JPEG, grey', sharp(original).greyscale().jpeg()],
+    ['PNG, 16 bits', sharp(original).toColourspace('rgb16').png()],
     ['PNG, grey', sharp(original).greyscale().png()],
     ['PNG, palette', sharp(original).png({ palette: true, colours: 64 })],
     ['WebP', sharp(original).webp()],
@@ -115,8 +119,13 @@ describe('EXIF orientation', () => {
   }
 
   describe.each([1, 2, 3, 4, 5, 6, 7, 8])('%i', (orientation) => {
-    it.each(['jpeg', 'png', 'webp'] as const)('of a %s is undone', async (format) => {
-      const encoded = await (await stored(orientation)).toFormat(format, { quality: 100 }).toBuffer();
+    const encoders: ['jpeg' | 'png' | 'webp', (picture: Sharp) => Sharp][] = [
+      ['jpeg', (picture) => picture.jpeg({ quality: 100, chromaSubsampling: '4:4:4' })],
+      ['png', (picture) => picture.png()],
+      ['webp', (picture) => picture.webp({ lossless: true })],
+    ];
+    it.each(encoders)('of a %s is undone', async (format, encode) => {
+      const encoded = await encode(await stored(orientation)).toBuffer();
       const metadata = await sharp(encoded).metadata();
       expect(metadata.orientation ?? 1).toBe(orientation);
       const seen = look(encoded);

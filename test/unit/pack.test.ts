@@ -143,16 +143,26 @@ describe('a manifest', () => {
   });
 });
 
-describe('the nets of a pack', () => {
-  const nets = { 'detect.onnx': 'a detector', 'landmark.onnx': 'landmarks', 'embed.onnx': 'an embedder' };
+describe('the files of a pack', () => {
+  const files = {
+    'detect.onnx': 'a detector',
+    'landmark.onnx': 'landmarks',
+    'embed.onnx': 'an embedder',
+    'cohort.i8': 'a cohort',
+  };
 
-  /** A pack whose manifest was made for `nets`. */
+  /** A pack whose manifest was made for `files`. */
   beforeEach(() => {
     const manifest = JSON.parse(defaultManifest) as Record<string, { sha256: string }>;
-    const parts = { 'detect.onnx': 'detector', 'landmark.onnx': 'landmarks', 'embed.onnx': 'embedder' };
-    for (const [file, content] of Object.entries(nets)) {
+    const parts = {
+      'detect.onnx': 'detector',
+      'landmark.onnx': 'landmarks',
+      'embed.onnx': 'embedder',
+      'cohort.i8': 'cohort',
+    };
+    for (const [file, content] of Object.entries(files)) {
       writeFileSync(join(directory, file), content);
-      manifest[parts[file as keyof typeof nets]]!.sha256 = sha256(Buffer.from(content));
+      manifest[parts[file as keyof typeof files]]!.sha256 = sha256(Buffer.from(content));
     }
     writeManifest(JSON.stringify(manifest));
   });
@@ -164,7 +174,7 @@ describe('the nets of a pack', () => {
   });
 
   test.each(
-    Object.keys(nets),
+    Object.keys(files),
   )('are refused when %s is missing, with the command that helps', async (file) => {
     rmSync(join(directory, file));
     await expect(verify()).rejects.toThrow(
@@ -175,10 +185,10 @@ describe('the nets of a pack', () => {
   test.each([
     ['truncated', (content: string) => content.slice(0, -1)],
     ['empty', () => ''],
-    ['swapped for another net', () => nets['embed.onnx']],
+    ['swapped for another net', () => files['embed.onnx']],
     ['changed in one bit', (content: string) => `b${content.slice(1)}`],
   ])('are refused when one is %s, with its name', async (_, change) => {
-    writeFileSync(join(directory, 'detect.onnx'), change(nets['detect.onnx']));
+    writeFileSync(join(directory, 'detect.onnx'), change(files['detect.onnx']));
     await expect(verify()).rejects.toThrow(
       new RegExp(`${join(directory, 'detect.onnx')} is not the one .* npm run setup$`),
     );

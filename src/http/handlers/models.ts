@@ -9,8 +9,8 @@ export function models({ services }: Context): Reply {
 }
 
 export function modelsBody(manifest: PackManifest) {
-  const { name, version, description, source, min_det_score, calibration } = manifest;
-  const file = (role: string, net: PackNet) => ({
+  const { name, version, description, source, cohort, min_det_score, calibration } = manifest;
+  const file = (role: string, net: Pick<PackNet, 'file' | 'licence' | 'sha256' | 'source_sha256'>) => ({
     role,
     file: net.file,
     licence: net.licence,
@@ -26,6 +26,8 @@ export function modelsBody(manifest: PackManifest) {
       file('detector', manifest.detector),
       file('landmarks', manifest.landmarks),
       file('embedder', manifest.embedder),
+      // Made here: published as it is loaded.
+      ...(cohort ? [file('cohort', { ...cohort, source_sha256: cohort.sha256 })] : []),
     ],
     min_det_score,
     calibration,

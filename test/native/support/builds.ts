@@ -11,7 +11,7 @@ export interface Build {
 const released: Build = {
   name: 'the addon',
   env: {
-    FACEMATCH_ADDON: process.env['FACEMATCH_ADDON'] ?? projectPath('build/addon/Release/facematch.node'),
+    FACEMATCH_ADDON: process.env.FACEMATCH_ADDON ?? projectPath('build/addon/Release/facematch.node'),
   },
 };
 

@@ -10,17 +10,16 @@ export interface Ending {
   stderr: string;
 }
 
-const longest = 50_000;
-
 /**
- * Runs one of the programs of this folder to its end; one that hangs is killed, which shows as SIGKILL.
+ * Runs one of the programs of this folder to its end; one that hangs is killed after `longest` milliseconds, which shows
+ * as SIGKILL.
  * `kill` is sent as soon as the program has written anything.
  */
 export function runChild(
   build: Build,
   program: string,
   args: string[],
-  { kill, flags = [] }: { kill?: NodeJS.Signals; flags?: string[] } = {},
+  { kill, flags = [], longest = 50_000 }: { kill?: NodeJS.Signals; flags?: string[]; longest?: number } = {},
 ): Promise<Ending> {
   const file = fileURLToPath(new URL(program, import.meta.url));
   const child = spawn(process.execPath, [...flags, file, ...args], {

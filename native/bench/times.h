@@ -1,0 +1,42 @@
+// Times of named pieces of work, as CPU times of the calling thread.
+#pragma once
+
+#include <algorithm>
+#include <ctime>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace facematch::bench {
+
+// CPU time, so that what else runs on the machine does not count.
+inline double thread_milliseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
+// Named times, one a round.
+class Times {
+ public:
+  void measure(const std::string& name, const std::function<void()>& work) {
+    const double start = thread_milliseconds();
+    work();
+    times_[name].push_back(thread_milliseconds() - start);
+  }
+
+  double median(const std::string& name) {
+    auto& all = times_.at(name);
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+    std::nth_element(all.begin(), middle, all.end());
+    return *middle;
+  }
+
+  void forget() { times_.clear(); }
+
+ private:
+  std::map<std::string, std::vector<double>> times_;
+};
+
+}  // namespace facematch::bench

@@ -1,0 +1,82 @@
+#include "../core/cohort.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "../core/compare.h"
+#include "support.h"
+
+namespace facematch::testing {
+namespace {
+
+// Four centres along the first four axes, of different lengths: only their direction may count.
+Pack pack_in(const TemporaryFolder& folder, int highest, size_t rows = 4) {
+  ByteVector bytes(rows * 8, 0);
+  for (size_t i = 0; i < rows; ++i) bytes[i * 8 + i] = static_cast<uint8_t>(20 * (i + 1));
+  write_file(folder.path() / "cohort.i8", bytes);
+  Pack pack;
+  pack.directory = folder.path().string();
+  pack.embedder.dimensions = 8;
+  pack.cohort = CohortSpec{.file = "cohort.i8", .centres = 4, .highest = highest};
+  return pack;
+}
+
+const Embedding kFace = {0.8f, 0.6f, 0, 0, 0, 0, 0, 0};
+
+}  // namespace
+
+TEST_SUITE_BEGIN("cohort");
+
+TEST_CASE("the mean is that of the highest cosines with the centres") {
+  const TemporaryFolder folder;
+  CHECK(Cohort(pack_in(folder, 1)).mean_of_highest(kFace) == doctest::Approx(0.8));
+  CHECK(Cohort(pack_in(folder, 2)).mean_of_highest(kFace) == doctest::Approx(0.7));
+  CHECK(Cohort(pack_in(folder, 4)).mean_of_highest(kFace) == doctest::Approx(0.35));
+}
+
+TEST_CASE("more centres than there are cannot be averaged") {
+  const TemporaryFolder folder;
+  CHECK(Cohort(pack_in(folder, 9)).mean_of_highest(kFace) == doctest::Approx(0.35));
+}
+
+TEST_CASE("stored bytes are signed") {
+  const TemporaryFolder folder;
+  const Pack pack = pack_in(folder, 1);
+  ByteVector bytes(32, 0);
+  for (size_t i = 0; i < 4; ++i) bytes[i * 8] = 0x81;  // -127
+  write_file(folder.path() / "cohort.i8", bytes);
+  CHECK(Cohort(pack).mean_of_highest(kFace) == doctest::Approx(-0.8));
+}
+
+TEST_CASE("a pack without a cohort subtracts nothing") {
+  CHECK(Cohort(Pack()).mean_of_highest(kFace) == 0);
+}
+
+TEST_CASE("a file of another size than the manifest's is refused") {
+  const TemporaryFolder folder;
+  for (const size_t rows : {size_t{3}, size_t{5}}) {
+    CHECK(refuses_with(ErrorCode::kInternalError, [&] { Cohort(pack_in(folder, 1, rows)); }));
+  }
+  const Pack pack = pack_in(folder, 1);
+  std::filesystem::remove(folder.path() / "cohort.i8");
+  CHECK(refuses_with(ErrorCode::kInternalError, [&] { Cohort{pack}; }));
+}
+
+TEST_CASE("a pair's normalised similarity is the cosine less the mean of both faces' means") {
+  const auto pairs = compare_all({{kFace, 0.5f}}, {{kFace, 0.1f}});
+  REQUIRE(pairs.size() == 1);
+  CHECK(pairs[0].similarity == doctest::Approx(1));
+  CHECK(pairs[0].normalised_similarity == doctest::Approx(0.7));
+}
+
+TEST_CASE("the best pair is the one of the highest normalised similarity") {
+  const Embedding other = {0.6f, 0.8f, 0, 0, 0, 0, 0, 0};
+  const auto pairs = compare_all({{kFace, 0}}, {{kFace, 0.9f}, {other, 0.1f}});
+  CHECK(pairs[0].image2_face_index == 1);
+  CHECK(pairs[0].similarity < pairs[1].similarity);
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing

@@ -1,0 +1,135 @@
+import { readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readConfig } from '../config.ts';
+import type { AccuracyMode } from '../engine/addon.ts';
+import { packDirectory, readManifest, sha256, verifyPack } from '../engine/pack.ts';
+import { centresOf, fitTable, type Honesty, honesty, type PeopleSet } from '../eval/calibrate.ts';
+import { highest, quantise } from '../eval/cohort.ts';
+import { embedPictures } from '../eval/embed-pictures.ts';
+import { progressBar } from './terminal.ts';
+
+interface SetFolder {
+  name: string;
+  folder: string;
+  weight: number;
+}
+
+const modes: readonly AccuracyMode[] = ['fast', 'balance'];
+/** The cohort serves both modes; it is made with the better embeddings. */
+const cohortMode: AccuracyMode = 'balance';
+const cohortFile = 'cohort.i8';
+const checkedPercents = [40, 50, 60, 70];
+
+/** Fits the cohort and a table for each mode, prints them, and writes them into the configured pack when told to. */
+export async function calibratePack(
+  folders: readonly SetFolder[],
+  { write, check }: { write: boolean; check: boolean },
+): Promise<void> {
+  const config = readConfig();
+  const directory = packDirectory(config.pack);
+  const manifest = readManifest(directory);
+  await verifyPack(directory, manifest);
+  const load = async (mode: AccuracyMode) => {
+    const loaded: PeopleSet[] = [];
+    for (const folder of folders) {
+      const { min_det_score: minDetScore } = manifest;
+      loaded.push(await loadSet(folder, { directory, mode, minDetScore, workers: config.workers }));
+    }
+    return loaded;
+  };
+  const sets = { fast: await load('fast'), balance: await load('balance') };
+  const centres = centresOf(sets[cohortMode]);
+  for (const mode of modes) {
+    const points = fitTable(sets[mode], sets[cohortMode]);
+    console.log(`${mode}: ${points.length} points, ${centres.length} centres`);
+    console.table(points.map(([similarity, false_match_rate]) => ({ similarity, false_match_rate })));
+    if (check) {
+      printHonesty(`${mode}, with the cohort`, honesty(sets[mode], sets[cohortMode], checkedPercents));
+      printHonesty(`${mode}, without it`, honesty(sets[mode], undefined, checkedPercents));
+    }
+    manifest.calibration[mode] = {
+      fitted_on: describeSets(sets[mode]),
+      points: points.map(([similarity, rate]) => [similarity, rate]),
+    };
+  }
+  if (!write) return;
+  const bytes = quantise(centres);
+  const licence = manifest.cohort?.licence ?? 'Apache-2.0';
+  manifest.cohort = {
+    file: cohortFile,
+    sha256: sha256(new Uint8Array(bytes.buffer)),
+    licence,
+    centres: centres.length,
+    highest,
+  };
+  replaceFile(join(directory, cohortFile), bytes);
+  replaceFile(join(directory, 'manifest.json'), manifestText(manifest));
+  console.error(`Written to ${directory}`);
+}
+
+async function loadSet(
+  { name, folder, weight }: SetFolder,
+  options: { directory: string; mode: AccuracyMode; minDetScore: number; workers: number },
+): Promise<PeopleSet> {
+  const names = readdirSync(folder, { recursive: true })
+    .map(String)
+    .filter((file) => /\.(jpe?g|png|webp)$/i.test(file) && file.includes('/'))
+    .sort();
+  if (names.length === 0) throw new Error(`${folder} has no folders of pictures`);
+  const bar = await progressBar(`${name} ${options.mode}`, names.length);
+  try {
+    const pictures = await embedPictures(names, {
+      packDirectory: options.directory,
+      folder,
+      mode: options.mode,
+      minDetScore: options.minDetScore,
+      workers: options.workers,
+      onPicture: () => bar.advance(),
+    });
+    return {
+      name,
+      weight,
+      pictures: names.flatMap((file) => {
+        const embedding = pictures.get(file)?.embedding;
+        return embedding ? [{ person: file.split('/')[0]!, embedding }] : [];
+      }),
+    };
+  } finally {
+    bar.stop();
+  }
+}
+
+function describeSets(sets: readonly PeopleSet[]): string {
+  const total = sets.reduce((sum, { weight }) => sum + weight, 0);
+  return sets
+    .map(({ name, weight, pictures }) => {
+      const people = new Set(pictures.map(({ person }) => person)).size;
+      return `${name}: all pairs of different people among ${pictures.length} pictures of ${people} people, counting ${weight}/${total}`;
+    })
+    .join('; ');
+}
+
+function printHonesty(title: string, rows: readonly Honesty[]): void {
+  console.log(`Cross-validated over people, ${title}:`);
+  console.table(
+    rows.map(({ set, percent, promised, observed, pairs }) => ({
+      set,
+      percent,
+      promised: promised.toPrecision(2),
+      observed: observed.toPrecision(2),
+      'observed / promised': (observed / promised).toFixed(2),
+      pairs,
+    })),
+  );
+}
+
+/** As JSON.stringify, but a table's points and the template's take one line each. */
+function manifestText(manifest: object): string {
+  const text = JSON.stringify(manifest, null, 2);
+  return `${text.replace(/\[\s+(-?[\d.e-]+),\s+(-?[\d.e-]+)\s+\]/g, '[$1, $2]')}\n`;
+}
+
+function replaceFile(file: string, content: string | Int8Array): void {
+  writeFileSync(`${file}.new`, content);
+  renameSync(`${file}.new`, file);
+}

@@ -1,0 +1,43 @@
+import { type Command, InvalidArgumentError } from 'commander';
+
+interface SetArgument {
+  name: string;
+  folder: string;
+  weight: number;
+}
+
+export function registerCalibrate(program: Command): void {
+  program
+    .command('calibrate')
+    .description("fit a pack's cohort and false-match rates to pictures of labelled people")
+    .argument(
+      '<set...>',
+      'NAME=FOLDER[:WEIGHT]; in the folder, a folder of pictures for each person',
+      parseSet,
+    )
+    .option('--write', 'write the result into the pack; without it only the table is shown')
+    .option(
+      '--check',
+      'also cross-validate over people: promised and observed rates, with and without the cohort',
+    )
+    .addHelpText(
+      'after',
+      `
+A set counts by its weight, however many pictures it has.
+
+Examples:
+  facematch calibrate lfw=lfw/images:2 rmfd=rmfd/images:1 --check
+  facematch calibrate staff=staff/photos --write`,
+    )
+    .action(async (sets: SetArgument[], options: { write?: boolean; check?: boolean }) => {
+      const { calibratePack } = await import('./calibrate-pack.ts');
+      await calibratePack(sets, { write: options.write ?? false, check: options.check ?? false });
+    });
+}
+
+function parseSet(text: string, before: SetArgument[] | undefined): SetArgument[] {
+  const match = /^([\w-]+)=(.+?)(?::(\d+(?:\.\d+)?))?$/.exec(text);
+  const weight = Number(match?.[3] ?? 1);
+  if (!match || !(weight > 0)) throw new InvalidArgumentError('Expected NAME=FOLDER or NAME=FOLDER:WEIGHT.');
+  return [...(before ?? []), { name: match[1]!, folder: match[2]!, weight }];
+}

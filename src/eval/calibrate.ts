@@ -1,0 +1,110 @@
+import { Calibration, type CalibrationPoint } from '../calibration.ts';
+import { cohortCentres, cohortMean, dequantise, dot, type LabelledEmbedding, quantise } from './cohort.ts';
+import { fmrTable, type ImpostorScores } from './fmr-table.ts';
+
+/** A set of labelled people, and how much it counts in the table beside the others. */
+export interface PeopleSet {
+  name: string;
+  weight: number;
+  pictures: readonly LabelledEmbedding[];
+}
+
+/** People are dealt into this many parts. */
+const parts = 5;
+
+/**
+ * Similarity → false-match rate for people who are not in the cohort: each face is normalised with centres that its
+ * own part of the people had no share in. `cohort` holds the sets that centres are made of, the same people as `sets`;
+ * without it the cosine itself is judged.
+ */
+export function fitTable(
+  sets: readonly PeopleSet[],
+  cohort: readonly PeopleSet[] | undefined,
+): CalibrationPoint[] {
+  const cohorts = Array.from({ length: parts }, (_, part) =>
+    cohort ? centresOf(cohort.map((set) => without(set, part))) : [],
+  );
+  const scores = sets.map(({ pictures, weight }): ImpostorScores => {
+    const means = pictures.map(({ person, embedding }) => cohortMean(embedding, cohorts[partOf(person)]!));
+    return { weight, scores: impostors(pictures, means) };
+  });
+  return fmrTable(scores);
+}
+
+/** What was seen of people who were neither in the cohort nor in the fit. */
+export interface Honesty {
+  set: string;
+  percent: number;
+  promised: number;
+  observed: number;
+  pairs: number;
+}
+
+/** Cross-validates over people: fits on all parts but one and looks at the pairs of that one. */
+export function honesty(
+  sets: readonly PeopleSet[],
+  cohort: readonly PeopleSet[] | undefined,
+  percents: readonly number[],
+): Honesty[] {
+  const seen = sets.map(() => percents.map(() => ({ hits: 0, pairs: 0 })));
+  for (let part = 0; part < parts; part++) {
+    // Another deal than fitTable()'s own, which deals what is left once more.
+    const others = cohort?.map((set) => without(set, part, 'outer'));
+    const points = fitTable(
+      sets.map((set) => without(set, part, 'outer')),
+      others,
+    );
+    const centres = others ? centresOf(others) : [];
+    const calibration = new Calibration(points);
+    for (const [index, set] of sets.entries()) {
+      const pictures = set.pictures.filter(({ person }) => partOf(person, 'outer') === part);
+      const means = pictures.map(({ embedding }) => cohortMean(embedding, centres));
+      for (const score of impostors(pictures, means)) {
+        const { confidence_percent } = calibration.judge(score, 1);
+        for (const [column, percent] of percents.entries()) {
+          const cell = seen[index]![column]!;
+          cell.pairs++;
+          if (confidence_percent >= percent) cell.hits++;
+        }
+      }
+    }
+  }
+  return sets.flatMap(({ name }, index) =>
+    percents.map((percent, column) => {
+      const { hits, pairs } = seen[index]![column]!;
+      return { set: name, percent, promised: 10 ** ((30 - percent) / 10), observed: hits / pairs, pairs };
+    }),
+  );
+}
+
+export function centresOf(sets: readonly PeopleSet[]): Float32Array[] {
+  const pictures = sets.flatMap((set) => set.pictures);
+  const dimensions = pictures[0]?.embedding.length ?? 0;
+  return dequantise(quantise(cohortCentres(pictures)), dimensions);
+}
+
+/** Normalised similarities of all pairs of different people. `means` are the pictures' cohort means. */
+function impostors(pictures: readonly LabelledEmbedding[], means: readonly number[]): Float64Array {
+  const scores = new Float64Array((pictures.length * (pictures.length - 1)) / 2);
+  let count = 0;
+  for (const [i, first] of pictures.entries()) {
+    for (let j = i + 1; j < pictures.length; j++) {
+      const second = pictures[j]!;
+      if (first.person === second.person) continue;
+      scores[count++] = dot(first.embedding, second.embedding) - (means[i]! + means[j]!) / 2;
+    }
+  }
+  return scores.slice(0, count);
+}
+
+function without(set: PeopleSet, part: number, deal = ''): PeopleSet {
+  return { ...set, pictures: set.pictures.filter(({ person }) => partOf(person, deal) !== part) };
+}
+
+/** A person's part, by a hash of the name (FNV-1a), so that it does not move when others come and go. */
+function partOf(person: string, deal = ''): number {
+  let hash = 0x811c9dc5;
+  for (const char of deal + person) hash = Math.imul(hash ^ char.codePointAt(0)!, 0x01000193);
+  // The last bits of this hash alone are uneven for short names.
+  return ((hash ^ (hash >>> 15)) >>> 0) % parts;
+}
