@@ -16,11 +16,11 @@ const settled = Math.min(2000, Math.floor(options.requests / 10));
 
 /** As they come in practice: mostly small, now and then straight from a camera. */
 const sizes = [
-  [{ width: 250, height: 250 }, 50],
-  [{ width: 640, height: 480 }, 30],
-  [{ width: 1280, height: 960 }, 15],
-  [{ width: 2048, height: 1536 }, 4],
-  [{ width: 4000, height: 3000 }, 1],
+  [{ width: 250, height: 250 }, 60],
+  [{ width: 640, height: 480 }, 28],
+  [{ width: 1280, height: 960 }, 9],
+  [{ width: 2048, height: 1536 }, 2.5],
+  [{ width: 4000, height: 3000 }, 0.5],
 ];
 const formats = [
   ['jpeg', 70],

@@ -118,6 +118,14 @@ export function unknownVariables(env: NodeJS.ProcessEnv = process.env): string[]
   return Object.keys(env).filter((name) => name.startsWith('FACEMATCH_') && !known.has(name));
 }
 
+/**
+ * FACEMATCH_ADDON, a native addon in place of the one that was built here: for tests and sanitizers, so not a setting. Workers
+ * ask for it as well.
+ */
+export function addonFile(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  return env.FACEMATCH_ADDON || undefined;
+}
+
 function text(fallback: string, description: string): Setting<string> {
   return {
     parse: (value) => (value.trim() === value && !value.includes('\0') ? value : undefined),

@@ -44,7 +44,9 @@ export async function portraits(server, wishes) {
     for (const { width, height, format } of wishes) {
       // `cover` would cut the face's edges off where the frame is wide.
       const picture = face.clone().resize(width, height, { fit: 'contain', background: '#789' });
-      const bytes = await picture.toFormat(format, { quality: 85, ...(format === 'webp' && { effort: 1 }) }).toBuffer();
+      const bytes = await picture
+        .toFormat(format, { quality: 85, ...(format === 'webp' && { effort: 1 }) })
+        .toBuffer();
       made.push({ name: `${index}-${width}x${height}.${format}`, width, height, format, bytes });
     }
   }

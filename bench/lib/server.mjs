@@ -7,6 +7,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
+// A signal would end this process without its `exit` handlers, which end the servers.
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
+
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A figure of a process's status file in bytes: VmRSS, RssAnon, VmHWM. */

@@ -11,7 +11,13 @@ export interface Log {
 }
 
 export function openLog(level: LogLevel): Log {
-  const destination = pino.destination({ dest: 2, sync: false }) as DestinationStream & { flushSync(): void };
+  const destination = pino.destination({
+    dest: 2,
+    sync: false,
+    // A write for each line would cost more than the refusal that it tells of, just when many must be refused.
+    minLength: 4096,
+    periodicFlush: 50,
+  }) as DestinationStream & { flushSync(): void };
   return {
     logger: pino({ level, base: null, timestamp: stdTimeFunctions.isoTime }, destination),
     flush: () => {

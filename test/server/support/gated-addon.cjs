@@ -6,6 +6,7 @@ const addon = require(process.env.GATE_ADDON);
 const clock = new Int32Array(new SharedArrayBuffer(4));
 
 exports.loadPack = addon.loadPack;
+exports.release = addon.release;
 exports.match = (...call) => {
   while (existsSync(process.env.GATE_FILE)) Atomics.wait(clock, 0, 0, 2);
   return addon.match(...call);

@@ -23,6 +23,8 @@ export interface StartOptions {
   env?: Record<string, string>;
   /** For node itself, before the program's name. */
   node?: readonly string[];
+  /** A command that runs node, with its arguments; it must leave node the child of this process. */
+  under?: readonly string[];
   /** What the started server is waited for: listening, or ready to serve (the default). */
   until?: 'listening' | 'ready';
 }
@@ -71,10 +73,12 @@ export class TestServer {
   adminAddress = '';
   readonly #waiting = new Set<() => void>();
 
-  private constructor(home: Home, { env = {}, node = [] }: StartOptions) {
+  private constructor(home: Home, { env = {}, node = [], under = [] }: StartOptions) {
     this.home = home;
     this.key = home.key();
-    this.child = spawn(process.execPath, [...node, projectPath('dist/src/cli/index.js'), 'serve'], {
+    const program = [process.execPath, ...node, projectPath('dist/src/cli/index.js'), 'serve'];
+    const [command, ...args] = [...under, ...program];
+    this.child = spawn(command!, args, {
       cwd: home.folder,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {

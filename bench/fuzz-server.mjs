@@ -1,0 +1,229 @@
+// Does the server survive what nobody should send? Seeded requests against the real program, whose workers load the addon
+// that was built with AddressSanitizer and UndefinedBehaviorSanitizer.
+//   node bench/fuzz-server.mjs [--requests 100000] [--seed 1] [--clients 12] [--plain] [--hurry] [--first 0] [--json]
+// --plain   the release addon: the resident memory of a process under a sanitizer is partly the sanitizer's
+// --hurry   waits for no clock of the server's: clients that are not answered leave after a second
+// --first   begins at that request, to see one again: --first 4711 --requests 1
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { form } from './lib/form.mjs';
+import { plan } from './lib/fuzz/cases.mjs';
+import { converse } from './lib/fuzz/connection.mjs';
+import { fuzzPictures } from './lib/fuzz/pictures.mjs';
+import { Random } from './lib/random.mjs';
+import { flags, MiB, progress, report } from './lib/report.mjs';
+import { memoryOf, root, startServer } from './lib/server.mjs';
+
+const options = flags({
+  requests: 100_000,
+  seed: 1,
+  clients: 12,
+  first: 0,
+  plain: false,
+  hurry: false,
+  json: false,
+});
+/** The server's own limits end every connection well before. */
+const bound_ms = 45_000;
+/** Connections that the server may keep open while others are served: its clocks run for seconds. */
+const lingering_most = 400;
+const rss_limit = 0.05;
+
+const addon = join(root, 'build/asan-addon/Release/facematch.node');
+
+function sanitizers() {
+  if (!existsSync(addon)) {
+    process.stderr.write(
+      `There is no ${addon}. Build it with: node scripts/test.mjs native (or try --plain)\n`,
+    );
+    process.exit(2);
+  }
+  const library = (name) => execFileSync('gcc', [`-print-file-name=${name}`], { encoding: 'utf8' }).trim();
+  return {
+    FACEMATCH_ADDON: addon,
+    LD_PRELOAD: `${library('libasan.so')} ${library('libubsan.so')}`,
+    // A small quarantine, or freed memory is counted as resident. Leaks show as growth: Node frees little at its end.
+    ASAN_OPTIONS:
+      'detect_leaks=0:abort_on_error=1:quarantine_size_mb=8:thread_local_quarantine_size_kb=64:allocator_release_to_os_interval_ms=500',
+    UBSAN_OPTIONS: 'print_stacktrace=1:abort_on_error=1',
+  };
+}
+
+const server = await startServer({
+  env: {
+    ...(options.plain ? {} : sanitizers()),
+    FACEMATCH_WORKERS: '2',
+    FACEMATCH_IDLE_TIMEOUT_S: '2',
+    FACEMATCH_UPLOAD_TIMEOUT_MS: '4000',
+    // Wrong keys are among what is tried; what is asked here is not whether guessing is slowed.
+    FACEMATCH_AUTH_FAILURES_PER_MINUTE: '60000',
+    FACEMATCH_AUTH_FAILURE_BURST: '60000',
+  },
+});
+let dead;
+void server.ended.then((end) => {
+  dead = end;
+});
+
+const pictures = await fuzzPictures(server, options.seed);
+const world = { key: server.key, ...pictures };
+const kinds = {};
+const statuses = {};
+const faults = [];
+const counts = { left: 0, closed: 0, answers: 0 };
+
+const fault = (index, kind, what) => {
+  if (faults.length < 20) faults.push(`request ${index} (${kind}): ${what}`);
+};
+
+function judge(index, { kind, expects, leaves }, { answers, left, closed, hung }) {
+  kinds[kind] = (kinds[kind] ?? 0) + 1;
+  counts.left += left;
+  counts.closed += closed;
+  for (const { status, json, body } of answers) {
+    counts.answers += 1;
+    statuses[status] = (statuses[status] ?? 0) + 1;
+    if (status === 500) fault(index, kind, `500 ${body}`);
+    if (!json || body.length === 0) continue;
+    try {
+      JSON.parse(body);
+    } catch {
+      fault(index, kind, `its answer is no JSON: ${body.subarray(0, 200)}`);
+    }
+  }
+  if (hung) fault(index, kind, `neither answered nor closed within ${bound_ms} ms`);
+  if (leaves !== undefined || hung || dead) return;
+  const [first] = answers;
+  if (expects === 'answer' && first === undefined) fault(index, kind, 'closed without an answer');
+  if (expects === 'ok' && first?.status !== 200) fault(index, kind, `expected 200 but got ${first?.status}`);
+}
+
+const lingering = new Set();
+
+async function one(index) {
+  const planned = plan(Random.at(options.seed, index), world);
+  if (options.hurry && planned.expects === 'end') planned.patience_ms ??= 1000;
+  const conversation = converse(server.port, planned, bound_ms).then((result) => {
+    lingering.delete(conversation);
+    judge(index, planned, result);
+  });
+  lingering.add(conversation);
+  // A connection that waits for a clock of the server's must not hold up the others.
+  let timer;
+  await Promise.race([conversation, new Promise((resolve) => (timer = setTimeout(resolve, 1000)))]);
+  clearTimeout(timer);
+  while (lingering.size > lingering_most) await Promise.race(lingering);
+}
+
+/** Requests `from` to `end`; resolves when every connection has ended. */
+async function run(from, end) {
+  let next = from;
+  const client = async () => {
+    while (next < end && !dead) {
+      if (next % 500 === 0) progress(`${next} requests, ${lingering.size} open`);
+      await one(next++);
+    }
+  };
+  await Promise.all(Array.from({ length: options.clients }, client));
+  await Promise.all(lingering);
+}
+
+/** What a client sees of a match, without what differs from one request to the next. */
+async function validAnswer() {
+  const { body, content_type } = form({ image1: pictures.good[0], image2: pictures.good[3] });
+  const response = await fetch(`${server.address}/API/v1.0/face/match/upload`, {
+    method: 'POST',
+    headers: { 'x-api-key': server.key, 'content-type': content_type },
+    body,
+  });
+  const { request_id: _, timings_ms: __, ...answer } = await response.json();
+  return JSON.stringify({ status: response.status, ...answer });
+}
+
+const mib = (bytes) => Math.round((bytes / MiB) * 10) / 10;
+const early = options.first + Math.min(5000, Math.ceil(options.requests / 4));
+const started = performance.now();
+const expected = await validAnswer();
+const rss = [];
+let done = options.first;
+const marks = [
+  early,
+  ...(options.requests < 20_000 ? [10] : [2, 4, 6, 8, 10]).map(
+    (tenth) => options.first + Math.round((options.requests * tenth) / 10),
+  ),
+];
+for (const mark of marks.filter((mark, index) => index === 0 || mark > early)) {
+  await run(done, mark);
+  done = mark;
+  if (dead) break;
+  rss.push({ requests: mark - options.first, mib: mib(memoryOf(server.pid)) });
+  progress('');
+  if (!options.json) console.log(`${rss.at(-1).requests} requests: ${rss.at(-1).mib} MiB`);
+}
+const seconds = (performance.now() - started) / 1000;
+const alive = dead === undefined;
+const [answered, unanswered, busy, held] = alive
+  ? await Promise.all([
+      validAnswer(),
+      server.metric('facematch_requests_unanswered'),
+      server.metric('facematch_workers_busy'),
+      server.metric('facematch_upload_bytes'),
+    ])
+  : [];
+const { code, signal } = await server.stop();
+const reports = server.tail.filter((line) => !line.startsWith('{') || line.includes('"fault"'));
+
+const growth = rss.length > 0 ? rss.at(-1).mib / rss[0].mib - 1 : Number.NaN;
+const percent = (share) => `${(share * 100).toFixed(2)} %`;
+report({
+  title: `Fuzz: ${done - options.first} requests, ${options.plain ? 'release addon' : 'addon under ASan and UBSan'}`,
+  json: options.json,
+  facts: {
+    seed: options.seed,
+    seconds: Math.round(seconds),
+    damaged_pictures: `${pictures.damaged.length}, ${pictures.from_corpus} of them from the shared corpus`,
+    kinds,
+    statuses,
+    ...counts,
+    rss,
+  },
+  claims: [
+    {
+      what: 'the server lived to the end and ended by itself when asked',
+      found: alive ? (signal ?? `exit ${code}`) : `died: ${JSON.stringify(dead)}\n${reports.join('\n')}`,
+      limit: 'exit 0',
+      ok: alive && code === 0,
+    },
+    {
+      what: 'faults in its log',
+      found: reports.slice(0, 5).join('\n') || 'none',
+      limit: 'none',
+      ok: reports.length === 0,
+    },
+    {
+      what: 'requests that hung, were answered 500, were not answered, or were wrongly answered',
+      found: faults.join('\n') || 'none',
+      limit: 'none',
+      ok: faults.length === 0,
+    },
+    {
+      what: 'a valid request is answered at the end as at the beginning',
+      found: answered === expected ? 'the same' : `${answered} instead of ${expected}`,
+      limit: 'the same',
+      ok: answered === expected && expected.startsWith('{"status":200'),
+    },
+    {
+      what: 'requests, workers and upload bytes still held',
+      found: `${unanswered}, ${busy}, ${held}`,
+      limit: '0, 0, 0',
+      ok: unanswered === 0 && busy === 0 && held === 0,
+    },
+    {
+      what: `RSS at the end over RSS after ${rss[0]?.requests} requests`,
+      found: percent(growth),
+      limit: options.requests >= 20_000 ? `at most ${percent(rss_limit)}` : 'not judged in a short run',
+      ok: options.requests < 20_000 || growth <= rss_limit,
+    },
+  ],
+});

@@ -1,0 +1,99 @@
+// Bodies: forms that are right, forms that are nearly right, and what is no form at all.
+import { boundary, form } from '../form.mjs';
+import { mutate, mutateStart } from './mutate.mjs';
+
+/** Cheap to refuse, so that what is tried is the form and not the decoder. */
+const notAPicture = Buffer.from('this is not a picture');
+const plain = { image1: notAPicture, image2: notAPicture };
+
+// biome-ignore format: a list of words
+const values = [
+  '', ' ', '0', '-1', '-0', '+1', '1.5', '1e2', '1e309', 'NaN', 'Infinity', '-Infinity', '0x10', '٣', '100.0000001', 'true',
+  'TRUE', 'yes', 'fast', 'balance ', 'null', '9'.repeat(1000), '9'.repeat(1025), '\0', '70\r\n', '\u{1f600}', '1_0', '1,5',
+];
+// biome-ignore format: a list of words
+const names = [
+  'threshold_percent', 'image1_face_index', 'image2_face_index', 'accuracy_mode', 'use_heuristic_fallback', 'min_det_score',
+  'auto_pair_best', 'unknown', '__proto__', 'constructor', 'toString', 'image1', 'image2', 'Image1', '',
+];
+
+export const goodForm = (random, world) => {
+  const fields = { image1: random.pick(world.good), image2: random.pick(world.good) };
+  return form(
+    random.chance(0.5) ? fields : { image2: fields.image2, threshold_percent: '50', image1: fields.image1 },
+  ).body;
+};
+
+/** One picture is damaged, the other one too or not. */
+export const damagedForm = (random, world) => {
+  const damaged = () => {
+    const file = random.pick(world.damaged);
+    return random.chance(0.5) ? file : mutate(file, random);
+  };
+  const other = random.chance(0.3) ? damaged() : random.pick(world.good);
+  return form(
+    random.chance(0.5) ? { image1: damaged(), image2: other } : { image1: other, image2: damaged() },
+  ).body;
+};
+
+/** A good picture that has suffered, mostly in its headers. */
+export const sufferedForm = (random, world) => {
+  const good = random.pick(world.good);
+  const suffered = random.chance(0.6) ? mutateStart(good, 700, random) : mutate(good, random);
+  return form({ image1: suffered, image2: notAPicture }).body;
+};
+
+export const oddFields = (random) => {
+  const fields = { ...plain };
+  for (let count = 1 + random.below(5); count > 0; count--) {
+    const name = random.pick(names);
+    fields[name] = random.chance(0.2) ? [random.pick(values), random.pick(values)] : random.pick(values);
+  }
+  return form(fields).body;
+};
+
+const header = 'Content-Disposition: form-data; name="image1"';
+// biome-ignore format: a list of words
+const dispositions = [
+  header, `${header}; filename="a.jpg"`, `${header}; filename*=UTF-8''%e2%82%ac.jpg`, `${header}; filename*=x'y`, 'Content-Disposition: form-data',
+  'Content-Disposition: attachment; name="image1"', 'content-disposition:form-data;name=image1', `${header}; name="image2"`, `${header}\r\n folded`,
+  `${header}; x="${'y'.repeat(9000)}"`, 'Content-Disposition: form-data; name="ima\0ge1"', 'Content-Disposition: form-data; name="image1', ': no name',
+  `${header}\r\nContent-Transfer-Encoding: base64`, `${header}\r\nContent-Type: multipart/mixed; boundary=inner`, '', 'x', `X: y\r\n${header}`,
+  'Content-Disposition: form-data; name="\\"\\\\"', 'Content-Disposition: form-data; name=""', `${header};;;`, `${header}; filename="../../etc/passwd"`,
+];
+const ends = ['\r\n', '\n', '\r', '', '\r\n\r\n', '\r\n ', '--\r\n'];
+const delimiters = [
+  `--${boundary}`,
+  `-${boundary}`,
+  boundary,
+  `--${boundary}--`,
+  `--${boundary}x`,
+  `--${boundary} \t`,
+  '--',
+];
+
+/** Parts put together from pieces of the grammar, most of them in their place. */
+export const builtForm = (random) => {
+  const usual = (list) => (random.chance(0.85) ? list[0] : random.pick(list));
+  const pieces = [random.chance(0.1) ? 'preamble' : ''];
+  for (let count = random.below(22); count > 0; count--) {
+    pieces.push(usual(delimiters), usual(ends), random.pick(dispositions), usual(ends), usual(ends));
+    pieces.push(
+      random.chance(0.1) ? random.bytes(random.below(200)).toString('latin1') : 'value',
+      usual(ends),
+    );
+  }
+  pieces.push(
+    random.chance(0.8) ? `--${boundary}--` : random.pick(delimiters),
+    random.chance(0.1) ? 'epilogue' : '\r\n',
+  );
+  return Buffer.from(pieces.join(''), 'latin1');
+};
+
+export const mutatedForm = (random) => mutate(form({ ...plain, threshold_percent: '70' }).body, random);
+
+export const noise = (random) => random.bytes(random.below(3000));
+
+/** Nothing but the beginnings of delimiters: the worst case for whoever searches for them. */
+export const delimiterSoup = (random) =>
+  Buffer.from(`\r\n--${boundary.slice(0, random.below(boundary.length + 1))}`.repeat(random.below(3000)));

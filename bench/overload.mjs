@@ -1,0 +1,142 @@
+// What does the server do with four times the load that it can carry? It runs on one core with one worker, the generator
+// on another, in all runs.
+//   node bench/overload.mjs [--rounds 3] [--seconds 12] [--json]
+// A round: a closed loop with more and more clients finds the best goodput (answers 200 a second); an open loop then
+// offers four times as many. A second server with a low rate limit is offered as much. Keep the machine quiet meanwhile.
+import { execFileSync } from 'node:child_process';
+import { loadavg } from 'node:os';
+import { form } from './lib/form.mjs';
+import { Load } from './lib/load.mjs';
+import { portraits } from './lib/portraits.mjs';
+import { flags, progress, report } from './lib/report.mjs';
+import { startServer } from './lib/server.mjs';
+
+const options = flags({ rounds: 3, seconds: 12, json: false });
+const times = 4;
+const least_goodput = 0.95;
+const slowest_refusal_ms = 20;
+/** Up to what one worker with its queue of 8 takes without a refusal. */
+const concurrencies = [1, 2, 4, 8];
+
+execFileSync('taskset', ['-a', '-c', '-p', '1', String(process.pid)], { stdio: 'ignore' });
+const start = (key) =>
+  startServer({ before: ['taskset', '-c', '0'], env: { FACEMATCH_WORKERS: '1' }, ...key });
+
+async function bodiesFor(server) {
+  const pictures = await portraits(server, [{ width: 250, height: 250, format: 'jpeg' }]);
+  return pictures.map(
+    ({ bytes }, index) => form({ image1: bytes, image2: pictures.at(index - 1).bytes }).body,
+  );
+}
+
+const quantile = (values, share) =>
+  values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? 0;
+const round1 = (value) => Math.round(value * 10) / 10;
+
+async function bestGoodput(server, bodies) {
+  const goodputs = [];
+  for (const concurrency of concurrencies) {
+    const load = new Load(server, bodies);
+    const begin = performance.now();
+    await load.closedLoop(concurrency, options.seconds / 2);
+    goodputs.push(load.rate(200, begin, performance.now()));
+    load.close();
+  }
+  return Math.max(...goodputs);
+}
+
+/** Offers `rate`, and tells what came of it; `refusal` is the status that is meant. */
+async function offer(server, bodies, rate, refusal) {
+  const load = new Load(server, bodies);
+  const begin = performance.now();
+  await load.openLoop(rate, options.seconds);
+  load.close();
+  // The queue fills up in the first second.
+  const goodput = load.rate(200, begin + 1000, begin + options.seconds * 1000);
+  const refusals = load.answers.filter(({ status }) => status === refusal).map(({ ms }) => ms);
+  // Where the limiter is meant, requests that it lets in at once may still be too many for the queue.
+  const others = load.answers.filter(
+    ({ status }) => status !== 200 && status !== refusal && status !== 503,
+  ).length;
+  return {
+    offered: round1(rate),
+    goodput: round1(goodput),
+    refusals: refusals.length,
+    refusal_ms: {
+      p50: round1(quantile(refusals, 0.5)),
+      p99: round1(quantile(refusals, 0.99)),
+      max: round1(quantile(refusals, 1)),
+    },
+    sent: load.sent,
+    lost: load.lost,
+    stray: load.stray,
+    others,
+  };
+}
+
+async function oneRound() {
+  const server = await start({});
+  const bodies = await bodiesFor(server);
+  // Not counted: the compiler's first looks at the code.
+  await new Load(server, bodies).closedLoop(2, 2);
+  const best = await bestGoodput(server, bodies);
+  const overload = await offer(server, bodies, best * times, 503);
+  await server.stop();
+
+  const rate = Math.max(1, Math.floor(best * 0.8));
+  const limited = await start({ rate, burst: rate });
+  // The first answers empty the bucket's burst.
+  await new Load(limited, bodies).closedLoop(2, 2);
+  const limiter = { rate, ...(await offer(limited, bodies, best * times, 429)) };
+  await limited.stop();
+  return { best: round1(best), overload, limiter };
+}
+
+const rounds = [];
+const load_before = round1(loadavg()[0]);
+for (let number = 1; number <= options.rounds; number++) {
+  progress(`round ${number} of ${options.rounds}`);
+  rounds.push(await oneRound());
+  progress('');
+  if (!options.json) console.log(JSON.stringify(rounds.at(-1)));
+}
+
+const all = rounds.flatMap(({ overload, limiter }) => [overload, limiter]);
+const claim = (what, values, limit, ok) => ({ what, found: values.join(', '), limit, ok: values.every(ok) });
+report({
+  title: `Overload: ${times} times the best goodput, ${options.rounds} rounds, one core and one worker`,
+  json: options.json,
+  facts: { load_before, rounds },
+  claims: [
+    claim(
+      'goodput under overload over the best goodput',
+      rounds.map(({ best, overload }) => Math.round((overload.goodput / best) * 1000) / 1000),
+      `at least ${least_goodput}`,
+      (share) => share >= least_goodput,
+    ),
+    claim(
+      'refusals 503, p99 in ms',
+      rounds.map(({ overload }) => overload.refusal_ms.p99),
+      `at most ${slowest_refusal_ms}`,
+      (ms) => ms <= slowest_refusal_ms,
+    ),
+    claim(
+      'refusals 429, p99 in ms',
+      rounds.map(({ limiter }) => limiter.refusal_ms.p99),
+      `at most ${slowest_refusal_ms}`,
+      (ms) => ms <= slowest_refusal_ms,
+    ),
+    claim(
+      'goodput with the limiter over the rate that it allows',
+      rounds.map(({ limiter }) => Math.round((limiter.goodput / limiter.rate) * 1000) / 1000),
+      `at least ${least_goodput}`,
+      (share) => share >= least_goodput,
+    ),
+    claim(
+      'requests lost, answers that are not the own, other answers',
+      all.map(({ lost, stray, others }) => `${lost}/${stray}/${others}`),
+      'none',
+      (found) => found === '0/0/0',
+    ),
+  ],
+});

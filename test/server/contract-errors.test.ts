@@ -1,0 +1,281 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ErrorCode, errorTable } from '../../src/errors.ts';
+import {
+  type Answer,
+  type Fields,
+  head,
+  match,
+  paths,
+  RawClient,
+  send,
+  twoPhotos,
+} from './support/client.ts';
+import { WorkerGate } from './support/gate.ts';
+import { blank, samples } from './support/pictures.ts';
+import { expectProblem } from './support/problem.ts';
+import { Home, TestServer } from './support/server.ts';
+
+/** The contract's table of errors, row by row, each with one request against a real port. Other tests go into the depth. */
+
+const home = new Home();
+const gate = new WorkerGate(home);
+const basicOnly = home.key({ scopes: ['match:basic'] });
+const poor = home.key({ rate: 1, burst: 1 });
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await TestServer.start(
+    {
+      env: {
+        ...gate.env,
+        FACEMATCH_QUEUE: '0',
+        FACEMATCH_DEADLINE_MS: '4000',
+        FACEMATCH_UPLOAD_TIMEOUT_MS: '500',
+        FACEMATCH_ENDPOINTS: 'match,match_advanced,models,openapi',
+      },
+      node: ['--import', new URL('./support/kill-worker.mjs', import.meta.url).href],
+    },
+    home,
+  );
+});
+afterAll(() => server.stop());
+
+const photos = (fields: Fields = {}) => match(server, { ...twoPhotos(), ...fields });
+const busy = (workers: number) => server.metricBecomes('facematch_workers_busy', workers);
+
+/** What a socket hears, in the form of the other answers. */
+async function raw(text: string): Promise<Answer> {
+  const client = new RawClient(server.port);
+  client.write(text);
+  const { status, headers, body } = await client.answer();
+  client.leave();
+  return { status, headers: new Headers(headers), body };
+}
+
+/** While the only worker is held at the addon's door. */
+async function whileBusy<T>(act: (running: Promise<Answer>) => Promise<T>): Promise<T> {
+  gate.close();
+  const running = photos();
+  await busy(1);
+  const result = await act(running);
+  gate.open();
+  await running;
+  await busy(0);
+  return result;
+}
+
+interface Row {
+  code: ErrorCode;
+  when: string;
+  ask(): Promise<Answer>;
+  members?: object;
+  headers?: Record<string, string | RegExp>;
+}
+
+const errors: readonly Row[] = [
+  {
+    code: 'invalid_multipart',
+    when: 'the body ends early',
+    ask: () =>
+      send(server, {
+        body: '--b\r\n',
+        headers: { 'content-type': 'multipart/form-data; boundary=b' },
+      }),
+  },
+  {
+    code: 'missing_field',
+    when: 'image2 is not there',
+    ask: () => match(server, { image1: samples.one }),
+    members: { field: 'image2' },
+  },
+  {
+    code: 'invalid_field',
+    when: 'a value is out of range',
+    ask: () => photos({ threshold_percent: '101' }),
+    members: { field: 'threshold_percent', expected: expect.stringMatching(/0.*100/) },
+  },
+  {
+    code: 'duplicate_field',
+    when: 'a field is sent twice',
+    ask: () => photos({ threshold_percent: ['70', '70'] }),
+    members: { field: 'threshold_percent' },
+  },
+  {
+    code: 'missing_api_key',
+    when: 'no key is sent',
+    ask: () => send(server, { key: null }),
+    headers: { 'www-authenticate': 'ApiKey' },
+  },
+  {
+    code: 'invalid_api_key',
+    when: 'the key is unknown',
+    ask: () => send(server, { key: 'fm_unknown_key' }),
+    headers: { 'www-authenticate': 'ApiKey' },
+  },
+  {
+    code: 'forbidden_scope',
+    when: 'the key may not use the endpoint',
+    ask: () => send(server, { path: paths.advanced, key: basicOnly }),
+    members: { required_scope: 'match:advanced' },
+  },
+  {
+    code: 'not_found',
+    when: 'the path is none',
+    ask: () => send(server, { path: '/api/v1.0/models', method: 'GET' }),
+    members: { detail: expect.stringMatching(/\/API\/v1\.0.*POST .*upload/) },
+  },
+  {
+    code: 'endpoint_disabled',
+    when: 'the endpoint is switched off',
+    ask: () => send(server, { path: '/API/v1.0/docs', method: 'GET' }),
+  },
+  {
+    code: 'method_not_allowed',
+    when: 'the path takes another method',
+    ask: () => send(server, { method: 'GET' }),
+    headers: { allow: 'POST' },
+  },
+  {
+    code: 'upload_timeout',
+    when: 'the body does not arrive in time',
+    ask: () => raw(head(server, { 'content-length': '1000' })),
+  },
+  {
+    code: 'body_too_large',
+    when: 'the declared length is beyond 20 MiB',
+    ask: () => raw(head(server, { 'content-length': String(20 * 1024 * 1024 + 1) })),
+    members: { limit_bytes: 20 * 1024 * 1024 },
+  },
+  {
+    code: 'image_too_large',
+    when: 'an image is beyond 10 MiB',
+    ask: () => photos({ image2: new Uint8Array(10 * 1024 * 1024 + 1) }),
+    members: { field: 'image2', limit_bytes: 10 * 1024 * 1024 },
+  },
+  {
+    code: 'unsupported_media_type',
+    when: 'the body is JSON',
+    ask: () => send(server, { body: '{}', headers: { 'content-type': 'application/json' } }),
+  },
+  {
+    code: 'unsupported_image_format',
+    when: 'a picture is a GIF',
+    ask: async () => photos({ image1: await blank(20, 20, 'gif') }),
+    members: { field: 'image1', detected: 'gif' },
+  },
+  {
+    code: 'image_decode_failed',
+    when: 'a picture is cut short',
+    ask: () => photos({ image2: samples.one.subarray(0, 9000) }),
+    members: { field: 'image2' },
+  },
+  {
+    code: 'image_dimensions',
+    when: 'a side has 15 pixels',
+    ask: async () => photos({ image1: await blank(15, 40, 'png') }),
+    members: { field: 'image1', width: 15, height: 40, limit_pixels: 50_000_000 },
+  },
+  {
+    code: 'no_face_found',
+    when: 'neither picture has a face',
+    ask: async () => photos({ image1: await blank(90, 90, 'png'), image2: await blank(90, 90, 'jpeg') }),
+    members: {
+      errors: [
+        { field: 'image1', code: 'no_face_found' },
+        { field: 'image2', code: 'no_face_found' },
+      ],
+    },
+  },
+  {
+    code: 'face_index_out_of_range',
+    when: 'there are three faces and the fourth is asked for',
+    ask: () => match(server, { ...twoPhotos(), image1_face_index: '3' }, { path: paths.advanced }),
+    members: { field: 'image1', faces_found: 3 },
+  },
+  {
+    code: 'rate_limit_exceeded',
+    when: 'a key is used beyond its rate',
+    ask: async () => {
+      const get = () => send(server, { path: paths.models, method: 'GET', key: poor });
+      const answers = await Promise.all([get(), get(), get()]);
+      return answers.find(({ status }) => status === 429) ?? answers[0]!;
+    },
+    headers: { 'retry-after': /^\d+$/, ratelimit: /r=0/, 'ratelimit-policy': /q=1/ },
+  },
+  {
+    code: 'overloaded',
+    when: 'the worker is busy and nobody may wait',
+    ask: () => whileBusy(() => photos()),
+    headers: { 'retry-after': '1' },
+  },
+  {
+    code: 'deadline_exceeded',
+    when: 'the worker does not answer in time',
+    ask: () => whileBusy((running) => running),
+  },
+  {
+    code: 'internal_error',
+    when: 'the worker dies',
+    ask: () =>
+      whileBusy((running) => {
+        server.child.kill('SIGUSR2');
+        return running;
+      }),
+  },
+  {
+    code: 'not_ready',
+    when: 'the first inference is not done',
+    ask: async () => {
+      const ownHome = new Home();
+      const ownGate = new WorkerGate(ownHome);
+      ownGate.close();
+      const early = await TestServer.start({ env: ownGate.env, until: 'listening' }, ownHome);
+      const answer = await match(early, twoPhotos());
+      ownGate.open();
+      await early.line(early.stdout, /listens on/);
+      await early.stop();
+      return answer;
+    },
+    headers: { 'retry-after': '1' },
+  },
+  {
+    code: 'shutting_down',
+    when: 'the server was asked to end',
+    ask: async () => {
+      const ownHome = new Home();
+      const ownGate = new WorkerGate(ownHome);
+      const ending = await TestServer.start({ env: ownGate.env }, ownHome);
+      ownGate.close();
+      const running = match(ending, twoPhotos());
+      await ending.metricBecomes('facematch_workers_busy', 1);
+      ending.child.kill('SIGTERM');
+      await ending.line(ending.stderr, /shutting down/);
+      const answer = await send(ending, { path: paths.models, method: 'GET' });
+      ownGate.open();
+      await running;
+      await ending.stop();
+      return answer;
+    },
+    headers: { 'retry-after': '5', connection: 'close' },
+  },
+];
+
+describe('errors', () => {
+  test('each code of the table has its row, and each row a code', () => {
+    expect(errors.map(({ code }) => code).sort()).toEqual(Object.keys(errorTable).sort());
+  });
+
+  test.each(errors)('$code: $when', async ({ code, ask, members, headers = {} }) => {
+    const answer = await ask();
+    expectProblem(answer, code, members);
+    for (const [name, value] of Object.entries(headers)) {
+      expect(answer.headers.get(name)).toMatch(value);
+    }
+  });
+
+  test('no member is beside the standard ones and those of the row', async () => {
+    const { body } = await photos({ threshold_percent: '101' });
+    const standard = ['type', 'title', 'status', 'detail', 'code', 'request_id'];
+    expect(Object.keys(body)).toEqual([...standard, 'field', 'expected']);
+  });
+});
