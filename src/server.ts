@@ -50,7 +50,8 @@ export function startServer(config: Config, log: Log): Server {
   }
 }
 
-function start(config: Config, { logger }: Log, opened: { close(): void }[]): Server {
+function start(config: Config, log: Log, opened: { close(): void }[]): Server {
+  const { logger } = log;
   const uws = loadUws();
   const directory = packDirectory(config.pack);
   const manifest = readManifest(directory);
@@ -64,7 +65,7 @@ function start(config: Config, { logger }: Log, opened: { close(): void }[]): Se
     run: (job) => pool.run(job),
   });
   const uploads = new UploadBudget(config.max_upload_bytes);
-  const telemetry = new Telemetry(logger, {
+  const telemetry = new Telemetry(log, {
     queue_depth: () => queue.depth,
     workers: () => config.workers,
     workers_busy: () => queue.running,

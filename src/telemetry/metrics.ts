@@ -25,7 +25,8 @@ export class Metrics {
 
   constructor(gauges: Gauges) {
     const registers = [this.registry];
-    collectDefaultMetrics({ register: this.registry });
+    // Its default would wake an idle process a hundred times a second, and a busy one between any two requests.
+    collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 200 });
     this.#requests = new Counter({
       name: 'facematch_requests_total',
       help: 'Requests by endpoint, status and code; status 499 is a client that left',

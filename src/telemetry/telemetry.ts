@@ -1,4 +1,4 @@
-import type { Logger } from 'pino';
+import type { Log } from './log.ts';
 import { type Gauges, Metrics } from './metrics.ts';
 
 /** All that is kept of a request. Never a picture, an embedding, a key, a path or an address. */
@@ -21,28 +21,33 @@ export interface RequestRecord {
 
 /** One log line and one set of counts for each request. */
 export class Telemetry {
-  readonly #logger: Logger;
+  readonly #log: Log;
   readonly #metrics: Metrics;
 
-  constructor(logger: Logger, gauges: Gauges) {
-    this.#logger = logger;
+  constructor(log: Log, gauges: Gauges) {
+    this.#log = log;
     this.#metrics = new Metrics(gauges);
   }
 
   finished(record: RequestRecord): void {
-    this.#metrics.observe(record);
-    const { fault, duration_ms, ...fields } = record;
-    const line = { ...fields, duration_ms: Math.round(duration_ms * 10) / 10 };
-    if (fault === undefined) this.#logger.info(line, 'request');
-    else this.#logger.error({ ...line, fault }, 'request');
+    this.#log.later(() => this.#record(record));
   }
 
   /** Prometheus text. */
   exposition(): Promise<string> {
+    this.#log.settle();
     return this.#metrics.registry.metrics();
   }
 
   get expositionType(): string {
     return this.#metrics.registry.contentType;
+  }
+
+  #record(record: RequestRecord): void {
+    this.#metrics.observe(record);
+    const { fault, duration_ms, ...fields } = record;
+    const line = { ...fields, duration_ms: Math.round(duration_ms * 10) / 10 };
+    if (fault === undefined) this.#log.logger.info(line, 'request');
+    else this.#log.logger.error({ ...line, fault }, 'request');
   }
 }
