@@ -9,7 +9,7 @@ import {
   packNets,
   readManifest,
   sha256,
-  verifyPack,
+  verifyNets,
 } from '../../src/engine/pack.ts';
 import { withAdvice } from './advice.ts';
 
@@ -49,7 +49,7 @@ export async function preparePack(
 
 async function isReady(directory: string, manifest: PackManifest): Promise<boolean> {
   try {
-    await verifyPack(directory, manifest);
+    await verifyNets(directory, manifest);
     return true;
   } catch {
     return false;

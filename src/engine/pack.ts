@@ -140,19 +140,29 @@ export function readManifest(directory: string): PackManifest {
   return parsed.data;
 }
 
+const prepareIt = 'with: npm run setup';
+const restoreIt = 'from the repository, or make it anew with: npx facematch calibrate';
+
 /** Compares the SHA-256 of every file of the pack with the manifest's. Throws an Error that says what to do. */
 export async function verifyPack(directory: string, manifest: PackManifest): Promise<void> {
-  const files = [...packNets(manifest), ...(manifest.cohort ? [manifest.cohort] : [])];
-  await Promise.all(files.map(({ file, sha256 }) => verifyFile(join(directory, file), sha256)));
+  await verifyNets(directory, manifest);
+  const { cohort } = manifest;
+  if (cohort) await verifyFile(join(directory, cohort.file), cohort.sha256, restoreIt);
 }
 
-async function verifyFile(file: string, expected: string): Promise<void> {
+/** As verifyPack, of the nets alone: what preparing makes. */
+export async function verifyNets(directory: string, manifest: PackManifest): Promise<void> {
+  const nets = packNets(manifest);
+  await Promise.all(nets.map(({ file, sha256 }) => verifyFile(join(directory, file), sha256, prepareIt)));
+}
+
+async function verifyFile(file: string, expected: string, remedy: string): Promise<void> {
   let bytes: Uint8Array;
   try {
     bytes = await readFile(file);
   } catch (error) {
     const problem = codeOf(error) === 'ENOENT' ? 'is missing' : `cannot be read (${codeOf(error)})`;
-    throw new Error(`The model file ${file} ${problem}. Prepare the model pack with: npm run setup`, {
+    throw new Error(`The model file ${file} ${problem}. Get it ${remedy}`, {
       cause: error,
     });
   }
@@ -160,7 +170,7 @@ async function verifyFile(file: string, expected: string): Promise<void> {
   if (actual !== expected) {
     throw new Error(
       `The model file ${file} is not the one that the manifest describes: ${bytes.length} bytes with SHA-256 ` +
-        `${actual} instead of ${expected}. It was swapped, changed or cut short; prepare it again with: npm run setup`,
+        `${actual} instead of ${expected}. It was swapped, changed or cut short; get it again ${remedy}`,
     );
   }
 }

@@ -77,7 +77,12 @@ describe('GET models', () => {
       version: expect.any(String),
       min_det_score: expect.any(Number),
     });
-    expect(body.files.map((file: Json) => file.role)).toEqual(['detector', 'landmarks', 'embedder']);
+    expect(body.files.map((file: Json) => file.role)).toEqual([
+      'detector',
+      'landmarks',
+      'embedder',
+      'cohort',
+    ]);
     for (const file of body.files) {
       expect(file.sha256).toMatch(/^[0-9a-f]{64}$/);
       expect(file.licence).not.toBe('');

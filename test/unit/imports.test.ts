@@ -152,7 +152,7 @@ const kept: readonly [what: string, pattern: RegExp, files: readonly string[]][]
     ['cli/demo-server.ts', 'config.ts'],
   ],
   ['piscina', /from 'piscina'/, ['engine/pool.ts', 'eval/embed-pictures.ts']],
-  ['pino', /from 'pino'/, ['telemetry/log.ts', 'telemetry/telemetry.ts']],
+  ['pino', /from 'pino'/, ['telemetry/log.ts']],
   ['prom-client', /from 'prom-client'/, ['telemetry/metrics.ts']],
 ];
 

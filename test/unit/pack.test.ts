@@ -178,7 +178,7 @@ describe('the files of a pack', () => {
   )('are refused when %s is missing, with the command that helps', async (file) => {
     rmSync(join(directory, file));
     await expect(verify()).rejects.toThrow(
-      `The model file ${join(directory, file)} is missing. Prepare the model pack with: npm run setup`,
+      `The model file ${join(directory, file)} is missing. Get it ${file === 'cohort.i8' ? 'from the repository' : 'with: npm run setup'}`,
     );
   });
 
