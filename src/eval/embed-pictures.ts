@@ -1,18 +1,7 @@
 import { join } from 'node:path';
 import { Piscina } from 'piscina';
-import type { AccuracyMode, Face } from '../engine/addon.ts';
-import type { EmbedAnswer, EmbedJob } from './embed-worker.ts';
-
-/** What is known of a picture after it went through the pipeline once. */
-export interface EmbeddedPicture {
-  /** Of the face that the protocol compares; undefined when there is no face. */
-  embedding: Float32Array | undefined;
-  /** What normalisation subtracts for this face. */
-  cohort_mean: number;
-  faces: Face[];
-  /** Why the picture could not be read, where it could not. */
-  failure: string | undefined;
-}
+import type { AccuracyMode } from '../engine/addon.ts';
+import type { EmbeddedPicture, EmbedJob } from './embed-worker.ts';
 
 export interface EmbedPicturesOptions {
   packDirectory: string;
@@ -28,7 +17,7 @@ export async function embedPictures(
   names: readonly string[],
   options: EmbedPicturesOptions,
 ): Promise<Map<string, EmbeddedPicture>> {
-  const pool = new Piscina<EmbedJob, EmbedAnswer>({
+  const pool = new Piscina<EmbedJob, EmbeddedPicture>({
     filename: new URL('./embed-worker.js', import.meta.url).href,
     minThreads: options.workers,
     maxThreads: options.workers,

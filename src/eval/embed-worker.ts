@@ -8,10 +8,14 @@ export interface EmbedJob {
   minDetScore: number;
 }
 
-export interface EmbedAnswer {
+/** What is known of a picture after it went through the pipeline once. */
+export interface EmbeddedPicture {
+  /** Of the face that the protocol compares; undefined when there is no face. */
   embedding: Float32Array | undefined;
+  /** What normalisation subtracts for this face. */
   cohort_mean: number;
   faces: Face[];
+  /** Why the picture could not be read, where it could not. */
   failure: string | undefined;
 }
 
@@ -34,7 +38,7 @@ function centralFace(faces: readonly Face[], width: number, height: number): num
   return best;
 }
 
-export default function embed(job: EmbedJob): EmbedAnswer {
+export default function embed(job: EmbedJob): EmbeddedPicture {
   const result = addon.embed(job.packDirectory, readFileSync(job.file), {
     accuracy_mode: job.mode,
     min_det_score: job.minDetScore,

@@ -1,6 +1,7 @@
 import type { AccuracyMode } from '../engine/addon.ts';
 import { dot } from './cohort.ts';
-import { type EmbeddedPicture, embedPictures } from './embed-pictures.ts';
+import { embedPictures } from './embed-pictures.ts';
+import type { EmbeddedPicture } from './embed-worker.ts';
 import { type Accuracy, accuracy, type Operating, type Scored, tarAtFmr } from './metrics.ts';
 import type { LabelledPair } from './pairs.ts';
 
