@@ -62,7 +62,7 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
     workers: config.workers,
     capacity: config.queue,
     deadline_ms: config.deadline_ms,
-    run: (job) => pool.run(job),
+    run: (job, spare) => pool.run(job, spare),
   });
   const uploads = new UploadBudget(config.max_upload_bytes);
   const telemetry = new Telemetry(log, {

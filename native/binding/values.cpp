@@ -119,6 +119,7 @@ MatchOptions to_match_options(const Napi::Object& object) {
   options.image1_face_index = to_int(object, "image1_face_index");
   options.image2_face_index = to_int(object, "image2_face_index");
   options.auto_pair_best = to_bool(object, "auto_pair_best");
+  options.parallel = object.Has("parallel") && to_bool(object, "parallel");
   return options;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "companion.h"
 #include "compare.h"
 #include "decode.h"
 #include "error.h"
@@ -141,21 +142,29 @@ void require_index(const Subject& subject, int index) {
 
 MatchResult match(const Engine& engine, Bytes image1, Bytes image2, const MatchOptions& options) {
   Subject first, second;
-  StageTimings timings;
-  for_image(1, [&] { find_faces(engine, image1, options, first, timings); });
-  for_image(2, [&] { find_faces(engine, image2, options, second, timings); });
+  StageTimings first_timings, second_timings;
+  run_both(
+      options.parallel,
+      [&] { for_image(1, [&] { find_faces(engine, image1, options, first, first_timings); }); },
+      [&] { for_image(2, [&] { find_faces(engine, image2, options, second, second_timings); }); });
   require_faces(first, second);
   for_image(1, [&] { require_index(first, options.image1_face_index); });
   for_image(2, [&] { require_index(second, options.image2_face_index); });
   // Without auto_pair_best an automatic choice is the largest face.
   const auto chosen = [&](int index) { return index < 0 && !options.auto_pair_best ? 0 : index; };
-  embed_stage(engine, options, chosen(options.image1_face_index), first, timings);
-  embed_stage(engine, options, chosen(options.image2_face_index), second, timings);
+  run_both(
+      options.parallel,
+      [&] {
+        embed_stage(engine, options, chosen(options.image1_face_index), first, first_timings);
+      },
+      [&] {
+        embed_stage(engine, options, chosen(options.image2_face_index), second, second_timings);
+      });
   std::vector<Pair> pairs = compare_all(first.embedded, second.embedded);
   return {.image1 = report(first),
           .image2 = report(second),
           .pairs = std::move(pairs),
-          .timings_ms = timings};
+          .timings_ms = first_timings + second_timings};
 }
 
 DetectResult detect(const Engine& engine, Bytes image, const DetectOptions& options,

@@ -84,12 +84,16 @@ struct Comparable {
   float cohort_mean = 0;  // Cohort::mean_of_highest of it
 };
 
-// Milliseconds.
+// Milliseconds of work, whichever thread did it.
 struct StageTimings {
   double decode = 0;
   double detect = 0;
   double align = 0;
   double embed = 0;
+
+  StageTimings operator+(const StageTimings& other) const {
+    return {decode + other.decode, detect + other.detect, align + other.align, embed + other.embed};
+  }
 };
 
 struct DetectOptions {
@@ -103,6 +107,7 @@ struct MatchOptions : DetectOptions {
   int image1_face_index = -1;
   int image2_face_index = -1;
   bool auto_pair_best = true;
+  bool parallel = false;  // the two pictures on two threads: for when cores are idle
 };
 
 struct ImageReport {

@@ -1,7 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <stdexcept>
 #include <thread>
 
+#include "../core/companion.h"
 #include "../core/pipeline.h"
 #include "support.h"
 
@@ -47,6 +49,32 @@ TEST_CASE("threads that load at the same time get the same engine") {
       threads.emplace_back([&engine] { engine = &default_engine(); });
   }
   for (const Engine* engine : engines) CHECK(engine == &default_engine());
+}
+
+TEST_CASE("two pictures on two threads give what one thread gives, bit for bit") {
+  const ByteVector one = sample(1), three = sample(3);
+  MatchOptions options = options_of(AccuracyMode::kBalance);
+  const auto alone = numbers(match(default_engine(), one, three, options));
+  options.parallel = true;
+  for (int round = 0; round < kRounds; ++round) {
+    CHECK(numbers(match(default_engine(), one, three, options)) == alone);
+  }
+}
+
+TEST_CASE("run_both ends both before it throws, the first one's failure before the second's") {
+  const auto fail = [](const char* who) { throw std::runtime_error(who); };
+  for (const bool parallel : {false, true}) {
+    int ended = 0;
+    CHECK_THROWS_WITH(run_both(parallel, [&] { fail("first"); }, [&] { fail("second"); }), "first");
+    CHECK_THROWS_WITH(run_both(parallel, [&] { ++ended; }, [&] { fail("second"); }), "second");
+    CHECK(ended == 1);
+    std::thread::id first, second;
+    run_both(
+        parallel, [&] { first = std::this_thread::get_id(); },
+        [&] { second = std::this_thread::get_id(); });
+    CHECK(first == std::this_thread::get_id());
+    CHECK((first != second) == parallel);
+  }
 }
 
 TEST_CASE("many threads on one engine get what one thread gets, bit for bit") {

@@ -37,6 +37,8 @@ export interface MatchOptions extends DetectOptions {
   image1_face_index: number;
   image2_face_index: number;
   auto_pair_best: boolean;
+  /** The two pictures on two threads, for when cores are idle; default false. The answer is the same. */
+  parallel?: boolean;
 }
 
 export type Point = [x: number, y: number];

@@ -43,9 +43,11 @@ export class Pool {
   /**
    * Runs one job. The body's memory is moved to the worker, never copied: afterwards the caller's view is empty.
    * Rejects when the worker dies; piscina puts another in its place and the other jobs do not notice.
+   * `parallel`: the two pictures on two threads.
    */
-  run(job: MatchJob): Promise<MatchOutcome> {
-    return this.#piscina.run(job, { transferList: [job.body.buffer] });
+  run(job: MatchJob, parallel = false): Promise<MatchOutcome> {
+    const options = { ...job.options, parallel };
+    return this.#piscina.run({ ...job, options }, { transferList: [job.body.buffer] });
   }
 
   /** Ends the workers, waiting for native calls in progress. */

@@ -15,7 +15,8 @@ export interface QueueOptions<Job, Outcome> {
   capacity: number;
   /** From submit to the answer; 504 deadline_exceeded when it passes. */
   deadline_ms: number;
-  run(job: Job): Promise<Outcome>;
+  /** `spare`: another worker is idle and nothing waits, so this job may as well use two cores. */
+  run(job: Job, spare: boolean): Promise<Outcome>;
 }
 
 export interface Done<Outcome> {
@@ -96,15 +97,15 @@ export class JobQueue<Job, Outcome> {
       if (!entry) return;
       this.#waiting.delete(entry);
       this.#running += 1;
-      void this.#run(entry);
+      void this.#run(entry, this.#waiting.size === 0 && this.#running < this.#options.workers);
     }
   }
 
   /** The worker is held until `run` returns, even when the deadline has answered the client long before. */
-  async #run(entry: Entry<Job, Outcome>): Promise<void> {
+  async #run(entry: Entry<Job, Outcome>, spare: boolean): Promise<void> {
     const queue_ms = performance.now() - entry.submitted;
     try {
-      entry.resolve({ outcome: await this.#options.run(entry.job), queue_ms });
+      entry.resolve({ outcome: await this.#options.run(entry.job, spare), queue_ms });
     } catch (error) {
       entry.reject(error);
     } finally {

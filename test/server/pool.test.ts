@@ -72,6 +72,21 @@ test('jobs run side by side and do not mix', async () => {
   expect(best[3]).toBe(best[1]);
 });
 
+test('two pictures on two threads give the same answer, and the same error, as on one', async () => {
+  const broken = [Buffer.from('no picture'), Buffer.from('%PDF-1.7')];
+  for (const pictures of [
+    [samples.one, samples.three],
+    [samples.one, broken[0]!],
+    [broken[1]!, broken[0]!],
+  ]) {
+    const timeless = async (parallel: boolean) => ({
+      ...(await pool.run(job(pictures), parallel)),
+      timings_ms: undefined,
+    });
+    expect(await timeless(true)).toEqual(await timeless(false));
+  }
+});
+
 test('a pack that cannot be loaded rejects the start with the reason', async () => {
   await expect(Pool.start({ workers: 2, pack_directory: '/no/such/pack', onWorkerError })).rejects.toThrow(
     /no\/such\/pack|manifest/,

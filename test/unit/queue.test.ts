@@ -5,20 +5,22 @@ import { Problem } from '../../src/errors.ts';
 /** A queue whose jobs end when the test says so. */
 function held(options: { workers?: number; capacity?: number; deadline_ms?: number } = {}) {
   const started: string[] = [];
+  const spared: string[] = [];
   const ends = new Map<string, { resolve(outcome: string): void; reject(error: Error): void }>();
   const queue = new JobQueue<string, string>({
     workers: 1,
     capacity: 2,
     deadline_ms: 60_000,
     ...options,
-    run: (job) => {
+    run: (job, spare) => {
       started.push(job);
+      if (spare) spared.push(job);
       return new Promise((resolve, reject) => ends.set(job, { resolve, reject }));
     },
   });
   const end = (job: string) => ends.get(job)!.resolve(`outcome of ${job}`);
   const breakDown = (job: string) => ends.get(job)!.reject(new Error(`${job} broke`));
-  return { queue, started, end, breakDown };
+  return { queue, started, spared, end, breakDown };
 }
 
 const code = (error: unknown) => (error as Problem).code;
@@ -40,6 +42,26 @@ describe('handing over', () => {
     for (const job of ['a', 'b', 'c', 'd']) queue.submit(job);
     expect(started).toEqual(['a', 'b']);
     expect(queue.depth).toBe(2);
+  });
+
+  test('a job may use two cores only while another worker is idle and nothing waits', async () => {
+    const { queue, spared, end } = held({ workers: 2 });
+    const tickets = ['a', 'b', 'c'].map((job) => queue.submit(job));
+    for (const [index, job] of ['a', 'b'].entries()) {
+      end(job);
+      await tickets[index]!.done;
+    }
+    expect(queue.running).toBe(1);
+    queue.submit('d');
+    end('c');
+    await tickets[2]!.done;
+    end('d');
+    await new Promise(setImmediate);
+    queue.submit('e');
+    expect(spared).toEqual(['a', 'e']);
+    const single = held();
+    single.queue.submit('a');
+    expect(single.spared).toEqual([]);
   });
 
   test('waiting jobs start in the order they came in', async () => {
