@@ -24,10 +24,52 @@ cv::Matx<float, 4, kPoints> solve_for_camera() {
   return model.inv(cv::DECOMP_SVD);
 }
 
+// Sums over all pairs of neighbours along an axis.
+struct Variation {
+  double before = 0;  // how much they differ
+  double lost = 0;    // how much less they do once the picture is blurred
+};
+
+// `step`: from a pixel to its neighbour.
+Variation variation(const cv::Mat& grey, const cv::Mat& blurred, cv::Point step) {
+  Variation sum;
+  for (int y = step.y; y < grey.rows; ++y) {
+    const float* row = grey.ptr<float>(y);
+    const float* row_blurred = blurred.ptr<float>(y);
+    const float* back = grey.ptr<float>(y - step.y);
+    const float* back_blurred = blurred.ptr<float>(y - step.y);
+    for (int x = step.x; x < grey.cols; ++x) {
+      const float before = std::abs(row[x] - back[x - step.x]);
+      const float after = std::abs(row_blurred[x] - back_blurred[x - step.x]);
+      sum.before += before;
+      sum.lost += std::max(0.0f, before - after);
+    }
+  }
+  return sum;
+}
+
+// The side of the picture in which the differences are counted, and of the box that blurs it anew.
+constexpr int kSharpnessSide = 42;
+constexpr int kBox = 9;
+
+float sharpness(const cv::Mat& grey) {
+  thread_local cv::Mat exact, small, blurred;
+  grey.convertTo(exact, CV_32F);  // bytes would round away what little a dark picture has
+  cv::resize(exact, small, {kSharpnessSide, kSharpnessSide}, 0, 0, cv::INTER_AREA);
+  double least = 1;
+  for (const cv::Point step : {cv::Point(1, 0), cv::Point(0, 1)}) {
+    const cv::Size box = step.x ? cv::Size(kBox, 1) : cv::Size(1, kBox);
+    cv::blur(small, blurred, box, {-1, -1}, cv::BORDER_REFLECT_101);
+    const Variation sum = variation(small, blurred, step);
+    least = std::min(least, sum.before > 1e-3 ? sum.lost / sum.before : 0);
+  }
+  return static_cast<float>(least);
+}
+
 }  // namespace
 
 Pose estimate_pose(const Points68& points) {
-  // Rows of the affine camera by least squares: [x y] = [X Y Z 1] * camera.
+  // Columns of the affine camera by least squares: [x y] = [X Y Z 1] * camera.
   static const cv::Matx<float, 4, kPoints> solver = solve_for_camera();
   cv::Matx<float, kPoints, 2> seen;
   for (int row = 0; row < kPoints; ++row) {
@@ -38,11 +80,16 @@ Pose estimate_pose(const Points68& points) {
   const cv::Matx<float, 4, 2> camera = solver * seen;
   const cv::Vec3f right(camera(0, 0), camera(1, 0), camera(2, 0));
   const cv::Vec3f down(camera(0, 1), camera(1, 1), camera(2, 1));
-  const float norm_right = static_cast<float>(cv::norm(right));
-  const float norm_down = static_cast<float>(cv::norm(down));
-  if (!(norm_right > 1e-6f) || !(norm_down > 1e-6f)) return {};
-  const cv::Vec3f i = right / norm_right;
-  const cv::Vec3f j = down / norm_down;
+  // The nearest pair of orthonormal axes is A^(-1/2) [right; down], A their matrix of products; the
+  // inverse root of a symmetric 2 x 2 matrix is the adjugate of A + sqrt(det A), up to a scale,
+  // which does not matter here.
+  const float rr = right.dot(right);
+  const float dd = down.dot(down);
+  const float rd = right.dot(down);
+  const float root = std::sqrt(std::max(0.0f, rr * dd - rd * rd));
+  if (!(root > 1e-3f * (rr + dd))) return {};
+  const cv::Vec3f i = cv::normalize(right * (dd + root) - down * rd);
+  const cv::Vec3f j = cv::normalize(down * (rr + root) - right * rd);
   const cv::Vec3f k = i.cross(j);  // the head's axes as the viewer's depth sees them
   constexpr float kDegrees = 180.0f / static_cast<float>(CV_PI);
   // R = Rz(roll) * Rx(-pitch) * Ry(-yaw), rows i, j, k: the signs are those of types.h.
@@ -53,15 +100,11 @@ Pose estimate_pose(const Points68& points) {
 }
 
 Quality measure_quality(const cv::Mat& chip, float face_pixels) {
-  thread_local cv::Mat grey, edges;
+  thread_local cv::Mat grey;
   const int margin = chip.cols / 8;
   cv::cvtColor(chip(cv::Rect(margin, margin, chip.cols - 2 * margin, chip.rows - 2 * margin)), grey,
                cv::COLOR_BGR2GRAY);
-  cv::Laplacian(grey, edges, CV_16S);
-  cv::Scalar mean, deviation;
-  cv::meanStdDev(edges, mean, deviation);
-  const double variance = deviation[0] * deviation[0];
-  return {.sharpness = static_cast<float>(variance / (variance + 250.0)),
+  return {.sharpness = sharpness(grey),
           .brightness = static_cast<float>(cv::mean(grey)[0] / 255.0),
           .face_pixels = face_pixels};
 }
