@@ -19,6 +19,10 @@ export function introduction(config: Config): string {
     'Whatever goes wrong, the answer is `application/problem+json` (RFC 9457). `code` is for programs and never changes ' +
       'its meaning; `detail` says what to do, and names the picture or the field. New members and new codes may come, so ' +
       'ignore those that you do not know.',
+    '## Warnings',
+    'A match, or none, may come with `warnings`: a field that was ignored, or a compared face so poor that the same person ' +
+      'is recognised less often. `code` and `reason` are for programs, `detail` says what to send instead. The verdict ' +
+      'stands.',
     '## Requests',
     'Paths are exact and case-sensitive. HEAD works wherever GET does. An `X-Request-Id` of your own comes back, and is in ' +
       "the server's log. After 408, 429, 503 and 504 the same request may succeed later; after any other 4xx it will not.",

@@ -1,4 +1,5 @@
 import type { Face, FoundBy, ImageFormat, ImageReport } from '../engine/addon.ts';
+import { qualityLimits, qualityWords } from '../http/face-quality.ts';
 import { fieldTable } from '../http/fields.ts';
 import type { matchBody } from '../http/match-result.ts';
 import { boolean, integer, list, number, object, ref, type Schema, text, tuple, word } from './schema.ts';
@@ -6,6 +7,9 @@ import { boolean, integer, list, number, object, ref, type Schema, text, tuple, 
 /** The 200 answer of both match endpoints. */
 
 type MatchBody = ReturnType<typeof matchBody>;
+
+/** The members of any of a union's types. */
+type AllMembers<T> = { [Name in T extends unknown ? keyof T : never]: unknown };
 
 /** As native/core/types.h bounds them. */
 const mostFaces = 20;
@@ -61,8 +65,12 @@ const face = object<Face>(
     ),
     quality: object<Face['quality']>(
       {
-        sharpness: number('0 is a blur, 1 is as sharp as a picture can be', share),
-        brightness: number('Mean brightness: 0 is black, 1 is white', share),
+        sharpness: number(
+          'How much of the detail a further blur would take away (Crete et al. 2007), whatever the size, contrast and brightness: ' +
+            '0.6 to 0.7 is a sharp photo, below 0.5 is clearly blurred',
+          share,
+        ),
+        brightness: number('Mean luma of the face: 0 is black, 1 is white', share),
         face_pixels: integer('Side of the aligned face, in pixels of the picture', { minimum: 0 }),
       },
       'What the picture of the face is good for',
@@ -103,16 +111,41 @@ const pair = object<MatchBody['pairs'][number]>(
   'Two faces that were compared.',
 );
 
-const warning = object<MatchBody['warnings'][number]>(
-  {
-    code: word(
-      { unknown_field: 'the endpoint does not know the field, and ignored it' },
-      'What it is about.',
-    ),
-    field: text('Name of the field'),
-  },
-  'Something that was let pass, and may not be what you meant.',
-);
+/** Where the words begin to hold, in the members' own names. */
+function limitOf(reason: string): string {
+  const limits = qualityLimits
+    .filter((limit) => limit.reason === reason)
+    .map(
+      ({ member, least, most }) => `${member} ${least === undefined ? `beyond ${most}` : `below ${least}`}`,
+    );
+  return ` (${limits.join(' or ')})`;
+}
+
+const warning: Schema = {
+  ...object<Required<AllMembers<MatchBody['warnings'][number]>>>(
+    {
+      code: word(
+        {
+          unknown_field: 'the endpoint does not know the field, and ignored it',
+          low_quality_face: 'the compared face is so poor that the same person is recognised less often',
+        },
+        'What it is about.',
+      ),
+      field: text(
+        'Name of the field; with `low_quality_face`, the picture, whose `face_index` names the face',
+      ),
+      reason: word(
+        Object.fromEntries(
+          Object.entries(qualityWords).map(([reason, words]) => [reason, words + limitOf(reason)]),
+        ),
+        'With `low_quality_face` only, what the face is.',
+      ),
+      detail: text('What happened and what to do about it, for people'),
+    },
+    'Something that was let pass, and may not be what you meant. It never changes the verdict.',
+  ),
+  required: ['code', 'field', 'detail'],
+};
 
 const match = object<MatchBody>(
   {

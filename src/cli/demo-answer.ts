@@ -11,6 +11,7 @@ export interface MatchAnswer {
   image1: ImageReport & { face_index: number };
   image2: ImageReport & { face_index: number };
   pairs_compared: number;
+  warnings: readonly { detail: string }[];
   timings_ms: Record<string, number>;
 }
 
@@ -27,6 +28,7 @@ export function describeAnswer(
   const verdict = match
     ? colours.green('Match: the same person')
     : colours.yellow('No match: different people');
+  const warnings = answer.warnings.map(({ detail }) => `  warning     ${detail}`);
   const stages = Object.entries(answer.timings_ms).map(([stage, ms]) => `${stage} ${ms.toFixed(1)}`);
   return [
     colours.bold(verdict),
@@ -34,6 +36,7 @@ export function describeAnswer(
     `  image1      ${describeImage(answer.image1, names.image1)}`,
     `  image2      ${describeImage(answer.image2, names.image2)}`,
     `  compared    ${count(pairs_compared, 'pair')} of faces, accuracy mode ${answer.accuracy_mode}`,
+    ...warnings,
     `  time        ${elapsed_ms.toFixed(1)} ms in all; ${stages.join(' · ')}`,
     '',
   ].join('\n');

@@ -1,5 +1,6 @@
 import type { ByteRange } from '../engine/addon.ts';
 import { Problem } from '../errors.ts';
+import type { LowQualityFace } from './face-quality.ts';
 import {
   type FieldValues,
   fillFields,
@@ -15,12 +16,16 @@ export interface Form {
   image1: ByteRange;
   image2: ByteRange;
   values: FieldValues;
-  warnings: Warning[];
+  warnings: UnknownField[];
 }
 
-export interface Warning {
+/** What was let pass and may not be what the client meant. `detail` says what to do about it. */
+export type Warning = UnknownField | LowQualityFace;
+
+interface UnknownField {
   code: 'unknown_field';
   field: string;
+  detail: string;
 }
 
 export interface FormLimits {
@@ -64,8 +69,15 @@ export function readForm(
     image1: image1!,
     image2: image2!,
     values: fillFields(parsed, pack),
-    warnings: [...unknown].map((field) => ({ code: 'unknown_field', field })),
+    warnings: [...unknown].map(unknownField),
   };
+}
+
+function unknownField(field: string): UnknownField {
+  const detail = ruleOf(field, 'match_advanced')
+    ? 'This endpoint ignored the field; send it to the advanced one.'
+    : 'The field was ignored: no endpoint knows it. Look for a mistake in its name.';
+  return { code: 'unknown_field', field, detail };
 }
 
 function partsOf(body: Buffer, boundary: string, limits: FormLimits): Part[] {

@@ -1,5 +1,6 @@
 import type { Calibration } from '../calibration.ts';
-import type { ImageReport, MatchResult, Point } from '../engine/addon.ts';
+import type { ImageField, ImageReport, MatchResult, Point } from '../engine/addon.ts';
+import { lowQuality } from './face-quality.ts';
 import type { Form } from './form.ts';
 
 /** What the engine found → the answer of the contract. Decided on exact numbers, rounded afterwards. */
@@ -19,6 +20,8 @@ export function matchBody({ request_id, form, result, calibration, model, queue_
   const best = pairs[0];
   if (best === undefined) throw new Error('The engine compared no pair');
   const judged = calibration.judge(best.normalised_similarity, pairs.length);
+  const image1 = imageBody(result.image1, best.image1_face_index);
+  const image2 = imageBody(result.image2, best.image2_face_index);
   return {
     request_id,
     match: judged.confidence_percent >= values.threshold_percent,
@@ -27,8 +30,8 @@ export function matchBody({ request_id, form, result, calibration, model, queue_
     similarity: round(best.similarity, 4),
     false_match_rate: Number(judged.false_match_rate.toPrecision(2)),
     accuracy_mode: values.accuracy_mode,
-    image1: imageBody(result.image1, best.image1_face_index),
-    image2: imageBody(result.image2, best.image2_face_index),
+    image1,
+    image2,
     pairs_compared: pairs.length,
     pairs: pairs.map((pair) => ({
       image1_face_index: pair.image1_face_index,
@@ -40,7 +43,7 @@ export function matchBody({ request_id, form, result, calibration, model, queue_
       ),
     })),
     model,
-    warnings,
+    warnings: [...warnings, ...comparedFace('image1', image1), ...comparedFace('image2', image2)],
     timings_ms: {
       queue: round(queue_ms, 1),
       decode: round(result.timings_ms.decode, 1),
@@ -50,6 +53,13 @@ export function matchBody({ request_id, form, result, calibration, model, queue_
       total: round(total_ms, 1),
     },
   };
+}
+
+/** What is wrong with the face that the answer is about. */
+function comparedFace(field: ImageField, { faces, face_index }: ReturnType<typeof imageBody>) {
+  const face = faces[face_index];
+  if (face === undefined) throw new Error(`The engine compared a face of ${field} that it did not find`);
+  return lowQuality(field, face);
 }
 
 function imageBody(image: ImageReport, face_index: number) {

@@ -209,8 +209,8 @@ describe('the form', () => {
     const { status, body } = await match(server, { ...twoPhotos(), colour: 'blue', accuracy_mode: 'wrong' });
     expect(status).toBe(200);
     expect(body.warnings).toEqual([
-      { code: 'unknown_field', field: 'colour' },
-      { code: 'unknown_field', field: 'accuracy_mode' },
+      { code: 'unknown_field', field: 'colour', detail: expect.stringMatching(/no endpoint knows it/) },
+      { code: 'unknown_field', field: 'accuracy_mode', detail: expect.stringMatching(/the advanced one/) },
     ]);
   });
 });

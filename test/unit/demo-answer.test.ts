@@ -56,6 +56,7 @@ describe('an answer in words', () => {
     face_index: 1,
   } satisfies MatchAnswer['image1'];
   const answer: MatchAnswer = {
+    warnings: [],
     match: true,
     confidence_percent: 78.04,
     threshold_percent: 70,
@@ -83,6 +84,11 @@ describe('an answer in words', () => {
 
   test('says so when it is no match', () => {
     expect(words({ match: false })).toMatch(/^No match: different people$/m);
+  });
+
+  test('passes warnings on', () => {
+    const detail = 'The face compared in image1 is blurred.';
+    expect(words({ warnings: [{ detail }] })).toContain(`\n  warning     ${detail}\n`);
   });
 
   test('is plain text where colours do not belong, and coloured where they do', () => {

@@ -50,9 +50,9 @@ describe('readForm', () => {
       'match',
     );
     expect(form.warnings).toEqual([
-      { code: 'unknown_field', field: 'colour' },
-      { code: 'unknown_field', field: 'accuracy_mode' },
-      { code: 'unknown_field', field: '__proto__' },
+      { code: 'unknown_field', field: 'colour', detail: expect.stringMatching(/no endpoint knows it/) },
+      { code: 'unknown_field', field: 'accuracy_mode', detail: expect.stringMatching(/the advanced one/) },
+      { code: 'unknown_field', field: '__proto__', detail: expect.stringMatching(/no endpoint knows it/) },
     ]);
     expect(form.values.accuracy_mode).toBe('balance');
   });

@@ -71,7 +71,7 @@ const doors: readonly { from: string; to: string; values: readonly string[]; typ
   {
     from: 'api',
     to: 'http',
-    values: ['http/fields.ts', 'http/routes.ts'],
+    values: ['http/face-quality.ts', 'http/fields.ts', 'http/routes.ts'],
     types: ['http/exchange.ts', 'http/match-result.ts', 'http/handlers/models.ts'],
   },
   {

@@ -3,6 +3,7 @@ import { Calibration } from '../../src/calibration.ts';
 import type { Face, MatchResult, NativeFailure, Pair } from '../../src/engine/addon.ts';
 import { type ErrorCode, errorTable } from '../../src/errors.ts';
 import { fillFields } from '../../src/http/fields.ts';
+import type { Form } from '../../src/http/form.ts';
 import { matchBody } from '../../src/http/match-result.ts';
 import { nativeProblem } from '../../src/http/native-problem.ts';
 import { problem } from '../../src/http/responses.ts';
@@ -31,7 +32,13 @@ const face: Face = {
 };
 
 function resultOf(pairs: readonly Pair[]): MatchResult {
-  const image = { width: 1920, height: 1280, format: 'jpeg', orientation: 6, faces: [face] } as const;
+  const image = {
+    width: 1920,
+    height: 1280,
+    format: 'jpeg',
+    orientation: 6,
+    faces: [face, { ...face, index: 1 }, { ...face, index: 2 }],
+  } as const;
   return {
     ok: true,
     image1: { ...image, faces: [...image.faces] },
@@ -48,12 +55,17 @@ const pair = (normalised_similarity: number, similarity = 0.95123456): Pair => (
   normalised_similarity,
 });
 
-function bodyOf(pairs: readonly Pair[], threshold_percent = 70) {
+function bodyOf(
+  pairs: readonly Pair[],
+  threshold_percent = 70,
+  result = resultOf(pairs),
+  warnings: Form['warnings'] = [],
+) {
   const values = { ...fillFields(new Map(), { min_det_score: 0.5 }), threshold_percent };
   return matchBody({
     request_id: 'id',
-    form: { values, warnings: [] },
-    result: resultOf(pairs),
+    form: { values, warnings },
+    result,
     calibration,
     model: { pack: 'default', version: '1.0.0' },
     queue_ms: 0.249,
@@ -111,6 +123,30 @@ describe('matchBody', () => {
     const body = bodyOf([pair(0.7, 0.1), pair(0.3, 0.9)]);
     expect(body.similarity).toBe(0.1);
     expect(body.confidence_percent).toBeGreaterThan(70);
+  });
+
+  test('what is wrong with the compared faces, and with no others, is told after what is wrong with the form', () => {
+    const poor = { ...face, quality: { ...face.quality, face_pixels: 20.4 } };
+    const result = resultOf([pair(0.5)]);
+    result.image1.faces[1] = poor;
+    result.image2.faces[2] = poor;
+    const body = bodyOf([pair(0.5)], 70, result, [
+      { code: 'unknown_field', field: 'colour', detail: 'ignored' },
+    ]);
+    expect(body.warnings).toMatchObject([
+      { code: 'unknown_field', field: 'colour' },
+      {
+        code: 'low_quality_face',
+        field: 'image2',
+        reason: 'small',
+        detail: expect.stringContaining('is 20,'),
+      },
+    ]);
+    expect(body.match).toBe(bodyOf([pair(0.5)]).match);
+  });
+
+  test('a pair of a face that the engine did not find is a fault, not an answer', () => {
+    expect(() => bodyOf([{ ...pair(0.5), image1_face_index: 3 }])).toThrow('did not find');
   });
 
   test('an engine that compared no pair is a fault, not an answer', () => {

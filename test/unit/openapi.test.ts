@@ -273,6 +273,13 @@ describe('an answer', () => {
       },
     ],
     [
+      'a warning for a reason that there is not',
+      'Match',
+      (copy) => {
+        copy.warnings = [{ code: 'low_quality_face', field: 'image1', reason: 'ugly', detail: 'x' }];
+      },
+    ],
+    [
       'time that runs backwards',
       'Match',
       (copy) => {

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { lowQuality, qualityLimits, qualityWords } from '../../src/http/face-quality.ts';
+
+const good = {
+  pose: { yaw: 3, pitch: -5, roll: 2 },
+  quality: { sharpness: 0.66, brightness: 0.5, face_pixels: 120 },
+};
+
+type Member = keyof typeof good.pose | keyof typeof good.quality;
+
+/** The good face with one number changed. */
+function face(member: string, value: number): typeof good {
+  const copy = structuredClone(good);
+  if (member in copy.pose) copy.pose[member as keyof typeof copy.pose] = value;
+  else copy.quality[member as keyof typeof copy.quality] = value;
+  return copy;
+}
+
+const reasons = (judged: typeof good) => lowQuality('image1', judged).map(({ reason }) => reason);
+
+describe('a face', () => {
+  test('that is good has no warning', () => {
+    expect(lowQuality('image1', good)).toEqual([]);
+  });
+
+  // One step of what the answer tells: pixels in whole numbers, degrees with one decimal, shares with two.
+  const steps: Record<Member, number> = {
+    face_pixels: 1,
+    sharpness: 0.01,
+    brightness: 0.01,
+    yaw: 0.1,
+    pitch: 0.1,
+    roll: 0.1,
+  };
+
+  test.each(
+    qualityLimits,
+  )('is warned of as $reason one step past the limit of $member, not at it', (limit) => {
+    const { reason, member, least, most } = limit;
+    const edge = least ?? most!;
+    const past = edge + (least === undefined ? 1 : -1) * steps[member as Member];
+    expect(reasons(face(member, edge))).toEqual([]);
+    expect(reasons(face(member, past))).toEqual([reason]);
+  });
+
+  test.each(['yaw', 'pitch'])('is turned to either side alike (%s)', (member) => {
+    expect(reasons(face(member, 60))).toEqual(['turned']);
+    expect(reasons(face(member, -60))).toEqual(['turned']);
+  });
+
+  test('may lean as it will: that is turned upright', () => {
+    for (const roll of [-180, -90, 45, 179.9]) expect(reasons(face('roll', roll))).toEqual([]);
+  });
+
+  test('that is turned sideways and down is warned of once', () => {
+    expect(reasons({ ...good, pose: { yaw: 70, pitch: -50, roll: 0 } })).toEqual(['turned']);
+  });
+
+  test('may be poor for several reasons', () => {
+    const poor = {
+      pose: { yaw: 70, pitch: 0, roll: 0 },
+      quality: { sharpness: 0, brightness: 0, face_pixels: 1 },
+    };
+    expect(reasons(poor)).toEqual(['small', 'blurred', 'dark', 'turned']);
+  });
+
+  test('is described with the picture, the number, the limit and what to do', () => {
+    const [warning] = lowQuality('image2', face('face_pixels', 31));
+    expect(warning).toEqual({
+      code: 'low_quality_face',
+      field: 'image2',
+      reason: 'small',
+      detail: expect.stringMatching(
+        /^The face compared in image2 is too small: its face_pixels is 31, and below \d+ pixels .*\. Send a larger picture.*\.$/,
+      ),
+    });
+  });
+});
+
+test('every reason has words and a limit, and limits of one member do not cross', () => {
+  expect(new Set(qualityLimits.map(({ reason }) => reason))).toEqual(new Set(Object.keys(qualityWords)));
+  for (const { member, least } of qualityLimits) {
+    const most = qualityLimits.find((other) => other.member === member && other.most !== undefined)?.most;
+    if (least !== undefined && most !== undefined) expect(least).toBeLessThan(most);
+  }
+});
