@@ -1,0 +1,222 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Fields, type Json, match, paths, twoPhotos } from './support/client.ts';
+import { samples } from './support/pictures.ts';
+import { expectProblem } from './support/problem.ts';
+import { TestServer } from './support/server.ts';
+
+/** Which faces are listed, which are compared, and what the answer then says. */
+
+let server: TestServer;
+let all: Json;
+beforeAll(async () => {
+  server = await TestServer.start();
+  all = (await advanced({})).body;
+});
+afterAll(() => server.stop());
+
+const advanced = (fields: Record<string, string>, photos: Fields = twoPhotos()) =>
+  match(server, { ...photos, ...fields }, { path: paths.advanced });
+
+const weight = ({ box, detection_score }: Json) => box.width * box.height * detection_score;
+const boxes = (image: Json) => image.faces.map(({ box }: Json) => box);
+const keyOf = (pair: Json) => `${pair.image1_face_index}-${pair.image2_face_index}`;
+
+/** Largest first; what rounding to 0.1 pixels and 0.001 of a score can change is let pass. */
+function expectOrder({ faces }: Json): void {
+  for (const [i, face] of faces.entries()) {
+    expect(face.index).toBe(i);
+    if (i > 0) expect(weight(face)).toBeLessThanOrEqual(weight(faces[i - 1]) * 1.005);
+  }
+}
+
+describe('faces are listed', () => {
+  test('largest first, by the area of the box times the detection score', () => {
+    for (const image of [all.image1, all.image2]) {
+      expect(image.faces.length).toBeGreaterThanOrEqual(3);
+      expectOrder(image);
+    }
+  });
+
+  test('up to 20, the smallest being left out', async () => {
+    const collage = await collageOf(22, 4);
+    const { body } = await advanced(
+      { image2_face_index: '0' },
+      { image1: collage.bytes, image2: samples.three },
+    );
+    expect(body.image1.faces).toHaveLength(20);
+    expectOrder(body.image1);
+    expect(body.pairs_compared).toBe(20);
+    for (const { y, height } of boxes(body.image1)) expect(y + height / 2).toBeLessThan(collage.smallFrom);
+    // There are 20, so 19 is the last index.
+    const last = { image1_face_index: '19', image2_face_index: '0' };
+    const photos = { image1: collage.bytes, image2: samples.three };
+    expect((await advanced(last, photos)).body.image1.face_index).toBe(19);
+    expectProblem(await advanced({ ...last, image1_face_index: '20' }, photos), 'face_index_out_of_range', {
+      field: 'image1',
+      faces_found: 20,
+    });
+  });
+
+  test('all compared with all: 20 by 20 are 400 pairs', async () => {
+    const { bytes } = await collageOf(22, 0);
+    const { body } = await advanced({ accuracy_mode: 'fast' }, { image1: bytes, image2: bytes });
+    expect(body).toMatchObject({ pairs_compared: 400, match: true });
+    expect(new Set(body.pairs.map(keyOf)).size).toBe(400);
+  });
+});
+
+describe('min_det_score', () => {
+  /** The face of image1 that goes first, and a score between its own and the next. */
+  function weakest() {
+    const byScore = all.image1.faces.toSorted((a: Json, b: Json) => a.detection_score - b.detection_score);
+    const [lowest, next] = byScore;
+    expect(next.detection_score - lowest.detection_score).toBeGreaterThan(0.002);
+    return { lowest, between: String((lowest.detection_score + next.detection_score) / 2) };
+  }
+
+  test('drops faces before they are counted: an index counts those that are left', async () => {
+    const { lowest, between } = weakest();
+    const left = all.image1.faces.filter((face: Json) => face !== lowest);
+    for (const [index, { box }] of left.entries()) {
+      const { body } = await advanced({ min_det_score: between, image1_face_index: String(index) });
+      expect(boxes(body.image1)).toEqual(left.map((face: Json) => face.box));
+      expect(body.image1.faces[body.image1.face_index].box).toEqual(box);
+    }
+    const gone = await advanced({ min_det_score: between, image1_face_index: String(left.length) });
+    expectProblem(gone, 'face_index_out_of_range', { field: 'image1', faces_found: left.length });
+  });
+
+  test('leaves nothing to compare when no face reaches it', async () => {
+    expectProblem(await advanced({ min_det_score: '1' }), 'no_face_found', {
+      errors: [
+        { field: 'image1', code: 'no_face_found' },
+        { field: 'image2', code: 'no_face_found' },
+      ],
+    });
+  });
+});
+
+describe('a face index', () => {
+  test.each(['image1', 'image2'])('of %s may be the first or the last, and not one past it', async (name) => {
+    const { length } = all[name].faces;
+    const field = `${name}_face_index`;
+    for (const index of [0, length - 1]) {
+      const { body } = await advanced({ [field]: String(index) });
+      expect(body[name].face_index).toBe(index);
+      for (const pair of body.pairs) expect(pair[field]).toBe(index);
+    }
+    const past = await advanced({ [field]: String(length) });
+    expectProblem(past, 'face_index_out_of_range', { field: name, faces_found: length });
+    expect(past.body.detail).toContain(name);
+  });
+
+  test('of -1 is the automatic choice, as is none', async () => {
+    const { body } = await advanced({ image1_face_index: '-1', image2_face_index: '-1' });
+    expect(body.pairs).toEqual(all.pairs);
+  });
+
+  test('out of range in both pictures is told of the first', async () => {
+    const both = await advanced({ image1_face_index: '99', image2_face_index: '99' });
+    expectProblem(both, 'face_index_out_of_range', { field: 'image1' });
+  });
+
+  test('given for one picture leaves the other to auto_pair_best', async () => {
+    const given = { image2_face_index: '1' };
+    const best = (await advanced({ ...given, auto_pair_best: 'true' })).body;
+    expect(best.pairs_compared).toBe(all.image1.faces.length);
+    const largest = (await advanced({ ...given, auto_pair_best: 'false' })).body;
+    expect(largest).toMatchObject({
+      pairs_compared: 1,
+      image1: { face_index: 0 },
+      image2: { face_index: 1 },
+    });
+  });
+});
+
+describe('pairs', () => {
+  test('are all combinations, the most confident first, and the first is the answer', () => {
+    const { image1, image2, pairs, pairs_compared } = all;
+    const expected = image1.faces.flatMap((a: Json) =>
+      image2.faces.map((b: Json) => `${a.index}-${b.index}`),
+    );
+    expect(pairs.map(keyOf).toSorted()).toEqual(expected.toSorted());
+    expect(pairs_compared).toBe(expected.length);
+    const percents = pairs.map((pair: Json) => pair.confidence_percent);
+    expect(percents).toEqual(percents.toSorted((a: number, b: number) => b - a));
+    expect(keyOf(pairs[0])).toBe(`${image1.face_index}-${image2.face_index}`);
+  });
+
+  test('that are more have had more chances: the rate is that of one pair, times their number', async () => {
+    const { image1, image2, pairs_compared } = all;
+    const alone = await advanced({
+      image1_face_index: String(image1.face_index),
+      image2_face_index: String(image2.face_index),
+    });
+    expect(alone.body).toMatchObject({ pairs_compared: 1, similarity: all.similarity });
+    // Both rates are told with two digits.
+    const ratio = all.false_match_rate / alone.body.false_match_rate;
+    expect(ratio / pairs_compared).toBeGreaterThan(0.9);
+    expect(ratio / pairs_compared).toBeLessThan(1.1);
+  });
+
+  test('of a photo with itself are won by a face with itself', async () => {
+    const same = { image1: samples.one, image2: samples.one };
+    const { body } = await advanced({}, same);
+    expect(body).toMatchObject({ match: true, pairs_compared: body.image1.faces.length ** 2 });
+    expect(body.image1.faces).toEqual(body.image2.faces);
+    for (const pair of body.pairs.slice(0, body.image1.faces.length)) {
+      expect(pair.image1_face_index).toBe(pair.image2_face_index);
+      expect(pair.similarity).toBeGreaterThan(0.999);
+    }
+  });
+
+  test('are the same with the pictures swapped', async () => {
+    const swapped = (await advanced({}, { image1: samples.three, image2: samples.one })).body;
+    const back = swapped.pairs.map((pair: Json) => ({
+      ...pair,
+      image1_face_index: pair.image2_face_index,
+      image2_face_index: pair.image1_face_index,
+    }));
+    const inOrder = (pairs: Json[]) => pairs.toSorted((a, b) => keyOf(a).localeCompare(keyOf(b)));
+    expect(inOrder(back)).toEqual(inOrder(all.pairs));
+  });
+});
+
+/** Faces out of the three samples, `large` ones and below them `small` ones of half the size. */
+async function collageOf(large: number, small: number): Promise<{ bytes: Buffer; smallFrom: number }> {
+  const faces: Buffer[] = [];
+  for (const [photo, { faces: found, width, height }] of [
+    [samples.one, all.image1],
+    [samples.three, all.image2],
+  ] as const) {
+    for (const { box } of found) {
+      const side = Math.floor(1.6 * Math.max(box.width, box.height));
+      const at = (from: number, length: number, most: number) =>
+        Math.round(Math.min(Math.max(from + length / 2 - side / 2, 0), most - side));
+      const [left, top] = [at(box.x, box.width, width), at(box.y, box.height, height)];
+      faces.push(await sharp(photo).extract({ left, top, width: side, height: side }).toBuffer());
+    }
+  }
+  const [columns, tile] = [6, 200];
+  const rows = Math.ceil(large / columns);
+  const smallFrom = rows * tile;
+  const tiles = Array.from({ length: large + small }, async (_, i) => {
+    const size = i < large ? tile : tile / 2;
+    const input = await sharp(faces[i % faces.length])
+      .resize(size, size)
+      .toBuffer();
+    if (i < large) return { input, left: (i % columns) * tile, top: Math.floor(i / columns) * tile };
+    return { input, left: (i - large) * size, top: smallFrom };
+  });
+  const picture = {
+    width: columns * tile,
+    height: smallFrom + (small > 0 ? tile / 2 : 0),
+    channels: 3 as const,
+  };
+  const bytes = await sharp({ create: { ...picture, background: '#789' } })
+    .composite(await Promise.all(tiles))
+    .jpeg({ quality: 95 })
+    .toBuffer();
+  return { bytes, smallFrom };
+}
