@@ -12,8 +12,12 @@
 #include <opencv2/core/version.hpp>
 #include <string>
 
+#include "../core/decode.h"
+#include "../core/draw.h"
 #include "../core/engine.h"
 #include "../core/pipeline.h"
+#include "../core/png_writer.h"
+#include "faces.h"
 #include "node_api.h"
 #include "values.h"
 
@@ -41,10 +45,12 @@ std::string to_directory(const Napi::CallbackInfo& info) {
   return info[0].As<Napi::String>();
 }
 
+bool is_bytes(const Napi::Value& value) {
+  return value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_uint8_array;
+}
+
 void require_bytes(const Napi::CallbackInfo& info) {
-  const Napi::Value value = info[1];
-  if (value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_uint8_array)
-    return;
+  if (is_bytes(info[1])) return;
   throw Napi::TypeError::New(info.Env(), "Expected a Uint8Array second");
 }
 
@@ -90,6 +96,19 @@ Napi::Value DetectOne(const Napi::CallbackInfo& info, bool with_embeddings) {
 Napi::Value Detect(const Napi::CallbackInfo& info) { return DetectOne(info, false); }
 Napi::Value Embed(const Napi::CallbackInfo& info) { return DetectOne(info, true); }
 
+// The picture is decoded once more: it is what the detector saw, and no call keeps it.
+Napi::Value Draw(const Napi::CallbackInfo& info) {
+  if (!is_bytes(info[0])) throw Napi::TypeError::New(info.Env(), "Expected a Uint8Array first");
+  if (!info[1].IsArray())
+    throw Napi::TypeError::New(info.Env(), "Expected an array of faces second");
+  return guarded(info.Env(), [&] {
+    const std::vector<Face> faces = to_faces(info[1].As<Napi::Array>());
+    Image image = decode(to_bytes(info[0]), to_limits(info[2].As<Napi::Object>()), 0);
+    draw_faces(faces, image);
+    return from_png(info.Env(), write_png(image.bgr));
+  });
+}
+
 std::string webp_version() {
   const int version = WebPGetDecoderVersion();
   return std::to_string(version >> 16) + "." + std::to_string(version >> 8 & 0xFF) + "." +
@@ -113,6 +132,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("match", Napi::Function::New(env, Match));
   exports.Set("detect", Napi::Function::New(env, Detect));
   exports.Set("embed", Napi::Function::New(env, Embed));
+  exports.Set("draw", Napi::Function::New(env, Draw));
   exports.Set("release", Napi::Function::New(env, Release));
   exports.Set("versions", Napi::Function::New(env, Versions));
   return exports;

@@ -7,10 +7,8 @@ namespace facematch::binding {
 namespace {
 
 constexpr std::array<const char*, 3> kFormats = {"jpeg", "png", "webp"};
-constexpr std::array<const char*, 5> kFoundBy = {"primary", "tiled", "rotated", "padded",
-                                                 "enhanced"};
-static_assert(static_cast<int>(Format::kWebp) == 2 && static_cast<int>(FoundBy::kEnhanced) == 4,
-              "the words above follow the order of the enums in core/types.h");
+static_assert(static_cast<int>(Format::kWebp) == 2,
+              "the words above follow the order of the enum in core/types.h");
 
 int to_int(const Napi::Object& object, const char* name) {
   return object.Get(name).As<Napi::Number>().Int32Value();
@@ -102,10 +100,14 @@ Bytes to_range(Bytes body, const Napi::Value& range) {
   return body.subspan(start, end - start);
 }
 
+ImageLimits to_limits(const Napi::Object& object) {
+  return {.max_pixels = object.Get("max_pixels").As<Napi::Number>().Int64Value(),
+          .min_side = to_int(object, "min_side")};
+}
+
 DetectOptions to_detect_options(const Napi::Object& object) {
   DetectOptions options;
-  options.limits.max_pixels = object.Get("max_pixels").As<Napi::Number>().Int64Value();
-  options.limits.min_side = to_int(object, "min_side");
+  options.limits = to_limits(object);
   const std::string mode = object.Get("accuracy_mode").As<Napi::String>();
   options.accuracy_mode = mode == "fast" ? AccuracyMode::kFast : AccuracyMode::kBalance;
   options.min_det_score = to_float(object, "min_det_score");
@@ -161,6 +163,15 @@ Napi::Value from_detect(Napi::Env env, const DetectResult& result, bool with_emb
   }
   object.Set("cohort_means", cohort_means);
   object.Set("embeddings", embeddings);
+  return object;
+}
+
+Napi::Value from_png(Napi::Env env, const std::vector<uint8_t>& png) {
+  auto array = Napi::Uint8Array::New(env, png.size());
+  std::copy(png.begin(), png.end(), array.Data());
+  auto object = Napi::Object::New(env);
+  object.Set("ok", true);
+  object.Set("png", array);
   return object;
 }
 

@@ -13,6 +13,11 @@ enum class Format { kJpeg, kPng, kWebp };
 enum class AccuracyMode { kFast, kBalance };
 enum class FoundBy { kPrimary, kTiled, kRotated, kPadded, kEnhanced };
 
+// The wire's words, in the order of FoundBy.
+constexpr std::array<const char*, 5> kFoundBy = {"primary", "tiled", "rotated", "padded",
+                                                 "enhanced"};
+static_assert(static_cast<size_t>(FoundBy::kEnhanced) + 1 == kFoundBy.size());
+
 using Point = cv::Point2f;
 
 // Pixels, origin top left.

@@ -106,6 +106,12 @@ export interface EmbedResult extends DetectResult {
   cohort_means: number[];
 }
 
+export interface DrawResult {
+  ok: true;
+  /** A whole file, of the upright picture's size. */
+  png: Uint8Array<ArrayBuffer>;
+}
+
 /** Failures cross threads as data: structured clone would drop an error's class and code. */
 export type NativeFailure = { ok: false } & (
   | { code: 'unsupported_image_format'; field: ImageField; detected: string }
@@ -125,7 +131,7 @@ export interface Addon {
   loadPack(directory: string): void;
   /**
    * Compares two pictures lying in one body. Synchronous and CPU-bound: call it from a worker thread.
-   * Single-image failures of `detect` and `embed` name the field `image1`.
+   * Single-image failures of `detect`, `embed` and `draw` name the field `image1`.
    */
   match(
     directory: string,
@@ -136,6 +142,8 @@ export interface Addon {
   ): MatchResult | NativeFailure;
   detect(directory: string, image: Uint8Array, options: DetectOptions): DetectResult | NativeFailure;
   embed(directory: string, image: Uint8Array, options: DetectOptions): EmbedResult | NativeFailure;
+  /** The upright picture with boxes, landmarks and labels of `faces`, which `detect` found in it. */
+  draw(image: Uint8Array, faces: readonly Face[], limits: ImageLimits): DrawResult | NativeFailure;
   /** Frees the memory behind `body` at once; every view of it is empty afterwards. */
   release(body: Uint8Array): void;
   versions(): { onnxruntime: string; opencv: string; libjpeg: string; libpng: string; libwebp: string };

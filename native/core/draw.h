@@ -1,0 +1,15 @@
+// Faces drawn onto the picture that they were found in, for people to look at.
+#pragma once
+
+#include <vector>
+
+#include "types.h"
+
+namespace facematch {
+
+// Draws onto `image.bgr`: of each face its box, its five landmarks and a label of index, detection
+// score and found_by. Faces are in pixels of the full picture, as detect() gives them; what lies
+// outside is cut off. Lines and letters grow with the picture.
+void draw_faces(const std::vector<Face>& faces, Image& image);
+
+}  // namespace facematch

@@ -1,0 +1,180 @@
+#include "../core/draw.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "../core/decode.h"
+#include "../core/png_writer.h"
+#include "drawing.h"
+
+namespace facematch::testing {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNothing = std::numeric_limits<float>::quiet_NaN();
+constexpr ImageLimits kAnySize = {.max_pixels = 10'000'000, .min_side = 1};
+
+Image grey_image(int width, int height, float scale = 1) {
+  return {.bgr = cv::Mat(height, width, CV_8UC3, cv::Scalar::all(128)),
+          .width = static_cast<int>(static_cast<float>(width) / scale),
+          .height = static_cast<int>(static_cast<float>(height) / scale),
+          .scale = scale};
+}
+
+Face face_at(const Box& box, FoundBy found_by = FoundBy::kPrimary) {
+  const auto at = [&](float x, float y) {
+    return Point(box.x + x * box.width, box.y + y * box.height);
+  };
+  Face face;
+  face.box = box;
+  face.landmarks = {at(0.3f, 0.4f), at(0.7f, 0.4f), at(0.5f, 0.6f), at(0.35f, 0.8f),
+                    at(0.65f, 0.8f)};
+  face.detection_score = 0.98f;
+  face.found_by = found_by;
+  return face;
+}
+
+// Pixels that are not grey any more.
+cv::Rect drawn_area(const cv::Mat& bgr) {
+  cv::Rect area;
+  for (int y = 0; y < bgr.rows; ++y) {
+    for (int x = 0; x < bgr.cols; ++x) {
+      if (bgr.at<cv::Vec3b>(y, x) != cv::Vec3b::all(128)) area |= cv::Rect(x, y, 1, 1);
+    }
+  }
+  return area;
+}
+
+// Of the lines of a box, by a row that crosses its left side.
+int coloured_pixels(const cv::Mat& bgr, int y, int from, int to) {
+  int count = 0;
+  for (int x = from; x < to; ++x) {
+    const auto& pixel = bgr.at<cv::Vec3b>(y, x);
+    if (pixel != cv::Vec3b::all(128) && pixel != cv::Vec3b::all(0)) ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("draw");
+
+TEST_CASE("a box is drawn where the face is, and nothing is touched away from it and its label") {
+  Image image = grey_image(400, 300);
+  draw_faces({face_at({150, 120, 80, 100})}, image);
+  for (const cv::Point side : {cv::Point(150, 200), cv::Point(230, 200), cv::Point(200, 220)}) {
+    CAPTURE(side.x);
+    CHECK(image.bgr.at<cv::Vec3b>(side) != cv::Vec3b::all(128));
+    CHECK(image.bgr.at<cv::Vec3b>(side) != cv::Vec3b::all(0));
+  }
+  const cv::Rect area = drawn_area(image.bgr);
+  CHECK(area.x >= 148);
+  CHECK(area.br().y <= 223);
+  CHECK(area.y >= 120 - 30);
+  CHECK(area.br().x <= 150 + 160);
+}
+
+TEST_CASE("no face leaves the picture as it was") {
+  Image image = grey_image(40, 30);
+  draw_faces({}, image);
+  CHECK(drawn_area(image.bgr).empty());
+}
+
+TEST_CASE("each landmark is marked") {
+  Image image = grey_image(400, 300);
+  const Face face = face_at({100, 80, 150, 180});
+  draw_faces({face}, image);
+  for (const Point& point : face.landmarks.points()) {
+    CHECK(image.bgr.at<cv::Vec3b>(cv::Point(point)) != cv::Vec3b::all(128));
+  }
+}
+
+TEST_CASE("lines are as wide in a picture four times as large, as a person sees it") {
+  Image small = grey_image(1280, 960);
+  Image large = grey_image(5120, 3840);
+  draw_faces({face_at({200, 200, 200, 200})}, small);
+  draw_faces({face_at({800, 800, 800, 800})}, large);
+  const int thin = coloured_pixels(small.bgr, 300, 190, 210);
+  const int wide = coloured_pixels(large.bgr, 1200, 760, 840);
+  CHECK(thin >= 2);
+  // A line of even width is drawn one pixel wider.
+  CHECK(wide >= 3 * (thin - 1));
+  CHECK(wide <= 5 * thin);
+}
+
+TEST_CASE("how a face was found shows in the colour of its box") {
+  std::vector<cv::Vec3b> colours;
+  for (const FoundBy found_by : {FoundBy::kPrimary, FoundBy::kTiled, FoundBy::kRotated,
+                                 FoundBy::kPadded, FoundBy::kEnhanced}) {
+    Image image = grey_image(300, 300);
+    draw_faces({face_at({100, 100, 100, 100}, found_by)}, image);
+    colours.push_back(image.bgr.at<cv::Vec3b>(180, 100));
+    for (size_t i = 0; i + 1 < colours.size(); ++i) CHECK(colours[i] != colours.back());
+  }
+}
+
+TEST_CASE("boxes are in pixels of the full picture where a smaller one was decoded") {
+  Image image = grey_image(400, 300, 0.5f);
+  draw_faces({face_at({200, 200, 200, 200})}, image);
+  CHECK(image.bgr.at<cv::Vec3b>(150, 100) != cv::Vec3b::all(128));
+  CHECK(drawn_area(image.bgr).x >= 98);
+}
+
+TEST_CASE("a label stays within the picture wherever its face is") {
+  for (const Box& box :
+       {Box{0, 0, 60, 60}, Box{340, 0, 60, 60}, Box{340, 240, 60, 60}, Box{0, 0, 400, 300}}) {
+    Image image = grey_image(400, 300);
+    draw_faces({face_at(box)}, image);
+    int letters = 0;
+    for (const auto& pixel : cv::Mat_<cv::Vec3b>(image.bgr)) {
+      // Letters are white with grey rims; no box is both blue, green and red.
+      if (pixel[0] > 150 && pixel[1] > 150 && pixel[2] > 150) ++letters;
+    }
+    CAPTURE(box.x);
+    CAPTURE(box.y);
+    CHECK(letters > 20);
+  }
+}
+
+TEST_CASE("coordinates outside the picture, or that are no numbers, are cut off") {
+  for (const Box& box :
+       {Box{-50, -50, 100, 100}, Box{1e30f, -1e30f, 1e30f, 1e30f},
+        Box{kNothing, kNothing, kNothing, kNothing}, Box{-kInfinity, 3, kInfinity, kInfinity},
+        Box{5, 5, -3, -3}, Box{0, 0, 0, 0}}) {
+    for (const int side : {1, 16, 200}) {
+      Image image = grey_image(side, side);
+      Face face = face_at(box);
+      face.detection_score = box.x;
+      draw_faces(std::vector<Face>(20, face), image);
+      CHECK(image.bgr.size() == cv::Size(side, side));
+    }
+  }
+}
+
+TEST_CASE("a PNG is read back as it was written") {
+  for (const cv::Size size : {cv::Size(1, 1), cv::Size(1, 300), cv::Size(301, 7)}) {
+    const cv::Mat picture = gradient(size.width, size.height);
+    const Image read = decode(write_png(picture), kAnySize, 0);
+    CHECK(read.format == Format::kPng);
+    CHECK(largest_difference(read.bgr, picture) == 0);
+  }
+}
+
+TEST_CASE("a PNG of a part of a picture holds that part alone") {
+  const cv::Mat part = gradient(100, 80)(cv::Rect(10, 20, 33, 44));
+  CHECK(largest_difference(decode(write_png(part), kAnySize, 0).bgr, part) == 0);
+}
+
+TEST_CASE("noise, which does not pack, is written too") {
+  Random random(5);
+  cv::Mat noise(211, 199, CV_8UC3);
+  for (auto& pixel : cv::Mat_<cv::Vec3b>(noise)) {
+    pixel = {random.byte(), random.byte(), random.byte()};
+  }
+  CHECK(largest_difference(decode(write_png(noise), kAnySize, 0).bgr, noise) == 0);
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing
