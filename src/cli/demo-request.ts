@@ -1,24 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { basename } from 'node:path';
 import type { MatchAnswer } from './demo-answer.ts';
 import type { DemoServer } from './demo-server.ts';
-
-export interface Picture {
-  name: string;
-  bytes: Uint8Array<ArrayBuffer>;
-}
+import type { Picture } from './picture.ts';
 
 const answerLimit_ms = 60_000;
-
-/** Throws an Error with a message for people. */
-export async function readPicture(file: string): Promise<Picture> {
-  try {
-    return { name: basename(file), bytes: new Uint8Array(await readFile(file)) };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new Error(`The picture ${file} cannot be read (${code}).`);
-  }
-}
 
 /** Sends the pair as any client would, and times it. Throws an Error with a message for people. */
 export async function sendPair(

@@ -26,7 +26,8 @@ export function registerDemo(program: Command): void {
 }
 
 async function demo(file1: string, file2: string): Promise<void> {
-  const { readPicture, sendPair } = await import('./demo-request.ts');
+  const { sendPair } = await import('./demo-request.ts');
+  const { readPicture } = await import('./picture.ts');
   const { startDemoServer } = await import('./demo-server.ts');
   const { describeAnswer } = await import('./demo-answer.ts');
   const { coloursFor } = await import('./terminal.ts');

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { projectPath } from '../paths.ts';
 import { registerCalibrate } from './calibrate.ts';
 import { registerDemo } from './demo.ts';
+import { registerDetect } from './detect.ts';
 import { registerEval } from './eval.ts';
 import { registerKeys } from './keys.ts';
 import { registerMatch } from './match.ts';
@@ -10,7 +11,15 @@ import { registerServe } from './serve.ts';
 import { coloursFor } from './terminal.ts';
 
 /** In the order of `--help`. Each file loads what its command needs when the command runs, so that help is quick. */
-const commands = [registerServe, registerDemo, registerMatch, registerKeys, registerEval, registerCalibrate];
+const commands = [
+  registerServe,
+  registerDemo,
+  registerMatch,
+  registerDetect,
+  registerKeys,
+  registerEval,
+  registerCalibrate,
+];
 
 /** 0 is success. */
 const exitCodes = { failure: 1, usage: 2 } as const;
@@ -53,6 +62,7 @@ Examples:
   facematch keys create --name my-app     make a key; the server needs at least one
   facematch serve                         answer over HTTP until stopped
   facematch match alice.jpg bob.png       compare two files without a server
+  facematch detect group.jpg              find the faces of a picture
 
 Exit codes: 0 success, 1 failure, 2 wrong usage.`,
     );

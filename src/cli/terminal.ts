@@ -11,6 +11,11 @@ export function coloursFor(stream: Partial<Pick<WriteStream, 'isTTY' | 'hasColor
   return picocolors.createColors(stream.isTTY === true && stream.hasColors?.() === true);
 }
 
+/** Text of others, such as a file's name, without the control characters that would steer the terminal. */
+export function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, '\ufffd');
+}
+
 export interface ProgressBar {
   /** One more is done, or `count` more. */
   advance(count?: number): void;

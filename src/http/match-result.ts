@@ -20,8 +20,8 @@ export function matchBody({ request_id, form, result, calibration, model, queue_
   const best = pairs[0];
   if (best === undefined) throw new Error('The engine compared no pair');
   const judged = calibration.judge(best.normalised_similarity, pairs.length);
-  const image1 = imageBody(result.image1, best.image1_face_index);
-  const image2 = imageBody(result.image2, best.image2_face_index);
+  const image1 = { ...imageBody(result.image1), face_index: best.image1_face_index };
+  const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
   return {
     request_id,
     match: judged.confidence_percent >= values.threshold_percent,
@@ -56,13 +56,16 @@ export function matchBody({ request_id, form, result, calibration, model, queue_
 }
 
 /** What is wrong with the face that the answer is about. */
-function comparedFace(field: ImageField, { faces, face_index }: ReturnType<typeof imageBody>) {
+function comparedFace(field: ImageField, { faces, face_index }: ImageBody & { face_index: number }) {
   const face = faces[face_index];
   if (face === undefined) throw new Error(`The engine compared a face of ${field} that it did not find`);
   return lowQuality(field, face);
 }
 
-function imageBody(image: ImageReport, face_index: number) {
+export type ImageBody = ReturnType<typeof imageBody>;
+
+/** A picture and its faces as the wire has them. */
+export function imageBody(image: ImageReport) {
   const { width, height, format, orientation, faces } = image;
   return {
     width,
@@ -88,7 +91,6 @@ function imageBody(image: ImageReport, face_index: number) {
         face_pixels: Math.round(quality.face_pixels),
       },
     })),
-    face_index,
   };
 }
 

@@ -1,0 +1,192 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sample, smallSample } from '../fixtures/pictures.ts';
+import { built, program, run } from './support/cli.ts';
+import { type Fields, type Json, match, paths } from './support/client.ts';
+import { blank } from './support/pictures.ts';
+import { TestServer } from './support/server.ts';
+
+let folder: string;
+let turned: Buffer;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'facematch-detect-'));
+  const put = (name: string, bytes: Uint8Array) => writeFileSync(join(folder, name), bytes);
+  const small = await smallSample(1, 900);
+  // Lying on its side in the file; its EXIF orientation says so.
+  turned = await sharp(small).rotate(270).withMetadata({ orientation: 6 }).jpeg().toBuffer();
+  put('group.jpg', sample(1));
+  put('turned.jpg', turned);
+  put('small.png', small);
+  put('blank.webp', await blank(80, 60, 'webp'));
+  put('animation.gif', await blank(80, 60, 'gif'));
+  put('damaged.jpg', sample(1).subarray(0, 2000));
+  put('notes.jpg', Buffer.from('no picture'));
+  mkdirSync(join(folder, 'photos'));
+  copyFileSync(join(folder, 'group.jpg'), join(folder, 'photos/group.jpg'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const detect = (...args: string[]) => run(program, ['detect', ...args], folder);
+
+describe.skipIf(!built)('facematch detect', () => {
+  test('shows a line for each picture and each face', async () => {
+    const { code, stdout, stderr } = await detect('group.jpg', 'blank.webp');
+    const lines = stdout.trimEnd().split('\n');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(lines).toHaveLength(5);
+    expect(lines[0]).toBe('group.jpg  1920×1280 jpeg, 3 faces');
+    expect(lines[1]).toMatch(
+      /^ {3}0 {2}\d+×\d+ at \(\d+, \d+\) +score \d\.\d{3} {2}primary +yaw +-?\d+° pitch +-?\d+° roll +-?\d+° {2}sharpness \d\.\d\d brightness \d\.\d\d face \d+ px$/,
+    );
+    expect(lines[4]).toBe('blank.webp  80×60 webp, no face');
+  });
+
+  describe('with --json', () => {
+    let server: TestServer;
+    beforeAll(async () => {
+      server = await TestServer.start();
+    });
+    afterAll(() => server.stop());
+
+    const answerOf = async (fields: Fields): Promise<Json> => {
+      const pair = { image1: turned, image2: sample(1), ...fields };
+      const { body } = await match(server, pair, { path: paths.advanced });
+      return body.image1;
+    };
+
+    test.each([
+      { args: [], fields: {} },
+      {
+        args: ['--mode', 'fast', '--min-det-score', '0.2'],
+        fields: { accuracy_mode: 'fast', min_det_score: '0.2' },
+      },
+      { args: ['--no-fallback'], fields: { use_heuristic_fallback: 'false' } },
+    ])('and $args prints what the server answers', async ({ args, fields }) => {
+      const { code, stdout } = await detect('--json', ...args, 'turned.jpg');
+      const { face_index: _, ...image } = await answerOf(fields as Fields);
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toEqual([{ file: 'turned.jpg', ...image }]);
+      expect(image.orientation).toBe(6);
+      expect(image.faces.length).toBeGreaterThan(0);
+    });
+  });
+
+  test('with --json lists every picture in order, refused ones with the code', async () => {
+    const { code, stdout } = await detect('--json', 'damaged.jpg', 'blank.webp', 'missing.jpg', 'group.jpg');
+    const pictures: Json[] = JSON.parse(stdout);
+    expect(code).toBe(1);
+    expect(pictures.map(({ file, error, faces }) => [file, error?.code ?? faces.length])).toEqual([
+      ['damaged.jpg', 'image_decode_failed'],
+      ['blank.webp', 0],
+      ['missing.jpg', 'ENOENT'],
+      ['group.jpg', 3],
+    ]);
+  });
+
+  test('drops faces below --min-det-score', async () => {
+    const { stdout } = await detect('group.jpg', '--min-det-score', '1');
+    expect(stdout).toBe('group.jpg  1920×1280 jpeg, no face\n');
+  });
+
+  test('--draw writes the picture upright, with the faces on it', async () => {
+    const { code, stdout } = await detect('turned.jpg', '--draw', 'drawn.png');
+    expect(code).toBe(0);
+    expect(stdout).toContain('drawn to drawn.png');
+    const drawn = sharp(join(folder, 'drawn.png'));
+    const upright = sharp(turned).autoOrient();
+    const { width, height, format } = await drawn.metadata();
+    expect({ width, height, format }).toEqual({ width: 900, height: 600, format: 'png' });
+    const [mine, theirs] = await Promise.all([drawn, upright].map((picture) => picture.raw().toBuffer()));
+    let changed = 0;
+    // Decoders of JPEG differ by a little; lines and labels by much.
+    for (const [at, byte] of mine!.entries()) if (Math.abs(byte - theirs![at]!) > 40) changed++;
+    expect(changed / mine!.length).toBeGreaterThan(0.002);
+    expect(changed / mine!.length).toBeLessThan(0.1);
+  });
+
+  test('--draw with several pictures makes a folder, and gives each drawing a name of its own', async () => {
+    const { code } = await detect(
+      'group.jpg',
+      'photos/group.jpg',
+      'missing.jpg',
+      'small.png',
+      '--draw',
+      'all/drawn',
+    );
+    expect(code).toBe(1);
+    expect(readdirSync(join(folder, 'all/drawn')).sort()).toEqual(['group-2.png', 'group.png', 'small.png']);
+  });
+
+  test.each([
+    { args: [], code: 2, message: "missing required argument 'image'" },
+    { args: ['a.jpg', '--draw'], code: 2, message: 'argument missing' },
+    { args: ['a.jpg', '--mode', 'best'], code: 2, message: 'Allowed choices are fast, balance' },
+    { args: ['a.jpg', '--min-det-score', '1.1'], code: 2, message: 'Expected a number from 0 to 1' },
+    { args: ['a.jpg', '--min-det-score', 'high'], code: 2, message: 'Expected a number from 0 to 1' },
+    { args: ['a.jpg', '--min-det-score', '-1'], code: 2, message: 'Expected a number from 0 to 1' },
+    { args: ['missing.jpg'], code: 1, message: 'The picture missing.jpg cannot be read (ENOENT).' },
+    { args: ['photos'], code: 1, message: 'The picture photos cannot be read (EISDIR).' },
+    {
+      args: ['notes.jpg'],
+      code: 1,
+      message: 'Send notes.jpg as JPEG, PNG or WebP; this one looks like unknown.',
+    },
+    {
+      args: ['animation.gif'],
+      code: 1,
+      message: 'Send animation.gif as JPEG, PNG or WebP; this one looks like gif.',
+    },
+    {
+      args: ['damaged.jpg'],
+      code: 1,
+      message: 'Send damaged.jpg again: the picture is damaged or cut short.',
+    },
+    { args: ['group.jpg', '--draw', 'nowhere/out.png'], code: 1, message: 'there is no folder nowhere' },
+    {
+      args: ['group.jpg', '--draw', 'out.jpg'],
+      code: 1,
+      message: '--draw writes PNG: name it .png, not out.jpg',
+    },
+    { args: ['small.png', '--draw', 'small.png'], code: 1, message: 'would overwrite the picture small.png' },
+    { args: ['small.png', '--draw', '.'], code: 1, message: 'would overwrite the picture small.png' },
+    { args: ['group.jpg', 'small.png', '--draw', 'notes.jpg'], code: 1, message: 'cannot be made (EEXIST)' },
+  ])('$args exits with $code', async ({ args, code, message }) => {
+    const outcome = await detect(...args);
+    expect(outcome.stderr).toContain(message);
+    expect({ code: outcome.code, stdout: outcome.stdout }).toEqual({ code, stdout: '' });
+  });
+
+  test('shows no control character of a name', async () => {
+    copyFileSync(join(folder, 'blank.webp'), join(folder, 'red\u001b[31m.webp'));
+    const { stdout, stderr } = await detect('red\u001b[31m.webp', 'none\u0007.jpg');
+    expect(stdout).toBe('red\ufffd[31m.webp  80×60 webp, no face\n');
+    expect(stderr).toContain('none\ufffd.jpg cannot be read');
+  });
+
+  test('goes on after a picture that is refused, and fails in the end', async () => {
+    const { code, stdout, stderr } = await detect('missing.jpg', 'notes.jpg', 'blank.webp');
+    expect(stdout).toBe('blank.webp  80×60 webp, no face\n');
+    expect(stderr.trimEnd().split('\n')).toHaveLength(2);
+    expect(code).toBe(1);
+  });
+
+  test('leaves a picture alone that it refused to overwrite', async () => {
+    const before = readFileSync(join(folder, 'small.png'));
+    await detect('small.png', '--draw', 'small.png');
+    expect(readFileSync(join(folder, 'small.png')).equals(before)).toBe(true);
+    expect(existsSync(join(folder, 'out.jpg'))).toBe(false);
+  });
+});
