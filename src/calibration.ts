@@ -12,6 +12,11 @@ export interface Judgement {
 const kneeRate = 0.1;
 const kneePercent = 40;
 
+/** The false-match rate that a percent of `kneePercent` or more stands for. */
+export function promisedRate(confidencePercent: number): number {
+  return 10 ** ((30 - confidencePercent) / 10);
+}
+
 /**
  * How sure a similarity makes us. A table made from measured pairs gives the false-match rate (FMR), the share of
  * pairs of different people that score at least this high; the percent is a function of that rate alone, and so means
@@ -31,7 +36,7 @@ export class Calibration {
     requireTable(points);
     this.#similarities = points.map(([similarity]) => similarity);
     this.#logRates = points.map(([, rate]) => Math.log10(rate));
-    this.#kneeSimilarity = this.#similarityAt(kneeRate);
+    this.#kneeSimilarity = this.similarityAt(kneeRate);
   }
 
   /** 1 up to the table's first point; between points log10 of it is linear; the last line goes on past the end. */
@@ -49,7 +54,7 @@ export class Calibration {
     }
     if (!(falseMatchRate < 1)) return 0;
     const first = this.#similarities[0]!;
-    const climbed = share(this.#similarityAt(falseMatchRate), first, this.#kneeSimilarity - first);
+    const climbed = share(this.similarityAt(falseMatchRate), first, this.#kneeSimilarity - first);
     return kneePercent * Math.min(1, Math.max(0, climbed));
   }
 
@@ -60,8 +65,8 @@ export class Calibration {
     return { false_match_rate, confidence_percent: this.confidencePercent(false_match_rate) };
   }
 
-  /** The table read backwards: the similarity that has this FMR. */
-  #similarityAt(rate: number): number {
+  /** The table read backwards: the similarity that has this FMR, above 0 and at most 1. */
+  similarityAt(rate: number): number {
     return interpolate(-Math.log10(rate), this.#logRates.map(negate), this.#similarities);
   }
 }

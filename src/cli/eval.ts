@@ -1,88 +1,76 @@
+import { basename, extname } from 'node:path';
 import type { Command } from 'commander';
 import type { AccuracyMode } from '../engine/addon.ts';
-import type { Evaluation } from '../eval/evaluate.ts';
 import { modeOption } from './match.ts';
 
 interface EvalOptions {
-  images: string;
+  images?: string;
   mode: AccuracyMode;
+  heldOutCohort?: boolean;
   json?: boolean;
+}
+
+/** A set as it was typed: NAME=PAIRS.tsv:DIR, or a file alone. */
+interface SetArgument {
+  name: string;
+  pairsFile: string;
+  folder: string | undefined;
 }
 
 export function registerEval(program: Command): void {
   program
     .command('eval')
-    .description('measure accuracy on a list of labelled pairs')
-    .argument('<pairs>', 'tab-separated, with the columns image1, image2, same (1 or 0) and optionally fold')
-    .requiredOption('--images <dir>', "folder that the list's paths start from")
+    .description('measure accuracy on lists of labelled pairs')
+    .argument(
+      '<set...>',
+      'PAIRS.tsv, or NAME=PAIRS.tsv:DIR; tab-separated, with the columns image1, image2, same (1 or 0) and optionally fold',
+      (text, before: SetArgument[] | undefined) => [...(before ?? []), parseSet(text)],
+    )
+    .option('--images <dir>', "folder that a list's paths start from, for sets that do not name their own")
     .addOption(modeOption())
+    .option(
+      '--held-out-cohort',
+      "normalise with cohorts made of the sets' own people, never of those that are judged",
+    )
     .option('--json', 'print the figures as JSON')
     .addHelpText(
       'after',
-      '\nExamples:\n  facematch eval pairs.tsv --images photos\n  facematch eval pairs.tsv --images photos --mode fast --json',
+      `
+The pack's cohort may hold the people of a set that it was made of, which bends the figures; --held-out-cohort takes the
+first folder of a picture's path for the person, and refits the cohort without the people of each pair.
+
+Examples:
+  facematch eval pairs.tsv --images photos
+  facematch eval pairs.tsv --images photos --mode fast --json
+  facematch eval lfw=lfw/pairs.tsv:lfw/images staff=staff.tsv:photos
+  facematch eval lfw=lfw/pairs.tsv:lfw/images --held-out-cohort`,
     )
-    .action(async (pairsFile: string, options: EvalOptions) => {
-      const { readConfig } = await import('../config.ts');
-      const { packDirectory, readManifest, verifyPack } = await import('../engine/pack.ts');
-      const { evaluate } = await import('../eval/evaluate.ts');
-      const { picturesOf, readPairs } = await import('../eval/pairs.ts');
-      const { progressBar } = await import('./terminal.ts');
-      const config = readConfig();
-      const directory = packDirectory(config.pack);
-      const manifest = readManifest(directory);
-      await verifyPack(directory, manifest);
-      const pairs = readPairs(pairsFile);
-      const names = picturesOf(pairs);
-      const bar = await progressBar('pictures', names.length);
-      try {
-        const evaluation = await evaluate({
-          pairs,
-          names,
-          folder: options.images,
-          packDirectory: directory,
-          mode: options.mode,
-          minDetScore: manifest.min_det_score,
-          workers: config.workers,
-          onPicture: () => bar.advance(),
-        });
-        bar.stop();
-        console.log(options.json ? JSON.stringify(evaluation, null, 2) : describe(evaluation));
-      } finally {
-        bar.stop();
+    .action(async (args: SetArgument[], options: EvalOptions, command: Command) => {
+      const sets = args.map(({ name, pairsFile, folder = options.images }) => {
+        if (folder === undefined) {
+          command.error(
+            `error: where are the pictures of ${name}? Add --images, or give ${name}=${pairsFile}:DIR`,
+          );
+        }
+        return { name, pairsFile, folder };
+      });
+      const names = sets.map(({ name }) => name);
+      const twice = names.find((name, index) => names.indexOf(name) !== index);
+      if (twice !== undefined) {
+        command.error(`error: two sets are named ${twice}; name them: NAME=PAIRS.tsv:DIR`);
       }
+      const { evaluateSets } = await import('./evaluate-sets.ts');
+      await evaluateSets(sets, {
+        mode: options.mode,
+        heldOutCohort: options.heldOutCohort ?? false,
+        json: options.json ?? false,
+      });
     });
 }
 
-const percent = (share: number) => `${(share * 100).toFixed(2)} %`;
-
-function describe(evaluation: Evaluation): string {
-  const { by, pairs, pictures, without_face, failures } = evaluation;
-  const failed = Object.entries(failures).map(([name, reason]) => `${name} (${reason})`);
-  return [
-    `pairs              ${pairs.same} same, ${pairs.different} different; mode ${evaluation.mode}`,
-    ...describeScores('normalised similarity', by.normalised),
-    ...describeScores('cosine', by.cosine),
-    `without a face     ${without_face.length} of ${pictures} pictures${list(without_face)}`,
-    ...(failed.length > 0 ? [`could not be read  ${failed.length}${list(failed)}`] : []),
-    `speed              ${evaluation.pictures_per_second.toFixed(0)} pictures/s`,
-  ].join('\n');
-}
-
-function describeScores(kind: string, { accuracy, operating_points }: Evaluation['by']['cosine']): string[] {
-  const spread =
-    accuracy.deviation === undefined ? ', not cross-validated' : ` ± ${percent(accuracy.deviation)}`;
-  return [
-    `by the ${kind}`,
-    `  accuracy         ${percent(accuracy.mean)}${spread} (best threshold ${accuracy.threshold.toFixed(3)})`,
-    ...operating_points.map(
-      ({ fmr, tar, threshold }) =>
-        `  TAR at FMR ${fmr.toString().padEnd(6)}${percent(tar)} (threshold ${threshold.toFixed(3)})`,
-    ),
-  ];
-}
-
-function list(names: readonly string[]): string {
-  if (names.length === 0) return '';
-  const shown = names.slice(0, 10).join(', ');
-  return `: ${shown}${names.length > 10 ? ', …' : ''}`;
+/** A file whose name looks like a set's can still be given, as ./NAME=PAIRS.tsv. */
+function parseSet(text: string): SetArgument {
+  const match = /^([\w-]+)=([^:]+)(?::(.+))?$/.exec(text);
+  if (!match) return { name: basename(text, extname(text)), pairsFile: text, folder: undefined };
+  return { name: match[1]!, pairsFile: match[2]!, folder: match[3] };
 }

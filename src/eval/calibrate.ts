@@ -102,9 +102,9 @@ function without(set: PeopleSet, part: number, deal = ''): PeopleSet {
 }
 
 /** A person's part, by a hash of the name (FNV-1a), so that it does not move when others come and go. */
-function partOf(person: string, deal = ''): number {
+export function partOf(person: string, deal = '', count = parts): number {
   let hash = 0x811c9dc5;
   for (const char of deal + person) hash = Math.imul(hash ^ char.codePointAt(0)!, 0x01000193);
   // The last bits of this hash alone are uneven for short names.
-  return ((hash ^ (hash >>> 15)) >>> 0) % parts;
+  return ((hash ^ (hash >>> 15)) >>> 0) % count;
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type AccuracyMode, type Face, loadAddon } from '../engine/addon.ts';
+import { type AccuracyMode, type Face, type ImageReport, loadAddon } from '../engine/addon.ts';
 
 export interface EmbedJob {
   packDirectory: string;
@@ -15,6 +15,10 @@ export interface EmbeddedPicture {
   /** What normalisation subtracts for this face. */
   cohort_mean: number;
   faces: Face[];
+  /** Which of `faces` it is. */
+  chosen: number;
+  /** Undefined when it could not be read. */
+  image: Omit<ImageReport, 'faces'> | undefined;
   /** Why the picture could not be read, where it could not. */
   failure: string | undefined;
 }
@@ -46,13 +50,18 @@ export default function embed(job: EmbedJob): EmbeddedPicture {
     max_pixels: 50_000_000,
     min_side: 16,
   });
-  if (!result.ok) return { embedding: undefined, cohort_mean: 0, faces: [], failure: result.code };
-  const { faces, width, height } = result.image;
-  const chosen = centralFace(faces, width, height);
+  if (!result.ok) {
+    const nothing = { embedding: undefined, cohort_mean: 0, faces: [], chosen: 0, image: undefined };
+    return { ...nothing, failure: result.code };
+  }
+  const { faces, ...image } = result.image;
+  const chosen = centralFace(faces, image.width, image.height);
   return {
     embedding: result.embeddings[chosen],
     cohort_mean: result.cohort_means[chosen] ?? 0,
     faces,
+    chosen,
+    image,
     failure: undefined,
   };
 }

@@ -1,15 +1,21 @@
+import type { Calibration } from '../calibration.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { dot } from './cohort.ts';
 import { embedPictures } from './embed-pictures.ts';
 import type { EmbeddedPicture } from './embed-worker.ts';
-import { type Accuracy, accuracy, type Operating, type Scored, tarAtFmr } from './metrics.ts';
-import type { LabelledPair } from './pairs.ts';
+import { type CohortUse, type Figures, figuresOf } from './figures.ts';
+import { withFitCentres } from './fit-centres.ts';
+import { HeldOutCohorts } from './held-out.ts';
+import { type JudgedPair, type LabelledPair, personOf, picturesOf } from './pairs.ts';
 
-export interface EvaluateOptions {
+/** A list of labelled pairs under a name, and the folder that its paths start from. */
+export interface PairSet {
+  name: string;
   pairs: readonly LabelledPair[];
-  /** The pictures of the pairs, each once. */
-  names: readonly string[];
   folder: string;
+}
+
+export interface EmbedOptions {
   packDirectory: string;
   mode: AccuracyMode;
   minDetScore: number;
@@ -17,58 +23,82 @@ export interface EvaluateOptions {
   onPicture(): void;
 }
 
-export interface Evaluation {
+export interface EmbeddedSet {
+  set: PairSet;
+  /** By their names, in the order of the list. */
+  pictures: ReadonlyMap<string, EmbeddedPicture>;
+  seconds: number;
+}
+
+export interface JudgeOptions {
   mode: AccuracyMode;
-  pairs: { same: number; different: number };
-  pictures: number;
-  /** By the normalised similarity, which the service judges by, and by the cosine alone. */
-  by: Record<ScoreKind, { accuracy: Accuracy; operating_points: Operating[] }>;
-  without_face: string[];
-  /** Pictures that could not be read, with the reason. */
-  failures: Record<string, string>;
-  pictures_per_second: number;
+  calibration: Calibration;
+  /** Whose cohort the pictures were embedded with, where `cohorts` does not take its place. */
+  packCohort: Exclude<CohortUse, 'held-out'>;
+  cohorts: HeldOutCohorts | undefined;
 }
 
-export type ScoreKind = 'normalised' | 'cosine';
-
-const rates = [1e-2, 1e-3];
-
-/** Runs every picture of a list of pairs through the pipeline once and judges the pairs. */
-export async function evaluate(options: EvaluateOptions): Promise<Evaluation> {
-  const { pairs, names } = options;
-  const start = performance.now();
-  const pictures = await embedPictures(names, options);
-  const seconds = (performance.now() - start) / 1000;
-  const judge = (kind: ScoreKind) => {
-    const scored = pairs.map((pair) => score(pair, pictures, kind));
-    return { accuracy: accuracy(scored), operating_points: rates.map((fmr) => tarAtFmr(scored, fmr)) };
-  };
-  return {
-    mode: options.mode,
-    pairs: {
-      same: pairs.filter(({ same }) => same).length,
-      different: pairs.filter(({ same }) => !same).length,
-    },
-    pictures: names.length,
-    by: { normalised: judge('normalised'), cosine: judge('cosine') },
-    without_face: names.filter((name) => {
-      const picture = pictures.get(name);
-      return picture?.embedding === undefined && picture?.failure === undefined;
-    }),
-    failures: Object.fromEntries(
-      [...pictures].flatMap(([name, { failure }]) => (failure === undefined ? [] : [[name, failure]])),
-    ),
-    pictures_per_second: names.length / seconds,
-  };
+export interface Evaluation {
+  set: PairSet;
+  pictures: ReadonlyMap<string, EmbeddedPicture>;
+  pairs: readonly JudgedPair[];
+  figures: Figures;
 }
 
-function score(pair: LabelledPair, pictures: ReadonlyMap<string, EmbeddedPicture>, kind: ScoreKind): Scored {
-  const first = pictures.get(pair.image1);
-  const second = pictures.get(pair.image2);
-  let value = Number.NEGATIVE_INFINITY;
-  if (first?.embedding && second?.embedding) {
-    value = dot(first.embedding, second.embedding);
-    if (kind === 'normalised') value -= (first.cohort_mean + second.cohort_mean) / 2;
+/** Runs every picture of the sets through the pipeline once. */
+export async function embedSets(sets: readonly PairSet[], options: EmbedOptions): Promise<EmbeddedSet[]> {
+  const embedded: EmbeddedSet[] = [];
+  for (const set of sets) {
+    const names = picturesOf(set.pairs);
+    const start = performance.now();
+    const found = await embedPictures(names, { ...options, folder: set.folder });
+    const seconds = (performance.now() - start) / 1000;
+    // In the order of the list, whichever thread was first.
+    const pictures = new Map(names.map((name) => [name, found.get(name)!]));
+    embedded.push({ set, pictures, seconds });
   }
-  return { score: value, same: pair.same, fold: pair.fold };
+  return embedded;
+}
+
+/** Cohorts out of the people of all sets, for `onFit` to count up to heldOutFits. */
+export function fitHeldOut(
+  embedded: readonly EmbeddedSet[],
+  { workers, onFit }: { workers: number; onFit: () => void },
+): Promise<HeldOutCohorts> {
+  const pictures = embedded.flatMap((set) => [...set.pictures]);
+  // As a cohort is made for a pack: in the order of the names.
+  const sorted = pictures.sort(([a], [b]) => (a < b ? -1 : 1));
+  const labelled = sorted.flatMap(([name, { embedding }]) =>
+    embedding ? [{ person: personOf(name), embedding }] : [],
+  );
+  return withFitCentres(workers, onFit, (fit) => HeldOutCohorts.make(labelled, fit));
+}
+
+export function judgeSets(embedded: readonly EmbeddedSet[], options: JudgeOptions): Evaluation[] {
+  const { mode, calibration, packCohort, cohorts } = options;
+  return embedded.map(({ set, pictures, seconds }) => {
+    const pairs = set.pairs.map((pair) => judge(pair, pictures, cohorts));
+    const cohort = cohorts ? 'held-out' : packCohort;
+    const figures = figuresOf({ set: set.name, mode, cohort, pairs, pictures, calibration, seconds });
+    return { set, pictures, pairs, figures };
+  });
+}
+
+function judge(
+  pair: LabelledPair,
+  pictures: ReadonlyMap<string, EmbeddedPicture>,
+  cohorts: HeldOutCohorts | undefined,
+): JudgedPair {
+  const [first, second] = [pictures.get(pair.image1), pictures.get(pair.image2)];
+  if (!first?.embedding || !second?.embedding) {
+    return { ...pair, cosine: Number.NEGATIVE_INFINITY, normalised: Number.NEGATIVE_INFINITY };
+  }
+  const cosine = dot(first.embedding, second.embedding);
+  const normalised = cohorts
+    ? cohorts.normalised(
+        { person: personOf(pair.image1), embedding: first.embedding },
+        { person: personOf(pair.image2), embedding: second.embedding },
+      )
+    : cosine - (first.cohort_mean + second.cohort_mean) / 2;
+  return { ...pair, cosine, normalised };
 }

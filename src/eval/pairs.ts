@@ -9,6 +9,13 @@ export interface LabelledPair {
   fold: string | undefined;
 }
 
+/** A pair with its scores, -Infinity where a picture has no face: it never matches. */
+export interface JudgedPair extends LabelledPair {
+  cosine: number;
+  /** What the service judges by. */
+  normalised: number;
+}
+
 const required = ['image1', 'image2', 'same'] as const;
 
 /**
@@ -39,4 +46,11 @@ export function readPairs(file: string): LabelledPair[] {
 /** The pictures of a list of pairs, each once. */
 export function picturesOf(pairs: readonly LabelledPair[]): string[] {
   return [...new Set(pairs.flatMap(({ image1, image2 }) => [image1, image2]))];
+}
+
+/** Whom a picture shows: the first folder of its path. Throws an Error when it lies in none. */
+export function personOf(picture: string): string {
+  const [person = '', ...rest] = picture.split('/');
+  if (rest.length > 0 && !['', '.', '..'].includes(person)) return person;
+  throw new Error(`${picture}: expected a path that starts with a folder for the person`);
 }

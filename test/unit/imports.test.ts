@@ -151,7 +151,7 @@ const kept: readonly [what: string, pattern: RegExp, files: readonly string[]][]
     /process\.env|process\['env'\]|\benv\b[^;]*from 'node:process'/,
     ['cli/demo-server.ts', 'config.ts'],
   ],
-  ['piscina', /from 'piscina'/, ['engine/pool.ts', 'eval/embed-pictures.ts']],
+  ['piscina', /from 'piscina'/, ['engine/pool.ts', 'eval/embed-pictures.ts', 'eval/fit-centres.ts']],
   ['pino', /from 'pino'/, ['telemetry/log.ts']],
   ['prom-client', /from 'prom-client'/, ['telemetry/metrics.ts']],
 ];

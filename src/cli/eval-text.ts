@@ -1,0 +1,84 @@
+import type { CohortUse, Figures, ScoreFigures, ScoreKind } from '../eval/figures.ts';
+import { intervalText, percentText, scoreText } from '../eval/number-text.ts';
+import type { Results } from '../eval/results.ts';
+import type { SharedThreshold } from '../eval/shared-thresholds.ts';
+import type { ThresholdPoint } from '../eval/thresholds.ts';
+import { printable } from './terminal.ts';
+
+/** The figures as a person wants to read them. */
+export function describeResults({ evaluations, shared_thresholds }: Results): string {
+  const sets = evaluations.map(({ figures }) => describeSet(figures));
+  const shared = (['normalised', 'cosine'] as const).map((by) =>
+    describeShared(
+      by,
+      shared_thresholds.filter((one) => one.by === by),
+    ),
+  );
+  return [...sets, ...(shared_thresholds.length > 0 ? shared : [])].join('\n\n');
+}
+
+const cohortWords: Readonly<Record<CohortUse, string>> = {
+  pack: "the pack's; figures of people whom it was made of are bent",
+  'held-out': 'refitted for each pair without its people',
+  none: 'the pack has none: the normalised similarity is the cosine',
+};
+
+const kindWords: Readonly<Record<ScoreKind, string>> = {
+  normalised: 'normalised similarity',
+  cosine: 'cosine',
+};
+
+function describeSet(figures: Figures): string {
+  const { set, by, cohort, pairs, pictures, without_face, failures } = figures;
+  const failed = Object.entries(failures).map(([name, reason]) => `${name} (${reason})`);
+  return [
+    `${set}: ${pairs.same} same, ${pairs.different} different pairs; mode ${figures.mode}`,
+    `cohort             ${cohortWords[cohort]}`,
+    ...describeScores(kindWords.normalised, by.normalised),
+    ...describeScores(kindWords.cosine, by.cosine),
+    `without a face     ${without_face.length} of ${pictures} pictures${list(without_face)}`,
+    ...(failed.length > 0 ? [`could not be read  ${failed.length}${list(failed)}`] : []),
+    `speed              ${figures.pictures_per_second.toFixed(0)} pictures/s`,
+  ].join('\n');
+}
+
+function describeScores(kind: string, figures: ScoreFigures): string[] {
+  const { accuracy, equal_error_rate, operating_points, percent_points } = figures;
+  const spread =
+    accuracy.deviation === undefined ? ', not cross-validated' : ` ± ${percentText(accuracy.deviation)}`;
+  return [
+    `by the ${kind}`,
+    `  accuracy         ${percentText(accuracy.mean)}${spread} (best threshold ${scoreText(accuracy.threshold)})`,
+    `  equal error rate ${percentText(equal_error_rate)}`,
+    ...operating_points.map(
+      (point) =>
+        `  TAR at FMR ${point.fmr.toString().padEnd(6)}${percentText(point.tar)} ${intervalText(point.tar_interval)} (${thresholdOf(point)})`,
+    ),
+    ...percent_points.map(
+      (point) =>
+        `  FMR at ${point.confidence_percent} %      ${percentText(point.measured_fmr)} ${intervalText(point.fmr_interval)}, promised ${point.fmr}; TAR ${percentText(point.tar)} (threshold ${scoreText(point.threshold)})`,
+    ),
+  ];
+}
+
+function thresholdOf({ threshold, confidence_percent }: ThresholdPoint): string {
+  const calibrated = confidence_percent === undefined ? '' : `, ${confidence_percent.toFixed(1)} %`;
+  return `threshold ${scoreText(threshold)}${calibrated}`;
+}
+
+function describeShared(by: ScoreKind, thresholds: readonly SharedThreshold[]): string {
+  const rows = thresholds.map(({ chosen_on, fmr, confidence_percent, threshold, sets }) => {
+    const origin = chosen_on === undefined ? `${confidence_percent} %` : `${chosen_on} FMR ${fmr}`;
+    const rates = Object.entries(sets).map(
+      ([set, { measured_fmr, tar }]) => `${set} FMR ${percentText(measured_fmr)}, TAR ${percentText(tar)}`,
+    );
+    return `  ${origin.padEnd(18)} ${scoreText(threshold)}: ${rates.join('; ')}`;
+  });
+  return [`one threshold for all sets, by the ${kindWords[by]}`, ...rows].join('\n');
+}
+
+function list(names: readonly string[]): string {
+  if (names.length === 0) return '';
+  const shown = names.slice(0, 10).map(printable).join(', ');
+  return `: ${shown}${names.length > 10 ? ', …' : ''}`;
+}

@@ -1,0 +1,67 @@
+import { Calibration } from '../calibration.ts';
+import { readConfig } from '../config.ts';
+import type { AccuracyMode } from '../engine/addon.ts';
+import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
+import { embedSets, fitHeldOut, judgeSets, type PairSet } from '../eval/evaluate.ts';
+import { heldOutFits } from '../eval/held-out.ts';
+import { personOf, picturesOf, readPairs } from '../eval/pairs.ts';
+import { resultsJson, resultsOf } from '../eval/results.ts';
+import { describeResults } from './eval-text.ts';
+import { progressBar } from './terminal.ts';
+
+export interface SetFiles {
+  name: string;
+  pairsFile: string;
+  folder: string;
+}
+
+export interface EvaluateSetsOptions {
+  mode: AccuracyMode;
+  heldOutCohort: boolean;
+  json: boolean;
+}
+
+/** Measures the sets with the configured pack, prints the figures, and writes the report where one is wanted. */
+export async function evaluateSets(
+  files: readonly SetFiles[],
+  { mode, heldOutCohort, json }: EvaluateSetsOptions,
+): Promise<void> {
+  const config = readConfig();
+  const directory = packDirectory(config.pack);
+  const manifest = readManifest(directory);
+  const { name, version } = manifest;
+  const sets = files.map((set): PairSet => ({ ...set, pairs: readPairs(set.pairsFile) }));
+  // What would fail in the end fails at once: measuring takes minutes.
+  if (heldOutCohort) for (const { pairs } of sets) picturesOf(pairs).forEach(personOf);
+  await verifyPack(directory, manifest);
+  const total = sets.reduce((sum, { pairs }) => sum + picturesOf(pairs).length, 0);
+  const { min_det_score: minDetScore } = manifest;
+  const { workers } = config;
+  const embedded = await withBar('pictures', total, (onPicture) =>
+    embedSets(sets, { packDirectory: directory, mode, minDetScore, workers, onPicture }),
+  );
+  const cohorts = heldOutCohort
+    ? await withBar('cohorts', heldOutFits, (onFit) => fitHeldOut(embedded, { workers, onFit }))
+    : undefined;
+  const evaluations = judgeSets(embedded, {
+    mode,
+    calibration: new Calibration(manifest.calibration[mode].points),
+    packCohort: manifest.cohort ? 'pack' : 'none',
+    cohorts,
+  });
+  const results = resultsOf({ name, version }, evaluations);
+  console.log(json ? resultsJson(results) : describeResults(results));
+}
+
+async function withBar<T>(
+  title: string,
+  total: number,
+  work: (advance: () => void) => Promise<T>,
+): Promise<T> {
+  const bar = await progressBar(title, total);
+  try {
+    return await work(() => bar.advance());
+  } finally {
+    bar.stop();
+  }
+}

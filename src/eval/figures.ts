@@ -1,0 +1,94 @@
+import type { Calibration } from '../calibration.ts';
+import type { AccuracyMode } from '../engine/addon.ts';
+import type { EmbeddedPicture } from './embed-worker.ts';
+import { type ErrorPoint, equalErrorRate, errorCurve, thinned } from './error-curve.ts';
+import { type Histogram, histogram } from './histogram.ts';
+import { type Accuracy, accuracy, type Scored } from './metrics.ts';
+import type { JudgedPair } from './pairs.ts';
+import { percentPoints, ratePoints, type ThresholdPoint } from './thresholds.ts';
+import { type WorstPairs, worstPairs } from './worst-pairs.ts';
+
+export type ScoreKind = 'normalised' | 'cosine';
+
+/** Whose cohort similarities are normalised with; `none` where the pack has none, so that the cosine is judged. */
+export type CohortUse = 'pack' | 'held-out' | 'none';
+
+export interface ScoreFigures {
+  accuracy: Accuracy;
+  equal_error_rate: number;
+  /** At false-match rates of this set. */
+  operating_points: ThresholdPoint[];
+  /** At percents of the pack's calibration; of the normalised similarity alone. */
+  percent_points: ThresholdPoint[];
+  histogram: Histogram;
+  /** Thinned to what a chart shows: [threshold, false-match rate, false-non-match rate], highest threshold first. */
+  curve: [threshold: number, fmr: number, fnmr: number][];
+}
+
+/** Everything that is measured of one set: what --json prints and the report shows. Rates of no pairs are null in JSON. */
+export interface Figures {
+  set: string;
+  mode: AccuracyMode;
+  cohort: CohortUse;
+  pairs: { same: number; different: number };
+  pictures: number;
+  /** By the normalised similarity, which the service judges by, and by the cosine alone. */
+  by: Record<ScoreKind, ScoreFigures>;
+  /** By the normalised similarity. */
+  worst: WorstPairs;
+  without_face: string[];
+  /** Pictures that could not be read, with the reason. */
+  failures: Record<string, string>;
+  pictures_per_second: number;
+}
+
+export interface Judged {
+  set: string;
+  mode: AccuracyMode;
+  cohort: CohortUse;
+  pairs: readonly JudgedPair[];
+  pictures: ReadonlyMap<string, EmbeddedPicture>;
+  calibration: Calibration;
+  seconds: number;
+}
+
+export function figuresOf({ set, mode, cohort, pairs, pictures, calibration, seconds }: Judged): Figures {
+  const same = pairs.filter((pair) => pair.same).length;
+  const all = [...pictures];
+  return {
+    set,
+    mode,
+    cohort,
+    pairs: { same, different: pairs.length - same },
+    pictures: pictures.size,
+    by: {
+      normalised: scoreFigures(scoredBy(pairs, 'normalised'), calibration),
+      cosine: scoreFigures(scoredBy(pairs, 'cosine'), undefined),
+    },
+    worst: worstPairs(pairs, calibration),
+    without_face: all.filter(([, { embedding, failure }]) => !embedding && !failure).map(([name]) => name),
+    failures: Object.fromEntries(all.flatMap(([name, { failure }]) => (failure ? [[name, failure]] : []))),
+    pictures_per_second: pictures.size / seconds,
+  };
+}
+
+export function scoredBy(pairs: readonly JudgedPair[], kind: ScoreKind): Scored[] {
+  return pairs.map((pair) => ({ score: pair[kind], same: pair.same, fold: pair.fold }));
+}
+
+function scoreFigures(scored: readonly Scored[], calibration: Calibration | undefined): ScoreFigures {
+  const curve = errorCurve(scored);
+  return {
+    accuracy: accuracy(scored),
+    equal_error_rate: equalErrorRate(curve),
+    operating_points: ratePoints(scored, calibration),
+    percent_points: calibration ? percentPoints(scored, calibration) : [],
+    histogram: histogram(scored),
+    curve: thinned(curve).map(rounded),
+  };
+}
+
+/** As exact as a chart can show. */
+function rounded({ threshold, fmr, fnmr }: ErrorPoint): ScoreFigures['curve'][number] {
+  return [Number(threshold.toFixed(4)), Number(fmr.toPrecision(4)), Number(fnmr.toPrecision(4))];
+}

@@ -1,0 +1,31 @@
+import type { Interval } from './wilson.ts';
+
+/** Numbers as the terminal and the report show them. A number that is none, such as a rate of no pairs, is a dash. */
+
+export function percentText(share: number): string {
+  return Number.isNaN(share) ? '–' : `${(share * 100).toFixed(2)} %`;
+}
+
+/** In percent. */
+export function intervalText([low, high]: Interval): string {
+  return `[${(low * 100).toFixed(2)}, ${(high * 100).toFixed(2)}]`;
+}
+
+export function scoreText(score: number): string {
+  return Number.isFinite(score) ? score.toFixed(3) : '–';
+}
+
+export function confidenceText(percent: number | undefined): string {
+  return percent === undefined ? '–' : `${percent.toFixed(1)} %`;
+}
+
+const integers = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+
+export function countText(count: number): string {
+  return integers.format(count);
+}
+
+/** A false-match rate that was asked for or promised. */
+export function rateText(rate: number): string {
+  return `1 in ${integers.format(1 / rate)}`;
+}

@@ -1,0 +1,68 @@
+import { type Calibration, promisedRate } from '../calibration.ts';
+import { type Operating, type Scored, tarAtFmr } from './metrics.ts';
+import { type Interval, wilson } from './wilson.ts';
+
+/** What a threshold does to a set. Intervals are of 95 %. */
+export interface Observed {
+  tar: number;
+  tar_interval: Interval;
+  /** Share of different-person pairs that score at least the threshold. */
+  measured_fmr: number;
+  fmr_interval: Interval;
+}
+
+export interface ThresholdPoint extends Operating, Observed {
+  /** What the pack's calibration says of the threshold; undefined where it says nothing, as of a cosine. */
+  confidence_percent: number | undefined;
+}
+
+const rates = [1e-2, 1e-3, 1e-4];
+/** Rates that one pair of that many would make are asked of every set, rarer ones where there are pairs for them. */
+const commonRate = 1e-3;
+const percents = [50, 60, 70];
+
+/** The lowest thresholds of certain false-match rates on this set. */
+export function ratePoints(pairs: readonly Scored[], calibration: Calibration | undefined): ThresholdPoint[] {
+  const different = pairs.filter(({ same }) => !same).length;
+  return rates
+    .filter((fmr) => fmr >= commonRate || fmr * different >= 1)
+    .map((fmr) => {
+      const { threshold } = tarAtFmr(pairs, fmr);
+      return {
+        fmr,
+        threshold,
+        confidence_percent: percentOf(threshold, calibration),
+        ...observe(pairs, threshold),
+      };
+    });
+}
+
+/** Where the pack's calibration puts certain percents, and what they do to this set; `fmr` is the promised one. */
+export function percentPoints(pairs: readonly Scored[], calibration: Calibration): ThresholdPoint[] {
+  return percents.map((confidence_percent) => {
+    // Powers of ten, which rounding leaves next to.
+    const fmr = Number(promisedRate(confidence_percent).toPrecision(6));
+    const threshold = calibration.similarityAt(fmr);
+    return { fmr, threshold, confidence_percent, ...observe(pairs, threshold) };
+  });
+}
+
+export function observe(pairs: readonly Scored[], threshold: number): Observed {
+  const same = tally(pairs, true, threshold);
+  const different = tally(pairs, false, threshold);
+  return {
+    tar: same.hits / same.trials,
+    tar_interval: wilson(same.hits, same.trials),
+    measured_fmr: different.hits / different.trials,
+    fmr_interval: wilson(different.hits, different.trials),
+  };
+}
+
+function tally(pairs: readonly Scored[], same: boolean, threshold: number): { hits: number; trials: number } {
+  const alike = pairs.filter((pair) => pair.same === same);
+  return { hits: alike.filter(({ score }) => score >= threshold).length, trials: alike.length };
+}
+
+export function percentOf(score: number, calibration: Calibration | undefined): number | undefined {
+  return calibration?.judge(score, 1).confidence_percent;
+}
