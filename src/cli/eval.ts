@@ -7,6 +7,7 @@ interface EvalOptions {
   images?: string;
   mode: AccuracyMode;
   heldOutCohort?: boolean;
+  report?: string;
   json?: boolean;
 }
 
@@ -32,17 +33,19 @@ export function registerEval(program: Command): void {
       '--held-out-cohort',
       "normalise with cohorts made of the sets' own people, never of those that are judged",
     )
+    .option('--report <dir>', 'write a page with curves, thresholds and the worst pairs into this folder')
     .option('--json', 'print the figures as JSON')
     .addHelpText(
       'after',
       `
 The pack's cohort may hold the people of a set that it was made of, which bends the figures; --held-out-cohort takes the
 first folder of a picture's path for the person, and refits the cohort without the people of each pair.
+The report holds copies of photos: keep it as you keep them. It opens without a network.
 
 Examples:
   facematch eval pairs.tsv --images photos
   facematch eval pairs.tsv --images photos --mode fast --json
-  facematch eval lfw=lfw/pairs.tsv:lfw/images staff=staff.tsv:photos
+  facematch eval lfw=lfw/pairs.tsv:lfw/images staff=staff.tsv:photos --report report
   facematch eval lfw=lfw/pairs.tsv:lfw/images --held-out-cohort`,
     )
     .action(async (args: SetArgument[], options: EvalOptions, command: Command) => {
@@ -63,6 +66,7 @@ Examples:
       await evaluateSets(sets, {
         mode: options.mode,
         heldOutCohort: options.heldOutCohort ?? false,
+        report: options.report,
         json: options.json ?? false,
       });
     });

@@ -18,13 +18,14 @@ export interface SetFiles {
 export interface EvaluateSetsOptions {
   mode: AccuracyMode;
   heldOutCohort: boolean;
+  report: string | undefined;
   json: boolean;
 }
 
 /** Measures the sets with the configured pack, prints the figures, and writes the report where one is wanted. */
 export async function evaluateSets(
   files: readonly SetFiles[],
-  { mode, heldOutCohort, json }: EvaluateSetsOptions,
+  { mode, heldOutCohort, report, json }: EvaluateSetsOptions,
 ): Promise<void> {
   const config = readConfig();
   const directory = packDirectory(config.pack);
@@ -33,6 +34,7 @@ export async function evaluateSets(
   const sets = files.map((set): PairSet => ({ ...set, pairs: readPairs(set.pairsFile) }));
   // What would fail in the end fails at once: measuring takes minutes.
   if (heldOutCohort) for (const { pairs } of sets) picturesOf(pairs).forEach(personOf);
+  const folder = report === undefined ? undefined : await openReport(report);
   await verifyPack(directory, manifest);
   const total = sets.reduce((sum, { pairs }) => sum + picturesOf(pairs).length, 0);
   const { min_det_score: minDetScore } = manifest;
@@ -50,7 +52,14 @@ export async function evaluateSets(
     cohorts,
   });
   const results = resultsOf({ name, version }, evaluations);
+  folder?.write(results, new Date());
   console.log(json ? resultsJson(results) : describeResults(results));
+  if (folder) console.error(`The report is ${folder.page}`);
+}
+
+async function openReport(directory: string) {
+  const { ReportFolder } = await import('../eval/report/report-folder.ts');
+  return ReportFolder.open(directory);
 }
 
 async function withBar<T>(

@@ -1,0 +1,86 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sharedFolder } from '../fixtures/pictures.ts';
+import { built, program, run } from './support/cli.ts';
+import type { Json } from './support/client.ts';
+import { evalFolder } from './support/eval-folder.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await evalFolder();
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const evaluate = (...args: string[]) => run(program, ['eval', '--mode', 'fast', ...args], folder);
+
+describe.skipIf(!built)('facematch eval', () => {
+  test('in words says which cohort was used and what each threshold does', async () => {
+    const { code, stdout, stderr } = await evaluate('few.tsv', '--images', 'images');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('few: 3 same, 5 different pairs; mode fast');
+    expect(stdout).toMatch(/^cohort +the pack's/m);
+    expect(stdout).toMatch(
+      /^ {2}TAR at FMR 0\.01 +100\.00 % \[43\.85, 100\.00\] \(threshold -?\d\.\d{3}, \d+\.\d %\)$/m,
+    );
+    expect(stdout).toMatch(/^ {2}FMR at 60 % +0\.00 % \[0\.00, 43\.45\], promised 0\.001; TAR /m);
+    expect(stdout).not.toContain('one threshold for all');
+  });
+
+  test.each([
+    { args: [], code: 2, message: "missing required argument 'set'" },
+    { args: ['few.tsv'], code: 2, message: 'where are the pictures of few?' },
+    { args: ['a=few.tsv:images', 'a=few.tsv:images'], code: 2, message: 'two sets are named a' },
+    { args: ['few.tsv', './few.tsv', '--images', 'images'], code: 2, message: 'two sets are named few' },
+    { args: ['few.tsv', '--images', 'images', '--mode', 'slow'], code: 2, message: 'Allowed choices' },
+    { args: ['none.tsv', '--images', 'images'], code: 1, message: 'ENOENT' },
+    { args: ['broken.tsv', '--images', 'images'], code: 1, message: 'broken.tsv, line 2' },
+    { args: ['missing.tsv', '--images', 'images'], code: 1, message: 'ENOENT' },
+    {
+      args: ['few.tsv', '--images', 'images', '--report', 'few.tsv'],
+      code: 1,
+      message: 'cannot be made (EEXIST)',
+    },
+    {
+      args: ['few.tsv', '--images', 'images', '--report', 'images'],
+      code: 1,
+      message: 'something else than an earlier report',
+    },
+    {
+      args: ['flat.tsv', '--images', 'images', '--held-out-cohort'],
+      code: 1,
+      message: 'starts with a folder for the person',
+    },
+    {
+      args: ['few.tsv', '--images', 'images', '--held-out-cohort'],
+      code: 1,
+      message: 'too few people to make a cohort',
+    },
+  ])('$args exits with $code', async ({ args, code, message }) => {
+    const outcome = await evaluate(...args);
+    expect(outcome.stderr).toContain(message);
+    expect({ code: outcome.code, stdout: outcome.stdout }).toEqual({ code, stdout: '' });
+  });
+
+  const shared = sharedFolder();
+  test.skipIf(!shared)(
+    'with --held-out-cohort judges people by cohorts that they are not in',
+    { timeout: 300_000 },
+    async () => {
+      const [header, ...lines] = readFileSync(join(shared!, 'data/lfw-dev/pairs.tsv'), 'utf8')
+        .trimEnd()
+        .split('\n');
+      // Every fourth: as many of one person as of different ones, out of all folds.
+      writeFileSync(join(folder, 'lfw.tsv'), [header, ...lines.filter((_, i) => i % 4 === 0)].join('\n'));
+      const set = `lfw=lfw.tsv:${join(shared!, 'data/lfw-dev/images')}`;
+      const [own, heldOut] = [
+        await evaluate(set, '--json'),
+        await evaluate(set, '--json', '--held-out-cohort'),
+      ].map(({ stdout }): Json => JSON.parse(stdout));
+      expect([own.cohort, heldOut.cohort]).toEqual(['pack', 'held-out']);
+      expect(heldOut.by.cosine).toEqual(own.by.cosine);
+      expect(heldOut.by.normalised).not.toEqual(own.by.normalised);
+      expect(heldOut.by.normalised.accuracy.mean).toBeGreaterThan(0.97);
+    },
+  );
+});

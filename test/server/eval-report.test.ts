@@ -1,0 +1,184 @@
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Element, readHtml } from '../fixtures/strict-html.ts';
+import { built, program, run } from './support/cli.ts';
+import type { Json } from './support/client.ts';
+import { evalFolder, hostile } from './support/eval-folder.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await evalFolder();
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const evaluate = (...args: string[]) => run(program, ['eval', '--mode', 'fast', ...args], folder);
+const read = (...path: string[]) => readFileSync(join(folder, ...path), 'utf8');
+const cellsOf = (elements: readonly Element[]) =>
+  elements.filter(({ name }) => name === 'td').map(({ text }) => text);
+
+const share = (value: number) => `${(value * 100).toFixed(2)} %`;
+const withInterval = (value: number, [low, high]: [number, number]) =>
+  `${share(value)} [${(low * 100).toFixed(2)}, ${(high * 100).toFixed(2)}]`;
+
+describe.skipIf(!built)('the report of facematch eval', () => {
+  describe('of one set', () => {
+    let printed: string;
+    let figures: Json;
+    let page: string;
+    let elements: Element[];
+
+    beforeAll(async () => {
+      const { code, stdout, stderr } = await evaluate(
+        '<b>.tsv',
+        '--images',
+        'images',
+        '--report',
+        'report',
+        '--json',
+      );
+      expect(stderr).toBe('The report is report/index.html\n');
+      expect(code).toBe(0);
+      printed = stdout;
+      figures = JSON.parse(stdout);
+      // What still opens when the folder was moved.
+      renameSync(join(folder, 'report'), join(folder, 'moved'));
+      page = read('moved/index.html');
+      elements = readHtml(page);
+    });
+
+    test('writes the figures of --json beside the page', () => {
+      expect(read('moved/figures.json')).toBe(printed);
+      expect(figures).toMatchObject({
+        set: '<b>',
+        mode: 'fast',
+        cohort: 'pack',
+        pack: { name: 'default' },
+        pairs: { same: 10, different: 47 },
+        pictures: 22,
+        without_face: ['nobody/blank.png'],
+        failures: { 'nobody/notes.jpg': 'unsupported_image_format' },
+      });
+    });
+
+    test('finds everybody again', () => {
+      expect(figures.by.normalised.accuracy.mean).toBe(1);
+      expect(figures.by.cosine.operating_points[0]).toMatchObject({ fmr: 0.01, tar: 1, measured_fmr: 0 });
+      expect(figures.worst.same).toHaveLength(10);
+      expect(figures.worst.different).toHaveLength(12);
+    });
+
+    test('shows the figures of --json', () => {
+      const cells = cellsOf(elements);
+      for (const { accuracy, equal_error_rate, operating_points, percent_points } of Object.values<Json>(
+        figures.by,
+      )) {
+        expect(cells).toContain(`${share(accuracy.mean)} (not cross-validated)`);
+        expect(cells).toContain(share(equal_error_rate));
+        for (const point of [...operating_points, ...percent_points]) {
+          expect(cells).toContain(point.threshold.toFixed(3));
+          expect(cells).toContain(withInterval(point.tar, point.tar_interval));
+          expect(cells).toContain(withInterval(point.measured_fmr, point.fmr_interval));
+        }
+      }
+      const captions = elements.filter(({ name }) => name === 'figcaption').map(({ text }) => text);
+      for (const { image1, image2, normalised, cosine, confidence_percent } of [
+        ...figures.worst.different,
+        ...figures.worst.same,
+      ]) {
+        const start = `${normalised.toFixed(3)}, ${confidence_percent.toFixed(1)} %, cosine ${cosine.toFixed(3)}`;
+        const caption = captions.find((text) => text.includes(image1) && text.includes(image2));
+        expect(caption).toContain(start);
+      }
+    });
+
+    test('runs no script, and loads nothing but the copies beside it', () => {
+      expect(page).not.toMatch(/https?:|javascript:|@import|url\(/i);
+      const names = new Set(elements.map(({ name }) => name));
+      for (const name of ['script', 'iframe', 'object', 'form', 'base']) expect(names).not.toContain(name);
+      const attributes = elements.flatMap(({ attributes }) => [...attributes.keys()]);
+      expect(attributes.filter((name) => name.startsWith('on'))).toEqual([]);
+      const ids = new Set(elements.map(({ attributes }) => attributes.get('id')));
+      const links = elements.flatMap(({ attributes }) =>
+        [attributes.get('href') ?? [], attributes.get('src') ?? []].flat(),
+      );
+      for (const link of links) {
+        if (link.startsWith('#')) expect(ids).toContain(link.slice(1));
+        else expect(link === 'data:,' || existsSync(join(folder, 'moved', link))).toBe(true);
+      }
+      expect(links.filter((link) => link.startsWith('pictures/')).length).toBeGreaterThan(40);
+    });
+
+    test('escapes what stands in names', () => {
+      expect(page).not.toContain('<img src=x');
+      expect(elements.filter(({ name }) => name === 'bdi').map(({ text }) => text)).toContain(
+        `photo1-face0/${hostile}`,
+      );
+      expect(elements.find(({ name }) => name === 'h2')?.text).toBe('<b>');
+    });
+
+    test('has a title and a text for each chart, and a text for each picture', () => {
+      const ids = new Map(elements.map((element) => [element.attributes.get('id'), element.text]));
+      const charts = elements.filter(({ attributes }) => attributes.get('role') === 'img');
+      expect(charts).toHaveLength(4);
+      for (const { attributes } of charts) {
+        for (const id of attributes.get('aria-labelledby')!.split(' '))
+          expect(ids.get(id)?.length).toBeGreaterThan(10);
+      }
+      const pictures = elements.filter(({ name }) => name === 'img');
+      for (const { attributes } of pictures) expect(attributes.get('alt')).toMatch(/\/|</);
+    });
+
+    test('draws a box on every compared face', () => {
+      const boxes = elements.filter(({ attributes }) => attributes.get('class') === 'chosen');
+      expect(boxes).toHaveLength(2 * (10 + 12));
+    });
+
+    test('a second report takes away the copies that it does not show, and nothing else', async () => {
+      const before = readdirSync(join(folder, 'moved/pictures'));
+      writeFileSync(join(folder, 'moved/pictures/mine.jpg'), '');
+      const { code } = await evaluate('few.tsv', '--images', 'images', '--report', 'moved');
+      expect(code).toBe(0);
+      const after = readdirSync(join(folder, 'moved/pictures'));
+      expect(after).toContain('mine.jpg');
+      expect(after.length).toBeLessThan(before.length);
+      expect(before).toEqual(expect.arrayContaining(after.filter((name) => name !== 'mine.jpg')));
+    });
+  });
+
+  test('of several sets shows each, and what every threshold does to all', async () => {
+    const { code, stdout } = await evaluate(
+      'all=<b>.tsv:images',
+      'few=few.tsv',
+      '--images',
+      'images',
+      '--report',
+      'several',
+      '--json',
+    );
+    expect(code).toBe(0);
+    const { sets, shared_thresholds }: Json = JSON.parse(stdout);
+    expect(sets.map(({ set, pairs }: Json) => [set, pairs.same])).toEqual([
+      ['all', 10],
+      ['few', 3],
+    ]);
+    // By the normalised similarity three percents and two rates of each set, by the cosine two rates of each.
+    expect(shared_thresholds).toHaveLength(3 + 4 + 4);
+    const elements = readHtml(read('several/index.html'));
+    const cells = cellsOf(elements);
+    for (const { threshold, sets: observed } of shared_thresholds) {
+      expect(cells).toContain(threshold.toFixed(3));
+      for (const { tar, tar_interval, measured_fmr, fmr_interval } of Object.values<Json>(observed)) {
+        expect(cells).toContain(withInterval(tar, tar_interval));
+        expect(cells).toContain(withInterval(measured_fmr, fmr_interval));
+      }
+    }
+    expect(elements.filter(({ name }) => name === 'h2').map(({ text }) => text)).toEqual([
+      'All sets',
+      'all',
+      'few',
+    ]);
+    const own = shared_thresholds.find(({ chosen_on, by }: Json) => chosen_on === 'few' && by === 'cosine');
+    expect(own.sets.few.tar).toBe(sets[1].by.cosine.operating_points[0].tar);
+  });
+});

@@ -1,0 +1,68 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { loadAddon } from '../../../src/engine/addon.ts';
+import { packDirectory } from '../../../src/engine/pack.ts';
+import { detectOptions, sample } from '../../fixtures/pictures.ts';
+import { blank } from './pictures.ts';
+
+/** Stands in the name of a picture. */
+export const hostile = '<img src=x onerror="alert(1)">&\'.jpg';
+
+/** Each face of some group photos: once as it is, once small and dark. People are named by photo and place. */
+async function writeFaces(folder: string): Promise<string[]> {
+  const people: string[] = [];
+  for (const photo of [1, 2, 4]) {
+    const bytes = sample(photo);
+    const result = loadAddon().detect(packDirectory('default'), bytes, detectOptions);
+    if (!result.ok) throw new Error(result.code);
+    for (const { index, box } of result.image.faces) {
+      const person = `photo${photo}-face${index}`;
+      const left = Math.max(0, Math.round(box.x - box.width / 2));
+      const top = Math.max(0, Math.round(box.y - box.height / 2));
+      const face = sharp(bytes).extract({
+        left,
+        top,
+        width: Math.min(Math.round(2 * box.width), result.image.width - left),
+        height: Math.min(Math.round(2 * box.height), result.image.height - top),
+      });
+      mkdirSync(join(folder, 'images', person), { recursive: true });
+      writeFileSync(join(folder, 'images', person, 'a.png'), await face.png().toBuffer());
+      const changed = await face.clone().resize(150).modulate({ brightness: 0.7 }).jpeg().toBuffer();
+      writeFileSync(join(folder, 'images', person, people.length === 0 ? hostile : 'b.jpg'), changed);
+      people.push(person);
+    }
+  }
+  return people;
+}
+
+function list(folder: string, name: string, lines: readonly (readonly [string, string, 0 | 1])[]): void {
+  const text = lines.map((line) => `${line.join('\t')}\n`).join('');
+  writeFileSync(join(folder, name), `image1\timage2\tsame\n${text}`);
+}
+
+/**
+ * A folder of its own with `images`, and lists of their pairs: `<b>.tsv` has 10 pairs of one person, 45 of different
+ * people, and two with a picture that has no face or is none; `few.tsv` has 3 and 5. `flat.tsv`, `missing.tsv` and
+ * `broken.tsv` are no good.
+ */
+export async function evalFolder(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'facematch-eval-'));
+  const people = await writeFaces(folder);
+  const second = (person: string) => `${person}/${person === people[0] ? hostile : 'b.jpg'}`;
+  const same = people.map((person) => [`${person}/a.png`, second(person), 1] as const);
+  const different = people.flatMap((a, i) =>
+    people.slice(i + 1).map((b) => [`${a}/a.png`, second(b), 0] as const),
+  );
+  mkdirSync(join(folder, 'images/nobody'));
+  writeFileSync(join(folder, 'images/nobody/blank.png'), await blank(60, 90, 'png'));
+  writeFileSync(join(folder, 'images/nobody/notes.jpg'), 'no picture');
+  const odd = ['blank.png', 'notes.jpg'].map((name) => [`nobody/${name}`, second(people[0]!), 0] as const);
+  list(folder, '<b>.tsv', [...same, ...different, ...odd]);
+  list(folder, 'few.tsv', [...same.slice(0, 3), ...different.slice(0, 5)]);
+  list(folder, 'flat.tsv', [['a.png', 'b.png', 0]]);
+  list(folder, 'missing.tsv', [['nobody/none.jpg', 'nobody/blank.png', 0]]);
+  writeFileSync(join(folder, 'broken.tsv'), 'image1\timage2\tsame\na\tb\tyes\n');
+  return folder;
+}
