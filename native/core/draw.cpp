@@ -77,8 +77,8 @@ void draw_label(const Pen& pen, const Face& face, size_t index) {
   if (top + size.height > pen.bgr.rows) top = std::max(corner.y, 0);
   const int left = std::max(0, std::min(corner.x, pen.bgr.cols - size.width));
   cv::rectangle(pen.bgr, cv::Rect(cv::Point(left, top), size), kShade, cv::FILLED);
-  cv::putText(pen.bgr, text.data(), {left + margin, top + size.height - below_baseline}, font, letters,
-              kLetters, pen.width, cv::LINE_AA);
+  cv::putText(pen.bgr, text.data(), {left + margin, top + size.height - below_baseline}, font,
+              letters, kLetters, pen.width, cv::LINE_AA);
 }
 
 }  // namespace

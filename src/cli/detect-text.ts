@@ -17,9 +17,7 @@ function describeFace(face: DetectedFile['faces'][number], colours: Colours): st
   const step = found_by.padEnd('enhanced'.length);
   return [
     `  ${index.toString().padStart(2)}`,
-    `${box.width.toFixed(0)}×${box.height.toFixed(0)} at (${box.x.toFixed(0)}, ${box.y.toFixed(0)})`.padEnd(
-      24,
-    ),
+    `${whole(box.width)}×${whole(box.height)} at (${whole(box.x)}, ${whole(box.y)})`.padEnd(24),
     `score ${detection_score.toFixed(3)}`,
     found_by === 'primary' ? step : colours.yellow(step),
     `yaw ${degrees(pose.yaw)} pitch ${degrees(pose.pitch)} roll ${degrees(pose.roll)}`,
@@ -28,6 +26,10 @@ function describeFace(face: DetectedFile['faces'][number], colours: Colours): st
 }
 
 function degrees(angle: number): string {
+  return `${whole(angle)}°`.padStart(4);
+}
+
+function whole(value: number): number {
   // Adding 0 turns -0 into 0.
-  return `${Math.round(angle) + 0}°`.padStart(4);
+  return Math.round(value) + 0;
 }

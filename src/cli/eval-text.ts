@@ -1,5 +1,5 @@
 import type { CohortUse, Figures, ScoreFigures, ScoreKind } from '../eval/figures.ts';
-import { intervalText, percentText, scoreText } from '../eval/number-text.ts';
+import { intervalText, kindTexts, percentText, scoreText } from '../eval/number-text.ts';
 import type { Results } from '../eval/results.ts';
 import type { SharedThreshold } from '../eval/shared-thresholds.ts';
 import type { ThresholdPoint } from '../eval/thresholds.ts';
@@ -23,19 +23,14 @@ const cohortWords: Readonly<Record<CohortUse, string>> = {
   none: 'the pack has none: the normalised similarity is the cosine',
 };
 
-const kindWords: Readonly<Record<ScoreKind, string>> = {
-  normalised: 'normalised similarity',
-  cosine: 'cosine',
-};
-
 function describeSet(figures: Figures): string {
   const { set, by, cohort, pairs, pictures, without_face, failures } = figures;
   const failed = Object.entries(failures).map(([name, reason]) => `${name} (${reason})`);
   return [
     `${set}: ${pairs.same} same, ${pairs.different} different pairs; mode ${figures.mode}`,
     `cohort             ${cohortWords[cohort]}`,
-    ...describeScores(kindWords.normalised, by.normalised),
-    ...describeScores(kindWords.cosine, by.cosine),
+    ...describeScores(kindTexts.normalised, by.normalised),
+    ...describeScores(kindTexts.cosine, by.cosine),
     `without a face     ${without_face.length} of ${pictures} pictures${list(without_face)}`,
     ...(failed.length > 0 ? [`could not be read  ${failed.length}${list(failed)}`] : []),
     `speed              ${figures.pictures_per_second.toFixed(0)} pictures/s`,
@@ -74,7 +69,7 @@ function describeShared(by: ScoreKind, thresholds: readonly SharedThreshold[]): 
     );
     return `  ${origin.padEnd(18)} ${scoreText(threshold)}: ${rates.join('; ')}`;
   });
-  return [`one threshold for all sets, by the ${kindWords[by]}`, ...rows].join('\n');
+  return [`one threshold for all sets, by the ${kindTexts[by]}`, ...rows].join('\n');
 }
 
 function list(names: readonly string[]): string {

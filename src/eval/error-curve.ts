@@ -45,20 +45,27 @@ export function equalErrorRate(curve: readonly ErrorPoint[]): number {
 /** How far a point must be from the one before to be kept: thresholds, and rates in powers of ten. */
 const stride = { threshold: 0.005, decades: 0.02 };
 
-/** The points that a chart with logarithmic rates can tell apart, the last one always; without the endless first. */
+/**
+ * The points that a chart with logarithmic rates can tell apart, and of a step both sides; the last one always, the endless first
+ * never.
+ */
 export function thinned(curve: readonly ErrorPoint[]): ErrorPoint[] {
   const kept: ErrorPoint[] = [];
-  const points = curve.filter(({ threshold }) => Number.isFinite(threshold));
-  for (const [index, point] of points.entries()) {
+  let before: ErrorPoint | undefined;
+  for (const point of curve.filter(({ threshold }) => Number.isFinite(threshold))) {
     const last = kept.at(-1);
-    const isFar =
-      last === undefined ||
-      last.threshold - point.threshold >= stride.threshold ||
-      decades(last.fmr, point.fmr) >= stride.decades ||
-      decades(last.fnmr, point.fnmr) >= stride.decades;
-    if (isFar || index === points.length - 1) kept.push(point);
+    if (last === undefined || isStep(last, point) || last.threshold - point.threshold >= stride.threshold) {
+      if (before !== undefined && before !== last && isStep(before, point)) kept.push(before);
+      kept.push(point);
+    }
+    before = point;
   }
+  if (before !== undefined && before !== kept.at(-1)) kept.push(before);
   return kept;
+}
+
+function isStep(from: ErrorPoint, to: ErrorPoint): boolean {
+  return decades(from.fmr, to.fmr) >= stride.decades || decades(from.fnmr, to.fnmr) >= stride.decades;
 }
 
 function decades(a: number, b: number): number {

@@ -1,6 +1,7 @@
+import type { ScoreKind } from './figures.ts';
 import type { Interval } from './wilson.ts';
 
-/** Numbers as the terminal and the report show them. A number that is none, such as a rate of no pairs, is a dash. */
+/** Figures as the terminal and the report show them. A number that is none, such as a rate of no pairs, is a dash. */
 
 export function percentText(share: number): string {
   return Number.isNaN(share) ? '–' : `${(share * 100).toFixed(2)} %`;
@@ -29,3 +30,8 @@ export function countText(count: number): string {
 export function rateText(rate: number): string {
   return `1 in ${integers.format(1 / rate)}`;
 }
+
+export const kindTexts: Readonly<Record<ScoreKind, string>> = {
+  normalised: 'normalised similarity',
+  cosine: 'cosine',
+};

@@ -125,6 +125,10 @@ describe('what cannot be drawn', () => {
     expect(() => addon.draw(sample(1), [value as never], limits)).toThrow(/expected|convert/i);
   });
 
+  it.each([undefined, null, 5, {}, { max_pixels: '5', min_side: 1 }])('%o instead of limits', (value) => {
+    expect(() => addon.draw(sample(1), [], value as never)).toThrow(/expected|convert/i);
+  });
+
   it('a face found by an unknown step is an internal error', () => {
     const wrong = { ...face!, found_by: 'magic' as never };
     expect(addon.draw(sample(1), [wrong], limits)).toMatchObject({ ok: false, code: 'internal_error' });

@@ -71,6 +71,16 @@ describe('the error curve', () => {
     expect(equalErrorRate(errorCurve(same(0.9)))).toBeNaN();
   });
 
+  test('keeps both sides of a step when it is thinned', () => {
+    // So many of one person lie above and below that four more show nowhere; then every stranger comes at once.
+    const many = (score: number) => new Array<number>(1000).fill(score);
+    const curve = errorCurve([
+      ...same(...many(0.95), 0.9, 0.899, 0.898, 0.897, ...many(Number.NEGATIVE_INFINITY)),
+      ...different(0.5, 0.5),
+    ]);
+    expect(thinned(curve).map(({ threshold }) => threshold)).toEqual([0.95, 0.9, 0.897, 0.5]);
+  });
+
   test('of many pairs is thinned to steps that a chart can show, ends kept', () => {
     const many = Array.from({ length: 20_000 }, (_, i) => pair(((i * 7919) % 20_000) / 20_000, i % 2 === 0));
     const whole = errorCurve(many);

@@ -1,5 +1,5 @@
-import type { Figures, ScoreFigures, ScoreKind } from '../figures.ts';
-import { percentText, rateText } from '../number-text.ts';
+import type { Figures, ScoreFigures } from '../figures.ts';
+import { kindTexts, percentText, rateText } from '../number-text.ts';
 import type { Chart, Line } from './chart.ts';
 import { linearScale, lowestExponent, rateScale, withoutZeros } from './scale.ts';
 
@@ -13,12 +13,8 @@ export interface NamedCurve {
 
 /** Both kinds of score of one set. */
 export function curvesOf({ by, pairs }: Figures): NamedCurve[] {
-  const names: Readonly<Record<ScoreKind, string>> = {
-    normalised: 'normalised similarity',
-    cosine: 'cosine',
-  };
   return (['normalised', 'cosine'] as const).map((kind, series) => ({
-    name: names[kind],
+    name: kindTexts[kind],
     series,
     figures: by[kind],
     pairs,
@@ -52,12 +48,17 @@ export function rocChart(id: string, curves: readonly NamedCurve[]): Chart {
   const shown = curves.flatMap(({ figures }) =>
     figures.operating_points.map(({ tar_interval: [low] }) => low),
   );
+  // The most that are accepted without a false match: there the lines begin.
+  const first = curves.map(({ figures }) => 1 - (figures.curve.findLast(([, fmr]) => fmr === 0)?.[2] ?? 0));
   return {
     id,
     title: 'Receiver operating characteristic',
     description: `True-accept rate against false-match rate, which is logarithmic; higher is better. ${curves.map(inWords).join(' ')}`,
     x: falseMatchRate(curves),
-    y: { title: 'true-accept rate', scale: linearScale(Math.min(1, ...shown), 1) },
+    y: {
+      title: 'true-accept rate',
+      scale: linearScale(Math.min(1, ...shown, ...first.filter(Number.isFinite)), 1),
+    },
     lines: curves.map(
       ({ name, series, figures }): Line => ({
         series,

@@ -1,14 +1,9 @@
 import type { Figures, ScoreFigures, ScoreKind } from '../figures.ts';
 import type { Histogram } from '../histogram.ts';
-import { scoreText } from '../number-text.ts';
+import { kindTexts, scoreText } from '../number-text.ts';
 import type { ThresholdPoint } from '../thresholds.ts';
 import type { Chart, Line } from './chart.ts';
 import { linearScale, lowestExponent, rateScale, withoutZeros } from './scale.ts';
-
-export const kindTitles: Readonly<Record<ScoreKind, string>> = {
-  normalised: 'normalised similarity',
-  cosine: 'cosine',
-};
 
 /** How the scores of both kinds of pairs are spread, with the thresholds between them. */
 export function histogramChart(id: string, kind: ScoreKind, figures: ScoreFigures): Chart {
@@ -22,10 +17,10 @@ export function histogramChart(id: string, kind: ScoreKind, figures: ScoreFigure
   const marked = markers.map(({ x }) => x);
   return {
     id,
-    title: `Scores by the ${kindTitles[kind]}`,
+    title: `Scores by the ${kindTexts[kind]}`,
     description: `Share of pairs by score. ${markers.map(({ x, label }) => `${label} at ${scoreText(x)}`).join(', ')}.`,
     x: {
-      title: kindTitles[kind],
+      title: kindTexts[kind],
       scale: linearScale(Math.min(start, ...marked), Math.max(start + width * same.length, ...marked)),
     },
     y: {
@@ -60,10 +55,10 @@ export function thresholdChart(id: string, kind: ScoreKind, sets: readonly Figur
   ]);
   return {
     id,
-    title: `Error rates by threshold, ${kindTitles[kind]}`,
+    title: `Error rates by threshold, ${kindTexts[kind]}`,
     description: `False-match rates fall and false-non-match rates rise with the threshold, each set in its colour; the rates are logarithmic. The table of shared thresholds has the figures.`,
     x: {
-      title: `threshold: ${kindTitles[kind]}`,
+      title: `threshold: ${kindTexts[kind]}`,
       scale: linearScale(Math.min(0, ...thresholds), Math.max(0.1, ...thresholds)),
     },
     y: { title: 'FMR (falling), FNMR (rising)', scale: rateScale(lowestExponent(most)) },

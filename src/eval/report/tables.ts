@@ -1,9 +1,16 @@
 import { type Content, type Html, html } from '../../api/html.ts';
 import type { Figures, ScoreKind } from '../figures.ts';
-import { confidenceText, countText, intervalText, percentText, rateText, scoreText } from '../number-text.ts';
+import {
+  confidenceText,
+  countText,
+  intervalText,
+  kindTexts,
+  percentText,
+  rateText,
+  scoreText,
+} from '../number-text.ts';
 import type { SharedThreshold } from '../shared-thresholds.ts';
 import type { Observed, ThresholdPoint } from '../thresholds.ts';
-import { kindTitles } from './score-charts.ts';
 
 const kinds: readonly ScoreKind[] = ['normalised', 'cosine'];
 
@@ -34,7 +41,7 @@ ${table(
   kinds.map((kind) => {
     const { accuracy, equal_error_rate } = by[kind];
     return [
-      kindTitles[kind],
+      kindTexts[kind],
       `${percentText(accuracy.mean)}${spread(accuracy.deviation)}`,
       scoreText(accuracy.threshold),
       percentText(equal_error_rate),
@@ -48,7 +55,7 @@ export function thresholdTable({ by }: Figures): Html {
   return html`${kinds.map((kind) => {
     const { operating_points, percent_points } = by[kind];
     return table(
-      `Thresholds of the ${kindTitles[kind]}, with 95 % confidence intervals`,
+      `Thresholds of the ${kindTexts[kind]}, with 95 % confidence intervals`,
       ['chosen by', 'threshold', 'percent', 'false-match rate', 'true-accept rate'],
       [
         ...operating_points.map((point) => row(`at most ${rateText(point.fmr)} here`, point)),
@@ -75,7 +82,7 @@ export function sharedTable(by: ScoreKind, thresholds: readonly SharedThreshold[
   const own = thresholds.filter((threshold) => threshold.by === by);
   const sets = Object.keys(own[0]?.sets ?? {});
   return table(
-    `One threshold for all sets, by the ${kindTitles[by]}`,
+    `One threshold for all sets, by the ${kindTexts[by]}`,
     [
       'chosen by',
       'threshold',
