@@ -1,26 +1,57 @@
 // What the native stages of one picture cost beside the bare runs of the nets, on one thread:
 //   node bench/native.mjs [--picture FILE] [--mode fast|balance] [--rounds N] [--json]
-// Builds the C++ bench (native/bench) when it is missing or older than its sources.
-
+//   node bench/native.mjs --callgrind [--picture FILE] [--mode fast|balance] [--json]
+// Times, and instructions and cycles where the machine has counters for them. --callgrind counts the instructions on any
+// machine, in some minutes; it needs Debian's valgrind, which knows no AVX-512, so the nets run on their AVX2 kernels.
 import { spawnSync } from 'node:child_process';
-import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { root } from './lib/paths.mjs';
+import { instructionsOf } from './results/callgrind.mjs';
+import { buildNative, programs } from './setup/native.mjs';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
-const program = 'build/bench/native/bench/facematch_stages';
-
-/** Runs in the project's folder. What a build says goes to standard error, so that --json stays clean. */
-function run(command, args, stdout) {
+/** Runs in the project's folder, with its standard output where it is told. */
+function run(command, args, stdout = 'inherit') {
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: ['ignore', stdout, 'inherit'] });
   if (error) throw error;
   if (status !== 0) process.exit(status ?? 1);
 }
 
-const args = process.argv.slice(2);
+const numberOf = (file) => Number(file.split('.').at(-1)) || 0;
+
+function callgrind(args) {
+  if (spawnSync('valgrind', ['--version']).status !== 0) {
+    console.error('--callgrind needs valgrind. Install it with: sudo apt-get install valgrind');
+    process.exit(2);
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'facematch-callgrind-'));
+  try {
+    const tool = ['--tool=callgrind', '--instr-atstart=no', '--quiet', `--callgrind-out-file=${folder}/out`];
+    run('valgrind', [...tool, programs.stages, '--rounds', '1', '--warm-up', '1', ...args], 'ignore');
+    // In the order of writing: out.1, out.2 … out.10.
+    const files = readdirSync(folder).sort((a, b) => numberOf(a) - numberOf(b));
+    return instructionsOf(files.map((file) => readFileSync(join(folder, file), 'utf8')));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const args = process.argv.slice(2).filter((word) => word !== '--callgrind');
 const picture = args.indexOf('--picture') + 1;
 // Paths are the caller's, but the program runs in the project's folder.
 if (picture > 0 && args[picture] !== undefined) args[picture] = resolve(args[picture]);
 
-run('cmake', ['--preset', 'bench', '--log-level=ERROR'], process.stderr);
-run('cmake', ['--build', '--preset', 'bench'], process.stderr);
-run(program, args, 'inherit');
+await buildNative();
+if (!process.argv.includes('--callgrind')) {
+  run(programs.stages, args);
+} else {
+  const counted = callgrind(args);
+  if (args.includes('--json')) console.log(JSON.stringify({ instructions: counted }, null, 2));
+  else {
+    console.log('millions of instructions');
+    for (const [name, count] of Object.entries(counted)) {
+      console.log(`  ${name.padEnd(18)} ${(count / 1e6).toFixed(2).padStart(8)}`);
+    }
+  }
+}

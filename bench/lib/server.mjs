@@ -5,12 +5,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { root } from './paths.mjs';
 
 // A signal would end this process without its `exit` handlers, which end the servers.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
 
-export const root = fileURLToPath(new URL('../..', import.meta.url));
+export { root };
 
 /** A figure of a process's status file in bytes: VmRSS, RssAnon, VmHWM. */
 export function memoryOf(pid, name = 'VmRSS') {

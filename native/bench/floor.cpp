@@ -1,0 +1,191 @@
+// What this machine allows at most: the pipeline on pairs of pictures in a loop on so many threads,
+// without HTTP and without Node; and below it the bare runs of its nets and the bare decoding of
+// its JPEGs, on as many threads. The three take turns, so that a busy machine slows them alike.
+//   facematch_floor [--mode fast|balance] [--threads N] [--seconds S] FILE FILE [FILE FILE ...]
+// Prints JSON. CPU times are the threads' own.
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <thread>
+
+#include "../core/decode.h"
+#include "../core/pipeline.h"
+#include "../test/support.h"
+#include "bare_jpeg.h"
+#include "nets.h"
+#include "options.h"
+#include "times.h"
+
+namespace facematch::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+// Long enough for some runs of the largest pictures, short beside what a machine's load wanders in.
+constexpr double kSliceSeconds = 0.25;
+
+struct Picture {
+  testing::ByteVector bytes;
+  Runs runs;
+  unsigned eighths = 8;
+};
+
+struct Pair {
+  Picture first, second;
+};
+
+// The smallest scale at which libjpeg-turbo leaves the detector's input and the chip of the largest
+// face all their pixels.
+unsigned least_eighths(const Engine& engine, const ImageReport& image) {
+  const auto side = [](int pixels) { return static_cast<float>(pixels); };
+  const DetectorSpec& net = engine.pack.detector;
+  const float letterbox =
+      std::min(side(net.width) / side(image.width), side(net.height) / side(image.height));
+  const float chip = side(engine.pack.embedder.size) / image.faces.at(0).quality.face_pixels;
+  unsigned eighths = 1;
+  while (eighths < 8 && static_cast<float>(eighths) / 8 < std::max(letterbox, chip)) eighths *= 2;
+  return eighths;
+}
+
+Pair read_pair(const Engine& engine, const MatchOptions& options, const std::string& first,
+               const std::string& second) {
+  Pair pair{{.bytes = testing::read_file(first), .runs = {}},
+            {.bytes = testing::read_file(second), .runs = {}}};
+  MatchResult result;
+  try {
+    result = match(engine, pair.first.bytes, pair.second.bytes, options);
+  } catch (const Error& error) {
+    throw std::runtime_error((error.image == 1 ? first : second) + ": " + error.what());
+  }
+  for (const auto& [picture, image] :
+       {std::pair(&pair.first, &result.image1), std::pair(&pair.second, &result.image2)}) {
+    picture->runs = runs_for(engine, image->faces, options.accuracy_mode);
+    picture->eighths = least_eighths(engine, *image);
+  }
+  return pair;
+}
+
+// What one thread has done of one kind of work.
+struct Done {
+  double pairs = 0;
+  double seconds = 0;
+  double cpu_ms = 0;
+
+  void operator+=(const Done& more) {
+    pairs += more.pairs;
+    seconds += more.seconds;
+    cpu_ms += more.cpu_ms;
+  }
+};
+
+using Work = std::function<void(const Pair&)>;
+
+// Runs `work` on pair after pair, from `next` on, for one slice.
+Done slice(const Work& work, const std::vector<Pair>& pairs, size_t& next) {
+  const auto start = Clock::now();
+  const double cpu = thread_milliseconds();
+  Done done;
+  do {
+    work(pairs[next++ % pairs.size()]);
+    done.pairs += 1;
+    done.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  } while (done.seconds < kSliceSeconds);
+  done.cpu_ms = thread_milliseconds() - cpu;
+  return done;
+}
+
+const std::vector<std::string> kKinds = {"pipeline", "nets", "decode"};
+
+std::vector<Work> works(const Engine& engine, const MatchOptions& options, const Image& image) {
+  const auto nets = std::make_shared<BareNets>(bare_nets(engine, image));
+  const auto pixels = std::make_shared<std::vector<uint8_t>>();
+  return {[&engine, &options](const Pair& pair) {
+            match(engine, pair.first.bytes, pair.second.bytes, options);
+          },
+          [nets](const Pair& pair) {
+            nets->run(pair.first.runs);
+            nets->run(pair.second.runs);
+          },
+          [pixels](const Pair& pair) {
+            decode_jpeg_at(pair.first.bytes, pair.first.eighths, *pixels);
+            decode_jpeg_at(pair.second.bytes, pair.second.eighths, *pixels);
+          }};
+}
+
+Json measure(const Options& arguments) {
+  const Engine& engine = testing::default_engine();
+  MatchOptions options;
+  options.accuracy_mode = arguments.mode();
+  options.min_det_score = kMinScore;
+  const auto& files = arguments.files();
+  if (files.empty() || files.size() % 2 != 0) {
+    throw std::invalid_argument("expected pictures in pairs");
+  }
+  std::vector<Pair> pairs;
+  for (size_t i = 0; i < files.size(); i += 2) {
+    pairs.push_back(read_pair(engine, options, files[i], files[i + 1]));
+  }
+  const Image image = decode(pairs[0].first.bytes, options.limits, 0);
+  const auto count = static_cast<size_t>(arguments.positive("--threads", 1));
+  const double seconds = arguments.positive("--seconds", 5);
+  const auto rounds = static_cast<size_t>(
+      std::max(1.0, seconds / (kSliceSeconds * static_cast<double>(kKinds.size()))));
+
+  // Each thread has nets of its own, so that inputs and outputs are not shared.
+  std::vector<std::vector<Work>> work;
+  for (size_t i = 0; i < count; ++i) work.push_back(works(engine, options, image));
+  std::vector<std::vector<Done>> done(count, std::vector<Done>(kKinds.size()));
+  std::barrier all(static_cast<std::ptrdiff_t>(count));
+  {
+    std::vector<std::jthread> threads;
+    for (size_t thread = 0; thread < count; ++thread) {
+      threads.emplace_back([&, thread] {
+        std::vector<size_t> next(kKinds.size(), thread);
+        for (size_t round = 0; round <= rounds; ++round) {
+          for (size_t kind = 0; kind < kKinds.size(); ++kind) {
+            all.arrive_and_wait();
+            const Done more = slice(work[thread][kind], pairs, next[kind]);
+            // The first round only warms up.
+            if (round > 0) done[thread][kind] += more;
+          }
+        }
+      });
+    }
+  }
+
+  Json result{{"mode", arguments.text("--mode", "fast")},
+              {"threads", count},
+              {"pairs", pairs.size()},
+              {"slices", rounds}};
+  for (size_t kind = 0; kind < kKinds.size(); ++kind) {
+    Done sum;
+    double rate = 0;
+    for (const auto& thread : done) {
+      sum += thread[kind];
+      rate += thread[kind].pairs / thread[kind].seconds;
+    }
+    result[kKinds[kind]] = {{"pairs_per_second", rate},
+                            {"cpu_ms", sum.cpu_ms / sum.pairs},
+                            {"measured_pairs", sum.pairs}};
+  }
+  return result;
+}
+
+}  // namespace
+}  // namespace facematch::bench
+
+int main(int count, char** words) {
+  try {
+    const facematch::bench::Options options(count, words, {"--mode", "--threads", "--seconds"}, {});
+    std::cout << facematch::bench::measure(options).dump(2) << '\n';
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}

@@ -1,0 +1,89 @@
+#include "nets.h"
+
+#include <algorithm>
+#include <cmath>
+#include <opencv2/imgproc.hpp>
+#include <stdexcept>
+
+#include "../core/tensor.h"
+#include "options.h"
+
+namespace facematch::bench {
+
+Runs runs_for(const Engine& engine, const std::vector<Face>& faces, AccuracyMode mode) {
+  const bool balance = mode == AccuracyMode::kBalance;
+  Runs runs{.detector = 1, .landmarks = 0, .embedder = 0};
+  for (const Face& face : faces) {
+    const bool leans =
+        std::abs(eye_line_degrees(face.landmarks)) > engine.pack.landmarks.upright_degrees;
+    runs.landmarks += balance || leans ? 2 : 1;
+    runs.embedder += balance ? 2 : 1;
+  }
+  return runs;
+}
+
+BareNet::BareNet(const Pack& pack, const std::string& file, const std::string& input,
+                 const std::vector<std::string>& outputs, const cv::Mat& picture,
+                 const Normalisation& normalisation, int width, int height)
+    : net_(pack.directory + "/" + file, input,
+           {1, normalisation.channels == Channels::kGrey ? 1 : 3, height, width}, outputs),
+      input_(net_.input_size()) {
+  fill_planes(picture, normalisation, width, height, input_);
+  for (size_t i = 0; i < outputs.size(); ++i) outputs_.emplace_back(net_.output_size(i));
+}
+
+void BareNet::run() {
+  if (outputs_.size() == 1) net_.run(input_, {outputs_[0]});
+  if (outputs_.size() == 2) net_.run(input_, {outputs_[0], outputs_[1]});
+}
+
+namespace {
+
+BareNet bare_detector(const Pack& pack, const cv::Mat& bgr) {
+  const DetectorSpec& spec = pack.detector;
+  cv::Mat small;
+  cv::resize(bgr, small, {spec.width, spec.height}, 0, 0, cv::INTER_AREA);
+  return {pack,  spec.file,          spec.input, {spec.scores, spec.boxes},
+          small, spec.normalisation, spec.width, spec.height};
+}
+
+BareNet bare_landmarks(const Pack& pack, const cv::Mat& bgr, const Box& box) {
+  const LandmarksSpec& spec = pack.landmarks;
+  const float side = std::max(box.width, box.height) * spec.crop;
+  cv::Mat patch, grey;
+  warp(bgr, square_crop(box.center(), side, 0, spec.size), spec.size, patch);
+  cv::cvtColor(patch, grey, cv::COLOR_BGR2GRAY);
+  return {pack, spec.file,          spec.input, {spec.output},
+          grey, spec.normalisation, spec.size,  spec.size};
+}
+
+BareNet bare_embedder(const Pack& pack, const cv::Mat& chip) {
+  const EmbedderSpec& spec = pack.embedder;
+  return {pack, spec.file,          spec.input, {spec.output},
+          chip, spec.normalisation, spec.size,  spec.size};
+}
+
+}  // namespace
+
+BareNets::BareNets(const Engine& engine, const cv::Mat& bgr, const Box& box, const cv::Mat& chip)
+    : detector(bare_detector(engine.pack, bgr)),
+      landmarks(bare_landmarks(engine.pack, bgr, box)),
+      embedder(bare_embedder(engine.pack, chip)) {}
+
+void BareNets::run(const Runs& runs) {
+  for (int i = 0; i < runs.detector; ++i) detector.run();
+  for (int i = 0; i < runs.landmarks; ++i) landmarks.run();
+  for (int i = 0; i < runs.embedder; ++i) embedder.run();
+}
+
+BareNets bare_nets(const Engine& engine, const Image& image) {
+  const auto found = engine.detector.detect(image.bgr, kMinScore);
+  if (found.empty()) throw std::runtime_error("no face in the picture");
+  const Box& box = found[0].box;
+  const Points68 points = engine.landmarker.find(image.bgr, box, false);
+  cv::Mat chip;
+  engine.embedder.chip(image.bgr, engine.embedder.align(five_points(points)), chip);
+  return {engine, image.bgr, box, chip};
+}
+
+}  // namespace facematch::bench
