@@ -57,25 +57,28 @@ class Line {
 export class Load {
   #server;
   #bodies;
+  #path;
   #idle = [];
   #pending = new Set();
   sent = 0;
   lost = 0;
   /** Answers that nobody waited for, or that carry another request's id. */
   stray = 0;
-  /** { status, ms, at }: `at` is performance.now() of the answer. */
+  /** { status, ms, late_ms, at }: `at` is performance.now() of the answer, `late_ms` how late its request was sent. */
   answers = [];
 
-  constructor(server, bodies) {
+  constructor(server, bodies, path = '/API/v1.0/face/match/upload') {
     this.#server = server;
     this.#bodies = bodies;
+    this.#path = path;
   }
 
-  async one() {
+  /** `due`: when an open loop meant to send it (performance.now()). */
+  async one(due) {
     const request_id = randomUUID();
     const body = this.#bodies[this.sent++ % this.#bodies.length];
     const head =
-      `POST /API/v1.0/face/match/upload HTTP/1.1\r\nHost: bench\r\nX-Api-Key: ${this.#server.key}\r\n` +
+      `POST ${this.#path} HTTP/1.1\r\nHost: bench\r\nX-Api-Key: ${this.#server.key}\r\n` +
       `X-Request-Id: ${request_id}\r\nContent-Type: ${content_type}\r\nContent-Length: ${body.length}\r\n\r\n`;
     let line = this.#idle.pop();
     while (line && !line.open) line = this.#idle.pop();
@@ -86,7 +89,7 @@ export class Load {
     const answer = await line.send(Buffer.concat([Buffer.from(head), body]), request_id);
     const at = performance.now();
     if (answer === undefined) this.lost += 1;
-    else this.answers.push({ status: answer.status, ms: at - start, at });
+    else this.answers.push({ status: answer.status, ms: at - start, late_ms: start - (due ?? start), at });
     if (line.open) this.#idle.push(line);
   }
 
@@ -106,7 +109,7 @@ export class Load {
     for (let count = 0; count < total; ) {
       const due = Math.min(total, Math.ceil(((performance.now() - start) / 1000) * rate));
       for (; count < due; count++) {
-        const request = this.one().finally(() => this.#pending.delete(request));
+        const request = this.one(start + (count / rate) * 1000).finally(() => this.#pending.delete(request));
         this.#pending.add(request);
       }
       await new Promise((resolve) => setTimeout(resolve, 1));

@@ -1,0 +1,47 @@
+// face-api's nets on tfjs' WebAssembly backend, which in Node has SIMD but no threads of its own.
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { workerData } from 'node:worker_threads';
+import sharp from 'sharp';
+
+const require = createRequire(import.meta.url);
+const folderOf = (name) => dirname(require.resolve(`${name}/package.json`));
+
+const tf = require('@tensorflow/tfjs');
+const wasm = require('@tensorflow/tfjs-backend-wasm');
+wasm.setWasmPaths(`${join(folderOf('@tensorflow/tfjs-backend-wasm'), 'dist')}/`);
+await tf.setBackend('wasm');
+await tf.ready();
+
+const faceapi = require('@vladmandic/face-api/dist/face-api.node-wasm.js');
+const models = join(folderOf('@vladmandic/face-api'), 'model');
+
+sharp.concurrency(1);
+sharp.cache(false);
+
+const detectors = {
+  ssd: { net: 'ssdMobilenetv1', options: new faceapi.SsdMobilenetv1Options({ minConfidence: 0.5 }) },
+  tiny: { net: 'tinyFaceDetector', options: new faceapi.TinyFaceDetectorOptions({ inputSize: 416 }) },
+};
+const { net, options } = detectors[workerData.variant];
+for (const name of [net, 'faceLandmark68Net', 'faceRecognitionNet']) {
+  await faceapi.nets[name].loadFromDisk(models);
+}
+
+/** The largest face alone: the others would cost a descriptor each. */
+export default async function ({ bytes }) {
+  const { data, info } = await sharp(bytes)
+    .rotate()
+    .resize({ width: 640, height: 640, fit: 'inside', withoutEnlargement: true })
+    .flatten({ background: '#fff' })
+    .toColourspace('srgb')
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  const picture = tf.tensor3d(new Uint8Array(data), [info.height, info.width, 3], 'int32');
+  try {
+    const face = await faceapi.detectSingleFace(picture, options).withFaceLandmarks().withFaceDescriptor();
+    return face ? { embedding: face.descriptor } : {};
+  } finally {
+    picture.dispose();
+  }
+}

@@ -1,0 +1,38 @@
+// RFB-320: faces of a picture, in its pixels.
+import { run } from './sessions.mjs';
+
+const [width, height] = [320, 240];
+const least_score = 0.7;
+const most_overlap = 0.4;
+
+function overlap(a, b) {
+  const w = Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x);
+  const h = Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y);
+  if (w <= 0 || h <= 0) return 0;
+  const shared = w * h;
+  return shared / (a.width * a.height + b.width * b.height - shared);
+}
+
+/** Non-maximum suppression. */
+function suppress(faces) {
+  const kept = [];
+  for (const face of faces.sort((a, b) => b.score - a.score)) {
+    if (kept.every((better) => overlap(better, face) <= most_overlap)) kept.push(face);
+  }
+  return kept;
+}
+
+/** `pixels.letterbox` keeps the picture's shape and fills what is left of the net's input with black. */
+export async function detect(session, pixels, picture) {
+  const { planes, scale } = pixels.letterbox(picture, width, height, { mean: 127, scale: 1 / 128 });
+  const { scores, boxes } = await run(session, [1, 3, height, width], planes);
+  const faces = [];
+  for (let i = 0; i < scores.length / 2; i++) {
+    const score = scores[2 * i + 1];
+    if (score < least_score) continue;
+    const [left, top, right, bottom] = boxes.subarray(4 * i, 4 * i + 4);
+    const [x, y] = [(left * width) / scale, (top * height) / scale];
+    faces.push({ x, y, width: (right * width) / scale - x, height: (bottom * height) / scale - y, score });
+  }
+  return suppress(faces);
+}
