@@ -12,8 +12,7 @@ export const settings = {
   // Peers let any number of requests wait. The default refuses what it cannot serve soon, and a refusal is no work.
   FACEMATCH_QUEUE: '512',
   FACEMATCH_DEADLINE_MS: '120000',
-  // Wrong keys are among what is measured, and guessing is slowed by address: the requests name many.
-  FACEMATCH_TRUSTED_HOPS: '1',
+  // Wrong keys are among what is measured, and guessing is slowed by address.
   FACEMATCH_AUTH_FAILURES_PER_MINUTE: '60000',
   FACEMATCH_AUTH_FAILURE_BURST: '60000',
 };

@@ -50,7 +50,7 @@ export const contenders = {
   opencv4nodejs: {
     title: 'opencv4nodejs',
     how: 'the same with OpenCV from JavaScript for decoding (large JPEGs reduced), resizing and warping',
-    packages: ['fastify', 'onnxruntime-node', 'piscina'],
+    packages: ['@u4/opencv4nodejs', 'fastify', 'onnxruntime-node', 'piscina'],
     scenarios: pairs,
     modes: ['fast', 'balance'],
     optional: true,
