@@ -41,7 +41,7 @@ export const contenders = {
   },
   'do-it-yourself': {
     title: 'do-it-yourself',
-    how: 'fastify, sharp (one thread, no cache, JPEG shrunk while decoding to at least 640 pixels), the three nets as published on onnxruntime-node (one thread, sequential), plain JavaScript between them, three pictures a worker at once',
+    how: 'fastify, sharp (one thread, no cache, JPEG shrunk while decoding, to 640 pixels on the longer side), the three nets as published on onnxruntime-node (one thread, sequential), plain JavaScript between them, three pictures a worker at once',
     packages: ['fastify', '@fastify/multipart', 'sharp', 'onnxruntime-node', 'piscina'],
     scenarios: [...pairs, 'refused-key'],
     modes: ['fast', 'balance'],

@@ -76,11 +76,11 @@ export function readOptions(args) {
     options.clients = values.clients.split(',').map((count) => Math.ceil(positive('clients', count)));
   }
   const optional = oneOf('with', known, ['facematch', ...values.with].join(','));
-  options.contenders = values.contenders
-    ? oneOf('contenders', known, values.contenders)
-    : known.filter((name) => !contenders[name]?.optional || optional.includes(name));
-  options.scenarios = values.only
-    ? oneOf('only', Object.keys(scenarios), values.only)
-    : Object.keys(scenarios);
+  options.contenders =
+    values.contenders !== undefined
+      ? oneOf('contenders', known, values.contenders)
+      : known.filter((name) => !contenders[name]?.optional || optional.includes(name));
+  options.scenarios =
+    values.only !== undefined ? oneOf('only', Object.keys(scenarios), values.only) : Object.keys(scenarios);
   return options;
 }

@@ -7,6 +7,7 @@ const fields = {
   throughput: (sample) => sample.requests_per_second,
   cpu: (sample) => sample.cpu_ms,
   p50: (sample) => sample.latency_ms?.p50 ?? undefined,
+  p99: (sample) => sample.latency_ms?.p99 ?? undefined,
   tail: (sample) => (sample.latency_ms?.p99 ?? Number.NaN) / (sample.latency_ms?.p50 ?? Number.NaN),
   rss_mb: (sample) => sample.rss_mib * 1.048576,
   pipeline: (sample) => sample.pipeline.cpu_ms,
