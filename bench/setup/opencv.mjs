@@ -3,12 +3,15 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { installPackages, isDebian, missingPackages } from '../../scripts/lib/debian.mjs';
 import { ask, run } from '../../scripts/lib/run.mjs';
 import { root } from '../lib/paths.mjs';
 
 const folder = join(root, 'bench/contenders/opencv4nodejs');
+/** Node's headers where they came with Node; else node-gyp fetches them. */
+const prefix = dirname(dirname(process.execPath));
+const headers = existsSync(join(prefix, 'include/node/node.h')) ? { npm_config_nodedir: prefix } : {};
 const library = join(folder, 'node_modules/@u4/opencv4nodejs');
 
 export const opencvIsBuilt = () => existsSync(join(library, 'build/Release/opencv4nodejs.node'));
@@ -25,6 +28,7 @@ export async function buildOpencv(onLine) {
     cure,
     onLine,
     env: {
+      ...headers,
       OPENCV4NODEJS_DISABLE_AUTOBUILD: '1',
       OPENCV_INCLUDE_DIR: '/usr/include/opencv4',
       OPENCV_LIB_DIR: `/usr/lib/${triplet}`,
