@@ -6,7 +6,7 @@ import { root } from '../lib/paths.mjs';
 const built = (name) => join(root, `build/bench/native/bench/facematch_${name}`);
 
 /** Exist after `buildNative`. */
-export const programs = { stages: built('stages'), floor: built('floor') };
+export const programs = { chips: built('chips'), floor: built('floor'), stages: built('stages') };
 
 /** Quick when nothing has changed. Rejects with the compiler's last words. */
 export async function buildNative(onLine) {
