@@ -112,11 +112,12 @@ function describeSets(sets: readonly PeopleSet[]): string {
 function printHonesty(title: string, rows: readonly Honesty[]): void {
   console.log(`Cross-validated over people, ${title}:`);
   console.table(
-    rows.map(({ set, percent, promised, observed, pairs }) => ({
+    rows.map(({ set, percent, promised, observed, interval, pairs }) => ({
       set,
       percent,
       promised: promised.toPrecision(2),
       observed: observed.toPrecision(2),
+      '95 % interval': interval.map((rate) => rate.toPrecision(2)).join(' – '),
       'observed / promised': (observed / promised).toFixed(2),
       pairs,
     })),

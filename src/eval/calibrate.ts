@@ -1,6 +1,8 @@
-import { Calibration, type CalibrationPoint } from '../calibration.ts';
+import { Calibration, type CalibrationPoint, promisedRate } from '../calibration.ts';
 import { cohortCentres, cohortMean, dequantise, dot, type LabelledEmbedding, quantise } from './cohort.ts';
 import { fmrTable, type ImpostorScores } from './fmr-table.ts';
+import { PairRate } from './pair-rate.ts';
+import type { Interval } from './wilson.ts';
 
 /** A set of labelled people, and how much it counts in the table beside the others. */
 export interface PeopleSet {
@@ -26,7 +28,7 @@ export function fitTable(
   );
   const scores = sets.map(({ pictures, weight }): ImpostorScores => {
     const means = pictures.map(({ person, embedding }) => cohortMean(embedding, cohorts[partOf(person)]!));
-    return { weight, scores: impostors(pictures, means) };
+    return { weight, scores: Float64Array.from(strangers(pictures, means), ({ score }) => score) };
   });
   return fmrTable(scores);
 }
@@ -37,6 +39,8 @@ export interface Honesty {
   percent: number;
   promised: number;
   observed: number;
+  /** 95 % confidence interval of what was observed. */
+  interval: Interval;
   pairs: number;
 }
 
@@ -46,7 +50,7 @@ export function honesty(
   cohort: readonly PeopleSet[] | undefined,
   percents: readonly number[],
 ): Honesty[] {
-  const seen = sets.map(() => percents.map(() => ({ hits: 0, pairs: 0 })));
+  const seen = sets.map(() => percents.map(() => new PairRate()));
   for (let part = 0; part < parts; part++) {
     // Another deal than fitTable()'s own, which deals what is left once more.
     const others = cohort?.map((set) => without(set, part, 'outer'));
@@ -59,20 +63,18 @@ export function honesty(
     for (const [index, set] of sets.entries()) {
       const pictures = set.pictures.filter(({ person }) => partOf(person, 'outer') === part);
       const means = pictures.map(({ embedding }) => cohortMean(embedding, centres));
-      for (const score of impostors(pictures, means)) {
+      for (const { first, second, score } of strangers(pictures, means)) {
         const { confidence_percent } = calibration.judge(score, 1);
         for (const [column, percent] of percents.entries()) {
-          const cell = seen[index]![column]!;
-          cell.pairs++;
-          if (confidence_percent >= percent) cell.hits++;
+          seen[index]![column]!.add(first, second, confidence_percent >= percent);
         }
       }
     }
   }
   return sets.flatMap(({ name }, index) =>
     percents.map((percent, column) => {
-      const { hits, pairs } = seen[index]![column]!;
-      return { set: name, percent, promised: 10 ** ((30 - percent) / 10), observed: hits / pairs, pairs };
+      const { rate, interval, pairs } = seen[index]![column]!;
+      return { set: name, percent, promised: promisedRate(percent), observed: rate, interval, pairs };
     }),
   );
 }
@@ -83,18 +85,15 @@ export function centresOf(sets: readonly PeopleSet[]): Float32Array[] {
   return dequantise(quantise(cohortCentres(pictures)), dimensions);
 }
 
-/** Normalised similarities of all pairs of different people. `means` are the pictures' cohort means. */
-function impostors(pictures: readonly LabelledEmbedding[], means: readonly number[]): Float64Array {
-  const scores = new Float64Array((pictures.length * (pictures.length - 1)) / 2);
-  let count = 0;
-  for (const [i, first] of pictures.entries()) {
+/** All pairs of different people with their normalised similarity. `means` are the pictures' cohort means. */
+function* strangers(pictures: readonly LabelledEmbedding[], means: readonly number[]) {
+  for (const [i, { person: first, embedding }] of pictures.entries()) {
     for (let j = i + 1; j < pictures.length; j++) {
-      const second = pictures[j]!;
-      if (first.person === second.person) continue;
-      scores[count++] = dot(first.embedding, second.embedding) - (means[i]! + means[j]!) / 2;
+      const { person: second, embedding: other } = pictures[j]!;
+      if (first !== second)
+        yield { first, second, score: dot(embedding, other) - (means[i]! + means[j]!) / 2 };
     }
   }
-  return scores.slice(0, count);
 }
 
 function without(set: PeopleSet, part: number, deal = ''): PeopleSet {

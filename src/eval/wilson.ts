@@ -2,7 +2,7 @@
 export type Interval = [low: number, high: number];
 
 /** Of the standard normal distribution: 95 % lie within it on both sides. */
-const z = 1.959963984540054;
+export const z = 1.959963984540054;
 
 /**
  * 95 % confidence interval of a share that was seen as `hits` of `trials` (Wilson 1927): unlike the textbook's it is of
