@@ -6,10 +6,16 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { partOf } from '../dist/src/eval/calibrate.js';
-import { cohortCentres, cohortMean, cohortOptions, dot, highest } from '../dist/src/eval/cohort.js';
+import {
+  cohortCentres,
+  cohortOptions,
+  cohortScore,
+  dot,
+  inverseTemperature,
+} from '../dist/src/eval/cohort.js';
 import { accuracy, tarAtFmr } from '../dist/src/eval/metrics.js';
 import { readPairs } from '../dist/src/eval/pairs.js';
+import { partOf } from '../dist/src/eval/parts.js';
 import { root, sharedData } from './lib/paths.mjs';
 import { buildNative, programs } from './setup/native.mjs';
 
@@ -58,7 +64,7 @@ function load(folder, variants) {
   return { pictures, pairs: readPairs(join(folder, 'pairs.tsv')) };
 }
 
-const normalised = (a, b) => dot(a.embedding, b.embedding) - (a.mean + b.mean) / 2;
+const normalised = (a, b) => dot(a.embedding, b.embedding) - (a.score + b.score) / 2;
 
 function judge({ pictures, pairs }, score) {
   const of = new Map(pictures.map((picture) => [picture.name, picture]));
@@ -83,10 +89,20 @@ function shareAtLeast(sorted, threshold) {
   return sorted.filter((score) => score >= threshold).length / sorted.length;
 }
 
-function figures(sets, highest) {
+const soft = (steepness) => (embedding, centres) => cohortScore(embedding, centres, steepness);
+
+function meanOfHighest(count) {
+  return (embedding, centres) => {
+    const cosines = Float64Array.from(centres, (centre) => dot(embedding, centre)).sort();
+    return cosines.subarray(-count).reduce((sum, cosine) => sum + cosine, 0) / count;
+  };
+}
+
+/** `form` makes a cohort score of an embedding and the centres. */
+function figures(sets, form) {
   for (const { pictures } of sets) {
     for (const picture of pictures) {
-      picture.mean = cohortMean(picture.embedding, centres[partOf(picture.person, '', parts)], highest);
+      picture.score = form(picture.embedding, centres[partOf(picture.person, parts)]);
     }
   }
   const [lfw, rmfd] = sets;
@@ -109,7 +125,7 @@ function fitCentres(sets, clusters) {
   const pictures = sets.flatMap((set) => set.pictures);
   centres = Array.from({ length: parts }, (_, part) =>
     cohortCentres(
-      pictures.filter(({ person }) => partOf(person, '', parts) !== part),
+      pictures.filter(({ person }) => partOf(person, parts) !== part),
       { ...cohortOptions, clusters },
     ),
   );
@@ -153,15 +169,25 @@ row('---', '---', '---', ...columns.map(() => '---'));
 for (const [index, [name, chips, looks, milliseconds]] of variants.entries()) {
   choose(sets, index);
   fitCentres(sets, cohortOptions.clusters);
-  row(name, `${chips} + ${looks}`, Number(milliseconds).toFixed(1), ...figures(sets, highest));
+  row(
+    name,
+    `${chips} + ${looks}`,
+    Number(milliseconds).toFixed(1),
+    ...figures(sets, soft(inverseTemperature)),
+  );
 }
 
 console.log();
-row('cohort: clusters, highest', ...columns);
-row('---', ...columns.map(() => '---'));
+row('clusters', 'form', ...columns);
+row('---', '---', ...columns.map(() => '---'));
 choose(sets, 1);
-row('none', ...figures(sets, 0));
-for (const clusters of [64, 96, 128, 192, 256]) {
+row('none', 'the cosine alone', ...figures(sets, () => 0));
+for (const clusters of [64, 96, 128, 192]) {
   fitCentres(sets, clusters);
-  for (const highest of [2, 3, 5, 8]) row(`${clusters}, ${highest}`, ...figures(sets, highest));
+  for (const count of [1, 3, 5, 8]) {
+    row(clusters, `mean of the ${count} highest`, ...figures(sets, meanOfHighest(count)));
+  }
+  for (const steepness of [15, 20, 30, 40, 60]) {
+    row(clusters, `soft maximum, inverse temperature ${steepness}`, ...figures(sets, soft(steepness)));
+  }
 }

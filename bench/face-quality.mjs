@@ -49,7 +49,7 @@ function look(bytes) {
     faces: faces.map((face, i) => ({
       ...face,
       embedding: result.embeddings[i],
-      cohort_mean: result.cohort_means[i],
+      cohort_score: result.cohort_scores[i],
     })),
   };
 }
@@ -77,7 +77,7 @@ function again(seen, face, before) {
 function percent(a, b) {
   let dot = 0;
   for (let i = 0; i < a.embedding.length; i++) dot += a.embedding[i] * b.embedding[i];
-  return calibration.judge(dot - (a.cohort_mean + b.cohort_mean) / 2, 1).confidence_percent;
+  return calibration.judge(dot - (a.cohort_score + b.cohort_score) / 2, 1).confidence_percent;
 }
 
 const share = (values, test) => values.filter(test).length / values.length;

@@ -153,15 +153,15 @@ Napi::Value from_detect(Napi::Env env, const DetectResult& result, bool with_emb
   if (!with_embeddings) return object;
   // Owned by V8, for an external buffer could not be moved to another thread.
   auto embeddings = Napi::Array::New(env, result.embedded.size());
-  auto cohort_means = Napi::Array::New(env, result.embedded.size());
+  auto cohort_scores = Napi::Array::New(env, result.embedded.size());
   for (size_t i = 0; i < result.embedded.size(); ++i) {
-    const auto& [embedding, cohort_mean] = result.embedded[i];
+    const auto& [embedding, cohort_score] = result.embedded[i];
     auto array = Napi::Float32Array::New(env, embedding.size());
     std::copy(embedding.begin(), embedding.end(), array.Data());
     embeddings.Set(static_cast<uint32_t>(i), array);
-    cohort_means.Set(static_cast<uint32_t>(i), cohort_mean);
+    cohort_scores.Set(static_cast<uint32_t>(i), cohort_score);
   }
-  object.Set("cohort_means", cohort_means);
+  object.Set("cohort_scores", cohort_scores);
   object.Set("embeddings", embeddings);
   return object;
 }

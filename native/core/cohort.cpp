@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <numeric>
 
@@ -15,7 +14,7 @@ Cohort::Cohort(const Pack& pack) {
   if (!pack.cohort) return;
   const CohortSpec& spec = *pack.cohort;
   dimensions_ = static_cast<size_t>(pack.embedder.dimensions);
-  highest_ = static_cast<size_t>(std::min(spec.highest, spec.centres));
+  inverse_temperature_ = spec.inverse_temperature;
   const std::string path = pack.directory + "/" + spec.file;
   std::ifstream file(path, std::ios::binary);
   const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
@@ -32,8 +31,8 @@ Cohort::Cohort(const Pack& pack) {
   }
 }
 
-float Cohort::mean_of_highest(const Embedding& embedding) const {
-  if (highest_ == 0 || embedding.size() != dimensions_) return 0;
+float Cohort::score(const Embedding& embedding) const {
+  if (centres_.empty() || embedding.size() != dimensions_) return 0;
   std::vector<float> cosines;
   cosines.reserve(centres_.size() / dimensions_);
   for (size_t start = 0; start < centres_.size(); start += dimensions_) {
@@ -41,9 +40,11 @@ float Cohort::mean_of_highest(const Embedding& embedding) const {
                                          centres_.begin() + static_cast<std::ptrdiff_t>(start),
                                          0.0f));
   }
-  const auto middle = cosines.begin() + static_cast<std::ptrdiff_t>(highest_);
-  std::partial_sort(cosines.begin(), middle, cosines.end(), std::greater<>());
-  return std::accumulate(cosines.begin(), middle, 0.0f) / static_cast<float>(highest_);
+  // Relative to the largest, so that none overflows.
+  const float most = *std::max_element(cosines.begin(), cosines.end());
+  float sum = 0;
+  for (const float cosine : cosines) sum += std::exp(inverse_temperature_ * (cosine - most));
+  return most + std::log(sum / static_cast<float>(cosines.size())) / inverse_temperature_;
 }
 
 }  // namespace facematch

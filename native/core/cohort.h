@@ -10,20 +10,21 @@
 namespace facematch {
 
 // Centres of the embeddings of many people (S-norm, as in speaker verification). A pack may have
-// none; then every mean is 0 and a similarity is its own normalised similarity.
+// none; then every score is 0 and a similarity is its own normalised similarity.
 class Cohort {
  public:
   // Throws Error kInternalError with a message for people when the file is not of the manifest's
   // size.
   explicit Cohort(const Pack& pack);
 
-  // Mean of the embedding's highest cosines with the centres.
-  float mean_of_highest(const Embedding& embedding) const;
+  // Soft maximum (log-mean-exp) of the embedding's cosines with the centres: how like somebody
+  // else it looks anyhow.
+  float score(const Embedding& embedding) const;
 
  private:
   std::vector<float> centres_;  // rows of unit length
   size_t dimensions_ = 0;
-  size_t highest_ = 0;
+  float inverse_temperature_ = 1;
 };
 
 }  // namespace facematch

@@ -17,7 +17,7 @@ std::vector<Pair> compare_all(const std::vector<Comparable>& first,
     for (size_t j = 0; j < second.size(); ++j) {
       if (first[i].embedding.empty() || second[j].embedding.empty()) continue;
       const float similarity = cosine(first[i].embedding, second[j].embedding);
-      const float expected = (first[i].cohort_mean + second[j].cohort_mean) / 2;
+      const float expected = (first[i].cohort_score + second[j].cohort_score) / 2;
       pairs.push_back(
           {static_cast<int>(i), static_cast<int>(j), similarity, similarity - expected});
     }

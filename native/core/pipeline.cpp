@@ -92,7 +92,7 @@ void embed_stage(const Engine& engine, const DetectOptions& options, int chosen,
     if (chosen >= 0 && i != static_cast<size_t>(chosen)) continue;
     Comparable& face = subject.embedded[i];
     face.embedding = engine.embedder.embed(subject.chips[i], mirror);
-    face.cohort_mean = engine.cohort.mean_of_highest(face.embedding);
+    face.cohort_score = engine.cohort.score(face.embedding);
   }
 }
 

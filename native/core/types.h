@@ -86,7 +86,7 @@ using Embedding = std::vector<float>;
 // A face as it is compared.
 struct Comparable {
   Embedding embedding;    // empty: takes no part
-  float cohort_mean = 0;  // Cohort::mean_of_highest of it
+  float cohort_score = 0;  // Cohort::score() of it
 };
 
 // Milliseconds of work, whichever thread did it.

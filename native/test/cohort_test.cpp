@@ -11,14 +11,15 @@ namespace facematch::testing {
 namespace {
 
 // Four centres along the first four axes, of different lengths: only their direction may count.
-Pack pack_in(const TemporaryFolder& folder, int highest, size_t rows = 4) {
+Pack pack_in(const TemporaryFolder& folder, float inverse_temperature, size_t rows = 4) {
   ByteVector bytes(rows * 8, 0);
   for (size_t i = 0; i < rows; ++i) bytes[i * 8 + i] = static_cast<uint8_t>(20 * (i + 1));
   write_file(folder.path() / "cohort.i8", bytes);
   Pack pack;
   pack.directory = folder.path().string();
   pack.embedder.dimensions = 8;
-  pack.cohort = CohortSpec{.file = "cohort.i8", .centres = 4, .highest = highest};
+  pack.cohort =
+      CohortSpec{.file = "cohort.i8", .centres = 4, .inverse_temperature = inverse_temperature};
   return pack;
 }
 
@@ -28,30 +29,29 @@ const Embedding kFace = {0.8f, 0.6f, 0, 0, 0, 0, 0, 0};
 
 TEST_SUITE_BEGIN("cohort");
 
-TEST_CASE("the mean is that of the highest cosines with the centres") {
+TEST_CASE("the score lies between the mean and the maximum of the cosines with the centres") {
   const TemporaryFolder folder;
-  CHECK(Cohort(pack_in(folder, 1)).mean_of_highest(kFace) == doctest::Approx(0.8));
-  CHECK(Cohort(pack_in(folder, 2)).mean_of_highest(kFace) == doctest::Approx(0.7));
-  CHECK(Cohort(pack_in(folder, 4)).mean_of_highest(kFace) == doctest::Approx(0.35));
+  CHECK(Cohort(pack_in(folder, 1e-3f)).score(kFace) == doctest::Approx(0.35).epsilon(0.01));
+  CHECK(Cohort(pack_in(folder, 1000)).score(kFace) == doctest::Approx(0.8).epsilon(0.01));
+  const double sum = std::exp(8) + std::exp(6) + 2;
+  CHECK(Cohort(pack_in(folder, 10)).score(kFace) == doctest::Approx(std::log(sum / 4) / 10));
 }
 
-TEST_CASE("more centres than there are cannot be averaged") {
+TEST_CASE("the steepest maximum does not overflow") {
   const TemporaryFolder folder;
-  CHECK(Cohort(pack_in(folder, 9)).mean_of_highest(kFace) == doctest::Approx(0.35));
+  CHECK(std::isfinite(Cohort(pack_in(folder, 1e6f)).score(kFace)));
 }
 
 TEST_CASE("stored bytes are signed") {
   const TemporaryFolder folder;
-  const Pack pack = pack_in(folder, 1);
+  const Pack pack = pack_in(folder, 1000);
   ByteVector bytes(32, 0);
   for (size_t i = 0; i < 4; ++i) bytes[i * 8] = 0x81;  // -127
   write_file(folder.path() / "cohort.i8", bytes);
-  CHECK(Cohort(pack).mean_of_highest(kFace) == doctest::Approx(-0.8));
+  CHECK(Cohort(pack).score(kFace) == doctest::Approx(-0.8));
 }
 
-TEST_CASE("a pack without a cohort subtracts nothing") {
-  CHECK(Cohort(Pack()).mean_of_highest(kFace) == 0);
-}
+TEST_CASE("a pack without a cohort subtracts nothing") { CHECK(Cohort(Pack()).score(kFace) == 0); }
 
 TEST_CASE("a file of another size than the manifest's is refused") {
   const TemporaryFolder folder;
@@ -63,7 +63,8 @@ TEST_CASE("a file of another size than the manifest's is refused") {
   CHECK(refuses_with(ErrorCode::kInternalError, [&] { Cohort{pack}; }));
 }
 
-TEST_CASE("a pair's normalised similarity is the cosine less the mean of both faces' means") {
+TEST_CASE(
+    "a pair's normalised similarity is the cosine less the mean of both faces' cohort scores") {
   const auto pairs = compare_all({{kFace, 0.5f}}, {{kFace, 0.1f}});
   REQUIRE(pairs.size() == 1);
   CHECK(pairs[0].similarity == doctest::Approx(1));

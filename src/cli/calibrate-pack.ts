@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { readConfig } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { packDirectory, readManifest, sha256, verifyPack } from '../engine/pack.ts';
-import { centresOf, fitTable, type Honesty, honesty, type PeopleSet } from '../eval/calibrate.ts';
-import { highest, quantise } from '../eval/cohort.ts';
+import { fitTable, type Honesty, honesty, type PeopleSet } from '../eval/calibrate.ts';
+import { inverseTemperature, quantise } from '../eval/cohort.ts';
+import { CohortFits } from '../eval/cohort-fits.ts';
 import { embedPictures } from '../eval/embed-pictures.ts';
 import { progressBar } from './terminal.ts';
 
@@ -38,13 +39,14 @@ export async function calibratePack(
     return loaded;
   };
   const sets = { fast: await load('fast'), balance: await load('balance') };
-  const centres = centresOf(sets[cohortMode]);
+  const cohort = new CohortFits(sets[cohortMode].flatMap(({ pictures }) => pictures));
+  const centres = cohort.without();
   for (const mode of modes) {
-    const points = fitTable(sets[mode], sets[cohortMode]);
+    const points = fitTable(sets[mode], cohort);
     console.log(`${mode}: ${points.length} points, ${centres.length} centres`);
     console.table(points.map(([similarity, false_match_rate]) => ({ similarity, false_match_rate })));
     if (check) {
-      printHonesty(`${mode}, with the cohort`, honesty(sets[mode], sets[cohortMode], checkedPercents));
+      printHonesty(`${mode}, with the cohort`, honesty(sets[mode], cohort, checkedPercents));
       printHonesty(`${mode}, without it`, honesty(sets[mode], undefined, checkedPercents));
     }
     manifest.calibration[mode] = {
@@ -60,7 +62,7 @@ export async function calibratePack(
     sha256: sha256(new Uint8Array(bytes.buffer)),
     licence,
     centres: centres.length,
-    highest,
+    inverse_temperature: inverseTemperature,
   };
   replaceFile(join(directory, cohortFile), bytes);
   replaceFile(join(directory, 'manifest.json'), manifestText(manifest));

@@ -103,7 +103,7 @@ export interface DetectResult {
 export interface EmbedResult extends DetectResult {
   embeddings: Float32Array[];
   /** Of each face, what normalisation subtracts: the normalised similarity is the cosine less the mean of two of these. */
-  cohort_means: number[];
+  cohort_scores: number[];
 }
 
 export interface DrawResult {

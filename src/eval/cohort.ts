@@ -20,8 +20,8 @@ export interface CohortOptions {
 
 export const cohortOptions: CohortOptions = { clusters: 128, least_people: 5, iterations: 8 };
 
-/** How many of a face's highest cosines with the centres are averaged. */
-export const highest = 5;
+/** How soft the maximum of a face's cosines with the centres is: the larger, the more the nearest centres alone count. */
+export const inverseTemperature = 30;
 
 /** Spherical k-means; the same pictures in the same order give the same centres. Each centre is of unit length. */
 export function cohortCentres(
@@ -66,11 +66,20 @@ export function dequantise(bytes: Int8Array, dimensions: number): Float32Array[]
   return centres;
 }
 
-/** Mean of a face's `highest` cosines with the centres: what is subtracted from its similarities. */
-export function cohortMean(embedding: Float32Array, centres: readonly Float32Array[]): number {
-  const cosines = Float64Array.from(centres, (centre) => dot(embedding, centre)).sort();
-  const top = cosines.subarray(Math.max(0, cosines.length - highest));
-  return top.length === 0 ? 0 : top.reduce((sum, value) => sum + value, 0) / top.length;
+/**
+ * Soft maximum (log-mean-exp) of a face's cosines with the centres: what is subtracted from its similarities. 0 without
+ * centres.
+ */
+export function cohortScore(
+  embedding: Float32Array,
+  centres: readonly Float32Array[],
+  steepness = inverseTemperature,
+): number {
+  if (centres.length === 0) return 0;
+  const cosines = Float64Array.from(centres, (centre) => dot(embedding, centre));
+  const most = cosines.reduce((a, b) => Math.max(a, b));
+  const sum = cosines.reduce((total, cosine) => total + Math.exp(steepness * (cosine - most)), 0);
+  return most + Math.log(sum / centres.length) / steepness;
 }
 
 /** Four sums at once: k-means spends nearly all its time here, and one sum would wait for itself. */

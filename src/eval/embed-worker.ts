@@ -13,7 +13,7 @@ export interface EmbeddedPicture {
   /** Of the face that the protocol compares; undefined when there is no face. */
   embedding: Float32Array | undefined;
   /** What normalisation subtracts for this face. */
-  cohort_mean: number;
+  cohort_score: number;
   faces: Face[];
   /** Which of `faces` it is. */
   chosen: number;
@@ -51,14 +51,14 @@ export default function embed(job: EmbedJob): EmbeddedPicture {
     min_side: 16,
   });
   if (!result.ok) {
-    const nothing = { embedding: undefined, cohort_mean: 0, faces: [], chosen: 0, image: undefined };
+    const nothing = { embedding: undefined, cohort_score: 0, faces: [], chosen: 0, image: undefined };
     return { ...nothing, failure: result.code };
   }
   const { faces, ...image } = result.image;
   const chosen = centralFace(faces, image.width, image.height);
   return {
     embedding: result.embeddings[chosen],
-    cohort_mean: result.cohort_means[chosen] ?? 0,
+    cohort_score: result.cohort_scores[chosen] ?? 0,
     faces,
     chosen,
     image,

@@ -99,6 +99,6 @@ function judge(
         { person: personOf(pair.image1), embedding: first.embedding },
         { person: personOf(pair.image2), embedding: second.embedding },
       )
-    : cosine - (first.cohort_mean + second.cohort_mean) / 2;
+    : cosine - (first.cohort_score + second.cohort_score) / 2;
   return { ...pair, cosine, normalised };
 }

@@ -1,5 +1,5 @@
-import { partOf } from './calibrate.ts';
-import { cohortMean, dot, type LabelledEmbedding } from './cohort.ts';
+import { cohortScore, dot, type LabelledEmbedding } from './cohort.ts';
+import { partOf } from './parts.ts';
 
 /**
  * People are dealt into this many parts. A pair's cohort goes without two of them: with fewer parts it would lack people
@@ -26,7 +26,7 @@ export class HeldOutCohorts {
 
   /** Calls `centresFor` heldOutFits times. Throws an Error with a message for people when there are too few of them. */
   static async make(pictures: readonly LabelledEmbedding[], centresFor: FitCentres): Promise<HeldOutCohorts> {
-    const partOfPicture = pictures.map(({ person }) => partOf(person, '', parts));
+    const partOfPicture = pictures.map(({ person }) => partOf(person, parts));
     const pairs = Array.from({ length: parts }, (_, first) => first).flatMap((first) =>
       Array.from({ length: parts - first }, (_, more) => [first, first + more] as const),
     );
@@ -39,11 +39,11 @@ export class HeldOutCohorts {
     return new HeldOutCohorts(new Map(await Promise.all(entries)));
   }
 
-  /** Cosine of a pair less the mean of the two faces' cohort means. */
+  /** Cosine of a pair less the mean of the two faces' cohort scores. */
   normalised(a: LabelledEmbedding, b: LabelledEmbedding): number {
-    const centres = this.#centres.get(keyOf(partOf(a.person, '', parts), partOf(b.person, '', parts)))!;
-    const means = cohortMean(a.embedding, centres) + cohortMean(b.embedding, centres);
-    return dot(a.embedding, b.embedding) - means / 2;
+    const centres = this.#centres.get(keyOf(partOf(a.person, parts), partOf(b.person, parts)))!;
+    const common = cohortScore(a.embedding, centres) + cohortScore(b.embedding, centres);
+    return dot(a.embedding, b.embedding) - common / 2;
   }
 }
 

@@ -6,6 +6,7 @@ import type { AccuracyMode } from '../../src/engine/addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/pack.ts';
 import { type Honesty, honesty, type PeopleSet } from '../../src/eval/calibrate.ts';
 import { dot } from '../../src/eval/cohort.ts';
+import { CohortFits } from '../../src/eval/cohort-fits.ts';
 import { fmrTable } from '../../src/eval/fmr-table.ts';
 import { sharedFolder } from '../fixtures/pictures.ts';
 import type { Portrait } from './support/people.ts';
@@ -46,7 +47,7 @@ const portraits = there ? await load() : undefined;
 
 /** Normalised with the pack's own cohort, as the engine does. */
 const similarity = (a: Portrait, b: Portrait) =>
-  dot(a.embedding, b.embedding) - (a.cohort_mean + b.cohort_mean) / 2;
+  dot(a.embedding, b.embedding) - (a.cohort_score + b.cohort_score) / 2;
 
 /** Of all pairs of different people. */
 function impostors(people: readonly Portrait[]): Float64Array {
@@ -63,9 +64,10 @@ describe.skipIf(!portraits)('of people who had no part in cohort and fit', () =>
 
   /** The cohort serves both modes and is made of the better vectors, as `facematch calibrate` makes it. */
   const found = new Map<AccuracyMode, { with: Honesty[]; without: Honesty[] }>();
+  const cohort = new CohortFits(portraits ? names.flatMap((name) => portraits.balance[name]) : []);
   for (const mode of portraits ? modes : []) {
     found.set(mode, {
-      with: honesty(setsOf(mode), setsOf('balance'), percents),
+      with: honesty(setsOf(mode), cohort, percents),
       without: honesty(setsOf(mode), undefined, percents),
     });
   }

@@ -94,7 +94,7 @@ describe('answers', () => {
       const b = second.embeddings[pair.image2_face_index]!;
       expect(a.reduce((sum, v, i) => sum + v * b[i]!, 0)).toBeCloseTo(pair.similarity, 4);
       const subtracted =
-        (first.cohort_means[pair.image1_face_index]! + second.cohort_means[pair.image2_face_index]!) / 2;
+        (first.cohort_scores[pair.image1_face_index]! + second.cohort_scores[pair.image2_face_index]!) / 2;
       expect(pair.normalised_similarity).toBeCloseTo(pair.similarity - subtracted, 4);
     }
   });
@@ -191,7 +191,7 @@ describe('failures are data', () => {
       image,
       timings_ms,
       embeddings: [],
-      cohort_means: [],
+      cohort_scores: [],
     });
   });
 

@@ -3,13 +3,14 @@ import { Calibration } from '../../src/calibration.ts';
 import { fitTable, honesty, type PeopleSet } from '../../src/eval/calibrate.ts';
 import {
   cohortCentres,
-  cohortMean,
+  cohortScore,
   dequantise,
   dot,
-  highest,
+  inverseTemperature,
   type LabelledEmbedding,
   quantise,
 } from '../../src/eval/cohort.ts';
+import { CohortFits } from '../../src/eval/cohort-fits.ts';
 import { fmrTable } from '../../src/eval/fmr-table.ts';
 
 /** Numbers that look random and are the same every time (mulberry32). */
@@ -70,12 +71,19 @@ describe('the cohort', () => {
     for (const [i, centre] of stored.entries()) expect(dot(centre, centres[i]!)).toBeGreaterThan(0.9995);
   });
 
-  test("takes the mean of a face's highest cosines", () => {
+  test('scores a face by the soft maximum of its cosines, between their mean and the highest', () => {
     const face = sets[0]!.pictures[0]!.embedding;
-    const cosines = centres.map((centre) => dot(face, centre)).sort((x, y) => y - x);
-    const mean = cosines.slice(0, highest).reduce((sum, value) => sum + value, 0) / highest;
-    expect(cohortMean(face, centres)).toBeCloseTo(mean, 6);
-    expect(cohortMean(face, [])).toBe(0);
+    const cosines = centres.map((centre) => dot(face, centre));
+    const mean = cosines.reduce((sum, value) => sum + value, 0) / cosines.length;
+    const highest = Math.max(...cosines);
+    expect(cohortScore(face, centres, 1e-4)).toBeCloseTo(mean, 3);
+    expect(cohortScore(face, centres, 1e6)).toBeCloseTo(highest, 5);
+    const powers = cosines.reduce((sum, value) => sum + Math.exp(inverseTemperature * value), 0);
+    expect(cohortScore(face, centres)).toBeCloseTo(Math.log(powers / cosines.length) / inverseTemperature, 6);
+  });
+
+  test('scores 0 without centres', () => {
+    expect(cohortScore(sets[0]!.pictures[0]!.embedding, [])).toBe(0);
   });
 });
 
@@ -116,7 +124,9 @@ describe('of people who had no part in it', () => {
       const rates = rows.map(({ observed }) => observed);
       return Math.max(...rates) / Math.min(...rates);
     };
-    expect(disparity(honesty(sets, sets, [50]))).toBeLessThan(8);
+    expect(
+      disparity(honesty(sets, new CohortFits(sets.flatMap(({ pictures }) => pictures)), [50])),
+    ).toBeLessThan(8);
     expect(disparity(honesty(sets, undefined, [50]))).toBeGreaterThan(50);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cohortMean, dot, type LabelledEmbedding } from '../../src/eval/cohort.ts';
+import { cohortScore, dot, type LabelledEmbedding } from '../../src/eval/cohort.ts';
 import { HeldOutCohorts, heldOutFits } from '../../src/eval/held-out.ts';
 import { personOf } from '../../src/eval/pairs.ts';
 
@@ -46,7 +46,7 @@ describe('held-out cohorts', () => {
         .map(
           (centres) =>
             dot(a.embedding, b.embedding) -
-            (cohortMean(a.embedding, centres) + cohortMean(b.embedding, centres)) / 2,
+            (cohortScore(a.embedding, centres) + cohortScore(b.embedding, centres)) / 2,
         );
       expect(candidates.some((candidate) => Math.abs(candidate - score) < 1e-9)).toBe(true);
       expect(cohorts.normalised(b, a)).toBeCloseTo(score, 12);

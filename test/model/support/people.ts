@@ -24,7 +24,7 @@ export interface Portrait {
   person: string;
   embedding: Float32Array;
   /** What the engine subtracts with the pack's own cohort. */
-  cohort_mean: number;
+  cohort_score: number;
 }
 
 /** One portrait for each picture of a set with a face in it; nothing where there is no such set. */
@@ -62,8 +62,8 @@ async function embed(folder: string, mode: AccuracyMode, names: readonly string[
   });
   const rows = new Float32Array(names.length * rowLength).fill(Number.NaN);
   for (const [i, name] of names.entries()) {
-    const { embedding, cohort_mean } = pictures.get(name)!;
-    if (embedding) rows.set([cohort_mean, ...embedding], i * rowLength);
+    const { embedding, cohort_score } = pictures.get(name)!;
+    if (embedding) rows.set([cohort_score, ...embedding], i * rowLength);
   }
   return rows;
 }
@@ -91,8 +91,8 @@ function write(file: string, names: readonly string[], rows: Float32Array): Port
 function toPortraits(rows: Float32Array, names: readonly string[]): Portrait[] {
   return names.flatMap((name, i) => {
     const row = rows.subarray(i * rowLength, (i + 1) * rowLength);
-    const [cohort_mean = Number.NaN] = row;
-    if (Number.isNaN(cohort_mean)) return [];
-    return [{ person: name.split('/')[0]!, embedding: row.slice(1), cohort_mean }];
+    const [cohort_score = Number.NaN] = row;
+    if (Number.isNaN(cohort_score)) return [];
+    return [{ person: name.split('/')[0]!, embedding: row.slice(1), cohort_score }];
   });
 }
