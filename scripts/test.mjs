@@ -46,7 +46,12 @@ const checks = {
       [...bin('@biomejs/biome/bin/biome'), 'ci', '--colors=off', '--error-on-warnings', '.'],
       ['clang-format-19', '--dry-run', '-Werror', ...sourcesOfCpp()],
     ),
-  types: () => all([...bin('typescript/bin/tsc'), '--noEmit', '-p', 'test']),
+  types: () =>
+    all(
+      [...bin('typescript/bin/tsc'), '--noEmit', '-p', 'test'],
+      // What runs in a browser, by its libraries.
+      [...bin('typescript/bin/tsc'), '-p', 'src/demo/browser'],
+    ),
   // The core without Node, and the addon that test/native loads, both under AddressSanitizer and UBSan.
   native: () => {
     all(

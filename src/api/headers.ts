@@ -81,6 +81,7 @@ const successHeaders: Partial<Record<Route['endpoint'], readonly HeaderName[]>> 
   match_advanced: ['Server-Timing'],
   openapi: ['ETag'],
   docs: ['ETag'],
+  demo: ['ETag'],
 };
 
 /** Components by name, for the answers of a route with this status; without a route, those to unknown paths. */

@@ -3,6 +3,7 @@ import { Problem } from '../errors.ts';
 import type { Scope } from '../gate/keys.ts';
 import type { Context } from './context.ts';
 import type { Reply } from './exchange.ts';
+import { demo } from './handlers/demo.ts';
 import { docs } from './handlers/docs.ts';
 import { match } from './handlers/match.ts';
 import { models } from './handlers/models.ts';
@@ -64,6 +65,14 @@ export const routes: readonly Route[] = [
     scope: 'none',
     cost: 0,
     handle: (context) => docs(context, routes),
+  },
+  {
+    method: 'GET',
+    path: `${prefix}/demo`,
+    endpoint: 'demo',
+    scope: 'none',
+    cost: 0,
+    handle: (context) => demo(context, routes),
   },
 ];
 

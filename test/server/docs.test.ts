@@ -23,6 +23,7 @@ import { Home, TestServer } from './support/server.ts';
 
 const openapi = '/API/v1.0/openapi.json';
 const docs = '/API/v1.0/docs';
+const demo = '/API/v1.0/demo';
 
 let server: TestServer;
 let keys: Record<'basic' | 'poor', string>;
@@ -38,6 +39,7 @@ const get = (path: string, init: RequestInit = {}) => fetch(server.url(path), in
 describe.each([
   [openapi, 'application/json'],
   [docs, 'text/html; charset=utf-8'],
+  [demo, 'text/html; charset=utf-8'],
 ])('GET %s', (path, type) => {
   test('needs no key, and may be kept for a while', async () => {
     const answer = await get(path);
@@ -114,7 +116,7 @@ describe('switched off', () => {
   });
   afterAll(() => quiet.stop());
 
-  test.each([openapi, docs])('%s is endpoint_disabled', async (path) => {
+  test.each([openapi, docs, demo])('%s is endpoint_disabled', async (path) => {
     for (const method of ['GET', 'POST']) {
       const answer = await send(quiet, { path, method, key: null });
       expect(answer).toMatchObject({ status: 404, body: { code: 'endpoint_disabled' } });

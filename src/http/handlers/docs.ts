@@ -6,5 +6,5 @@ import { published } from './openapi.ts';
 
 /** GET docs: the OpenAPI document as a page. */
 export function docs(context: Context, routes: readonly Route[]): Reply {
-  return published(context, publications(routes, context.services.config).docs);
+  return published(context, publications(routes, context.services.config).docs());
 }

@@ -6,7 +6,7 @@ import type { Route } from '../routes.ts';
 
 /** GET openapi.json. `routes` is the whole table, a parameter because the table itself imports this file. */
 export function openapi(context: Context, routes: readonly Route[]): Reply {
-  return published(context, publications(routes, context.services.config).openapi);
+  return published(context, publications(routes, context.services.config).openapi());
 }
 
 /** Unlike every other answer, a document may be kept: it changes only when the server starts again. */

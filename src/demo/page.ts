@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Config } from '../config.ts';
+import { fieldTable } from '../http/fields.ts';
+import type { Route } from '../http/routes.ts';
+import { projectPath } from '../paths.ts';
+import type { Settings } from './browser/types.ts';
+import { linkModules } from './link-modules.ts';
+
+/** The demo page: HTML, style and script in one text, which a browser shows without a further request. */
+
+export interface DemoPage {
+  html: string;
+  headers: readonly (readonly [name: string, value: string])[];
+}
+
+const browser = projectPath('src/demo/browser');
+const read = (name: string) => readFileSync(`${browser}/${name}`, 'utf8');
+
+/** Throws an Error when the files of src/demo/browser do not fit together. */
+export function demoPage(routes: readonly Route[], config: Config): DemoPage {
+  const style = styles();
+  const script = linkModules(browser, 'main.js');
+  // A "<" could begin the tag that ends this element.
+  const settings = JSON.stringify(settingsOf(routes, config)).replaceAll('<', '\\u003c');
+  const html = fill(read('page.html'), [
+    ['<style></style>', `<style>${style}</style>`],
+    ['>{}</script>', `>${settings}</script>`],
+    ['<script type="module"></script>', `<script type="module">${script}</script>`],
+  ]);
+  return {
+    html,
+    headers: [
+      ['Content-Security-Policy', policy(script, style)],
+      ['Permissions-Policy', 'camera=(self), microphone=(), geolocation=()'],
+      ['Referrer-Policy', 'no-referrer'],
+    ],
+  };
+}
+
+/**
+ * CSP level 3. The photos' previews are blobs of the page's own; the script writes no markup, so no trusted type is
+ * needed; nothing is sent but by the script and to this server.
+ */
+function policy(script: string, style: string): string {
+  return [
+    "default-src 'none'",
+    `script-src '${sha256(script)}'`,
+    `style-src '${sha256(style)}'`,
+    'img-src blob: data:',
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
+}
+
+const sha256 = (text: string) => `sha256-${createHash('sha256').update(text).digest('base64')}`;
+
+/** One after the other by their names, without what only their reader needs. */
+function styles(): string {
+  const sheets = readdirSync(browser).filter((name) => name.endsWith('.css'));
+  return sheets
+    .sort()
+    .map(read)
+    .join('')
+    .replaceAll(/\/\*[\s\S]*?\*\/\n*/g, '')
+    .replaceAll(/^\s+/gm, '');
+}
+
+function settingsOf(routes: readonly Route[], config: Config): Settings {
+  const { threshold_percent, accuracy_mode, ...rest } = fieldTable;
+  const { image1: _, image2: __, image1_face_index: ___, image2_face_index: ____, ...options } = rest;
+  const open = routes.filter(({ endpoint }) => config.endpoints.includes(endpoint));
+  return {
+    paths: Object.fromEntries(open.map(({ endpoint, path }) => [endpoint, path])),
+    threshold_percent,
+    accuracy_mode,
+    options,
+    limits: { max_body_bytes: config.max_body_bytes },
+  };
+}
+
+/** Each place, which must be there once, becomes its text. */
+function fill(template: string, texts: readonly (readonly [place: string, text: string])[]): string {
+  return texts.reduce((html, [place, text]) => {
+    const [before, after, ...more] = html.split(place);
+    if (after === undefined || more.length > 0) throw new Error(`page.html must have one ${place}`);
+    return before + text + after;
+  }, template);
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { demoPage } from '../../src/demo/page.ts';
+import { routes } from '../../src/http/routes.ts';
+import { projectPath } from '../../src/paths.ts';
+
+const folder = projectPath('src/demo/browser');
+const sources = readdirSync(folder).filter((name) => name.endsWith('.js'));
+const { html, headers } = demoPage(routes, readConfig({}));
+const all = (pattern: RegExp, text = html) => [...text.matchAll(pattern)].map(([, found]) => found!);
+const settingsOf = (page: string) => JSON.parse(all(/id="settings">(.*?)<\/script>/g, page)[0]!);
+
+describe('the demo page', () => {
+  test('is let by its policy to run its script and to have its style, and nothing else', () => {
+    const policy = new Map(headers).get('Content-Security-Policy')!.split('; ');
+    const hash = (text: string) => createHash('sha256').update(text).digest('base64');
+    const [script] = all(/<script type="module">(.*?)<\/script>/gs);
+    const [style] = all(/<style>(.*?)<\/style>/gs);
+    expect(policy).toEqual([
+      "default-src 'none'",
+      `script-src 'sha256-${hash(script!)}'`,
+      `style-src 'sha256-${hash(style!)}'`,
+      'img-src blob: data:',
+      "connect-src 'self'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+      "trusted-types 'none'",
+    ]);
+  });
+
+  test('has no address of elsewhere, no handler and no style in its markup', () => {
+    const markup = html.replace(/<style>.*?<\/style>|<script.*?<\/script>/gs, '');
+    expect(markup).not.toMatch(/https?:|\son\w+=|\sstyle=|javascript:/i);
+    expect(html).not.toMatch(/@import|url\(/);
+  });
+
+  test('holds every one of its modules, and no comment that tells only their readers', () => {
+    for (const name of sources) {
+      const exports = all(
+        /^export (?:async )?(?:function|class|const) (\w+)/gm,
+        readFileSync(`${folder}/${name}`, 'utf8'),
+      );
+      expect(html).toContain(`const $${name.slice(0, -3).replaceAll('-', '_')} =`);
+      for (const one of exports) expect(html).toContain(one);
+    }
+    expect(html).not.toMatch(/^\s*(?:\/\*\*|\/\/)/m);
+    expect(Buffer.byteLength(html)).toBeLessThan(60_000);
+  });
+
+  test('has one element for each id that a module asks for or a label names', () => {
+    const ids = all(/\sid="([^"]+)"/g);
+    expect(ids).toHaveLength(new Set(ids).size);
+    const asked = sources.flatMap((name) =>
+      all(/byId\('([^']+)'\)/g, readFileSync(`${folder}/${name}`, 'utf8')),
+    );
+    const named = all(/\s(?:for|aria-labelledby|aria-describedby|data-copies)="([^"]+)"/g);
+    expect(asked.length).toBeGreaterThan(30);
+    expect([...asked, ...named].filter((id) => !ids.includes(id))).toEqual([]);
+  });
+
+  test('names only the endpoints that are switched on, and the limits of its server', () => {
+    expect(Object.keys(settingsOf(html).paths).sort()).toEqual(
+      [...routes.map(({ endpoint }) => endpoint)].sort(),
+    );
+    const own = readConfig({ FACEMATCH_ENDPOINTS: 'match,demo', FACEMATCH_MAX_BODY_BYTES: '4096' });
+    const settings = settingsOf(demoPage(routes, own).html);
+    expect(settings.paths).toEqual({ match: '/API/v1.0/face/match/upload', demo: '/API/v1.0/demo' });
+    expect(settings.limits).toEqual({ max_body_bytes: 4096 });
+  });
+
+  test('offers the fields of the table but pictures and face indices', () => {
+    const { threshold_percent, options } = settingsOf(html);
+    expect(threshold_percent.default).toBe(70);
+    expect(Object.keys(options)).toEqual(['use_heuristic_fallback', 'min_det_score', 'auto_pair_best']);
+  });
+});

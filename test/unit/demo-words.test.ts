@@ -1,0 +1,109 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import { curlLine } from '../../src/demo/browser/curl.js';
+import {
+  bytesText,
+  percentText,
+  rateAt,
+  shareOfStrangers,
+  thresholdWords,
+} from '../../src/demo/browser/words.js';
+
+/** What the demo page says: numbers as words, and a request as a command. */
+
+describe('a false-match rate in words', () => {
+  test.each([
+    [1, 'most'],
+    [0.51, 'most'],
+    [0.5, '5 in 10'],
+    [0.26, '3 in 10'],
+    [0.1, '1 in 10'],
+    [0.0123, '1 in 81'],
+    [1e-4, '1 in 10,000'],
+    [4.3e-5, '1 in 23,000'],
+    [1e-6, '1 in 1 million'],
+    [1.3e-7, '1 in 7.7 million'],
+    [1e-7, 'fewer than 1 in 10 million'],
+    [0, 'fewer than 1 in 10 million'],
+  ])('%d is %s', (rate, words) => {
+    expect(shareOfStrangers(rate)).toBe(words);
+  });
+
+  test.each([
+    [70, '1 in 10,000 strangers would pass'],
+    [50, '1 in 100 strangers would pass'],
+    [40, '1 in 10 strangers would pass'],
+    [39, 'more than 1 in 10 strangers would pass'],
+    [0, 'more than 1 in 10 strangers would pass'],
+    [100, 'fewer than 1 in 10 million strangers would pass'],
+  ])('a threshold of %d means that %s', (percent, words) => {
+    expect(thresholdWords(percent)).toBe(words);
+  });
+
+  test('is the contract’s 30 + 10 · −log10, from 40 percent on', () => {
+    for (const percent of [40, 55.5, 70, 99])
+      expect(30 - 10 * Math.log10(rateAt(percent)!)).toBeCloseTo(percent, 9);
+    expect(rateAt(39.9)).toBeUndefined();
+  });
+});
+
+test.each([
+  [0, '0 bytes'],
+  [1, '1 byte'],
+  [999, '999 bytes'],
+  [144_700, '145 kB'],
+  [3_400_000, '3.4 MB'],
+  [10_485_760, '10 MiB'],
+])('%d bytes are %s', (bytes, words) => {
+  expect(bytesText(bytes)).toBe(words);
+});
+
+test('a percentage has one decimal at most and does not break', () => {
+  expect([87.34, 70, 0].map(percentText)).toEqual(['87.3\u00a0%', '70\u00a0%', '0\u00a0%']);
+});
+
+describe('the curl line', () => {
+  /** The arguments as a shell understands them. */
+  const argumentsOf = (line: string) => {
+    const script = `curl() { printf '%s\\0' "$@"; }; FACEMATCH_KEY=the-key; ${line}`;
+    const { stdout, stderr, status } = spawnSync('sh', ['-c', script], { encoding: 'utf8' });
+    expect([stderr, status]).toEqual(['', 0]);
+    return stdout.split('\0').slice(0, -1);
+  };
+  const photo = (name: string, filename: string) => ({ name, file: new File([], filename) });
+  const plan = {
+    endpoint: 'match_advanced' as const,
+    path: '/API/v1.0/face/match/upload/advanced',
+    fields: { threshold_percent: '70', accuracy_mode: 'fast' },
+  };
+  const origin = 'http://127.0.0.1:8080';
+
+  test('is the request, with the key left to the environment', () => {
+    const line = curlLine(origin, plan, [photo('image1', 'a.jpg'), photo('image2', 'b.png')]);
+    expect(argumentsOf(line)).toEqual(
+      ['-H', 'x-api-key: the-key', '-F', 'image1=@a.jpg', '-F', 'image2=@b.png'].concat([
+        '-F',
+        'threshold_percent=70',
+        '-F',
+        'accuracy_mode=fast',
+        origin + plan.path,
+      ]),
+    );
+  });
+
+  test.each([
+    ['my photo.jpg', 'image1=@my photo.jpg'],
+    ["it's.jpg", "image1=@it's.jpg"],
+    ['$(rm -rf ~)`id`!.jpg', 'image1=@$(rm -rf ~)`id`!.jpg'],
+    ['a;type=b,c.jpg', 'image1=@"a;type=b,c.jpg"'],
+    ['"quoted".jpg', 'image1=@"\\"quoted\\".jpg"'],
+    ['líne\nbreak.jpg', 'image1=@líne\nbreak.jpg'],
+  ])('of a file %j harms no shell, and curl reads its name', (filename, argument) => {
+    expect(argumentsOf(curlLine(origin, plan, [photo('image1', filename)]))[3]).toBe(argument);
+  });
+
+  test('leaves out a photo that is not there, and text that nobody chose', () => {
+    const line = curlLine(origin, { ...plan, fields: {} }, [{ name: 'image1', file: undefined }]);
+    expect(argumentsOf(line)).toEqual(['-H', 'x-api-key: the-key', origin + plan.path]);
+  });
+});
