@@ -26,7 +26,7 @@ const buildPackages = [
   'libwebp-dev',
   'nlohmann-json3-dev',
 ];
-const devPackages = ['clang-format-19', 'doctest-dev', 'strace'];
+const devPackages = ['clang-format-19', 'doctest-dev', 'strace', 'chromium'];
 
 const headersTarget = '.cache/libonnxruntime-dev';
 const headerFile = 'onnxruntime_cxx_api.h';
@@ -48,11 +48,14 @@ function findHeaders() {
   return found;
 }
 
-const wantedPackages = () => [
-  // Where OPENCV_DIR points to an own build, Debian's is not asked for.
-  ...buildPackages.filter((name) => !(process.env.OPENCV_DIR && name.startsWith('libopencv'))),
-  ...(dev ? devPackages : []),
-];
+/** What the user has already, by the variable that says where: Debian's is not asked for then. */
+const ownInstead = { OPENCV_DIR: 'libopencv', CHROMIUM: 'chromium' };
+
+const wantedPackages = () =>
+  [...buildPackages, ...(dev ? devPackages : [])].filter(
+    (name) =>
+      !Object.entries(ownInstead).some(([variable, own]) => process.env[variable] && name.startsWith(own)),
+  );
 
 const addonFile = 'build/addon/Release/facematch.node';
 const addonHash = () =>

@@ -51,6 +51,7 @@ const checks = {
       [...bin('typescript/bin/tsc'), '--noEmit', '-p', 'test'],
       // What runs in a browser, by its libraries.
       [...bin('typescript/bin/tsc'), '-p', 'src/demo/browser'],
+      [...bin('typescript/bin/tsc'), '--noEmit', '-p', 'test/browser'],
     ),
   // The core without Node, and the addon that test/native loads, both under AddressSanitizer and UBSan.
   native: () => {

@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest';
+import { samples } from '../server/support/pictures.ts';
+import { chromiumFile } from './support/chromium.ts';
+import { Session } from './support/session.ts';
+
+/** From two photos to an answer, and from there to two faces of one's own choice. */
+
+describe.skipIf(chromiumFile === undefined)('two photos', () => {
+  const session = new Session();
+
+  test('of one person are a match, with its percent, its rate in words and its timings', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.three);
+    const answer = await demo.compare();
+    expect(answer.match).toBe(true);
+    expect(await demo.verdict.textContent()).toBe('Match');
+    const gauge = demo.page.getByRole('meter', { name: 'Confidence' });
+    expect(Number(await gauge.getAttribute('aria-valuenow'))).toBe(answer.confidence_percent);
+    expect(await gauge.getAttribute('aria-valuetext')).toMatch(
+      /^\d+(\.\d)?\s%, .*1 in .* strangers; the threshold is 70\s%$/,
+    );
+    const text = await demo.page.locator('#result').innerText();
+    expect(text).toMatch(/1 in .* strangers look this alike/);
+    expect(text).toContain('1 in 10,000 strangers would pass');
+    for (const stage of Object.keys(answer.timings_ms)) expect(text.toLowerCase()).toContain(stage);
+    expect(await demo.status.textContent()).toMatch(/^Match\. .* 9 pairs compared\.$/);
+  });
+
+  test('of strangers are no match, and say so without the look of an error', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.two);
+    const answer = await demo.compare();
+    expect(answer.match).toBe(false);
+    expect(await demo.verdict.textContent()).toBe('No match');
+    expect(await demo.problem.isVisible()).toBe(false);
+    expect(await demo.status.textContent()).toMatch(/^No match\./);
+  });
+
+  test('have every face boxed where the answer says, and the compared ones joined', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.three);
+    const answer = await demo.compare();
+    for (const number of [1, 2] as const) {
+      const { width, height, faces, face_index } = answer[`image${number}`];
+      const boxes = demo.faces(number);
+      expect(await boxes.count()).toBe(faces.length);
+      const picture = (await demo.preview(number).boundingBox())!;
+      for (const { index, box } of faces) {
+        const drawn = (await boxes.nth(index).boundingBox())!;
+        const off = [
+          drawn.x - picture.x - (box.x / width) * picture.width,
+          drawn.y - picture.y - (box.y / height) * picture.height,
+          drawn.width - (box.width / width) * picture.width,
+          drawn.height - (box.height / height) * picture.height,
+        ];
+        // Of the page's own; a line is two of them wide.
+        for (const pixels of off) expect(Math.abs(pixels)).toBeLessThan(2);
+      }
+      expect(await boxes.nth(face_index).getAttribute('aria-label')).toContain('compared');
+    }
+    expect(await demo.page.locator('#join line').count()).toBeGreaterThan(0);
+  });
+
+  test('show a face’s landmarks and its measures when it is pointed at', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.three);
+    const { image1 } = await demo.compare();
+    const face = demo.faces(1).first();
+    const landmark = face.locator('.landmark').first();
+    expect(await face.locator('.landmark').count()).toBe(5);
+    const opacity = () => landmark.evaluate((dot) => getComputedStyle(dot).opacity);
+    expect(await opacity()).toBe('0');
+    await face.hover();
+    await expect.poll(opacity).toBe('1');
+    const caption = demo.slot(1).locator('.caption');
+    const [{ detection_score, pose }] = image1.faces;
+    expect(await caption.textContent()).toContain(`Face 1: score ${detection_score.toFixed(2)}`);
+    expect(await caption.textContent()).toContain(`yaw ${Math.round(pose.yaw)}`.replace('-', '−'));
+    await demo.verdict.hover();
+    expect(await caption.textContent()).toContain(`${image1.width} × ${image1.height}, 3 faces`);
+  });
+
+  test('list their pairs best first, the rest on demand, and the whole answer as JSON', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.three);
+    const answer = await demo.compare();
+    const rows = demo.page.getByRole('region', { name: 'Pairs of faces' }).locator('tbody tr');
+    expect(await rows.count()).toBe(6);
+    await demo.page.getByRole('button', { name: 'Show 3 more pairs' }).click();
+    const texts = await rows.allInnerTexts();
+    expect(texts).toHaveLength(answer.pairs.length);
+    for (const [i, pair] of answer.pairs.entries()) {
+      expect(texts[i]).toContain(`Face ${pair.image1_face_index + 1}`);
+      expect(texts[i]).toContain(pair.similarity.toFixed(4));
+    }
+    await demo.page.getByText('The whole answer').click();
+    expect(JSON.parse(await demo.page.locator('#json').innerText())).toEqual(answer);
+  });
+
+  test('are judged by the threshold and the mode that are set, and a change of them is told', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.two);
+    await demo.compare();
+    await demo.page.getByLabel('Threshold').fill('30');
+    expect(await demo.page.getByText('You changed something since').isVisible()).toBe(true);
+    await demo.page.getByLabel('Fast').check();
+    const answer = await demo.compare();
+    expect(answer).toMatchObject({ threshold_percent: 30, accuracy_mode: 'fast', match: true });
+    expect(await demo.page.getByText('You changed something since').isVisible()).toBe(false);
+    expect(await demo.curl.textContent()).toContain('accuracy_mode=fast');
+  });
+
+  test('with a poor face come with the server’s own warning', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.two);
+    const { warnings } = await demo.compare();
+    expect(warnings.length).toBeGreaterThan(0);
+    const shown = await demo.page.locator('#warnings li').allTextContents();
+    expect(shown).toEqual(warnings.map(({ detail }: { detail: string }) => detail));
+  });
+
+  test('of which one is another now show nothing of the old answer', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.three);
+    await demo.compare();
+    await demo.slot(2).getByRole('button', { name: 'Remove photo 2' }).click();
+    expect(await demo.verdict.isVisible()).toBe(false);
+    expect(await demo.faces(1).count()).toBe(0);
+    expect(await demo.page.locator('#join line').count()).toBe(0);
+  });
+});
+
+describe.skipIf(chromiumFile === undefined)('two faces out of groups', () => {
+  const session = new Session();
+
+  test('are compared when they are clicked, and automatic choice comes back', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.three);
+    expect((await demo.compare()).pairs_compared).toBe(9);
+    await demo.faces(1).nth(1).click();
+    expect(await demo.status.textContent()).toContain('Chosen: face 2 of photo 1. Choose one in photo 2');
+    const chosen = await demo.answerTo(() => demo.faces(2).nth(2).click());
+    expect(chosen).toMatchObject({ pairs_compared: 1, image1: { face_index: 1 }, image2: { face_index: 2 } });
+    expect(await demo.curl.textContent()).toContain('image2_face_index=2');
+    expect(await demo.faces(1).nth(1).getAttribute('aria-pressed')).toBe('true');
+    const again = await demo.answerTo(() =>
+      demo.page.getByRole('button', { name: 'Choose automatically' }).click(),
+    );
+    expect(again.pairs_compared).toBe(9);
+    expect(await demo.curl.textContent()).not.toContain('face_index');
+  });
+
+  test('are compared when they are chosen by keyboard, and the focus stays on the face', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.three);
+    await demo.compare();
+    await demo.slot(1).getByLabel('Choose photo 1').focus();
+    await demo.tabTo(/^Photo 1, face 3 of 3/);
+    await demo.page.keyboard.press('Space');
+    await demo.tabTo(/^Photo 2, face 2 of 3/);
+    const chosen = await demo.answerTo(() => demo.page.keyboard.press('Enter'));
+    expect(chosen).toMatchObject({ pairs_compared: 1, image1: { face_index: 2 }, image2: { face_index: 1 } });
+    expect(await demo.focused()).toBe('Photo 2, face 2 of 3, compared');
+  });
+
+  test('are let go when they are clicked once more', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.three);
+    await demo.compare();
+    await demo.faces(1).nth(0).click();
+    await demo.faces(1).nth(0).click();
+    expect(await demo.page.getByRole('button', { name: 'Choose automatically' }).isVisible()).toBe(false);
+    expect((await demo.compare()).pairs_compared).toBe(9);
+  });
+});

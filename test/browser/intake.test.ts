@@ -1,0 +1,147 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { blank, samples } from '../server/support/pictures.ts';
+import { chromiumFile } from './support/chromium.ts';
+import { type DemoPage, jpeg } from './support/demo-page.ts';
+import { Session } from './support/session.ts';
+
+/** Every way for a photo into the page: chosen, pasted, dropped, taken. */
+
+describe.skipIf(chromiumFile === undefined)('a photo', () => {
+  const session = new Session();
+  let files: [string, string];
+  let small: Buffer;
+  beforeAll(async () => {
+    files = [join(session.home.folder, 'one.jpg'), join(session.home.folder, 'three.jpg')];
+    writeFileSync(files[0], samples.one);
+    writeFileSync(files[1], samples.three);
+    small = await blank(64, 48, 'png');
+  });
+
+  const caption = (demo: DemoPage, number: 1 | 2) => demo.slot(number).locator('.caption').textContent();
+
+  /** What the system tells a browser when files are let go over it. */
+  const drop = async (demo: DemoPage, target: string, paths: readonly string[]) => {
+    const devtools = await demo.page.context().newCDPSession(demo.page);
+    const { x, y, width, height } = (await demo.page.locator(target).boundingBox())!;
+    const data = { items: [], files: [...paths], dragOperationsMask: 1 };
+    for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+      await devtools.send('Input.dispatchDragEvent', { type, x: x + width / 2, y: y + height / 2, data });
+    }
+  };
+
+  test('is chosen from a dialog that the keyboard opens', async () => {
+    const demo = await session.open();
+    const dialog = demo.page.waitForEvent('filechooser');
+    await demo.tabTo('Choose photo 2');
+    await demo.page.keyboard.press('Enter');
+    await (await dialog).setFiles(files[0]);
+    await demo.preview(2).waitFor();
+    expect(await caption(demo, 2)).toBe(`one.jpg, ${Math.round(samples.one.length / 1000)} kB`);
+  });
+
+  test('is chosen again after it was removed', async () => {
+    const demo = await session.open();
+    for (let i = 0; i < 2; i++) {
+      await demo.give(1, jpeg(samples.one));
+      await demo.preview(1).waitFor();
+      await demo.slot(1).getByRole('button', { name: 'Remove photo 1' }).click();
+      await demo.preview(1).waitFor({ state: 'hidden' });
+    }
+    expect(await demo.focused()).toBe('Choose photo 1');
+  });
+
+  test('is dropped on its place', async () => {
+    const demo = await session.open();
+    await drop(demo, 'section[aria-label="Photo 2"]', [files[1]]);
+    await demo.preview(2).waitFor();
+    expect(await caption(demo, 2)).toContain('three.jpg');
+    expect(await demo.preview(1).isVisible()).toBe(false);
+  });
+
+  test('and another are dropped anywhere, together, and compared', async () => {
+    const demo = await session.open();
+    await drop(demo, 'h1', files);
+    await demo.preview(1).waitFor();
+    await demo.preview(2).waitFor();
+    expect(await caption(demo, 1)).toContain('one.jpg');
+    expect(await demo.compare()).toMatchObject({ match: true });
+  });
+
+  test('is pasted into the first empty place', async () => {
+    const demo = await session.open();
+    await demo.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await demo.give(1, jpeg(samples.one));
+    await demo.preview(1).waitFor();
+    await demo.page.evaluate(async (text) => {
+      const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+      const png = new Blob([bytes], { type: 'image/png' });
+      await navigator.clipboard.write([new ClipboardItem({ 'image/png': png })]);
+    }, small.toString('base64'));
+    await demo.page.keyboard.press('Control+V');
+    await demo.preview(2).waitFor();
+    expect(await caption(demo, 2)).toContain('.png');
+    expect(await caption(demo, 1)).toContain('photo.jpg');
+  });
+
+  test('is not what a pasted text is', async () => {
+    const demo = await session.open({ key: '' });
+    await demo.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await demo.page.evaluate(() => navigator.clipboard.writeText('fm_pasted_key'));
+    await demo.key.focus();
+    await demo.page.keyboard.press('Control+V');
+    expect(await demo.key.inputValue()).toBe('fm_pasted_key');
+    expect(await demo.preview(1).isVisible()).toBe(false);
+  });
+
+  test('is taken with a camera, whose light goes out with the dialog', async () => {
+    const demo = await session.open();
+    await demo.page.context().grantPermissions(['camera']);
+    await demo.slot(1).getByRole('button', { name: 'Camera for photo 1' }).click();
+    const dialog = demo.page.getByRole('dialog', { name: 'Photo 1' });
+    await demo.page.waitForFunction(() => (document.querySelector('video')?.videoWidth ?? 0) > 0);
+    await dialog.getByRole('button', { name: 'Take photo' }).click();
+    await demo.preview(1).waitFor();
+    expect(await caption(demo, 1)).toContain('camera.jpg');
+    expect(await dialog.isVisible()).toBe(false);
+    expect(await demo.page.evaluate(() => document.querySelector('video')?.srcObject)).toBeNull();
+  });
+
+  test('is not taken where the camera is forbidden, and the dialog says what to do', async () => {
+    const demo = await session.open();
+    await demo.slot(1).getByRole('button', { name: 'Camera for photo 1' }).click();
+    const fault = demo.page.getByRole('dialog').getByRole('alert');
+    await fault.waitFor();
+    expect(await fault.textContent()).toContain('Allow it in the address bar, or choose a file.');
+    await demo.page.keyboard.press('Escape');
+    expect(await demo.page.getByRole('dialog').isVisible()).toBe(false);
+    expect(await demo.focused()).toBe('Camera for photo 1');
+  });
+
+  test('is asked of the system’s own camera where the page is given none', async () => {
+    const demo = await session.open();
+    const dialog = demo.page.waitForEvent('filechooser');
+    await demo.page.evaluate(() => {
+      Object.defineProperty(navigator, 'mediaDevices', { value: undefined });
+    });
+    await demo.slot(2).getByRole('button', { name: 'Camera for photo 2' }).click();
+    expect(await (await dialog).element().getAttribute('capture')).toBe('user');
+    await (await dialog).setFiles(files[0]);
+    await demo.preview(2).waitFor();
+  });
+
+  test('is sent as it is, to the last byte, with its EXIF', async () => {
+    const demo = await session.open();
+    const tagged = await sharp(samples.one).withMetadata({ orientation: 6 }).jpeg().toBuffer();
+    await demo.givePhotos(tagged, samples.three);
+    const { request_id, image1 } = await demo.compare();
+    expect(image1.orientation).toBe(6);
+    const photos = tagged.length + samples.three.length;
+    const { bytes } = await session.server.logged(request_id);
+    expect(bytes).toBeGreaterThan(photos);
+    // Names and boundaries of three parts.
+    expect(bytes).toBeLessThan(photos + 1000);
+  });
+});

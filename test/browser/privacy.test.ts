@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest';
+import { samples } from '../server/support/pictures.ts';
+import { chromiumFile } from './support/chromium.ts';
+import { demoPath } from './support/demo-page.ts';
+import { Session } from './support/session.ts';
+
+/** The key and the photos go to this server and nowhere else, and nothing of them is kept. */
+
+describe.skipIf(chromiumFile === undefined)('the page', () => {
+  const session = new Session();
+
+  test('keeps nothing: no storage, no cookie, no history, no key in an address', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.three);
+    await demo.compare();
+    const kept = await demo.page.evaluate(async () => ({
+      local: localStorage.length,
+      session: sessionStorage.length,
+      databases: (await indexedDB.databases()).length,
+      caches: (await caches.keys()).length,
+      workers: (await navigator.serviceWorker.getRegistrations()).length,
+      state: history.state,
+      entries: history.length,
+    }));
+    // One entry is the blank page that the window began with.
+    expect(kept).toEqual({
+      local: 0,
+      session: 0,
+      databases: 0,
+      caches: 0,
+      workers: 0,
+      state: null,
+      entries: 2,
+    });
+    expect(await demo.page.context().cookies()).toEqual([]);
+    const { key } = session.server;
+    expect(demo.page.url()).toBe(session.server.url(demoPath));
+    expect(demo.addresses.filter((address) => address.includes(key))).toEqual([]);
+    expect(await demo.page.content()).not.toContain(key);
+    expect(await demo.curl.textContent()).toContain('$FACEMATCH_KEY');
+    await demo.page.reload();
+    expect(await demo.key.inputValue()).toBe('');
+  });
+
+  test('shows the key only while one wants to see it', async () => {
+    const demo = await session.open();
+    const show = demo.page.getByRole('button', { name: 'Show key' });
+    expect(await demo.key.getAttribute('type')).toBe('password');
+    await show.click();
+    expect([await demo.key.getAttribute('type'), await show.getAttribute('aria-pressed')]).toEqual([
+      'text',
+      'true',
+    ]);
+    await show.click();
+    expect(await demo.key.getAttribute('type')).toBe('password');
+  });
+
+  test('comes in one request, and sends another for each comparison and no more', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.three);
+    await demo.compare();
+    const sent = demo.addresses.filter((address) => !/^(?:blob|data):/.test(address));
+    expect(sent).toEqual([demoPath, '/API/v1.0/face/match/upload'].map((path) => session.server.url(path)));
+  });
+
+  const elsewhere = 'http://127.0.0.1:1/';
+  const put = (name: string, attributes: Readonly<Record<string, string>>) => ({ name, attributes });
+  test.each([
+    ['a script', put('script', { src: elsewhere }), 'trusted-types'],
+    ['a picture from elsewhere', put('img', { src: elsewhere }), 'img-src'],
+    ['a frame', put('iframe', { src: '/' }), 'frame-src'],
+    ['a style sheet', put('link', { rel: 'stylesheet', href: elsewhere }), 'style-src'],
+    ['a style in markup', put('p', { style: 'color: red' }), 'style-src'],
+    ['an event handler in markup', put('p', { onclick: 'alert()' }), 'trusted-types'],
+    ['another base for its addresses', put('base', { href: elsewhere }), 'base-uri'],
+  ])('lets nobody put in %s', async (_, { name, attributes }, directive) => {
+    const demo = await session.open();
+    const violated = demo.page.waitForEvent('console', (message) => message.text().startsWith('policy: '));
+    const added = demo.page.evaluate(
+      ([tag, pairs]) => {
+        const element = document.createElement(tag);
+        for (const [attribute, value] of Object.entries(pairs)) element.setAttribute(attribute, value);
+        document.body.append(element);
+      },
+      [name, attributes] as const,
+    );
+    // A trusted type that lacks is an error as well.
+    await added.catch(() => undefined);
+    expect((await violated).text()).toContain(directive);
+    demo.forgive();
+  });
+
+  test('lets nobody send anything to elsewhere', async () => {
+    const demo = await session.open();
+    const violated = demo.page.waitForEvent('console', (message) => message.text().startsWith('policy: '));
+    const sent = demo.page.evaluate((address) => fetch(address), elsewhere);
+    await expect(sent).rejects.toThrow('Failed to fetch');
+    expect((await violated).text()).toContain('connect-src');
+    demo.forgive();
+  });
+
+  test('is not shown in a frame', async () => {
+    const page = await session.browser.newPage();
+    const refused = page.waitForEvent('console', (message) => message.text().includes('frame-ancestors'));
+    await page.setContent(`<iframe src="${session.server.url(demoPath)}"></iframe>`);
+    expect((await refused).type()).toBe('error');
+    expect(await page.frameLocator('iframe').getByRole('heading').count()).toBe(0);
+    await page.close();
+  });
+
+  test('says by its headers that it may not be framed, nor be told of by a referrer', async () => {
+    const { headers } = await fetch(session.server.url(demoPath));
+    const policy = headers.get('content-security-policy')!.split('; ');
+    expect(policy).toEqual(
+      expect.arrayContaining(["default-src 'none'", "frame-ancestors 'none'", "form-action 'none'"]),
+    );
+    expect(policy.join()).not.toMatch(/unsafe|https?:|\*/);
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('permissions-policy')).toContain('camera=(self)');
+  });
+});
