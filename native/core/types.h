@@ -85,7 +85,7 @@ using Embedding = std::vector<float>;
 
 // A face as it is compared.
 struct Comparable {
-  Embedding embedding;    // empty: takes no part
+  Embedding embedding;     // empty: takes no part
   float cohort_score = 0;  // Cohort::score() of it
 };
 
