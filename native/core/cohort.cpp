@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <numeric>
 
@@ -14,7 +15,7 @@ Cohort::Cohort(const Pack& pack) {
   if (!pack.cohort) return;
   const CohortSpec& spec = *pack.cohort;
   dimensions_ = static_cast<size_t>(pack.embedder.dimensions);
-  inverse_temperature_ = spec.inverse_temperature;
+  highest_ = static_cast<size_t>(std::min(spec.highest, spec.centres));
   const std::string path = pack.directory + "/" + spec.file;
   std::ifstream file(path, std::ios::binary);
   const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
@@ -32,7 +33,7 @@ Cohort::Cohort(const Pack& pack) {
 }
 
 float Cohort::score(const Embedding& embedding) const {
-  if (centres_.empty() || embedding.size() != dimensions_) return 0;
+  if (highest_ == 0 || embedding.size() != dimensions_) return 0;
   std::vector<float> cosines;
   cosines.reserve(centres_.size() / dimensions_);
   for (size_t start = 0; start < centres_.size(); start += dimensions_) {
@@ -40,11 +41,9 @@ float Cohort::score(const Embedding& embedding) const {
                                          centres_.begin() + static_cast<std::ptrdiff_t>(start),
                                          0.0f));
   }
-  // Relative to the largest, so that none overflows.
-  const float most = *std::max_element(cosines.begin(), cosines.end());
-  float sum = 0;
-  for (const float cosine : cosines) sum += std::exp(inverse_temperature_ * (cosine - most));
-  return most + std::log(sum / static_cast<float>(cosines.size())) / inverse_temperature_;
+  const auto middle = cosines.begin() + static_cast<std::ptrdiff_t>(highest_);
+  std::partial_sort(cosines.begin(), middle, cosines.end(), std::greater<>());
+  return std::accumulate(cosines.begin(), middle, 0.0f) / static_cast<float>(highest_);
 }
 
 }  // namespace facematch

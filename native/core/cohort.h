@@ -17,14 +17,13 @@ class Cohort {
   // size.
   explicit Cohort(const Pack& pack);
 
-  // Soft maximum (log-mean-exp) of the embedding's cosines with the centres: how like somebody
-  // else it looks anyhow.
+  // Mean of the embedding's highest cosines with the centres: how like others it looks anyhow.
   float score(const Embedding& embedding) const;
 
  private:
   std::vector<float> centres_;  // rows of unit length
   size_t dimensions_ = 0;
-  float inverse_temperature_ = 1;
+  size_t highest_ = 0;
 };
 
 }  // namespace facematch

@@ -75,7 +75,7 @@ std::optional<CohortSpec> read_cohort(const Json& json) {
   if (found == json.end()) return std::nullopt;
   return CohortSpec{.file = found->at("file"),
                     .centres = read_size(*found, "centres"),
-                    .inverse_temperature = found->at("inverse_temperature")};
+                    .highest = read_size(*found, "highest")};
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ struct EmbedderSpec {
 struct CohortSpec {
   std::string file;  // rows of signed bytes, one a centre
   int centres = 0;
-  float inverse_temperature = 0;  // of the soft maximum of a face's cosines
+  int highest = 0;  // how many of a face's highest cosines are averaged
 };
 
 struct Pack {

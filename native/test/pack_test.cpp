@@ -27,7 +27,7 @@ const char* const kMembers[] = {
     "/embedder/output",   "/embedder/size",       "/embedder/dimensions",
     "/embedder/channels", "/embedder/mean",       "/embedder/scale",
     "/embedder/template", "/embedder/template/4", "/embedder/template/0/1",
-    "/cohort/file",       "/cohort/centres",      "/cohort/inverse_temperature",
+    "/cohort/file",       "/cohort/centres",      "/cohort/highest",
 };
 
 Json manifest() {

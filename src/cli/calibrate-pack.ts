@@ -4,7 +4,7 @@ import { readConfig } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { packDirectory, readManifest, sha256, verifyPack } from '../engine/pack.ts';
 import { fitTable, type Honesty, honesty, type PeopleSet } from '../eval/calibrate.ts';
-import { inverseTemperature, quantise } from '../eval/cohort.ts';
+import { highest, quantise } from '../eval/cohort.ts';
 import { CohortFits } from '../eval/cohort-fits.ts';
 import { embedPictures } from '../eval/embed-pictures.ts';
 import { progressBar } from './terminal.ts';
@@ -62,7 +62,7 @@ export async function calibratePack(
     sha256: sha256(new Uint8Array(bytes.buffer)),
     licence,
     centres: centres.length,
-    inverse_temperature: inverseTemperature,
+    highest,
   };
   replaceFile(join(directory, cohortFile), bytes);
   replaceFile(join(directory, 'manifest.json'), manifestText(manifest));

@@ -91,8 +91,8 @@ const manifestSchema = z.strictObject({
       licence: name,
       /** Rows of signed bytes. */
       centres: z.int().min(1).max(4096),
-      /** Of the soft maximum of a face's cosines with the centres. */
-      inverse_temperature: z.number().positive().max(1000),
+      /** How many of a face's highest cosines with the centres are averaged. */
+      highest: z.int().min(1).max(4096),
     })
     .optional(),
   min_det_score: share,

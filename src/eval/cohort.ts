@@ -18,31 +18,29 @@ export interface CohortOptions {
   iterations: number;
 }
 
-export const cohortOptions: CohortOptions = { clusters: 128, least_people: 5, iterations: 8 };
+export const cohortOptions: CohortOptions = { clusters: 96, least_people: 5, iterations: 10 };
 
-/** How soft the maximum of a face's cosines with the centres is: the larger, the more the nearest centres alone count. */
-export const inverseTemperature = 30;
+/** How many of a face's highest cosines with the centres are averaged. */
+export const highest = 4;
 
-/** Spherical k-means; the same pictures in the same order give the same centres. Each centre is of unit length. */
+/**
+ * Spherical k-means; the same pictures in the same order give the same centres, each of unit length. In a centre its
+ * people count alike, however many pictures they have: nobody's own face makes more than a `least_people`th of it.
+ */
 export function cohortCentres(
   pictures: readonly LabelledEmbedding[],
   options = cohortOptions,
 ): Float32Array[] {
-  const embeddings = pictures.map(({ embedding }) => embedding);
   // Evenly spread over a list that is sorted by person: seeds of many people, without chance.
-  const step = embeddings.length / options.clusters;
-  let centres = Array.from({ length: options.clusters }, (_, i) => embeddings[Math.floor(i * step)]!);
-  let nearest: number[] = [];
+  const step = pictures.length / options.clusters;
+  let centres = Array.from({ length: options.clusters }, (_, i) => pictures[Math.floor(i * step)]!.embedding);
+  let clusters: LabelledEmbedding[][] = [];
   for (let iteration = 0; iteration < options.iterations; iteration++) {
-    nearest = embeddings.map((embedding) => nearestOf(embedding, centres));
-    centres = centres.map(
-      (centre, index) => meanOf(embeddings.filter((_, i) => nearest[i] === index)) ?? centre,
-    );
+    clusters = centres.map(() => []);
+    for (const picture of pictures) clusters[nearestOf(picture.embedding, centres)]!.push(picture);
+    centres = centres.map((centre, index) => meanOf(clusters[index]!) ?? centre);
   }
-  return centres.filter((_, index) => {
-    const people = new Set(pictures.filter((_, i) => nearest[i] === index).map(({ person }) => person));
-    return people.size >= options.least_people;
-  });
+  return centres.filter((_, index) => peopleOf(clusters[index]!).size >= options.least_people);
 }
 
 /** As they are stored: each a row of signed bytes, whose length does not matter because cosines are taken. */
@@ -66,20 +64,15 @@ export function dequantise(bytes: Int8Array, dimensions: number): Float32Array[]
   return centres;
 }
 
-/**
- * Soft maximum (log-mean-exp) of a face's cosines with the centres: what is subtracted from its similarities. 0 without
- * centres.
- */
+/** Mean of a face's `count` highest cosines with the centres: what is subtracted from its similarities. */
 export function cohortScore(
   embedding: Float32Array,
   centres: readonly Float32Array[],
-  steepness = inverseTemperature,
+  count = highest,
 ): number {
-  if (centres.length === 0) return 0;
-  const cosines = Float64Array.from(centres, (centre) => dot(embedding, centre));
-  const most = cosines.reduce((a, b) => Math.max(a, b));
-  const sum = cosines.reduce((total, cosine) => total + Math.exp(steepness * (cosine - most)), 0);
-  return most + Math.log(sum / centres.length) / steepness;
+  const cosines = Float64Array.from(centres, (centre) => dot(embedding, centre)).sort();
+  const top = cosines.subarray(Math.max(0, cosines.length - count));
+  return top.length === 0 ? 0 : top.reduce((sum, value) => sum + value, 0) / top.length;
 }
 
 /** Four sums at once: k-means spends nearly all its time here, and one sum would wait for itself. */
@@ -112,14 +105,24 @@ function nearestOf(embedding: Float32Array, centres: readonly Float32Array[]): n
   return best;
 }
 
-function meanOf(embeddings: readonly Float32Array[]): Float32Array | undefined {
-  const [first] = embeddings;
+/** Of each person's pictures together. */
+function meanOf(cluster: readonly LabelledEmbedding[]): Float32Array | undefined {
+  const [first] = cluster;
   if (first === undefined) return undefined;
-  const sum = new Float32Array(first.length);
-  for (const embedding of embeddings) {
-    for (let i = 0; i < sum.length; i++) sum[i]! += embedding[i]!;
+  const counts = peopleOf(cluster);
+  const sum = new Float32Array(first.embedding.length);
+  for (const { person, embedding } of cluster) {
+    const weight = 1 / counts.get(person)!;
+    for (let i = 0; i < sum.length; i++) sum[i]! += weight * embedding[i]!;
   }
   return unit(sum);
+}
+
+/** How many pictures each has. */
+function peopleOf(cluster: readonly LabelledEmbedding[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { person } of cluster) counts.set(person, (counts.get(person) ?? 0) + 1);
+  return counts;
 }
 
 function unit(vector: Float32Array): Float32Array {
