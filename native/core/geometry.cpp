@@ -13,6 +13,11 @@ Similarity Similarity::inverse() const {
   return {ia, ib, -(ia * tx - ib * ty), -(ib * tx + ia * ty)};
 }
 
+Similarity Similarity::then(const Similarity& next) const {
+  const Point origin = next.apply({tx, ty});
+  return {next.a * a - next.b * b, next.b * a + next.a * b, origin.x, origin.y};
+}
+
 float Similarity::scale() const { return std::hypot(a, b); }
 
 float Similarity::degrees() const { return std::atan2(b, a) * 180.0f / static_cast<float>(CV_PI); }
@@ -82,7 +87,8 @@ cv::Rect covered(const cv::Mat& source, const Similarity& transform, int size, i
 
 }  // namespace
 
-void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat& out) {
+void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat& out,
+          Outside outside) {
   // Bounded so that it is an int whatever the transform.
   int shrink = static_cast<int>(std::clamp(1 / transform.scale(), 1.0f, 1e6f));
   // Only what the crop covers takes part: cv::warpAffine refuses sources beyond 32766 pixels. To
@@ -108,7 +114,8 @@ void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat&
       {static_cast<float>(area.x) + (k - 1) / 2, static_cast<float>(area.y) + (k - 1) / 2});
   const cv::Matx23f matrix(transform.a * k, -transform.b * k, origin.x,  //
                            transform.b * k, transform.a * k, origin.y);
-  cv::warpAffine(from, out, matrix, {size, size}, cv::INTER_LINEAR, cv::BORDER_CONSTANT);
+  cv::warpAffine(from, out, matrix, {size, size}, cv::INTER_LINEAR, cv::BORDER_CONSTANT,
+                 outside == Outside::kMean ? cv::mean(from) : cv::Scalar());
 }
 
 }  // namespace facematch

@@ -16,8 +16,9 @@ struct Similarity {
 
   Point apply(Point p) const { return {a * p.x - b * p.y + tx, b * p.x + a * p.y + ty}; }
   Similarity inverse() const;
-  float scale() const;    // length of a unit vector after it
-  float degrees() const;  // clockwise in the picture
+  Similarity then(const Similarity& next) const;  // this one first, `next` after it
+  float scale() const;                            // length of a unit vector after it
+  float degrees() const;                          // clockwise in the picture
 };
 
 // The least-squares similarity that takes `from` to `to` (Umeyama 1991, without reflection).
@@ -27,9 +28,13 @@ Similarity fit_similarity(std::span<const Point> from, std::span<const Point> to
 // takes it upright to a square of `size` pixels.
 Similarity square_crop(Point center, float side, float degrees, int size);
 
+// What a crop shows where it reaches beyond the picture. The mean colour of what it shows of the
+// picture leaves its contrast as it is.
+enum class Outside { kBlack, kMean };
+
 // Warps `source` by `transform` into a size x size picture. Where it shrinks by 2 or more, the
-// source is first averaged down, for bilinear sampling alone would alias. Outside the source it is
-// black.
-void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat& out);
+// source is first averaged down, for bilinear sampling alone would alias.
+void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat& out,
+          Outside outside = Outside::kBlack);
 
 }  // namespace facematch

@@ -32,11 +32,12 @@ Landmarker::Landmarker(const Pack& pack)
   }
 }
 
-Points68 Landmarker::look(const cv::Mat& bgr, const Similarity& crop) const {
+Points68 Landmarker::look(const cv::Mat& bgr, const Similarity& crop, bool mirrored) const {
   thread_local std::vector<float> input(net_.input_size());
   thread_local cv::Mat patch, grey;
   warp(bgr, crop, spec_.size, patch);
   cv::cvtColor(patch, grey, cv::COLOR_BGR2GRAY);
+  if (mirrored) cv::flip(grey, grey, 1);
   input.resize(net_.input_size());
   fill_planes(grey, spec_.normalisation, spec_.size, spec_.size, input);
   std::array<float, 136> shares;
@@ -45,17 +46,20 @@ Points68 Landmarker::look(const cv::Mat& bgr, const Similarity& crop) const {
   const float size = static_cast<float>(spec_.size);
   Points68 points;
   for (size_t i = 0; i < points.size(); ++i) {
-    points[i] = back.apply({shares[2 * i] * size, shares[2 * i + 1] * size});
+    const float x = shares[2 * i] * size;
+    points[i] = back.apply({mirrored ? size - x : x, shares[2 * i + 1] * size});
   }
   return points;
 }
 
-Points68 Landmarker::find(const cv::Mat& bgr, const Box& box, bool refine) const {
-  const float side = std::max(box.width, box.height) * spec_.crop;
-  const Points68 first = look(bgr, square_crop(box.center(), side, 0, spec_.size));
-  const float lean = eye_line_degrees(five_points(first));
-  if (!refine && std::abs(lean) <= spec_.upright_degrees) return first;
-  return look(bgr, square_crop(box.center(), side, lean, spec_.size));
+Points68 Landmarker::find(const cv::Mat& bgr, const Box& box, bool refine, float lean) const {
+  const float side = crop_side(box);
+  const Points68 first = look(bgr, square_crop(box.center(), side, lean, spec_.size));
+  const float seen = eye_line_degrees(five_points(first));
+  // Of two angles the difference is taken around the circle.
+  const float off = std::abs(std::remainder(seen - lean, 360.0f));
+  if (!refine && off <= spec_.upright_degrees) return first;
+  return look(bgr, square_crop(box.center(), side, seen, spec_.size));
 }
 
 Landmarks five_points(const Points68& points) {

@@ -7,6 +7,8 @@
 #include "compare.h"
 #include "decode.h"
 #include "error.h"
+#include "fallback.h"
+#include "levels.h"
 #include "quality.h"
 
 namespace facematch {
@@ -43,40 +45,76 @@ void decode_stage(Bytes bytes, const DetectOptions& options, Subject& subject,
   subject.image = decode(bytes, options.limits, 0);
 }
 
+// Largest first, and no more than an answer lists.
+template <typename Found, typename ToDetection>
+void order(std::vector<Found>& found, ToDetection to_detection) {
+  const auto weight = [&](const Found& one) {
+    const Detection& detection = to_detection(one);
+    return detection.box.area() * detection.score;
+  };
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const auto& a, const auto& b) { return weight(a) > weight(b); });
+  if (found.size() > kMaxFaces) found.resize(kMaxFaces);
+}
+
 std::vector<Detection> detect_stage(const Engine& engine, const DetectOptions& options,
                                     const Subject& subject, StageTimings& timings) {
   const Timer timer(timings.detect);
   auto detections = engine.detector.detect(subject.image.bgr, options.min_det_score);
-  const auto weight = [](const Detection& d) { return d.box.area() * d.score; };
-  std::stable_sort(detections.begin(), detections.end(),
-                   [&](const auto& a, const auto& b) { return weight(a) > weight(b); });
-  if (detections.size() > kMaxFaces) detections.resize(kMaxFaces);
+  order(detections, [](const Detection& detection) { return detection; });
   return detections;
 }
 
-void align_stage(const Engine& engine, const DetectOptions& options,
-                 const std::vector<Detection>& detections, Subject& subject,
+// Landmarks, and whether they lie on a face.
+std::vector<Sighting> confirm_stage(Examiner& examiner, const DetectOptions& options,
+                                    const std::vector<Detection>& detections,
+                                    StageTimings& timings) {
+  const Timer timer(timings.align);
+  std::vector<Sighting> sightings;
+  for (const Detection& detection : detections) {
+    const auto sighting = examiner.confirm(detection);
+    if (!sighting) continue;
+    // Without the fallback a turned face is none: nothing good comes of comparing it as it is.
+    const bool turned = sighting->detection.found_by != FoundBy::kPrimary;
+    if (options.use_heuristic_fallback || !turned) sightings.push_back(*sighting);
+  }
+  return sightings;
+}
+
+void fallback_stage(Examiner& examiner, const DetectOptions& options,
+                    std::vector<Sighting>& sightings, StageTimings& timings) {
+  const Timer timer(timings.detect);
+  const bool upright = std::any_of(sightings.begin(), sightings.end(), [](const Sighting& one) {
+    return one.detection.found_by == FoundBy::kPrimary;
+  });
+  if (!upright && options.use_heuristic_fallback) {
+    sightings = climb(examiner, std::move(sightings));
+  }
+  order(sightings, [](const Sighting& sighting) { return sighting.detection; });
+}
+
+void align_stage(const Engine& engine, const std::vector<Sighting>& sightings, Subject& subject,
                  StageTimings& timings) {
   const Timer timer(timings.align);
   const cv::Mat& bgr = subject.image.bgr;
   const float up = 1 / subject.image.scale;  // decoded pixels -> pixels of the full picture
-  const bool refine = options.accuracy_mode == AccuracyMode::kBalance;
-  for (const Detection& detection : detections) {
-    const Points68 points = engine.landmarker.find(bgr, detection.box, refine);
-    const Landmarks five = five_points(points);
+  for (const Sighting& sighting : sightings) {
+    const Landmarks five = five_points(sighting.points);
     const Similarity alignment = engine.embedder.align(five);
     cv::Mat chip;
     engine.embedder.chip(bgr, alignment, chip);
     const float side = static_cast<float>(engine.embedder.chip_size()) / alignment.scale();
-    const Box& box = detection.box;
+    const Box& box = sighting.detection.box;
     Face face;
     face.box = {box.x * up, box.y * up, box.width * up, box.height * up};
     face.landmarks = {five.right_eye * up, five.left_eye * up, five.nose * up,
                       five.mouth_right * up, five.mouth_left * up};
-    face.detection_score = detection.score;
-    face.found_by = detection.found_by;
-    face.pose = estimate_pose(points);
+    face.detection_score = sighting.detection.score;
+    face.found_by = sighting.detection.found_by;
+    face.pose = estimate_pose(sighting.points);
+    // Quality is the picture's own; only the embedding gets what helps it.
     face.quality = measure_quality(chip, side * up);
+    if (sighting.levelled) chip = levelled(chip);
     subject.faces.push_back(face);
     subject.chips.push_back(chip);
   }
@@ -118,8 +156,11 @@ void for_image(int image, Stage stage) {
 void find_faces(const Engine& engine, Bytes bytes, const DetectOptions& options, Subject& subject,
                 StageTimings& timings) {
   decode_stage(bytes, options, subject, timings);
+  Examiner examiner(engine, subject.image.bgr, options);
   const auto detections = detect_stage(engine, options, subject, timings);
-  align_stage(engine, options, detections, subject, timings);
+  auto sightings = confirm_stage(examiner, options, detections, timings);
+  fallback_stage(examiner, options, sightings, timings);
+  align_stage(engine, sightings, subject, timings);
 }
 
 void require_faces(const Subject& first, const Subject& second) {

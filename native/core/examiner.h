@@ -1,0 +1,60 @@
+// Whether what a detector saw is a face, and which way up it is.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine.h"
+#include "scales.h"
+#include "sighting.h"
+
+namespace facematch {
+
+// Most runs of the detector on one picture after the first, whatever is in it. The first is for
+// every picture; and so many of the others may go to what it found, the rest are the ladder's.
+constexpr int kMostDetectorRuns = 120;
+constexpr int kMostToConfirm = 40;
+
+// Judges what is seen in one picture, and counts the detector's runs. For one thread, and for as
+// long as the picture lives.
+class Examiner {
+ public:
+  Examiner(const Engine& engine, const cv::Mat& bgr, const DetectOptions& options);
+
+  // What the detector sees in a view of the picture, in pixels of the picture; nothing once
+  // kMostDetectorRuns are spent.
+  std::vector<Detection> look(const View& view, float min_score);
+
+  // A face that the first look found. One that is clear is taken as it is; one whose landmarks hold
+  // still too, after one more run of their net. Else it is looked at more closely and in four
+  // directions: the sighting comes back turned (found_by `rotated`), as it is, or not at all. In a
+  // crowd, the smallest may come last, after kMostToConfirm runs, and are taken as they are.
+  std::optional<Sighting> confirm(const Detection& detection);
+
+  // The plausibility check: a second look of the detector at a close-up, upright for a face that
+  // leans by `lean` degrees, and landmarks that are laid out like a face and hold still. The
+  // sighting's box, score and points are those of the second look.
+  std::optional<Sighting> examine(const Detection& candidate, float lean, bool levelled);
+
+  Scales& scales() { return scales_; }
+  int detector_runs() const { return detector_runs_; }
+
+ private:
+  struct Direction {
+    Points68 points;  // pixels of the close-up
+    float wobble = 0;
+  };
+
+  bool clear(const Sighting& sighting) const;
+  Direction try_direction(const View& view, const Box& box, float lean) const;
+  std::optional<Sighting> look_around(const Sighting& plain);
+  std::optional<Detection> second_look(const View& view, const Box& expected);
+
+  const Engine& engine_;
+  const cv::Mat& bgr_;
+  const DetectOptions& options_;
+  Scales scales_;
+  int detector_runs_ = 0;
+};
+
+}  // namespace facematch

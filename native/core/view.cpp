@@ -1,0 +1,119 @@
+#include "view.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <opencv2/imgproc.hpp>
+
+namespace facematch {
+namespace {
+
+// Length of a tile's side beside what it has to itself of the picture.
+constexpr float kTileOverlap = 1.5f;
+
+// What padded() draws on is no larger: no detector looks at more.
+constexpr int kLargestPadded = 640;
+
+float as_float(int value) { return static_cast<float>(value); }
+
+cv::Mat resized(const cv::Mat& bgr, float scale) {
+  const cv::Size size(std::max(1, cvRound(as_float(bgr.cols) * scale)),
+                      std::max(1, cvRound(as_float(bgr.rows) * scale)));
+  if (size == bgr.size()) return bgr;
+  cv::Mat out;
+  cv::resize(bgr, out, size, 0, 0, scale < 1 ? cv::INTER_AREA : cv::INTER_LINEAR);
+  return out;
+}
+
+// The first of `count` equal steps from 0 to `last` that is step `index`, in whole pixels.
+int step(int index, int count, int last) { return count < 2 ? 0 : index * last / (count - 1); }
+
+}  // namespace
+
+View shrunk(const View& view, int longest) {
+  const float before = as_float(std::max(view.bgr.cols, view.bgr.rows));
+  View out{.bgr = resized(view.bgr, std::min(1.0f, as_float(longest) / before)), .to_picture = {}};
+  // Of the longer side, whose rounding weighs least.
+  const float up = before / as_float(std::max(out.bgr.cols, out.bgr.rows));
+  out.to_picture = Similarity{.a = up, .b = 0, .tx = 0, .ty = 0}.then(view.to_picture);
+  return out;
+}
+
+View turned(const View& view, int quarters) {
+  const float width = as_float(view.bgr.cols);
+  const float height = as_float(view.bgr.rows);
+  struct Turn {
+    int code;
+    Similarity back;
+  };
+  const std::array<Turn, 3> turns = {
+      Turn{cv::ROTATE_90_CLOCKWISE, {.a = 0, .b = -1, .tx = 0, .ty = height}},
+      Turn{cv::ROTATE_180, {.a = -1, .b = 0, .tx = width, .ty = height}},
+      Turn{cv::ROTATE_90_COUNTERCLOCKWISE, {.a = 0, .b = 1, .tx = width, .ty = 0}}};
+  if (quarters % 4 == 0) return view;
+  const Turn& turn = turns[static_cast<size_t>(quarters % 4 - 1)];
+  View out;
+  cv::rotate(view.bgr, out.bgr, turn.code);
+  out.to_picture = turn.back.then(view.to_picture);
+  return out;
+}
+
+View padded(const View& view, float share) {
+  const float longest = as_float(std::max(view.bgr.cols, view.bgr.rows));
+  const float scale = std::min(1.0f, as_float(kLargestPadded) * share / longest);
+  const cv::Mat inner = resized(view.bgr, scale);
+  const int left = cvRound(as_float(inner.cols) * (1 / share - 1) / 2);
+  const int top = cvRound(as_float(inner.rows) * (1 / share - 1) / 2);
+  View out;
+  cv::copyMakeBorder(inner, out.bgr, top, top, left, left, cv::BORDER_CONSTANT, cv::mean(inner));
+  const float up = as_float(view.bgr.cols) / as_float(inner.cols);
+  const Similarity back{.a = up, .b = 0, .tx = -up * as_float(left), .ty = -up * as_float(top)};
+  out.to_picture = back.then(view.to_picture);
+  return out;
+}
+
+std::vector<View> tiles(const View& view, int across) {
+  const float share = kTileOverlap / (as_float(across) - 1 + kTileOverlap);
+  const int width = std::max(1, cvRound(as_float(view.bgr.cols) * share));
+  const int height = std::max(1, cvRound(as_float(view.bgr.rows) * share));
+  std::vector<View> out;
+  for (int row = 0; row < across; ++row) {
+    for (int column = 0; column < across; ++column) {
+      const int x = step(column, across, view.bgr.cols - width);
+      const int y = step(row, across, view.bgr.rows - height);
+      const Similarity back{.a = 1, .b = 0, .tx = as_float(x), .ty = as_float(y)};
+      out.push_back({.bgr = view.bgr(cv::Rect(x, y, width, height)),
+                     .to_picture = back.then(view.to_picture)});
+    }
+  }
+  return out;
+}
+
+View cut(const View& view, Point center, float side, float lean, int size) {
+  const Similarity to_view = view.to_picture.inverse();
+  const Similarity crop =
+      square_crop(to_view.apply(center), side * to_view.scale(), lean + to_view.degrees(), size);
+  View out;
+  warp(view.bgr, crop, size, out.bgr, Outside::kMean);
+  out.to_picture = crop.inverse().then(view.to_picture);
+  return out;
+}
+
+Box moved(const Box& box, const Similarity& transform) {
+  const Point center = transform.apply(box.center());
+  const float straight = transform.a * transform.a;
+  const float across = transform.b * transform.b;
+  const float scale = 1 / transform.scale();  // straight + across is the square of the scale
+  const float width = (box.width * straight + box.height * across) * scale;
+  const float height = (box.width * across + box.height * straight) * scale;
+  return {center.x - width / 2, center.y - height / 2, width, height};
+}
+
+Points68 moved(const Points68& points, const Similarity& transform) {
+  Points68 out;
+  std::transform(points.begin(), points.end(), out.begin(),
+                 [&](Point point) { return transform.apply(point); });
+  return out;
+}
+
+}  // namespace facematch

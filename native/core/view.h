@@ -1,0 +1,44 @@
+// What a detector is shown of a picture, and where that lies in the picture.
+#pragma once
+
+#include <vector>
+
+#include "geometry.h"
+#include "landmarks.h"
+#include "types.h"
+
+namespace facematch {
+
+struct View {
+  cv::Mat bgr;            // CV_8UC3
+  Similarity to_picture;  // pixels of the view -> pixels of the picture
+
+  // How much a face that is upright in the view leans in the picture, degrees clockwise.
+  float lean() const { return to_picture.degrees(); }
+};
+
+// The same view, its longer side at most `longest` pixels.
+View shrunk(const View& view, int longest);
+
+// The view turned clockwise by quarters of a circle.
+View turned(const View& view, int quarters);
+
+// The view amid a border of its mean colour, so that its sides take `share` of the new one's.
+View padded(const View& view, float share);
+
+// across x across tiles, together all of the view. Each overlaps its neighbours by half of what it
+// has to itself, so that a face up to that size is whole in one of them.
+std::vector<View> tiles(const View& view, int across);
+
+// A square of size x size pixels that shows `side` pixels of the picture about `center`, turned so
+// that what leans by `lean` degrees (clockwise) in the picture is upright.
+View cut(const View& view, Point center, float side, float lean, int size);
+
+// The upright box around what `box` holds after `transform`. Of a slanted face it is the box of the
+// face turned upright about its centre, not the larger one around the slanted box: the sides go
+// over into one another between 0 and 90 degrees.
+Box moved(const Box& box, const Similarity& transform);
+
+Points68 moved(const Points68& points, const Similarity& transform);
+
+}  // namespace facematch

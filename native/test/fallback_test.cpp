@@ -1,0 +1,181 @@
+#include "../core/fallback.h"
+
+#include <doctest/doctest.h>
+
+#include <opencv2/imgproc.hpp>
+
+#include "../core/decode.h"
+#include "drawing.h"
+
+namespace facematch::testing {
+namespace {
+
+DetectOptions options_of(float min_det_score = 0.7f) {
+  DetectOptions options;
+  options.min_det_score = min_det_score;
+  return options;
+}
+
+// The largest face of a sample with as much around it as a portrait has, its box in the middle.
+cv::Mat portrait(int number, int size) {
+  const Engine& engine = default_engine();
+  const Image photo = decode(sample(number), {}, 0);
+  const Box box = engine.detector.detect(photo.bgr, 0.9f).front().box;
+  return cut({.bgr = photo.bgr, .to_picture = {}}, box.center(), 2.5f * box.height, 0, size).bgr;
+}
+
+Box middle_of(int size) {
+  const float side = static_cast<float>(size) / 2.5f;
+  const float start = (static_cast<float>(size) - side) / 2;
+  return {start, start, side, side};
+}
+
+cv::Mat noise(int width, int height, uint32_t seed) {
+  cv::Mat picture(height, width, CV_8UC3);
+  Random random(seed);
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      picture.at<cv::Vec3b>(y, x) = {random.byte(), random.byte(), random.byte()};
+    }
+  }
+  return picture;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("fallback");
+
+TEST_CASE("a picture without anything costs exactly the runs of its steps, and has no face") {
+  struct Case {
+    cv::Size size;
+    int runs;
+  };
+  // 3 turned + 8 padded + 8 enhanced + 4 large tiles, and 25 small tiles from 900 pixels on.
+  const Case cases[] = {{{16, 16}, 23},     {{250, 250}, 23}, {{899, 20}, 23},  {{900, 20}, 48},
+                        {{3000, 2000}, 48}, {{1, 1}, 23},     {{1, 40000}, 48}, {{1600, 1600}, 48}};
+  for (const Case& c : cases) {
+    CAPTURE(c.size.width);
+    CAPTURE(c.size.height);
+    const cv::Mat grey(c.size, CV_8UC3, cv::Scalar::all(128));
+    const DetectOptions options = options_of();
+    Examiner examiner(default_engine(), grey, options);
+    CHECK(climb(examiner).empty());
+    CHECK(examiner.detector_runs() == c.runs);
+  }
+}
+
+TEST_CASE("no picture costs more runs than the bound, and noise has no face") {
+  const DetectOptions options = options_of(0);
+  for (uint32_t seed = 1; seed <= 3; ++seed) {
+    const cv::Mat picture = noise(1000, 700, seed);
+    Examiner examiner(default_engine(), picture, options);
+    CHECK(climb(examiner).empty());
+    CHECK(examiner.detector_runs() <= kMostDetectorRuns);
+  }
+}
+
+TEST_CASE("once the runs are spent nothing more is seen") {
+  const cv::Mat picture = portrait(1, 300);
+  const DetectOptions options = options_of();
+  Examiner examiner(default_engine(), picture, options);
+  const View view{.bgr = picture, .to_picture = {}};
+  for (int i = 0; i < kMostDetectorRuns; ++i) CHECK_FALSE(examiner.look(view, 0.7f).empty());
+  CHECK(examiner.look(view, 0.7f).empty());
+  CHECK(climb(examiner).empty());
+  CHECK_FALSE(examiner.examine({.box = middle_of(300), .score = 1}, 0, false));
+  CHECK(examiner.detector_runs() == kMostDetectorRuns);
+}
+
+TEST_CASE("a face that the first look finds upright costs no second one") {
+  for (int number = 1; number <= 6; ++number) {
+    CAPTURE(number);
+    const cv::Mat picture = portrait(number, 500);
+    const DetectOptions options = options_of();
+    Examiner examiner(default_engine(), picture, options);
+    const auto detections = default_engine().detector.detect(picture, 0.7f);
+    REQUIRE_FALSE(detections.empty());
+    const auto sighting = examiner.confirm(detections.front());
+    REQUIRE(sighting);
+    CHECK(sighting->detection.found_by == FoundBy::kPrimary);
+    CHECK(sighting->detection.box.x == detections.front().box.x);
+    CHECK(examiner.detector_runs() == 0);
+  }
+}
+
+TEST_CASE("the check turns a face upright and returns it in pixels of the picture") {
+  for (int quarters = 0; quarters < 4; ++quarters) {
+    CAPTURE(quarters);
+    const cv::Mat picture = turned({.bgr = portrait(1, 500), .to_picture = {}}, quarters).bgr;
+    const DetectOptions options = options_of();
+    Examiner examiner(default_engine(), picture, options);
+    const float lean = 90 * static_cast<float>(quarters);
+    const auto sighting = examiner.examine({.box = middle_of(500), .score = 1}, lean, false);
+    REQUIRE(sighting);
+    CHECK(examiner.detector_runs() == 1);
+    CHECK(overlap(sighting->detection.box, middle_of(500)) > 0.5f);
+    const float seen = eye_line_degrees(five_points(sighting->points));
+    CHECK(std::abs(std::remainder(seen - lean, 360.0f)) < 20);
+    for (const Point point : sighting->points) CHECK(cv::norm(point - Point(250, 250)) < 200);
+  }
+}
+
+TEST_CASE("the check refuses what is no face, and where it was looked for upside down") {
+  const DetectOptions options = options_of();
+  const cv::Mat face = portrait(1, 500);
+  Examiner beside(default_engine(), face, options);
+  CHECK_FALSE(beside.examine({.box = {0, 400, 60, 60}, .score = 1}, 0, false));
+  CHECK_FALSE(beside.examine({.box = middle_of(500), .score = 1}, 180, false));
+  const cv::Mat grey(500, 500, CV_8UC3, cv::Scalar::all(90));
+  Examiner nothing(default_engine(), grey, options);
+  CHECK_FALSE(nothing.examine({.box = middle_of(500), .score = 1}, 0, false));
+}
+
+TEST_CASE("a second look must reach min_det_score as well") {
+  const cv::Mat face = portrait(1, 500);
+  const DetectOptions strict = options_of(1.1f);
+  Examiner examiner(default_engine(), face, strict);
+  CHECK_FALSE(examiner.examine({.box = middle_of(500), .score = 1}, 0, false));
+  CHECK(climb(examiner).empty());
+}
+
+TEST_CASE("faces that were found turned come back with the others, and end the climb") {
+  const cv::Mat grey(1000, 1000, CV_8UC3, cv::Scalar::all(128));
+  const DetectOptions options = options_of();
+  Examiner examiner(default_engine(), grey, options);
+  Sighting known;
+  known.detection = {.box = {100, 100, 50, 50}, .score = 0.8f, .found_by = FoundBy::kRotated};
+  const auto found = climb(examiner, {known});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].detection.box.x == 100);
+  CHECK(examiner.detector_runs() == 3);
+}
+
+TEST_CASE("the ladder stops at the step that finds the face, and names it") {
+  struct Case {
+    FoundBy found_by;
+    cv::Mat picture;
+  };
+  const View view{.bgr = portrait(1, 500), .to_picture = {}};
+  cv::Mat tiny(1200, 1600, CV_8UC3, cv::Scalar::all(128));
+  cv::Mat small;
+  cv::resize(view.bgr, small, {75, 75}, 0, 0, cv::INTER_AREA);
+  small.copyTo(tiny(cv::Rect(1090, 310, 75, 75)));
+  const Case cases[] = {{FoundBy::kRotated, turned(view, 2).bgr},
+                        {FoundBy::kPadded, view.bgr(cv::Rect(170, 170, 160, 160)).clone()},
+                        {FoundBy::kEnhanced, view.bgr * 0.07},
+                        {FoundBy::kTiled, tiny}};
+  for (const Case& c : cases) {
+    CAPTURE(std::string(kFoundBy[static_cast<size_t>(c.found_by)]));
+    const DetectOptions options = options_of();
+    Examiner examiner(default_engine(), c.picture, options);
+    const auto found = climb(examiner);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].detection.found_by == c.found_by);
+    CHECK(found[0].levelled == (c.found_by == FoundBy::kEnhanced));
+    CHECK(found[0].detection.score >= 0.9f);
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing

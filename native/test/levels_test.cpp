@@ -1,0 +1,114 @@
+#include "../core/levels.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <opencv2/imgproc.hpp>
+
+#include "../core/decode.h"
+#include "drawing.h"
+
+namespace facematch::testing {
+namespace {
+
+struct Range {
+  double least, most;
+};
+
+Range range_of(const cv::Mat& bgr) {
+  Range range{};
+  cv::minMaxLoc(bgr.reshape(1), &range.least, &range.most);
+  return range;
+}
+
+double mean_grey(const cv::Mat& bgr) {
+  cv::Mat grey;
+  cv::cvtColor(bgr, grey, cv::COLOR_BGR2GRAY);
+  return cv::mean(grey)[0];
+}
+
+// Every level from `least` to `most`, alike in all channels.
+cv::Mat ramp(int least, int most) {
+  cv::Mat ramp(40, most - least + 1, CV_8UC3);
+  for (int x = 0; x < ramp.cols; ++x) ramp.col(x).setTo(cv::Scalar::all(least + x));
+  return ramp;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("levels");
+
+TEST_CASE("the levels of dark, pale and flat pictures are stretched over the whole range") {
+  for (const auto& [least, most] : {std::pair{0, 20}, {179, 230}, {100, 140}, {0, 255}}) {
+    CAPTURE(least);
+    const auto [lowest, highest] = range_of(levelled(ramp(least, most)));
+    CHECK(lowest == 0);
+    CHECK(highest == 255);
+  }
+}
+
+TEST_CASE("a darkened photo is about as bright afterwards as one that is not dark") {
+  const cv::Mat photo = decode(sample(1), {}, 0).bgr;
+  for (const double share : {0.25, 0.15, 0.07}) {
+    CAPTURE(share);
+    const double mean = mean_grey(levelled(photo * share));
+    CHECK(mean > 80);
+    CHECK(mean < 150);
+  }
+}
+
+TEST_CASE("no level overtakes another") {
+  const cv::Mat out = levelled(ramp(3, 60));
+  for (int x = 1; x < out.cols; ++x) {
+    CHECK(out.at<cv::Vec3b>(0, x)[0] >= out.at<cv::Vec3b>(0, x - 1)[0]);
+  }
+}
+
+TEST_CASE("a few odd pixels do not hold the stretching back") {
+  cv::Mat picture = ramp(100, 140);
+  picture.at<cv::Vec3b>(0, 0) = {0, 0, 0};
+  picture.at<cv::Vec3b>(0, 1) = {255, 255, 255};
+  const cv::Mat out = levelled(picture);
+  CHECK(out.at<cv::Vec3b>(20, 0)[0] < 10);
+  CHECK(out.at<cv::Vec3b>(20, 40)[0] > 245);
+}
+
+TEST_CASE("a picture of one colour has nothing to stretch, and stays as it is") {
+  for (const int level : {0, 1, 128, 255}) {
+    const cv::Mat plain(16, 16, CV_8UC3, cv::Scalar::all(level));
+    CHECK(largest_difference(levelled(plain), plain) == 0);
+    CHECK(equalised(plain).size() == plain.size());
+  }
+}
+
+TEST_CASE("the picture itself is not written to") {
+  const cv::Mat picture = ramp(10, 90);
+  const cv::Mat before = picture.clone();
+  levelled(picture);
+  equalised(picture);
+  CHECK(largest_difference(picture, before) == 0);
+}
+
+TEST_CASE("equalising brings out what is flat in a corner of a picture that is not") {
+  cv::Mat picture(160, 160, CV_8UC3, cv::Scalar::all(250));
+  cv::Mat corner = picture(cv::Rect(0, 0, 80, 80));
+  for (int x = 0; x < corner.cols; ++x) corner.col(x).setTo(cv::Scalar::all(10 + x / 8));
+  const auto contrast = [](const cv::Mat& part) {
+    const auto [least, most] = range_of(part);
+    return most - least;
+  };
+  const cv::Rect middle(20, 20, 40, 40);
+  CHECK(contrast(equalised(picture)(middle)) > 1.2 * contrast(picture(middle)));
+}
+
+TEST_CASE("pictures of any shape are taken") {
+  for (const cv::Size size : {cv::Size(1, 1), cv::Size(1, 480), cv::Size(480, 1)}) {
+    const cv::Mat picture(size, CV_8UC3, cv::Scalar(10, 20, 30));
+    CHECK(levelled(picture).size() == size);
+    CHECK(equalised(picture).size() == size);
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing

@@ -1,0 +1,189 @@
+#include "../core/view.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "../core/scales.h"
+#include "drawing.h"
+
+namespace facematch::testing {
+namespace {
+
+// Every pixel tells its own place: blue is its column, green its row.
+cv::Mat map_of(int width, int height) {
+  cv::Mat map(height, width, CV_8UC3);
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      map.at<cv::Vec3b>(y, x) = {static_cast<uint8_t>(x), static_cast<uint8_t>(y), 255};
+    }
+  }
+  return map;
+}
+
+// The largest distance between the place that a pixel tells and the one that the view gives for it.
+// Pixels that a border or an interpolation with it painted are left out.
+double largest_error(const View& view, bool centers_are_whole = false) {
+  const float center = centers_are_whole ? 0 : 0.5f;
+  double largest = 0;
+  int seen = 0;
+  for (int y = 0; y < view.bgr.rows; ++y) {
+    for (int x = 0; x < view.bgr.cols; ++x) {
+      const cv::Vec3b told = view.bgr.at<cv::Vec3b>(y, x);
+      if (told[2] != 255) continue;
+      const Point place =
+          view.to_picture.apply({static_cast<float>(x) + center, static_cast<float>(y) + center});
+      const Point expected(static_cast<float>(told[0]) + center,
+                           static_cast<float>(told[1]) + center);
+      largest = std::max(largest, cv::norm(place - expected));
+      ++seen;
+    }
+  }
+  REQUIRE(seen > 0);
+  return largest;
+}
+
+// Of two angles around the circle, degrees.
+float angle_between(float a, float b) { return std::abs(std::remainder(a - b, 360.0f)); }
+
+View view_of(const cv::Mat& bgr) { return {.bgr = bgr, .to_picture = {}}; }
+
+// What padded() takes for the border has not the map's red.
+View with_dark_corner(View view) {
+  view.bgr(cv::Rect(0, 0, 8, 8)).setTo(cv::Scalar::all(0));
+  return view;
+}
+
+void check_box(const Box& box, const Box& expected) {
+  CHECK(box.x == doctest::Approx(expected.x));
+  CHECK(box.y == doctest::Approx(expected.y));
+  CHECK(box.width == doctest::Approx(expected.width));
+  CHECK(box.height == doctest::Approx(expected.height));
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("view");
+
+TEST_CASE("every pixel of a turned view is led back to where it was") {
+  for (const cv::Size size : {cv::Size(200, 150), cv::Size(31, 250), cv::Size(1, 7)}) {
+    for (int quarters = 0; quarters < 4; ++quarters) {
+      CAPTURE(quarters);
+      const View view = turned(view_of(map_of(size.width, size.height)), quarters);
+      CHECK(view.bgr.cols == (quarters % 2 == 0 ? size.width : size.height));
+      CHECK(largest_error(view) < 1e-3);
+      CHECK(angle_between(view.lean(), -90 * static_cast<float>(quarters)) < 0.01f);
+    }
+  }
+}
+
+TEST_CASE("every pixel of a padded view is led back, and the picture takes its share of it") {
+  for (const float share : {0.3f, 0.5f, 0.8f}) {
+    const View view = padded(with_dark_corner(view_of(map_of(160, 120))), share);
+    CHECK(view.bgr.cols == doctest::Approx(160 / share).epsilon(0.02));
+    CHECK(view.bgr.rows == doctest::Approx(120 / share).epsilon(0.02));
+    CHECK(largest_error(view) < 1e-3);
+  }
+}
+
+TEST_CASE("tiles cover the picture, overlap, and lead every pixel back") {
+  for (const int across : {1, 2, 5}) {
+    CAPTURE(across);
+    const auto all = tiles(view_of(map_of(200, 150)), across);
+    CHECK(all.size() == static_cast<size_t>(across * across));
+    cv::Mat covered(150, 200, CV_8U, cv::Scalar(0));
+    for (const View& tile : all) {
+      CHECK(largest_error(tile) < 1e-3);
+      const Point corner = tile.to_picture.apply({0, 0});
+      covered(cv::Rect(cvRound(corner.x), cvRound(corner.y), tile.bgr.cols, tile.bgr.rows)) += 1;
+    }
+    double least = 0, most = 0;
+    cv::minMaxLoc(covered, &least, &most);
+    CHECK(least == 1);
+    CHECK(most == (across == 1 ? 1 : 4));
+  }
+}
+
+TEST_CASE("tiles of a turned view of a shrunk picture still lead back to the picture") {
+  const View small = shrunk(view_of(map_of(240, 180)), 120);
+  CHECK(small.bgr.cols == 120);
+  CHECK(largest_error(small) <= 1);
+  for (const View& tile : tiles(turned(small, 1), 2)) CHECK(largest_error(tile) <= 1);
+}
+
+TEST_CASE("a picture that is small enough is not copied, and none is enlarged") {
+  const cv::Mat map = map_of(64, 48);
+  CHECK(shrunk(view_of(map), 64).bgr.data == map.data);
+  CHECK(shrunk(view_of(map), 1000).bgr.size() == map.size());
+}
+
+TEST_CASE("a cut-out is led back to the pixel, upright or turned, from the picture or a copy") {
+  const cv::Mat map = map_of(250, 200);
+  for (const float lean : {0.0f, 30.0f, 90.0f, -135.0f, 180.0f}) {
+    CAPTURE(lean);
+    const View upright = cut(view_of(map), {120, 100}, 60, lean, 120);
+    CHECK(upright.bgr.size() == cv::Size(120, 120));
+    CHECK(angle_between(upright.lean(), lean) < 0.01f);
+    CHECK(largest_error(upright, true) <= 1);
+    const View of_turned = cut(turned(view_of(map), 1), {120, 100}, 60, lean, 120);
+    CHECK(angle_between(of_turned.lean(), lean) < 0.01f);
+    CHECK(largest_error(of_turned, true) <= 2);
+  }
+}
+
+TEST_CASE("a close-up shows twice the box, whichever copy it was cut from") {
+  // The copy for details has half the pixels of this picture: a large face is cut from it.
+  const cv::Mat map(2400, 3200, CV_8UC3, cv::Scalar::all(100));
+  Scales scales(map);
+  CHECK(scales.detail().bgr.cols == 1600);
+  CHECK(scales.overview().bgr.cols == 480);
+  CHECK(scales.overview().to_picture.scale() == doctest::Approx(3200.0 / 480));
+  for (const float side : {40.0f, 400.0f, 3000.0f}) {
+    const View view = scales.closeup({1000, 900, side * 0.8f, side}, 0, 240);
+    CHECK(view.to_picture.scale() == doctest::Approx(2 * side / 240));
+    const Point middle = view.to_picture.apply({120, 120});
+    CHECK(middle.x == doctest::Approx(1000 + 0.4 * side));
+    CHECK(middle.y == doctest::Approx(900 + 0.5 * side));
+  }
+}
+
+TEST_CASE("views of pictures of any shape have pixels") {
+  for (const cv::Size size : {cv::Size(1, 1), cv::Size(1, 4000), cv::Size(40000, 1)}) {
+    Scales scales(cv::Mat(size, CV_8UC3, cv::Scalar::all(128)));
+    CHECK_FALSE(scales.detail().bgr.empty());
+    for (int quarters = 0; quarters < 4; ++quarters) {
+      CHECK_FALSE(padded(turned(scales.overview(), quarters), 0.3f).bgr.empty());
+    }
+    for (const View& tile : tiles(scales.detail(), 5)) CHECK_FALSE(tile.bgr.empty());
+    CHECK_FALSE(scales.closeup({-5, -5, 20, 20}, 45, 64).bgr.empty());
+  }
+}
+
+TEST_CASE("a box moved by quarters is the box around its corners, and comes back") {
+  const Box box{10, 20, 30, 50};
+  const View picture = view_of(map_of(200, 150));
+  check_box(moved(box, turned(picture, 1).to_picture.inverse()), {80, 10, 50, 30});
+  check_box(moved(box, turned(picture, 2).to_picture.inverse()), {160, 80, 30, 50});
+  check_box(moved(box, turned(picture, 3).to_picture.inverse()), {20, 160, 50, 30});
+  for (int quarters = 0; quarters < 4; ++quarters) {
+    const Similarity back = turned(picture, quarters).to_picture;
+    check_box(moved(moved(box, back.inverse()), back), box);
+  }
+}
+
+TEST_CASE("a box keeps its area about when turned, its middle exactly, and its points with it") {
+  for (const float degrees : {10.0f, 45.0f, 80.0f, 200.0f}) {
+    const Similarity turn = square_crop({50, 50}, 200, degrees, 100);
+    const Box box{40, 30, 40, 60};
+    const Box there = moved(box, turn);
+    CHECK(cv::norm(there.center() - turn.apply(box.center())) < 1e-3);
+    CHECK(there.width + there.height == doctest::Approx((40 + 60) / 2.0));
+    Points68 points;
+    points.fill(box.center());
+    for (const Point point : moved(points, turn)) CHECK(cv::norm(point - there.center()) < 1e-3);
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing
