@@ -1,0 +1,130 @@
+// What makes a picture hard, done to one that is not. Each variant takes { pixels, width, height, face }: a sharp object,
+// its size, and its face as the pipeline found it; it answers { picture, move }: a sharp object, and where things went.
+import sharp from 'sharp';
+import { still } from './geometry.mjs';
+
+const grey = '#808080';
+
+const scaled = (k) => ({ ...still, a: k });
+
+function turned(degrees) {
+  return ({ pixels, width, height }) => {
+    const [cos, sin] = [Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180)];
+    const across = Math.abs(width * cos) + Math.abs(height * sin);
+    const down = Math.abs(width * sin) + Math.abs(height * cos);
+    // About the middle of the picture, which becomes the middle of the larger one.
+    const move = {
+      a: cos,
+      b: sin,
+      tx: across / 2 - (cos * width - sin * height) / 2,
+      ty: down / 2 - (sin * width + cos * height) / 2,
+    };
+    return { picture: pixels.rotate(degrees, { background: grey }), move };
+  };
+}
+
+function shrunk(share) {
+  return ({ pixels, width, height }) => {
+    const small = Math.round(width * share);
+    return {
+      picture: pixels.resize(small, Math.round(height * share), { fit: 'fill' }),
+      move: scaled(small / width),
+    };
+  };
+}
+
+/** Grey levels 0..1 put through `curve`. */
+function toned(curve) {
+  return async ({ pixels }) => {
+    const table = Uint8Array.from({ length: 256 }, (_, level) => Math.round(255 * curve(level / 255)));
+    const { data, info } = await pixels.raw().toBuffer({ resolveWithObject: true });
+    return {
+      picture: sharp(
+        data.map((level) => table[level]),
+        { raw: info },
+      ),
+      move: still,
+    };
+  };
+}
+
+/** Cut so close that `share` of the face's box is left along each side, about the middle of its landmarks. */
+function closeUp(share) {
+  return ({ pixels, width, height, face }) => {
+    const points = Object.values(face.landmarks);
+    const side = Math.round(share * Math.max(face.box.width, face.box.height));
+    const first = (axis, length) => {
+      const middle = points.reduce((sum, point) => sum + point[axis], 0) / points.length;
+      return Math.round(Math.min(Math.max(middle - side / 2, 0), length - side));
+    };
+    const [left, top] = [first(0, width), first(1, height)];
+    return {
+      picture: pixels.extract({ left, top, width: side, height: side }),
+      move: { ...still, tx: -left, ty: -top },
+    };
+  };
+}
+
+/** The face `side` pixels large, somewhere in a picture of 1600 x 1200. */
+function tiny(side) {
+  return async ({ pixels, width, height, face }) => {
+    const small = Math.round((width * side) / Math.max(face.box.width, face.box.height));
+    const inner = await pixels
+      .resize(small, Math.round((small * height) / width), { fit: 'fill' })
+      .toFormat('png')
+      .toBuffer();
+    const [left, top] = [1090, 310];
+    const picture = sharp({ create: { width: 1600, height: 1200, channels: 3, background: grey } });
+    return {
+      picture: picture.composite([{ input: inner, left, top }]),
+      move: { ...scaled(small / width), tx: left, ty: top },
+    };
+  };
+}
+
+function then(first, second) {
+  return async (source) => {
+    const { picture, move } = await first(source);
+    const { data, info } = await picture.raw().toBuffer({ resolveWithObject: true });
+    const next = await second({ pixels: sharp(data, { raw: info }), width: info.width, height: info.height });
+    if (next.move !== still) throw new Error('Only the first of two variants may move anything');
+    return { picture: next.picture, move };
+  };
+}
+
+const asItIs = ({ pixels }) => ({ picture: pixels, move: still });
+
+/** `quality` is the JPEG's. The goals are for those that are `asked`. */
+export const variants = [
+  { name: 'as it is', asked: true, make: asItIs },
+  ...[90, 180, 270].map((degrees) => ({ name: `turned by ${degrees}°`, asked: true, make: turned(degrees) })),
+  ...[0.5, 0.25, 0.15].map((share) => ({ name: `shrunk to ${share}`, asked: true, make: shrunk(share) })),
+  ...[0.25, 0.15].map((k) => ({ name: `darkened × ${k}`, asked: true, make: toned((v) => k * v) })),
+  { name: 'darkened, gamma 2.2 × 0.25', asked: true, make: toned((v) => 0.25 * v ** 2.2) },
+  { name: 'JPEG quality 20', asked: true, quality: 20, make: asItIs },
+  ...[30, 45, 60].map((degrees) => ({ name: `turned by ${degrees}°`, make: turned(degrees) })),
+  ...[0.8, 0.65, 0.5].map((share) => ({ name: `close-up, ${share} of the box`, make: closeUp(share) })),
+  ...[24, 20].map((side) => ({ name: `tiny, ${side} px of 1600`, make: tiny(side) })),
+  { name: 'pale × 0.2 + 0.7', make: toned((v) => 0.2 * v + 0.7) },
+  { name: 'darkened × 0.07', make: toned((v) => 0.07 * v) },
+  {
+    name: 'turned by 90°, darkened × 0.15',
+    make: then(
+      turned(90),
+      toned((v) => 0.15 * v),
+    ),
+  },
+  {
+    name: 'turned by 180°, pale',
+    make: then(
+      turned(180),
+      toned((v) => 0.2 * v + 0.7),
+    ),
+  },
+];
+
+/** The variant as a file: { bytes, move }. */
+export async function applied({ make, quality = 95 }, source) {
+  const { picture, move } = await make({ ...source, pixels: source.pixels.clone() });
+  return { bytes: await picture.jpeg({ quality }).toBuffer(), move };
+}
