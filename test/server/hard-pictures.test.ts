@@ -1,0 +1,98 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Json, match, paths, send } from './support/client.ts';
+import { samples } from './support/pictures.ts';
+import { expectProblem } from './support/problem.ts';
+import { TestServer } from './support/server.ts';
+
+/** use_heuristic_fallback as a client sees it. What the fallback finds is measured in test/model/hard-pictures.test.ts. */
+
+let server: TestServer;
+let upsideDown: Buffer;
+beforeAll(async () => {
+  server = await TestServer.start();
+  upsideDown = await sharp(samples.three).rotate(180).jpeg({ quality: 95 }).toBuffer();
+});
+afterAll(() => server.stop());
+
+const advanced = (fields: Record<string, string>, image1: Buffer = upsideDown) =>
+  match(server, { image1, image2: samples.one, ...fields }, { path: paths.advanced });
+
+describe('a photo that stands on its head', () => {
+  test('has no face without the fallback', async () => {
+    for (const accuracy_mode of ['fast', 'balance']) {
+      expectProblem(await advanced({ accuracy_mode, use_heuristic_fallback: 'false' }), 'no_face_found', {
+        errors: [{ field: 'image1', code: 'no_face_found' }],
+      });
+    }
+  });
+
+  test('matches with it, and the answer tells which look found the faces, and how they lean', async () => {
+    for (const accuracy_mode of ['fast', 'balance']) {
+      const { status, body } = await advanced({ accuracy_mode, use_heuristic_fallback: 'true' });
+      expect(status).toBe(200);
+      expect(body).toMatchObject({ match: true, accuracy_mode });
+      expect(body.image1.faces).toHaveLength(3);
+      for (const face of body.image1.faces) {
+        expect(face.found_by).toBe('rotated');
+        expect(Math.abs(face.pose.roll)).toBeGreaterThan(150);
+      }
+      expect(body.image2.faces.map((face: Json) => face.found_by)).toEqual(['primary', 'primary', 'primary']);
+    }
+  });
+
+  test('is answered in pixels of the picture as it was sent', async () => {
+    const { body: upright } = await advanced({}, samples.three);
+    const { body: turned } = await advanced({});
+    const { width, height } = turned.image1;
+    expect([width, height]).toEqual([upright.image1.width, upright.image1.height]);
+    const [a, b] = [upright, turned].map(({ image1 }) => image1.faces[image1.face_index]);
+    for (const [name, [x, y]] of Object.entries<[number, number]>(a.landmarks)) {
+      const [u, v] = b.landmarks[name];
+      expect(Math.hypot(width - x - u, height - y - v)).toBeLessThan(0.1 * a.box.width);
+    }
+    expect(Math.abs(width - (a.box.x + a.box.width / 2) - (b.box.x + b.box.width / 2))).toBeLessThan(
+      0.3 * a.box.width,
+    );
+  });
+
+  test('must reach min_det_score with it as well', async () => {
+    expectProblem(await advanced({ min_det_score: '1' }), 'no_face_found');
+  });
+
+  test('is found by default, at the basic endpoint too', async () => {
+    const { body } = await match(server, { image1: upsideDown, image2: samples.one });
+    expect(body).toMatchObject({ match: true, image1: { faces: [{ found_by: 'rotated' }, {}, {}] } });
+  });
+});
+
+test('both pictures may be turned, each in its own way', async () => {
+  const image1 = await sharp(samples.three).rotate(90).jpeg({ quality: 95 }).toBuffer();
+  const photos = { image1, image2: upsideDown };
+  const { status, body } = await match(server, photos, { path: paths.advanced });
+  expect(status).toBe(200);
+  expect(body.match).toBe(true);
+  const compared = [body.image1, body.image2].map(({ faces, face_index }) => faces[face_index]);
+  expect(compared.map((face) => face.found_by)).toEqual(['rotated', 'rotated']);
+  expect(Math.abs(compared[0].pose.roll - 90)).toBeLessThan(30);
+});
+
+test('one good face at first sight, and the fallback looks no further', async () => {
+  const fields = { image1: samples.one, image2: samples.three };
+  const answers = await Promise.all(
+    ['true', 'false'].map((use_heuristic_fallback) =>
+      match(server, { ...fields, use_heuristic_fallback }, { path: paths.advanced }),
+    ),
+  );
+  const [on, off] = answers.map(({ body }) => body);
+  expect(on.image1.faces).toEqual(off.image1.faces);
+  expect(on.image2.faces).toEqual(off.image2.faces);
+});
+
+test('what found_by says is described for every step', async () => {
+  const { body } = await send(server, { path: '/API/v1.0/openapi.json', method: 'GET', key: null });
+  const { found_by } = body.components.schemas.Face.properties;
+  expect(found_by.enum.toSorted()).toEqual(['enhanced', 'padded', 'primary', 'rotated', 'tiled']);
+  for (const word of found_by.enum)
+    expect(found_by.description).toMatch(new RegExp(`\\b${word}\\b.{20}`, 's'));
+});
