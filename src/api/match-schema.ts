@@ -53,7 +53,10 @@ const face = object<Face>(
       },
       "Five points; left and right are the person's own",
     ),
-    detection_score: number('How sure the detector is that this is a face', share),
+    detection_score: number(
+      'How sure the detector is that this is a face; of one that was not found by the ordinary look, in a close-up of it',
+      share,
+    ),
     found_by: word(foundBy, 'Which look found the face:'),
     pose: object<Face['pose']>(
       {
@@ -183,8 +186,10 @@ const match = object<MatchBody>(
       {
         queue: milliseconds('Waiting for a worker'),
         decode: milliseconds('Decoding both pictures'),
-        detect: milliseconds('Finding faces'),
-        align: milliseconds('Finding their landmarks and cutting them out upright'),
+        detect: milliseconds('Finding faces, by further looks too'),
+        align: milliseconds(
+          'Finding their landmarks, making sure that they are faces, and cutting them out upright',
+        ),
         embed: milliseconds('Turning each face into a vector'),
         total: milliseconds('From the last byte of the request to the answer'),
       },
