@@ -33,8 +33,8 @@ BareNet::BareNet(const Pack& pack, const std::string& file, const std::string& i
 }
 
 void BareNet::run() {
-  if (outputs_.size() == 1) net_.run(input_, {outputs_[0]});
-  if (outputs_.size() == 2) net_.run(input_, {outputs_[0], outputs_[1]});
+  const std::vector<std::span<float>> outputs(outputs_.begin(), outputs_.end());
+  net_.run(input_, outputs);
 }
 
 namespace {
@@ -43,7 +43,7 @@ BareNet bare_detector(const Pack& pack, const cv::Mat& bgr) {
   const DetectorSpec& spec = pack.detector;
   cv::Mat small;
   cv::resize(bgr, small, {spec.width, spec.height}, 0, 0, cv::INTER_AREA);
-  return {pack,  spec.file,          spec.input, {spec.scores, spec.boxes},
+  return {pack,  spec.file,          spec.input, spec.outputs,
           small, spec.normalisation, spec.width, spec.height};
 }
 

@@ -1,4 +1,4 @@
-// The nets of the default pack by themselves, each on an input that the pipeline would give it:
+// The nets of a pack by themselves, each on an input that the pipeline would give it:
 // what no pipeline around them can be faster than.
 #pragma once
 

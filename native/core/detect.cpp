@@ -1,6 +1,7 @@
 #include "detect.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <opencv2/imgproc.hpp>
 
@@ -14,12 +15,36 @@ namespace {
 // so only the best of them take part.
 constexpr size_t kMostCandidates = 512;
 
-const DetectorSpec& known(const DetectorSpec& spec) {
-  if (spec.family == "rfb") return spec;
-  throw Error(ErrorCode::kInternalError, "unknown detector family \"" + spec.family + "\"");
-}
+// Below this side, in pixels, there is nothing to compare.
+constexpr float kLeastSide = 4;
+// A close-up's box may reach out of the picture, but a face of which less than this share of a side
+// is to be seen is none.
+constexpr float kLeastShare = 0.5f;
 
 }  // namespace
+
+const DetectorFamily& detector_family(const std::string& name) {
+  static constexpr std::array kFamilies = {&kRfb, &kYunet};
+  std::string known;
+  for (const DetectorFamily* family : kFamilies) {
+    if (name == family->name) return *family;
+    known += known.empty() ? family->name : std::string(", ") + family->name;
+  }
+  throw Error(ErrorCode::kInternalError,
+              "unknown detector family \"" + name + "\"; there are " + known);
+}
+
+bool is_possible(const Detection& detection, cv::Size picture) {
+  const auto& [box, score, found_by] = detection;
+  const float longer = static_cast<float>(std::max(picture.width, picture.height));
+  const auto side = [&](float s) { return s >= kLeastSide && s * kLeastShare <= longer; };
+  const auto within = [](float middle, int size) {
+    return middle >= 0 && middle < static_cast<float>(size);
+  };
+  // Each comparison is false for NaN.
+  return score >= 0 && score <= 1 && side(box.width) && side(box.height) &&
+         within(box.center().x, picture.width) && within(box.center().y, picture.height);
+}
 
 float overlap(const Box& a, const Box& b) {
   const float width = std::min(a.x + a.width, b.x + b.width) - std::max(a.x, b.x);
@@ -44,17 +69,20 @@ void suppress_overlaps(std::vector<Detection>& detections, float iou) {
 }
 
 Detector::Detector(const Pack& pack)
-    : spec_(known(pack.detector)),
+    : spec_(pack.detector),
+      family_(detector_family(spec_.family)),
       net_(pack.directory + "/" + spec_.file, spec_.input, {1, 3, spec_.height, spec_.width},
-           {spec_.scores, spec_.boxes}) {
-  if (net_.output_size(0) * 2 != net_.output_size(1)) {
-    throw Error(ErrorCode::kInternalError,
-                "the detector's scores and boxes do not belong together");
+           spec_.outputs) {
+  if (const auto reason = family_.misfit({spec_.width, spec_.height}, net_.output_sizes())) {
+    throw Error(ErrorCode::kInternalError, "the detector " + spec_.file +
+                                               " does not fit its family, " + family_.name + ": " +
+                                               *reason);
   }
 }
 
 std::vector<Detection> Detector::detect(const cv::Mat& bgr, float min_score) const {
-  thread_local std::vector<float> input, scores, boxes;
+  thread_local std::vector<float> input;
+  thread_local std::vector<std::vector<float>> buffers;
   thread_local cv::Mat small;
   // Letterbox: the picture keeps its shape and lies at the top left; stretching it costs turned
   // faces.
@@ -66,25 +94,22 @@ std::vector<Detection> Detector::detect(const cv::Mat& bgr, float min_score) con
   const float black = -spec_.normalisation.mean * spec_.normalisation.scale;
   input.assign(net_.input_size(), black);
   fill_planes(small, spec_.normalisation, spec_.width, spec_.height, input);
-  scores.resize(net_.output_size(0));
-  boxes.resize(net_.output_size(1));
-  net_.run(input, {scores, boxes});
+  buffers.resize(spec_.outputs.size());
+  std::vector<std::span<float>> outputs;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    buffers[i].resize(net_.output_sizes()[i]);
+    outputs.emplace_back(buffers[i]);
+  }
+  net_.run(input, outputs);
 
   std::vector<Detection> found;
-  const float to_x = static_cast<float>(spec_.width) * static_cast<float>(bgr.cols) /
-                     static_cast<float>(size.width);
-  const float to_y = static_cast<float>(spec_.height) * static_cast<float>(bgr.rows) /
-                     static_cast<float>(size.height);
-  for (size_t i = 0; i < scores.size() / 2; ++i) {
-    const float score = scores[2 * i + 1];
-    if (!(score >= min_score)) continue;
-    const float* corners = &boxes[4 * i];
-    const Box box{corners[0] * to_x, corners[1] * to_y, (corners[2] - corners[0]) * to_x,
-                  (corners[3] - corners[1]) * to_y};
-    // Below the chip's own needs there is nothing to compare; this also drops NaN.
-    if (!(box.width >= 4 && box.height >= 4)) continue;
-    found.push_back({box, score, FoundBy::kPrimary});
+  family_.decode({spec_.width, spec_.height}, outputs, min_score, found);
+  const float to_x = static_cast<float>(bgr.cols) / static_cast<float>(size.width);
+  const float to_y = static_cast<float>(bgr.rows) / static_cast<float>(size.height);
+  for (auto& [box, score, found_by] : found) {
+    box = {box.x * to_x, box.y * to_y, box.width * to_x, box.height * to_y};
   }
+  std::erase_if(found, [&](const Detection& d) { return !is_possible(d, bgr.size()); });
   suppress_overlaps(found, spec_.nms_iou);
   return found;
 }

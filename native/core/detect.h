@@ -1,19 +1,14 @@
-// Picture -> boxes. One small decoder for each detector family.
+// Picture -> boxes, with a net of any family.
 #pragma once
 
 #include <vector>
 
+#include "detect_family.h"
 #include "pack.h"
 #include "session.h"
 #include "types.h"
 
 namespace facematch {
-
-struct Detection {
-  Box box;  // pixels of the picture that was looked at
-  float score = 0;
-  FoundBy found_by = FoundBy::kPrimary;
-};
 
 class Detector {
  public:
@@ -24,8 +19,13 @@ class Detector {
 
  private:
   DetectorSpec spec_;
+  const DetectorFamily& family_;
   Net net_;
 };
+
+// Whether a detection can be a face of a picture of that size: a score of 0..1, finite numbers,
+// neither tiny nor far larger than the picture, its middle within.
+bool is_possible(const Detection& detection, cv::Size picture);
 
 // Intersection over union.
 float overlap(const Box& a, const Box& b);

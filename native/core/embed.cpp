@@ -28,8 +28,10 @@ Embedder::Embedder(const Pack& pack)
       net_(pack.directory + "/" + spec_.file, spec_.input, {1, 3, spec_.size, spec_.size},
            {spec_.output}) {
   if (net_.output_size(0) != static_cast<size_t>(spec_.dimensions)) {
-    throw Error(ErrorCode::kInternalError,
-                "the embedder's output is not of the manifest's dimensions");
+    throw Error(ErrorCode::kInternalError, "the embedder's output \"" + spec_.output + "\" has " +
+                                               std::to_string(net_.output_size(0)) +
+                                               " numbers, but the manifest says " +
+                                               std::to_string(spec_.dimensions) + " dimensions");
   }
 }
 

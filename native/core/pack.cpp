@@ -3,6 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "detect_family.h"
 #include "error.h"
 
 namespace facematch {
@@ -31,12 +32,28 @@ int read_size(const Json& json, const char* name) {
   throw Error(ErrorCode::kInternalError, std::string("\"") + name + "\" is out of range");
 }
 
+// The names of a detector's outputs, in the order of its family's members.
+std::vector<std::string> read_outputs(const Json& json, const DetectorFamily& family) {
+  std::vector<std::string> names;
+  for (const OutputMember& member : family.outputs) {
+    const Json& value = json.at(member.name);
+    const auto listed = member.count == 1 ? std::vector<std::string>{value.get<std::string>()}
+                                          : value.get<std::vector<std::string>>();
+    if (listed.size() != member.count) {
+      throw Error(ErrorCode::kInternalError, std::string("\"") + member.name + "\" must name " +
+                                                 std::to_string(member.count) + " outputs");
+    }
+    names.insert(names.end(), listed.begin(), listed.end());
+  }
+  return names;
+}
+
 DetectorSpec read_detector(const Json& json) {
+  const std::string family = json.at("family");
   return {.file = json.at("file"),
-          .family = json.at("family"),
+          .family = family,
           .input = json.at("input"),
-          .scores = json.at("scores"),
-          .boxes = json.at("boxes"),
+          .outputs = read_outputs(json, detector_family(family)),
           .width = read_size(json, "width"),
           .height = read_size(json, "height"),
           .normalisation = read_normalisation(json),

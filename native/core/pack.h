@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "types.h"
 
@@ -20,8 +21,9 @@ struct Normalisation {
 
 struct DetectorSpec {
   std::string file;
-  std::string family;  // "rfb"
-  std::string input, scores, boxes;
+  std::string family;  // a name of detect_family.h
+  std::string input;
+  std::vector<std::string> outputs;  // in the order of the family's members
   int width = 0;
   int height = 0;
   Normalisation normalisation;

@@ -1,6 +1,6 @@
 #include "session.h"
 
-#include <array>
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <numeric>
@@ -49,6 +49,77 @@ size_t product(const std::vector<int64_t>& shape) {
       std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()));
 }
 
+std::string quoted_list(const std::vector<std::string>& names) {
+  std::string list;
+  for (const auto& name : names) list += (list.empty() ? "\"" : ", \"") + name + "\"";
+  return list;
+}
+
+template <typename NameAt>
+std::vector<std::string> names_of(size_t count, NameAt name_at) {
+  Ort::AllocatorWithDefaultOptions allocator;
+  std::vector<std::string> names;
+  names.reserve(count);
+  for (size_t i = 0; i < count; ++i) names.emplace_back(name_at(i, allocator).get());
+  return names;
+}
+
+std::vector<std::string> input_names(const Ort::Session& session) {
+  return names_of(session.GetInputCount(), [&](size_t i, OrtAllocator* allocator) {
+    return session.GetInputNameAllocated(i, allocator);
+  });
+}
+
+std::vector<std::string> output_names(const Ort::Session& session) {
+  return names_of(session.GetOutputCount(), [&](size_t i, OrtAllocator* allocator) {
+    return session.GetOutputNameAllocated(i, allocator);
+  });
+}
+
+// Its position. Throws Error when there is none of that name.
+size_t find_name(const std::vector<std::string>& names, const std::string& name,
+                 const std::string& what) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<size_t>(found - names.begin());
+  throw Error(ErrorCode::kInternalError,
+              what + " \"" + name + "\"; there are " + quoted_list(names));
+}
+
+// A net may leave sides of its input open under a name (its batch, its height). Here each is given
+// its size for good: a session has one shape, and what depends on it is worked out once. Answers
+// whether there was any.
+bool fix_open_sides(const Ort::Session& session, size_t input, const std::vector<int64_t>& shape,
+                    Ort::SessionOptions& options) {
+  const auto type = session.GetInputTypeInfo(input);
+  if (type.GetONNXType() != ONNX_TYPE_TENSOR) return false;  // the first run will refuse it
+  const auto info = type.GetTensorTypeAndShapeInfo();
+  std::vector<const char*> names(info.GetDimensionsCount());
+  info.GetSymbolicDimensions(names.data(), names.size());
+  bool any = false;
+  for (size_t i = 0; i < std::min(names.size(), shape.size()); ++i) {
+    if (names[i] == nullptr || *names[i] == '\0') continue;
+    Ort::ThrowOnError(Ort::GetApi().AddFreeDimensionOverrideByName(options, names[i], shape[i]));
+    any = true;
+  }
+  return any;
+}
+
+Ort::Session open_session(const std::string& path, const std::string& input,
+                          const std::vector<int64_t>& input_shape,
+                          const std::vector<std::string>& outputs) {
+  Ort::SessionOptions options = session_options();
+  Ort::Session session(environment(), path.c_str(), options);
+  const size_t position =
+      find_name(input_names(session), input, "the net " + path + " has no input");
+  const auto answers = output_names(session);
+  for (const auto& output : outputs) {
+    find_name(answers, output, "the net " + path + " has no output");
+  }
+  // Only a session tells the names, and only a new one obeys.
+  if (!fix_open_sides(session, position, input_shape, options)) return session;
+  return {environment(), path.c_str(), options};
+}
+
 }  // namespace
 
 Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_shape,
@@ -58,7 +129,7 @@ Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_
       input_shape_(std::move(input_shape)),
       input_size_(product(input_shape_)) {
   try {
-    session_ = Ort::Session(environment(), path.c_str(), session_options());
+    session_ = open_session(path, input_name_, input_shape_, output_names_);
     // One run on zeros says what no declaration can be trusted for: the shapes that come out.
     std::vector<float> zeros(input_size_);
     const auto& memory = cpu_memory();
@@ -83,31 +154,28 @@ Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_
   }
 }
 
-void Net::run(std::span<float> input, std::initializer_list<std::span<float>> outputs) const {
-  constexpr size_t kMostOutputs = 4;
-  if (input.size() != input_size_ || outputs.size() != output_names_.size() ||
-      outputs.size() > kMostOutputs) {
-    throw Error(ErrorCode::kInternalError, "a net was given buffers of the wrong size");
-  }
+void Net::run(std::span<float> input, std::span<const std::span<float>> outputs) const {
+  const bool fits = input.size() == input_size_ && outputs.size() == output_sizes_.size() &&
+                    std::equal(outputs.begin(), outputs.end(), output_sizes_.begin(),
+                               [](const auto& o, size_t size) { return o.size() == size; });
+  if (!fits) throw Error(ErrorCode::kInternalError, "a net was given buffers of the wrong size");
   const auto& memory = cpu_memory();
   const auto value = Ort::Value::CreateTensor<float>(memory, input.data(), input.size(),
                                                      input_shape_.data(), input_shape_.size());
-  std::array<Ort::Value, kMostOutputs> results = {Ort::Value{nullptr}, Ort::Value{nullptr},
-                                                  Ort::Value{nullptr}, Ort::Value{nullptr}};
-  std::array<const char*, kMostOutputs> names = {};
-  size_t i = 0;
-  for (const auto& output : outputs) {
-    if (output.size() != output_sizes_[i]) {
-      throw Error(ErrorCode::kInternalError, "a net was given buffers of the wrong size");
-    }
-    results[i] = Ort::Value::CreateTensor<float>(
-        memory, output.data(), output.size(), output_shapes_[i].data(), output_shapes_[i].size());
-    names[i] = output_names_[i].c_str();
-    ++i;
+  std::vector<Ort::Value> results;
+  std::vector<const char*> names;
+  results.reserve(outputs.size());
+  names.reserve(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto& shape = output_shapes_[i];
+    results.push_back(Ort::Value::CreateTensor<float>(memory, outputs[i].data(), outputs[i].size(),
+                                                      shape.data(), shape.size()));
+    names.push_back(output_names_[i].c_str());
   }
   const char* input_name = input_name_.c_str();
   try {
-    session_.Run(Ort::RunOptions{nullptr}, &input_name, &value, 1, names.data(), results.data(), i);
+    session_.Run(Ort::RunOptions{nullptr}, &input_name, &value, 1, names.data(), results.data(),
+                 results.size());
   } catch (const Ort::Exception& error) {
     throw Error(ErrorCode::kInternalError, error.what());
   }

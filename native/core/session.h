@@ -22,10 +22,14 @@ class Net {
 
   size_t input_size() const { return input_size_; }
   size_t output_size(size_t index) const { return output_sizes_[index]; }
+  const std::vector<size_t>& output_sizes() const { return output_sizes_; }
 
   // No copies: the net reads `input` and writes into `outputs` in place. Sizes are in floats and
   // must be input_size() and output_size(i).
-  void run(std::span<float> input, std::initializer_list<std::span<float>> outputs) const;
+  void run(std::span<float> input, std::span<const std::span<float>> outputs) const;
+  void run(std::span<float> input, std::initializer_list<std::span<float>> outputs) const {
+    run(input, std::span(outputs.begin(), outputs.size()));
+  }
 
  private:
   std::string input_name_;

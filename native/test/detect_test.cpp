@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "drawing.h"
+#include "support.h"
 
 namespace facematch::testing {
 
@@ -83,6 +84,69 @@ TEST_CASE("of very many candidates only the best take part") {
   CHECK(many.size() == 512);
   CHECK(many.front().score == 0.999f);
   CHECK(many.back().score >= 0.89f);
+}
+
+TEST_CASE("each family has its name, and an unknown one is refused with the list of names") {
+  for (const DetectorFamily* family : {&kRfb, &kYunet}) {
+    CHECK(&detector_family(family->name) == family);
+  }
+  for (const char* name : {"", "haar", "RFB", "rfb ", "yunet2"}) {
+    CAPTURE(name);
+    const auto error = refusal([&] { detector_family(name); });
+    REQUIRE(error);
+    CHECK(error->message.find("\"" + std::string(name) + "\"") != std::string::npos);
+    CHECK(error->message.find("rfb, yunet") != std::string::npos);
+  }
+}
+
+TEST_CASE("RFB's corners are shares of its input, and its second score is the face's") {
+  std::vector<float> scores = {0.1f, 0.9f, 0.9f, 0.1f, 0.4f, 0.6f};
+  std::vector<float> boxes = {0.25f, 0.5f, 0.5f, 1, 0, 0, 1, 1, -0.1f, 0, 0.1f, 0.5f};
+  const std::vector<std::span<float>> outputs = {scores, boxes};
+  std::vector<Detection> found;
+  kRfb.decode({320, 240}, outputs, 0.6f, found);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].score == 0.9f);
+  CHECK(found[0].box.x == 80);
+  CHECK(found[0].box.y == 120);
+  CHECK(found[0].box.width == 80);
+  CHECK(found[0].box.height == 120);
+  CHECK(found[1].box.x == doctest::Approx(-32));
+  const std::vector<size_t> belong = {6, 12}, apart = {6, 6};
+  CHECK_FALSE(kRfb.misfit({320, 240}, belong));
+  CHECK(kRfb.misfit({320, 240}, apart));
+}
+
+TEST_CASE("a face has a score of 0 to 1, a sensible size, and its middle in the picture") {
+  const cv::Size picture(200, 100);
+  struct Case {
+    const char* what;
+    Box box;
+    float score;
+    bool expected;
+  };
+  const Case cases[] = {
+      {"an ordinary one", {50, 20, 40, 50}, 0.9f, true},
+      {"with the whole range of scores", {50, 20, 40, 50}, 0, true},
+      {"surely", {50, 20, 40, 50}, 1, true},
+      {"more than surely", {50, 20, 40, 50}, 1.001f, false},
+      {"less than not", {50, 20, 40, 50}, -0.001f, false},
+      {"cut by the left edge", {-19, 20, 40, 50}, 0.9f, true},
+      {"more than half out at the left", {-21, 20, 40, 50}, 0.9f, false},
+      {"more than half out at the right", {181, 20, 40, 50}, 0.9f, false},
+      {"more than half out at the top", {50, -26, 40, 50}, 0.9f, false},
+      {"more than half out at the bottom", {50, 76, 40, 50}, 0.9f, false},
+      {"as small as may be", {50, 20, 4, 4}, 0.9f, true},
+      {"too narrow", {50, 20, 3.9f, 50}, 0.9f, false},
+      {"too low", {50, 20, 40, 3.9f}, 0.9f, false},
+      {"inside out", {90, 70, -40, -50}, 0.9f, false},
+      {"twice the picture, a close-up", {-100, -150, 400, 400}, 0.9f, true},
+      {"larger still", {-101, -150, 402, 400}, 0.9f, false},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.what);
+    CHECK(is_possible({c.box, c.score}, picture) == c.expected);
+  }
 }
 
 TEST_CASE("pictures without any face give no detection, whatever their shape") {

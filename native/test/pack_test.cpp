@@ -30,10 +30,18 @@ const char* const kMembers[] = {
     "/cohort/file",       "/cohort/centres",      "/cohort/highest",
 };
 
-Json manifest() {
-  const ByteVector bytes = read_file(fs::path(default_pack()) / "manifest.json");
+// Those in which a YuNet detector differs.
+const char* const kYunetMembers[] = {
+    "/detector/family", "/detector/cls",   "/detector/obj",    "/detector/bbox",
+    "/detector/input",  "/detector/width", "/detector/height", "/detector/cls/2",
+};
+
+Json manifest_of(const std::string& pack) {
+  const ByteVector bytes = read_file(fs::path(pack) / "manifest.json");
   return Json::parse(bytes.begin(), bytes.end());
 }
+
+Json manifest() { return manifest_of(default_pack()); }
 
 void write_manifest(const TemporaryFolder& folder, const std::string& text) {
   write_file(folder.path() / "manifest.json", {text.begin(), text.end()});
@@ -88,6 +96,56 @@ TEST_CASE("each member that is missing is an error that names the manifest") {
   }
 }
 
+TEST_CASE("each member of a YuNet detector that is missing or of another type is an error") {
+  const Json whole = manifest_of((project_root() / "models/packs/yunet").string());
+  CHECK_FALSE(refusal_of(whole.dump()));
+  for (const char* member : kYunetMembers) {
+    CAPTURE(member);
+    const Json::json_pointer pointer(member);
+    Json json = whole;
+    remove(json, pointer);
+    CHECK(refusal_of(json.dump()));
+    json = whole;
+    Json& value = json[pointer];
+    value = value.is_string() ? Json(17) : Json("a word");
+    CHECK(refusal_of(json.dump()));
+    value = nullptr;
+    CHECK(refusal_of(json.dump()));
+  }
+}
+
+TEST_CASE("a YuNet detector has one output of each kind for each of its three strides") {
+  for (const char* member : {"cls", "obj", "bbox"}) {
+    for (const size_t count : {size_t{0}, size_t{1}, size_t{2}, size_t{4}}) {
+      Json json = manifest_of((project_root() / "models/packs/yunet").string());
+      json["detector"][member] = std::vector<std::string>(count, "output");
+      CAPTURE(member);
+      CAPTURE(count);
+      const auto error = refusal_of(json.dump());
+      REQUIRE(error);
+      CHECK(error->message.find('"' + std::string(member) + "\" must name 3 outputs") !=
+            std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("what is missing or unknown in a detector is named") {
+  struct Case {
+    const char* family;
+    const char* said;
+  };
+  const Case cases[] = {{"yunet", "'cls'"},
+                        {"haar", "unknown detector family \"haar\"; there are rfb, yunet"}};
+  for (const Case& c : cases) {
+    Json json = manifest();
+    json["detector"]["family"] = c.family;
+    CAPTURE(c.family);
+    const auto error = refusal_of(json.dump());
+    REQUIRE(error);
+    CHECK(error->message.find(c.said) != std::string::npos);
+  }
+}
+
 TEST_CASE("each member of another type is an error") {
   for (const char* member : kMembers) {
     Json json = manifest();
@@ -139,6 +197,7 @@ TEST_CASE("an unknown family and a net of another shape end the load, not the fi
       {"/detector/family", "haar"},       {"/landmarks/family", "points5"},
       {"/embedder/family", "eigenfaces"}, {"/embedder/dimensions", 128},
       {"/landmarks/size", 112},           {"/detector/width", 640},
+      {"/detector/input", "picture"},     {"/embedder/output", "fc1"},
       {"/detector/file", "missing.onnx"}, {"/landmarks/file", "embed.onnx"},
       {"/detector/scores", "boxes"},
   };

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "support.h"
@@ -82,6 +83,44 @@ TEST_CASE("a net that cannot be used is refused with a message that names it") {
     CHECK(error->code == ErrorCode::kInternalError);
     CHECK(error->message.find(c.path) != std::string::npos);
   }
+}
+
+TEST_CASE("a name that the net does not have is told beside those that it has") {
+  const auto wrong_input = refusal([] { const Net net(net_path(), "data", kShape, {"output"}); });
+  REQUIRE(wrong_input);
+  CHECK(wrong_input->message.find("no input \"data\"; there are \"input\"") != std::string::npos);
+  const auto wrong_output = refusal([] { const Net net(net_path(), "input", kShape, {"fc1"}); });
+  REQUIRE(wrong_output);
+  CHECK(wrong_output->message.find("no output \"fc1\"; there are \"output\"") != std::string::npos);
+}
+
+TEST_CASE("sides that a net leaves open are those that it is loaded with, and stay so") {
+  const auto shared = shared_folder();
+  if (!shared) {
+    MESSAGE("skipped, for there is no ../shared and FACEMATCH_SHARED is not set");
+    return;
+  }
+  const std::string path = (*shared / "models/yunet/yunet_n_dynamic.onnx").string();
+  const auto cells = [&](int64_t height, int64_t width) {
+    const Net net(path, "input", {1, 3, height, width}, {"cls_32", "bbox_32"});
+    std::vector<float> input(net.input_size(), 90.0f), cls(net.output_size(0)),
+        bbox(net.output_size(1)), other(net.input_size() + 3 * 32 * 32);
+    net.run(input, {cls, bbox});
+    CHECK(std::all_of(cls.begin(), cls.end(), [](float v) { return v >= 0 && v <= 1; }));
+    CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(other, {cls, bbox}); }));
+    CHECK(bbox.size() == 4 * cls.size());
+    return cls.size();
+  };
+  CHECK(cells(320, 320) == 100);
+  CHECK(cells(64, 160) == 10);
+  // Two at once, each with its own.
+  const Net small(path, "input", {1, 3, 32, 32}, {"cls_8"});
+  const Net large(path, "input", {1, 3, 96, 64}, {"cls_8"});
+  CHECK(small.output_size(0) == 16);
+  CHECK(large.output_size(0) == 96);
+  // Here the net's own layers do not fit together.
+  CHECK(refuses_with(ErrorCode::kInternalError,
+                     [&] { const Net net(path, "input", {1, 3, 72, 72}, {"cls_8"}); }));
 }
 
 TEST_CASE("buffers of the wrong size or number are refused before the net runs") {
