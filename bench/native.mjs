@@ -1,5 +1,5 @@
 // What the native stages of one picture cost beside the bare runs of the nets, on one thread:
-//   node bench/native.mjs [--picture FILE] [--mode fast|balance] [--rounds N] [--json]
+//   node bench/native.mjs [--picture FILE] [--mode fast|balance] [--pack DIR] [--beside DIR] [--rounds N] [--json]
 //   node bench/native.mjs --callgrind [--picture FILE] [--mode fast|balance] [--json]
 // Times, and instructions and cycles where the machine has counters for them. --callgrind counts the instructions on any
 // machine, in some minutes; it needs Debian's valgrind, which knows no AVX-512, so the nets run on their AVX2 kernels.
@@ -38,9 +38,11 @@ function callgrind(args) {
 }
 
 const args = process.argv.slice(2).filter((word) => word !== '--callgrind');
-const picture = args.indexOf('--picture') + 1;
 // Paths are the caller's, but the program runs in the project's folder.
-if (picture > 0 && args[picture] !== undefined) args[picture] = resolve(args[picture]);
+for (const option of ['--picture', '--pack', '--beside']) {
+  const at = args.indexOf(option) + 1;
+  if (at > 0 && args[at] !== undefined) args[at] = resolve(args[at]);
+}
 
 await buildNative();
 if (!process.argv.includes('--callgrind')) {

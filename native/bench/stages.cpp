@@ -1,10 +1,13 @@
 // What each stage of one picture costs beside the bare runs of the nets, all on one thread and
 // interleaved, so that a busy machine slows both alike. Times are CPU times of the thread, in
 // medians.
-//   facematch_stages [--picture FILE] [--mode fast|balance] [--rounds N] [--warm-up N] [--json]
+//   facematch_stages [--picture FILE] [--mode fast|balance] [--pack DIR] [--beside DIR]
+//     [--rounds N] [--warm-up N] [--json]
+// --beside tells how much longer detecting takes than with the pack of that directory.
 // Under callgrind each piece of work of each round becomes a profile of its own,
 // once it is warm.
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgproc.hpp>
@@ -43,7 +46,10 @@ const std::vector<std::string> kStages = {"decode", "detect", "landmarks", "chip
 const std::vector<std::string> kNets = {"detector", "landmarks", "embedder"};
 
 Json measure(const Options& arguments) {
-  const Engine& engine = testing::default_engine();
+  const auto pack = arguments.text("--pack", testing::default_pack());
+  const Engine& engine = load_engine(pack);
+  const Engine* beside =
+      arguments.has("--beside") ? &load_engine(arguments.text("--beside", "")) : nullptr;
   const auto picture = arguments.text("--picture", "");
   const auto bytes = picture.empty() ? draw_picture(engine) : testing::read_file(picture);
   const int rounds = static_cast<int>(arguments.positive("--rounds", 200));
@@ -64,13 +70,20 @@ Json measure(const Options& arguments) {
   const Runs runs = runs_for(engine, {face}, options.accuracy_mode);
 
   Times times;
+  const auto detect_with = [&](const Engine* with, const char* name) {
+    if (with == nullptr) return;
+    times.measure(name, [&] { with->detector.detect(image.bgr, kMinScore); });
+  };
   for (int round = -warm_up; round < rounds; ++round) {
     if (round == 0) times.begin();
     times.measure("net detector", [&] { nets.detector.run(); });
     times.measure("net landmarks", [&] { nets.landmarks.run(); });
     times.measure("net embedder", [&] { nets.embedder.run(); });
     times.measure("decode", [&] { image = decode(bytes, options.limits, 0); });
-    times.measure("detect", [&] { engine.detector.detect(image.bgr, kMinScore); });
+    // In turns: whoever is first finds the caches full of something else.
+    if (round % 2 != 0) detect_with(beside, "detect beside");
+    detect_with(&engine, "detect");
+    if (round % 2 == 0) detect_with(beside, "detect beside");
     times.measure("landmarks", [&] { points = engine.landmarker.find(image.bgr, box, balance); });
     times.measure("chip", [&] {
       engine.embedder.chip(image.bgr, engine.embedder.align(five_points(points)), chip);
@@ -110,7 +123,8 @@ Json measure(const Options& arguments) {
   }
   count("pipeline");
   const double net_sum = sum_of_nets("net");
-  return {
+  Json result = {
+      {"pack", std::filesystem::path(pack).filename().string()},
       {"picture", {{"width", image.width}, {"height", image.height}, {"bytes", bytes.size()}}},
       {"mode", arguments.text("--mode", "fast")},
       {"rounds", rounds},
@@ -122,6 +136,10 @@ Json measure(const Options& arguments) {
       {"stages_over_nets", sum / net_sum},
       {"pipeline_over_nets", times.median("pipeline") / net_sum},
       {"noise", sum_of_nets("again") / net_sum}};
+  if (beside != nullptr) {
+    result["detect_over_beside"] = times.median("detect") / times.median("detect beside");
+  }
+  return result;
 }
 
 void print(const Json& result) {
@@ -140,6 +158,9 @@ void print(const Json& result) {
       result["stages_over_nets"].get<double>(), result["pipeline_over_nets"].get<double>(),
       result["noise"].get<double>(), result["rounds"].get<int>(),
       result["mode"].get<std::string>().c_str());
+  if (const auto ratio = result.find("detect_over_beside"); ratio != result.end()) {
+    std::printf("detect / detect of the other pack %.2f\n", ratio->get<double>());
+  }
 }
 
 }  // namespace
@@ -148,7 +169,8 @@ void print(const Json& result) {
 int main(int count, char** words) {
   try {
     const facematch::bench::Options arguments(
-        count, words, {"--picture", "--mode", "--rounds", "--warm-up"}, {"--json"});
+        count, words, {"--picture", "--mode", "--pack", "--beside", "--rounds", "--warm-up"},
+        {"--json"});
     const auto result = facematch::bench::measure(arguments);
     if (arguments.has("--json")) {
       std::cout << result.dump(2) << '\n';
