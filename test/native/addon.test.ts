@@ -1,12 +1,18 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Addon, loadAddon } from '../../src/engine/addon.ts';
-import { packDirectory } from '../../src/engine/pack.ts';
 import { projectPath } from '../../src/paths.ts';
-import { bodyOf, detectOptions, gradient, matchOptions, sample } from '../fixtures/pictures.ts';
+import {
+  bodyOf,
+  detectOptions,
+  gradient,
+  manifest,
+  matchOptions,
+  pack,
+  sample,
+} from '../fixtures/pictures.ts';
 
 const addon: Addon = loadAddon();
-const pack = packDirectory('default');
 const one = sample(1);
 const three = sample(3);
 const blank = await gradient(200, 150).jpeg().toBuffer();
@@ -76,7 +82,7 @@ describe('answers', () => {
     expect(result.embeddings).toHaveLength(3);
     for (const embedding of result.embeddings) {
       expect(embedding).toBeInstanceOf(Float32Array);
-      expect(embedding).toHaveLength(512);
+      expect(embedding).toHaveLength(manifest.embedder.dimensions);
       expect(embedding.reduce((sum, v) => sum + v * v, 0)).toBeCloseTo(1, 4);
       structuredClone(embedding, { transfer: [embedding.buffer as ArrayBuffer] });
       expect(embedding).toHaveLength(0);

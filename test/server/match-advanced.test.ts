@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { manifest } from '../fixtures/pictures.ts';
 import { type Json, match, paths, send, twoPhotos } from './support/client.ts';
 import { blank, samples } from './support/pictures.ts';
 import { TestServer } from './support/server.ts';
@@ -73,7 +74,7 @@ describe('GET models', () => {
     expect(status).toBe(200);
     expect(headers.get('cache-control')).toBe('no-store');
     expect(body).toMatchObject({
-      pack: 'default',
+      pack: manifest.name,
       version: expect.any(String),
       min_det_score: expect.any(Number),
     });

@@ -8,6 +8,7 @@ import { create, revoke } from '../../../src/gate/key-edits.ts';
 import { editKeyFile } from '../../../src/gate/key-file.ts';
 import type { Scope } from '../../../src/gate/keys.ts';
 import { projectPath } from '../../../src/paths.ts';
+import { pack } from '../../fixtures/pictures.ts';
 
 /** The real program in a process of its own, on free ports, with a folder of its own. */
 
@@ -87,6 +88,7 @@ export class TestServer {
         FACEMATCH_ADMIN_PORT: '0',
         FACEMATCH_KEYS_FILE: home.keysFile,
         FACEMATCH_WORKERS: '1',
+        FACEMATCH_PACK: pack,
         ...env,
       },
     });

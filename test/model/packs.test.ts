@@ -1,0 +1,111 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Calibration } from '../../src/calibration.ts';
+import { type AccuracyMode, loadAddon } from '../../src/engine/addon.ts';
+import { packDirectory, readManifest } from '../../src/engine/pack.ts';
+import { packs } from '../fixtures/packs.ts';
+import { bodyOf, detectOptions, matchOptions, sample, sharedFolder } from '../fixtures/pictures.ts';
+import { built, program, run } from '../server/support/cli.ts';
+
+/** What every pack must do, by its manifest alone. */
+
+const addon = loadAddon();
+const shared = sharedFolder();
+const modes: readonly AccuracyMode[] = ['fast', 'balance'];
+
+/** How many people stand in each of the six samples. */
+const people = [3, 3, 3, 4, 5, 4];
+
+describe.each(packs)('the pack %s', (name) => {
+  const pack = packDirectory(name);
+  const { min_det_score, calibration } = readManifest(pack);
+
+  function facesOf(picture: Buffer, options: Partial<typeof detectOptions>) {
+    const result = addon.detect(pack, picture, { ...detectOptions, min_det_score, ...options });
+    if (!result.ok) throw new Error(JSON.stringify(result));
+    return result.image.faces;
+  }
+
+  function bestOf(first: Buffer, second: Buffer, accuracy_mode: AccuracyMode) {
+    const { body, image1, image2 } = bodyOf(first, second);
+    const options = { ...matchOptions, min_det_score, accuracy_mode };
+    const result = addon.match(pack, body, image1, image2, options);
+    if (!result.ok) throw new Error(JSON.stringify(result));
+    const best = result.pairs[0]!;
+    const judge = new Calibration(calibration[accuracy_mode].points);
+    return { ...result, best, ...judge.judge(best.normalised_similarity, result.pairs.length) };
+  }
+
+  test.each(modes)('finds every person of six group photos and nobody else, mode %s', (accuracy_mode) => {
+    const found = people.map((_, i) => facesOf(sample(i + 1), { accuracy_mode }).length);
+    expect(found).toEqual(people);
+  });
+
+  test.each(modes)('sees the one woman who is in two photos, mode %s', (mode) => {
+    const { best, confidence_percent, image1 } = bestOf(sample(1), sample(3), mode);
+    expect(confidence_percent).toBeGreaterThan(70);
+    // In the first photo she stands on the right.
+    const rightmost = Math.max(...image1.faces.map(({ box }) => box.x));
+    expect(image1.faces[best.image1_face_index]!.box.x).toBe(rightmost);
+  });
+
+  test.each(modes)('takes nobody of two other photos for the same, mode %s', (mode) => {
+    const { confidence_percent, pairs } = bestOf(sample(5), sample(6), mode);
+    expect(pairs).toHaveLength(20);
+    expect(confidence_percent).toBeLessThan(70);
+  });
+
+  test.skipIf(!built || !shared)('judges pairs of labelled people as well as any', async () => {
+    const images = join(shared!, 'data/lfw-dev/images');
+    const [header, ...lines] = readFileSync(join(shared!, 'data/lfw-dev/pairs.tsv'), 'utf8').split('\n');
+    const slice = lines.filter((line, i) => line !== '' && i % 16 === 0);
+    const folder = mkdtempSync(join(tmpdir(), 'facematch-eval-'));
+    try {
+      writeFileSync(join(folder, 'pairs.tsv'), [header, ...slice].join('\n'));
+      const env = { FACEMATCH_PACK: name, FACEMATCH_WORKERS: '1' };
+      const { stdout, stderr, code } = await run(
+        program,
+        ['eval', 'pairs.tsv', '--images', images, '--json'],
+        folder,
+        env,
+      );
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      const evaluation = JSON.parse(stdout);
+      expect(evaluation.pairs.same + evaluation.pairs.different).toBe(slice.length);
+      expect(slice.length).toBeGreaterThan(100);
+      expect(evaluation.without_face).toEqual([]);
+      // One pair of 150 may be wrong, and another be judged at an unlucky fold's threshold.
+      expect(evaluation.by.normalised.accuracy.mean).toBeGreaterThan(0.98);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describe('the pack yunet', () => {
+  const yunet = readManifest(packDirectory('yunet'));
+  const original = readManifest(packDirectory('default'));
+
+  test.each([
+    'landmarks',
+    'embedder',
+  ] as const)('has the %s of the default pack, member by member', (role) => {
+    expect(yunet[role]).toEqual({ ...original[role], from: { pack: 'default' } });
+  });
+
+  test.skipIf(!shared || !packs.includes('yunet'))('has a limit far from what animals score', () => {
+    const folder = join(shared!, 'data/negatives');
+    const scores = readdirSync(folder).flatMap((file) => {
+      const result = addon.detect(packDirectory('yunet'), readFileSync(join(folder, file)), {
+        ...detectOptions,
+        min_det_score: 0.2,
+        use_heuristic_fallback: false,
+      });
+      return result.ok ? result.image.faces.map(({ detection_score }) => detection_score) : [];
+    });
+    expect(scores.length).toBeGreaterThan(0);
+    expect(Math.max(...scores)).toBeLessThan(yunet.min_det_score - 0.1);
+  });
+});

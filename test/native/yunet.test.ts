@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { usePack } from '../fixtures/packs.ts';
+
+/** A pack is data: the addon's own tests once more, with another detector. */
+if (usePack('yunet')) {
+  await import('./addon.test.ts');
+  const { manifest } = await import('../fixtures/pictures.ts');
+  test('these tests ran on the pack yunet', () => {
+    expect(manifest.detector.family).toBe('yunet');
+  });
+} else {
+  test.skip('the addon with the pack yunet');
+}
