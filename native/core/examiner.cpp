@@ -38,6 +38,7 @@ constexpr float kMostLean = 20;
 // Ways up that a face is tried in; the landmarks find what leans up to 45 degrees from each.
 constexpr std::array kLeans = {0.0f, 90.0f, -90.0f, 180.0f};
 constexpr size_t kMostGuesses = 3;
+constexpr float kUprightBonus = 0.7f;
 
 struct Guess {
   float lean;
@@ -99,16 +100,18 @@ std::optional<Sighting> Examiner::look_around(const Sighting& plain) {
   const Detection& detection = plain.detection;
   const View small = scales_.closeup(detection.box, 0, kSmallCloseup);
   const Box box = moved(detection.box, small.to_picture.inverse());
-  // Most promising first, but upright before all: upright faces are so much more common.
+  // Most promising first. Upright faces are so much more common that another way up has to hold
+  // much stiller.
   std::array<Guess, kLeans.size()> guesses;
   std::transform(kLeans.begin(), kLeans.end(), guesses.begin(),
                  [&](float lean) { return Guess{lean, try_direction(small, box, lean).wobble}; });
-  std::stable_sort(guesses.begin() + 1, guesses.end(),
+  guesses.front().wobble *= kUprightBonus;
+  std::stable_sort(guesses.begin(), guesses.end(),
                    [](const Guess& a, const Guess& b) { return a.wobble < b.wobble; });
   for (size_t i = 0; i < kMostGuesses; ++i) {
     auto sighting = examine(detection, guesses[i].lean, false);
     if (!sighting) continue;
-    if (i == 0) {
+    if (guesses[i].lean == 0) {
       sighting->detection = detection;
     } else {
       sighting->detection.found_by = FoundBy::kRotated;

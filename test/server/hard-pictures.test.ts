@@ -41,6 +41,12 @@ describe('a photo that stands on its head', () => {
     }
   });
 
+  test('matches when its faces lean as well', async () => {
+    const image1 = await sharp(samples.one).rotate(180).jpeg({ quality: 95 }).toBuffer();
+    const { body } = await match(server, { image1, image2: samples.three }, { path: paths.advanced });
+    expect(body).toMatchObject({ match: true });
+  });
+
   test('is answered in pixels of the picture as it was sent', async () => {
     const { body: upright } = await advanced({}, samples.three);
     const { body: turned } = await advanced({});
