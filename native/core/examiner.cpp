@@ -56,6 +56,11 @@ Box square(const Box& box) {
 Examiner::Examiner(const Engine& engine, const cv::Mat& bgr, const DetectOptions& options)
     : engine_(engine), bgr_(bgr), options_(options), scales_(bgr) {}
 
+void Examiner::use(const cv::Mat& bgr) {
+  bgr_ = bgr;
+  scales_ = Scales(bgr);
+}
+
 std::vector<Detection> Examiner::look(const View& view, float min_score) {
   if (detector_runs_ >= kMostDetectorRuns) return {};
   ++detector_runs_;

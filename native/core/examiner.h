@@ -36,6 +36,9 @@ class Examiner {
   // sighting's box, score and points are those of the second look.
   std::optional<Sighting> examine(const Detection& candidate, float lean, bool levelled);
 
+  // Goes on with a finer copy of the same picture.
+  void use(const cv::Mat& bgr);
+
   Scales& scales() { return scales_; }
   int detector_runs() const { return detector_runs_; }
 
@@ -51,7 +54,7 @@ class Examiner {
   std::optional<Detection> second_look(const View& view, const Box& expected);
 
   const Engine& engine_;
-  const cv::Mat& bgr_;
+  cv::Mat bgr_;
   const DetectOptions& options_;
   Scales scales_;
   int detector_runs_ = 0;

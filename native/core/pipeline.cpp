@@ -10,6 +10,7 @@
 #include "fallback.h"
 #include "levels.h"
 #include "quality.h"
+#include "resolution.h"
 
 namespace facematch {
 namespace {
@@ -39,10 +40,10 @@ struct Subject {
   std::vector<Comparable> embedded;  // one a face; without embedding where it is not compared
 };
 
-void decode_stage(Bytes bytes, const DetectOptions& options, Subject& subject,
+void decode_stage(Bytes bytes, const DetectOptions& options, int wanted_side, Subject& subject,
                   StageTimings& timings) {
   const Timer timer(timings.decode);
-  subject.image = decode(bytes, options.limits, 0);
+  subject.image = decode(bytes, options.limits, wanted_side);
 }
 
 // Largest first, and no more than an answer lists.
@@ -81,16 +82,16 @@ std::vector<Sighting> confirm_stage(Examiner& examiner, const DetectOptions& opt
   return sightings;
 }
 
-void fallback_stage(Examiner& examiner, const DetectOptions& options,
-                    std::vector<Sighting>& sightings, StageTimings& timings) {
+bool needs_fallback(const DetectOptions& options, const std::vector<Sighting>& sightings) {
+  return options.use_heuristic_fallback &&
+         std::none_of(sightings.begin(), sightings.end(), [](const Sighting& one) {
+           return one.detection.found_by == FoundBy::kPrimary;
+         });
+}
+
+void fallback_stage(Examiner& examiner, std::vector<Sighting>& sightings, StageTimings& timings) {
   const Timer timer(timings.detect);
-  const bool upright = std::any_of(sightings.begin(), sightings.end(), [](const Sighting& one) {
-    return one.detection.found_by == FoundBy::kPrimary;
-  });
-  if (!upright && options.use_heuristic_fallback) {
-    sightings = climb(examiner, std::move(sightings));
-  }
-  order(sightings, [](const Sighting& sighting) { return sighting.detection; });
+  sightings = climb(examiner, std::move(sightings));
 }
 
 void align_stage(const Engine& engine, const std::vector<Sighting>& sightings, Subject& subject,
@@ -153,13 +154,35 @@ void for_image(int image, Stage stage) {
   }
 }
 
+// Decodes the picture again where it is less than `side` pixels long, and answers how many times
+// finer it is then.
+float finer_stage(Bytes bytes, const DetectOptions& options, int side, Subject& subject,
+                  StageTimings& timings) {
+  const float before = subject.image.scale;
+  if (before < 1 && side > std::max(subject.image.bgr.cols, subject.image.bgr.rows)) {
+    decode_stage(bytes, options, side, subject, timings);
+  }
+  return subject.image.scale / before;
+}
+
 void find_faces(const Engine& engine, Bytes bytes, const DetectOptions& options, Subject& subject,
                 StageTimings& timings) {
-  decode_stage(bytes, options, subject, timings);
+  decode_stage(bytes, options, side_for_detector(engine.pack), subject, timings);
+  auto detections = detect_stage(engine, options, subject, timings);
+  const int side = side_for_faces(engine.pack, subject.image, detections);
+  const float finer = finer_stage(bytes, options, side, subject, timings);
+  for (Detection& detection : detections) detection = scaled(detection, finer);
   Examiner examiner(engine, subject.image.bgr, options);
-  const auto detections = detect_stage(engine, options, subject, timings);
   auto sightings = confirm_stage(examiner, options, detections, timings);
-  fallback_stage(examiner, options, sightings, timings);
+  if (needs_fallback(options, sightings)) {
+    // The ladder looks at parts of the picture, and at faces that are small in it.
+    const int full = std::max(subject.image.width, subject.image.height);
+    const float finest = finer_stage(bytes, options, full, subject, timings);
+    for (Sighting& sighting : sightings) sighting = scaled(sighting, finest);
+    examiner.use(subject.image.bgr);
+    fallback_stage(examiner, sightings, timings);
+  }
+  order(sightings, [](const Sighting& sighting) { return sighting.detection; });
   align_stage(engine, sightings, subject, timings);
 }
 

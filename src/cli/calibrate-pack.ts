@@ -1,5 +1,6 @@
 import { readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CalibrationPoint } from '../calibration.ts';
 import { readConfig } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { type PackManifest, packDirectory, readDraft, sha256, verifyPack } from '../engine/pack.ts';
@@ -21,11 +22,26 @@ const cohortMode: AccuracyMode = 'balance';
 const cohortFile = 'cohort.i8';
 const checkedPercents = [40, 50, 60, 70];
 
-/** Fits the cohort and a table for each mode, prints them, and writes them into the configured pack when told to. */
+/** What was fitted for one mode: what --json prints. */
+export interface ModeFit {
+  mode: AccuracyMode;
+  fitted_on: string;
+  points: CalibrationPoint[];
+  /** What was seen of people in neither cohort nor fit, when it was asked for. */
+  check?: { with_cohort: Honesty[]; without_cohort: Honesty[] };
+}
+
+export interface PackFit {
+  pack: string;
+  centres: number;
+  modes: ModeFit[];
+}
+
+/** Fits the cohort and a table for each mode, and writes them into the configured pack when told to. */
 export async function calibratePack(
   folders: readonly SetFolder[],
   { write, check }: { write: boolean; check: boolean },
-): Promise<void> {
+): Promise<PackFit> {
   const config = readConfig();
   const directory = packDirectory(config.pack);
   const draft = readDraft(directory);
@@ -44,20 +60,28 @@ export async function calibratePack(
   const sets = { fast: await load('fast'), balance: await load('balance') };
   const cohort = new CohortFits(sets[cohortMode].flatMap(({ pictures }) => pictures));
   const centres = cohort.without();
-  for (const mode of modes) {
-    const points = fitTable(sets[mode], cohort);
-    console.log(`${mode}: ${points.length} points, ${centres.length} centres`);
-    console.table(points.map(([similarity, false_match_rate]) => ({ similarity, false_match_rate })));
-    if (check) {
-      printHonesty(`${mode}, with the cohort`, honesty(sets[mode], cohort, checkedPercents));
-      printHonesty(`${mode}, without it`, honesty(sets[mode], undefined, checkedPercents));
-    }
-    manifest.calibration[mode] = {
-      fitted_on: describeSets(sets[mode]),
-      points: points.map(([similarity, rate]) => [similarity, rate]),
+  const fits = modes.map((mode): ModeFit => {
+    const fit = { mode, fitted_on: describeSets(sets[mode]), points: fitTable(sets[mode], cohort) };
+    if (!check) return fit;
+    const with_cohort = honesty(sets[mode], cohort, checkedPercents);
+    return {
+      ...fit,
+      check: { with_cohort, without_cohort: honesty(sets[mode], undefined, checkedPercents) },
     };
+  });
+  if (write) {
+    for (const { mode, fitted_on, points } of fits) {
+      manifest.calibration[mode] = {
+        fitted_on,
+        points: points.map(([similarity, rate]) => [similarity, rate]),
+      };
+    }
+    writePack(directory, manifest, centres);
   }
-  if (!write) return;
+  return { pack: manifest.name, centres: centres.length, modes: fits };
+}
+
+function writePack(directory: string, manifest: PackManifest, centres: readonly Float32Array[]): void {
   const bytes = quantise(centres);
   const licence = manifest.cohort?.licence ?? 'Apache-2.0';
   manifest.cohort = {
@@ -69,7 +93,6 @@ export async function calibratePack(
   };
   replaceFile(join(directory, cohortFile), bytes);
   replaceFile(join(directory, 'manifest.json'), manifestText(manifest));
-  console.error(`Written to ${directory}`);
 }
 
 async function loadSet(
@@ -112,21 +135,6 @@ function describeSets(sets: readonly PeopleSet[]): string {
       return `${name}: all pairs of different people among ${pictures.length} pictures of ${people} people, counting ${weight}/${total}`;
     })
     .join('; ');
-}
-
-function printHonesty(title: string, rows: readonly Honesty[]): void {
-  console.log(`Cross-validated over people, ${title}:`);
-  console.table(
-    rows.map(({ set, percent, promised, observed, interval, pairs }) => ({
-      set,
-      percent,
-      promised: promised.toPrecision(2),
-      observed: observed.toPrecision(2),
-      '95 % interval': interval.map((rate) => rate.toPrecision(2)).join(' – '),
-      'observed / promised': (observed / promised).toFixed(2),
-      pairs,
-    })),
-  );
 }
 
 /** As JSON.stringify, but lists of numbers or of names take one line each. */

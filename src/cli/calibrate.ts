@@ -6,6 +6,12 @@ interface SetArgument {
   weight: number;
 }
 
+interface Options {
+  write?: boolean;
+  check?: boolean;
+  json?: boolean;
+}
+
 export function registerCalibrate(program: Command): void {
   program
     .command('calibrate')
@@ -20,6 +26,7 @@ export function registerCalibrate(program: Command): void {
       '--check',
       'also cross-validate over people: promised and observed rates, with and without the cohort',
     )
+    .option('--json', 'print what was fitted as JSON')
     .addHelpText(
       'after',
       `
@@ -29,9 +36,12 @@ Examples:
   facematch calibrate lfw=lfw/images:2 rmfd=rmfd/images:1 --check
   facematch calibrate staff=staff/photos --write`,
     )
-    .action(async (sets: SetArgument[], options: { write?: boolean; check?: boolean }) => {
+    .action(async (sets: SetArgument[], options: Options) => {
       const { calibratePack } = await import('./calibrate-pack.ts');
-      await calibratePack(sets, { write: options.write ?? false, check: options.check ?? false });
+      const fit = await calibratePack(sets, { write: options.write ?? false, check: options.check ?? false });
+      if (options.json) console.log(JSON.stringify(fit, null, 2));
+      else (await import('./calibrate-text.ts')).printFit(fit);
+      if (options.write) console.error(`Written into the pack ${fit.pack}`);
     });
 }
 

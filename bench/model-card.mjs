@@ -1,0 +1,157 @@
+// The tables of docs/model-card.md, measured anew: error rates by set with and without the cohort, promised against
+// observed rates, and what was tried. Takes some ten minutes.
+//   node bench/model-card.mjs [--write]
+// Prints them, or with --write puts them into the card. Needs lfw-dev and rmfd-dev of the shared data.
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { root, sharedData } from './lib/paths.mjs';
+
+const { values: options } = parseArgs({ options: { write: { type: 'boolean', default: false } } });
+const sets = ['lfw-dev', 'rmfd-dev'];
+const folders = new Map(sets.map((name) => [name, sharedData(name)]));
+for (const [name, folder] of folders) {
+  if (folder !== undefined) continue;
+  console.error(`There is no shared data ${name}.`);
+  process.exit(2);
+}
+
+function run(script, ...args) {
+  const { status, stdout, error } = spawnSync(process.execPath, [join(root, script), ...args], {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (error) throw error;
+  if (status !== 0) process.exit(status ?? 1);
+  return stdout;
+}
+
+const facematch = (...args) => JSON.parse(run('dist/src/cli/index.js', ...args, '--json'));
+
+const percent = (share) => `${(share * 100).toFixed(2)} %`;
+const interval = ([low, high]) => `${(low * 100).toFixed(2)}–${(high * 100).toFixed(2)}`;
+const rate = (share) => (share === 0 ? '0' : share.toPrecision(2));
+
+function table(columns, rows) {
+  const line = (cells) => `| ${cells.join(' | ')} |`;
+  return [line(columns), line(columns.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+const kinds = { normalised: 'with the cohort', cosine: 'without it (cosine)' };
+
+function accuracyTable(evaluated) {
+  const rows = [...evaluated].flatMap(([mode, { sets: figures }]) =>
+    figures.flatMap(({ set, by }) =>
+      Object.entries(kinds).map(([kind, words]) => {
+        const { accuracy, equal_error_rate, operating_points } = by[kind];
+        const tar = (fmr) => {
+          const point = operating_points.find((one) => one.fmr === fmr);
+          return `${percent(point.tar)} [${interval(point.tar_interval)}]`;
+        };
+        const deviation = accuracy.deviation === undefined ? '' : ` ± ${percent(accuracy.deviation)}`;
+        return [
+          set,
+          mode,
+          words,
+          `${percent(accuracy.mean)}${deviation}`,
+          percent(equal_error_rate),
+          tar(0.01),
+          tar(0.001),
+        ];
+      }),
+    ),
+  );
+  return table(['set', 'mode', 'score', 'accuracy', 'EER', 'TAR at FMR 1e-2', 'TAR at FMR 1e-3'], rows);
+}
+
+function thresholdTable(evaluated) {
+  const rows = [...evaluated].flatMap(([mode, { shared_thresholds }]) =>
+    shared_thresholds
+      .filter(({ chosen_on, fmr }) => chosen_on === undefined || (chosen_on === 'lfw-dev' && fmr === 0.001))
+      .map(({ by, chosen_on, fmr, confidence_percent, sets: seen }) => [
+        mode,
+        kinds[by],
+        chosen_on === undefined ? `${confidence_percent} percent` : `FMR ${fmr} of ${chosen_on}`,
+        ...sets.flatMap((name) => {
+          const { measured_fmr, fmr_interval, tar, tar_interval } = seen[name];
+          return [
+            `${percent(measured_fmr)} [${interval(fmr_interval)}]`,
+            `${percent(tar)} [${interval(tar_interval)}]`,
+          ];
+        }),
+      ]),
+  );
+  const columns = sets.flatMap((name) => [`${name} FMR`, `${name} TAR`]);
+  return table(['mode', 'score', 'threshold', ...columns], rows);
+}
+
+function honestyTable({ modes }) {
+  const rows = modes.flatMap(({ mode, check }) =>
+    check.with_cohort.map((row, i) => {
+      const bare = check.without_cohort[i];
+      const [low, high] = row.interval.map((share) => (share / row.promised).toFixed(2));
+      return [
+        row.set,
+        mode,
+        row.percent,
+        rate(row.promised),
+        rate(row.observed),
+        `${(row.observed / row.promised).toFixed(2)} [${low}–${high}]`,
+        (bare.observed / bare.promised).toFixed(2),
+        row.pairs,
+      ];
+    }),
+  );
+  return table(
+    [
+      'set',
+      'mode',
+      'percent',
+      'promised FMR',
+      'observed',
+      'observed ÷ promised',
+      'without the cohort',
+      'pairs',
+    ],
+    rows,
+  );
+}
+
+function missingTable(evaluated) {
+  return table(
+    ['set', 'mode', 'pictures', 'without a face'],
+    [...evaluated].flatMap(([mode, { sets: figures }]) =>
+      figures.map(({ set, pictures, without_face }) => [set, mode, pictures, without_face.length]),
+    ),
+  );
+}
+
+const pairs = sets.map((name) => `${name}=${folders.get(name)}/pairs.tsv:${folders.get(name)}/images`);
+const evaluated = new Map(
+  ['fast', 'balance'].map((mode) => [mode, facematch('eval', ...pairs, '--mode', mode, '--held-out-cohort')]),
+);
+const people = [`lfw-dev=${folders.get('lfw-dev')}/images:2`, `rmfd-dev=${folders.get('rmfd-dev')}/images:1`];
+const [chips, cohorts] = run('bench/choices.mjs').trim().split('\n\n').slice(-2);
+const tables = {
+  accuracy: accuracyTable(evaluated),
+  thresholds: thresholdTable(evaluated),
+  missing: missingTable(evaluated),
+  promises: honestyTable(facematch('calibrate', ...people, '--check')),
+  chips,
+  cohorts,
+};
+
+if (options.write) {
+  const page = join(root, 'docs/model-card.md');
+  let text = readFileSync(page, 'utf8');
+  for (const [name, content] of Object.entries(tables)) {
+    const between = new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=<!-- end of ${name} -->)`, 's');
+    if (!between.test(text)) throw new Error(`docs/model-card.md has no place for ${name}`);
+    text = text.replace(between, () => `\n${content}\n\n`);
+  }
+  writeFileSync(page, text);
+} else {
+  for (const [name, content] of Object.entries(tables)) console.log(`${name}\n\n${content}\n`);
+}

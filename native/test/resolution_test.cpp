@@ -1,0 +1,82 @@
+#include "../core/resolution.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+namespace facematch::testing {
+namespace {
+
+Pack pack_of(int width, int height, int chip) {
+  Pack pack;
+  pack.detector.width = width;
+  pack.detector.height = height;
+  pack.embedder.size = chip;
+  return pack;
+}
+
+// 4000 x 3000, decoded at 1/8.
+Image eighth() {
+  Image image;
+  image.bgr = cv::Mat(375, 500, CV_8UC3);
+  image.width = 4000;
+  image.height = 3000;
+  image.scale = 0.125f;
+  return image;
+}
+
+std::vector<Detection> faces_of(std::initializer_list<float> sides) {
+  std::vector<Detection> faces;
+  for (const float side : sides) {
+    Detection face;
+    face.box = {10, 10, side * 0.8f, side};
+    faces.push_back(face);
+  }
+  return faces;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("resolution");
+
+TEST_CASE("the detector is shown its own frame's longer side") {
+  CHECK(side_for_detector(pack_of(320, 240, 112)) == 320);
+  CHECK(side_for_detector(pack_of(240, 640, 112)) == 640);
+}
+
+TEST_CASE("a large face needs no more pixels than there are") {
+  CHECK(side_for_faces(pack_of(320, 240, 100), eighth(), faces_of({120})) == 500);
+  CHECK(side_for_faces(pack_of(320, 240, 100), eighth(), faces_of({400})) == 500);
+  CHECK(side_for_faces(pack_of(320, 240, 100), eighth(), {}) == 500);
+}
+
+TEST_CASE("a small face needs as many as its chip has, and the smallest decides") {
+  CHECK(side_for_faces(pack_of(320, 240, 100), eighth(), faces_of({60})) == 1000);
+  CHECK(side_for_faces(pack_of(320, 240, 100), eighth(), faces_of({300, 30, 60})) == 2000);
+}
+
+TEST_CASE("no face needs more than the picture has") {
+  for (const float side : std::array{10.0f, 1.0f, 0.0f}) {
+    CHECK(side_for_faces(pack_of(320, 240, 100), eighth(), faces_of({side})) == 4000);
+  }
+}
+
+TEST_CASE("a sighting's box and points grow alike") {
+  Sighting sighting;
+  sighting.detection.box = {1, 2, 3, 4};
+  sighting.detection.score = 0.5f;
+  sighting.points.fill({5, 6});
+  sighting.wobble = 0.25f;
+  const Sighting twice = scaled(sighting, 2);
+  CHECK(twice.detection.box.x == 2);
+  CHECK(twice.detection.box.y == 4);
+  CHECK(twice.detection.box.width == 6);
+  CHECK(twice.detection.box.height == 8);
+  CHECK(twice.detection.score == 0.5f);
+  CHECK(twice.points.back() == Point(10, 12));
+  CHECK(twice.wobble == 0.25f);
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing
