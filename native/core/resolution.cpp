@@ -23,7 +23,7 @@ int side_for_faces(const Pack& pack, const Image& image, const std::vector<Detec
     zoom = std::max(zoom, needed / std::max({face.box.width, face.box.height, 1.0f}));
   }
   const auto now = static_cast<float>(std::max(image.bgr.cols, image.bgr.rows));
-  return static_cast<int>(std::ceil(std::min(now * zoom, now / image.scale)));
+  return static_cast<int>(std::lround(std::min(now * zoom, now / image.scale)));
 }
 
 Detection scaled(Detection detection, float finer) {

@@ -82,7 +82,7 @@ describe('the cohort', () => {
   test('is no nearer to somebody of a hundred pictures than to somebody of one', () => {
     const people = sets[0]!.pictures.slice(0, 6);
     const often = [...people, ...Array.from({ length: 99 }, () => people[0]!)];
-    const one = { clusters: 1, least_people: 5, iterations: 2 };
+    const one = { runs: 1, clusters: 1, least_people: 5, iterations: 2 };
     const [centre] = cohortCentres(often, one);
     const [evenly] = cohortCentres(people, one);
     expect(dot(centre!, evenly!)).toBeCloseTo(1, 5);
