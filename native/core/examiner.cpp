@@ -26,8 +26,6 @@ constexpr float kClearMisfit = 0.1f;
 constexpr float kQuickWobble = 0.021f;
 constexpr float kMostWobble = 0.023f;
 
-// A second look below this is not a face, however low min_det_score is.
-constexpr float kLeastSecondScore = 0.9f;
 // Pixels, longer side of the box: below there is nothing left to compare, and noise passes for
 // much.
 constexpr float kLeastSide = 14;
@@ -70,7 +68,7 @@ std::vector<Detection> Examiner::look(const View& view, float min_score) {
 }
 
 std::optional<Detection> Examiner::second_look(const View& view, const Box& expected) {
-  const float needed = std::max(options_.min_det_score, kLeastSecondScore);
+  const float needed = std::max(options_.min_det_score, engine_.pack.detector.second_look_score);
   for (const Detection& seen : look(view, needed)) {
     if (overlap(square(seen.box), square(expected)) >= kLeastOverlap) return seen;
   }

@@ -57,7 +57,8 @@ DetectorSpec read_detector(const Json& json) {
           .width = read_size(json, "width"),
           .height = read_size(json, "height"),
           .normalisation = read_normalisation(json),
-          .nms_iou = json.at("nms_iou")};
+          .nms_iou = json.at("nms_iou"),
+          .second_look_score = json.at("second_look_score")};
 }
 
 LandmarksSpec read_landmarks(const Json& json) {

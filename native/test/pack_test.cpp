@@ -28,6 +28,7 @@ const char* const kMembers[] = {
     "/embedder/channels", "/embedder/mean",       "/embedder/scale",
     "/embedder/template", "/embedder/template/4", "/embedder/template/0/1",
     "/cohort/file",       "/cohort/centres",      "/cohort/highest",
+    "/detector/second_look_score",
 };
 
 // Those in which a YuNet detector differs.

@@ -51,7 +51,14 @@ export const source = z.discriminatedUnion(
   { error: oneOf('npm', 'project') },
 );
 
-const anyDetector = { ...net, ...feeding, channels: z.enum(['rgb', 'bgr']), nms_iou: share };
+const anyDetector = {
+  ...net,
+  ...feeding,
+  channels: z.enum(['rgb', 'bgr']),
+  nms_iou: share,
+  /** What a face scores at least when it is looked at again, alone and enlarged. */
+  second_look_score: share,
+};
 
 /** One output for each of the strides 8, 16 and 32. */
 const outputOfEachStride = z.tuple([name, name, name]);

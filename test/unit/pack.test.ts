@@ -111,6 +111,7 @@ describe('a manifest', () => {
     ['detector.width', '320'],
     ['detector.channels', 'grey'],
     ['detector.nms_iou', 1.1],
+    ['detector.second_look_score', 1.1],
     ['landmarks.scale', 0],
     ['landmarks.crop', -1],
     ['landmarks.upright_degrees', 200],
