@@ -98,7 +98,8 @@ void align_stage(const Engine& engine, const std::vector<Sighting>& sightings, S
                  StageTimings& timings) {
   const Timer timer(timings.align);
   const cv::Mat& bgr = subject.image.bgr;
-  const float up = 1 / subject.image.scale;  // decoded pixels -> pixels of the full picture
+  const float up = 1 / subject.image.scale;        // decoded pixels -> pixels of the full picture
+  const Point middle((up - 1) / 2, (up - 1) / 2);  // of the pixels that a decoded one stands for
   for (const Sighting& sighting : sightings) {
     const Landmarks five = five_points(sighting.points);
     const Similarity alignment = engine.embedder.align(five);
@@ -108,8 +109,9 @@ void align_stage(const Engine& engine, const std::vector<Sighting>& sightings, S
     const Box& box = sighting.detection.box;
     Face face;
     face.box = {box.x * up, box.y * up, box.width * up, box.height * up};
-    face.landmarks = {five.right_eye * up, five.left_eye * up, five.nose * up,
-                      five.mouth_right * up, five.mouth_left * up};
+    face.landmarks = {five.right_eye * up + middle, five.left_eye * up + middle,
+                      five.nose * up + middle, five.mouth_right * up + middle,
+                      five.mouth_left * up + middle};
     face.detection_score = sighting.detection.score;
     face.found_by = sighting.detection.found_by;
     face.pose = estimate_pose(sighting.points);

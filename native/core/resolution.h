@@ -9,7 +9,8 @@
 
 namespace facematch {
 
-// Length of the longer side, pixels, that shows the detector all that it can see at once.
+// Length of the longer side, pixels, that shows the detector all that it can see at once, and a
+// large face in enough detail.
 int side_for_detector(const Pack& pack);
 
 // Length of the longer side at which every one of the faces, found in `image`, fills its chip; as

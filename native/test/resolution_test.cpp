@@ -39,9 +39,9 @@ std::vector<Detection> faces_of(std::initializer_list<float> sides) {
 
 TEST_SUITE_BEGIN("resolution");
 
-TEST_CASE("the detector is shown its own frame's longer side") {
-  CHECK(side_for_detector(pack_of(320, 240, 112)) == 320);
-  CHECK(side_for_detector(pack_of(240, 640, 112)) == 640);
+TEST_CASE("the detector is shown more than its own frame's longer side") {
+  CHECK(side_for_detector(pack_of(320, 240, 112)) == 480);
+  CHECK(side_for_detector(pack_of(240, 640, 112)) == 960);
 }
 
 TEST_CASE("a large face needs no more pixels than there are") {

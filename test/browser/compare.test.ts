@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { samples } from '../server/support/pictures.ts';
 import { chromiumFile } from './support/chromium.ts';
@@ -112,7 +113,8 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
 
   test('with a poor face come with the server’s own warning', async () => {
     const demo = await session.open();
-    await demo.givePhotos(samples.one, samples.two);
+    const small = await sharp(samples.two).resize({ width: 320 }).jpeg().toBuffer();
+    await demo.givePhotos(samples.one, small);
     const { warnings } = await demo.compare();
     expect(warnings.length).toBeGreaterThan(0);
     const shown = await demo.page.locator('#warnings li').allTextContents();

@@ -83,7 +83,8 @@ describe('a picture with loss shows what sharp sees in it', () => {
     const oracle = look(await asPng(sharp(encoded)));
     expect(seen.image.faces.length).toBeGreaterThan(0);
     expect(furthest(seen, oracle)).toBeLessThan(1.5);
-    expect(leastSimilar(seen, oracle)).toBeGreaterThan(0.995);
+    // A JPEG is read at half the size where that is enough for its faces, the oracle's PNG in full.
+    expect(leastSimilar(seen, oracle)).toBeGreaterThan(0.99);
   });
 
   it('JPEG, CMYK: the same people, for print colours are converted without a profile', async () => {

@@ -23,7 +23,7 @@ describe.skipIf(!built)('facematch eval', () => {
     expect(stdout).toMatch(
       /^ {2}TAR at FMR 0\.01 +100\.00 % \[43\.85, 100\.00\] \(threshold -?\d\.\d{3}, \d+\.\d %\)$/m,
     );
-    expect(stdout).toMatch(/^ {2}FMR at 60 % +0\.00 % \[0\.00, 43\.45\], promised 0\.001; TAR /m);
+    expect(stdout).toMatch(/^ {2}FMR at 70 % +0\.00 % \[0\.00, 43\.45\], promised 0\.0001; TAR /m);
     expect(stdout).not.toContain('one threshold for all');
   });
 

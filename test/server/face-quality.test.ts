@@ -40,7 +40,7 @@ describe('a compared face', () => {
 
   test.each<[reason: string, how: (picture: ReturnType<typeof sharp>) => ReturnType<typeof sharp>]>([
     ['small', (picture) => picture.resize({ width: 60 })],
-    ['blurred', (picture) => picture.blur(9)],
+    ['blurred', (picture) => picture.blur(6)],
     ['dark', (picture) => picture.linear(0.17, 0)],
     ['bright', (picture) => picture.linear(1.6, 0)],
   ])('that is %s is, by the picture that it is in, and the numbers are told', async (reason, how) => {
