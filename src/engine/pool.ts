@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import type { MatchJob, MatchOutcome, WorkerData, WorkerUp } from './messages.ts';
+import { threads } from './threads.ts';
 
 /**
  * The worker threads. Each holds the addon and the pack, whose sessions are shared by the whole process, and runs one
@@ -25,8 +26,7 @@ export class Pool {
     const piscina = new Piscina<MatchJob, MatchOutcome>({
       filename: fileURLToPath(new URL('./worker.js', import.meta.url)),
       workerData: { pack_directory: options.pack_directory } satisfies WorkerData,
-      minThreads: options.workers,
-      maxThreads: options.workers,
+      ...threads(options.workers),
       concurrentTasksPerWorker: 1,
       recordTiming: false,
     });

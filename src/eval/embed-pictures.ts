@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Piscina } from 'piscina';
 import type { AccuracyMode } from '../engine/addon.ts';
+import { threads } from '../engine/threads.ts';
 import type { EmbeddedPicture, EmbedJob } from './embed-worker.ts';
 
 export interface EmbedPicturesOptions {
@@ -19,8 +20,7 @@ export async function embedPictures(
 ): Promise<Map<string, EmbeddedPicture>> {
   const pool = new Piscina<EmbedJob, EmbeddedPicture>({
     filename: new URL('./embed-worker.js', import.meta.url).href,
-    minThreads: options.workers,
-    maxThreads: options.workers,
+    ...threads(options.workers),
   });
   const pictures = new Map<string, EmbeddedPicture>();
   try {

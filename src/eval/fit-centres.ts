@@ -1,4 +1,5 @@
 import { Piscina } from 'piscina';
+import { threads } from '../engine/threads.ts';
 import type { LabelledEmbedding } from './cohort.ts';
 import type { FitCentres } from './held-out.ts';
 
@@ -10,8 +11,7 @@ export async function withFitCentres<T>(
 ): Promise<T> {
   const pool = new Piscina<readonly LabelledEmbedding[], Float32Array[]>({
     filename: new URL('./fit-centres-worker.js', import.meta.url).href,
-    minThreads: workers,
-    maxThreads: workers,
+    ...threads(workers),
   });
   try {
     return await work(async (pictures) => {
