@@ -57,6 +57,16 @@ const ways: Way[] = [
     ending: clean,
   },
   {
+    title: 'worker.terminate() in the middle of a call on two threads ends the worker alone',
+    way: 'terminate-while-worker-calls-on-two-threads',
+    ending: clean,
+  },
+  {
+    title: 'process.exit while two workers are in calls on two threads each keeps its code',
+    way: 'exit-while-worker-calls-on-two-threads',
+    ending: { code: 5, signal: null, stderr: '' },
+  },
+  {
     title: 'after a terminated worker the main thread and a new worker load and agree',
     way: 'load-after-terminate',
     ending: clean,

@@ -26,14 +26,14 @@ const first = sample(1);
 const second = sample(3);
 const body = Buffer.concat([first, second]);
 
-/** The answer of a match of two photos without its times, as text. */
-export function matchOnce(addon) {
+/** The answer of a match of two photos without its times, as text. `more`: further options. */
+export function matchOnce(addon, more = {}) {
   const { timings_ms, ...rest } = addon.match(
     pack,
     body,
     { start: 0, end: first.length },
     { start: first.length, end: body.length },
-    options,
+    { ...options, ...more },
   );
   if (!rest.ok || rest.pairs.length !== 9) throw new Error(`unexpected answer ${JSON.stringify(rest)}`);
   return JSON.stringify(rest);

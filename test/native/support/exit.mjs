@@ -5,22 +5,24 @@ import { Worker } from 'node:worker_threads';
 import { load, matchOnce } from './addon.mjs';
 
 const endless = 1e9;
-const worker = (rounds) =>
-  new Worker(new URL('busy-worker.mjs', import.meta.url), { workerData: { rounds } });
+const worker = (rounds, more) =>
+  new Worker(new URL('busy-worker.mjs', import.meta.url), { workerData: { rounds, more } });
 
 /** A worker that is in the middle of a native call, and stays in one. */
-async function busyWorker() {
-  const busy = worker(endless);
+async function busyWorker(more) {
+  const busy = worker(endless, more);
   await once(busy, 'message');
   return busy;
 }
 
 async function finishedWorker() {
   const finite = worker(1);
-  const ended = once(finite, 'exit');
-  await once(finite, 'message');
-  const [answers] = await once(finite, 'message');
-  const [code] = await ended;
+  let answers;
+  // Both messages and the end may come in one turn of the event loop: whoever listens one by one misses the later ones.
+  finite.on('message', (message) => {
+    answers = message;
+  });
+  const [code] = await once(finite, 'exit');
   if (code !== 0 || answers.length !== 1) throw new Error(`worker ended with ${code}`);
   return answers[0];
 }
@@ -61,6 +63,15 @@ const ways = {
   'terminate-while-worker-calls': async () => {
     const code = await (await busyWorker()).terminate();
     if (code !== 1) throw new Error(`terminate gave ${code}`);
+  },
+  'terminate-while-worker-calls-on-two-threads': async () => {
+    const code = await (await busyWorker({ parallel: true })).terminate();
+    if (code !== 1) throw new Error(`terminate gave ${code}`);
+    await finishedWorker();
+  },
+  'exit-while-worker-calls-on-two-threads': async () => {
+    await Promise.all([busyWorker({ parallel: true }), busyWorker({ parallel: true })]);
+    process.exit(5);
   },
   'load-after-terminate': async () => {
     await (await busyWorker()).terminate();
