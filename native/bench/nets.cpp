@@ -28,7 +28,7 @@ BareNet::BareNet(const Pack& pack, const std::string& file, const std::string& i
     : net_(pack.directory + "/" + file, input,
            {1, normalisation.channels == Channels::kGrey ? 1 : 3, height, width}, outputs),
       input_(net_.input_size()) {
-  fill_planes(picture, normalisation, width, height, input_);
+  fill_planes(picture, normalisation, input_);
   for (size_t i = 0; i < outputs.size(); ++i) outputs_.emplace_back(net_.output_size(i));
 }
 

@@ -12,6 +12,7 @@
 #include "codec.h"
 #include "error.h"
 #include "exif.h"
+#include "pixel_store.h"
 
 namespace facematch {
 namespace {
@@ -154,8 +155,8 @@ RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, 
   raw.height = static_cast<int>(info.image_height);
   raw.orientation = orientation_of(info);
   if (!decoder.start(wanted_side)) throw Error(ErrorCode::kImageDecodeFailed);
-  raw.bgr.create(static_cast<int>(info.output_height), static_cast<int>(info.output_width),
-                 CV_8UC3);
+  raw.bgr =
+      picture_memory(static_cast<int>(info.output_height), static_cast<int>(info.output_width));
   std::vector<uint8_t> cmyk_row(decoder.is_cmyk() ? size_t{4} * info.output_width : 0);
   if (!decoder.read_rows(raw.bgr, cmyk_row)) throw Error(ErrorCode::kImageDecodeFailed);
   return raw;

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <opencv2/imgproc.hpp>
 
 #include "error.h"
-#include "tensor.h"
+#include "letterbox.h"
 
 namespace facematch {
 namespace {
@@ -83,17 +82,8 @@ Detector::Detector(const Pack& pack)
 std::vector<Detection> Detector::detect(const cv::Mat& bgr, float min_score) const {
   thread_local std::vector<float> input;
   thread_local std::vector<std::vector<float>> buffers;
-  thread_local cv::Mat small;
-  // Letterbox: the picture keeps its shape and lies at the top left; stretching it costs turned
-  // faces.
-  const float scale = std::min(static_cast<float>(spec_.width) / static_cast<float>(bgr.cols),
-                               static_cast<float>(spec_.height) / static_cast<float>(bgr.rows));
-  const cv::Size size(std::clamp(cvRound(static_cast<float>(bgr.cols) * scale), 1, spec_.width),
-                      std::clamp(cvRound(static_cast<float>(bgr.rows) * scale), 1, spec_.height));
-  cv::resize(bgr, small, size, 0, 0, scale < 1 ? cv::INTER_AREA : cv::INTER_LINEAR);
-  const float black = -spec_.normalisation.mean * spec_.normalisation.scale;
-  input.assign(net_.input_size(), black);
-  fill_planes(small, spec_.normalisation, spec_.width, spec_.height, input);
+  input.resize(net_.input_size());
+  const cv::Size size = letterbox(bgr, spec_.normalisation, {spec_.width, spec_.height}, input);
   buffers.resize(spec_.outputs.size());
   std::vector<std::span<float>> outputs;
   for (size_t i = 0; i < buffers.size(); ++i) {

@@ -47,7 +47,7 @@ void Embedder::chip(const cv::Mat& bgr, const Similarity& alignment, cv::Mat& ou
 Embedding Embedder::embed(const cv::Mat& chip, bool mirror) const {
   thread_local std::vector<float> input;
   input.resize(net_.input_size());
-  fill_planes(chip, spec_.normalisation, spec_.size, spec_.size, input);
+  fill_planes(chip, spec_.normalisation, input);
   Embedding embedding(net_.output_size(0));
   net_.run(input, {embedding});
   normalise(embedding);

@@ -6,7 +6,6 @@
 
 #include "levels.h"
 #include "plausibility.h"
-#include "steadiness.h"
 
 namespace facematch {
 namespace {
@@ -21,9 +20,10 @@ constexpr int kSmallCloseup = 128;
 constexpr float kClearScore = 0.999998f;
 constexpr float kClearMisfit = 0.1f;
 
-// Wobbles (see steadiness.h). Below the first a face is upright and real, on one look; up to the
-// second it is, on five.
+// Wobbles (see steadiness.h). Up to these a face that the first look saw is upright and real: on
+// one further look, on five; and so is, on five, one that a close-up shows.
 constexpr float kQuickWobble = 0.021f;
+constexpr float kThoroughWobble = 0.02f;
 constexpr float kMostWobble = 0.023f;
 
 // Pixels, longer side of the box: below there is nothing left to compare, and noise passes for
@@ -87,13 +87,26 @@ bool Examiner::clear(const Sighting& sighting) const {
          misfit(five, engine_.pack.embedder.template_points) <= kClearMisfit;
 }
 
+bool Examiner::steady(const Sighting& sighting, std::span<const Nudge> nudges, float most) const {
+  return wobble(engine_.landmarker, bgr_, sighting.detection.box, sighting.points, nudges) <= most;
+}
+
+bool Examiner::seen_again(const Detection& detection) {
+  return second_look(scales_.closeup(detection.box, 0, kCloseup), detection.box).has_value();
+}
+
 std::optional<Sighting> Examiner::confirm(const Detection& detection) {
   const bool refine = options_.accuracy_mode == AccuracyMode::kBalance;
   const Sighting plain{.detection = detection,
                        .points = engine_.landmarker.find(bgr_, detection.box, refine)};
-  if (clear(plain) || detector_runs_ >= kMostToConfirm) return plain;
-  if (wobble(engine_.landmarker, bgr_, detection.box, plain.points, quick_nudges()) <=
-      kQuickWobble) {
+  if (detector_runs_ >= kMostToConfirm) return plain;
+  if (clear(plain) || steady(plain, quick_nudges(), kQuickWobble)) {
+    upright_seen_ = true;
+    return plain;
+  }
+  if (upright_seen_) return seen_again(detection) ? std::optional(plain) : std::nullopt;
+  if (steady(plain, thorough_nudges(), kThoroughWobble)) {
+    upright_seen_ = true;
     return plain;
   }
   return look_around(plain);
@@ -115,6 +128,7 @@ std::optional<Sighting> Examiner::look_around(const Sighting& plain) {
     auto sighting = examine(detection, guesses[i].lean, false);
     if (!sighting) continue;
     if (guesses[i].lean == 0) {
+      upright_seen_ = true;
       sighting->detection = detection;
     } else {
       sighting->detection.found_by = FoundBy::kRotated;
@@ -123,9 +137,7 @@ std::optional<Sighting> Examiner::look_around(const Sighting& plain) {
   }
   // Landmarks wander on blurred faces, on half hidden ones and on profiles: then the detector's
   // word is enough, as nothing but the first look is at stake.
-  const View view = scales_.closeup(detection.box, 0, kCloseup);
-  if (second_look(view, detection.box)) return plain;
-  return std::nullopt;
+  return seen_again(detection) ? std::optional(plain) : std::nullopt;
 }
 
 std::optional<Sighting> Examiner::examine(const Detection& candidate, float lean, bool levelled_) {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine.h"
 #include "scales.h"
 #include "sighting.h"
+#include "steadiness.h"
 
 namespace facematch {
 
@@ -25,10 +27,12 @@ class Examiner {
   // kMostDetectorRuns are spent.
   std::vector<Detection> look(const View& view, float min_score);
 
-  // A face that the first look found. One that is clear is taken as it is; one whose landmarks hold
-  // still too, after one more run of their net. Else it is looked at more closely and in four
-  // directions: the sighting comes back turned (found_by `rotated`), as it is, or not at all. In a
-  // crowd, the smallest may come last, after kMostToConfirm runs, and are taken as they are.
+  // A face that the first look found; the largest come first. One that is clear is taken as it is;
+  // one whose landmarks hold still too, after one or six more runs of their net. Else it is looked
+  // at more closely and in four directions: the sighting comes back turned (found_by `rotated`), as
+  // it is, or not at all. Beside an upright face it need only be seen once more, for few lie down
+  // where others stand. In a crowd, the smallest may come last, after kMostToConfirm runs, and are
+  // taken as they are.
   std::optional<Sighting> confirm(const Detection& detection);
 
   // The plausibility check: a second look of the detector at a close-up, upright for a face that
@@ -49,6 +53,8 @@ class Examiner {
   };
 
   bool clear(const Sighting& sighting) const;
+  bool steady(const Sighting& sighting, std::span<const Nudge> nudges, float most) const;
+  bool seen_again(const Detection& detection);
   Direction try_direction(const View& view, const Box& box, float lean) const;
   std::optional<Sighting> look_around(const Sighting& plain);
   std::optional<Detection> second_look(const View& view, const Box& expected);
@@ -58,6 +64,7 @@ class Examiner {
   const DetectOptions& options_;
   Scales scales_;
   int detector_runs_ = 0;
+  bool upright_seen_ = false;
 };
 
 }  // namespace facematch

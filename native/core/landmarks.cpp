@@ -39,7 +39,7 @@ Points68 Landmarker::look(const cv::Mat& bgr, const Similarity& crop, bool mirro
   cv::cvtColor(patch, grey, cv::COLOR_BGR2GRAY);
   if (mirrored) cv::flip(grey, grey, 1);
   input.resize(net_.input_size());
-  fill_planes(grey, spec_.normalisation, spec_.size, spec_.size, input);
+  fill_planes(grey, spec_.normalisation, input);
   std::array<float, 136> shares;
   net_.run(input, {shares});
   const Similarity back = crop.inverse();

@@ -4,14 +4,14 @@
 
 namespace facematch {
 
-void fill_planes(const cv::Mat& picture, const Normalisation& normalisation, int width, int height,
+void fill_planes(const cv::Mat& picture, const Normalisation& normalisation,
                  std::span<float> planes) {
   const float scale = normalisation.scale;
   const float offset = -normalisation.mean * normalisation.scale;
-  const size_t plane = static_cast<size_t>(width) * static_cast<size_t>(height);
+  const size_t plane = picture.total();
   for (int y = 0; y < picture.rows; ++y) {
     const uint8_t* from = picture.ptr(y);
-    float* row = planes.data() + static_cast<size_t>(y) * static_cast<size_t>(width);
+    float* row = planes.data() + static_cast<size_t>(y) * static_cast<size_t>(picture.cols);
     if (normalisation.channels == Channels::kGrey) {
       for (int x = 0; x < picture.cols; ++x) row[x] = static_cast<float>(from[x]) * scale + offset;
       continue;

@@ -8,10 +8,8 @@
 
 namespace facematch {
 
-// Writes `picture` (CV_8UC3 BGR, or CV_8UC1 for kGrey) as normalised planes (channel, row, column)
-// into the top left of `planes`, whose rows are `width` and columns `height` long; the rest is left
-// as it is.
-void fill_planes(const cv::Mat& picture, const Normalisation& normalisation, int width, int height,
+// Writes `picture` (CV_8UC3 BGR, or CV_8UC1 for kGrey) as normalised planes: channel, row, column.
+void fill_planes(const cv::Mat& picture, const Normalisation& normalisation,
                  std::span<float> planes);
 
 // Mirrors each row of each plane in place.

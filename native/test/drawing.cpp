@@ -18,6 +18,17 @@ cv::Mat gradient(int width, int height) {
   return picture;
 }
 
+cv::Mat grain(int width, int height, int type) {
+  Random random(static_cast<uint32_t>(width * 1000 + height));
+  cv::Mat picture(height, width, type);
+  for (int y = 0; y < height; ++y) {
+    for (size_t i = 0; i < static_cast<size_t>(width) * picture.elemSize(); ++i) {
+      picture.ptr(y)[i] = random.byte();
+    }
+  }
+  return picture;
+}
+
 double mean_difference(const cv::Mat& a, const cv::Mat& b) {
   if (a.size() != b.size() || a.type() != b.type()) return 255;
   return cv::norm(a, b, cv::NORM_L1) / static_cast<double>(a.total() * a.elemSize());

@@ -18,6 +18,9 @@ namespace facematch::testing {
 // colour.
 cv::Mat gradient(int width, int height);
 
+// Every byte of its own, the same each time.
+cv::Mat grain(int width, int height, int type);
+
 // Mean and largest absolute difference of any channel. Pictures of different sizes differ by 255.
 double mean_difference(const cv::Mat& a, const cv::Mat& b);
 double largest_difference(const cv::Mat& a, const cv::Mat& b);

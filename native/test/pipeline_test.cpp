@@ -11,7 +11,7 @@ namespace facematch::testing {
 namespace {
 
 // Above any pair of strangers on these photos, and below any pair of the same person.
-constexpr float kSamePerson = 0.35f;
+constexpr float kSamePerson = 0.45f;
 
 MatchOptions options_of(AccuracyMode mode) {
   MatchOptions options;

@@ -1,0 +1,114 @@
+#include "letterbox.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace facematch {
+namespace {
+
+// What each of `to` pixels along one side is made of: `count` neighbours, the first of them and
+// their weights. Neighbours that do not count weigh nothing.
+struct Taps {
+  int count = 0;
+  std::vector<int> first;
+  std::vector<float> weights;  // count for each pixel
+};
+
+Taps taps_for(int from, int to) {
+  const double step = static_cast<double>(from) / to;
+  const bool shrinks = step > 1;
+  Taps taps;
+  // So many pixels does a stretch of `step` touch at most, wherever it begins.
+  taps.count = std::min(from, shrinks ? static_cast<int>(std::ceil(step)) + 1 : 2);
+  taps.weights.assign(static_cast<size_t>(to) * static_cast<size_t>(taps.count), 0);
+  for (int i = 0; i < to; ++i) {
+    // Of bilinear weights the stretch is one pixel long about the middle.
+    const double middle = (i + 0.5) * step;
+    const double begin = shrinks ? i * step : middle - 0.5;
+    const double end = shrinks ? (i + 1) * step : middle + 0.5;
+    const int first = std::clamp(static_cast<int>(std::floor(begin)), 0, from - taps.count);
+    taps.first.push_back(first);
+    float* weights = taps.weights.data() + static_cast<ptrdiff_t>(i) * taps.count;
+    for (int k = static_cast<int>(std::floor(begin)); k < end; ++k) {
+      const double share = (std::min(end, k + 1.0) - std::max(begin, 1.0 * k)) / (end - begin);
+      // Beyond the edge the picture goes on as its last pixel.
+      const int at = std::clamp(k, 0, from - 1) - first;
+      if (at < taps.count) weights[at] += static_cast<float>(share);
+    }
+  }
+  return taps;
+}
+
+// sum[i] = sum of the rows' i-th bytes by weight
+void mix_rows(const cv::Mat& bgr, int first, std::span<const float> weights, std::span<float> sum) {
+  for (size_t k = 0; k < weights.size(); ++k) {
+    const float weight = weights[k];
+    const uint8_t* row = bgr.ptr(first + static_cast<int>(k));
+    if (k == 0) {
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] = static_cast<float>(row[i]) * weight;
+    } else if (weight != 0) {
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<float>(row[i]) * weight;
+    }
+  }
+}
+
+// A row of three channels into one of each plane. `kCount` is the number of taps where it is known
+// to the compiler, which then leaves no inner loop; else 0.
+template <int kCount>
+void mix_columns(std::span<const float> row, const Taps& taps, float scale, float offset,
+                 float* blue, float* green, float* red) {
+  const int count = kCount > 0 ? kCount : taps.count;
+  const float* weights = taps.weights.data();
+  for (size_t x = 0; x < taps.first.size(); ++x, weights += count) {
+    const float* pixel = row.data() + static_cast<ptrdiff_t>(taps.first[x]) * 3;
+    float b = 0, g = 0, r = 0;
+    for (int k = 0; k < count; ++k, pixel += 3) {
+      b += weights[k] * pixel[0];
+      g += weights[k] * pixel[1];
+      r += weights[k] * pixel[2];
+    }
+    blue[x] = b * scale + offset;
+    green[x] = g * scale + offset;
+    red[x] = r * scale + offset;
+  }
+}
+
+}  // namespace
+
+cv::Size letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size frame,
+                   std::span<float> planes) {
+  const float zoom = std::min(static_cast<float>(frame.width) / static_cast<float>(bgr.cols),
+                              static_cast<float>(frame.height) / static_cast<float>(bgr.rows));
+  const cv::Size size(std::clamp(cvRound(static_cast<float>(bgr.cols) * zoom), 1, frame.width),
+                      std::clamp(cvRound(static_cast<float>(bgr.rows) * zoom), 1, frame.height));
+  const Taps columns = taps_for(bgr.cols, size.width);
+  const Taps rows = taps_for(bgr.rows, size.height);
+  const float offset = -normalisation.mean * normalisation.scale;
+  const auto mix = columns.count == 2   ? mix_columns<2>
+                   : columns.count == 3 ? mix_columns<3>
+                                        : mix_columns<0>;
+  const ptrdiff_t plane = static_cast<ptrdiff_t>(frame.area());
+  float* blue = planes.data() + (normalisation.channels == Channels::kRgb ? 2 * plane : 0);
+  float* green = planes.data() + plane;
+  float* red = planes.data() + (normalisation.channels == Channels::kRgb ? 0 : 2 * plane);
+  thread_local std::vector<float> sum;
+  sum.resize(static_cast<size_t>(bgr.cols) * 3);
+  for (int y = 0; y < size.height; ++y) {
+    const auto count = static_cast<size_t>(rows.count);
+    const std::span weights(rows.weights);
+    mix_rows(bgr, rows.first[static_cast<size_t>(y)],
+             weights.subspan(static_cast<size_t>(y) * count, count), sum);
+    const ptrdiff_t at = static_cast<ptrdiff_t>(y) * frame.width;
+    mix(sum, columns, normalisation.scale, offset, blue + at, green + at, red + at);
+    for (float* row : {blue + at, green + at, red + at}) {
+      std::fill(row + size.width, row + frame.width, offset);
+    }
+  }
+  for (float* start : {blue, green, red}) {
+    std::fill(start + static_cast<ptrdiff_t>(size.height) * frame.width, start + plane, offset);
+  }
+  return size;
+}
+
+}  // namespace facematch

@@ -1,0 +1,18 @@
+// A picture brought to a net's frame: shrunk or enlarged, its channels ordered and normalised, in
+// one pass from bytes to the net's input.
+#pragma once
+
+#include <opencv2/core.hpp>
+#include <span>
+
+#include "pack.h"
+
+namespace facematch {
+
+// The picture keeps its shape and lies at the top left of `planes` (3 × frame.height ×
+// frame.width); what it does not cover is black. Shrinking averages what each pixel covers, as
+// cv::INTER_AREA does, enlarging is bilinear; neither rounds. Answers the size it has there.
+cv::Size letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size frame,
+                   std::span<float> planes);
+
+}  // namespace facematch

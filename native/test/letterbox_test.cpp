@@ -1,0 +1,91 @@
+#include "../core/letterbox.h"
+
+#include <doctest/doctest.h>
+
+#include <opencv2/imgproc.hpp>
+
+#include "drawing.h"
+
+namespace facematch::testing {
+namespace {
+
+const Normalisation kBytes = {Channels::kBgr, 0, 1};
+
+struct Boxed {
+  cv::Size size;
+  std::vector<float> planes;
+
+  float at(int channel, int x, int y, cv::Size frame) const {
+    return planes[static_cast<size_t>((channel * frame.height + y) * frame.width + x)];
+  }
+};
+
+Boxed boxed(const cv::Mat& picture, const Normalisation& normalisation, cv::Size frame) {
+  Boxed out;
+  out.planes.assign(static_cast<size_t>(3 * frame.area()), -999.0f);
+  out.size = letterbox(picture, normalisation, frame, out.planes);
+  return out;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("letterbox");
+
+TEST_CASE("it resizes as OpenCV does, but for rounding, and is black beside the picture") {
+  const cv::Size frame(32, 24);
+  // Larger, smaller, much larger, of the frame's own size; flat, tall; thinner than a pixel of it.
+  const cv::Size sizes[] = {{33, 25}, {40, 40},  {250, 250}, {320, 240}, {500, 7},
+                            {7, 500}, {31, 9},   {32, 24},   {16, 12},   {3, 2},
+                            {1, 1},   {900, 10}, {1, 24},    {2, 1}};
+  for (const cv::Size& from : sizes) {
+    const cv::Mat picture = grain(from.width, from.height, CV_8UC3);
+    const Boxed ours = boxed(picture, kBytes, frame);
+    const bool shrinks = from.width > frame.width || from.height > frame.height;
+    cv::Mat theirs;
+    cv::resize(picture, theirs, ours.size, 0, 0, shrinks ? cv::INTER_AREA : cv::INTER_LINEAR);
+    CAPTURE(from);
+    CHECK(std::max(ours.size.width * 24, ours.size.height * 32) == 32 * 24);
+    float worst = 0, beside = 0;
+    for (int channel = 0; channel < 3; ++channel) {
+      for (int y = 0; y < frame.height; ++y) {
+        for (int x = 0; x < frame.width; ++x) {
+          const float value = ours.at(channel, x, y, frame);
+          if (x < ours.size.width && y < ours.size.height) {
+            const float expected = theirs.at<cv::Vec3b>(y, x)[channel];
+            worst = std::max(worst, std::abs(value - expected));
+          } else {
+            beside = std::max(beside, std::abs(value));
+          }
+        }
+      }
+    }
+    // Half a step for the rounding, and a little for OpenCV's bilinear weights, which are integers.
+    CHECK(worst <= (shrinks ? 0.55f : 0.8f));
+    CHECK(beside == 0);
+  }
+}
+
+TEST_CASE("channels lie in the order that the net wants, normalised, black as well") {
+  const cv::Size frame(8, 6);
+  const cv::Mat picture(6, 4, CV_8UC3, cv::Scalar(10, 20, 30));
+  const Boxed rgb = boxed(picture, {Channels::kRgb, 127, 0.0078125f}, frame);
+  const Boxed bgr = boxed(picture, {Channels::kBgr, 127, 0.0078125f}, frame);
+  CHECK(rgb.size == cv::Size(4, 6));
+  for (int channel = 0; channel < 3; ++channel) {
+    const float value = static_cast<float>(10 * (channel + 1) - 127) * 0.0078125f;
+    CHECK(bgr.at(channel, 3, 5, frame) == doctest::Approx(value));
+    CHECK(rgb.at(2 - channel, 0, 0, frame) == doctest::Approx(value));
+    CHECK(rgb.at(channel, 4, 0, frame) == doctest::Approx(-127 * 0.0078125f));
+  }
+}
+
+TEST_CASE("part of a larger picture is read by its own rows") {
+  const cv::Mat whole = grain(90, 40, CV_8UC3);
+  const cv::Mat part = whole(cv::Rect(13, 7, 41, 20));
+  const cv::Size frame(32, 24);
+  CHECK(boxed(part, kBytes, frame).planes == boxed(part.clone(), kBytes, frame).planes);
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing
