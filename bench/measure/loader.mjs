@@ -3,7 +3,7 @@ import autocannon from 'autocannon';
 import { Load } from '../lib/load.mjs';
 import { latencies } from '../results/statistics.mjs';
 import { path, requestsOf } from '../scenarios/index.mjs';
-import { cpuOf, rssOf } from './usage.mjs';
+import { cpuOf, mainThreadCpuOf, rssOf } from './usage.mjs';
 
 /** A request may wait behind as many as there are clients. */
 const timeout_s = 300;
@@ -17,6 +17,7 @@ const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const usage = (pid) => ({
   at: performance.now(),
   server_ms: cpuOf(pid),
+  main_thread_ms: mainThreadCpuOf(pid),
   generator_ms: (({ user, system }) => (user + system) / 1000)(process.cpuUsage()),
 });
 
@@ -35,6 +36,7 @@ function summarise(answers, before, after, { pid, expects, errors }) {
     latency_ms: latencies(counted.map(([, ms]) => ms)),
     // Of all answers: a refusal costs as well.
     cpu_ms: (after.server_ms - before.server_ms) / answers.length,
+    main_thread_cpu_ms: (after.main_thread_ms - before.main_thread_ms) / answers.length,
     generator_cpu_ms: (after.generator_ms - before.generator_ms) / answers.length,
     cores: (after.server_ms - before.server_ms) / (after.at - before.at),
     rss_mib: rssOf(pid),

@@ -23,6 +23,9 @@ const sum = (pid, measure) => treeOf(pid).reduce((total, one) => total + measure
 /** CPU time of the tree so far, in milliseconds. */
 export const cpuOf = (pid) => sum(pid, (one) => cpuOfStat(readFileSync(`/proc/${one}/stat`, 'utf8')));
 
+/** The same of its main thread alone, in which a server in Node does all of HTTP. */
+export const mainThreadCpuOf = (pid) => cpuOfStat(readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8'));
+
 /** Resident memory of the tree, in MiB: `VmRSS` now, `VmHWM` at its highest. */
 export const rssOf = (pid, name = 'VmRSS') =>
   sum(pid, (one) => {

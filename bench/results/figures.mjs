@@ -6,6 +6,7 @@ import { ratios, spread } from './statistics.mjs';
 const fields = {
   throughput: (sample) => sample.requests_per_second,
   cpu: (sample) => sample.cpu_ms,
+  front: (sample) => sample.main_thread_cpu_ms,
   p50: (sample) => sample.latency_ms?.p50 ?? undefined,
   p99: (sample) => sample.latency_ms?.p99 ?? undefined,
   tail: (sample) => (sample.latency_ms?.p99 ?? Number.NaN) / (sample.latency_ms?.p50 ?? Number.NaN),

@@ -1,16 +1,10 @@
-// docs/benchmarks.md out of the results of one run: nothing in it is typed.
+// docs/benchmarks.md and docs/scaling.md out of the results of one run: no number in them is typed.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../lib/paths.mjs';
 import { plots } from './plots.mjs';
-import { besideFigures, blocksOf, figureTable, floorTable, loadTable } from './tables.mjs';
-
-const escaped = (cell) => cell.replaceAll('|', '\\|');
-
-export function markdown({ head, rows }) {
-  const line = (cells) => `| ${cells.map(escaped).join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
-}
+import { scalingText } from './scaling.mjs';
+import { besideFigures, blocksOf, figureTable, floorTable, loadTable, markdown } from './tables.mjs';
 
 const alt = {
   'throughput.svg': 'Requests a second of each contender',
@@ -95,6 +89,7 @@ export function writePage(file) {
   mkdirSync(folder, { recursive: true });
   const written = [
     [join(root, 'docs/benchmarks.md'), page],
+    [join(root, 'docs/scaling.md'), scalingText(results)],
     [join(folder, 'results.json'), text],
     ...drawn.map(([name, svg]) => [join(folder, name), svg]),
   ];

@@ -16,6 +16,12 @@ export function range(spread) {
   return rounds === 1 ? number(middle) : `${number(middle)} (${number(low)}–${number(high)})`;
 }
 
+/** A table { head, rows } as Markdown. */
+export function markdown({ head, rows }) {
+  const line = (cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
 const target = ({ least, most }) => (least === undefined ? `≤ ${most}` : `≥ ${least}`);
 const mark = { true: '✓', false: '✗ missed', null: 'not measured' };
 

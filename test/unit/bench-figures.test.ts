@@ -2,11 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/paths.ts';
 
 const { figures, figuresOf, values } = await import(projectPath('bench/results/figures.mjs'));
-const { figureTable, floorTable, loadTable, number, range } = await import(
+const { figureTable, floorTable, loadTable, markdown, number, range } = await import(
   projectPath('bench/results/tables.mjs')
 );
 const { columns } = await import(projectPath('bench/results/console.mjs'));
-const { markdown } = await import(projectPath('bench/results/page.mjs'));
 
 interface Figure {
   what: string;
