@@ -13,7 +13,7 @@ export class Context {
   /** Known once the key is judged. */
   key_id: string | undefined;
   /** Go with whatever answer is given. */
-  readonly headers: [name: string, value: string][] = [];
+  readonly headers: (readonly [name: string, value: string])[] = [];
   /** Milliseconds of each stage, for the log and the metrics. */
   timings_ms: Readonly<Record<string, number>> = {};
   /** Why the answer is internal_error; for the log alone. */
