@@ -116,7 +116,8 @@ export class Dispatcher {
     const { exchange } = context;
     // After a 408 the rest may come at any time or never (RFC 9110 section 15.5.9).
     const close = this.#services.readiness.stage === 'draining' || code === 'upload_timeout';
-    const sent = exchange.reply({ ...reply, headers: [...reply.headers, ...context.headers] }, close);
+    const headers = reply.headers.concat(context.headers);
+    const sent = exchange.reply({ status: reply.status, headers, body: reply.body }, close);
     this.#services.telemetry.finished({
       request_id: context.request_id,
       key_id: context.key_id,

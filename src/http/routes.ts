@@ -81,14 +81,12 @@ export const routes: readonly Route[] = [
  * HEAD is answered wherever GET is (RFC 9110 section 9.1: every server supports both).
  */
 export class Router {
-  readonly #byPath: ReadonlyMap<string, readonly Route[]>;
-  readonly #enabled: ReadonlySet<EndpointId>;
+  readonly #places: ReadonlyMap<string, Place>;
   readonly #hint: string;
 
   constructor(table: readonly Route[], enabled: readonly EndpointId[]) {
-    this.#byPath = groupByPath(table);
-    this.#enabled = new Set(enabled);
-    const open = table.filter((route) => this.#enabled.has(route.endpoint));
+    const open = table.filter((route) => enabled.includes(route.endpoint));
+    this.#places = new Map(table.map(({ path }) => [path, placeOf(path, open)]));
     this.#hint =
       `Every endpoint lies under ${prefix}, and paths are case-sensitive. ` +
       `There are: ${open.map(({ method, path }) => `${method} ${path}`).join(', ')}.`;
@@ -96,25 +94,28 @@ export class Router {
 
   /** Throws Problem not_found, endpoint_disabled or method_not_allowed. */
   find(method: string, path: string): Route {
-    const here = this.#byPath.get(path);
-    if (here === undefined) throw new Problem('not_found', { detail: this.#hint });
-    const open = here.filter((route) => this.#enabled.has(route.endpoint));
-    if (open.length === 0) throw new Problem('endpoint_disabled');
+    const place = this.#places.get(path);
+    if (place === undefined) throw new Problem('not_found', { detail: this.#hint });
+    if (place.routes.length === 0) throw new Problem('endpoint_disabled');
     const wanted = method === 'HEAD' ? 'GET' : method;
-    const route = open.find((candidate) => candidate.method === wanted);
+    const route = place.routes.find((candidate) => candidate.method === wanted);
     if (route === undefined) throw new Problem('method_not_allowed');
     return route;
   }
 
   /** Methods that a path takes, for Allow; empty when there is no such path. */
-  methods(path: string): string[] {
-    const open = this.#byPath.get(path)?.filter((route) => this.#enabled.has(route.endpoint)) ?? [];
-    return open.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  methods(path: string): readonly string[] {
+    return this.#places.get(path)?.methods ?? [];
   }
 }
 
-function groupByPath(table: readonly Route[]): Map<string, Route[]> {
-  const groups = new Map<string, Route[]>();
-  for (const route of table) groups.set(route.path, [...(groups.get(route.path) ?? []), route]);
-  return groups;
+/** What is switched on at one path. */
+interface Place {
+  routes: readonly Route[];
+  methods: readonly string[];
+}
+
+function placeOf(path: string, open: readonly Route[]): Place {
+  const routes = open.filter((route) => route.path === path);
+  return { routes, methods: routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])) };
 }

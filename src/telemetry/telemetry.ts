@@ -45,9 +45,9 @@ export class Telemetry {
 
   #record(record: RequestRecord): void {
     this.#metrics.observe(record);
-    const { fault, duration_ms, ...fields } = record;
-    const line = { ...fields, duration_ms: Math.round(duration_ms * 10) / 10 };
-    if (fault === undefined) this.#log.logger.info(line, 'request');
-    else this.#log.logger.error({ ...line, fault }, 'request');
+    // pino leaves out what is undefined.
+    const line = { ...record, duration_ms: Math.round(record.duration_ms * 10) / 10 };
+    if (record.fault === undefined) this.#log.logger.info(line, 'request');
+    else this.#log.logger.error(line, 'request');
   }
 }
