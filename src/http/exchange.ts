@@ -55,12 +55,21 @@ export class Exchange {
   #watch: UploadWatch | undefined;
   #onLeft: () => void = never;
 
-  /** Call inside µWS's request callback, and answer or receive before that returns or the body is lost. */
+  /** Call inside µWS's request callback, and `stay` before that returns. */
   constructor(res: HttpResponse, req: HttpRequest, limits: ExchangeLimits) {
     this.#limits = limits;
     this.#res = res;
     this.request = copyRequest(res, req);
     this.#arrived = this.request.framing === 'none';
+  }
+
+  /**
+   * Call at the end of µWS's request callback: attaches what an exchange needs that is not over by then. Most refusals
+   * are, and go without.
+   */
+  stay(): void {
+    const res = this.#res ?? this.#draining;
+    if (res === undefined) return;
     res.onAborted(() => this.#aborted());
     if (!this.#arrived) res.onData((chunk, last) => this.#data(chunk, last));
   }

@@ -31,7 +31,12 @@ export class Listener {
     app.any('/*', (res, req) => {
       // No exception of JavaScript may unwind into µWS: it would end the process.
       try {
-        options.handle(new Exchange(res, req, options.limits));
+        const exchange = new Exchange(res, req, options.limits);
+        try {
+          options.handle(exchange);
+        } finally {
+          exchange.stay();
+        }
       } catch (error) {
         options.onFault(error);
         res.close();
