@@ -9,23 +9,30 @@ const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const time_digits = 10;
 const random_digits = 16;
 
-/** Random bytes are drawn for many ids at once: a call into the generator costs more than all the rest. */
+/** Random digits are drawn for many ids at once: a call into the generator costs more than all the rest. */
 const pool = Buffer.allocUnsafeSlow(256 * random_digits);
 let drawn = pool.length;
 
 export function newRequestId(now_ms = Date.now()): string {
-  let id = '';
+  if (drawn === pool.length) refill();
+  drawn += random_digits;
+  return timeDigits(now_ms) + pool.toString('latin1', drawn - random_digits, drawn);
+}
+
+function refill(): void {
+  randomFillSync(pool);
+  for (const [at, byte] of pool.entries()) pool[at] = alphabet.charCodeAt(byte & 31);
+  drawn = 0;
+}
+
+function timeDigits(now_ms: number): string {
+  let digits = '';
   let rest = now_ms;
   for (let digit = 0; digit < time_digits; digit++) {
-    id = alphabet[rest % 32] + id;
+    digits = alphabet[rest % 32] + digits;
     rest = Math.floor(rest / 32);
   }
-  if (drawn === pool.length) {
-    randomFillSync(pool);
-    drawn = 0;
-  }
-  for (let digit = 0; digit < random_digits; digit++) id += alphabet[pool[drawn++]! & 31];
-  return id;
+  return digits;
 }
 
 /** The client's own X-Request-Id when it may be kept (it goes into a header and a log line), or a new one. */
