@@ -1,6 +1,7 @@
+import { isIP } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { Cors } from '../../src/http/cors.ts';
-import { framingOf, type Request } from '../../src/http/request.ts';
+import { addressText, framingOf, type Request } from '../../src/http/request.ts';
 import { newRequestId, requestId } from '../../src/http/request-id.ts';
 import { Router, routes } from '../../src/http/routes.ts';
 import { UploadBudget } from '../../src/http/upload-budget.ts';
@@ -128,6 +129,23 @@ describe('Cors', () => {
     expect(
       cors.preflight(request('OPTIONS', { origin, 'access-control-request-method': 'POST' }), ['POST']),
     ).toContainEqual(['Access-Control-Allow-Methods', 'POST']);
+  });
+});
+
+describe('addressText', () => {
+  test.each<[string, number[]]>([
+    ['127.0.0.1', [127, 0, 0, 1]],
+    ['255.255.255.255', [255, 255, 255, 255]],
+    ['0:0:0:0:0:0:0:1', [...new Array<number>(15).fill(0), 1]],
+    ['2001:db8:0:0:0:0:ab:cd00', [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xab, 0xcd, 0]],
+    ['0:0:0:0:0:ffff:c000:201', [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 1]],
+  ])('%s', (text, bytes) => {
+    expect(addressText(Uint8Array.from(bytes))).toBe(text);
+    expect(isIP(text)).toBe(bytes.length === 4 ? 4 : 6);
+  });
+
+  test.each([0, 3, 5, 15, 17])('%i bytes are no address', (length) => {
+    expect(addressText(new Uint8Array(length))).toBe('');
   });
 });
 
