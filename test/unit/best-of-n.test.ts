@@ -1,22 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { Calibration, type CalibrationPoint } from '../../src/calibration.ts';
 import { packDirectory, readManifest } from '../../src/engine/pack.ts';
+import { generator } from '../support/random.ts';
 
 /**
  * The best of n pairs of strangers must not reach a percent more often than one pair does. Simulated with scores drawn
  * from the committed tables themselves, by inverse transform; test/model/honesty.test.ts does it with real ones.
  */
-
-/** Numbers that look random and are the same every time (mulberry32). */
-function generator(seed: number) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
-}
 
 /** The similarity that a share `rate` of strangers' pairs exceeds: the table read backwards, log10 of the rate linear. */
 function quantile(points: readonly CalibrationPoint[], rate: number): number {

@@ -12,17 +12,7 @@ import {
 } from '../../src/eval/cohort.ts';
 import { CohortFits } from '../../src/eval/cohort-fits.ts';
 import { fmrTable } from '../../src/eval/fmr-table.ts';
-
-/** Numbers that look random and are the same every time (mulberry32). */
-function generator(seed: number) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
-}
+import { generator } from '../support/random.ts';
 
 function gaussian(random: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());

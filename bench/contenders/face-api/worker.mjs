@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { workerData } from 'node:worker_threads';
-import sharp from 'sharp';
+import { readPicture } from '../peer/picture.mjs';
 
 const require = createRequire(import.meta.url);
 const folderOf = (name) => dirname(require.resolve(`${name}/package.json`));
@@ -16,9 +16,6 @@ await tf.ready();
 const faceapi = require('@vladmandic/face-api/dist/face-api.node-wasm.js');
 const models = join(folderOf('@vladmandic/face-api'), 'model');
 
-sharp.concurrency(1);
-sharp.cache(false);
-
 const detectors = {
   ssd: { net: 'ssdMobilenetv1', options: new faceapi.SsdMobilenetv1Options({ minConfidence: 0.5 }) },
   tiny: { net: 'tinyFaceDetector', options: new faceapi.TinyFaceDetectorOptions({ inputSize: 416 }) },
@@ -30,14 +27,8 @@ for (const name of [net, 'faceLandmark68Net', 'faceRecognitionNet']) {
 
 /** The largest face alone: the others would cost a descriptor each. */
 export default async function ({ bytes }) {
-  const { data, info } = await sharp(bytes)
-    .rotate()
-    .resize({ width: 640, height: 640, fit: 'inside', withoutEnlargement: true })
-    .flatten({ background: '#fff' })
-    .toColourspace('srgb')
-    .raw()
-    .toBuffer({ resolveWithObject: true });
-  const picture = tf.tensor3d(new Uint8Array(data), [info.height, info.width, 3], 'int32');
+  const { data, width, height } = await readPicture(bytes);
+  const picture = tf.tensor3d(data, [height, width, 3], 'int32');
   try {
     const face = await faceapi.detectSingleFace(picture, options).withFaceLandmarks().withFaceDescriptor();
     return face ? { embedding: face.descriptor } : {};

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import sharp from 'sharp';
+import { readPicture } from '../peer/picture.mjs';
 
 const require = createRequire(import.meta.url);
 const folderOf = (name) => dirname(require.resolve(`${name}/package.json`));
@@ -17,9 +17,6 @@ globalThis.fetch = async (address, init) => {
   const type = url.endsWith('.json') ? 'application/json' : 'application/octet-stream';
   return new Response(await readFile(new URL(url)), { headers: { 'content-type': type } });
 };
-
-sharp.concurrency(1);
-sharp.cache(false);
 
 // The package exports its WebAssembly build under no name that Node accepts, so it is asked for by its file.
 const dist = dirname(require.resolve('@vladmandic/human'));
@@ -52,14 +49,8 @@ const human = new Human({
 await human.load();
 
 export default async function ({ bytes }) {
-  const { data, info } = await sharp(bytes)
-    .rotate()
-    .resize({ width: 640, height: 640, fit: 'inside', withoutEnlargement: true })
-    .flatten({ background: '#fff' })
-    .toColourspace('srgb')
-    .raw()
-    .toBuffer({ resolveWithObject: true });
-  const picture = human.tf.tensor(new Uint8Array(data), [1, info.height, info.width, 3], 'int32');
+  const { data, width, height } = await readPicture(bytes);
+  const picture = human.tf.tensor(data, [1, height, width, 3], 'int32');
   try {
     const { face, error } = await human.detect(picture);
     if (error) throw new Error(error);
