@@ -71,7 +71,10 @@ export function letterbox(picture, width, height, { mean, scale: unit }) {
   // From pixel centre to pixel centre.
   const shift = 0.5 / scale - 0.5;
   const back = { a: 1 / scale, b: 0, tx: shift, ty: shift };
-  return { planes: warp(picture, back, width, height, new Float32Array(3 * plane), write), scale };
+  return {
+    planes: warp(picture, back, width, height, new Float32Array(3 * plane), write),
+    scales: [scale, scale],
+  };
 }
 
 export function greyCrop(picture, transform, size, { mean, scale }) {

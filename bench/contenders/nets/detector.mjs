@@ -5,7 +5,8 @@ const [width, height] = [320, 240];
 const least_score = 0.7;
 const most_overlap = 0.4;
 
-function overlap(a, b) {
+/** Shared area over joint area. */
+export function overlap(a, b) {
   const w = Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x);
   const h = Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y);
   if (w <= 0 || h <= 0) return 0;
@@ -22,17 +23,21 @@ function suppress(faces) {
   return kept;
 }
 
-/** `pixels.letterbox` keeps the picture's shape and fills what is left of the net's input with black. */
+/**
+ * Best first. `pixels.letterbox` keeps the picture's shape, fills what is left of the net's input with black, and tells
+ * the scale of each side.
+ */
 export async function detect(session, pixels, picture) {
-  const { planes, scale } = pixels.letterbox(picture, width, height, { mean: 127, scale: 1 / 128 });
+  const { planes, scales } = pixels.letterbox(picture, width, height, { mean: 127, scale: 1 / 128 });
   const { scores, boxes } = await run(session, [1, 3, height, width], planes);
+  const [across, down] = [width / scales[0], height / scales[1]];
   const faces = [];
   for (let i = 0; i < scores.length / 2; i++) {
     const score = scores[2 * i + 1];
     if (score < least_score) continue;
     const [left, top, right, bottom] = boxes.subarray(4 * i, 4 * i + 4);
-    const [x, y] = [(left * width) / scale, (top * height) / scale];
-    faces.push({ x, y, width: (right * width) / scale - x, height: (bottom * height) / scale - y, score });
+    const [x, y] = [left * across, top * down];
+    faces.push({ x, y, width: right * across - x, height: bottom * down - y, score });
   }
   return suppress(faces);
 }

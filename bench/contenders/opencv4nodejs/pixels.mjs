@@ -1,5 +1,6 @@
 // Decoding, resizing and warping by OpenCV, called from JavaScript: every step makes a Mat.
-import cv from '@u4/opencv4nodejs';
+import { apply, inverse } from '../nets/similarity.mjs';
+import { cv } from './library.mjs';
 
 /** Of the longer side: large enough for the chip of any face that the detector sees. */
 const least_side = 640;
@@ -21,12 +22,13 @@ function longerSide(bytes) {
   return 0;
 }
 
-/** BGR, the right way up. A large JPEG is decoded at a half, a quarter or an eighth unless `whole` is asked for. */
-export async function decode(bytes, { whole = false } = {}) {
-  const side = whole ? 0 : longerSide(bytes);
-  const [, flag] = reduced.find(([divisor]) => side / divisor >= least_side) ?? [1, cv.IMREAD_COLOR];
-  const mat = cv.imdecode(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), flag);
-  return { mat, width: mat.cols, height: mat.rows };
+/** BGR, the right way up. A JPEG is decoded at a half, a quarter or an eighth where that leaves `side` pixels. */
+export async function decode(bytes, side = least_side) {
+  const longer = longerSide(bytes);
+  const [, flag] = reduced.find(([divisor]) => longer / divisor >= side) ?? [1, cv.IMREAD_COLOR];
+  const mat = await cv.imdecodeAsync(bytes, flag);
+  // The bytes as well: while it decodes on another thread, it does not keep them from the garbage collector.
+  return { mat, width: mat.cols, height: mat.rows, bytes };
 }
 
 /** Before a garbage collector comes by: it sees the small object and not the pixels behind it. */
@@ -34,18 +36,18 @@ export function release({ mat }) {
   mat.release();
 }
 
-/** Writes an interleaved BGR Mat into planes whose rows are `width` long, in the order of `channels`. */
-function fill(mat, planes, width, plane, channels, { mean, scale }) {
+/** Writes a BGR Mat into three planes whose rows are `width` long, in that order or reversed, and releases it. */
+function fill(mat, planes, width, { mean, scale }, reversed) {
   const data = mat.getData();
-  const [rows, columns] = [mat.rows, mat.cols];
-  channels.forEach((channel, index) => {
-    for (let y = 0; y < rows; y++) {
-      let to = index * plane + y * width;
-      let from = y * columns * channels.length + channel;
-      for (let x = 0; x < columns; x++, to++, from += channels.length)
-        planes[to] = (data[from] - mean) * scale;
+  const [rows, columns, plane] = [mat.rows, mat.cols, planes.length / 3];
+  const [blue, red] = reversed ? [2 * plane, 0] : [0, 2 * plane];
+  for (let row = 0, from = 0; row < rows; row++) {
+    for (let column = 0, to = row * width; column < columns; column++, to++, from += 3) {
+      planes[blue + to] = (data[from] - mean) * scale;
+      planes[plane + to] = (data[from + 1] - mean) * scale;
+      planes[red + to] = (data[from + 2] - mean) * scale;
     }
-  });
+  }
   mat.release();
   return planes;
 }
@@ -54,41 +56,81 @@ export function letterbox({ mat }, width, height, { mean, scale: unit }) {
   const scale = Math.min(width / mat.cols, height / mat.rows);
   const [columns, rows] = [Math.round(mat.cols * scale), Math.round(mat.rows * scale)];
   const small = mat.resize(rows, columns, 0, 0, scale < 1 ? cv.INTER_AREA : cv.INTER_LINEAR);
-  const plane = width * height;
-  const planes = new Float32Array(3 * plane).fill(-mean * unit);
-  return { planes: fill(small, planes, width, plane, [2, 1, 0], { mean, scale: unit }), scale };
+  const black = new Float32Array(3 * width * height).fill(-mean * unit);
+  // Whole pixels: the two sides are not shrunk by quite the same.
+  const scales = [columns / mat.cols, rows / mat.rows];
+  return { planes: fill(small, black, width, { mean, scale: unit }, true), scales };
 }
 
-/** A face that is shrunk twice or more is averaged first: bilinear reading alone would skip most of its pixels. */
-function warp(mat, { a, b, tx, ty }, size) {
-  const shrink = Math.floor(1 / Math.hypot(a, b));
-  const from =
-    shrink < 2
-      ? mat
-      : mat.resize(Math.floor(mat.rows / shrink), Math.floor(mat.cols / shrink), 0, 0, cv.INTER_AREA);
-  const [kx, ky] = [mat.cols / from.cols, mat.rows / from.rows];
+/** What a crop covers of the picture, with a rim, so that nothing outside blends in: a Mat that shares its pixels. */
+function region(mat, transform, size, rim) {
+  const back = inverse(transform);
+  const corners = [0, 1, 2, 3].map((i) => apply(back, [i & 1 ? size : 0, i & 2 ? size : 0]));
+  const span = (axis, most) => {
+    const places = corners.map((corner) => corner[axis]);
+    const first = Math.min(Math.max(Math.floor(Math.min(...places)) - rim, 0), most - 1);
+    return [first, Math.min(Math.max(Math.ceil(Math.max(...places)) + rim, first + 1), most)];
+  };
+  const [[left, right], [top, bottom]] = [span(0, mat.cols), span(1, mat.rows)];
+  return { area: mat.getRegion(new cv.Rect(left, top, right - left, bottom - top)), left, top };
+}
+
+/** Means of whole blocks of `shrink` × `shrink` pixels. */
+function blocks(mat, shrink) {
+  const [columns, rows] = [Math.floor(mat.cols / shrink), Math.floor(mat.rows / shrink)];
+  const whole = mat.getRegion(new cv.Rect(0, 0, columns * shrink, rows * shrink));
+  const small = whole.resize(rows, columns, 0, 0, cv.INTER_AREA);
+  whole.release();
+  return small;
+}
+
+const black = () => new cv.Vec3(0, 0, 0);
+
+/** Of a Mat, for the border of a crop. */
+export function meanColour(mat) {
+  const { w: blue, x: green, y: red } = mat.mean();
+  return new cv.Vec3(blue, green, red);
+}
+
+/**
+ * The crop that the transform makes of the picture: a Mat of `size` × `size`. A face that is shrunk twice or more is
+ * averaged first: bilinear reading alone would skip most of its pixels. `outside` tells the colour around what is read.
+ */
+export function warp({ mat }, transform, size, outside = black) {
+  const wanted = Math.max(1, Math.floor(1 / Math.hypot(transform.a, transform.b)));
+  const { area, left, top } = region(mat, transform, size, wanted + 1);
+  const shrink = Math.min(wanted, area.cols, area.rows);
+  const from = shrink < 2 ? area : blocks(area, shrink);
   // From pixel centre to pixel centre of the shrunken picture.
-  const [ox, oy] = [(kx - 1) / 2, (ky - 1) / 2];
+  const middle = (shrink - 1) / 2;
+  const [x, y] = apply(transform, [left + middle, top + middle]);
+  const [a, b] = [transform.a * shrink, transform.b * shrink];
   const rows = [
-    [a * kx, -b * ky, a * ox - b * oy + tx],
-    [b * kx, a * ky, b * ox + a * oy + ty],
+    [a, -b, x],
+    [b, a, y],
   ];
   const matrix = new cv.Mat(rows, cv.CV_64F);
-  const out = from.warpAffine(matrix, new cv.Size(size, size), cv.INTER_LINEAR, cv.BORDER_CONSTANT);
+  const sides = new cv.Size(size, size);
+  const out = from.warpAffine(matrix, sides, cv.INTER_LINEAR, cv.BORDER_CONSTANT, outside(from));
   matrix.release();
-  if (from !== mat) from.release();
+  if (from !== area) from.release();
+  area.release();
   return out;
 }
 
-export function greyCrop({ mat }, transform, size, normalisation) {
-  const crop = warp(mat, transform, size);
+export function greyCrop(picture, transform, size, { mean, scale }) {
+  const crop = warp(picture, transform, size);
   const grey = crop.cvtColor(cv.COLOR_BGR2GRAY);
+  const data = grey.getData();
+  const plane = new Float32Array(size * size);
+  for (let i = 0; i < plane.length; i++) plane[i] = (data[i] - mean) * scale;
   crop.release();
-  return fill(grey, new Float32Array(size * size), size, size * size, [0], normalisation);
+  grey.release();
+  return plane;
 }
 
-/** Planes in the order blue, green, red, as OpenCV has them. */
-export function colourCrop({ mat }, transform, size, normalisation) {
+/** Planes in the order blue, green, red: with it the embedding tells people apart a little better. */
+export function colourCrop(picture, transform, size, normalisation) {
   const planes = new Float32Array(3 * size * size);
-  return fill(warp(mat, transform, size), planes, size, size * size, [0, 1, 2], normalisation);
+  return fill(warp(picture, transform, size), planes, size, normalisation, false);
 }
