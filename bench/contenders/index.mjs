@@ -49,8 +49,8 @@ export const contenders = {
   },
   opencv4nodejs: {
     title: 'opencv4nodejs',
-    how: 'the same with OpenCV from JavaScript for decoding (large JPEGs reduced), resizing and warping',
-    packages: ['@u4/opencv4nodejs', 'fastify', 'onnxruntime-node', 'piscina'],
+    how: 'the same with OpenCV from JavaScript (one thread) for decoding (large JPEGs reduced, to no fewer than 640 pixels on the longer side), resizing and warping; as a cluster of processes, since only one thread of a process can load it',
+    packages: ['@u4/opencv4nodejs', 'fastify', '@fastify/multipart', 'onnxruntime-node'],
     scenarios: pairs,
     modes: ['fast', 'balance'],
     optional: true,

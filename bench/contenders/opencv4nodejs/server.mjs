@@ -1,10 +1,14 @@
-// The same as do-it-yourself, with OpenCV from JavaScript in place of sharp and typed arrays.
+// The same as do-it-yourself, with OpenCV from JavaScript in place of sharp and typed arrays. opencv4nodejs keeps its
+// classes in static variables: a second thread that loads it takes the process down.
 import { byCosine } from '../nets/compare.mjs';
-import { serve } from '../peer/server.mjs';
+import { serveFromProcesses } from '../peer/cluster.mjs';
 
-await serve({
-  worker: new URL('../nets/worker.mjs', import.meta.url),
-  workerData: { pixels: new URL('pixels.mjs', import.meta.url).href },
-  tasksPerWorker: 1,
+await serveFromProcesses({
+  async open() {
+    const { recogniser } = await import('../nets/worker.mjs');
+    return recogniser(await import('./pixels.mjs'));
+  },
+  // One is decoded on a thread of libuv while another goes through the nets.
+  tasks: 3,
   compare: byCosine,
 });
