@@ -23,13 +23,17 @@ async function look(session, pixels, picture, transform) {
   return [mean(points, 36, 41), mean(points, 42, 47), points[30], points[48], points[54]];
 }
 
+/** Angle of the line from the right eye to the left, degrees, clockwise. */
+export function leanOf([right, left]) {
+  return (Math.atan2(left[1] - right[1], left[0] - right[0]) * 180) / Math.PI;
+}
+
 /** Right eye, left eye, nose, right and left corner of the mouth, in pixels of the picture. */
 export async function fivePoints(session, pixels, picture, face, mode) {
   const centre = [face.x + face.width / 2, face.y + face.height / 2];
   const side = Math.max(face.width, face.height) * crop;
   const first = await look(session, pixels, picture, squareCrop(centre, side, 0, size));
-  const [right, left] = first;
-  const lean = (Math.atan2(left[1] - right[1], left[0] - right[0]) * 180) / Math.PI;
+  const lean = leanOf(first);
   if (mode === 'fast' && Math.abs(lean) <= upright_degrees) return first;
   return look(session, pixels, picture, squareCrop(centre, side, lean, size));
 }

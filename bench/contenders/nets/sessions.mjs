@@ -1,4 +1,4 @@
-// The three nets of the default pack as their author ships them, on onnxruntime-node's JavaScript API.
+// The three nets of the default pack on onnxruntime-node's JavaScript API: unless told otherwise, as their author ships them.
 import { join } from 'node:path';
 import ort from 'onnxruntime-node';
 import { originalNets } from '../../setup/nets.mjs';
@@ -14,13 +14,21 @@ const options = {
   logSeverityLevel: 3,
 };
 
-const open = (file) => ort.InferenceSession.create(join(originalNets, file), options);
+/** Files as their author ships them. */
+export const published = {
+  detector: join(originalNets, 'fr_detect.onnx'),
+  landmarks: join(originalNets, 'fr_landmark.onnx'),
+  embedder: join(originalNets, 'fr_feature.onnx'),
+};
 
-export const openNets = async () => ({
-  detector: await open('fr_detect.onnx'),
-  landmarks: await open('fr_landmark.onnx'),
-  embedder: await open('fr_feature.onnx'),
-});
+/** Sessions by the names of their files' keys. */
+export async function openNets(files = published) {
+  const opened = Object.entries(files).map(async ([name, file]) => [
+    name,
+    await ort.InferenceSession.create(file, options),
+  ]);
+  return Object.fromEntries(await Promise.all(opened));
+}
 
 /** Runs a net with one input of that shape; answers its outputs by name. */
 export async function run(session, shape, planes) {
