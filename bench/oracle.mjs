@@ -45,9 +45,9 @@ async function compare(bytes, mode) {
   if (!a && !b) return { look: 'none' };
   const first = near(a, b);
   const second = first >= least_cosine ? -1 : near(a, await theirs(bytes, mode, { closeup: true }));
-  const closeup = second > first;
+  const closeup = second >= least_cosine;
   const in_full = near(a, await theirs(bytes, mode, { closeup, whole: true }));
-  return { look: closeup ? 'closeup' : 'first', cosine: Math.max(first, second), in_full };
+  return { look: closeup ? 'closeup' : 'first', cosine: closeup ? second : first, in_full };
 }
 
 const files = await portraits(options.pictures);
