@@ -39,15 +39,23 @@ const theirs = oracle(await openNets({ ...published, detector: join(pack, manife
 /** Of unit vectors; as far apart as can be where one is missing. */
 const near = (a, b) => (a && b ? cosine(a, b) : -1);
 
-/** By the first look or, failing that, by a close-up: which of the two ours took is its own affair. */
+/** Steps that ours may have taken as well: which is its own affair. Each is tried where those before do not agree. */
+const looks = { first: {}, closeup: { closeup: true }, tied: { tied: true } };
+
 async function compare(bytes, mode) {
-  const [a, b] = [ours(bytes, mode), await theirs(bytes, mode)];
-  if (!a && !b) return { look: 'none' };
-  const first = near(a, b);
-  const second = first >= least_cosine ? -1 : near(a, await theirs(bytes, mode, { closeup: true }));
-  const closeup = second >= least_cosine;
-  const in_full = near(a, await theirs(bytes, mode, { closeup, whole: true }));
-  return { look: closeup ? 'closeup' : 'first', cosine: closeup ? second : first, in_full };
+  const a = ours(bytes, mode);
+  const tried = [];
+  for (const [look, how] of Object.entries(looks)) {
+    const b = await theirs(bytes, mode, how);
+    if (!a && !b) return { look: 'none' };
+    tried.push({
+      look,
+      cosine: near(a, b),
+      in_full: near(a, await theirs(bytes, mode, { ...how, whole: true })),
+    });
+    if (near(a, b) >= least_cosine) return tried.at(-1);
+  }
+  return tried[0];
 }
 
 const files = await portraits(options.pictures);
@@ -67,7 +75,7 @@ const spread = (values) => ({
   p1: quantile(values, 0.01),
   median: quantile(values, 0.5),
 });
-const compared = [...by('first'), ...by('closeup')];
+const compared = found.filter(({ look }) => look !== 'none');
 const cosines = compared.map((one) => one.cosine);
 const below = compared.filter((one) => one.cosine < least_cosine);
 report({
@@ -77,6 +85,7 @@ report({
     compared: compared.length,
     'no face by either': counted(by('none')),
     'by a close-up': counted(by('closeup')),
+    'by a box of the same score': counted(by('tied')),
     cosine: spread(cosines),
     'theirs decoded in full': spread(compared.map((one) => one.in_full)),
   },

@@ -13,6 +13,13 @@ const face_side = 1.2 * 112;
 /** A close-up shows twice the longer side of the box, and a face that leans more than so many degrees upright. */
 const closeups = { size: 240, share: 2, most_lean: 20, least_score: 0.9, least_overlap: 0.3 };
 
+/** Ours does not round what the detector is shown. */
+const exact = {
+  ...pixels,
+  letterbox: (picture, width, height, normalisation) =>
+    pixels.letterbox(picture, width, height, normalisation, true),
+};
+
 const longer = ({ width, height }) => Math.max(width, height);
 const centre = ({ x, y, width, height }) => [x + width / 2, y + height / 2];
 
@@ -24,18 +31,19 @@ function square(box) {
 /** The picture, decoded no finer than its faces need, and the largest of them; `face` is undefined where there is none. */
 async function look(nets, bytes, side) {
   let picture = await pixels.decode(bytes, side);
-  let faces = await detect(nets.detector, pixels, picture);
+  let faces = await detect(nets.detector, exact, picture);
   const zoom = Math.max(1, ...faces.map((face) => face_side / longer(face)));
   if (zoom > 1) {
     const finer = await pixels.decode(bytes, Math.round(longer(picture) * zoom));
     const times = finer.width / picture.width;
-    faces = faces.map(({ x, y, width, height, score }) => ({
+    const scaled = ({ x, y, width, height, score }) => ({
       x: x * times,
       y: y * times,
       width: width * times,
       height: height * times,
       score,
-    }));
+    });
+    faces = faces.map((face) => ({ ...scaled(face), ties: face.ties.map(scaled) }));
     pixels.release(picture);
     picture = finer;
   }
@@ -61,7 +69,7 @@ async function closer(nets, picture, face, lean) {
   const back = inverse(cut);
   const view = { mat: pixels.warp(picture, cut, size, pixels.meanColour), width: size, height: size };
   try {
-    const seen = (await detect(nets.detector, pixels, view))
+    const seen = (await detect(nets.detector, exact, view))
       .filter(({ score }) => score >= least_score)
       .map((box) => moved(box, back))
       .find((box) => overlap(square(box), square(face)) >= least_overlap);
@@ -82,11 +90,13 @@ async function closerPoints(nets, picture, face) {
 /**
  * Answers a function (bytes, mode, how) → the embedding of the picture's largest face, or undefined where none is seen.
  * `how.closeup` takes the landmarks from a close-up, as ours does where they do not hold still at the first look;
+ * `how.tied` takes the box that scores the same as the best one but for rounding, if there is one;
  * `how.whole` decodes in full, as ours does not.
  */
 export function oracle(nets) {
-  return async (bytes, mode, { whole = false, closeup = false } = {}) => {
-    const { picture, face } = await look(nets, bytes, whole ? Number.POSITIVE_INFINITY : detector_side);
+  return async (bytes, mode, { whole = false, closeup = false, tied = false } = {}) => {
+    const { picture, face: best } = await look(nets, bytes, whole ? Number.POSITIVE_INFINITY : detector_side);
+    const face = tied ? best?.ties[0] : best;
     try {
       if (face === undefined) return undefined;
       const points = closeup

@@ -14,11 +14,16 @@ export function overlap(a, b) {
   return shared / (a.width * a.height + b.width * b.height - shared);
 }
 
-/** Non-maximum suppression. */
+/** Scores this near are one and the same but for rounding. */
+const tie = 1e-6;
+
+/** Non-maximum suppression; `ties` of a face are boxes that score the same and would as well have been kept. */
 function suppress(faces) {
   const kept = [];
   for (const face of faces.sort((a, b) => b.score - a.score)) {
-    if (kept.every((better) => overlap(better, face) <= most_overlap)) kept.push(face);
+    const better = kept.find((other) => overlap(other, face) > most_overlap);
+    if (better === undefined) kept.push({ ...face, ties: [] });
+    else if (better.score - face.score <= tie) better.ties.push(face);
   }
   return kept;
 }

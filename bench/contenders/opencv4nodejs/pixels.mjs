@@ -38,7 +38,9 @@ export function release({ mat }) {
 
 /** Writes a BGR Mat into three planes whose rows are `width` long, in that order or reversed, and releases it. */
 function fill(mat, planes, width, { mean, scale }, reversed) {
-  const data = mat.getData();
+  const bytes = mat.getData();
+  const isFloat = mat.depth === cv.CV_32F;
+  const data = isFloat ? new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4) : bytes;
   const [rows, columns, plane] = [mat.rows, mat.cols, planes.length / 3];
   const [blue, red] = reversed ? [2 * plane, 0] : [0, 2 * plane];
   for (let row = 0, from = 0; row < rows; row++) {
@@ -52,10 +54,13 @@ function fill(mat, planes, width, { mean, scale }, reversed) {
   return planes;
 }
 
-export function letterbox({ mat }, width, height, { mean, scale: unit }) {
+/** `exact` keeps what lies between two steps of brightness, which costs time. */
+export function letterbox({ mat }, width, height, { mean, scale: unit }, exact = false) {
   const scale = Math.min(width / mat.cols, height / mat.rows);
   const [columns, rows] = [Math.round(mat.cols * scale), Math.round(mat.rows * scale)];
-  const small = mat.resize(rows, columns, 0, 0, scale < 1 ? cv.INTER_AREA : cv.INTER_LINEAR);
+  const from = exact ? mat.convertTo(cv.CV_32FC3) : mat;
+  const small = from.resize(rows, columns, 0, 0, scale < 1 ? cv.INTER_AREA : cv.INTER_LINEAR);
+  if (exact) from.release();
   const black = new Float32Array(3 * width * height).fill(-mean * unit);
   // Whole pixels: the two sides are not shrunk by quite the same.
   const scales = [columns / mat.cols, rows / mat.rows];
