@@ -14,6 +14,7 @@
 
 #include "../core/decode.h"
 #include "../core/draw.h"
+#include "../core/embedding_cache.h"
 #include "../core/engine.h"
 #include "../core/pipeline.h"
 #include "../core/png_writer.h"
@@ -45,10 +46,6 @@ std::string to_directory(const Napi::CallbackInfo& info) {
   return info[0].As<Napi::String>();
 }
 
-bool is_bytes(const Napi::Value& value) {
-  return value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_uint8_array;
-}
-
 void require_bytes(const Napi::CallbackInfo& info) {
   if (is_bytes(info[1])) return;
   throw Napi::TypeError::New(info.Env(), "Expected a Uint8Array second");
@@ -74,6 +71,16 @@ Napi::Value Match(const Napi::CallbackInfo& info) {
     const MatchResult result = match(load_engine(directory), image1, image2, options);
     return from_match(info.Env(), result);
   });
+}
+
+// One for the process and no state of the environment that asks for it, like the engines.
+void KeepEmbeddings(const Napi::CallbackInfo& info) {
+  if (!info[0].IsNumber()) throw Napi::TypeError::New(info.Env(), "Expected a number");
+  embedding_cache().set_capacity(info[0].As<Napi::Number>().Uint32Value());
+}
+
+Napi::Value EmbeddingCacheCounts(const Napi::CallbackInfo& info) {
+  return from_counts(info.Env(), embedding_cache().counts());
 }
 
 // Frees a picture's memory now, and not when a garbage collector comes by.
@@ -133,6 +140,8 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("detect", Napi::Function::New(env, Detect));
   exports.Set("embed", Napi::Function::New(env, Embed));
   exports.Set("draw", Napi::Function::New(env, Draw));
+  exports.Set("keepEmbeddings", Napi::Function::New(env, KeepEmbeddings));
+  exports.Set("embeddingCache", Napi::Function::New(env, EmbeddingCacheCounts));
   exports.Set("release", Napi::Function::New(env, Release));
   exports.Set("versions", Napi::Function::New(env, Versions));
   return exports;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace facematch::binding {
 namespace {
@@ -18,6 +19,17 @@ float to_float(const Napi::Object& object, const char* name) {
 }
 bool to_bool(const Napi::Object& object, const char* name) {
   return object.Get(name).As<Napi::Boolean>().Value();
+}
+
+std::optional<Digest> to_digest(const Napi::Object& object, const char* name) {
+  if (!object.Has(name)) return std::nullopt;
+  const Napi::Value value = object.Get(name);
+  Digest digest;
+  if (!is_bytes(value) || to_bytes(value).size() != digest.size()) {
+    throw Error(ErrorCode::kInternalError, std::string(name) + " is not of 32 bytes");
+  }
+  std::ranges::copy(to_bytes(value), digest.begin());
+  return digest;
 }
 
 const char* field_of(int image) { return image == 2 ? "image2" : "image1"; }
@@ -85,6 +97,10 @@ Napi::Object from_timings(Napi::Env env, const StageTimings& timings) {
 
 }  // namespace
 
+bool is_bytes(const Napi::Value& value) {
+  return value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_uint8_array;
+}
+
 Bytes to_bytes(const Napi::Value& value) {
   const auto array = value.As<Napi::Uint8Array>();
   return {array.Data(), array.ByteLength()};
@@ -122,6 +138,8 @@ MatchOptions to_match_options(const Napi::Object& object) {
   options.image2_face_index = to_int(object, "image2_face_index");
   options.auto_pair_best = to_bool(object, "auto_pair_best");
   options.parallel = object.Has("parallel") && to_bool(object, "parallel");
+  options.image1_sha256 = to_digest(object, "image1_sha256");
+  options.image2_sha256 = to_digest(object, "image2_sha256");
   return options;
 }
 
@@ -172,6 +190,14 @@ Napi::Value from_png(Napi::Env env, const std::vector<uint8_t>& png) {
   auto object = Napi::Object::New(env);
   object.Set("ok", true);
   object.Set("png", array);
+  return object;
+}
+
+Napi::Value from_counts(Napi::Env env, const EmbeddingCache::Counts& counts) {
+  auto object = Napi::Object::New(env);
+  object.Set("hits", static_cast<double>(counts.hits));
+  object.Set("misses", static_cast<double>(counts.misses));
+  object.Set("pictures", static_cast<double>(counts.pictures));
   return object;
 }
 

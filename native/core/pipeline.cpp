@@ -1,7 +1,7 @@
 #include "pipeline.h"
 
 #include <algorithm>
-#include <chrono>
+#include <utility>
 
 #include "companion.h"
 #include "compare.h"
@@ -11,34 +11,11 @@
 #include "levels.h"
 #include "quality.h"
 #include "resolution.h"
+#include "subject.h"
+#include "timer.h"
 
 namespace facematch {
 namespace {
-
-// Adds the time until the end of the scope to one stage.
-class Timer {
- public:
-  explicit Timer(double& milliseconds) : milliseconds_(milliseconds) {}
-  ~Timer() {
-    const std::chrono::duration<double, std::milli> spent = Clock::now() - start_;
-    milliseconds_ += spent.count();
-  }
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
-
- private:
-  using Clock = std::chrono::steady_clock;
-  double& milliseconds_;
-  Clock::time_point start_ = Clock::now();
-};
-
-// A picture on its way through the stages.
-struct Subject {
-  Image image;
-  std::vector<Face> faces;           // in pixels of the full picture
-  std::vector<cv::Mat> chips;        // one a face
-  std::vector<Comparable> embedded;  // one a face; without embedding where it is not compared
-};
 
 void decode_stage(Bytes bytes, const DetectOptions& options, int wanted_side, Subject& subject,
                   StageTimings& timings) {
@@ -118,7 +95,7 @@ void align_stage(const Engine& engine, const std::vector<Sighting>& sightings, S
     // Quality is the picture's own; only the embedding gets what helps it.
     face.quality = measure_quality(chip, side * up);
     if (sighting.levelled) chip = levelled(chip);
-    subject.faces.push_back(face);
+    subject.report.faces.push_back(face);
     subject.chips.push_back(chip);
   }
 }
@@ -128,8 +105,8 @@ void embed_stage(const Engine& engine, const DetectOptions& options, int chosen,
                  StageTimings& timings) {
   const Timer timer(timings.embed);
   const bool mirror = options.accuracy_mode == AccuracyMode::kBalance;
-  subject.embedded.resize(subject.faces.size());
-  for (size_t i = 0; i < subject.faces.size(); ++i) {
+  subject.embedded.resize(subject.report.faces.size());
+  for (size_t i = 0; i < subject.embedded.size(); ++i) {
     if (chosen >= 0 && i != static_cast<size_t>(chosen)) continue;
     Comparable& face = subject.embedded[i];
     face.embedding = engine.embedder.embed(subject.chips[i], mirror);
@@ -137,12 +114,12 @@ void embed_stage(const Engine& engine, const DetectOptions& options, int chosen,
   }
 }
 
-ImageReport report(Subject& subject) {
-  return {.width = subject.image.width,
-          .height = subject.image.height,
-          .format = subject.image.format,
-          .orientation = subject.image.orientation,
-          .faces = std::move(subject.faces)};
+ImageReport report_without_faces(const Image& image) {
+  return {.width = image.width,
+          .height = image.height,
+          .format = image.format,
+          .orientation = image.orientation,
+          .faces = {}};
 }
 
 // Runs `stage`, marking a refusal with the picture it is about.
@@ -185,19 +162,32 @@ void find_faces(const Engine& engine, Bytes bytes, const DetectOptions& options,
     fallback_stage(examiner, sightings, timings);
   }
   order(sightings, [](const Sighting& sighting) { return sighting.detection; });
+  subject.report = report_without_faces(subject.image);
   align_stage(engine, sightings, subject, timings);
 }
 
+// As embed_stage; of a known picture the other faces' embeddings are laid aside instead.
+void embed_or_choose(const Engine& engine, const DetectOptions& options, int chosen,
+                     Subject& subject, StageTimings& timings) {
+  if (!subject.known) {
+    embed_stage(engine, options, chosen, subject, timings);
+    remember(subject);
+  } else if (chosen >= 0) {
+    leave_only(static_cast<size_t>(chosen), subject);
+  }
+}
+
 void require_faces(const Subject& first, const Subject& second) {
-  if (!first.faces.empty() && !second.faces.empty()) return;
+  const std::array<bool, 2> missing = {first.report.faces.empty(), second.report.faces.empty()};
+  if (!missing[0] && !missing[1]) return;
   Error error(ErrorCode::kNoFaceFound);
-  error.missing = {first.faces.empty(), second.faces.empty()};
-  error.image = first.faces.empty() ? 1 : 2;
+  error.missing = missing;
+  error.image = missing[0] ? 1 : 2;
   throw error;
 }
 
 void require_index(const Subject& subject, int index) {
-  const int found = static_cast<int>(subject.faces.size());
+  const int found = static_cast<int>(subject.report.faces.size());
   if (index < found) return;
   Error error(ErrorCode::kFaceIndexOutOfRange);
   error.faces_found = found;
@@ -209,26 +199,29 @@ void require_index(const Subject& subject, int index) {
 MatchResult match(const Engine& engine, Bytes image1, Bytes image2, const MatchOptions& options) {
   Subject first, second;
   StageTimings first_timings, second_timings;
+  first.key = key_of(options.image1_sha256, engine.pack, options);
+  second.key = key_of(options.image2_sha256, engine.pack, options);
+  const auto look = [&](Bytes image, Subject& subject, StageTimings& timings) {
+    recall(subject);
+    if (!subject.known) find_faces(engine, image, options, subject, timings);
+  };
   run_both(
-      options.parallel,
-      [&] { for_image(1, [&] { find_faces(engine, image1, options, first, first_timings); }); },
-      [&] { for_image(2, [&] { find_faces(engine, image2, options, second, second_timings); }); });
+      options.parallel, [&] { for_image(1, [&] { look(image1, first, first_timings); }); },
+      [&] { for_image(2, [&] { look(image2, second, second_timings); }); });
   require_faces(first, second);
   for_image(1, [&] { require_index(first, options.image1_face_index); });
   for_image(2, [&] { require_index(second, options.image2_face_index); });
   // Without auto_pair_best an automatic choice is the largest face.
   const auto chosen = [&](int index) { return index < 0 && !options.auto_pair_best ? 0 : index; };
+  const auto embed = [&](int index, Subject& subject, StageTimings& timings) {
+    embed_or_choose(engine, options, chosen(index), subject, timings);
+  };
   run_both(
-      options.parallel,
-      [&] {
-        embed_stage(engine, options, chosen(options.image1_face_index), first, first_timings);
-      },
-      [&] {
-        embed_stage(engine, options, chosen(options.image2_face_index), second, second_timings);
-      });
+      options.parallel, [&] { embed(options.image1_face_index, first, first_timings); },
+      [&] { embed(options.image2_face_index, second, second_timings); });
   std::vector<Pair> pairs = compare_all(first.embedded, second.embedded);
-  return {.image1 = report(first),
-          .image2 = report(second),
+  return {.image1 = std::move(first.report),
+          .image2 = std::move(second.report),
           .pairs = std::move(pairs),
           .timings_ms = first_timings + second_timings};
 }
@@ -239,7 +232,9 @@ DetectResult detect(const Engine& engine, Bytes image, const DetectOptions& opti
   StageTimings timings;
   find_faces(engine, image, options, subject, timings);
   if (want_embeddings) embed_stage(engine, options, -1, subject, timings);
-  return {.image = report(subject), .embedded = std::move(subject.embedded), .timings_ms = timings};
+  return {.image = std::move(subject.report),
+          .embedded = std::move(subject.embedded),
+          .timings_ms = timings};
 }
 
 }  // namespace facematch

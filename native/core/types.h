@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <opencv2/core.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +57,8 @@ struct Image {
 struct ImageLimits {
   int64_t max_pixels = 50'000'000;
   int min_side = 16;
+
+  auto operator<=>(const ImageLimits&) const = default;
 };
 
 // Degrees. yaw > 0: the person looks to their own left; pitch > 0: up; roll > 0: the head leans
@@ -79,6 +83,9 @@ struct Face {
   Pose pose;
   Quality quality;
 };
+
+// SHA-256 of a picture's bytes.
+using Digest = std::array<uint8_t, 32>;
 
 // A unit vector.
 using Embedding = std::vector<float>;
@@ -106,6 +113,8 @@ struct DetectOptions {
   AccuracyMode accuracy_mode = AccuracyMode::kBalance;
   float min_det_score = 0;
   bool use_heuristic_fallback = true;
+
+  auto operator<=>(const DetectOptions&) const = default;
 };
 
 struct MatchOptions : DetectOptions {
@@ -113,6 +122,8 @@ struct MatchOptions : DetectOptions {
   int image2_face_index = -1;
   bool auto_pair_best = true;
   bool parallel = false;  // the two pictures on two threads: for when cores are idle
+  // With them the pictures are looked for in the embedding cache, and kept there.
+  std::optional<Digest> image1_sha256, image2_sha256;
 };
 
 struct ImageReport {

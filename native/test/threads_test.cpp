@@ -4,7 +4,9 @@
 #include <thread>
 
 #include "../core/companion.h"
+#include "../core/embedding_cache.h"
 #include "../core/pipeline.h"
+#include "results.h"
 #include "support.h"
 
 namespace facematch::testing {
@@ -18,22 +20,6 @@ MatchOptions options_of(AccuracyMode mode) {
   options.accuracy_mode = mode;
   options.min_det_score = 0.7f;
   return options;
-}
-
-// All numbers of a result but the times.
-std::vector<float> numbers(const MatchResult& result) {
-  std::vector<float> all;
-  for (const ImageReport* image : {&result.image1, &result.image2}) {
-    for (const Face& face : image->faces) {
-      all.insert(all.end(),
-                 {face.box.x, face.box.y, face.box.width, face.box.height, face.detection_score,
-                  face.pose.yaw, face.pose.pitch, face.pose.roll, face.quality.sharpness,
-                  face.quality.brightness, face.quality.face_pixels});
-      for (const Point p : face.landmarks.points()) all.insert(all.end(), {p.x, p.y});
-    }
-  }
-  for (const Pair& pair : result.pairs) all.push_back(pair.similarity);
-  return all;
 }
 
 }  // namespace
@@ -108,6 +94,40 @@ TEST_CASE("many threads on one engine get what one thread gets, bit for bit") {
     }
   }
   for (const int count : same) CHECK(count == kRounds * static_cast<int>(kThreads));
+}
+
+TEST_CASE("threads that share known pictures, and push them out, get what one thread gets") {
+  const ByteVector pictures[] = {sample(1), sample(3), sample(5)};
+  // The thread's own pair, each picture under a digest that tells which one it is.
+  const auto run = [&](size_t pair, bool with_digests) {
+    const size_t image1 = pair % 3, image2 = (pair + 1) % 3;
+    MatchOptions options = options_of(AccuracyMode::kFast);
+    if (with_digests) {
+      options.image1_sha256 = Digest{static_cast<uint8_t>(image1)};
+      options.image2_sha256 = Digest{static_cast<uint8_t>(image2)};
+    }
+    return numbers(match(default_engine(), pictures[image1], pictures[image2], options));
+  };
+  std::vector<std::vector<float>> alone;
+  for (size_t pair = 0; pair < 3; ++pair) alone.push_back(run(pair, false));
+  EmbeddingCache& cache = embedding_cache();
+  cache.set_capacity(2);
+  const auto before = cache.counts();
+  std::vector<int> same(kThreads, 0);
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] {
+        for (size_t round = 0; round < kRounds; ++round)
+          same[i] += run(i + round, true) == alone[(i + round) % 3];
+      });
+    }
+  }
+  for (const int count : same) CHECK(count == kRounds);
+  const auto after = cache.counts();
+  CHECK(after.pictures == 2);
+  CHECK(after.hits + after.misses - before.hits - before.misses == 2 * kThreads * kRounds);
+  cache.set_capacity(0);
 }
 
 TEST_CASE("failed loads and failed pictures on some threads leave the others alone") {

@@ -39,6 +39,12 @@ export interface MatchOptions extends DetectOptions {
   auto_pair_best: boolean;
   /** The two pictures on two threads, for when cores are idle; default false. The answer is the same. */
   parallel?: boolean;
+  /**
+   * SHA-256 of each picture's bytes (32 bytes). With it the picture is looked for in the embedding cache, and kept there
+   * once all of its faces are embedded. The answer is the same but for the times.
+   */
+  image1_sha256?: Uint8Array;
+  image2_sha256?: Uint8Array;
 }
 
 export type Point = [x: number, y: number];
@@ -76,7 +82,7 @@ export interface Pair {
   normalised_similarity: number;
 }
 
-/** Milliseconds spent in each stage, both images together. */
+/** Milliseconds spent in each stage, both images together; 0 for what the embedding cache spared. */
 export interface StageTimings {
   decode: number;
   detect: number;
@@ -112,6 +118,14 @@ export interface DrawResult {
   png: Uint8Array<ArrayBuffer>;
 }
 
+export interface EmbeddingCacheCounts {
+  /** Pictures that were looked for since the process began, and were there or were not. */
+  hits: number;
+  misses: number;
+  /** Kept now. */
+  pictures: number;
+}
+
 /** Failures cross threads as data: structured clone would drop an error's class and code. */
 export type NativeFailure = { ok: false } & (
   | { code: 'unsupported_image_format'; field: ImageField; detected: string }
@@ -144,6 +158,12 @@ export interface Addon {
   embed(directory: string, image: Uint8Array, options: DetectOptions): EmbedResult | NativeFailure;
   /** The upright picture with boxes, landmarks and labels of `faces`, which `detect` found in it. */
   draw(image: Uint8Array, faces: readonly Face[], limits: ImageLimits): DrawResult | NativeFailure;
+  /**
+   * Sets of how many pictures the process keeps faces and embeddings in memory, the least recently used going first.
+   * 0, as at the start, keeps none.
+   */
+  keepEmbeddings(pictures: number): void;
+  embeddingCache(): EmbeddingCacheCounts;
   /** Frees the memory behind `body` at once; every view of it is empty afterwards. */
   release(body: Uint8Array): void;
   versions(): { onnxruntime: string; opencv: string; libjpeg: string; libpng: string; libwebp: string };

@@ -67,6 +67,11 @@ const ways: Way[] = [
     ending: { code: 5, signal: null, stderr: '' },
   },
   {
+    title: 'process.exit while two workers use the embedding cache keeps its code',
+    way: 'exit-while-workers-use-the-cache',
+    ending: { code: 5, signal: null, stderr: '' },
+  },
+  {
     title: 'after a terminated worker the main thread and a new worker load and agree',
     way: 'load-after-terminate',
     ending: clean,

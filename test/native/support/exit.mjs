@@ -73,6 +73,13 @@ const ways = {
     await Promise.all([busyWorker({ parallel: true }), busyWorker({ parallel: true })]);
     process.exit(5);
   },
+  'exit-while-workers-use-the-cache': async () => {
+    load().keepEmbeddings(1);
+    // Two pictures and room for one: every match finds, pushes out and puts.
+    const digests = { image1_sha256: new Uint8Array(32), image2_sha256: new Uint8Array(32).fill(1) };
+    await Promise.all([busyWorker(digests), busyWorker({ ...digests, accuracy_mode: 'balance' })]);
+    process.exit(5);
+  },
   'load-after-terminate': async () => {
     await (await busyWorker()).terminate();
     await same(matchOnce(load()), finishedWorker());
