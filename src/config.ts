@@ -54,6 +54,12 @@ const table = {
     (config) => 8 * (config.workers as number),
     'Requests that may wait for a worker; by default 8 for each worker',
   ),
+  embedding_cache: integer(
+    0,
+    100_000,
+    0,
+    'Pictures whose faces and embeddings stay in memory (never on disk) until others push them out or the process ends, so that the same file costs no second look; 0 keeps none',
+  ),
   deadline_ms: integer(1, day_ms, 10_000, 'Longest time from the last byte of a request to its answer'),
   upload_timeout_ms: integer(1, day_ms, 30_000, 'Longest time from the head of a request to its last byte'),
   idle_timeout_s: integer(1, 960, 10, 'Longest pause within an upload, in seconds'),

@@ -1,6 +1,6 @@
 import { Calibration } from './calibration.ts';
 import type { Config } from './config.ts';
-import { loadAddon } from './engine/addon.ts';
+import { type Addon, loadAddon } from './engine/addon.ts';
 import type { MatchJob, MatchOutcome } from './engine/messages.ts';
 import { packDirectory, readManifest, verifyPack } from './engine/pack.ts';
 import { Pool } from './engine/pool.ts';
@@ -72,6 +72,7 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
     upload_bytes: () => uploads.used_bytes,
     requests_unanswered: () => dispatcher.unanswered,
     ready: () => readiness.stage === 'ready',
+    embedding_cache: () => addon?.embeddingCache() ?? { hits: 0, misses: 0, pictures: 0 },
   });
   const services: Services = {
     config,
@@ -124,14 +125,18 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
   );
 
   let pool: Pool;
+  let addon: Addon | undefined;
   const started = performance.now();
   const ready = (async () => {
     await verifyPack(directory, manifest);
     // Here once, for the whole process: the workers find the sessions made, and a fault is told once and clearly.
-    loadAddon().loadPack(directory);
+    addon = loadAddon();
+    addon.loadPack(directory);
+    addon.keepEmbeddings(config.embedding_cache);
     pool = await Pool.start({
       workers: config.workers,
       pack_directory: directory,
+      embedding_cache: config.embedding_cache > 0,
       onWorkerError: (error) => logger.error({ fault: error.message }, 'a worker died; it is replaced'),
     });
     readiness.ready();

@@ -16,6 +16,8 @@ export type MatchOutcome = MatchResult | NativeFailure;
 /** Given to each worker when it starts. */
 export interface WorkerData {
   pack_directory: string;
+  /** Pictures are hashed, so that the embedding cache can know them again. */
+  embedding_cache: boolean;
 }
 
 /** Posted by a worker once it has loaded everything and done one real inference. */

@@ -10,6 +10,8 @@ import { threads } from './threads.ts';
 export interface PoolOptions {
   workers: number;
   pack_directory: string;
+  /** Whether the addon was told to keep embeddings; default false. */
+  embedding_cache?: boolean;
   /** A worker died or failed while it had no job; it is replaced. */
   onWorkerError(error: Error): void;
 }
@@ -25,7 +27,10 @@ export class Pool {
   static async start(options: PoolOptions): Promise<Pool> {
     const piscina = new Piscina<MatchJob, MatchOutcome>({
       filename: fileURLToPath(new URL('./worker.js', import.meta.url)),
-      workerData: { pack_directory: options.pack_directory } satisfies WorkerData,
+      workerData: {
+        pack_directory: options.pack_directory,
+        embedding_cache: options.embedding_cache ?? false,
+      } satisfies WorkerData,
       ...threads(options.workers),
       concurrentTasksPerWorker: 1,
       recordTiming: false,

@@ -1,11 +1,12 @@
+import { createHash } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
-import { loadAddon } from './addon.ts';
+import { type ByteRange, loadAddon, type MatchOptions } from './addon.ts';
 import type { MatchJob, MatchOutcome, WorkerData, WorkerUp } from './messages.ts';
 import { warmUp } from './warmup.ts';
 
 /** Runs in a worker thread: one synchronous native call for each job. */
 
-const { pack_directory } = workerData as WorkerData;
+const { pack_directory, embedding_cache } = workerData as WorkerData;
 const addon = loadAddon();
 addon.loadPack(pack_directory);
 warmUp(addon, pack_directory);
@@ -13,9 +14,17 @@ parentPort?.postMessage({ worker_up: true } satisfies WorkerUp);
 
 export default function match(job: MatchJob): MatchOutcome {
   try {
-    return addon.match(pack_directory, job.body, job.image1, job.image2, job.options);
+    const options = embedding_cache ? withDigests(job) : job.options;
+    return addon.match(pack_directory, job.body, job.image1, job.image2, options);
   } finally {
     // A worker makes so little garbage of its own that dozens of bodies would wait for its collector.
     addon.release(job.body);
   }
+}
+
+/** Here and not on the main thread, which has all requests to serve. */
+function withDigests({ body, image1, image2, options }: MatchJob): MatchOptions {
+  const sha256 = ({ start, end }: ByteRange) =>
+    createHash('sha256').update(body.subarray(start, end)).digest();
+  return { ...options, image1_sha256: sha256(image1), image2_sha256: sha256(image2) };
 }

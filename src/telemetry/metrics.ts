@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { RequestRecord } from './telemetry.ts';
 
-/** What the gauges read when they are scraped. */
+/** What the gauges, and the counters of native code, read when they are scraped. */
 export interface Gauges {
   queue_depth(): number;
   workers(): number;
@@ -9,6 +9,7 @@ export interface Gauges {
   upload_bytes(): number;
   requests_unanswered(): number;
   ready(): boolean;
+  embedding_cache(): { hits: number; misses: number; pictures: number };
 }
 
 /** From a refusal without a body to the longest deadline, in seconds. */
@@ -68,6 +69,18 @@ export class Metrics {
         },
       });
     }
+    for (const [name, help, read] of counterTable(gauges)) {
+      new Counter({
+        name: `facematch_${name}`,
+        help,
+        registers,
+        // Counted where it happens, in native code; it only ever rises.
+        collect() {
+          this.reset();
+          this.inc(read());
+        },
+      });
+    }
   }
 
   observe({ route, status, code = 'ok', bytes, duration_ms, timings_ms }: RequestRecord): void {
@@ -87,13 +100,31 @@ const loadRefusals: ReadonlySet<string> = new Set([
   'shutting_down',
 ]);
 
-function gaugeTable(gauges: Gauges): [name: string, help: string, read: () => number][] {
+type Readings = [name: string, help: string, read: () => number][];
+
+function counterTable({ embedding_cache }: Gauges): Readings {
+  return [
+    ['embedding_cache_hits_total', 'Pictures that were known from before', () => embedding_cache().hits],
+    [
+      'embedding_cache_misses_total',
+      'Pictures that the embedding cache was asked for in vain',
+      () => embedding_cache().misses,
+    ],
+  ];
+}
+
+function gaugeTable(gauges: Gauges): Readings {
   return [
     ['queue_depth', 'Requests that wait for a worker', gauges.queue_depth],
     ['workers', 'Worker threads', gauges.workers],
     ['workers_busy', 'Worker threads at work', gauges.workers_busy],
     ['upload_bytes', 'Memory that bodies of unanswered requests may take', gauges.upload_bytes],
     ['requests_unanswered', 'Requests that wait for their answer', gauges.requests_unanswered],
+    [
+      'embedding_cache_pictures',
+      'Pictures whose embeddings are in memory',
+      () => gauges.embedding_cache().pictures,
+    ],
     ['ready', '1 when requests are served, 0 while starting and draining', () => Number(gauges.ready())],
   ];
 }

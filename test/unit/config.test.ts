@@ -19,6 +19,7 @@ describe('readConfig', () => {
       max_field_bytes: 1024,
       max_pixels: 50_000_000,
       min_side: 16,
+      embedding_cache: 0,
       endpoints: ['match', 'match_advanced', 'models', 'openapi', 'docs', 'demo'],
       cors_origins: [],
       trusted_hops: 0,
@@ -61,6 +62,7 @@ describe('readConfig', () => {
     ],
     ['FACEMATCH_CORS_ORIGINS', '*', 'cors_origins', ['*']],
     ['FACEMATCH_QUEUE', '0', 'queue', 0],
+    ['FACEMATCH_EMBEDDING_CACHE', '100000', 'embedding_cache', 100_000],
     ['FACEMATCH_PORT', '', 'port', 8080],
   ])('%s=%s is taken', (variable, text, name, value) => {
     expect(readConfig({ [variable]: text })[name as keyof ReturnType<typeof readConfig>]).toEqual(value);
@@ -79,6 +81,8 @@ describe('readConfig', () => {
     ['FACEMATCH_WORKERS', '0'],
     ['FACEMATCH_WORKERS', '257'],
     ['FACEMATCH_WORKERS', '99999999999999999999'],
+    ['FACEMATCH_EMBEDDING_CACHE', '100001'],
+    ['FACEMATCH_EMBEDDING_CACHE', 'on'],
     ['FACEMATCH_LOG_LEVEL', 'INFO'],
     ['FACEMATCH_ENDPOINTS', 'match,macth'],
     ['FACEMATCH_ENDPOINTS', 'match,'],

@@ -7,6 +7,8 @@ const clock = new Int32Array(new SharedArrayBuffer(4));
 
 exports.loadPack = addon.loadPack;
 exports.release = addon.release;
+exports.keepEmbeddings = addon.keepEmbeddings;
+exports.embeddingCache = addon.embeddingCache;
 exports.match = (...call) => {
   while (existsSync(process.env.GATE_FILE)) Atomics.wait(clock, 0, 0, 2);
   return addon.match(...call);
