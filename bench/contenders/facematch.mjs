@@ -17,7 +17,8 @@ export const settings = {
   FACEMATCH_AUTH_FAILURE_BURST: '60000',
 };
 
-export async function startFacematch({ workers, cores }) {
+/** `env`: further variables of its process. */
+export async function startFacematch({ workers, cores, env = {} }) {
   const { create } = await import('../../dist/src/gate/key-edits.js');
   const { editKeyFile } = await import('../../dist/src/gate/key-file.js');
   const folder = mkdtempSync(join(tmpdir(), 'facematch-bench-keys-'));
@@ -38,6 +39,7 @@ export async function startFacematch({ workers, cores }) {
       FACEMATCH_KEYS_FILE: file,
       FACEMATCH_WORKERS: String(workers),
       ...settings,
+      ...env,
     },
   });
   return {

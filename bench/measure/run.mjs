@@ -14,7 +14,7 @@ import { rotated } from './plan.mjs';
 const loader = fileURLToPath(new URL('loader.mjs', import.meta.url));
 
 /** One job for the generator, in a process of its own. */
-async function load(job, cores) {
+export async function load(job, cores) {
   const [command, ...args] = [...(cores ? ['taskset', '-c', cores] : []), process.execPath, loader];
   const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const ended = once(child, 'exit').then(([code]) => {

@@ -97,7 +97,7 @@ describe.skipIf(!built)('facematch detect', () => {
   });
 
   test('drops faces below --min-det-score', async () => {
-    const { stdout } = await detect('group.jpg', '--min-det-score', '1');
+    const { stdout } = await detect('group.jpg', '--no-fallback', '--min-det-score', '1');
     expect(stdout).toBe('group.jpg  1920×1280 jpeg, no face\n');
   });
 

@@ -68,7 +68,7 @@ describe('a compared face', () => {
   });
 
   test('is the one that was chosen: a poor bystander is not warned of', async () => {
-    const small = await sharp(portrait).resize({ width: 50 }).toBuffer();
+    const small = await sharp(portrait).resize({ width: 65 }).toBuffer();
     const both = await sharp(portrait)
       .resize({ width: 280 })
       .extend({ right: 80, background: '#789' })
