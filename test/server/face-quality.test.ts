@@ -68,10 +68,10 @@ describe('a compared face', () => {
   });
 
   test('is the one that was chosen: a poor bystander is not warned of', async () => {
-    const small = await sharp(portrait).resize({ width: 65 }).toBuffer();
+    const small = await sharp(portrait).resize({ width: 52 }).toBuffer();
     const both = await sharp(portrait)
-      .resize({ width: 280 })
-      .extend({ right: 80, background: '#789' })
+      .resize({ width: 200 })
+      .extend({ right: 70, background: '#789' })
       .composite([{ input: small, gravity: 'east' }])
       .png()
       .toBuffer();
