@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../lib/paths.mjs';
+import { figuresOf } from './figures.mjs';
 import { plots } from './plots.mjs';
 import { scalingText } from './scaling.mjs';
 import { besideFigures, blocksOf, figureTable, floorTable, loadTable, markdown } from './tables.mjs';
@@ -33,8 +34,11 @@ function blockSections({ samples, contenders, scenarios, checks }) {
 
 /** The page's text. `drawn` are the names of the plots that there are. */
 export function pageText(results, drawn) {
-  const { environment, options, contenders, pictures, samples, figures } = results;
+  const { environment, options, contenders, pictures, samples } = results;
+  // Not those that were computed when it was measured: the samples are what counts.
+  const figures = figuresOf(samples);
   const { commit, cpu, memory_gib, node, date } = environment;
+  const missed = figures.filter(({ why }) => why).map(({ what, why }) => `- ${what}: ${why}.`);
   const beside = besideFigures(figures).map(([what, name, value]) => `- ${what}: ${name} **${value}**`);
   const how = Object.values(contenders).map(({ title, how: text, versions }) => [
     title,
@@ -52,7 +56,8 @@ export function pageText(results, drawn) {
       '“A/A noise” is the same figure between two runs of facematch itself. Repeat it with `npm run bench`.',
     '## Figures to reach',
     markdown(figureTable(figures)),
-    ...(beside.length > 0 ? [beside.join('\n')] : []),
+    ...(missed.length > 0 ? ['Missed, and why:', missed.join('\n')] : []),
+    ...(beside.length > 0 ? ['Beside them:', beside.join('\n')] : []),
     ...image('throughput.svg'),
     ...image('latency.svg'),
     ...image('cpu.svg'),
