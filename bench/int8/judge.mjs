@@ -1,8 +1,8 @@
 // What a net is worth beside another: time, direction of its embeddings, and how well they tell people apart.
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { accuracy, tarAtFmr } from '../../dist/src/eval/metrics.js';
+import { sessionOptions } from '../contenders/nets/sessions.mjs';
 import { median } from '../results/statistics.mjs';
-import { sessionOptions } from './sessions.mjs';
 
 export function cosine(a, b) {
   let [dot, aa, bb] = [0, 0, 0];

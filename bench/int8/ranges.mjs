@@ -2,7 +2,7 @@
 import onnxProto from 'onnx-proto';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { decodeModel, encodeModel } from '../../dist/models/prepare/graph.js';
-import { sessionOptions } from './sessions.mjs';
+import { sessionOptions } from '../contenders/nets/sessions.mjs';
 
 const { onnx } = onnxProto;
 const bins = 4096;

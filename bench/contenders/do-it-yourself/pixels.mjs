@@ -1,25 +1,7 @@
 // Decoding by sharp, everything after it in plain JavaScript over typed arrays.
-import sharp from 'sharp';
 import { inverse } from '../nets/similarity.mjs';
 
-// Workers are what runs in parallel; a cache of decoded pictures would only measure itself.
-sharp.concurrency(1);
-sharp.cache(false);
-
-/** Of the longer side: large enough for the chip of any face that the detector sees, and shrunk while decoding. */
-const most_side = 640;
-
-/** Answers { data, width, height }, RGB interleaved. */
-export async function decode(bytes) {
-  const { data, info } = await sharp(bytes)
-    .rotate()
-    .resize({ width: most_side, height: most_side, fit: 'inside', withoutEnlargement: true })
-    .flatten({ background: '#fff' })
-    .toColourspace('srgb')
-    .raw()
-    .toBuffer({ resolveWithObject: true });
-  return { data, width: info.width, height: info.height };
-}
+export { readPicture as decode } from '../peer/picture.mjs';
 
 export function release() {}
 

@@ -4,7 +4,7 @@ import ort from 'onnxruntime-node';
 import { originalNets } from '../../setup/nets.mjs';
 
 /** One thread a worker: two workers already fill two cores. */
-const options = {
+export const sessionOptions = {
   executionProviders: ['cpu'],
   graphOptimizationLevel: 'all',
   executionMode: 'sequential',
@@ -25,7 +25,7 @@ export const published = {
 export async function openNets(files = published) {
   const opened = Object.entries(files).map(async ([name, file]) => [
     name,
-    await ort.InferenceSession.create(file, options),
+    await ort.InferenceSession.create(file, sessionOptions),
   ]);
   return Object.fromEntries(await Promise.all(opened));
 }
