@@ -83,9 +83,9 @@ const frontShare = (scenario) => ({
 
 const why = {
   front:
-    'what is not the pipeline’s is the main thread’s, which receives bodies, parses and answers, and what workers and it push out of each other’s caches',
+    'a part is the main thread’s, which receives bodies, parses and answers, as told beside; the rest was not traced',
   nets: 'the peer runs the same nets, and ours are bound by the arithmetic of 32-bit floats; what is left around them is a small part',
-  body: 'the main thread takes in some 8 MB a request: the kernel’s copy, ours, and fresh pages for it',
+  body: 'the main thread takes in some 8 MB a request; its share is told beside',
   refusal:
     'judging the key, one line of log, metrics, an id and a problem in JSON cost more than the answer itself, all on one thread; the hello-world’s is not even busy, the generator is',
 };
