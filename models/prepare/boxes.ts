@@ -1,17 +1,12 @@
-import {
-  constantsOf,
-  floatsOf,
-  type Graph,
-  makeFloats,
-  makeNode,
-  type Node,
-  producersOf,
-  replaceNode,
-} from './graph.ts';
+import { constantsOf, floatsOf, type Graph, producersOf, renameTensor, sidesOf } from './graph.ts';
+import { centreVariance, priorsFor, sizeVariance } from './priors.ts';
+
+/** Name of the output that takes the place of the decoded boxes: offsets from the priors, 1×n×4. */
+export const offsetsOutput = 'offsets';
 
 /** The end of an SSD detector: names of tensors, and the constants that it works with. */
 interface BoxDecoding {
-  corners: Node;
+  corners: string;
   location: string;
   centreVariance: number;
   sizeVariance: number;
@@ -21,45 +16,38 @@ interface BoxDecoding {
 }
 
 /**
- * The decoding of boxes at the end of an SSD detector, in fewer and wider steps. With l for the location, p for the
- * prior box and v for the variances,
- *
- *   centre = l[0..1]·v₁·p.size + p.centre,   size = exp(l[2..3]·v₂)·p.size,   corners = centre ∓ size/2
- *
- * takes six slices and two joins of columns, which cost more than the arithmetic. The same with none of them:
- *
- *   corners = (l·A)·P + C + exp(l·B)·H
- *
- * where A is 4×4 and lays out the centre's columns twice, B the size's, times v₂; P, C and H are four wide.
+ * Leaves the decoding of Ultra-Light's boxes to whoever runs the net. A detector decodes thousands of boxes of which a few
+ * score enough to be looked at; and its prior boxes, constants for one input size, are all that binds it to that size:
+ * without them height and width are left open.
  */
-export function rewriteBoxDecoding(graph: Graph): void {
+export function cutBoxDecoding(graph: Graph): void {
   const decoding = findDecoding(graph);
-  if (!decoding) return;
-  const { corners, location, centreVariance, sizeVariance: v, priorCentres, priorSizes } = decoding;
-  const [y] = corners.output as [string];
-  const boxes = priorSizes.length / 2;
-  const constant = (name: string, dims: number[], values: Float32Array): string => {
-    graph.initializer.push(makeFloats(`${y}/${name}`, dims, values));
-    return `${y}/${name}`;
-  };
-  const fourWide = (name: string, value: (column: number, twoWide: number) => number): string => {
-    const values = Float32Array.from({ length: boxes * 4 }, (_, i) => value(i % 4, (i >> 2) * 2 + (i % 2)));
-    return constant(name, [1, boxes, 4], values);
-  };
-  const takeCentre = constant('A', [4, 4], Float32Array.of(1, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0));
-  const takeSize = constant('B', [4, 4], Float32Array.of(0, 0, 0, 0, 0, 0, 0, 0, v, 0, v, 0, 0, v, 0, v));
-  const scale = fourWide('P', (_, i) => centreVariance * priorSizes[i]!);
-  const centre = fourWide('C', (_, i) => priorCentres[i]!);
-  const half = fourWide('H', (column, i) => (column < 2 ? -0.5 : 0.5) * priorSizes[i]!);
-  replaceNode(graph, corners, [
-    makeNode('MatMul', [location, takeCentre], `${y}/offsets`),
-    makeNode('Mul', [`${y}/offsets`, scale], `${y}/scaled`),
-    makeNode('Add', [`${y}/scaled`, centre], `${y}/centres`),
-    makeNode('MatMul', [location, takeSize], `${y}/exponents`),
-    makeNode('Exp', [`${y}/exponents`], `${y}/growth`),
-    makeNode('Mul', [`${y}/growth`, half], `${y}/halves`),
-    makeNode('Add', [`${y}/centres`, `${y}/halves`], y),
-  ]);
+  const sides = sidesOf(graph.input[0]);
+  if (!decoding || !sides || !isUltraLight(decoding, sides)) return;
+  renameTensor(graph, decoding.location, offsetsOutput);
+  for (const output of graph.output) {
+    if (output.name === decoding.corners) output.name = offsetsOutput;
+    const dims = output.type!.tensorType!.shape!.dim!;
+    dims[1] = { dimParam: 'priors' };
+  }
+  const input = graph.input[0]!.type!.tensorType!.shape!.dim!;
+  input[2] = { dimParam: 'height' };
+  input[3] = { dimParam: 'width' };
+  // What was worked out for the one size.
+  graph.valueInfo = [];
+}
+
+function isUltraLight(decoding: BoxDecoding, { width, height }: { width: number; height: number }): boolean {
+  const near = (actual: number, expected: number) => Math.abs(actual - expected) < 1e-6;
+  const same = (actual: Float32Array, expected: Float32Array) =>
+    actual.length === expected.length && actual.every((value, i) => near(value, expected[i]!));
+  const { centres, sizes } = priorsFor(width, height);
+  return (
+    near(decoding.centreVariance, centreVariance) &&
+    near(decoding.sizeVariance, sizeVariance) &&
+    same(decoding.priorCentres, centres) &&
+    same(decoding.priorSizes, sizes)
+  );
 }
 
 /**
@@ -92,7 +80,7 @@ function findDecoding(graph: Graph): BoxDecoding | undefined {
     const [growth, priorSizes] = inputs(size, 'Mul');
     const [sizeColumns, sizeVariance] = inputs(inputs(growth, 'Exp')[0], 'Mul');
     const found = {
-      corners: producers.get(name!),
+      corners: name,
       location,
       centreVariance: floats(centreVariance)?.[0],
       sizeVariance: floats(sizeVariance)?.[0],

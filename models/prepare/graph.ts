@@ -1,7 +1,7 @@
 import onnxProto from 'onnx-proto';
 
 const { onnx } = onnxProto;
-const { FLOAT } = onnx.TensorProto.DataType;
+const { FLOAT, INT64 } = onnx.TensorProto.DataType;
 const { INT, INTS } = onnx.AttributeProto.AttributeType;
 
 export type Model = InstanceType<typeof onnx.ModelProto>;
@@ -61,6 +61,28 @@ export function makeFloats(name: string, dims: number[], values: Float32Array): 
   return onnx.TensorProto.create({ name, dims, dataType: FLOAT, rawData });
 }
 
+/** The whole numbers of a constant; undefined when it is none or holds others. */
+export function wholesOf(constant: Constant | undefined): number[] | undefined {
+  if (constant?.dataType !== INT64) return undefined;
+  if (!constant.rawData?.length) return (constant.int64Data ?? []).map(Number);
+  return Array.from(new BigInt64Array(Uint8Array.from(constant.rawData).buffer), Number);
+}
+
+/** A list of whole numbers. */
+export function makeIntegers(name: string, values: number[]): Constant {
+  const rawData = new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
+  return onnx.TensorProto.create({ name, dims: [values.length], dataType: INT64, rawData });
+}
+
+/** Height and width of a picture's input, 1×3×height×width; undefined when they are not told. */
+export function sidesOf(
+  input: Graph['input'][number] | undefined,
+): { width: number; height: number } | undefined {
+  const dims = input?.type?.tensorType?.shape?.dim?.map((dim) => Number(dim.dimValue));
+  const [, , height, width] = dims?.length === 4 ? dims : [];
+  return height && width ? { width, height } : undefined;
+}
+
 /** A node with one output, named after it. */
 export function makeNode(
   opType: string,
@@ -83,4 +105,12 @@ export function attributeOf(node: Node, name: string): Attribute | undefined {
 /** `nodes` in the place of `node`. */
 export function replaceNode(graph: Graph, node: Node, nodes: Node[]): void {
   graph.node.splice(graph.node.indexOf(node), 1, ...nodes);
+}
+
+export function renameTensor(graph: Graph, from: string, to: string): void {
+  const renamed = (names: string[]) => names.map((name) => (name === from ? to : name));
+  for (const node of graph.node) {
+    node.input = renamed(node.input!);
+    node.output = renamed(node.output!);
+  }
 }

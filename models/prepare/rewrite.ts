@@ -1,6 +1,7 @@
-import { rewriteBoxDecoding } from './boxes.ts';
+import { cutBoxDecoding } from './boxes.ts';
 import { decodeModel, encodeModel, type Graph, type Rewrite } from './graph.ts';
 import { rewritePrelu } from './prelu.ts';
+import { keepBatchInReshapes } from './reshape.ts';
 import { rewritePairSoftmax } from './softmax.ts';
 import { dropConstantInputs, dropUnused, hoistConstants } from './tidy.ts';
 
@@ -10,7 +11,8 @@ const rewrites: Rewrite[] = [
   hoistConstants,
   rewritePrelu,
   rewritePairSoftmax,
-  rewriteBoxDecoding,
+  keepBatchInReshapes,
+  cutBoxDecoding,
   dropUnused,
 ];
 

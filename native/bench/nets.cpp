@@ -39,12 +39,13 @@ void BareNet::run() {
 
 namespace {
 
-BareNet bare_detector(const Pack& pack, const cv::Mat& bgr) {
-  const DetectorSpec& spec = pack.detector;
+BareNet bare_detector(const Engine& engine, const cv::Mat& bgr) {
+  const DetectorSpec& spec = engine.pack.detector;
+  const cv::Size frame = engine.detector.frame_for(bgr.size());
   cv::Mat small;
-  cv::resize(bgr, small, {spec.width, spec.height}, 0, 0, cv::INTER_AREA);
-  return {pack,  spec.file,          spec.input, spec.outputs,
-          small, spec.normalisation, spec.width, spec.height};
+  cv::resize(bgr, small, frame, 0, 0, cv::INTER_AREA);
+  return {engine.pack, spec.file,          spec.input,  spec.outputs,
+          small,       spec.normalisation, frame.width, frame.height};
 }
 
 BareNet bare_landmarks(const Pack& pack, const cv::Mat& bgr, const Box& box) {
@@ -66,7 +67,7 @@ BareNet bare_embedder(const Pack& pack, const cv::Mat& chip) {
 }  // namespace
 
 BareNets::BareNets(const Engine& engine, const cv::Mat& bgr, const Box& box, const cv::Mat& chip)
-    : detector(bare_detector(engine.pack, bgr)),
+    : detector(bare_detector(engine, bgr)),
       landmarks(bare_landmarks(engine.pack, bgr, box)),
       embedder(bare_embedder(engine.pack, chip)) {}
 

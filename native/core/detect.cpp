@@ -20,6 +20,9 @@ constexpr float kLeastSide = 4;
 // is to be seen is none.
 constexpr float kLeastShare = 0.5f;
 
+// Pixels. The deepest layers look at cells of this size: a thinner frame has none whole.
+constexpr int kLeastFrame = 64;
+
 }  // namespace
 
 const DetectorFamily& detector_family(const std::string& name) {
@@ -71,7 +74,7 @@ Detector::Detector(const Pack& pack)
     : spec_(pack.detector),
       family_(detector_family(spec_.family)),
       net_(pack.directory + "/" + spec_.file, spec_.input, {1, 3, spec_.height, spec_.width},
-           spec_.outputs) {
+           spec_.outputs, Sides::kOpen) {
   if (const auto reason = family_.misfit({spec_.width, spec_.height}, net_.output_sizes())) {
     throw Error(ErrorCode::kInternalError, "the detector " + spec_.file +
                                                " does not fit its family, " + family_.name + ": " +
@@ -79,21 +82,36 @@ Detector::Detector(const Pack& pack)
   }
 }
 
+cv::Size Detector::frame_for(cv::Size picture) const {
+  const cv::Size largest(spec_.width, spec_.height);
+  if (!net_.open()) return largest;
+  const cv::Size size = size_within(picture, largest);
+  const auto filled = [&](int side, int most) {
+    const int least = std::max(side, kLeastFrame);
+    return std::min(most, (least + family_.step - 1) / family_.step * family_.step);
+  };
+  return {filled(size.width, largest.width), filled(size.height, largest.height)};
+}
+
 std::vector<Detection> Detector::detect(const cv::Mat& bgr, float min_score) const {
   thread_local std::vector<float> input;
-  thread_local std::vector<std::vector<float>> buffers;
-  input.resize(net_.input_size());
-  const cv::Size size = letterbox(bgr, spec_.normalisation, {spec_.width, spec_.height}, input);
-  buffers.resize(spec_.outputs.size());
+  const cv::Size size = size_within(bgr.size(), {spec_.width, spec_.height});
+  const cv::Size frame = frame_for(bgr.size());
+  input.resize(static_cast<size_t>(3 * frame.area()));
+  letterbox(bgr, spec_.normalisation, size, frame, input);
+  std::vector<Ort::Value> values = net_.run(input, frame.height, frame.width);
   std::vector<std::span<float>> outputs;
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    buffers[i].resize(net_.output_sizes()[i]);
-    outputs.emplace_back(buffers[i]);
+  std::vector<size_t> sizes;
+  for (Ort::Value& value : values) {
+    sizes.push_back(value.GetTensorTypeAndShapeInfo().GetElementCount());
+    outputs.emplace_back(value.GetTensorMutableData<float>(), sizes.back());
   }
-  net_.run(input, outputs);
+  if (const auto reason = family_.misfit(frame, sizes)) {
+    throw Error(ErrorCode::kInternalError, "the detector's outputs changed: " + *reason);
+  }
 
   std::vector<Detection> found;
-  family_.decode({spec_.width, spec_.height}, outputs, min_score, found);
+  family_.decode(frame, {spec_.width, spec_.height}, outputs, min_score, found);
   const float to_x = static_cast<float>(bgr.cols) / static_cast<float>(size.width);
   const float to_y = static_cast<float>(bgr.rows) / static_cast<float>(size.height);
   for (auto& [box, score, found_by] : found) {

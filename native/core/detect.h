@@ -17,6 +17,9 @@ class Detector {
   // Faces in `bgr` that score at least `min_score`, best first, overlaps removed.
   std::vector<Detection> detect(const cv::Mat& bgr, float min_score) const;
 
+  // The net's input for a picture: no larger than need be where the net leaves its sides open.
+  cv::Size frame_for(cv::Size picture) const;
+
  private:
   DetectorSpec spec_;
   const DetectorFamily& family_;

@@ -30,13 +30,19 @@ struct DetectorFamily {
   const char* name;
   std::span<const OutputMember> outputs;
 
+  // Height and width that a net of the family can be run at, where its file leaves them open: any
+  // multiple of it.
+  int step;
+
   // Why a net with this input (pixels) and outputs of these sizes (floats) is none of the family;
   // nothing when it is.
   std::optional<std::string> (*misfit)(cv::Size input, std::span<const size_t> sizes);
 
-  // Adds what scores at least `min_score`, with boxes in pixels of the net's input. The numbers are
+  // Adds what scores at least `min_score`, with boxes in pixels of the net's input, which may be
+  // smaller than the `whole` one that the net was trained for. The numbers are
   // the net's own and may be anything, NaN and infinities too: Detector drops what makes no sense.
-  void (*decode)(cv::Size input, Outputs outputs, float min_score, std::vector<Detection>& found);
+  void (*decode)(cv::Size input, cv::Size whole, Outputs outputs, float min_score,
+                 std::vector<Detection>& found);
 };
 
 extern const DetectorFamily kRfb;

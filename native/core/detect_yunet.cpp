@@ -30,7 +30,8 @@ std::optional<std::string> misfit(cv::Size input, std::span<const size_t> sizes)
   return std::nullopt;
 }
 
-void decode(cv::Size input, Outputs outputs, float min_score, std::vector<Detection>& found) {
+void decode(cv::Size input, cv::Size, Outputs outputs, float min_score,
+            std::vector<Detection>& found) {
   for (size_t grid = 0; grid < kStrides.size(); ++grid) {
     const std::span<const float> cls = outputs[grid];
     const std::span<const float> obj = outputs[kStrides.size() + grid];
@@ -54,6 +55,6 @@ void decode(cv::Size input, Outputs outputs, float min_score, std::vector<Detect
 
 }  // namespace
 
-const DetectorFamily kYunet = {"yunet", kOutputs, misfit, decode};
+const DetectorFamily kYunet = {"yunet", kOutputs, kStrides.back(), misfit, decode};
 
 }  // namespace facematch

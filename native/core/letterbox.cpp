@@ -76,12 +76,16 @@ void mix_columns(std::span<const float> row, const Taps& taps, float scale, floa
 
 }  // namespace
 
-cv::Size letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size frame,
-                   std::span<float> planes) {
-  const float zoom = std::min(static_cast<float>(frame.width) / static_cast<float>(bgr.cols),
-                              static_cast<float>(frame.height) / static_cast<float>(bgr.rows));
-  const cv::Size size(std::clamp(cvRound(static_cast<float>(bgr.cols) * zoom), 1, frame.width),
-                      std::clamp(cvRound(static_cast<float>(bgr.rows) * zoom), 1, frame.height));
+cv::Size size_within(cv::Size picture, cv::Size frame) {
+  const float zoom =
+      std::min(static_cast<float>(frame.width) / static_cast<float>(picture.width),
+               static_cast<float>(frame.height) / static_cast<float>(picture.height));
+  return {std::clamp(cvRound(static_cast<float>(picture.width) * zoom), 1, frame.width),
+          std::clamp(cvRound(static_cast<float>(picture.height) * zoom), 1, frame.height)};
+}
+
+void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size size,
+               cv::Size frame, std::span<float> planes) {
   const Taps columns = taps_for(bgr.cols, size.width);
   const Taps rows = taps_for(bgr.rows, size.height);
   const float offset = -normalisation.mean * normalisation.scale;
@@ -108,7 +112,6 @@ cv::Size letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::S
   for (float* start : {blue, green, red}) {
     std::fill(start + static_cast<ptrdiff_t>(size.height) * frame.width, start + plane, offset);
   }
-  return size;
 }
 
 }  // namespace facematch

@@ -9,10 +9,14 @@
 
 namespace facematch {
 
-// The picture keeps its shape and lies at the top left of `planes` (3 × frame.height ×
+// The size of the picture where it keeps its shape and touches `frame` on both sides of one
+// direction.
+cv::Size size_within(cv::Size picture, cv::Size frame);
+
+// The picture, resized to `size`, lies at the top left of `planes` (3 × frame.height ×
 // frame.width); what it does not cover is black. Shrinking averages what each pixel covers, as
-// cv::INTER_AREA does, enlarging is bilinear; neither rounds. Answers the size it has there.
-cv::Size letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size frame,
-                   std::span<float> planes);
+// cv::INTER_AREA does, enlarging is bilinear; neither rounds.
+void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size size,
+               cv::Size frame, std::span<float> planes);
 
 }  // namespace facematch

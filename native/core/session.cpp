@@ -85,18 +85,23 @@ size_t find_name(const std::vector<std::string>& names, const std::string& name,
               what + " \"" + name + "\"; there are " + quoted_list(names));
 }
 
-// A net may leave sides of its input open under a name (its batch, its height). Here each is given
-// its size for good: a session has one shape, and what depends on it is worked out once. Answers
-// whether there was any.
-bool fix_open_sides(const Ort::Session& session, size_t input, const std::vector<int64_t>& shape,
-                    Ort::SessionOptions& options) {
+// Where a shape has height and width.
+constexpr size_t kHeight = 2;
+constexpr size_t kSidesAt = 4;
+
+// A net may leave parts of its input's shape open under a name (its batch, its height). Here each
+// is given its size for good, but those that shall stay open: what depends on it is worked out
+// once. Answers whether there was any.
+bool fix_open_parts(const Ort::Session& session, size_t input, const std::vector<int64_t>& shape,
+                    Sides sides, Ort::SessionOptions& options) {
   const auto type = session.GetInputTypeInfo(input);
   if (type.GetONNXType() != ONNX_TYPE_TENSOR) return false;  // the first run will refuse it
   const auto info = type.GetTensorTypeAndShapeInfo();
   std::vector<const char*> names(info.GetDimensionsCount());
   info.GetSymbolicDimensions(names.data(), names.size());
+  const size_t last = sides == Sides::kOpen ? kHeight : shape.size();
   bool any = false;
-  for (size_t i = 0; i < std::min(names.size(), shape.size()); ++i) {
+  for (size_t i = 0; i < std::min(names.size(), last); ++i) {
     if (names[i] == nullptr || *names[i] == '\0') continue;
     Ort::ThrowOnError(Ort::GetApi().AddFreeDimensionOverrideByName(options, names[i], shape[i]));
     any = true;
@@ -104,9 +109,15 @@ bool fix_open_sides(const Ort::Session& session, size_t input, const std::vector
   return any;
 }
 
+bool has_open_sides(const Ort::Session& session, const std::string& input) {
+  const size_t position = find_name(input_names(session), input, "the net has no input");
+  const auto shape = session.GetInputTypeInfo(position).GetTensorTypeAndShapeInfo().GetShape();
+  return shape.size() == kSidesAt && shape[kHeight] < 0 && shape[kHeight + 1] < 0;
+}
+
 Ort::Session open_session(const std::string& path, const std::string& input,
                           const std::vector<int64_t>& input_shape,
-                          const std::vector<std::string>& outputs) {
+                          const std::vector<std::string>& outputs, Sides sides) {
   Ort::SessionOptions options = session_options();
   Ort::Session session(environment(), path.c_str(), options);
   const size_t position =
@@ -116,32 +127,27 @@ Ort::Session open_session(const std::string& path, const std::string& input,
     find_name(answers, output, "the net " + path + " has no output");
   }
   // Only a session tells the names, and only a new one obeys.
-  if (!fix_open_sides(session, position, input_shape, options)) return session;
+  if (!fix_open_parts(session, position, input_shape, sides, options)) return session;
   return {environment(), path.c_str(), options};
+}
+
+[[noreturn]] void refuse_buffers() {
+  throw Error(ErrorCode::kInternalError, "a net was given buffers of the wrong size");
 }
 
 }  // namespace
 
 Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_shape,
-         std::vector<std::string> outputs)
+         std::vector<std::string> outputs, Sides sides)
     : input_name_(std::move(input)),
       output_names_(std::move(outputs)),
       input_shape_(std::move(input_shape)),
       input_size_(product(input_shape_)) {
   try {
-    session_ = open_session(path, input_name_, input_shape_, output_names_);
+    session_ = open_session(path, input_name_, input_shape_, output_names_, sides);
     // One run on zeros says what no declaration can be trusted for: the shapes that come out.
     std::vector<float> zeros(input_size_);
-    const auto& memory = cpu_memory();
-    const auto value = Ort::Value::CreateTensor<float>(memory, zeros.data(), zeros.size(),
-                                                       input_shape_.data(), input_shape_.size());
-    const char* input_name = input_name_.c_str();
-    std::vector<const char*> names;
-    names.reserve(output_names_.size());
-    for (const auto& name : output_names_) names.push_back(name.c_str());
-    const auto results =
-        session_.Run(Ort::RunOptions{nullptr}, &input_name, &value, 1, names.data(), names.size());
-    for (const auto& result : results) {
+    for (const auto& result : run_at(input_shape_, zeros)) {
       const auto info = result.GetTensorTypeAndShapeInfo();
       if (info.GetElementType() != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) {
         throw Error(ErrorCode::kInternalError, "the net " + path + " does not answer with floats");
@@ -149,6 +155,7 @@ Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_
       output_shapes_.push_back(info.GetShape());
       output_sizes_.push_back(product(output_shapes_.back()));
     }
+    open_ = sides == Sides::kOpen && has_open_sides(session_, input_name_);
   } catch (const Ort::Exception& error) {
     throw Error(ErrorCode::kInternalError, "the net " + path + " cannot be used: " + error.what());
   }
@@ -158,27 +165,55 @@ void Net::run(std::span<float> input, std::span<const std::span<float>> outputs)
   const bool fits = input.size() == input_size_ && outputs.size() == output_sizes_.size() &&
                     std::equal(outputs.begin(), outputs.end(), output_sizes_.begin(),
                                [](const auto& o, size_t size) { return o.size() == size; });
-  if (!fits) throw Error(ErrorCode::kInternalError, "a net was given buffers of the wrong size");
-  const auto& memory = cpu_memory();
-  const auto value = Ort::Value::CreateTensor<float>(memory, input.data(), input.size(),
-                                                     input_shape_.data(), input_shape_.size());
+  if (!fits) refuse_buffers();
   std::vector<Ort::Value> results;
-  std::vector<const char*> names;
   results.reserve(outputs.size());
-  names.reserve(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto& shape = output_shapes_[i];
-    results.push_back(Ort::Value::CreateTensor<float>(memory, outputs[i].data(), outputs[i].size(),
-                                                      shape.data(), shape.size()));
-    names.push_back(output_names_[i].c_str());
+    results.push_back(Ort::Value::CreateTensor<float>(
+        cpu_memory(), outputs[i].data(), outputs[i].size(), shape.data(), shape.size()));
   }
-  const char* input_name = input_name_.c_str();
   try {
-    session_.Run(Ort::RunOptions{nullptr}, &input_name, &value, 1, names.data(), results.data(),
-                 results.size());
+    run_into(input_shape_, input, results);
   } catch (const Ort::Exception& error) {
     throw Error(ErrorCode::kInternalError, error.what());
   }
+}
+
+std::vector<Ort::Value> Net::run(std::span<float> input, int64_t height, int64_t width) const {
+  std::vector<int64_t> shape = input_shape_;
+  if (open_) {
+    shape[kHeight] = height;
+    shape[kHeight + 1] = width;
+  }
+  const bool fits = shape.size() == kSidesAt && shape[kHeight] == height &&
+                    shape[kHeight + 1] == width && input.size() == product(shape);
+  if (!fits) refuse_buffers();
+  try {
+    return run_at(shape, input);
+  } catch (const Ort::Exception& error) {
+    throw Error(ErrorCode::kInternalError, error.what());
+  }
+}
+
+std::vector<Ort::Value> Net::run_at(const std::vector<int64_t>& shape,
+                                    std::span<float> input) const {
+  std::vector<Ort::Value> results;
+  for (size_t i = 0; i < output_names_.size(); ++i) results.emplace_back(nullptr);
+  run_into(shape, input, results);
+  return results;
+}
+
+void Net::run_into(const std::vector<int64_t>& shape, std::span<float> input,
+                   std::vector<Ort::Value>& results) const {
+  const auto value = Ort::Value::CreateTensor<float>(cpu_memory(), input.data(), input.size(),
+                                                     shape.data(), shape.size());
+  std::vector<const char*> names;
+  names.reserve(output_names_.size());
+  for (const auto& name : output_names_) names.push_back(name.c_str());
+  const char* input_name = input_name_.c_str();
+  session_.Run(Ort::RunOptions{nullptr}, &input_name, &value, 1, names.data(), results.data(),
+               results.size());
 }
 
 }  // namespace facematch

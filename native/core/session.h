@@ -1,5 +1,4 @@
-// ONNX Runtime, as the core needs it: one environment for the process, one session a net, fixed
-// shapes.
+// ONNX Runtime, as the core needs it: one environment for the process, one session a net.
 #pragma once
 
 #include <onnxruntime_cxx_api.h>
@@ -11,15 +10,25 @@
 
 namespace facematch {
 
-// A loaded net with one input and fixed shapes. run() may be called from any number of threads at
-// once.
+// What becomes of an input's height and width where the file leaves them open.
+enum class Sides {
+  kClosed,  // they are those of the shape that the net is loaded with
+  kOpen,    // each run may have its own
+};
+
+// A loaded net with one input. run() may be called from any number of threads at once.
 class Net {
  public:
-  // `outputs` names the outputs in the order in which run() fills them. Throws Error kInternalError
-  // with a message for people when the file is missing, damaged, or has another shape.
+  // `input_shape` is batch, channels, height, width; `outputs` names the outputs in the order in
+  // which run() fills them. Throws Error kInternalError with a message for people when the file is
+  // missing, damaged, or has another shape.
   Net(const std::string& path, std::string input, std::vector<int64_t> input_shape,
-      std::vector<std::string> outputs);
+      std::vector<std::string> outputs, Sides sides = Sides::kClosed);
 
+  // Whether height and width may differ from run to run.
+  bool open() const { return open_; }
+
+  // Of the shape that it was loaded with, in floats.
   size_t input_size() const { return input_size_; }
   size_t output_size(size_t index) const { return output_sizes_[index]; }
   const std::vector<size_t>& output_sizes() const { return output_sizes_; }
@@ -31,13 +40,23 @@ class Net {
     run(input, std::span(outputs.begin(), outputs.size()));
   }
 
+  // The same at a height and width of this run's own, which must be the loaded ones unless open().
+  // Answers the outputs, each as large as the net makes it.
+  std::vector<Ort::Value> run(std::span<float> input, int64_t height, int64_t width) const;
+
  private:
+  // Throw Ort::Exception. Empty values are filled with what the net allocates.
+  std::vector<Ort::Value> run_at(const std::vector<int64_t>& shape, std::span<float> input) const;
+  void run_into(const std::vector<int64_t>& shape, std::span<float> input,
+                std::vector<Ort::Value>& results) const;
+
   std::string input_name_;
   std::vector<std::string> output_names_;
   std::vector<int64_t> input_shape_;
   std::vector<std::vector<int64_t>> output_shapes_;
   size_t input_size_ = 0;
   std::vector<size_t> output_sizes_;
+  bool open_ = false;
   mutable Ort::Session session_{nullptr};
 };
 

@@ -2,8 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <opencv2/imgproc.hpp>
 
+#include "../core/decode.h"
 #include "drawing.h"
 #include "support.h"
 
@@ -99,22 +103,105 @@ TEST_CASE("each family has its name, and an unknown one is refused with the list
   }
 }
 
-TEST_CASE("RFB's corners are shares of its input, and its second score is the face's") {
-  std::vector<float> scores = {0.1f, 0.9f, 0.9f, 0.1f, 0.4f, 0.6f};
-  std::vector<float> boxes = {0.25f, 0.5f, 0.5f, 1, 0, 0, 1, 1, -0.1f, 0, 0.1f, 0.5f};
-  const std::vector<std::span<float>> outputs = {scores, boxes};
-  std::vector<Detection> found;
-  kRfb.decode({320, 240}, outputs, 0.6f, found);
-  REQUIRE(found.size() == 2);
-  CHECK(found[0].score == 0.9f);
-  CHECK(found[0].box.x == 80);
-  CHECK(found[0].box.y == 120);
-  CHECK(found[0].box.width == 80);
-  CHECK(found[0].box.height == 120);
-  CHECK(found[1].box.x == doctest::Approx(-32));
-  const std::vector<size_t> belong = {6, 12}, apart = {6, 6};
-  CHECK_FALSE(kRfb.misfit({320, 240}, belong));
+TEST_CASE("RFB's priors lie evenly in the cells of its grids, and its second score is the face's") {
+  const cv::Size whole(320, 240);
+  struct Case {
+    const char* what;
+    cv::Size input;
+    size_t prior;  // in the order of the outputs
+    std::array<float, 4> offsets;
+    Box expected;
+  };
+  // Of 320 x 240 the first grid has 40 x 30 cells of three priors, the second 20 x 15 of two, the
+  // third 10 x 8 of two, the last 5 x 4 of three.
+  const Case cases[] = {
+      {"the first", whole, 0, {0, 0, 0, 0}, {-1, -1, 10, 10}},
+      {"the second of a cell", whole, 1, {0, 0, 0, 0}, {-4, -4, 16, 16}},
+      {"the next cell", whole, 3, {0, 0, 0, 0}, {7, -1, 10, 10}},
+      {"the next row", whole, 3 * 40, {0, 0, 0, 0}, {-1, 7, 10, 10}},
+      {"the second grid", whole, 3600, {0, 0, 0, 0}, {-8, -8, 32, 32}},
+      {"the third, whose rows share the height", whole, 4200 + 20, {0, 0, 0, 0}, {-16, 13, 64, 64}},
+      {"the last one, no higher than the input", whole, 4419, {0, 0, 0, 0}, {160, 90, 256, 240}},
+      {"moved by tenths of itself", whole, 0, {10, -5, 0, 0}, {9, -6, 10, 10}},
+      {"grown by fifths of a logarithm", whole, 0, {0, 0, 5, -5}, {-9.59f, 2.16f, 27.18f, 3.68f}},
+      {"a narrower input has fewer columns", {240, 240}, 3 * 30, {0, 0, 0, 0}, {-1, 7, 10, 10}},
+      {"and in a lower one cells keep their pixels",
+       {320, 184},
+       3 * 40 * 23 + 2 * 20 * 12 + 20,
+       {0, 0, 0, 0},
+       {-16, 13, 64, 64}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.what);
+    const size_t priors = 4420;
+    std::vector<float> scores(2 * priors), offsets(4 * priors);
+    for (size_t i = 0; i < priors; ++i) scores[2 * i] = 1;
+    scores[2 * c.prior + 1] = 0.9f;
+    std::copy(c.offsets.begin(), c.offsets.end(), offsets.begin() + 4 * c.prior);
+    const std::vector<std::span<float>> outputs = {scores, offsets};
+    std::vector<Detection> found;
+    kRfb.decode(c.input, whole, outputs, 0.6f, found);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].score == 0.9f);
+    CHECK(found[0].box.x == doctest::Approx(c.expected.x).epsilon(0.001));
+    CHECK(found[0].box.y == doctest::Approx(c.expected.y).epsilon(0.001));
+    CHECK(found[0].box.width == doctest::Approx(c.expected.width).epsilon(0.001));
+    CHECK(found[0].box.height == doctest::Approx(c.expected.height).epsilon(0.001));
+  }
+}
+
+TEST_CASE("RFB's outputs have two and four numbers for each prior of the input") {
+  const std::vector<size_t> whole = {8840, 17680}, square = {6652, 13304}, apart = {8840, 17684};
+  CHECK_FALSE(kRfb.misfit({320, 240}, whole));
+  CHECK_FALSE(kRfb.misfit({240, 240}, square));
+  CHECK(kRfb.misfit({320, 240}, square));
+  CHECK(kRfb.misfit({240, 240}, whole));
   CHECK(kRfb.misfit({320, 240}, apart));
+}
+
+TEST_CASE("the net's input is no larger than the picture's shape needs") {
+  const Detector& detector = default_engine().detector;
+  struct Case {
+    cv::Size picture, frame;
+  };
+  const Case cases[] = {
+      {{640, 480}, {320, 240}},   {{320, 240}, {320, 240}},   {{250, 250}, {240, 240}},
+      {{3000, 4000}, {184, 240}}, {{1080, 1920}, {136, 240}}, {{1920, 1080}, {320, 184}},
+      {{4000, 1}, {320, 64}},     {{1, 4000}, {64, 240}},     {{1, 1}, {240, 240}}};
+  for (const Case& c : cases) {
+    CAPTURE(c.picture);
+    CHECK(detector.frame_for(c.picture) == c.frame);
+  }
+}
+
+TEST_CASE("a face is where it was in an input that is filled up with black") {
+  const Detector& detector = default_engine().detector;
+  const cv::Mat bgr = decode(sample(1), {}, 480).bgr;
+  struct Case {
+    const char* what;
+    cv::Rect part;
+    cv::Size filled;  // of the same scale in the net's input
+  };
+  const int height = bgr.rows;
+  const Case cases[] = {
+      {"wide", {0, 0, bgr.cols, height}, {bgr.cols, bgr.cols * 3 / 4}},
+      {"square", {bgr.cols - height, 0, height, height}, {height * 4 / 3, height}},
+      {"tall", {bgr.cols - height / 2, 0, height / 2, height}, {height * 4 / 3, height}}};
+  for (const Case& c : cases) {
+    CAPTURE(c.what);
+    const cv::Mat part = bgr(c.part);
+    cv::Mat filled(c.filled, CV_8UC3, cv::Scalar::all(0));
+    part.copyTo(filled(cv::Rect({0, 0}, part.size())));
+    CHECK(detector.frame_for(part.size()).area() < detector.frame_for(c.filled).area());
+    const auto alone = detector.detect(part, 0.95f);
+    const auto within = detector.detect(filled, 0.9f);
+    CHECK_FALSE(alone.empty());
+    for (const Detection& face : alone) {
+      CHECK(std::any_of(within.begin(), within.end(), [&](const Detection& other) {
+        return overlap(face.box, other.box) > 0.85f;
+      }));
+    }
+  }
 }
 
 TEST_CASE("a face has a score of 0 to 1, a sensible size, and its middle in the picture") {

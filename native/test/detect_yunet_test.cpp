@@ -38,7 +38,7 @@ class MadeOutputs {
   std::vector<Detection> decode(float min_score) {
     const std::vector<std::span<float>> outputs(values_.begin(), values_.end());
     std::vector<Detection> found;
-    kYunet.decode(kInput, outputs, min_score, found);
+    kYunet.decode(kInput, kInput, outputs, min_score, found);
     return found;
   }
 

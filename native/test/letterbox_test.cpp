@@ -23,7 +23,8 @@ struct Boxed {
 Boxed boxed(const cv::Mat& picture, const Normalisation& normalisation, cv::Size frame) {
   Boxed out;
   out.planes.assign(static_cast<size_t>(3 * frame.area()), -999.0f);
-  out.size = letterbox(picture, normalisation, frame, out.planes);
+  out.size = size_within(picture.size(), frame);
+  letterbox(picture, normalisation, out.size, frame, out.planes);
   return out;
 }
 
@@ -76,6 +77,19 @@ TEST_CASE("channels lie in the order that the net wants, normalised, black as we
     CHECK(bgr.at(channel, 3, 5, frame) == doctest::Approx(value));
     CHECK(rgb.at(2 - channel, 0, 0, frame) == doctest::Approx(value));
     CHECK(rgb.at(channel, 4, 0, frame) == doctest::Approx(-127 * 0.0078125f));
+  }
+}
+
+TEST_CASE("a frame larger than the picture needs is black beside and below it") {
+  const cv::Mat picture(40, 40, CV_8UC3, cv::Scalar::all(200));
+  const cv::Size frame(32, 24), size(10, 12);
+  std::vector<float> planes(static_cast<size_t>(3 * frame.area()), -999.0f);
+  letterbox(picture, kBytes, size, frame, planes);
+  for (int y = 0; y < frame.height; ++y) {
+    for (int x = 0; x < frame.width; ++x) {
+      const float expected = x < size.width && y < size.height ? 200.0f : 0.0f;
+      REQUIRE(planes[static_cast<size_t>(y * frame.width + x)] == doctest::Approx(expected));
+    }
   }
 }
 

@@ -22,7 +22,7 @@ const char* const kMembers[] = {
     "/detector/family",
     "/detector/input",
     "/detector/scores",
-    "/detector/boxes",
+    "/detector/offsets",
     "/detector/width",
     "/detector/height",
     "/detector/channels",
@@ -223,10 +223,10 @@ TEST_CASE("an unknown family and a net of another shape end the load, not the fi
   const Case cases[] = {
       {"/detector/family", "haar"},       {"/landmarks/family", "points5"},
       {"/embedder/family", "eigenfaces"}, {"/embedder/dimensions", 128},
-      {"/landmarks/size", 112},           {"/detector/width", 640},
+      {"/landmarks/size", 112},           {"/embedder/size", 224},
       {"/detector/input", "picture"},     {"/embedder/output", "fc1"},
       {"/detector/file", "missing.onnx"}, {"/landmarks/file", "embed.onnx"},
-      {"/detector/scores", "boxes"},
+      {"/detector/scores", "offsets"},
   };
   for (const Case& c : cases) {
     const TemporaryFolder folder;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "support.h"
 
@@ -121,6 +122,42 @@ TEST_CASE("sides that a net leaves open are those that it is loaded with, and st
   // Here the net's own layers do not fit together.
   CHECK(refuses_with(ErrorCode::kInternalError,
                      [&] { const Net net(path, "input", {1, 3, 72, 72}, {"cls_8"}); }));
+}
+
+TEST_CASE("sides that are left open may differ from run to run, also for two threads at once") {
+  const Net net(default_pack() + "/detect.onnx", "input", {1, 3, 240, 320}, {"scores", "offsets"},
+                Sides::kOpen);
+  REQUIRE(net.open());
+  CHECK(net.output_size(0) == 8840);
+  const auto scores = [&](int64_t height, int64_t width) {
+    std::vector<float> input(static_cast<size_t>(3 * height * width), 0.25f);
+    const auto values = net.run(input, height, width);
+    REQUIRE(values.size() == 2);
+    const auto count = values[0].GetTensorTypeAndShapeInfo().GetElementCount();
+    const float* first = values[0].GetTensorData<float>();
+    return std::vector<float>(first, first + count);
+  };
+  const auto whole = scores(240, 320), square = scores(240, 240), low = scores(64, 320);
+  CHECK(whole.size() == 8840);
+  CHECK(square.size() == 6652);
+  CHECK(low.size() < square.size());
+  std::thread other([&] {
+    for (int i = 0; i < 8; ++i) CHECK(scores(240, 240) == square);
+  });
+  for (int i = 0; i < 8; ++i) CHECK(scores(240, 320) == whole);
+  other.join();
+
+  std::vector<float> input(size_t{3} * 240 * 320);
+  CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(input, 240, 240); }));
+  CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(input, 0, 320); }));
+}
+
+TEST_CASE("a net that leaves no side open runs at its own sides alone") {
+  const Net net(net_path(), "input", kShape, {"output"}, Sides::kOpen);
+  CHECK_FALSE(net.open());
+  std::vector<float> input(kInputs), smaller(size_t{3} * 56 * 112);
+  CHECK(net.run(input, 112, 112).size() == 1);
+  CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(smaller, 56, 112); }));
 }
 
 TEST_CASE("buffers of the wrong size or number are refused before the net runs") {

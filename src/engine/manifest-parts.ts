@@ -71,7 +71,7 @@ export const detector = z.discriminatedUnion(
       ...anyDetector,
       family: z.literal('rfb'),
       scores: name,
-      boxes: name,
+      offsets: name,
       width: pixels,
       height: pixels,
     }),

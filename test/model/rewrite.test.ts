@@ -1,6 +1,9 @@
+import { InferenceSession, Tensor } from 'onnxruntime-node';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { decodeModel, encodeModel } from '../../models/prepare/graph.ts';
+import { offsetsOutput } from '../../models/prepare/boxes.ts';
+import { attributeOf, decodeModel, encodeModel } from '../../models/prepare/graph.ts';
+import { priorsFor } from '../../models/prepare/priors.ts';
 import { rewriteNet } from '../../models/prepare/rewrite.ts';
 import { compareNets, inputShape, verifyRewrite } from '../../models/prepare/verify.ts';
 import { sha256 } from '../../src/engine/pack.ts';
@@ -70,17 +73,61 @@ describe.skipIf(!tarball)('the rewritten nets', () => {
   });
 });
 
-test.skipIf(!tarball)('a detector that decodes its boxes in another way is left to it', async () => {
-  const model = decodeModel(originals.get(detector.from)!);
-  for (const node of model.graph!.node!.filter(({ opType }) => opType === 'Div')) {
-    const half = model.graph!.initializer!.find(({ name }) => name === node.input![1])!;
-    half.rawData = new Uint8Array(Float32Array.of(3).buffer);
-  }
-  const other = encodeModel(model);
-  const rewritten = rewriteNet(other);
-  expect(operatorsOf(rewritten)).toContain('Slice');
-  await expect(verifyRewrite(detector, other, rewritten)).resolves.toBeUndefined();
+describe.skipIf(!tarball)('a detector that decodes its boxes in another way', () => {
+  type Constants = NonNullable<NonNullable<ReturnType<typeof decodeModel>['graph']>['initializer']>;
+
+  test.each<[string, (constants: Constants, halves: Set<string>) => void]>([
+    [
+      'by thirds of their sides',
+      (constants, halves) => {
+        for (const constant of constants.filter(({ name }) => halves.has(name!))) {
+          constant.rawData = new Uint8Array(Float32Array.of(3).buffer);
+        }
+      },
+    ],
+    [
+      'from other priors',
+      (constants) => {
+        for (const { dims, rawData } of constants) {
+          const isPriors = dims!.length === 3 && Number(dims![2]) === 2;
+          if (isPriors) rawData!.set(new Uint8Array(Float32Array.of(0.5).buffer));
+        }
+      },
+    ],
+  ])('%s is left to it, and to its size', async (_, change) => {
+    const model = decodeModel(originals.get(detector.from)!);
+    const { node, initializer } = model.graph!;
+    const divided = node!.filter(({ opType }) => opType === 'Div').map(({ input }) => input![1]!);
+    const hoisted = node!.flatMap((one) => attributeOf(one, 'value')?.t ?? []);
+    change([...initializer!, ...hoisted], new Set(divided));
+    const other = encodeModel(model);
+    const rewritten = rewriteNet(other);
+    expect(operatorsOf(rewritten)).toContain('Slice');
+    expect(decodeModel(rewritten).graph!.output!.map(({ name }) => name)).toEqual(['scores', 'boxes']);
+    await expect(verifyRewrite(detector, other, rewritten)).resolves.toBeUndefined();
+  });
 });
+
+test.skipIf(!tarball)(
+  'the rewritten detector runs at any size, with two and four numbers a prior',
+  async () => {
+    const session = await InferenceSession.create(rewriteNet(originals.get(detector.from)!));
+    for (const [width, height] of [
+      [320, 240],
+      [240, 240],
+      [184, 240],
+      [320, 64],
+      [333, 77],
+    ] as const) {
+      const input = new Tensor('float32', new Float32Array(3 * height * width), [1, 3, height, width]);
+      const outputs = await session.run({ [detector.input]: input });
+      const priors = priorsFor(width, height).sizes.length / 2;
+      expect(outputs.scores!.dims).toEqual([1, priors, 2]);
+      expect(outputs[offsetsOutput]!.dims).toEqual([1, priors, 4]);
+    }
+    await session.release();
+  },
+);
 
 describe.skipIf(!tarball)('checking a rewrite', () => {
   /** The net as published, with its first kernel scaled. */
