@@ -1,10 +1,11 @@
 // The native pipeline's steps from a picture's bytes to the embedding of its largest face, once more: in JavaScript, with
 // opencv4nodejs decoding, resizing and warping.
-import { detect, overlap } from '../contenders/nets/detector.mjs';
+import { overlap } from '../contenders/nets/detector.mjs';
 import { embed } from '../contenders/nets/embedder.mjs';
 import { fivePoints, leanOf } from '../contenders/nets/landmarks.mjs';
 import { apply, inverse, squareCrop } from '../contenders/nets/similarity.mjs';
 import * as pixels from '../contenders/opencv4nodejs/pixels.mjs';
+import { detect } from './oracle-detector.mjs';
 
 /** Of the longer side: what a JPEG is decoded to for the detector, half as much again as its frame. */
 const detector_side = 480;
@@ -12,13 +13,6 @@ const detector_side = 480;
 const face_side = 1.2 * 112;
 /** A close-up shows twice the longer side of the box, and a face that leans more than so many degrees upright. */
 const closeups = { size: 240, share: 2, most_lean: 20, least_score: 0.9, least_overlap: 0.3 };
-
-/** Ours does not round what the detector is shown. */
-const exact = {
-  ...pixels,
-  letterbox: (picture, width, height, normalisation) =>
-    pixels.letterbox(picture, width, height, normalisation, true),
-};
 
 const longer = ({ width, height }) => Math.max(width, height);
 const centre = ({ x, y, width, height }) => [x + width / 2, y + height / 2];
@@ -31,7 +25,7 @@ function square(box) {
 /** The picture, decoded no finer than its faces need, and the largest of them; `face` is undefined where there is none. */
 async function look(nets, bytes, side) {
   let picture = await pixels.decode(bytes, side);
-  let faces = await detect(nets.detector, exact, picture);
+  let faces = await detect(nets.detector, picture);
   const zoom = Math.max(1, ...faces.map((face) => face_side / longer(face)));
   if (zoom > 1) {
     const finer = await pixels.decode(bytes, Math.round(longer(picture) * zoom));
@@ -69,7 +63,7 @@ async function closer(nets, picture, face, lean) {
   const back = inverse(cut);
   const view = { mat: pixels.warp(picture, cut, size, pixels.meanColour), width: size, height: size };
   try {
-    const seen = (await detect(nets.detector, exact, view))
+    const seen = (await detect(nets.detector, view))
       .filter(({ score }) => score >= least_score)
       .map((box) => moved(box, back))
       .find((box) => overlap(square(box), square(face)) >= least_overlap);

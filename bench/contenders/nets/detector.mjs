@@ -2,7 +2,7 @@
 import { run } from './sessions.mjs';
 
 const [width, height] = [320, 240];
-const least_score = 0.7;
+export const least_score = 0.7;
 const most_overlap = 0.4;
 
 /** Shared area over joint area. */
@@ -18,7 +18,7 @@ export function overlap(a, b) {
 const tie = 1e-6;
 
 /** Non-maximum suppression; `ties` of a face are boxes that score the same and would as well have been kept. */
-function suppress(faces) {
+export function suppress(faces) {
   const kept = [];
   for (const face of faces.sort((a, b) => b.score - a.score)) {
     const better = kept.find((other) => overlap(other, face) > most_overlap);
