@@ -1,5 +1,6 @@
 import { readConfig } from '../config.ts';
 import { routes } from '../http/routes.ts';
+import { clientTypes } from './client-types.ts';
 import { openApiDocument } from './document.ts';
 import { configurationMarkdown, errorsMarkdown } from './markdown.ts';
 
@@ -8,6 +9,7 @@ export function generatedDocs(): Record<string, string> {
   const defaults = readConfig({});
   return {
     'docs/openapi.json': `${JSON.stringify(openApiDocument(routes, defaults), null, 2)}\n`,
+    'docs/clients/client-types.d.ts': clientTypes(),
     'docs/errors.md': errorsMarkdown(),
     'docs/configuration.md': configurationMarkdown(),
   };
