@@ -1,0 +1,90 @@
+// A Debian with nothing in it but Node, npm and git: what a fresh machine has. Needs root, debootstrap and unshare.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** Names of the environment that tell of proxies and certificates, which a machine of one's own would have as well. */
+const network = /^(?:https?_proxy|no_proxy|node_extra_ca_certs|ssl_cert_\w+|npm_config_\w+)$/i;
+
+const ask = (command, ...args) => execFileSync(command, args, { encoding: 'utf8' }).trim();
+
+/** Throws an Error with what to do. */
+export function requireTools() {
+  if (process.getuid?.() !== 0) throw new Error('--fresh needs root: chroot and mounts.');
+  for (const [tool, name] of [
+    ['debootstrap', 'debootstrap'],
+    ['unshare', 'util-linux'],
+  ]) {
+    if (spawnSync(tool, ['--version']).error)
+      throw new Error(`--fresh needs ${tool}: apt-get install ${name}`);
+  }
+}
+
+/** The release of this machine. */
+export function ownSuite() {
+  const name = readFileSync('/etc/os-release', 'utf8').match(/^VERSION_CODENAME=(\w+)$/m)?.[1];
+  if (name === undefined) throw new Error('This is no Debian release; choose one with --suite');
+  return name;
+}
+
+/** The mirror that this machine's apt is set to. */
+function ownMirror() {
+  const lines = ask('apt-get', 'indextargets', '--format', '$(SITE) $(ORIGIN)', 'Created-By: Packages');
+  const [mirror] = lines.split('\n').filter((line) => line.endsWith(' Debian') && !line.includes('security'));
+  if (mirror === undefined) throw new Error('apt knows no mirror of Debian; run apt-get update once');
+  return mirror.split(' ')[0];
+}
+
+/**
+ * A command line that runs another with `folder` as its root. Mounts and processes are in namespaces of their own: they
+ * end with the first process, however that ends, and nothing is ever mounted that others would see.
+ */
+export function inside(folder, command) {
+  const script = 'mount -t proc proc "$1/proc" && root=$1 && shift && exec chroot "$root" "$@"';
+  return [
+    'unshare',
+    '--mount',
+    '--pid',
+    '--fork',
+    '--kill-child',
+    'sh',
+    '-c',
+    script,
+    'sh',
+    folder,
+    ...command,
+  ];
+}
+
+/** The command that fills `folder`; debootstrap mounts as well. */
+export const debootstrap = (folder, suite) => [
+  ...['unshare', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'],
+  ...['debootstrap', '--variant=minbase', '--include=ca-certificates,git', suite, folder, ownMirror()],
+];
+
+/** What the machine's owner has set for its network, and the Node that runs this. Answers the environment. */
+export function furnish(folder) {
+  const settings = ask('apt-config', 'dump', 'Acquire');
+  writeFileSync(join(folder, 'etc/apt/apt.conf.d/99own'), `${settings}\n`);
+  for (const file of ['/etc/resolv.conf', '/etc/hosts', '/etc/ssl/certs/ca-certificates.crt'])
+    if (existsSync(file)) copyFileSync(file, join(folder, file));
+  for (const name of ['userconfig', 'globalconfig']) {
+    const file = ask('npm', 'config', 'get', name);
+    if (!existsSync(file)) continue;
+    mkdirSync(join(folder, dirname(file)), { recursive: true });
+    copyFileSync(file, join(folder, file));
+  }
+  const prefix = dirname(dirname(process.execPath));
+  // As Node's own archives have it: the program, its headers, npm.
+  for (const part of ['bin/node', 'bin/npm', 'bin/npx', 'include/node', 'lib/node_modules/npm']) {
+    if (existsSync(join(prefix, part)))
+      cpSync(join(prefix, part), join(folder, prefix, part), { recursive: true, verbatimSymlinks: true });
+  }
+  const own = Object.entries(process.env).filter(([name]) => network.test(name));
+  return {
+    ...Object.fromEntries(own),
+    PATH: `${prefix}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+    HOME: process.env.HOME ?? '/root',
+    LANG: 'C.UTF-8',
+  };
+}
