@@ -1,14 +1,15 @@
-// Writes the files of docs/ that are made from the program's own tables. Run after a build (npm run setup); a test fails
-// when they are not up to date.
+// Writes the files of docs/ that are made from the program's own tables, and THIRD_PARTY_NOTICES.md. Run after a build
+// (npm run setup); a test fails when they are not up to date.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generatedDocs } from '../dist/src/api/generated-docs.js';
+import { thirdPartyNotices } from './lib/third-party.mjs';
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
 
-const docs = generatedDocs();
+const docs = { ...generatedDocs(), 'THIRD_PARTY_NOTICES.md': thirdPartyNotices('.') };
 for (const [path, text] of Object.entries(docs)) writeFileSync(path, text);
 
 // The linter has its own view of where JSON breaks its lines.
