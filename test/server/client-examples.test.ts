@@ -1,36 +1,28 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/paths.ts';
 import { match, twoPhotos } from './support/client.ts';
+import {
+  clients,
+  example,
+  missing,
+  photos,
+  type Run,
+  runClient as runProgram,
+} from './support/client-programs.ts';
 import { WorkerGate } from './support/gate.ts';
 import { blank } from './support/pictures.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /** The programs of docs/clients, as their readers run them. */
 
-const example = (name: string) => projectPath(`docs/clients/${name}`);
-
-/** What runs each, and the program that it cannot do without. */
-const clients: [name: string, command: readonly string[], needs: string][] = [
-  ['match.sh', [example('match.sh')], 'curl'],
-  ['match-fetch.mjs', [process.execPath, example('match-fetch.mjs')], process.execPath],
-  ['match-undici.mjs', [process.execPath, example('match-undici.mjs')], process.execPath],
-  ['match.py', ['python3', example('match.py')], 'python3'],
-];
-
-/** As the programs have it. */
-const maxAttempts = 4;
-
-const photo = (name: string) => projectPath(`node_modules/@vladmandic/face-api/demo/${name}.jpg`);
 const folder = mkdtempSync(join(tmpdir(), 'facematch-examples-'));
 const files = {
-  one: photo('sample1'),
-  three: photo('sample3'),
-  two: photo('sample2'),
+  ...photos,
   nobody: join(folder, 'nobody.png'),
   oddly_named: join(folder, 'my; "best", photo\\of=me.jpg'),
 };
@@ -59,33 +51,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-interface Outcome {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-interface Run {
-  url?: string;
-  key?: string;
-  args?: readonly string[];
-}
-
-function runClient([command, ...before]: readonly string[], { url, key, args }: Run = {}): Promise<Outcome> {
-  const env = {
-    PATH: process.env.PATH,
-    FACEMATCH_URL: url ?? server.address,
-    FACEMATCH_KEY: key ?? server.key,
-  };
-  return new Promise((resolve) => {
-    execFile(
-      command!,
-      [...before, ...(args ?? [files.one, files.three])],
-      { env, cwd: folder },
-      (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
-    );
-  });
-}
+const runClient = (command: readonly string[], options: Partial<Run> = {}) =>
+  runProgram(command, { url: server.address, key: server.key, ...options });
 
 /** How often the server has answered with each status since it started. */
 async function answered(): Promise<Record<string, number>> {
@@ -114,54 +81,6 @@ async function empty(key: string): Promise<void> {
   expect((await match(server, {}, { key })).status).toBe(400);
 }
 
-/** In front of the real server: `meet` may end a connection, otherwise its bytes go through. Counts connections. */
-async function proxy(meet: (connection: Socket, count: number) => boolean) {
-  let connections = 0;
-  const sockets = new Set<Socket>();
-  const listener = createServer((socket) => {
-    connections += 1;
-    sockets.add(socket);
-    socket.on('error', () => {});
-    if (meet(socket, connections)) return;
-    const onward = connect(server.port, '127.0.0.1');
-    onward.on('error', () => {});
-    socket.pipe(onward).pipe(socket);
-  });
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(listener.address() as { port: number }).port}`,
-    get connections() {
-      return connections;
-    },
-    close() {
-      for (const socket of sockets) socket.destroy();
-      listener.close();
-    },
-  };
-}
-
-/** Ends the connection when the head of the request is there, before any answer. */
-function reset(socket: Socket): true {
-  socket.once('data', () => socket.resetAndDestroy());
-  return true;
-}
-
-/** As a gateway answers by itself. */
-function answer(socket: Socket, text: string): true {
-  let received = '';
-  socket.on('data', (bytes) => {
-    received += bytes.toString('latin1');
-    // The closing delimiter of the form: two hyphens behind the boundary.
-    if (received.endsWith('--\r\n')) socket.end(text);
-  });
-  return true;
-}
-
-const missing = new Set(
-  clients.map(([, , needs]) => needs).filter((needs) => spawnSync(needs, ['--version']).error !== undefined),
-);
-for (const needs of missing) process.stderr.write(`A client is not run: ${needs} is not installed\n`);
-
 describe.each(clients)('%s', (name, command, needs) => {
   const it = test.skipIf(missing.has(needs));
 
@@ -181,7 +100,6 @@ describe.each(clients)('%s', (name, command, needs) => {
 
   it('tells every warning', async () => {
     const small = join(folder, 'small.png');
-    const { default: sharp } = await import('sharp');
     const box = { left: 1400, top: 150, width: 350, height: 380 };
     writeFileSync(small, await sharp(files.one).extract(box).resize(50).blur(1).png().toBuffer());
     const { body } = await match(server, { ...twoPhotos(), image2: await sharp(small).toBuffer() });
@@ -221,7 +139,7 @@ describe.each(clients)('%s', (name, command, needs) => {
     expect(counts).toEqual({ [status]: 1 });
   });
 
-  it.each<[string, Run, RegExp]>([
+  it.each<[string, Partial<Run>, RegExp]>([
     ['one picture', { args: [files.one] }, /usage:/],
     ['three pictures', { args: [files.one, files.two, files.three] }, /usage:/],
     ['no key', { key: '' }, /FACEMATCH_KEY/],
@@ -275,53 +193,6 @@ describe.each(clients)('%s', (name, command, needs) => {
     const { code, stdout, stderr } = await running;
     expect(stderr).toMatch(/^503 overloaded: .*\(request_id \w{26}\); waiting \d+ ms\n/);
     expect([code, stdout.split(':')[0]]).toEqual([0, 'match']);
-  });
-});
-
-// They count connections of their own, and so may wait side by side.
-describe.concurrent.each(clients)('%s', (_name, command, needs) => {
-  const it = test.skipIf(missing.has(needs));
-
-  it('comes again when the connection is reset before an answer', async () => {
-    const through = await proxy((socket, count) => count === 1 && reset(socket));
-    const { code, stdout, stderr } = await runClient(command, { url: through.url });
-    through.close();
-    expect(stderr).toMatch(/^.+; waiting \d+ ms\n$/);
-    expect([code, stdout.split(':')[0]]).toEqual([0, 'match']);
-    expect(through.connections).toBe(2);
-  });
-
-  it('gives up when every connection is reset', async () => {
-    const through = await proxy(reset);
-    const { code, stdout, stderr } = await runClient(command, { url: through.url });
-    through.close();
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(new RegExp(`error: .*; gave up after ${maxAttempts} attempts\n$`));
-    expect(through.connections).toBe(maxAttempts);
-  });
-
-  it('gives up when nobody listens', async () => {
-    const closed = await proxy(reset);
-    closed.close();
-    const { code, stderr } = await runClient(command, { url: closed.url });
-    expect(code).toBe(2);
-    expect(stderr.match(/; waiting/g)).toHaveLength(maxAttempts - 1);
-  });
-
-  it.each([
-    [
-      '502 of a gateway',
-      'HTTP/1.1 502 Bad Gateway\r\ncontent-length: 12\r\n\r\n<h1>Oops</h1',
-      /error: 502.*/,
-    ],
-    ['200 that is no answer', 'HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n<h1>Hello</h', /error: ./],
-  ])('takes a %s for an error, and asks once', async (_what, text, words) => {
-    const through = await proxy((socket) => answer(socket, text));
-    const { code, stdout, stderr } = await runClient(command, { url: through.url });
-    through.close();
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(words);
-    expect(through.connections).toBe(1);
   });
 });
 

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
@@ -168,21 +168,11 @@ describe('the compiler refuses', () => {
   });
 });
 
-test('a code tells which members a problem has', async () => {
-  const program = `
-    import type { Problem } from 'facematch/client-types';
-    export function advice(problem: Problem): string {
-      switch (problem.code) {
-        case 'no_face_found': return problem.errors.map(({ field }) => field).join();
-        case 'image_too_large': return \`\${problem.field}: \${problem.limit_bytes}\`;
-        default: return problem.detail;
-      }
-    }
-  `;
-  expect(await compile(program)).toBe('');
-  expect(await compile(program.replace('problem.limit_bytes', 'problem.limit_pixels'))).toContain(
-    'limit_pixels',
-  );
+test('a code tells which members a problem has, as docs/clients/README.md shows', async () => {
+  const page = readFileSync(projectPath('docs/clients/README.md'), 'utf8');
+  const [, program] = page.match(/```ts\n(.*?)```/s)!;
+  expect(await compile(program!)).toBe('');
+  expect(await compile(program!.replace('limit_bytes', 'limit_pixels'))).toContain('limit_pixels');
 });
 
 test('the OpenAPI document is to be had by the name of the package', async () => {
