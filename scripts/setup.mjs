@@ -3,6 +3,7 @@
 // --dev    also what the tests and linters need
 // --quiet  says nothing about what is already there
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { installPackages, isDebian, missingPackages, unpackFromNextRelease } from './lib/debian.mjs';
@@ -102,7 +103,8 @@ const steps = [
     missing: () =>
       existsSync(addonFile) && isStamped('build/addon/.stamp', addonHash()) ? undefined : 'cmake-js compile',
     make: async (onLine) => {
-      await run(process.execPath, ['node_modules/cmake-js/bin/cmake-js', 'compile', '--out', 'build/addon'], {
+      const compile = ['compile', '--out', 'build/addon', '--parallel', String(availableParallelism())];
+      await run(process.execPath, ['node_modules/cmake-js/bin/cmake-js', ...compile], {
         env: { ORT_INCLUDE_DIR: resolve(findHeaders()) },
         cure: 'The native addon did not build. If a header is missing, see "Set-up" in CONTRIBUTING.md; ORT_INCLUDE_DIR and OPENCV_DIR override detection.',
         onLine,
