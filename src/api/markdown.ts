@@ -2,12 +2,11 @@ import type { Config, Setting, SettingName } from '../config.ts';
 import { settings, variableOf } from '../config.ts';
 import { errorTable } from '../errors.ts';
 import { headersOf } from './headers.ts';
+import { codes, page, table } from './markdown-text.ts';
 import { errorAnchor } from './operation-view.ts';
 import { errorCodes, extrasOf, problemExample } from './problems.ts';
 
 /** Tables of the program as pages of docs/. */
-
-const generated = '<!-- Made by scripts/generate-docs.mjs; change the table in the source instead. -->';
 
 /** docs/errors.md */
 export function errorsMarkdown(): string {
@@ -71,17 +70,4 @@ function plainDefault(name: string, { fallback }: Setting<unknown>): string {
   const value = fallback(untouchable);
   const text = Array.isArray(value) ? value.join(',') : String(value);
   return text === '' ? 'none' : `\`${text}\``;
-}
-
-function page(title: string, ...blocks: string[]): string {
-  return `${[title, generated, ...blocks].join('\n\n')}\n`;
-}
-
-function table(head: string[], rows: string[][]): string {
-  const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
-}
-
-function codes(words: readonly string[]): string {
-  return words.map((word) => `\`${word}\``).join(', ');
 }
