@@ -3,7 +3,7 @@ import { cpuLimit } from './cpus.ts';
 /**
  * The settings table, and the only reader of the environment. A setting's variable is its name in capitals after
  * `FACEMATCH_`, so config.max_body_bytes is FACEMATCH_MAX_BODY_BYTES: one word for one thing.
- * docs and `facematch doctor` can be made from the table.
+ * docs/configuration.md is made from the table.
  */
 
 /** What can be switched on and off with FACEMATCH_ENDPOINTS. */
@@ -97,25 +97,44 @@ export function variableOf(name: string): string {
 
 /** Reads every setting. Throws an Error of one line that names the variable, what is expected and what was received. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  const { config, faults } = surveySettings(env);
+  if (faults[0] !== undefined) throw new Error(faults[0]);
+  return config;
+}
+
+export interface SettingsSurvey {
+  /** With the default in the place of each value that is wrong. */
+  config: Config;
+  /** What is wrong: each one line that names the variable, what is expected and what was received. */
+  faults: readonly string[];
+  /** The variables that are set. */
+  set: readonly string[];
+}
+
+/** As readConfig, for who goes on all the same: tells every fault instead of throwing the first. */
+export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSurvey {
   const config: Record<string, unknown> = {};
+  const faults: string[] = [];
+  const set: string[] = [];
   for (const [name, setting] of Object.entries<Setting<unknown>>(table)) {
     // An empty variable counts as unset: compose files and unit files write `NAME=` for "the default".
     const received = env[variableOf(name)] || undefined;
-    const value = received === undefined ? setting.fallback(config) : setting.parse(received);
-    if (value === undefined) {
-      throw new Error(
+    const value = received === undefined ? undefined : setting.parse(received);
+    if (received !== undefined) set.push(variableOf(name));
+    if (received !== undefined && value === undefined) {
+      faults.push(
         `${variableOf(name)}: expected ${setting.expected} but received ${JSON.stringify(received)}`,
       );
     }
-    config[name] = value;
+    config[name] = value ?? setting.fallback(config);
   }
   const filled = Object.freeze(config) as Config;
   if (filled.max_upload_bytes < filled.max_body_bytes) {
-    throw new Error(
+    faults.push(
       `FACEMATCH_MAX_UPLOAD_BYTES: expected at least FACEMATCH_MAX_BODY_BYTES (${filled.max_body_bytes}) but received "${filled.max_upload_bytes}"`,
     );
   }
-  return filled;
+  return { config: filled, faults, set };
 }
 
 /** Variables that look like settings and are none: most likely misspelt. */

@@ -134,12 +134,29 @@ function readAs<T>(schema: z.ZodType<T>, directory: string): T {
   return parsed.data;
 }
 
+/** A file of a pack that is not there, or not the one it should be. */
+export class ModelFileError extends Error {
+  readonly reason: string;
+  readonly remedy: string;
+
+  constructor(file: string, reason: string, remedy: string, options?: ErrorOptions) {
+    super(`The model file ${file} ${reason}. ${remedy}`, options);
+    this.name = 'ModelFileError';
+    this.reason = reason;
+    this.remedy = remedy;
+  }
+}
+
 const restoreIt = 'from the repository, or make it anew with: npx facematch calibrate';
 
 /** Compares the SHA-256 of every file of the pack with the manifest's. Throws an Error that says what to do. */
 export async function verifyPack(directory: string, manifest: PackDraft): Promise<void> {
   await verifyNets(directory, manifest);
-  const { cohort } = manifest;
+  await verifyCohort(directory, manifest);
+}
+
+/** As verifyPack, of the cohort alone, where there is one. */
+export async function verifyCohort(directory: string, { cohort }: PackDraft): Promise<void> {
   if (cohort) await verifyFile(join(directory, cohort.file), cohort.sha256, restoreIt);
 }
 
@@ -168,15 +185,14 @@ async function verifyFile(file: string, expected: string, remedy: string): Promi
     bytes = await readFile(file);
   } catch (error) {
     const problem = codeOf(error) === 'ENOENT' ? 'is missing' : `cannot be read (${codeOf(error)})`;
-    throw new Error(`The model file ${file} ${problem}. Get it ${remedy}`, {
-      cause: error,
-    });
+    throw new ModelFileError(file, problem, `Get it ${remedy}`, { cause: error });
   }
   const actual = sha256(bytes);
   if (actual !== expected) {
-    throw new Error(
-      `The model file ${file} is not the one that the manifest describes: ${bytes.length} bytes with SHA-256 ` +
-        `${actual} instead of ${expected}. It was swapped, changed or cut short; get it again ${remedy}`,
+    throw new ModelFileError(
+      file,
+      `is not the one that the manifest describes: ${bytes.length} bytes with SHA-256 ${actual} instead of ${expected}`,
+      `It was swapped, changed or cut short; get it again ${remedy}`,
     );
   }
 }

@@ -21,6 +21,8 @@ const howToCreate = 'Make a key with: npx facematch keys create --name NAME';
 /** A key file that cannot be used. `reason` is for the log, where no path belongs; the message is for a person. */
 export class KeyFileError extends Error {
   readonly reason: string;
+  /** What to do about it, for a person. */
+  readonly remedy: string;
   /** True when there is no file at all, which `keys create` mends. */
   readonly missing: boolean;
 
@@ -28,6 +30,7 @@ export class KeyFileError extends Error {
     super(`The key file ${file} ${reason}. ${remedy}`);
     this.name = 'KeyFileError';
     this.reason = reason;
+    this.remedy = remedy;
     this.missing = missing;
   }
 }
