@@ -5,11 +5,16 @@ import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generatedDocs } from '../dist/src/api/generated-docs.js';
+import { commandLineMarkdown } from '../dist/src/cli/command-line-page.js';
 import { thirdPartyNotices } from './lib/third-party.mjs';
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
 
-const docs = { ...generatedDocs(), 'THIRD_PARTY_NOTICES.md': thirdPartyNotices('.') };
+const docs = {
+  ...generatedDocs(),
+  'docs/command-line.md': commandLineMarkdown(),
+  'THIRD_PARTY_NOTICES.md': thirdPartyNotices('.'),
+};
 for (const [path, text] of Object.entries(docs)) writeFileSync(path, text);
 
 // The linter has its own view of where JSON breaks its lines.

@@ -6,9 +6,9 @@ import type { AccuracyMode } from '../engine/addon.ts';
 import { type PackManifest, packDirectory, readDraft, sha256, verifyPack } from '../engine/pack.ts';
 import { fitTable, type Honesty, honesty, type PeopleSet } from '../eval/calibrate.ts';
 import { highest, quantise } from '../eval/cohort.ts';
-import { CohortFits } from '../eval/cohort-fits.ts';
+import { CohortFits, parts } from '../eval/cohort-fits.ts';
 import { embedPictures } from '../eval/embed-pictures.ts';
-import { progressBar } from './terminal.ts';
+import { progressBar } from './progress.ts';
 
 interface SetFolder {
   name: string;
@@ -58,17 +58,7 @@ export async function calibratePack(
     return loaded;
   };
   const sets = { fast: await load('fast'), balance: await load('balance') };
-  const cohort = new CohortFits(sets[cohortMode].flatMap(({ pictures }) => pictures));
-  const centres = cohort.without();
-  const fits = modes.map((mode): ModeFit => {
-    const fit = { mode, fitted_on: describeSets(sets[mode]), points: fitTable(sets[mode], cohort) };
-    if (!check) return fit;
-    const with_cohort = honesty(sets[mode], cohort, checkedPercents);
-    return {
-      ...fit,
-      check: { with_cohort, without_cohort: honesty(sets[mode], undefined, checkedPercents) },
-    };
-  });
+  const { centres, fits } = await fitModes(sets, check);
   if (write) {
     for (const { mode, fitted_on, points } of fits) {
       manifest.calibration[mode] = {
@@ -79,6 +69,38 @@ export async function calibratePack(
     writePack(directory, manifest, centres);
   }
   return { pack: manifest.name, centres: centres.length, modes: fits };
+}
+
+/** Cohorts: of everybody, without each part, and for a check without each two parts. */
+const cohorts = { fit: 1 + parts, check: (parts * (parts - 1)) / 2 };
+const checkedParts = 2 * modes.length * parts;
+
+async function fitModes(
+  sets: Readonly<Record<AccuracyMode, readonly PeopleSet[]>>,
+  check: boolean,
+): Promise<{ centres: Float32Array[]; fits: ModeFit[] }> {
+  const steps = cohorts.fit + modes.length + (check ? cohorts.check + checkedParts : 0);
+  const bar = await progressBar('fits', steps);
+  const advance = () => bar.advance();
+  try {
+    const cohort = new CohortFits(
+      sets[cohortMode].flatMap(({ pictures }) => pictures),
+      advance,
+    );
+    const centres = cohort.without();
+    const fits = modes.map((mode): ModeFit => {
+      const fit = { mode, fitted_on: describeSets(sets[mode]), points: fitTable(sets[mode], cohort) };
+      advance();
+      if (!check) return fit;
+      const [with_cohort, without_cohort] = [cohort, undefined].map((by) =>
+        honesty(sets[mode], by, checkedPercents, advance),
+      ) as [Honesty[], Honesty[]];
+      return { ...fit, check: { with_cohort, without_cohort } };
+    });
+    return { centres, fits };
+  } finally {
+    bar.stop();
+  }
 }
 
 function writePack(directory: string, manifest: PackManifest, centres: readonly Float32Array[]): void {

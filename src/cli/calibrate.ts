@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { addHelp } from './help-text.ts';
 
 interface SetArgument {
   name: string;
@@ -13,7 +14,7 @@ interface Options {
 }
 
 export function registerCalibrate(program: Command): void {
-  program
+  const command = program
     .command('calibrate')
     .description("fit a pack's cohort and false-match rates to pictures of labelled people")
     .argument(
@@ -27,15 +28,6 @@ export function registerCalibrate(program: Command): void {
       'also cross-validate over people: promised and observed rates, with and without the cohort',
     )
     .option('--json', 'print what was fitted as JSON')
-    .addHelpText(
-      'after',
-      `
-A set counts by its weight, however many pictures it has.
-
-Examples:
-  facematch calibrate lfw=lfw/images:2 rmfd=rmfd/images:1 --check
-  facematch calibrate staff=staff/photos --write`,
-    )
     .action(async (sets: SetArgument[], options: Options) => {
       const { calibratePack } = await import('./calibrate-pack.ts');
       const fit = await calibratePack(sets, { write: options.write ?? false, check: options.check ?? false });
@@ -43,6 +35,13 @@ Examples:
       else (await import('./calibrate-text.ts')).printFit(fit);
       if (options.write) console.error(`Written into the pack ${fit.pack}`);
     });
+  addHelp(command, {
+    notes: 'A set counts by its weight, however many pictures it has.',
+    examples: [
+      'facematch calibrate lfw=lfw/images:2 rmfd=rmfd/images:1 --check',
+      'facematch calibrate staff=staff/photos --write',
+    ],
+  });
 }
 
 function parseSet(text: string, before: SetArgument[] | undefined): SetArgument[] {

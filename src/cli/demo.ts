@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { projectPath } from '../paths.ts';
+import { addHelp } from './help-text.ts';
 
 /** Two photos that the development dependency face-api ships: one woman is in both. */
 const samples = ['sample1.jpg', 'sample3.jpg'].map((name) =>
@@ -10,46 +11,59 @@ const samples = ['sample1.jpg', 'sample3.jpg'].map((name) =>
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export function registerDemo(program: Command): void {
-  program
+  const command = program
     .command('demo')
     .description('start a server with a key of its own, send it two photos, show the answer, stop it')
     .argument('[image1]', 'a JPEG, PNG or WebP file; two sample photos when absent')
     .argument('[image2]', 'the other one')
-    .addHelpText('after', '\nExamples:\n  facematch demo\n  facematch demo alice.jpg bob.png')
-    .action(async (image1: string | undefined, image2: string | undefined, _options, command: Command) => {
+    .option('--json', 'print the answer alone, as the server gave it')
+    .action(async (image1: string | undefined, image2: string | undefined, { json }: { json?: true }) => {
       if (image1 !== undefined && image2 === undefined) {
         command.error('error: expected two pictures, or none for the samples, but received one');
       }
       const [sample1 = '', sample2 = ''] = samples;
-      await demo(image1 ?? sample1, image2 ?? sample2);
+      await demo(image1 ?? sample1, image2 ?? sample2, json === true);
     });
+  addHelp(command, {
+    examples: ['facematch demo', 'facematch demo alice.jpg bob.png', 'facematch demo --json'],
+  });
 }
 
-async function demo(file1: string, file2: string): Promise<void> {
+async function demo(file1: string, file2: string, json: boolean): Promise<void> {
   const { sendPair } = await import('./demo-request.ts');
   const { readPicture } = await import('./picture.ts');
   const { startDemoServer } = await import('./demo-server.ts');
   const { describeAnswer } = await import('./demo-answer.ts');
+  const { activity } = await import('./progress.ts');
   const { coloursFor } = await import('./terminal.ts');
 
   // Before the server: a file that is not there should not cost its start.
   const pictures = { image1: await readPicture(file1), image2: await readPicture(file2) };
   const interruption = new AbortController();
-  const interrupt = () => interruption.abort(new Error('The demo was interrupted.'));
+  let interruptedBy: NodeJS.Signals | undefined;
+  const interrupt = (signal: NodeJS.Signals) => {
+    interruptedBy = signal;
+    interruption.abort(new Error('The demo was interrupted.'));
+  };
   for (const name of endings) process.once(name, interrupt);
+  const done = activity('A server starts and compares the photos');
   try {
     const server = await startDemoServer(interruption.signal);
     let fault: string | undefined;
     try {
       const { body, elapsed_ms } = await sendPair(server, pictures, interruption.signal);
+      done();
       const names = { image1: pictures.image1.name, image2: pictures.image2.name };
-      console.log(describeAnswer(body, names, elapsed_ms, coloursFor(process.stdout)));
+      if (!json) console.log(describeAnswer(body, names, elapsed_ms, coloursFor('stdout')));
       console.log(JSON.stringify(body, null, 2));
     } finally {
       fault = await server.stop();
     }
     if (fault !== undefined) throw new Error(fault);
   } finally {
+    done();
     for (const name of endings) process.off(name, interrupt);
+    // All is put away: now the signal does what it does by itself.
+    if (interruptedBy !== undefined) process.kill(process.pid, interruptedBy);
   }
 }

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { AccuracyMode } from '../engine/addon.ts';
+import { addHelp } from './help-text.ts';
 import { modeOption } from './match.ts';
 
 interface DetectCommandOptions {
@@ -11,7 +12,7 @@ interface DetectCommandOptions {
 }
 
 export function registerDetect(program: Command): void {
-  program
+  const command = program
     .command('detect')
     .description('find the faces of pictures, and draw them')
     .argument('<image...>', 'JPEG, PNG or WebP files')
@@ -20,25 +21,24 @@ export function registerDetect(program: Command): void {
     .option('--no-fallback', 'do not look again, in other ways, where no face was found')
     .option('--min-det-score <score>', "least detection score; by default the pack's own", parseScore)
     .option('--json', 'print a list with the faces of each picture as the server would give them')
-    .addHelpText(
-      'after',
-      `
-Coordinates are pixels of the upright picture. A picture without a face is no failure; one that cannot be read is,
-after the others were done.
-
-Examples:
-  facematch detect group.jpg
-  facematch detect group.jpg --draw group-faces.png
-  facematch detect photos/*.jpg --draw drawn --mode fast
-  facematch detect --json --min-det-score 0.9 a.jpg b.webp`,
-    )
     .action(detect);
+  addHelp(command, {
+    notes: `Coordinates are pixels of the upright picture. A picture without a face is no failure; one that cannot be read is,
+after the others were done.`,
+    examples: [
+      'facematch detect group.jpg',
+      'facematch detect group.jpg --draw group-faces.png',
+      'facematch detect photos/*.jpg --draw drawn --mode fast',
+      'facematch detect --json --min-det-score 0.9 a.jpg b.webp',
+    ],
+  });
 }
 
 async function detect(files: string[], options: DetectCommandOptions): Promise<void> {
   const { detectFiles } = await import('./detect-files.ts');
   const { describeFaces } = await import('./detect-text.ts');
-  const { coloursFor, printable, progressBar } = await import('./terminal.ts');
+  const { progressBar } = await import('./progress.ts');
+  const { coloursFor, printable } = await import('./terminal.ts');
   const json = options.json ?? false;
   // Lines that appear one by one are progress enough, and a bar would run through them.
   const quiet = json || !process.stdout.isTTY;
@@ -50,14 +50,14 @@ async function detect(files: string[], options: DetectCommandOptions): Promise<v
     for await (const outcome of detectFiles(files, { draw, mode, fallback, minDetScore })) {
       bar?.advance();
       if (json) outcomes.push(outcome);
-      else if (!('error' in outcome)) console.log(describeFaces(outcome, coloursFor(process.stdout)));
+      else if (!('error' in outcome)) console.log(describeFaces(outcome, coloursFor('stdout')));
       if ('error' in outcome) complaints.push(outcome.error.detail);
     }
   } finally {
     bar?.stop();
   }
   if (json) console.log(JSON.stringify(outcomes, null, 2));
-  const { red } = coloursFor(process.stderr);
+  const { red } = coloursFor('stderr');
   for (const complaint of complaints) console.error(`${red('error:')} ${printable(complaint)}`);
   if (complaints.length > 0) process.exitCode = 1;
 }

@@ -1,6 +1,7 @@
 import { basename, extname } from 'node:path';
 import type { Command } from 'commander';
 import type { AccuracyMode } from '../engine/addon.ts';
+import { addHelp } from './help-text.ts';
 import { modeOption } from './match.ts';
 
 interface EvalOptions {
@@ -19,7 +20,7 @@ interface SetArgument {
 }
 
 export function registerEval(program: Command): void {
-  program
+  const evaluate = program
     .command('eval')
     .description('measure accuracy on lists of labelled pairs')
     .argument(
@@ -35,19 +36,6 @@ export function registerEval(program: Command): void {
     )
     .option('--report <dir>', 'write a page with curves, thresholds and the worst pairs into this folder')
     .option('--json', 'print the figures as JSON')
-    .addHelpText(
-      'after',
-      `
-The pack's cohort may hold the people of a set that it was made of, which bends the figures; --held-out-cohort takes the
-first folder of a picture's path for the person, and refits the cohort without the people of each pair.
-The report holds copies of photos: keep it as you keep them. It opens without a network.
-
-Examples:
-  facematch eval pairs.tsv --images photos
-  facematch eval pairs.tsv --images photos --mode fast --json
-  facematch eval lfw=lfw/pairs.tsv:lfw/images staff=staff.tsv:photos --report report
-  facematch eval lfw=lfw/pairs.tsv:lfw/images --held-out-cohort`,
-    )
     .action(async (args: SetArgument[], options: EvalOptions, command: Command) => {
       const sets = args.map(({ name, pairsFile, folder = options.images }) => {
         if (folder === undefined) {
@@ -70,6 +58,17 @@ Examples:
         json: options.json ?? false,
       });
     });
+  addHelp(evaluate, {
+    notes: `The pack's cohort may hold the people of a set that it was made of, which bends the figures; --held-out-cohort takes the
+first folder of a picture's path for the person, and refits the cohort without the people of each pair.
+The report holds copies of photos: keep it as you keep them. It opens without a network.`,
+    examples: [
+      'facematch eval pairs.tsv --images photos',
+      'facematch eval pairs.tsv --images photos --mode fast --json',
+      'facematch eval lfw=lfw/pairs.tsv:lfw/images staff=staff.tsv:photos --report report',
+      'facematch eval lfw=lfw/pairs.tsv:lfw/images --held-out-cohort',
+    ],
+  });
 }
 
 /** A file whose name looks like a set's can still be given, as ./NAME=PAIRS.tsv. */

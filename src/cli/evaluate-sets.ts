@@ -7,7 +7,7 @@ import { heldOutFits } from '../eval/held-out.ts';
 import { personOf, picturesOf, readPairs } from '../eval/pairs.ts';
 import { resultsJson, resultsOf } from '../eval/results.ts';
 import { describeResults } from './eval-text.ts';
-import { progressBar } from './terminal.ts';
+import { progressBar } from './progress.ts';
 
 export interface SetFiles {
   name: string;

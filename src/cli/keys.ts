@@ -2,12 +2,15 @@ import { type Command, Option } from 'commander';
 import { isKeyId } from '../gate/key-format.ts';
 import type { KeyRecord, KeySettings } from '../gate/key-record.ts';
 import { scopes } from '../gate/scopes.ts';
+import { addHelp } from './help-text.ts';
 import * as parse from './key-options.ts';
+import { describeKey, keyTable, type ShownKey } from './keys-text.ts';
 
 const defaultFile = './keys.json';
 
 interface CreateOptions extends Omit<KeySettings, 'expires_in_ms'> {
   file: string;
+  json?: true;
   expires?: number;
 }
 
@@ -17,10 +20,14 @@ export function registerKeys(program: Command): void {
   registerList(keys);
   registerRevoke(keys);
   registerRotate(keys);
+  addHelp(keys, {
+    notes: 'A running server takes every change over by itself.',
+    examples: ['facematch keys create --name my-app', 'facematch keys list'],
+  });
 }
 
 function registerCreate(keys: Command): void {
-  keys
+  const command = keys
     .command('create')
     .description('make a key and print it, once: the file keeps only its SHA-256')
     .requiredOption('--name <name>', 'who or what uses the key', parse.parseName)
@@ -37,89 +44,84 @@ function registerCreate(keys: Command): void {
       parse.parseDuration,
     )
     .option('--note <text>', 'anything worth remembering about it', parse.parseNote)
+    .option('--json', 'print the key and its settings as JSON')
     .addOption(fileOption())
-    .addHelpText(
-      'after',
-      `
-The key goes to standard output alone, everything else to standard error.
-
-Examples:
-  facematch keys create --name my-app
-  facematch keys create --name trial --scopes match:basic --rate 2 --burst 5 --expires 90d
-  KEY=$(facematch keys create --name ci --expires 1h)`,
-    )
-    .action(async (options: CreateOptions, command: Command) => {
+    .action(async ({ file: _, json, expires, ...chosen }: CreateOptions) => {
       const { editKeyFile } = await import('../gate/key-file.ts');
       const { create } = await import('../gate/key-edits.ts');
-      const { file: _, expires, ...chosen } = options;
       const file = fileOf(command);
       const settings = expires === undefined ? chosen : { ...chosen, expires_in_ms: expires };
       const { key, record } = editKeyFile(file, (records) => create(records, settings, Date.now()));
-      console.error(`Made the key ${describe(record)} in ${file}.`);
-      hand(key);
+      console.error(`Made the key ${describeKey(record)} in ${file}.`);
+      hand(key, json ? { key, ...(await shown(record)) } : undefined);
     });
+  addHelp(command, {
+    notes: 'The key goes to standard output alone, everything else to standard error.',
+    examples: [
+      'facematch keys create --name my-app',
+      'facematch keys create --name trial --scopes match:basic --rate 2 --burst 5 --expires 90d',
+      'KEY=$(facematch keys create --name ci --expires 1h)',
+    ],
+  });
 }
 
 function registerList(keys: Command): void {
-  keys
+  const command = keys
     .command('list')
     .description('show every key of the file, never its secret')
-    .option('--json', 'as JSON')
+    .option('--json', 'print the keys as JSON')
     .addOption(fileOption())
-    .addHelpText('after', '\nExamples:\n  facematch keys list\n  facematch keys list --json')
-    .action(async ({ json }: { json?: true }, command: Command) => {
+    .action(async ({ json }: { json?: true }) => {
       const { readKeyFile } = await import('../gate/key-file.ts');
-      const { statusOf } = await import('../gate/key-record.ts');
-      const now_ms = Date.now();
-      const rows = readKeyFile(fileOf(command)).map(({ sha256: _, ...shown }) => shown);
-      const listed = rows.map((row) => ({ ...row, status: statusOf(row, now_ms) }));
-      console.log(json === true ? JSON.stringify(listed, null, 2) : table(listed));
+      const listed = await Promise.all(readKeyFile(fileOf(command)).map(shown));
+      if (json) printJson(listed);
+      else console.log(keyTable(listed));
     });
+  addHelp(command, { examples: ['facematch keys list', 'facematch keys list --json'] });
 }
 
 function registerRevoke(keys: Command): void {
-  keys
+  const command = keys
     .command('revoke')
     .description('refuse a key from now on; a running server notices by itself')
     .argument('<id>', 'the 12 characters after fm_, as keys list shows them')
+    .option('--json', 'print the revoked key as JSON')
     .addOption(fileOption())
-    .addHelpText('after', '\nExample:\n  facematch keys revoke 4fQ0ZtXy81Ab')
-    .action(async (id: string, _options, command: Command) => {
+    .action(async (id: string, { json }: { json?: true }) => {
       checkId(id, command);
       const { editKeyFile } = await import('../gate/key-file.ts');
       const { revoke } = await import('../gate/key-edits.ts');
       const { record } = editKeyFile(fileOf(command), (records) => revoke(records, id, Date.now()));
-      console.error(`The key ${describe(record)} is revoked since ${record.revoked_at}.`);
+      console.error(`The key ${describeKey(record)} is revoked since ${record.revoked_at}.`);
+      if (json) printJson(await shown(record));
     });
+  addHelp(command, { examples: ['facematch keys revoke 4fQ0ZtXy81Ab'] });
 }
 
 function registerRotate(keys: Command): void {
-  keys
+  const command = keys
     .command('rotate')
     .description('make a new key with the settings of an old one, and revoke the old one')
     .argument('<id>', 'the old key: the 12 characters after fm_')
     .option('--grace <duration>', 'let the old key work for this long (1h, 7d)', parse.parseDuration, 0)
+    .option('--json', 'print the new key and its settings as JSON, and the old key as "retired"')
     .addOption(fileOption())
-    .addHelpText(
-      'after',
-      `
-The new key goes to standard output alone. A key that expires gets the same lifetime again, from now.
-
-Examples:
-  facematch keys rotate 4fQ0ZtXy81Ab
-  facematch keys rotate 4fQ0ZtXy81Ab --grace 1h`,
-    )
-    .action(async (id: string, { grace }: { grace: number }, command: Command) => {
+    .action(async (id: string, { grace, json }: { grace: number; json?: true }) => {
       checkId(id, command);
       const { editKeyFile } = await import('../gate/key-file.ts');
       const { rotate } = await import('../gate/key-edits.ts');
       const file = fileOf(command);
       const { key, record, retired } = editKeyFile(file, (records) => rotate(records, id, Date.now(), grace));
-      console.error(`Made the key ${describe(record)} in ${file}.`);
+      console.error(`Made the key ${describeKey(record)} in ${file}.`);
       const verb = grace > 0 ? 'works until' : 'is revoked since';
-      console.error(`The old key ${describe(retired)} ${verb} ${retired.revoked_at}.`);
-      hand(key);
+      console.error(`The old key ${describeKey(retired)} ${verb} ${retired.revoked_at}.`);
+      hand(key, json ? { key, ...(await shown(record)), retired: await shown(retired) } : undefined);
     });
+  addHelp(command, {
+    notes:
+      'The new key goes to standard output alone. A key that expires gets the same lifetime again, from now.',
+    examples: ['facematch keys rotate 4fQ0ZtXy81Ab', 'facematch keys rotate 4fQ0ZtXy81Ab --grace 1h'],
+  });
 }
 
 function fileOption(): Option {
@@ -140,39 +142,18 @@ function checkId(id: string, command: Command): void {
     command.error('error: expected for <id> the 12 letters and digits between fm_ and the next _');
 }
 
-/** The key on standard output; what to do with it on standard error. */
-function hand(key: string): void {
+/** The key on standard output, or the JSON that holds it; what to do with it on standard error. */
+function hand(key: string, json: object | undefined): void {
   console.error('Keep it now, it is not shown again. Send it in the x-api-key header.');
-  console.log(key);
+  if (json === undefined) console.log(key);
+  else printJson(json);
 }
 
-function describe({ id, name }: Pick<KeyRecord, 'id' | 'name'>): string {
-  return `${id} ("${name}")`;
+async function shown({ sha256: _, ...record }: KeyRecord): Promise<ShownKey> {
+  const { statusOf } = await import('../gate/key-record.ts');
+  return { ...record, status: statusOf(record, Date.now()) };
 }
 
-const columns = [
-  'id',
-  'name',
-  'status',
-  'scopes',
-  'rate',
-  'burst',
-  'created_at',
-  'expires_at',
-  'revoked_at',
-  'note',
-];
-
-/** Columns that no key uses are left out. */
-function table(rows: readonly object[]): string {
-  if (rows.length === 0) return 'There are no keys.';
-  const cells = rows.map((row) => columns.map((column) => String(row[column as keyof typeof row] ?? '')));
-  const used = columns.map((_, at) => at).filter((at) => cells.some((row) => row[at] !== ''));
-  const widths = columns.map((title, at) => Math.max(title.length, ...cells.map((row) => row[at]!.length)));
-  const line = (row: readonly string[]) =>
-    used
-      .map((at) => row[at]!.padEnd(widths[at]!))
-      .join('  ')
-      .trimEnd();
-  return [line(columns), ...cells.map(line)].join('\n');
+function printJson(value: object): void {
+  console.log(JSON.stringify(value, null, 2));
 }

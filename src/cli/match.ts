@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AccuracyMode } from '../engine/addon.ts';
+import { addHelp } from './help-text.ts';
 
 interface MatchCommandOptions {
   json?: boolean;
@@ -8,7 +9,7 @@ interface MatchCommandOptions {
 }
 
 export function registerMatch(program: Command): void {
-  program
+  const command = program
     .command('match')
     .description('compare two files in this process, without a server')
     .argument('<image1>', 'a JPEG, PNG or WebP file')
@@ -16,10 +17,6 @@ export function registerMatch(program: Command): void {
     .option('--json', 'print the answer as the server would')
     .addOption(modeOption())
     .option('--threshold <percent>', 'confidence from which it is a match', parsePercent, 70)
-    .addHelpText(
-      'after',
-      '\nExamples:\n  facematch match alice.jpg bob.png\n  facematch match --json --mode fast a.jpg b.jpg',
-    )
     .action(async (file1: string, file2: string, options: MatchCommandOptions) => {
       const { matchFiles } = await import('./match-files.ts');
       const start = performance.now();
@@ -34,8 +31,17 @@ export function registerMatch(program: Command): void {
       const { describeAnswer } = await import('./demo-answer.ts');
       const { coloursFor } = await import('./terminal.ts');
       const names = { image1: file1, image2: file2 };
-      console.log(describeAnswer(answer, names, performance.now() - start, coloursFor(process.stdout)));
+      console.log(describeAnswer(answer, names, performance.now() - start, coloursFor('stdout')));
     });
+  addHelp(command, {
+    notes:
+      'A photo of somebody else is a result, not a failure: the exit code is 0, and "match" in the JSON is false.',
+    examples: [
+      'facematch match alice.jpg bob.png',
+      'facematch match --json --mode fast a.jpg b.jpg',
+      'facematch match a.jpg b.jpg --threshold 80',
+    ],
+  });
 }
 
 /** Shared with `eval`. */

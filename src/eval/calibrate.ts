@@ -49,11 +49,15 @@ export interface Honesty {
   pairs: number;
 }
 
-/** Cross-validates over people: fits on all parts but one and looks at the pairs of that one. */
+/**
+ * Cross-validates over people: fits on all parts but one and looks at the pairs of that one. `onPart` hears of each part
+ * that is done.
+ */
 export function honesty(
   sets: readonly PeopleSet[],
   cohort: CohortFits | undefined,
   percents: readonly number[],
+  onPart: () => void = () => {},
 ): Honesty[] {
   const seen = sets.map(() => percents.map(() => new PairRate()));
   for (let part = 0; part < parts; part++) {
@@ -69,6 +73,7 @@ export function honesty(
         }
       }
     }
+    onPart();
   }
   return sets.flatMap(({ name }, index) =>
     percents.map((percent, column) => {

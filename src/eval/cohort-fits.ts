@@ -7,10 +7,13 @@ export const parts = 5;
 /** Cohorts made of all people or without those of some parts, as the native core reads them; each is made once. */
 export class CohortFits {
   readonly #pictures: readonly LabelledEmbedding[];
+  readonly #onMade: () => void;
   readonly #made = new Map<string, Float32Array[]>();
 
-  constructor(pictures: readonly LabelledEmbedding[]) {
+  /** `onMade` hears of each cohort that was made: making takes seconds. */
+  constructor(pictures: readonly LabelledEmbedding[], onMade: () => void = () => {}) {
     this.#pictures = pictures;
+    this.#onMade = onMade;
   }
 
   /** Centres without the people of these parts. */
@@ -20,6 +23,7 @@ export class CohortFits {
     if (known) return known;
     const centres = centresOf(this.#pictures.filter(({ person }) => !left.includes(partOf(person, parts))));
     this.#made.set(key, centres);
+    this.#onMade();
     return centres;
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { describeAnswer, describePlace, describeRate, type MatchAnswer } from '../../src/cli/demo-answer.ts';
-import { coloursFor } from '../../src/cli/terminal.ts';
+import { coloursWhen } from '../../src/cli/terminal.ts';
 
 describe('a false-match rate in words', () => {
   test.each([
@@ -68,7 +68,12 @@ describe('an answer in words', () => {
     timings_ms: { decode: 3.14, total: 18 },
   };
   const words = (changes: Partial<MatchAnswer> = {}) =>
-    describeAnswer({ ...answer, ...changes }, { image1: 'a.jpg', image2: 'b.jpg' }, 25.55, coloursFor({}));
+    describeAnswer(
+      { ...answer, ...changes },
+      { image1: 'a.jpg', image2: 'b.jpg' },
+      25.55,
+      coloursWhen(false),
+    );
 
   test('says all that a person asks', () => {
     expect(words().split('\n')).toEqual([
@@ -92,9 +97,8 @@ describe('an answer in words', () => {
   });
 
   test('is plain text where colours do not belong, and coloured where they do', () => {
-    const colours = coloursFor({ isTTY: true, hasColors: () => true });
+    const colours = coloursWhen(true);
     expect(words()).not.toContain('\u001b');
     expect(describeAnswer(answer, { image1: 'a', image2: 'b' }, 1, colours)).toContain('\u001b[32m');
-    expect(coloursFor({ isTTY: true, hasColors: () => false }).red('x')).toBe('x');
   });
 });

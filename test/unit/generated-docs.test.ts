@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { generatedDocs } from '../../src/api/generated-docs.ts';
+import { commandLineMarkdown } from '../../src/cli/command-line-page.ts';
 import { settings, variableOf } from '../../src/config.ts';
 import { projectPath } from '../../src/paths.ts';
 
-const docs = generatedDocs();
+const docs: Record<string, string> = {
+  ...generatedDocs(),
+  'docs/command-line.md': commandLineMarkdown(),
+};
 
 describe('docs made from tables', () => {
   // Line breaks in JSON are the formatter's business.

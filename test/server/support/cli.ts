@@ -13,6 +13,9 @@ export interface Outcome {
   stderr: string;
 }
 
+/** The settings and the taste of whoever runs the tests. */
+const personal = /^(FACEMATCH_|NO_COLOR$|FORCE_COLOR$|CLICOLOR)/;
+
 /** Runs a script to its end in a folder, without a terminal, without the settings of whoever runs the tests. */
 export function run(
   script: string,
@@ -20,7 +23,7 @@ export function run(
   folder: string,
   env: NodeJS.ProcessEnv = {},
 ): Promise<Outcome> {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FACEMATCH_'));
+  const inherited = Object.entries(process.env).filter(([name]) => !personal.test(name));
   const options = { cwd: folder, env: { ...Object.fromEntries(inherited), ...env } };
   return new Promise((resolve) => {
     execFile(process.execPath, [script, ...args], options, (error, stdout, stderr) => {

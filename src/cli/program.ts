@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { projectPath } from '../paths.ts';
+import { registerCalibrate } from './calibrate.ts';
+import { registerDemo } from './demo.ts';
+import { registerDetect } from './detect.ts';
+import { registerEval } from './eval.ts';
+import { exitCodeWords } from './exit-codes.ts';
+import { addHelp } from './help-text.ts';
+import { registerKeys } from './keys.ts';
+import { registerMatch } from './match.ts';
+import { registerServe } from './serve.ts';
+
+/** In the order of `--help`. Each file loads what its command needs when the command runs, so that help is quick. */
+const commands = [
+  registerServe,
+  registerDemo,
+  registerMatch,
+  registerDetect,
+  registerKeys,
+  registerEval,
+  registerCalibrate,
+];
+
+/** The definitions of every command: what is run, helped with, completed and documented. */
+export function buildProgram(): Command {
+  const { version } = JSON.parse(readFileSync(projectPath('package.json'), 'utf8')) as { version: string };
+  // Before the commands: they inherit these settings when they are made.
+  const program = new Command('facematch')
+    .description('Do these two photos show the same person?')
+    .version(version)
+    .exitOverride()
+    .showHelpAfterError('(add --help for the options and examples)');
+  for (const register of commands) register(program);
+  const codes = exitCodeWords.map(([code, meaning]) => `${code} ${meaning}`).join(', ');
+  return addHelp(program, {
+    notes: `Exit codes: ${codes}. Results go to standard output, all else to standard error.`,
+    examples: [
+      'facematch demo                          # see it work on two photos that are here already',
+      'facematch keys create --name my-app     # make a key; the server needs at least one',
+      'facematch serve                         # answer over HTTP until stopped',
+      'facematch match alice.jpg bob.png       # compare two files without a server',
+      'facematch detect group.jpg              # find the faces of a picture',
+    ],
+  });
+}

@@ -1,0 +1,119 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sample, smallSample } from '../fixtures/pictures.ts';
+import { built, program, run } from './support/cli.ts';
+import { evalFolder } from './support/eval-folder.ts';
+import { hasTerminals, runOnTerminal, Terminal } from './support/terminal.ts';
+
+/** Colours and progress, and that both leave standard output alone when it is no terminal. */
+
+const facematch = `'${process.execPath}' '${program}'`;
+const colour = '\u001b[3';
+
+let folder: string;
+let people: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'facematch-terminal-'));
+  writeFileSync(join(folder, 'a.jpg'), sample(1));
+  writeFileSync(join(folder, 'b.png'), await smallSample(1, 900));
+  people = await evalFolder();
+});
+afterAll(() => {
+  for (const made of [folder, people]) rmSync(made, { recursive: true });
+});
+
+const jsonOf = (name: string, from = folder) => JSON.parse(readFileSync(join(from, name), 'utf8'));
+
+describe.skipIf(!built)('in a pipe', () => {
+  const failing = (env: NodeJS.ProcessEnv) => run(program, ['keys', 'list'], folder, env);
+
+  test.each([
+    { env: {}, coloured: false },
+    { env: { FORCE_COLOR: '1' }, coloured: true },
+    { env: { FORCE_COLOR: '0' }, coloured: false },
+    { env: { FORCE_COLOR: '1', NO_COLOR: '1' }, coloured: false },
+  ])('with $env, an error is coloured: $coloured', async ({ env, coloured }) => {
+    const { stderr } = await failing(env);
+    expect(stderr).toContain('does not exist');
+    expect(stderr.includes(colour)).toBe(coloured);
+  });
+
+  test('nothing tells of progress', async () => {
+    const { stderr } = await run(program, ['detect', 'a.jpg', 'b.png', 'a.jpg'], folder);
+    expect(stderr).toBe('');
+  });
+});
+
+describe.skipIf(!built || !hasTerminals)('on a terminal', () => {
+  test.each([
+    { env: {}, coloured: true },
+    { env: { NO_COLOR: '1' }, coloured: false },
+    { env: { FORCE_COLOR: '0' }, coloured: false },
+    { env: { TERM: 'dumb' }, coloured: false },
+    { env: { TERM: 'dumb', FORCE_COLOR: '1' }, coloured: true },
+  ])('with $env, answers and errors are coloured: $coloured', async ({ env, coloured }) => {
+    const answer = await runOnTerminal(`${facematch} match a.jpg b.png`, folder, env);
+    expect(answer.code).toBe(0);
+    expect(answer.text).toContain('Match: the same person');
+    expect(answer.text.includes(colour)).toBe(coloured);
+    const error = await runOnTerminal(`${facematch} keys list`, folder, env);
+    expect(error.code).toBe(1);
+    expect(error.text).toContain('does not exist');
+    expect(error.text.includes(colour)).toBe(coloured);
+  });
+
+  test('JSON has no colours', async () => {
+    const { text } = await runOnTerminal(`${facematch} match --json a.jpg b.png`, folder);
+    expect(JSON.parse(text)).toMatchObject({ match: true });
+  });
+
+  test.each([
+    { command: 'detect --json a.jpg b.png', bar: /pictures .*2\/2/, from: () => folder },
+    {
+      command: 'eval --json --mode fast few.tsv --images images',
+      bar: /pictures .*\d+\/\d+/,
+      from: () => people,
+    },
+    { command: 'demo --json a.jpg b.png', bar: /A server starts/, from: () => folder },
+  ])('$command shows progress on standard error, clears it, and leaves the JSON alone', async ({
+    command,
+    bar,
+    from,
+  }) => {
+    const { code, text } = await runOnTerminal(`${facematch} ${command} > out.json`, from());
+    expect({ code, text }).toMatchObject({ code: 0, text: expect.stringMatching(bar) });
+    // The last that is done to the line is to clear it.
+    expect(text.endsWith('\u001b[2K')).toBe(true);
+    expect(jsonOf('out.json', from())).toBeTypeOf('object');
+  });
+
+  test('lines that appear one by one are progress enough', async () => {
+    const { text } = await runOnTerminal(`${facematch} detect a.jpg b.png`, folder);
+    expect(text).toContain('3 faces');
+    expect(text).not.toContain('/2');
+  });
+
+  test('Ctrl-C ends it at once, with 130 and the cursor in sight', async () => {
+    const pictures = Array.from({ length: 300 }, () => 'a.jpg').join(' ');
+    const terminal = new Terminal(`exec ${facematch} detect --json ${pictures} > out.json`, folder);
+    await terminal.shows('1/300');
+    terminal.type('\u0003');
+    const { code, text } = await terminal.end();
+    expect(code).toBe(130);
+    expect(text).not.toContain('300/300');
+    const [hidden, shown] = ['\u001b[?25l', '\u001b[?25h'].map((sequence) => text.lastIndexOf(sequence));
+    expect(hidden).toBeLessThanOrEqual(shown!);
+  });
+
+  test('Ctrl-C ends a demo with 130, after its server and its folder', async () => {
+    mkdirSync(join(folder, 'temporary'));
+    const env = { TMPDIR: join(folder, 'temporary') };
+    const terminal = new Terminal(`exec ${facematch} demo a.jpg b.png`, folder, env);
+    await terminal.shows('A server starts');
+    terminal.type('\u0003');
+    expect((await terminal.end()).code).toBe(130);
+    expect(readdirSync(env.TMPDIR)).toEqual([]);
+  });
+});
