@@ -4,16 +4,30 @@ import { existsSync } from 'node:fs';
 
 const program = new URL('../dist/src/cli/index.js', import.meta.url);
 const addon =
-  process.env.FACEMATCH_ADDON ?? new URL('../build/addon/Release/facematch.node', import.meta.url);
+  process.env.FACEMATCH_ADDON || new URL('../build/addon/Release/facematch.node', import.meta.url);
 
 const missing = [
   { what: 'The program has not been built', there: existsSync(program) },
-  { what: 'The native addon has not been built', there: existsSync(addon) },
+  // The doctor tells so itself, and what else is the matter.
+  {
+    what: 'The native addon has not been built',
+    there: existsSync(addon) || process.argv[2] === 'doctor',
+  },
 ].find(({ there }) => !there);
 
-if (missing === undefined) {
-  await import(program.href);
-} else {
-  console.error(`${missing.what}. Run: npm run setup`);
+if (missing === undefined) await start();
+else fail(`${missing.what}. Run: npm run setup`);
+
+async function start() {
+  try {
+    await import(program.href);
+  } catch (error) {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    fail(`A part of facematch is missing: ${error.message.split('\n')[0]}. Run: npm ci && npm run setup`);
+  }
+}
+
+function fail(message) {
+  console.error(message);
   process.exitCode = 1;
 }

@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { projectPath } from '../paths.ts';
 import { registerCalibrate } from './calibrate.ts';
+import { registerCompletion } from './completion.ts';
 import { registerDemo } from './demo.ts';
 import { registerDetect } from './detect.ts';
+import { registerDoctor } from './doctor.ts';
 import { registerEval } from './eval.ts';
 import { exitCodeWords } from './exit-codes.ts';
 import { addHelp } from './help-text.ts';
@@ -20,6 +22,8 @@ const commands = [
   registerKeys,
   registerEval,
   registerCalibrate,
+  registerDoctor,
+  registerCompletion,
 ];
 
 /** The definitions of every command: what is run, helped with, completed and documented. */
@@ -36,6 +40,7 @@ export function buildProgram(): Command {
   return addHelp(program, {
     notes: `Exit codes: ${codes}. Results go to standard output, all else to standard error.`,
     examples: [
+      'facematch doctor                        # what is installed, and what is not',
       'facematch demo                          # see it work on two photos that are here already',
       'facematch keys create --name my-app     # make a key; the server needs at least one',
       'facematch serve                         # answer over HTTP until stopped',

@@ -21,8 +21,8 @@ const facematch = (...args: string[]) => run(program, args, folder);
 test('every command that tells something has --json', () => {
   const commands = everyCommand(commandTree(buildProgram())).filter(({ commands }) => commands.length === 0);
   const without = commands.filter(({ options }) => options.every(({ long }) => long !== '--json'));
-  // A server's log is JSON anyway.
-  expect(without.map(({ path }) => path)).toEqual(['facematch serve']);
+  // A server's log is JSON anyway, and a script is for a shell.
+  expect(without.map(({ path }) => path)).toEqual(['facematch serve', 'facematch completion']);
 });
 
 describe.skipIf(!built)('keys --json', () => {

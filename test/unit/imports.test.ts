@@ -115,7 +115,8 @@ const doors: readonly { from: string; to: string; values: readonly string[]; typ
   {
     from: 'cli',
     to: 'http',
-    values: ['http/fields.ts', 'http/match-result.ts', 'http/native-problem.ts'],
+    // The doctor asks whether µWS loads.
+    values: ['http/fields.ts', 'http/match-result.ts', 'http/native-problem.ts', 'http/uws.ts'],
     types: [],
   },
   // docs/command-line.md looks as the other pages that are made.
@@ -170,7 +171,7 @@ const kept: readonly [what: string, pattern: RegExp, files: readonly string[]][]
   [
     'the types and objects of µWS',
     /\/uws\.ts'/,
-    ['http/exchange.ts', 'http/listener.ts', 'http/request.ts', 'server.ts'],
+    ['cli/doctor/probe.ts', 'http/exchange.ts', 'http/listener.ts', 'http/request.ts', 'server.ts'],
   ],
   // The child of the demo gets the environment of its parent.
   [

@@ -1,0 +1,41 @@
+import type { Command } from 'commander';
+import { exitCodes } from './exit-codes.ts';
+import { addHelp } from './help-text.ts';
+
+interface DoctorOptions {
+  json?: true;
+  strict?: true;
+}
+
+export function registerDoctor(program: Command): void {
+  const command = program
+    .command('doctor')
+    .description('check what a server needs: what is there, what is not, and the cure')
+    .option('--strict', 'let warnings fail as well')
+    .option('--json', 'print the findings as JSON')
+    .action(doctor);
+  addHelp(command, {
+    notes: `Each line is one finding: ok, warning (a server would start, or needs only its first key), wrong (it would not, or not
+well), or unknown (nothing could be seen, because of another finding).
+It changes nothing, and reads settings from the environment as a server would.
+
+Exit codes: ${exitCodes.success} all is well, or there are only warnings; ${exitCodes.failure} something is wrong, or --strict and a warning.`,
+    examples: ['facematch doctor', 'facematch doctor --strict --json', 'FACEMATCH_PORT=80 facematch doctor'],
+  });
+}
+
+async function doctor({ json, strict }: DoctorOptions): Promise<void> {
+  const { examine, verdictOf } = await import('./doctor/examine.ts');
+  const { describeFinding, describeVerdict } = await import('./doctor/text.ts');
+  const { coloursFor } = await import('./terminal.ts');
+  const colours = coloursFor('stdout');
+  const findings = [];
+  for await (const finding of examine()) {
+    findings.push(finding);
+    if (!json) console.log(describeFinding(finding, colours));
+  }
+  const verdict = verdictOf(findings, strict === true);
+  if (json) console.log(JSON.stringify({ ok: verdict.ok, findings }, null, 2));
+  else console.log(`\n${describeVerdict(verdict)}`);
+  if (!verdict.ok) process.exitCode = exitCodes.failure;
+}

@@ -1,0 +1,24 @@
+// A process of its own for native code: what it does to its process, from a line on standard output to a signal that
+// ends it, it does to this one. Started by probing.ts with the name of a probe and its argument; sends its answer.
+import type { Answer, Probes } from './probing.ts';
+
+const probes: { [Name in keyof Probes]: (argument: string) => Promise<Probes[Name]> } = {
+  uws: async () => (await import('../../http/uws.ts')).loadUws().version,
+  addon: async () => (await import('../../engine/addon.ts')).loadAddon().versions(),
+  pack: async (directory) => {
+    (await import('../../engine/addon.ts')).loadAddon().loadPack(directory);
+    return undefined;
+  },
+};
+
+const [, , name = '', argument = ''] = process.argv;
+
+async function answer(): Promise<Answer> {
+  try {
+    return { value: await probes[name as keyof Probes](argument) };
+  } catch (error) {
+    return { error: (error as Error).message };
+  }
+}
+
+process.send?.(await answer(), () => process.exit());

@@ -1,0 +1,216 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { built, run } from './support/cli.ts';
+import { copyAddon, copyProgram, diagnose } from './support/doctor.ts';
+import { TestServer } from './support/server.ts';
+
+/** The doctor on a machine that lacks something: a port, the addon, a package. */
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'facematch-machine-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+describe.skipIf(!built)('a port', () => {
+  async function holding<T extends Server>(server: T, work: (port: string) => Promise<void>) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    try {
+      await work(String((server.address() as AddressInfo).port));
+    } finally {
+      server.close();
+    }
+  }
+
+  test.each([
+    { whose: 'a program that hangs up', server: () => createServer((socket) => socket.end()) },
+    { whose: 'a program that never answers', server: () => createServer(() => {}) },
+    {
+      whose: 'another HTTP server',
+      server: () => createHttpServer((_, response) => response.end('{"status":"fine","type":"page"}')),
+    },
+  ])('that $whose has taken is wrong', async ({ server }) => {
+    await holding(server(), async (port) => {
+      const { code, of } = await diagnose(folder, { FACEMATCH_PORT: port });
+      expect(code).toBe(1);
+      expect(of('port')).toEqual({
+        what: 'port',
+        status: 'wrong',
+        value: `127.0.0.1:${port} is taken by another program`,
+        cure: `Stop it, or set FACEMATCH_PORT; who it is: ss -ltnp 'sport = :${port}'`,
+      });
+      expect(of('admin port').status).toBe('ok');
+    });
+  });
+
+  test('that a facematch has taken is a warning, on either side', async () => {
+    const server = await TestServer.start();
+    try {
+      const { port, hostname } = new URL(server.adminAddress);
+      const env = { FACEMATCH_PORT: String(server.port), FACEMATCH_ADMIN_PORT: port };
+      const { code, of } = await diagnose(folder, env);
+      expect(code).toBe(0);
+      expect(of('port')).toMatchObject({
+        status: 'warning',
+        value: `${hostname}:${server.port} is taken by a facematch that runs`,
+        cure: 'Stop it, or set FACEMATCH_PORT',
+      });
+      expect(of('admin port')).toMatchObject({
+        status: 'warning',
+        value: `${hostname}:${port} is taken by a facematch that runs`,
+      });
+      expect((await diagnose(folder, env, { args: ['--strict'] })).code).toBe(1);
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test('that is not taken is free, and is left so', async () => {
+    let port = '';
+    await holding(createServer(), async (taken) => {
+      port = taken;
+    });
+    for (const _ of [1, 2]) {
+      expect((await diagnose(folder, { FACEMATCH_PORT: port })).of('port')).toMatchObject({
+        status: 'ok',
+        value: `127.0.0.1:${port} is free`,
+      });
+    }
+  });
+
+  test('for both listeners is wrong, also where one of them takes every address', async () => {
+    for (const host of ['127.0.0.1', '0.0.0.0']) {
+      const env = { FACEMATCH_HOST: host, FACEMATCH_PORT: '47831', FACEMATCH_ADMIN_PORT: '47831' };
+      const { code, of } = await diagnose(folder, env);
+      expect(code).toBe(1);
+      expect(of('admin port')).toMatchObject({
+        status: 'wrong',
+        cure: 'Set FACEMATCH_ADMIN_PORT to another one',
+      });
+    }
+  });
+
+  test("of an address that is not this machine's is wrong", async () => {
+    // RFC 5737: given to no machine.
+    const { code, of } = await diagnose(folder, { FACEMATCH_ADMIN_HOST: '192.0.2.1' });
+    expect(code).toBe(1);
+    expect(of('admin port')).toMatchObject({
+      status: 'wrong',
+      value: "192.0.2.1:0 is not one of this machine's addresses",
+      cure: 'Set FACEMATCH_ADMIN_HOST to one of them, or to 0.0.0.0',
+    });
+  });
+});
+
+describe.skipIf(!built)('an addon', () => {
+  test.each([
+    { what: 'is missing', text: undefined, value: 'did not load' },
+    { what: 'is no library', text: 'not a library', value: 'did not load' },
+    { what: 'ends its process', text: "process.kill(process.pid, 'SIGILL')", value: 'was ended by SIGILL' },
+    { what: 'exits', text: 'process.exit(3)', value: 'ended with exit code 3' },
+  ])('that $what is a line with its cure, and the JSON stays whole', async ({ text, value }) => {
+    const file = join(folder, text?.includes('process') ? 'addon.cjs' : 'addon.node');
+    if (text !== undefined) writeFileSync(file, `${text}\n`);
+    const { code, of, stdout, stderr } = await diagnose(folder, { FACEMATCH_ADDON: file });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    expect(of('native addon')).toMatchObject({
+      status: 'wrong',
+      value: expect.stringContaining(value),
+      cure: 'Correct or unset FACEMATCH_ADDON',
+    });
+    expect([of('ONNX Runtime').status, of('OpenCV').status]).toEqual(['unknown', 'unknown']);
+    expect(stdout).not.toMatch(/\\n|\bat .*:\d+:\d+/);
+  });
+
+  test('that chatters on standard output leaves the JSON alone', async () => {
+    const file = join(folder, 'addon.cjs');
+    writeFileSync(
+      file,
+      `console.log('hello'); module.exports = { versions: () => ({ onnxruntime: '9', opencv: '8' }) };`,
+    );
+    const { of } = await diagnose(folder, { FACEMATCH_ADDON: file });
+    expect(of('native addon')).toMatchObject({ status: 'ok', value: `loads from ${file} (FACEMATCH_ADDON)` });
+    expect(of('ONNX Runtime').value).toBe('9');
+  });
+});
+
+describe.skipIf(!built)('a copy of the program', () => {
+  test('that was not built lets the doctor say so, and nothing else run', async () => {
+    const script = copyProgram(folder, []);
+    const { code, of, findings } = await diagnose(folder, {}, { script });
+    expect(code).toBe(1);
+    expect(of('native addon')).toMatchObject({ status: 'wrong', cure: 'npm run setup' });
+    expect(of('nets')).toMatchObject({ status: 'unknown', value: 'the native addon did not load' });
+    expect(findings.filter(({ status }) => status === 'wrong')).toHaveLength(1);
+    expect(await run(script, ['keys', 'list'], folder)).toMatchObject({
+      code: 1,
+      stderr: 'The native addon has not been built. Run: npm run setup\n',
+    });
+  });
+
+  test.each([
+    { bytes: 10, complaint: 'file too short' },
+    { bytes: 5000, complaint: 'was ended by SIGBUS' },
+  ])('with $bytes bytes of its addon says how to have a whole one', async ({ bytes, complaint }) => {
+    const script = copyProgram(folder, []);
+    truncateSync(copyAddon(folder), bytes);
+    const { code, of } = await diagnose(folder, {}, { script });
+    expect(code).toBe(1);
+    expect(of('native addon')).toMatchObject({
+      status: 'wrong',
+      value: expect.stringContaining(complaint),
+      cure: 'rm -r build/addon && npm run setup',
+    });
+  });
+
+  test('without ONNX Runtime names npm ci', async () => {
+    const { code, of } = await diagnose(folder, {}, { script: copyProgram(folder, ['onnxruntime-node']) });
+    expect(code).toBe(1);
+    expect(of('npm packages')).toMatchObject({
+      status: 'wrong',
+      value: 'missing: onnxruntime-node',
+      cure: 'npm ci',
+    });
+  });
+
+  test('without either µWebSockets.js says why none loads', async () => {
+    const script = copyProgram(folder, ['uWebSockets.js', 'uWebSockets.js-v20.57']);
+    const { of } = await diagnose(folder, {}, { script });
+    const { status, value, cure } = of('µWebSockets.js');
+    expect(status).toBe('wrong');
+    expect(value).toMatch(
+      /^no native binary loads here: uWebSockets.js-v20.57: Cannot find module .*; uWebSockets.js: /,
+    );
+    expect(value).not.toContain('Require stack');
+    expect(cure).toContain('npm ci');
+  });
+
+  test('without a package that checks need has lines all the same', async () => {
+    const script = copyProgram(folder, ['zod']);
+    const { code, of } = await diagnose(folder, {}, { script });
+    expect(code).toBe(1);
+    for (const what of ['model pack', 'key file']) {
+      expect(of(what)).toMatchObject({
+        status: 'wrong',
+        value: expect.stringContaining("Cannot find package 'zod'"),
+        cure: 'npm ci',
+      });
+    }
+    expect(of('port').status).toBe('ok');
+  });
+
+  test('without a package that the command line itself needs says so in one line', async () => {
+    const script = copyProgram(folder, ['commander']);
+    const { code, stdout, stderr } = await run(script, ['doctor'], folder);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(
+      /^A part of facematch is missing: Cannot find package 'commander' .*\. Run: npm ci && npm run setup\n$/,
+    );
+  });
+});

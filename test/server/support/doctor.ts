@@ -1,0 +1,68 @@
+import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Finding } from '../../../src/cli/doctor/finding.ts';
+import { projectPath } from '../../../src/paths.ts';
+import { type Outcome, program, run } from './cli.ts';
+
+export interface Diagnosis extends Outcome {
+  ok: boolean;
+  findings: Finding[];
+  /** The only finding about it. */
+  of(what: string): Finding;
+}
+
+/** Ports of the machine are left out of it unless `env` names some. */
+const anyPort = { FACEMATCH_PORT: '0', FACEMATCH_ADMIN_PORT: '0' };
+
+/** What the doctor finds in a folder, as a script would read it. */
+export async function diagnose(
+  folder: string,
+  env: NodeJS.ProcessEnv = {},
+  { script = program, args = [] }: { script?: string; args?: readonly string[] } = {},
+): Promise<Diagnosis> {
+  const outcome = await run(script, ['doctor', '--json', ...args], folder, { ...anyPort, ...env });
+  return diagnosisOf(outcome);
+}
+
+export function diagnosisOf(outcome: Outcome): Diagnosis {
+  const { ok, findings } = JSON.parse(outcome.stdout) as Pick<Diagnosis, 'ok' | 'findings'>;
+  const of = (what: string) => {
+    const [found, ...more] = findings.filter((finding) => finding.what === what);
+    if (found === undefined || more.length > 0)
+      throw new Error(`Not one line for ${what}: ${outcome.stdout}`);
+    return found;
+  };
+  return { ...outcome, ok, findings, of };
+}
+
+/** A copy of what runs, in a folder, without some packages; its bin. The addon is not copied. */
+export function copyProgram(folder: string, without: readonly string[]): string {
+  for (const part of ['dist', 'scripts', 'package.json', 'models/packs/default']) {
+    cpSync(projectPath(part), join(folder, part), { recursive: true });
+  }
+  for (const name of packageNames()) {
+    if (without.includes(name)) continue;
+    const link = join(folder, 'node_modules', name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(projectPath(`node_modules/${name}`), link);
+  }
+  return join(folder, 'scripts/facematch.mjs');
+}
+
+/** The copy's path. */
+export function copyAddon(folder: string): string {
+  const file = 'build/addon/Release/facematch.node';
+  mkdirSync(dirname(join(folder, file)), { recursive: true });
+  cpSync(projectPath(file), join(folder, file));
+  return join(folder, file);
+}
+
+function packageNames(): string[] {
+  return readdirSync(projectPath('node_modules')).flatMap((name) =>
+    name.startsWith('@')
+      ? readdirSync(projectPath(`node_modules/${name}`)).map((scoped) => `${name}/${scoped}`)
+      : name.startsWith('.')
+        ? []
+        : [name],
+  );
+}
