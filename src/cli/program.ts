@@ -12,6 +12,7 @@ import { addHelp } from './help-text.ts';
 import { registerKeys } from './keys.ts';
 import { registerMatch } from './match.ts';
 import { registerServe } from './serve.ts';
+import { coloursFor } from './terminal.ts';
 
 /** In the order of `--help`. Each file loads what its command needs when the command runs, so that help is quick. */
 const commands = [
@@ -34,7 +35,10 @@ export function buildProgram(): Command {
     .description('Do these two photos show the same person?')
     .version(version)
     .exitOverride()
-    .showHelpAfterError('(add --help for the options and examples)');
+    .showHelpAfterError('(add --help for the options and examples)')
+    .configureOutput({
+      outputError: (text, write) => write(text.replace(/^error:/, coloursFor('stderr').red('error:'))),
+    });
   for (const register of commands) register(program);
   const codes = exitCodeWords.map(([code, meaning]) => `${code} ${meaning}`).join(', ');
   return addHelp(program, {

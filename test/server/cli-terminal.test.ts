@@ -62,6 +62,12 @@ describe.skipIf(!built || !hasTerminals)('on a terminal', () => {
     expect(error.code).toBe(1);
     expect(error.text).toContain('does not exist');
     expect(error.text.includes(colour)).toBe(coloured);
+    const misuse = await runOnTerminal(`${facematch} keys revoke`, folder, env);
+    expect(misuse).toMatchObject({
+      code: 2,
+      text: expect.stringContaining("missing required argument 'id'"),
+    });
+    expect(misuse.text.includes(colour)).toBe(coloured);
   });
 
   test('JSON has no colours', async () => {

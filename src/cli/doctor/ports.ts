@@ -37,16 +37,15 @@ export async function ports(): Promise<Finding[]> {
 }
 
 async function look({ what, host, port, variables }: Place): Promise<Finding> {
-  const place = `${host}:${port}`;
+  const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const code = await listenError(host, port);
   if (code === undefined) return ok(what, port === 0 ? `${host}, any free one` : `${place} is free`);
   if (code !== 'EADDRINUSE') {
-    const [value, cure] = refusals[code] ?? [`cannot be listened on (${code})`, `Set ${variables.host}`];
-    return wrong(
-      what,
-      `${place} ${value}`,
-      cure.replace('HOST', variables.host).replace('PORT', variables.port),
-    );
+    const { value, cure } = refusals[code] ?? {
+      value: `cannot be listened on (${code})`,
+      cure: () => `Set ${variables.host} and ${variables.port}`,
+    };
+    return wrong(what, `${place} ${value}`, cure(variables));
   }
   const free = `Stop it, or set ${variables.port}`;
   if (await isFacematch(host, port)) return warning(what, `${place} is taken by a facematch that runs`, free);
@@ -57,12 +56,26 @@ async function look({ what, host, port, variables }: Place): Promise<Finding> {
   );
 }
 
-/** Why listening fails → what is said of the place, and the cure. */
-const refusals: Readonly<Record<string, readonly [value: string, cure: string]>> = {
-  EACCES: ['needs more rights', 'Set PORT to 1024 or more'],
-  EADDRNOTAVAIL: ["is not one of this machine's addresses", 'Set HOST to one of them, or to 0.0.0.0'],
-  EAI_AGAIN: ['is no address', 'Set HOST to an address, such as 127.0.0.1'],
-  ENOTFOUND: ['is no address', 'Set HOST to an address, such as 127.0.0.1'],
+interface Refusal {
+  /** Said of the place. */
+  value: string;
+  cure(variables: Place['variables']): string;
+}
+
+const noAddress: Refusal = {
+  value: 'is no address',
+  cure: ({ host }) => `Set ${host} to an address, such as 127.0.0.1`,
+};
+
+/** By the code of the error that listening fails with. */
+const refusals: Readonly<Record<string, Refusal>> = {
+  EACCES: { value: 'needs more rights', cure: ({ port }) => `Set ${port} to 1024 or more` },
+  EADDRNOTAVAIL: {
+    value: "is not one of this machine's addresses",
+    cure: ({ host }) => `Set ${host} to one of them, or to 0.0.0.0`,
+  },
+  EAI_AGAIN: noAddress,
+  ENOTFOUND: noAddress,
 };
 
 /** The error's code, or undefined when listening works; nothing is left open. */
