@@ -39,7 +39,6 @@ export type Value = readonly string[] | 'file' | 'folder' | 'text';
 
 /** By the placeholder of an option or an argument: `--draw <out>` takes a file. */
 const valueOfPlaceholder: Readonly<Record<string, Exclude<Value, readonly string[]>>> = {
-  burst: 'text',
   dir: 'folder',
   duration: 'text',
   id: 'text',

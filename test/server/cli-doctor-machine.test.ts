@@ -124,7 +124,9 @@ describe.skipIf(!built)('an addon', () => {
       value: expect.stringContaining(value),
       cure: 'Correct or unset FACEMATCH_ADDON',
     });
-    expect([of('ONNX Runtime').status, of('OpenCV').status]).toEqual(['unknown', 'unknown']);
+    expect(['ONNX Runtime', 'OpenCV', 'nets'].map((what) => of(what).status)).toEqual(
+      Array(3).fill('unknown'),
+    );
     expect(stdout).not.toMatch(/\\n|\bat .*:\d+:\d+/);
   });
 

@@ -50,8 +50,12 @@ async function loading(directory: string): Promise<Finding> {
     await probe('pack', directory);
     return ok('nets', 'load');
   } catch (error) {
-    const complaint = firstLine(error);
-    if (complaint.includes('native addon')) return unknown('nets', 'the native addon did not load');
-    return wrong('nets', complaint, 'Get the nets anew: npm run setup');
+    // Whose fault is it? An addon that ends its process never gets as far as the nets.
+    const loads = await probe('addon').then(
+      () => true,
+      () => false,
+    );
+    if (!loads) return unknown('nets', 'the native addon did not load');
+    return wrong('nets', firstLine(error), 'Get the nets anew: npm run setup');
   }
 }
