@@ -65,7 +65,8 @@ View padded(const View& view, float share) {
   const int left = cvRound(as_float(inner.cols) * (1 / share - 1) / 2);
   const int top = cvRound(as_float(inner.rows) * (1 / share - 1) / 2);
   View out;
-  cv::copyMakeBorder(inner, out.bgr, top, top, left, left, cv::BORDER_CONSTANT, cv::mean(inner));
+  cv::copyMakeBorder(inner, out.bgr, top, top, left, left,
+                     cv::BORDER_CONSTANT | cv::BORDER_ISOLATED, cv::mean(inner));
   const float up = as_float(view.bgr.cols) / as_float(inner.cols);
   const Similarity back{.a = up, .b = 0, .tx = -up * as_float(left), .ty = -up * as_float(top)};
   out.to_picture = back.then(view.to_picture);

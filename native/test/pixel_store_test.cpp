@@ -27,6 +27,22 @@ TEST_CASE("memory is used again once nobody holds it, and never while somebody d
   CHECK(picture_memory(7, 900).data == place);
 }
 
+TEST_CASE("what an earlier picture left is no surroundings of the next one") {
+  picture_memory(200, 200).setTo(cv::Scalar::all(255));
+  const cv::Mat picture = picture_memory(10, 10);
+  CHECK_FALSE(picture.isSubmatrix());
+  cv::Size whole;
+  cv::Point at;
+  picture.locateROI(whole, at);
+  CHECK(whole == picture.size());
+  CHECK(at == cv::Point(0, 0));
+  // The part of a picture is a part still: of that picture, and of nothing beyond.
+  const cv::Mat part = picture(cv::Rect(2, 3, 4, 5));
+  part.locateROI(whole, at);
+  CHECK(whole == picture.size());
+  CHECK(at == cv::Point(2, 3));
+}
+
 TEST_CASE("what is too large is not kept, and the largest that is kept fits") {
   const int side = 1024;
   cv::Mat fits = picture_memory(side, side);

@@ -77,6 +77,17 @@ TEST_CASE("every pixel of a turned view is led back to where it was") {
   }
 }
 
+TEST_CASE("the border of a padded view is of one colour, whatever lies beyond the picture") {
+  cv::Mat larger(300, 400, CV_8UC3, cv::Scalar(255, 0, 255));
+  cv::Mat part = larger(cv::Rect(100, 80, 160, 120));
+  part.setTo(cv::Scalar(10, 20, 30));
+  const View view = padded(view_of(part), 0.5f);
+  double least, most;
+  cv::minMaxLoc(view.bgr.reshape(1), &least, &most);
+  CHECK(least == 10);
+  CHECK(most == 30);
+}
+
 TEST_CASE("every pixel of a padded view is led back, and the picture takes its share of it") {
   for (const float share : {0.3f, 0.5f, 0.8f}) {
     const View view = padded(with_dark_corner(view_of(map_of(160, 120))), share);

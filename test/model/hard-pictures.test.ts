@@ -69,7 +69,7 @@ describe.each(modes)('%s', (mode) => {
   test.each([90, 180, 270])('finds them in photos turned by %s degrees', (degrees) => {
     const count = counted(`sample photos, turned by ${degrees}°`, mode);
     // A face that the first look takes the wrong way up hides the others of its photo from the ladder.
-    expectShare(count, 0.85);
+    expectShare(count, 0.8);
     expect(count.false_faces).toBe(0);
   });
 

@@ -1,0 +1,58 @@
+import sharp from 'sharp';
+import { expect, test } from 'vitest';
+import { loadAddon } from '../../src/engine/addon.ts';
+import { detectOptions, pack, sample } from '../fixtures/pictures.ts';
+
+/** A picture's faces are its own: nothing of the pictures that the same thread saw before it gets in. */
+
+const addon = loadAddon();
+addon.loadPack(pack);
+
+const detect = (picture: Buffer) => {
+  const { timings_ms: _, ...result } = addon.detect(pack, picture, detectOptions) as { timings_ms: unknown };
+  return result;
+};
+
+/** Faces cut so close that the first look sees few of them, small enough for memory that is kept. */
+async function closeCuts(): Promise<Buffer[]> {
+  const upright = [1, 2, 3, 4, 5, 6].map(sample);
+  const cuts = upright.map(async (photo) => {
+    const { image } = addon.detect(pack, photo, detectOptions) as {
+      image: { faces: { box: { x: number; y: number; width: number; height: number } }[] };
+    };
+    const ofFaces = image.faces.map(({ box }) => {
+      const inner = { width: Math.round(box.width * 0.7), height: Math.round(box.height * 0.7) };
+      const place = {
+        left: Math.round(box.x + box.width * 0.15),
+        top: Math.round(box.y + box.height * 0.15),
+      };
+      return sharp(photo)
+        .extract({ ...place, ...inner })
+        .resize({ width: 160 })
+        .png()
+        .toBuffer();
+    });
+    return Promise.all(ofFaces);
+  });
+  return (await Promise.all(cuts)).flat();
+}
+
+test('a picture has the same faces whatever was looked at before it', async () => {
+  const cuts = await closeCuts();
+  const side = 900;
+  const white = await sharp({ create: { width: side, height: side, channels: 3, background: '#fff' } })
+    .png()
+    .toBuffer();
+  const photo = await sharp(sample(5)).resize(side, side, { fit: 'cover' }).png().toBuffer();
+  const after = (before: Buffer) =>
+    cuts.map((cut) => {
+      // Both of the pictures that a thread keeps memory for.
+      detect(before);
+      detect(before);
+      return detect(cut);
+    });
+  const afterWhite = after(white);
+  expect(after(photo)).toStrictEqual(afterWhite);
+  // Without the step that sets a picture into a border nothing would have been tried.
+  expect(JSON.stringify(afterWhite)).toContain('"padded"');
+});
