@@ -1,6 +1,7 @@
 import { Calibration } from './calibration.ts';
 import type { Config } from './config.ts';
 import { type Addon, loadAddon } from './engine/addon.ts';
+import { BodyMemory } from './engine/body-memory.ts';
 import type { MatchJob, MatchOutcome } from './engine/messages.ts';
 import { packDirectory, readManifest, verifyPack } from './engine/pack.ts';
 import { Pool } from './engine/pool.ts';
@@ -35,6 +36,10 @@ export interface Server {
   close(): Promise<number>;
 }
 
+/** Memory of bodies that waits for the next ones: some of phones, or many of ordinary photos, and how long. */
+const kept_bytes = 64 * 1024 * 1024;
+const kept_ms = 1000;
+
 /**
  * Config → pack → gate → listeners → workers. Listens before the workers are up, so that health can be asked for and
  * requests hear not_ready. Throws an Error with a message for people.
@@ -65,6 +70,11 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
     run: (job, spare) => pool.run(job, spare),
   });
   const uploads = new UploadBudget(config.max_upload_bytes);
+  const bodies = new BodyMemory({
+    capacity_bytes: kept_bytes,
+    idle_ms: kept_ms,
+    free: (memory) => addon?.release(new Uint8Array(memory)),
+  });
   const telemetry = new Telemetry(log, {
     queue_depth: () => queue.depth,
     workers: () => config.workers,
@@ -89,6 +99,7 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
     },
     queue,
     uploads,
+    bodies,
     readiness,
     telemetry,
   };
@@ -137,6 +148,7 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
       workers: config.workers,
       pack_directory: directory,
       embedding_cache: config.embedding_cache > 0,
+      onMemory: (memory) => bodies.give(memory),
       onWorkerError: (error) => logger.error({ fault: error.message }, 'a worker died; it is replaced'),
     });
     readiness.ready();

@@ -3,7 +3,7 @@ import type { ByteRange, MatchOptions, MatchResult, NativeFailure } from './addo
 /** What crosses between the threads. Types only. */
 
 export interface MatchJob {
-  /** Owns its ArrayBuffer alone: it is moved to the worker, and the sender's is detached. */
+  /** Alone in its ArrayBuffer, which is moved to the worker: the sender's is detached. */
   body: Uint8Array<ArrayBuffer>;
   image1: ByteRange;
   image2: ByteRange;
@@ -12,6 +12,12 @@ export interface MatchJob {
 
 /** Failures are data: structured clone would drop an error's class and code. */
 export type MatchOutcome = MatchResult | NativeFailure;
+
+/** What a worker answers: the outcome, and the body's memory, wiped, where that is worth using again. */
+export interface MatchAnswer {
+  outcome: MatchOutcome;
+  memory?: ArrayBuffer;
+}
 
 /** Given to each worker when it starts. */
 export interface WorkerData {

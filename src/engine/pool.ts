@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import type { MatchJob, MatchOutcome, WorkerData, WorkerUp } from './messages.ts';
+import type { MatchAnswer, MatchJob, MatchOutcome, WorkerData, WorkerUp } from './messages.ts';
 import { threads } from './threads.ts';
 
 /**
@@ -12,20 +12,24 @@ export interface PoolOptions {
   pack_directory: string;
   /** Whether the addon was told to keep embeddings; default false. */
   embedding_cache?: boolean;
+  /** Gets bodies' memory, wiped, when their jobs are done; it is freed when left out. */
+  onMemory?(memory: ArrayBuffer): void;
   /** A worker died or failed while it had no job; it is replaced. */
   onWorkerError(error: Error): void;
 }
 
 export class Pool {
-  readonly #piscina: Piscina<MatchJob, MatchOutcome>;
+  readonly #piscina: Piscina<MatchJob, MatchAnswer>;
+  readonly #onMemory: PoolOptions['onMemory'];
 
-  private constructor(piscina: Piscina<MatchJob, MatchOutcome>) {
+  private constructor(piscina: Piscina<MatchJob, MatchAnswer>, onMemory: PoolOptions['onMemory']) {
     this.#piscina = piscina;
+    this.#onMemory = onMemory;
   }
 
   /** Resolves when every worker has done its first inference, rejects when one cannot. */
   static async start(options: PoolOptions): Promise<Pool> {
-    const piscina = new Piscina<MatchJob, MatchOutcome>({
+    const piscina = new Piscina<MatchJob, MatchAnswer>({
       filename: fileURLToPath(new URL('./worker.js', import.meta.url)),
       workerData: {
         pack_directory: options.pack_directory,
@@ -42,7 +46,7 @@ export class Pool {
       throw error;
     }
     piscina.on('error', options.onWorkerError);
-    return new Pool(piscina);
+    return new Pool(piscina, options.onMemory);
   }
 
   /**
@@ -50,9 +54,12 @@ export class Pool {
    * Rejects when the worker dies; piscina puts another in its place and the other jobs do not notice.
    * `parallel`: the two pictures on two threads.
    */
-  run(job: MatchJob, parallel = false): Promise<MatchOutcome> {
+  async run(job: MatchJob, parallel = false): Promise<MatchOutcome> {
     const options = { ...job.options, parallel };
-    return this.#piscina.run({ ...job, options }, { transferList: [job.body.buffer] });
+    const running = this.#piscina.run({ ...job, options }, { transferList: [job.body.buffer] });
+    const { outcome, memory } = await running;
+    if (memory) this.#onMemory?.(memory);
+    return outcome;
   }
 
   /** Ends the workers, waiting for native calls in progress. */
@@ -61,7 +68,7 @@ export class Pool {
   }
 }
 
-function allUp(piscina: Piscina<MatchJob, MatchOutcome>, workers: number): Promise<void> {
+function allUp(piscina: Piscina<MatchJob, MatchAnswer>, workers: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let up = 0;
     const onMessage = ({ worker_up }: WorkerUp) => {

@@ -1,7 +1,4 @@
-/**
- * Collects a request body into one exact buffer of its own. Exact and unpooled, because the buffer is moved to a worker:
- * Node copies a pooled Buffer silently where it should move it.
- */
+/** Collects a request body into one buffer, alone in its memory, because that is moved to a worker. */
 export interface Body {
   /** Copies a chunk, which µWS takes back when its callback returns. False when the body would pass its limit. */
   add(chunk: ArrayBuffer): boolean;
@@ -9,18 +6,20 @@ export interface Body {
   take(): Buffer<ArrayBuffer>;
 }
 
+/** Gives a buffer of at least so many bytes, for the caller alone. */
+export type Allocate = (bytes: number) => ArrayBuffer;
+
 /** `length` is the Content-Length, undefined for a chunked body; it has been compared with `limit` already. */
-export function bodyOf(length: number | undefined, limit: number): Body {
-  return length === undefined ? new GrowingBody(limit) : new ExactBody(length);
+export function bodyOf(length: number | undefined, limit: number, allocate: Allocate): Body {
+  return length === undefined ? new GrowingBody(limit, allocate) : new ExactBody(length, allocate);
 }
 
-/** Memory is claimed at once but touched only as bytes arrive, so a lying length costs address space alone. */
 class ExactBody implements Body {
   readonly #bytes: Buffer<ArrayBuffer>;
   #filled = 0;
 
-  constructor(length: number) {
-    this.#bytes = Buffer.allocUnsafeSlow(length);
+  constructor(length: number, allocate: Allocate) {
+    this.#bytes = Buffer.from(allocate(length), 0, length);
   }
 
   add(chunk: ArrayBuffer): boolean {
@@ -44,13 +43,15 @@ const firstSlab = 64 * 1024;
  */
 class GrowingBody implements Body {
   readonly #limit: number;
+  readonly #allocate: Allocate;
   readonly #full: Buffer[] = [];
   #slab: Buffer = Buffer.allocUnsafeSlow(0);
   #filled = 0;
   #total = 0;
 
-  constructor(limit: number) {
+  constructor(limit: number, allocate: Allocate) {
     this.#limit = limit;
+    this.#allocate = allocate;
   }
 
   add(chunk: ArrayBuffer): boolean {
@@ -68,14 +69,14 @@ class GrowingBody implements Body {
   }
 
   take(): Buffer<ArrayBuffer> {
-    const exact = Buffer.allocUnsafeSlow(this.#total);
+    const whole = Buffer.from(this.#allocate(this.#total), 0, this.#total);
     let at = 0;
     for (const slab of this.#full) {
-      exact.set(slab, at);
+      whole.set(slab, at);
       at += slab.length;
     }
-    exact.set(this.#slab.subarray(0, this.#filled), at);
-    return exact;
+    whole.set(this.#slab.subarray(0, this.#filled), at);
+    return whole;
   }
 
   #nextSlab(): void {

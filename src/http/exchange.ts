@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { Problem } from '../errors.ts';
-import { bodyOf } from './body.ts';
+import { type Allocate, bodyOf } from './body.ts';
 import { copyRequest, type Request } from './request.ts';
 import { UploadWatch } from './upload-watch.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
@@ -85,14 +85,14 @@ export class Exchange {
   }
 
   /**
-   * Reads the whole body. Rejects with Problem body_too_large at the byte that passes `limit`, with Problem
+   * Reads the whole body into memory that `allocate` gives. Rejects with Problem body_too_large at the byte that passes `limit`, with Problem
    * upload_timeout, or with ClientLeft.
    */
-  receive(limit: number): Promise<Buffer<ArrayBuffer>> {
+  receive(limit: number, allocate: Allocate): Promise<Buffer<ArrayBuffer>> {
     return new Promise((resolve, reject) => {
       const res = this.#res;
       if (res === undefined) return reject(new ClientLeft());
-      const body = bodyOf(this.request.content_length, limit);
+      const body = bodyOf(this.request.content_length, limit, allocate);
       if (this.#arrived) return resolve(body.take());
       const fail = (error: Error) => {
         this.#stopReceiving();

@@ -1,6 +1,7 @@
 import type { Calibration } from '../calibration.ts';
 import type { Config } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
+import type { BodyMemory } from '../engine/body-memory.ts';
 import type { MatchJob, MatchOutcome } from '../engine/messages.ts';
 import type { PackManifest } from '../engine/pack.ts';
 import type { JobQueue } from '../engine/queue.ts';
@@ -17,6 +18,7 @@ export interface Services {
   readonly calibrations: Readonly<Record<AccuracyMode, Calibration>>;
   readonly queue: JobQueue<MatchJob, MatchOutcome>;
   readonly uploads: UploadBudget;
+  readonly bodies: BodyMemory;
   readonly readiness: Readiness;
   readonly telemetry: Telemetry;
 }

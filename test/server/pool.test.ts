@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { MatchJob } from '../../src/engine/messages.ts';
 import { packDirectory, readManifest } from '../../src/engine/pack.ts';
 import type { Pool as PoolClass } from '../../src/engine/pool.ts';
@@ -15,15 +15,27 @@ const onWorkerError = (error: Error) => {
 };
 
 let pool: PoolClass;
+/** What the workers moved back. */
+const returned: ArrayBuffer[] = [];
 beforeAll(async () => {
   expect(existsSync(built)).toBe(true);
-  pool = await Pool.start({ workers: 2, pack_directory, onWorkerError });
+  pool = await Pool.start({
+    workers: 2,
+    pack_directory,
+    onMemory: (memory) => returned.push(memory),
+    onWorkerError,
+  });
+});
+beforeEach(() => {
+  returned.length = 0;
 });
 afterAll(() => pool.close());
 
-function job(pictures: readonly Buffer[] = [samples.one, samples.three]): MatchJob {
+/** `size`: of the memory that the body lies in. */
+function job(pictures: readonly Buffer[] = [samples.one, samples.three], size?: number): MatchJob {
   const [one, two] = pictures as [Buffer, Buffer];
-  const body = Buffer.allocUnsafeSlow(one.length + two.length);
+  const length = one.length + two.length;
+  const body = Buffer.from(new ArrayBuffer(size ?? length), 0, length);
   body.set(one);
   body.set(two, one.length);
   return {
@@ -49,6 +61,27 @@ test("a body is moved to the worker and not copied: the sender's memory is gone"
   expect(sent.body.length).toBe(0);
   expect(sent.body.buffer.byteLength).toBe(0);
   expect(await running).toMatchObject({ ok: true });
+});
+
+test.each([
+  ['an answer', [samples.one, samples.three]],
+  ['a failure', [samples.one, Buffer.from('no picture')]],
+])("after %s a large body's memory comes back whole, and wiped", async (_what, pictures) => {
+  const sent = job(pictures, 1024 * 1024);
+  await pool.run(sent);
+  expect(sent.body.length).toBe(0);
+  expect(returned.map(({ byteLength }) => byteLength)).toEqual([1024 * 1024]);
+  expect(new Uint8Array(returned[0]!).every((byte) => byte === 0)).toBe(true);
+});
+
+test("a small body's memory does not come back, and neither does that of a job that failed to run", async () => {
+  await pool.run(job([Buffer.from('tiny'), Buffer.from('too')]));
+  // The binding takes nothing but numbers: this throws in the worker, as nothing that TypeScript lets through does.
+  const wrong = job(undefined, 1024 * 1024);
+  const image1 = { start: 'a', end: 'b' } as unknown as MatchJob['image1'];
+  await expect(pool.run({ ...wrong, image1 })).rejects.toThrow();
+  expect(returned).toEqual([]);
+  expect(await pool.run(job())).toMatchObject({ ok: true });
 });
 
 test('a failure comes back as data with its code', async () => {

@@ -22,7 +22,7 @@ export function match(context: Context, endpoint: MatchEndpoint): Promise<Reply>
   const release = services.uploads.reserve(exchange.request.content_length ?? config.max_body_bytes);
   if (release === undefined) throw new Problem('overloaded');
   // Called here and not after an await: µWS drops a body that nobody has asked for.
-  const body = exchange.receive(config.max_body_bytes);
+  const body = exchange.receive(config.max_body_bytes, (bytes) => services.bodies.take(bytes));
   return answer(context, endpoint, boundary, body).finally(release);
 }
 
