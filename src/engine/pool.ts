@@ -12,7 +12,7 @@ export interface PoolOptions {
   pack_directory: string;
   /** Whether the addon was told to keep embeddings; default false. */
   embedding_cache?: boolean;
-  /** Gets bodies' memory, wiped, when their jobs are done; it is freed when left out. */
+  /** Gets bodies' memory, wiped, when their jobs are done; without it the garbage collector does. */
   onMemory?(memory: ArrayBuffer): void;
   /** A worker died or failed while it had no job; it is replaced. */
   onWorkerError(error: Error): void;

@@ -38,6 +38,8 @@ export function clientAddress(peer: string, forwardedFor: string | undefined, tr
 }
 
 function normalise(text: string): string | undefined {
+  // What nearly every peer is.
+  if (isIPv4(text)) return text;
   if (text.length > longestEntry) return undefined;
   const host = withoutPort(text.trim());
   if (isIPv4(host)) return host;

@@ -25,7 +25,15 @@ function refill(): void {
   drawn = 0;
 }
 
+/** Of the latest millisecond, which many requests may share. */
+let latest = { now_ms: -1, digits: '' };
+
 function timeDigits(now_ms: number): string {
+  if (now_ms !== latest.now_ms) latest = { now_ms, digits: digitsOf(now_ms) };
+  return latest.digits;
+}
+
+function digitsOf(now_ms: number): string {
   let digits = '';
   let rest = now_ms;
   for (let digit = 0; digit < time_digits; digit++) {
