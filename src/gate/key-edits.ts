@@ -23,7 +23,7 @@ export function create(records: readonly KeyRecord[], settings: KeySettings, now
   const record: KeyRecord = {
     id,
     name,
-    sha256: keyHash(key).toString('hex'),
+    sha256: keyHash(key),
     scopes: [...settings.scopes],
     rate,
     burst,

@@ -30,11 +30,11 @@ export function isKeyId(text: string): boolean {
 }
 
 /**
- * SHA-256 of the whole key. A fast hash is right here: the secret is 256 random bits, which no dictionary holds and
+ * SHA-256 of the whole key in hex, as the key file has it. A fast hash is right here: the secret is 256 random bits, which no dictionary holds and
  * nobody can count through, so the slowness of a password hash would cost every request and protect nothing.
  */
-export function keyHash(key: string): Buffer {
-  return hash('sha256', key, 'buffer');
+export function keyHash(key: string): string {
+  return hash('sha256', key);
 }
 
 function randomText(length: number): string {

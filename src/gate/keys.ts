@@ -32,6 +32,9 @@ interface Entry {
 /** An unknown id is compared with this, so that it takes as long as a known one. No SHA-256 is known to give it. */
 const dummyHash = Buffer.alloc(32);
 
+/** Where the hash of the key in question is written: a Buffer of its own for each would cost more than the hash. */
+const presentedHash = Buffer.alloc(32);
+
 const defaultWatch: FileWatchOptions = { poll_ms: 5_000, settle_ms: 50 };
 
 /** The keys in force: those of the file as it last was when it could be used. */
@@ -80,7 +83,8 @@ export class KeyStore {
     const id = keyId(presented);
     if (id === undefined) return undefined;
     const entry = this.#entries.get(id);
-    const equal = timingSafeEqual(keyHash(presented), entry?.hash ?? dummyHash);
+    presentedHash.write(keyHash(presented), 'hex');
+    const equal = timingSafeEqual(presentedHash, entry?.hash ?? dummyHash);
     return equal && entry !== undefined && now_ms < entry.end_ms ? entry.key : undefined;
   }
 

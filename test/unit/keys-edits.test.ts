@@ -20,7 +20,7 @@ describe('making a key', () => {
     expect(record).toEqual({
       id: key.split('_')[1],
       name: 'app',
-      sha256: keyHash(key).toString('hex'),
+      sha256: keyHash(key),
       scopes: ['match:basic'],
       rate: 2.5,
       burst: 7,
