@@ -12,7 +12,6 @@ export interface Request {
   readonly method: string;
   /** As sent, not decoded, without the query. */
   readonly path: string;
-  readonly query: string;
   /** Lower-case names; a repeated header's values are joined by commas (RFC 9110 section 5.3). */
   readonly headers: ReadonlyMap<string, string>;
   readonly framing: Framing;
@@ -34,7 +33,6 @@ export function copyRequest(res: HttpResponse, req: HttpRequest): Request {
   return {
     method: req.getCaseSensitiveMethod(),
     path: req.getUrl(),
-    query: req.getQuery() ?? '',
     headers,
     framing,
     content_length: framing === 'length' ? Number(headers.get('content-length')) : undefined,
