@@ -29,7 +29,7 @@ async function closeCuts(): Promise<Buffer[]> {
       return sharp(photo)
         .extract({ ...place, ...inner })
         .resize({ width: 160 })
-        .png()
+        .jpeg({ quality: 95 })
         .toBuffer();
     });
     return Promise.all(ofFaces);
@@ -41,9 +41,9 @@ test('a picture has the same faces whatever was looked at before it', async () =
   const cuts = await closeCuts();
   const side = 900;
   const white = await sharp({ create: { width: side, height: side, channels: 3, background: '#fff' } })
-    .png()
+    .jpeg()
     .toBuffer();
-  const photo = await sharp(sample(5)).resize(side, side, { fit: 'cover' }).png().toBuffer();
+  const photo = await sharp(sample(5)).resize(side, side, { fit: 'cover' }).jpeg().toBuffer();
   const after = (before: Buffer) =>
     cuts.map((cut) => {
       // Both of the pictures that a thread keeps memory for.
