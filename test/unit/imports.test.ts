@@ -129,7 +129,7 @@ const doors: readonly { from: string; to: string; values: readonly string[]; typ
   {
     from: 'cli',
     to: 'api',
-    values: ['api/markdown.ts'],
+    values: ['api/markdown-text.ts'],
     types: [],
   },
 ];
