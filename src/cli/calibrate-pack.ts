@@ -58,7 +58,7 @@ export async function calibratePack(
     return loaded;
   };
   const sets = { fast: await load('fast'), balance: await load('balance') };
-  const { centres, fits } = await fitModes(sets, check);
+  const { centres, fits } = await fitModes(sets, { write, check });
   if (write) {
     for (const { mode, fitted_on, points } of fits) {
       manifest.calibration[mode] = {
@@ -77,7 +77,7 @@ const checkedParts = 2 * modes.length * parts;
 
 async function fitModes(
   sets: Readonly<Record<AccuracyMode, readonly PeopleSet[]>>,
-  check: boolean,
+  { write, check }: { write: boolean; check: boolean },
 ): Promise<{ centres: Float32Array[]; fits: ModeFit[] }> {
   const steps = cohorts.fit + modes.length + (check ? cohorts.check + checkedParts : 0);
   const bar = await progressBar('fits', steps);
@@ -88,6 +88,12 @@ async function fitModes(
       advance,
     );
     const centres = cohort.without();
+    if (write && centres.length < highest) {
+      throw new Error(
+        `There are too few people: they make a cohort of ${centres.length} centres, and a face is compared with its ` +
+          `${highest} nearest. Nothing was written; bring pictures of some hundred people, at least five for each centre.`,
+      );
+    }
     const fits = modes.map((mode): ModeFit => {
       const fit = { mode, fitted_on: describeSets(sets[mode]), points: fitTable(sets[mode], cohort) };
       advance();

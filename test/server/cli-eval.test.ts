@@ -1,6 +1,7 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { packDirectory } from '../../src/engine/pack.ts';
 import { sharedFolder } from '../fixtures/pictures.ts';
 import { built, program, run } from './support/cli.ts';
 import type { Json } from './support/client.ts';
@@ -83,4 +84,18 @@ describe.skipIf(!built)('facematch eval', () => {
       expect(heldOut.by.normalised.accuracy.mean).toBeGreaterThan(0.97);
     },
   );
+});
+
+test.skipIf(!built)('facematch calibrate of too few people writes nothing, and says why', async () => {
+  const pack = join(folder, 'pack');
+  cpSync(packDirectory('default'), pack, { recursive: true });
+  const before = readFileSync(join(pack, 'manifest.json'), 'utf8');
+  const people = join(folder, 'people');
+  cpSync(join(folder, 'images'), people, { recursive: true, filter: (path) => !path.includes('nobody') });
+  const { code, stdout, stderr } = await run(program, ['calibrate', `few=${people}`, '--write'], folder, {
+    FACEMATCH_PACK: pack,
+  });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/There are too few people: they make a cohort of \d centres.*Nothing was written/);
+  expect(readFileSync(join(pack, 'manifest.json'), 'utf8')).toBe(before);
 });
