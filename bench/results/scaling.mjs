@@ -101,7 +101,7 @@ export function scalingText({ environment, options, samples }) {
     ...example(rows),
     '`FACEMATCH_WORKERS` is the number of CPUs that the process may use unless you set it.',
     '## Memory',
-    `${number(one)} MB with one worker and ${number(two)} MB with two, after warm-up: each further worker adds some ${number(two - one)} MB. On top come the bodies being received, at most \`FACEMATCH_MAX_UPLOAD_BYTES\` of them, and for each worker the two pictures that it works on, three bytes a pixel: 300 MB where both have 50 megapixels and are no JPEGs, which are read at a smaller scale.`,
+    `${number(one)} MB with one worker and ${number(two)} MB with two, after warm-up: each further worker adds some ${number(two - one)} MB. On top come the bodies being received, at most 1.25 × \`FACEMATCH_MAX_UPLOAD_BYTES\`, up to 64 MiB of memory that waits for the next ones, and for each worker the two pictures that it works on, three bytes a pixel: 300 MB where both have 50 megapixels and are no JPEGs, which are read at a smaller scale.`,
     '## More processes',
     'A server keeps no state but rate limits, and each process has its own: behind a balancer of `n` replicas a key has `n` times its rate. Give each replica the same key file, which is read again when it changes. No replica knows of the others, so throughput adds up: `n` times the table, as long as the balancer spreads requests by open requests (least connections) and not by turns, for requests differ as much as the table above. Take readiness from `/readyz` of the admin port, and let the balancer try another replica on 503.',
     'Prefer replicas of 4 to 8 cores to one large process: a process that restarts takes less with it, and no main thread comes near its limit.',
