@@ -5,7 +5,8 @@ import { markdownFiles, pageText, readPage } from '../support/markdown.ts';
 import { built, type Outcome } from './support/cli.ts';
 import { commandsOf, shellLines, synopsesOf } from './support/doc-commands.ts';
 import { docFolder } from './support/doc-folder.ts';
-import { asWritten, type Form, forms, mention, never, serving } from './support/doc-forms.ts';
+import type { Form } from './support/doc-form.ts';
+import { asWritten, forms, mention, never, serving } from './support/doc-forms.ts';
 import { DocShell, longest_ms, type Running } from './support/doc-shell.ts';
 import { shapeFaults } from './support/shape.ts';
 
@@ -48,6 +49,8 @@ let server: Running;
 beforeAll(async () => {
   if (!built) return;
   shell = new DocShell(await docFolder());
+  // Examples say `facematch`, as it is after this.
+  await shell.run('npm link');
   const key = (await shell.run('npx facematch keys create --name my-app')).stdout.trim();
   server = await shell.serve('npm start');
   Object.assign(shell.variables, { KEY: key, FACEMATCH_KEY: key, FACEMATCH_URL: server.address });
@@ -132,10 +135,12 @@ describe.skipIf(!built)('the command line has', () => {
   const mentions = named.map((command) => command.replace(/^(?:npx )?facematch /, ''));
 
   test.each([...new Set([...synopses, ...mentions])])('%s', async (synopsis) => {
-    const [command, ...rest] = synopsis.split(' ');
+    const [command = ''] = /^[a-z]+(?: [a-z]+)*(?= |$)/.exec(synopsis) ?? [];
     const { code, stdout } = await outcomeOf({ run: `npx facematch ${command} --help`, because: 'its help' });
     expect(code).toBe(0);
-    const words = rest.join(' ').match(/--[\w-]+|\b[a-z]+\b(?=[|`]|$)/g) ?? [];
+    // The help of a subcommand that is none is that of the command above it.
+    expect(stdout).toContain(`facematch ${command} `);
+    const words = synopsis.match(/--[\w-]+|\b[a-z]+\b(?=[|`]|$)/g) ?? [];
     expect(words.filter((word) => !stdout.includes(word))).toEqual([]);
   });
 

@@ -22,12 +22,21 @@ import { detectOptions, sample } from '../../fixtures/pictures.ts';
 export async function docFolder(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'facematch-docs-'));
   clone(folder);
-  for (const name of ['home', 'tmp']) mkdirSync(join(folder, name));
-  for (const [name, number] of photos) writeFileSync(join(folder, name), sample(number));
+  for (const name of ['tmp', 'home/.zfunc', 'home/.config/fish/completions', 'photos', 'staff']) {
+    mkdirSync(join(folder, name), { recursive: true });
+  }
+  for (const [name, number] of photos) {
+    await sharp(sample(number)).toFile(join(folder, name));
+  }
   const people = await writePeople(join(folder, 'DIR'));
-  writePairs(join(folder, 'PAIRS.tsv'), people);
-  for (const set of ['lfw-dev', 'rmfd-dev'])
-    writeLabelled(join(folder, 'labelled/data', set), folder, people);
+  for (const list of ['PAIRS.tsv', 'pairs.tsv', 'staff.tsv']) writePairs(join(folder, list), people);
+  for (const copy of ['photos', 'staff/photos']) {
+    cpSync(join(folder, 'DIR'), join(folder, copy), { recursive: true });
+  }
+  for (const set of ['labelled/data/lfw-dev', 'labelled/data/rmfd-dev', 'lfw'])
+    writeLabelled(join(folder, set), folder, people);
+  // A table is fitted to both: of so few pairs those that score highest must not be the same ones.
+  await writePeople(join(folder, 'rmfd/images'), 0.9);
   writeLabelled(join(folder, 'few'), folder, people.slice(0, 6));
   writeOwnPack(folder);
   for (const copy of ['ready-pack', 'fitted-pack']) {
@@ -41,12 +50,20 @@ const yunetNet = join(packDirectory('yunet'), 'detect.onnx');
 /** Nobody fetches that file: it is there where a developer brought it. */
 export const hasYunet = existsSync(yunetNet);
 
-/** Names that the docs give to photos. One woman is on both of a pair, among others. */
+/** Names that the docs give to photos, and which sample each is. One woman is in 1 and 3, among others. */
 const photos = [
   ['passport.jpg', 1],
   ['selfie.jpg', 3],
   ['one.jpg', 1],
   ['two.jpg', 3],
+  ['alice.jpg', 1],
+  ['bob.png', 2],
+  ['a.jpg', 1],
+  ['b.jpg', 3],
+  ['b.webp', 3],
+  ['group.jpg', 4],
+  ['photos/1.jpg', 1],
+  ['photos/2.jpg', 2],
 ] as const;
 
 /** Copies what is small and may be changed; links what is large, and what no command changes. */
@@ -66,9 +83,9 @@ function clone(folder: string): void {
 
 /**
  * Writes a folder for each person of some samples, with a photo as it is and a small dark one, and makes of everybody's mirror
- * image somebody else: to a net they are. Answers the folders' names.
+ * image somebody else: to a net they are. Answers the folders' names; `brightness` is a factor.
  */
-async function writePeople(folder: string): Promise<string[]> {
+async function writePeople(folder: string, brightness = 1): Promise<string[]> {
   const names: string[] = [];
   for (const number of [1, 2, 4, 5, 6]) {
     const found = loadAddon().detect(packDirectory('default'), sample(number), detectOptions);
@@ -80,9 +97,15 @@ async function writePeople(folder: string): Promise<string[]> {
       const height = Math.min(Math.round(2 * box.height), found.image.height - top);
       for (const mirrored of [false, true]) {
         const name = `person-${number}${index}${mirrored ? 'm' : ''}`;
-        const photo = sharp(sample(number)).extract({ left, top, width, height }).flop(mirrored);
+        const photo = sharp(sample(number))
+          .extract({ left, top, width, height })
+          .flop(mirrored)
+          .modulate({ brightness });
         mkdirSync(join(folder, name), { recursive: true });
-        const small = photo.clone().resize(150).modulate({ brightness: 0.7 });
+        const small = photo
+          .clone()
+          .resize(150)
+          .modulate({ brightness: 0.7 * brightness });
         await photo
           .resize(250)
           .jpeg()

@@ -1,45 +1,36 @@
 import { existsSync } from 'node:fs';
 import { projectPath } from '../../../src/paths.ts';
-import { hasYunet } from './doc-folder.ts';
+import { callerForms } from './doc-caller-forms.ts';
+import { type Form, few, noCohort, standing, yunet } from './doc-form.ts';
 
 /** In which form each command of the docs is run. A command that stands in none of these tables fails the test. */
 
 /** Run as they stand: they are short, stay on this machine, and end by themselves. */
 export const asWritten: readonly RegExp[] = [
   /^curl /,
-  /^KEY=\$\(npx facematch keys create [^)]+\)$/,
+  /^KEY=\$\((?:npx )?facematch keys create [^)]+\)$/,
   /^KEY=\$KEY node first-match\.mjs /,
-  /^npx facematch (?:match|detect|keys create|keys list) [^…]+$/,
-  /^npx facematch keys list$/,
-  /^npx facematch (?:eval|calibrate) (?!.*(?:…|--write|--held-out-cohort)).*\bDIR\b/,
+  /^(?:npx )?facematch (?:match|detect) [^…]*\.\w+/,
+  /^(?:npx )?facematch (?:demo|keys list)\b/,
+  /^(?:npx )?facematch keys create --name [^…]+$/,
+  /^(?:npx )?facematch (?:eval|calibrate) (?!-|.*(?:…|--write|--held-out-cohort))/,
+  /^facematch completion \w+ > /,
+  /^docs\/clients\/match\.sh /,
   /^npm run (?:setup|demo|docs)$/,
+  /^npm link$/,
+  /^npx vitest run test\/unit\/third-party\.test\.ts$/,
   /^cmake --preset \w+$/,
 ];
 
 /** Run until it serves, on free ports, and stopped as its manager would. */
-export const serving = /^(?:FACEMATCH_\w+=\S+ )*(?:npm start|node dist\/src\/cli\/index\.js serve)$/;
+export const serving =
+  /^(?:FACEMATCH_\w+=\S+ )*(?:npm start|facematch serve|node dist\/src\/cli\/index\.js serve)$/;
 
 /** Names a command and perhaps options of it; its help must have them. */
 export const mention = /^(?:npx )?facematch (\w+)((?: \w+)?(?: --[\w-]+| [A-Z.]+)*)$/;
 
-export interface Form {
-  run: string;
-  because: string;
-  /** Exit codes that are right; 0 unless told otherwise. */
-  codes?: readonly number[];
-  /** What the output must show, where the exit code says little. */
-  says?: RegExp;
-  /** `project`: what it compiles for minutes is kept from one time to the next; else a clone of it. */
-  where?: 'project';
-  /** A reason not to run it here. */
-  lacks?: string | undefined;
-}
-
 const long = 'takes minutes to hours';
 const unlike = 'so short a run is too short for its claims';
-const few = 'its real sets are labelled photos of thousands of people';
-
-const yunet = hasYunet ? undefined : 'the file of the pack yunet, which a developer brings, is not there';
 const nets = existsSync(projectPath('.cache/bench/nets'))
   ? undefined
   : 'the nets as published were not fetched yet (npm run bench does)';
@@ -71,25 +62,8 @@ const int8: Form = {
 };
 const modelCard: Form = {
   run: 'FACEMATCH_SHARED=$CLONE/labelled node bench/model-card.mjs',
-  because: `${few}; of so few it makes no cohort, and says so`,
-  codes: [1],
-  says: /too few people/,
+  ...noCohort,
 };
-const heldOut: Form = {
-  run: 'npx facematch eval lfw=PAIRS.tsv:DIR rmfd=PAIRS.tsv:DIR --held-out-cohort',
-  because: modelCard.because,
-  codes: [1],
-  says: /too few people/,
-};
-const refit: Form = {
-  run: 'FACEMATCH_PACK=./fitted-pack npx facematch calibrate lfw=DIR:2 rmfd=DIR:1 --check --write',
-  because: 'the clone goes on with the pack that it has',
-  says: /Written into the pack/,
-};
-/** As it stands, where it can be. */
-const standing = (run: string, lacks?: string): Record<string, Form> => ({
-  [run]: { run, because: 'as it stands', lacks },
-});
 const native: Form = { run: 'npm run bench:native -- --rounds 1', because: long, where: 'project' };
 const someTests = (files: string): Form => ({
   run: `ls ${files} && node scripts/test.mjs vitest test/unit/queue.test.ts`,
@@ -98,6 +72,7 @@ const someTests = (files: string): Form => ({
 });
 
 export const forms: Readonly<Record<string, Form>> = {
+  ...callerForms,
   'npm run soak': {
     run: 'npm run soak -- --requests 20 --clients 2',
     because: `${long}, and ${unlike}`,
@@ -153,45 +128,28 @@ export const forms: Readonly<Record<string, Form>> = {
   ),
   'node scripts/test.mjs vitest test/native/exit.test.ts test/native/workers.test.ts test/native/memory.test.ts':
     someTests('test/native/exit.test.ts test/native/workers.test.ts test/native/memory.test.ts'),
-  'npx facematch eval lfw=PAIRS.tsv:DIR rmfd=PAIRS.tsv:DIR --held-out-cohort': heldOut,
-  'npx facematch eval lfw=PAIRS.tsv:DIR rmfd=… --held-out-cohort --report DIR': heldOut,
-  '… --mode fast': {
-    run: 'npx facematch eval PAIRS.tsv --images DIR --mode fast',
-    because: 'it goes on from the line above',
+  'npm version X.Y.Z --no-git-tag-version': {
+    run: 'mkdir tmp/release && cp package*.json tmp/release && cd tmp/release && npm version 98.7.6 --no-git-tag-version && grep 98.7.6 package.json package-lock.json',
+    because: 'set-up would do all of its steps again for the clone',
+    says: /^package-lock\.json:/m,
   },
-  'npx facematch calibrate … --check': {
-    run: 'npx facematch calibrate staff=DIR --check',
-    because: 'it stands for sets of all kinds',
-  },
-  'npx facematch calibrate … --check --write': refit,
-  'npx facematch calibrate lfw=DIR:2 rmfd=DIR:1 --check --write': refit,
-  'npx facematch calibrate lfw-dev=DIR:2 rmfd-dev=DIR:1 --check --write': refit,
   'node dist/models/prepare/index.js [name or path] [--file NET=PATH]…': {
     run: 'node dist/models/prepare/index.js default',
     because: 'it is how to write all of them',
   },
-  ...standing('node dist/models/prepare/index.js yunet --file detector=yunet_n_dynamic.onnx', yunet),
-  ...standing('node dist/models/prepare/index.js yunet', yunet),
-  ...standing('FACEMATCH_PACK=yunet npm start', yunet),
-  'FACEMATCH_PACK=yunet npx facematch eval …': {
-    run: 'FACEMATCH_PACK=yunet npx facematch eval PAIRS.tsv --images DIR',
-    because: few,
+  ...standing('node dist/models/prepare/index.js yunet --file detector=yunet_n_dynamic.onnx', {
     lacks: yunet,
-  },
-  'FACEMATCH_PACK=yunet npx facematch calibrate lfw=DIR:2 rmfd=DIR:1 --check --write': {
-    run: 'FACEMATCH_PACK=yunet npx facematch calibrate lfw=DIR:2 rmfd=DIR:1 --check',
-    because: refit.because,
-    lacks: yunet,
-  },
+  }),
+  ...standing('node dist/models/prepare/index.js yunet', { lacks: yunet }),
+  ...standing('FACEMATCH_PACK=yunet npm start', { lacks: yunet }),
   ...standing('node dist/models/prepare/index.js ./my-pack --file embedder=PATH'),
-  ...standing('FACEMATCH_PACK=./my-pack npx facematch calibrate people=DIR --check --write'),
   'FACEMATCH_PACK=./my-pack npm start': {
     run: 'FACEMATCH_PACK=./ready-pack npm start',
-    because: 'a table made of so few people serves nobody',
+    because: 'of so few people it got no table',
   },
   'FACEMATCH_PACK=./my-pack npx vitest run test/native/addon.test.ts test/server/match.test.ts': {
     run: 'ls test/server/match.test.ts && FACEMATCH_PACK=./ready-pack npx vitest run test/native/addon.test.ts',
-    because: 'a table made of so few people serves nobody',
+    because: 'of so few people it got no table',
   },
   'cmake --build --preset tsan': {
     run: 'cmake --build --preset tsan --target help',
@@ -200,12 +158,22 @@ export const forms: Readonly<Record<string, Form>> = {
   'ctest --preset tsan': { run: 'ctest --preset tsan -N', because: 'nothing was compiled', says: /threads/ },
 };
 
+const firstAnswer =
+  'clones, gets packages from the registry and compiles for minutes; first-answer.test.ts has what it refuses and how it ends';
+
 /** Not run at all, and why. */
 export const never: Readonly<Record<string, string>> = {
   'npx facematch …': 'the head of a table, whose rows are held against the help',
+  'facematch COMMAND': 'it stands for every command, and each is run',
+  'npx facematch COMMAND': 'it stands for every command, and each is run',
   'npm test': 'this is a part of it',
   'node scripts/test.mjs native': 'it is a part of npm test, and compiles for minutes',
   'npm ci': 'what set-up does; fetches packages from the registry',
+  'npm audit': 'asks the registry',
+  'npm audit --prefix bench': 'asks the registry',
+  'node bench/first-answer.mjs': firstAnswer,
+  'node bench/first-answer.mjs --fresh': firstAnswer,
+  'node bench/first-answer.mjs --fresh --suite bookworm': firstAnswer,
   'npm pack': 'what set-up does; fetches the tarball from the registry',
   'apt-get install -s --no-install-recommends libopencv-imgcodecs406': 'asks the package lists of the system',
   'npm run bench -- --with opencv4nodejs': 'installs a Debian package and compiles for ten minutes',

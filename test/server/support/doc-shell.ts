@@ -6,7 +6,9 @@ import type { Outcome } from './cli.ts';
 /** A reader's shell in the clone, and the server that he started there. */
 
 const environment = (folder: string): NodeJS.ProcessEnv => ({
-  PATH: process.env.PATH,
+  // `npm link` puts the program there.
+  PATH: `${folder}/home/bin:${process.env.PATH}`,
+  npm_config_prefix: `${folder}/home`,
   ...(process.env.CHROMIUM === undefined ? {} : { CHROMIUM: process.env.CHROMIUM }),
   HOME: `${folder}/home`,
   TMPDIR: `${folder}/tmp`,
