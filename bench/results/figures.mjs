@@ -158,6 +158,7 @@ export const figures = [
   {
     what: 'throughput with two workers ÷ with one; small, fast',
     least: 1.9,
+    why: 'the machine’s own gain stands beside; what more is lost to one worker’s server was not traced',
     ...ratio(
       [workers('facematch', 2, saturating), 'throughput'],
       [workers('facematch', 1, saturating), 'throughput'],
