@@ -85,9 +85,9 @@ size_t find_name(const std::vector<std::string>& names, const std::string& name,
               what + " \"" + name + "\"; there are " + quoted_list(names));
 }
 
-// Where a shape has height and width.
+// Of a picture's shape: batch, channels, height, width.
+constexpr size_t kRank = 4;
 constexpr size_t kHeight = 2;
-constexpr size_t kSidesAt = 4;
 
 // A net may leave parts of its input's shape open under a name (its batch, its height). Here each
 // is given its size for good, but those that shall stay open: what depends on it is worked out
@@ -112,7 +112,7 @@ bool fix_open_parts(const Ort::Session& session, size_t input, const std::vector
 bool has_open_sides(const Ort::Session& session, const std::string& input) {
   const size_t position = find_name(input_names(session), input, "the net has no input");
   const auto shape = session.GetInputTypeInfo(position).GetTensorTypeAndShapeInfo().GetShape();
-  return shape.size() == kSidesAt && shape[kHeight] < 0 && shape[kHeight + 1] < 0;
+  return shape.size() == kRank && shape[kHeight] < 0 && shape[kHeight + 1] < 0;
 }
 
 Ort::Session open_session(const std::string& path, const std::string& input,
@@ -186,7 +186,7 @@ std::vector<Ort::Value> Net::run(std::span<float> input, int64_t height, int64_t
     shape[kHeight] = height;
     shape[kHeight + 1] = width;
   }
-  const bool fits = shape.size() == kSidesAt && shape[kHeight] == height &&
+  const bool fits = shape.size() == kRank && shape[kHeight] == height &&
                     shape[kHeight + 1] == width && input.size() == product(shape);
   if (!fits) refuse_buffers();
   try {

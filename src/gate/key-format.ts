@@ -30,8 +30,9 @@ export function isKeyId(text: string): boolean {
 }
 
 /**
- * SHA-256 of the whole key in hex, as the key file has it. A fast hash is right here: the secret is 256 random bits, which no dictionary holds and
- * nobody can count through, so the slowness of a password hash would cost every request and protect nothing.
+ * SHA-256 of the whole key in hex, as the key file has it. A fast hash is right here: the secret is 256 random bits,
+ * which no dictionary holds and nobody can count through, so the slowness of a password hash would cost every request
+ * and protect nothing.
  */
 export function keyHash(key: string): string {
   return hash('sha256', key);

@@ -85,8 +85,8 @@ export class Exchange {
   }
 
   /**
-   * Reads the whole body into memory that `allocate` gives. Rejects with Problem body_too_large at the byte that passes `limit`, with Problem
-   * upload_timeout, or with ClientLeft.
+   * Reads the whole body into memory that `allocate` gives. Rejects with Problem body_too_large at the byte that
+   * passes `limit`, with Problem upload_timeout, or with ClientLeft.
    */
   receive(limit: number, allocate: Allocate): Promise<Buffer<ArrayBuffer>> {
     return new Promise((resolve, reject) => {
