@@ -78,9 +78,9 @@ export function planOf(options) {
 export const rotated = (runs, round) => runs.map((_, index) => runs[(index + round) % runs.length]);
 
 /** Seconds that a plan takes, about. */
-export function secondsOf(plan, { rounds, seconds, warm_s }) {
+export function secondsOf(plan, { rounds, seconds, settle_s, warm_s }) {
   const start_s = 2;
   const ofRun = ({ contender, cells }) =>
-    start_s + (contender === 'floor' ? seconds : cells.length * (seconds + warm_s));
+    start_s + (contender === 'floor' ? seconds : cells.length * (seconds + warm_s) + settle_s - warm_s);
   return rounds * plan.flatMap(({ runs }) => runs).reduce((sum, one) => sum + ofRun(one), 0);
 }

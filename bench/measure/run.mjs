@@ -53,7 +53,8 @@ async function serverSamples(run, { scenario, mode, id }, options, checks) {
     let best = 0;
     for (const { loop, clients, share } of run.cells) {
       const rate = share === undefined ? undefined : Math.max(1, best * share);
-      const { warm_s, seconds, least } = options;
+      const { settle_s, seconds, least } = options;
+      const warm_s = samples.length === 0 ? Math.max(settle_s, options.warm_s) : options.warm_s;
       const { pid, address, key } = server;
       const expects = run.contender === 'hello' ? [200] : scenarios[scenario].expects;
       const job = {
