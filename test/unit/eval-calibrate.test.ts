@@ -107,6 +107,8 @@ describe('the table of false-match rates', () => {
 
   test('is not made of too few pairs', () => {
     expect(() => fmrTable([{ scores: Float64Array.of(1, 1, 1), weight: 1 }])).toThrow('too few');
+    const oneExcess = new Float64Array(3000).fill(0.5, 0, 2);
+    expect(() => fmrTable([{ scores: oneExcess, weight: 1 }])).toThrow('too few');
   });
 });
 
