@@ -27,7 +27,7 @@ const buildPackages = [
   'libwebp-dev',
   'nlohmann-json3-dev',
 ];
-const devPackages = ['clang-format-19', 'doctest-dev', 'strace', 'chromium'];
+const devPackages = ['clang-format-19', 'doctest-dev', 'strace', 'chromium', 'zsh', 'fish'];
 
 const headersTarget = '.cache/libonnxruntime-dev';
 const headerFile = 'onnxruntime_cxx_api.h';
