@@ -74,7 +74,12 @@ export function imageBody(image: ImageReport) {
     orientation,
     faces: faces.map(({ index, box, landmarks, detection_score, found_by, pose, quality }) => ({
       index,
-      box: roundAll(box, 1),
+      box: {
+        x: round(box.x, 1),
+        y: round(box.y, 1),
+        width: round(box.width, 1),
+        height: round(box.height, 1),
+      },
       landmarks: {
         right_eye: roundPoint(landmarks.right_eye),
         left_eye: roundPoint(landmarks.left_eye),
@@ -84,7 +89,7 @@ export function imageBody(image: ImageReport) {
       },
       detection_score: round(detection_score, 3),
       found_by,
-      pose: roundAll(pose, 1),
+      pose: { yaw: round(pose.yaw, 1), pitch: round(pose.pitch, 1), roll: round(pose.roll, 1) },
       quality: {
         sharpness: round(quality.sharpness, 2),
         brightness: round(quality.brightness, 2),
@@ -98,12 +103,6 @@ function round(value: number, digits: number): number {
   const scale = 10 ** digits;
   // Adding 0 turns -0, which JSON would show as 0 anyway but a test would not, into 0.
   return Math.round(value * scale) / scale + 0;
-}
-
-function roundAll<T extends Record<keyof T, number>>(values: T, digits: number): T {
-  return Object.fromEntries(
-    Object.entries<number>(values).map(([name, value]) => [name, round(value, digits)]),
-  ) as T;
 }
 
 function roundPoint([x, y]: Point): Point {
