@@ -11,7 +11,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { debootstrap, furnish, inside, ownSuite, requireTools } from './lib/debian-root.mjs';
+import { debootstrap, furnish, inside, ownSuite, requireTools } from '../scripts/lib/debian-root.mjs';
 import { root } from './lib/paths.mjs';
 import { progress, report } from './lib/report.mjs';
 
@@ -23,7 +23,7 @@ function options() {
       options: { fresh: { type: 'boolean' }, suite: { type: 'string' }, json: { type: 'boolean' } },
     });
     if (values.suite !== undefined && !values.fresh) throw new Error('--suite goes with --fresh');
-    if (values.fresh) requireTools();
+    if (values.fresh) requireTools('--fresh');
     return { fresh: false, json: false, suite: values.fresh ? ownSuite() : undefined, ...values };
   } catch (error) {
     process.stderr.write(`${error.message}\n`);

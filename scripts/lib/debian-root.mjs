@@ -8,15 +8,19 @@ const network = /^(?:https?_proxy|no_proxy|node_extra_ca_certs|ssl_cert_\w+|npm_
 
 const ask = (command, ...args) => execFileSync(command, args, { encoding: 'utf8' }).trim();
 
-/** Throws an Error with what to do. */
-export function requireTools() {
-  if (process.getuid?.() !== 0) throw new Error('--fresh needs root: chroot and mounts.');
+/** Proxies and the like, as this process has them. */
+export const networkSettings = () =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => network.test(name)));
+
+/** `who` needs them. Throws an Error with what to do. */
+export function requireTools(who) {
+  if (process.getuid?.() !== 0) throw new Error(`${who} needs root: chroot and mounts.`);
   for (const [tool, name] of [
     ['debootstrap', 'debootstrap'],
     ['unshare', 'util-linux'],
   ]) {
     if (spawnSync(tool, ['--version']).error)
-      throw new Error(`--fresh needs ${tool}: apt-get install ${name}`);
+      throw new Error(`${who} needs ${tool}: apt-get install ${name}`);
   }
 }
 
@@ -27,12 +31,13 @@ export function ownSuite() {
   return name;
 }
 
-/** The mirror that this machine's apt is set to. */
-function ownMirror() {
+/** The mirrors that this machine's apt is set to: of Debian, and of its security updates where it takes them. */
+export function ownMirrors() {
   const lines = ask('apt-get', 'indextargets', '--format', '$(SITE) $(ORIGIN)', 'Created-By: Packages');
-  const [mirror] = lines.split('\n').filter((line) => line.endsWith(' Debian') && !line.includes('security'));
-  if (mirror === undefined) throw new Error('apt knows no mirror of Debian; run apt-get update once');
-  return mirror.split(' ')[0];
+  const sites = lines.split('\n').flatMap((line) => (line.endsWith(' Debian') ? [line.split(' ')[0]] : []));
+  const main = sites.find((site) => !site.includes('security'));
+  if (main === undefined) throw new Error('apt knows no mirror of Debian; run apt-get update once');
+  return { main, security: sites.find((site) => site.includes('security')) };
 }
 
 /**
@@ -56,10 +61,17 @@ export function inside(folder, command) {
   ];
 }
 
-/** The command that fills `folder`; debootstrap mounts as well. */
-export const debootstrap = (folder, suite) => [
+/** The command that fills `folder`, with the packages of `include` as well; debootstrap mounts, too. */
+export const debootstrap = (folder, suite, include = ['ca-certificates', 'git']) => [
   ...['unshare', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'],
-  ...['debootstrap', '--variant=minbase', '--include=ca-certificates,git', suite, folder, ownMirror()],
+  ...[
+    'debootstrap',
+    '--variant=minbase',
+    ...(include.length > 0 ? [`--include=${include.join(',')}`] : []),
+    suite,
+    folder,
+    ownMirrors().main,
+  ],
 ];
 
 /** What the machine's owner has set for its network, and the Node that runs this. Answers the environment. */
@@ -80,9 +92,8 @@ export function furnish(folder) {
     if (existsSync(join(prefix, part)))
       cpSync(join(prefix, part), join(folder, prefix, part), { recursive: true, verbatimSymlinks: true });
   }
-  const own = Object.entries(process.env).filter(([name]) => network.test(name));
   return {
-    ...Object.fromEntries(own),
+    ...networkSettings(),
     PATH: `${prefix}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
     HOME: process.env.HOME ?? '/root',
     LANG: 'C.UTF-8',
