@@ -1,11 +1,13 @@
 // Sets up all that is missing, in order, and nothing else. Node's built-ins only: it runs before `npm ci`.
-//   node scripts/setup.mjs [--dev] [--quiet]
+//   node scripts/setup.mjs [--dev] [--quiet] [--only STEP,STEP…]
 // --dev    also what the tests and linters need
 // --quiet  says nothing about what is already there
+// --only   these of debian, npm, headers, addon, program, pack: the Dockerfile's layers, which come one by one
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { installPackages, isDebian, missingPackages, unpackFromNextRelease } from './lib/debian.mjs';
 import { seconds, withProgress } from './lib/progress.mjs';
 import { ask, run, SetupError } from './lib/run.mjs';
@@ -13,8 +15,7 @@ import { hashOf, isStamped, writeStamp } from './lib/stamp.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 process.chdir(root);
-const dev = process.argv.includes('--dev');
-const quiet = process.argv.includes('--quiet');
+const { dev, quiet, only } = options();
 
 const buildPackages = [
   'cmake',
@@ -70,6 +71,7 @@ const packagesHash = () => hashOf(['package-lock.json', '.npmrc'], [process.vers
 /** In order. `missing` answers why the step is needed, or undefined; `make` does it. */
 const steps = [
   {
+    id: 'debian',
     title: 'Debian packages',
     missing: () => {
       if (!isDebian()) return undefined; // the compiler's own messages say what lacks
@@ -79,6 +81,7 @@ const steps = [
     make: (onLine) => installPackages(missingPackages(wantedPackages()), onLine),
   },
   {
+    id: 'npm',
     title: 'npm packages',
     missing: () => (isStamped('node_modules/.facematch-stamp', packagesHash()) ? undefined : 'npm ci'),
     make: async (onLine) => {
@@ -90,6 +93,7 @@ const steps = [
     },
   },
   {
+    id: 'headers',
     title: 'ONNX Runtime headers',
     missing: () => (findHeaders() ? undefined : 'libonnxruntime-dev, from the next Debian release'),
     make: (onLine) => {
@@ -99,6 +103,7 @@ const steps = [
     },
   },
   {
+    id: 'addon',
     title: 'native addon',
     missing: () =>
       existsSync(addonFile) && isStamped('build/addon/.stamp', addonHash()) ? undefined : 'cmake-js compile',
@@ -113,6 +118,7 @@ const steps = [
     },
   },
   {
+    id: 'program',
     title: 'program',
     missing: () => (isStamped('dist/.stamp', programHash()) ? undefined : 'tsc'),
     make: async (onLine) => {
@@ -125,6 +131,7 @@ const steps = [
     },
   },
   {
+    id: 'pack',
     title: 'model pack',
     missing: () => {
       const { detector, landmarks, embedder } = JSON.parse(
@@ -145,6 +152,18 @@ const steps = [
     },
   },
 ];
+
+function options() {
+  try {
+    const { values } = parseArgs({
+      options: { dev: { type: 'boolean' }, quiet: { type: 'boolean' }, only: { type: 'string' } },
+    });
+    return { dev: false, quiet: false, ...values, only: values.only?.split(',') };
+  } catch (error) {
+    process.stderr.write(`✗ ${error.message}\n`);
+    process.exit(2);
+  }
+}
 
 function requireNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
@@ -172,7 +191,10 @@ async function takeLock() {
 async function main() {
   requireNode();
   await takeLock();
+  const unknown = (only ?? []).filter((id) => !steps.some((step) => step.id === id));
+  if (unknown.length > 0) throw new SetupError(`--only: there is no step ${unknown.join(', ')}`);
   for (const [index, step] of steps.entries()) {
+    if (only !== undefined && !only.includes(step.id)) continue;
     const title = `[${index + 1}/${steps.length}] ${step.title}`;
     const reason = step.missing();
     if (reason === undefined) {
