@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { readConfig, unknownVariables } from './config.ts';
 import { type Server, startServer } from './server.ts';
 import { type Log, openLog } from './telemetry/log.ts';
@@ -49,4 +50,6 @@ function dieOf(signal: NodeJS.Signals, log: Log): void {
   log.flush();
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
+  // Still here: the first process of a container, which the kernel spares what it does not handle (pid_namespaces(7)).
+  process.exit(128 + constants.signals[signal]);
 }

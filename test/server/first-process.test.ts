@@ -1,0 +1,43 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { match, twoPhotos } from './support/client.ts';
+import { WorkerGate } from './support/gate.ts';
+import { Home, TestServer } from './support/server.ts';
+
+/** The server as process 1 of a container: the kernel spares it every signal that it does not handle. */
+
+const namespaces = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--kill-child'];
+const [command = '', ...args] = [...namespaces, 'true'];
+const allowed = spawnSync(command, args).status === 0;
+if (!allowed) process.stderr.write('No server is run as process 1: unshare may not make namespaces here\n');
+
+/** unshare's child, as this system numbers it. */
+function firstProcess({ child: { pid } }: TestServer): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8'));
+}
+
+describe.skipIf(!allowed)('as process 1', () => {
+  test('SIGTERM ends it with 0', async () => {
+    const home = new Home();
+    const server = await TestServer.start({ under: namespaces }, home);
+    process.kill(firstProcess(server), 'SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    home.remove();
+  });
+
+  test('a second signal ends it at once, whatever runs', async () => {
+    const home = new Home();
+    const gate = new WorkerGate(home);
+    const server = await TestServer.start({ under: namespaces, env: gate.env }, home);
+    gate.close();
+    const running = match(server, twoPhotos()).catch((error: Error) => error);
+    await server.metricBecomes('facematch_workers_busy', 1);
+    process.kill(firstProcess(server), 'SIGTERM');
+    await server.line(server.stderr, /shutting down/);
+    process.kill(firstProcess(server), 'SIGINT');
+    expect(await server.ended).toEqual({ code: 130, signal: null });
+    expect(await running).toBeInstanceOf(Error);
+    home.remove();
+  });
+});
