@@ -32,11 +32,29 @@ export async function installPackages(names, onLine) {
   }
   const cure = `Installing Debian packages failed. Try it by hand:\n  ${byHand}`;
   const env = { DEBIAN_FRONTEND: 'noninteractive' };
-  const apt = (args) =>
-    run(root ? 'apt-get' : 'sudo', root ? args : ['-n', '-E', 'apt-get', ...args], { env, cure, onLine });
-  await apt(['update']);
-  await apt(install);
+  const asRoot = (command, args) =>
+    run(root ? command : 'sudo', root ? args : ['-n', '-E', command, ...args], { env, cure, onLine });
+  await asRoot('apt-get', ['update']);
+  await asRoot('sh', ['-c', quietly, 'sh', ...install]);
 }
+
+/**
+ * Debian starts a service as soon as its package is there, and at every boot. The tests start redis-server and nginx
+ * themselves, on ports of their own; so a policy refuses it during the installation (Debian Policy 9.3.3.1), and the
+ * services that are new are switched off.
+ */
+const quietly = `set -e
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+  trap 'rm -f $policy' EXIT
+  trap 'exit 130' INT TERM
+  printf '#!/bin/sh\\nexit 101\\n' > $policy
+  chmod 755 $policy
+fi
+apt-get "$@"
+for service in redis-server nginx; do
+  case " $* " in *" $service "*) update-rc.d $service disable ;; esac
+done`;
 
 /**
  * Downloads one package of Debian's next release into `target` and unpacks it there, without touching the system's own
