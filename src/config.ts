@@ -1,4 +1,5 @@
 import { cpuLimit } from './cpus.ts';
+import { RedisAddress } from './redis-address.ts';
 
 /**
  * The settings table, and the only reader of the environment. A setting's variable is its name in capitals after
@@ -21,6 +22,8 @@ export interface Setting<T> {
   /** The settings above it in the table are already known to it. */
   fallback: (config: Readonly<Record<string, unknown>>) => T;
   description: string;
+  /** What was received is never shown: it may hold a password. */
+  secret?: true;
 }
 
 const MiB = 1024 * 1024;
@@ -80,6 +83,14 @@ const table = {
   min_side: integer(1, 10_000, 16, "Least pixels of an image's shortest side"),
 
   trusted_hops: integer(0, 16, 0, 'Proxies in front of the service whose X-Forwarded-For is believed'),
+  limiter: {
+    parse: (value) => (value === 'local' ? value : RedisAddress.parse(value)),
+    expected: 'local, or redis://[[user]:password@]host[:port][/db], or rediss:// for TLS',
+    fallback: () => 'local',
+    description:
+      'Where the rate limits of keys are counted: local in this process, or in a Redis that all replicas share',
+    secret: true,
+  } as Setting<'local' | RedisAddress>,
   auth_failures_per_minute: integer(1, 60_000, 30, 'Failed key checks a minute that one address may make'),
   auth_failure_burst: integer(1, 60_000, 20, 'Failed key checks that one address may make at once'),
   log_level: choice(logLevels, 'info', 'Least severe level that is logged'),
@@ -122,9 +133,8 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
     const value = received === undefined ? undefined : setting.parse(received);
     if (received !== undefined) set.push(variableOf(name));
     if (received !== undefined && value === undefined) {
-      faults.push(
-        `${variableOf(name)}: expected ${setting.expected} but received ${JSON.stringify(received)}`,
-      );
+      const shown = setting.secret ? 'something else' : JSON.stringify(received);
+      faults.push(`${variableOf(name)}: expected ${setting.expected} but received ${shown}`);
     }
     config[name] = value ?? setting.fallback(config);
   }

@@ -6,8 +6,9 @@ import type { MatchJob, MatchOutcome } from './engine/messages.ts';
 import { packDirectory, readManifest, verifyPack } from './engine/pack.ts';
 import { Pool } from './engine/pool.ts';
 import { JobQueue } from './engine/queue.ts';
-import { Gate } from './gate/gate.ts';
+import { Gate, mostBuckets } from './gate/gate.ts';
 import { KeyStore } from './gate/keys.ts';
+import { SharedLimiter } from './gate/shared-limiter.ts';
 import { handleAdmin } from './http/admin.ts';
 import { Dispatcher } from './http/dispatch.ts';
 import type { ExchangeLimits } from './http/exchange.ts';
@@ -17,6 +18,7 @@ import type { Services } from './http/services.ts';
 import { UploadBudget } from './http/upload-budget.ts';
 import { loadUws } from './http/uws.ts';
 import { Readiness } from './readiness.ts';
+import type { RedisAddress } from './redis-address.ts';
 import type { Log } from './telemetry/log.ts';
 import { Telemetry } from './telemetry/telemetry.ts';
 
@@ -84,6 +86,8 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
     ready: () => readiness.stage === 'ready',
     embedding_cache: () => addon?.embeddingCache() ?? { hits: 0, misses: 0, pictures: 0 },
   });
+  const callers = config.limiter === 'local' ? undefined : shareLimits(config.limiter, log, telemetry);
+  if (callers !== undefined) opened.push(callers);
   const services: Services = {
     config,
     gate: new Gate({
@@ -91,6 +95,7 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
       failuresPerMinute: config.auth_failures_per_minute,
       failureBurst: config.auth_failure_burst,
       trustedHops: config.trusted_hops,
+      callers,
     }),
     manifest,
     calibrations: {
@@ -175,6 +180,21 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
       return cut;
     },
   };
+}
+
+/** Rate limits in Redis, told of in the log once a change and in the metrics. */
+function shareLimits(address: RedisAddress, { logger }: Log, telemetry: Telemetry): SharedLimiter {
+  const redis = String(address);
+  const metrics = telemetry.limiter(() => limiter.up);
+  const limiter = new SharedLimiter({
+    address,
+    capacity: mostBuckets,
+    onUp: () => logger.info({ redis }, 'rate limits are shared'),
+    onDown: (reason) => logger.warn({ redis, reason }, 'rate limits are local: Redis is away'),
+    onFallback: () => metrics.fallback(),
+    onDecision: (seconds) => metrics.decision(seconds),
+  });
+  return limiter;
 }
 
 function exchangeLimits(config: Config): ExchangeLimits {

@@ -1,11 +1,12 @@
 import { Problem } from '../errors.ts';
 import { clientAddress } from './client-address.ts';
 import type { ApiKey, KeyStore, Scope } from './keys.ts';
-import { Limiter } from './limiter.ts';
+import { type Admission, Limiter, type RateLimiter } from './limiter.ts';
 import type { RateState } from './rate-state.ts';
 import { scopes } from './scopes.ts';
 import { checkQuota, type Quota } from './token-bucket.ts';
 
+export type { RateLimiter } from './limiter.ts';
 export { type RateState, rateHeaders } from './rate-state.ts';
 
 export interface GateOptions {
@@ -16,6 +17,8 @@ export interface GateOptions {
   failureBurst: number;
   /** How many proxies in front of the server are trusted to append to X-Forwarded-For. */
   trustedHops: number;
+  /** Counts what keys spend; a limiter of this process alone unless given. */
+  callers?: RateLimiter | undefined;
 }
 
 export interface GateRequest {
@@ -35,7 +38,7 @@ export type Verdict =
   | { ok: false; problem: Problem; retry_after_seconds?: number; rate?: RateState; key_id?: string };
 
 /** Buckets that are kept at most: some 10 MB, whoever knocks. */
-const mostBuckets = 65_536;
+export const mostBuckets = 65_536;
 
 /**
  * A refusal carries nothing of its request, so each is made once: an Error collects a stack, which would cost more than
@@ -61,18 +64,21 @@ export class Gate {
   readonly #keys: KeyStore;
   readonly #trustedHops: number;
   readonly #failureQuota: Quota;
-  readonly #callers = new Limiter(mostBuckets);
+  readonly #callers: RateLimiter;
+  /** Always of this process alone: addresses of people stay in it, and no number of replicas makes guessing worth while. */
   readonly #failures = new Limiter(mostBuckets);
 
   /** Throws RangeError for a failure quota out of range. */
   constructor(options: GateOptions) {
     this.#keys = options.keys;
     this.#trustedHops = options.trustedHops;
+    this.#callers = options.callers ?? new Limiter(mostBuckets);
     this.#failureQuota = { rate: options.failuresPerMinute / 60, burst: options.failureBurst };
     checkQuota(this.#failureQuota);
   }
 
-  check(request: GateRequest): Verdict {
+  /** A promise only when another process has to be asked, by a shared limiter; it does not reject. */
+  check(request: GateRequest): Verdict | Promise<Verdict> {
     const { api_key, scope, cost, now_ms } = request;
     // A request without a key guesses nothing: it is told what is missing, however often.
     if (api_key === undefined || api_key === '') return { ok: false, problem: refusals.missing };
@@ -82,15 +88,10 @@ export class Gate {
     if (scope !== 'any' && !key.scopes.includes(scope)) {
       return { ok: false, problem: refusals.scope[scope], key_id: key.id };
     }
-    const { admitted, rate } = this.#callers.take(key.id, key, cost, now_ms);
-    if (admitted) return { ok: true, key, rate };
-    return {
-      ok: false,
-      problem: refusals.rate,
-      retry_after_seconds: rate.reset_seconds,
-      rate,
-      key_id: key.id,
-    };
+    const admission = this.#callers.take(key.id, key, cost, now_ms);
+    return admission instanceof Promise
+      ? admission.then((late) => verdictOn(key, late))
+      : verdictOn(key, admission);
   }
 
   #refuseGuess({ peer, forwarded_for, now_ms }: GateRequest): Verdict {
@@ -99,6 +100,17 @@ export class Gate {
     if (admitted) return { ok: false, problem: refusals.invalid };
     return { ok: false, problem: refusals.guessing, retry_after_seconds: rate.reset_seconds };
   }
+}
+
+function verdictOn(key: ApiKey, { admitted, rate }: Admission): Verdict {
+  if (admitted) return { ok: true, key, rate };
+  return {
+    ok: false,
+    problem: refusals.rate,
+    retry_after_seconds: rate.reset_seconds,
+    rate,
+    key_id: key.id,
+  };
 }
 
 /** Frozen, because requests share it. */

@@ -71,6 +71,12 @@ export class TokenBucket {
     return this.secondsUntil(this.#quota.burst, now_ms) === 0;
   }
 
+  /** Takes over what another bucket of the same quota held at that moment. */
+  follow(tokens: number, now_ms: number): void {
+    this.#tokens = Math.min(this.#quota.burst, Math.max(0, tokens));
+    this.#updated_ms = now_ms;
+  }
+
   /** Changes the quota of a running bucket: what was spent stays spent, and a smaller burst caps what is left. */
   requota(quota: Quota, now_ms: number): void {
     if (quota.rate === this.#quota.rate && quota.burst === this.#quota.burst) return;

@@ -1,8 +1,9 @@
 import { Problem } from '../errors.ts';
-import { rateHeaders } from '../gate/gate.ts';
+import { rateHeaders, type Verdict } from '../gate/gate.ts';
 import { Context } from './context.ts';
 import { Cors } from './cors.ts';
 import type { Exchange, Reply } from './exchange.ts';
+import { holdBody } from './held-body.ts';
 import { problem } from './responses.ts';
 import { type Route, Router } from './routes.ts';
 import type { Services } from './services.ts';
@@ -68,22 +69,47 @@ export class Dispatcher {
     for (const header of this.#cors.headers(request)) context.headers.push(header);
     const preflight = this.#cors.preflight(request, methods);
     if (preflight) return { status: 204, headers: preflight, body: '' };
-    context.route = this.#router.find(request.method, request.path);
-    return this.#admit(context, context.route) ?? context.route.handle(context);
+    const route = this.#router.find(request.method, request.path);
+    context.route = route;
+    if (route.scope === 'none') return route.handle(context);
+    const verdict = this.#check(context, route.scope, route.cost);
+    if (verdict instanceof Promise) {
+      // µWS closes it right after this callback, and the handler refuses it whatever the limiter says.
+      const unclear = request.framing === 'unclear' && route.method === 'POST';
+      return unclear ? route.handle(context) : this.#await(context, route, verdict);
+    }
+    return this.#obey(context, verdict) ?? route.handle(context);
   }
 
-  /** Key, scope, rate limit; undefined when the request may go on. */
-  #admit(context: Context, route: Route): Problem | undefined {
-    if (route.scope === 'none') return undefined;
-    const { headers, peer } = context.exchange.request;
-    const verdict = this.#services.gate.check({
+  /** Key, scope, rate limit. */
+  #check(
+    { exchange }: Context,
+    scope: Exclude<Route['scope'], 'none'>,
+    cost: number,
+  ): Verdict | Promise<Verdict> {
+    const { headers, peer } = exchange.request;
+    return this.#services.gate.check({
       api_key: headers.get('x-api-key'),
       peer,
       forwarded_for: headers.get('x-forwarded-for'),
-      scope: route.scope,
-      cost: route.cost,
+      scope,
+      cost,
       now_ms: Date.now(),
     });
+  }
+
+  /** A shared limiter is asked: what comes of the body meanwhile is kept for the handler. */
+  async #await(context: Context, route: Route, asked: Promise<Verdict>): Promise<Reply> {
+    const release = route.method === 'POST' ? holdBody(context) : undefined;
+    const refusal = this.#obey(context, await asked);
+    // Nothing comes between this and the handler, which reserves the same memory.
+    release?.();
+    if (refusal) throw refusal;
+    return route.handle(context);
+  }
+
+  /** Writes down what the verdict says; undefined when the request may go on. */
+  #obey(context: Context, verdict: Verdict): Problem | undefined {
     if (verdict.rate) context.headers.push(...rateHeaders(verdict.rate));
     if (verdict.ok) {
       context.key_id = verdict.key.id;

@@ -1,6 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import { Problem } from '../errors.ts';
 import { type Allocate, bodyOf } from './body.ts';
+import { ClientLeft } from './client-left.ts';
+import { HeldBody } from './held-body.ts';
 import { copyRequest, type Request } from './request.ts';
 import { UploadWatch } from './upload-watch.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
@@ -21,14 +23,6 @@ export interface ExchangeLimits {
   idle_ms: number;
   /** Most bytes that are read and thrown away behind an answer. */
   drain_bytes: number;
-}
-
-/** The client closed its connection before it was answered. There is nobody to tell. */
-export class ClientLeft extends Error {
-  constructor() {
-    super('The client left before it was answered');
-    this.name = 'ClientLeft';
-  }
 }
 
 /** A rest of a body up to this size is cheaper to read than a new connection would be. */
@@ -54,6 +48,7 @@ export class Exchange {
   #sink: (chunk: ArrayBuffer, last: boolean) => void = never;
   #watch: UploadWatch | undefined;
   #onLeft: () => void = never;
+  #held: HeldBody | undefined;
 
   /** Call inside µWS's request callback, and `stay` before that returns. */
   constructor(res: HttpResponse, req: HttpRequest, limits: ExchangeLimits) {
@@ -85,14 +80,27 @@ export class Exchange {
   }
 
   /**
-   * Reads the whole body into memory that `allocate` gives. Rejects with Problem body_too_large at the byte that
-   * passes `limit`, with Problem upload_timeout, or with ClientLeft.
+   * Begins to collect the body, for a `receive` with the same limit that can only be called after an await. To pause the
+   * socket instead is no way: see `resume()` in docs/uws-lifecycle.md. The wait must be short, for no clock watches it.
+   */
+  hold(limit: number, allocate: Allocate): void {
+    if (this.#arrived) return;
+    this.#held = new HeldBody(this.request.content_length, limit, allocate);
+    this.#sink = (chunk) => this.#held?.add(chunk);
+  }
+
+  /**
+   * Reads the whole body into memory that `allocate` gives. Rejects with Problem body_too_large at the byte that passes
+   * `limit`, with upload_timeout, with overloaded when a part of it came before and was not held, or with ClientLeft.
    */
   receive(limit: number, allocate: Allocate): Promise<Buffer<ArrayBuffer>> {
     return new Promise((resolve, reject) => {
       const res = this.#res;
       if (res === undefined) return reject(new ClientLeft());
-      const body = bodyOf(this.request.content_length, limit, allocate);
+      const held = this.#held;
+      if (held === undefined && this.received > 0) return reject(new Problem('overloaded'));
+      this.#held = undefined;
+      const body = held?.take() ?? bodyOf(this.request.content_length, limit, allocate);
       if (this.#arrived) return resolve(body.take());
       const fail = (error: Error) => {
         this.#stopReceiving();
@@ -237,5 +245,6 @@ export class Exchange {
     this.#watch?.stop();
     this.#watch = undefined;
     this.#sink = never;
+    this.#held = undefined;
   }
 }

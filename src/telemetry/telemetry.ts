@@ -1,3 +1,4 @@
+import { LimiterMetrics } from './limiter-metrics.ts';
 import type { Log } from './log.ts';
 import { type Gauges, Metrics } from './metrics.ts';
 
@@ -31,6 +32,11 @@ export class Telemetry {
 
   finished(record: RequestRecord): void {
     this.#log.later(() => this.#record(record));
+  }
+
+  /** Adds the metrics of a shared limiter; `up` is read when they are scraped. */
+  limiter(up: () => boolean): LimiterMetrics {
+    return new LimiterMetrics(this.#metrics.registry, up);
   }
 
   /** Prometheus text. */

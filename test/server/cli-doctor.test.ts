@@ -35,6 +35,7 @@ const everything = [
   'cohort',
   'nets',
   'key file',
+  'limiter',
   'port',
   'admin port',
 ];

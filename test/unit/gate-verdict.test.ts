@@ -43,7 +43,12 @@ function openGate(
     cost: 1,
     now_ms,
   };
-  return (request) => gate.check({ ...usual, ...request });
+  return (request) => {
+    const verdict = gate.check({ ...usual, ...request });
+    // Only a shared limiter has to be waited for.
+    if (verdict instanceof Promise) throw new Error('it asks somebody else');
+    return verdict;
+  };
 }
 
 /** `code` of a refusal, with the seconds to wait where there are any. */

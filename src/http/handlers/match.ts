@@ -1,7 +1,8 @@
 import type { MatchOptions } from '../../engine/addon.ts';
 import { Problem } from '../../errors.ts';
+import { ClientLeft } from '../client-left.ts';
 import type { Context } from '../context.ts';
-import { ClientLeft, type Reply } from '../exchange.ts';
+import type { Reply } from '../exchange.ts';
 import type { MatchEndpoint } from '../fields.ts';
 import { asProblem, type Form, readForm } from '../form.ts';
 import { matchBody } from '../match-result.ts';

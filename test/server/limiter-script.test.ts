@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bucketFunction, bucketKey, bucketScript } from '../../src/gate/redis-bucket.ts';
+import { type Quota, TokenBucket } from '../../src/gate/token-bucket.ts';
+import { redisInstalled, TestRedis } from './support/redis.ts';
+
+/** The script in a real Redis, beside the bucket that it repeats. */
+
+interface Step {
+  after_ms: number;
+  cost: number;
+  quota: Quota;
+}
+
+const fraction = (min: number, max: number) => fc.double({ min, max, noNaN: true });
+const quotas = fc.record({ rate: fraction(0.001, 1000), burst: fraction(1, 1000) });
+/** Fractions of a millisecond, as Redis's clock has them, and steps back. */
+const steps = (quota: fc.Arbitrary<Quota>) =>
+  fc.array(fc.record({ after_ms: fraction(-50, 5000), cost: fraction(0, 1200), quota }), {
+    minLength: 1,
+    maxLength: 30,
+  });
+
+/** All steps in one script: Redis's own clock stands still meanwhile, so no bucket expires by it. */
+const replay = `${bucketFunction}
+local answers = {}
+for index, step in ipairs(cjson.decode(ARGV[1])) do
+  answers[index] = take(KEYS[1], tonumber(step[1]), tonumber(step[2]), tonumber(step[3]), tonumber(step[4]))
+end
+return answers
+`;
+
+describe.skipIf(!redisInstalled)('the bucket in Redis', () => {
+  let server: TestRedis;
+  let redis: Redis;
+  beforeAll(async () => {
+    server = await TestRedis.start();
+    redis = new Redis({ port: server.port, host: '127.0.0.1', protocol: 2 });
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+
+  const inRedis = async (timed: readonly (Step & { now_ms: number })[]) => {
+    await redis.del('replayed');
+    // As text with 17 digits: cjson's own numbers would lose the last of them.
+    const rows = timed.map(({ now_ms, quota, cost }) => [now_ms, quota.rate, quota.burst, cost].map(String));
+    return (await redis.eval(replay, 1, 'replayed', JSON.stringify(rows))) as [number, string][];
+  };
+
+  const inProcess = (timed: readonly (Step & { now_ms: number })[]) => {
+    const first = timed[0]!;
+    const bucket = new TokenBucket(first.quota, first.now_ms);
+    return timed.map(({ now_ms, quota, cost }) => {
+      bucket.requota(quota, now_ms);
+      const admitted = bucket.take(Math.min(cost, quota.burst), now_ms);
+      return [Number(admitted), bucket.tokens(now_ms)] as const;
+    });
+  };
+
+  test.each([
+    ['one quota', quotas.chain((quota) => steps(fc.constant(quota)))],
+    ['quotas that change', steps(quotas)],
+  ])('decides as the bucket of the process does, to the last bit, with %s', async (_what, requests) => {
+    await fc.assert(
+      fc.asyncProperty(requests, fc.nat(2 ** 41), async (list, start_ms) => {
+        let now_ms = start_ms;
+        const timed = list.map((step) => {
+          now_ms += step.after_ms;
+          return { ...step, now_ms };
+        });
+        const answers = (await inRedis(timed)).map(([admitted, tokens]) => [admitted, Number(tokens)]);
+        expect(answers).toEqual(inProcess(timed));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  const take = async (caller: string, quota: Quota, cost: number) => {
+    const values = [quota.rate, quota.burst, cost].map(String);
+    const [admitted, tokens] = (await redis.eval(bucketScript, 1, bucketKey(caller), ...values)) as [
+      number,
+      string,
+    ];
+    return { admitted, tokens: Number(tokens) };
+  };
+
+  test('starts full, and is refused past its burst', async () => {
+    const quota = { rate: 0.001, burst: 2 };
+    expect(await take('a', quota, 1)).toEqual({ admitted: 1, tokens: 1 });
+    expect((await take('a', quota, 1)).admitted).toBe(1);
+    expect((await take('a', quota, 1)).admitted).toBe(0);
+    expect((await take('b', quota, 1)).admitted).toBe(1);
+  });
+
+  test("fills by Redis's own clock", async () => {
+    const quota = { rate: 500, burst: 1 };
+    await take('clock', quota, 1);
+    let admitted = 0;
+    // 2 ms later there is a token again; this loop ends because time goes on there.
+    while (admitted === 0) ({ admitted } = await take('clock', quota, 1));
+    await take('clock', { rate: 0.001, burst: 1 }, 1);
+    const [seconds] = await redis.time();
+    const [, at_ms] = (await redis.get(bucketKey('clock')))?.split(' ') ?? [];
+    expect(Math.abs(Number(at_ms) / 1000 - Number(seconds))).toBeLessThan(60);
+  });
+
+  test('is gone when it is full, and lives no longer than that', async () => {
+    expect(await take('ttl', { rate: 2, burst: 10 }, 10)).toEqual({ admitted: 1, tokens: 0 });
+    const left_ms = await redis.pttl(bucketKey('ttl'));
+    expect(left_ms).toBeGreaterThan(0);
+    expect(left_ms).toBeLessThanOrEqual(5000);
+    await take('quick', { rate: 1000, burst: 1 }, 1);
+    while ((await redis.exists(bucketKey('quick'))) === 1);
+    expect((await take('quick', { rate: 0.001, burst: 1 }, 1)).admitted).toBe(1);
+  });
+
+  test('leaves nothing behind for a request that costs nothing', async () => {
+    expect(await take('free', { rate: 1, burst: 3 }, 0)).toEqual({ admitted: 1, tokens: 3 });
+    expect(await redis.exists(bucketKey('free'))).toBe(0);
+  });
+
+  test('lets a cost above the burst be paid by the whole burst', async () => {
+    expect(await take('dear', { rate: 0.001, burst: 3 }, 5)).toEqual({ admitted: 1, tokens: 0 });
+    expect((await take('dear', { rate: 0.001, burst: 3 }, 5)).admitted).toBe(0);
+  });
+
+  test('is charged exactly once by each of many askers at once', async () => {
+    const askers = Array.from({ length: 4 }, () => redis.duplicate());
+    const quota = { rate: 0.0001, burst: 50 };
+    const answers = await Promise.all(
+      askers.flatMap((asker) =>
+        Array.from({ length: 40 }, () =>
+          asker.eval(bucketScript, 1, bucketKey('crowd'), '0.0001', '50', '1'),
+        ),
+      ),
+    );
+    for (const asker of askers) asker.disconnect();
+    expect(answers.filter((answer) => (answer as [number])[0] === 1)).toHaveLength(quota.burst);
+  });
+});

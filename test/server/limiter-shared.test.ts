@@ -1,0 +1,376 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  chunk,
+  head,
+  lastChunk,
+  match,
+  paths,
+  photoForm,
+  RawClient,
+  send,
+  twoPhotos,
+} from './support/client.ts';
+import { redisInstalled, TestRedis } from './support/redis.ts';
+import { Home, idOf, type StartOptions, TestServer } from './support/server.ts';
+
+/** Rate limits in a real Redis: shared, and what becomes of them when it is away. */
+
+const up = 'facematch_limiter_up';
+const fallbacks = 'facematch_limiter_fallbacks_total';
+const decisions = 'facematch_limiter_duration_seconds_count';
+/** Hardly a token comes back during a test. */
+const slow = { rate: 0.001, burst: 5 };
+
+let redis: TestRedis;
+let home: Home;
+const servers: TestServer[] = [];
+
+beforeEach(() => {
+  home = new Home();
+});
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.stop()));
+  home.remove();
+  await redis.stop();
+});
+
+async function serve(env: Record<string, string> = {}, options: StartOptions = {}): Promise<TestServer> {
+  const server = await TestServer.start({ ...options, env: { FACEMATCH_LIMITER: redis.url, ...env } }, home);
+  servers.push(server);
+  return server;
+}
+
+/** One that Redis decides for by now. */
+async function serveShared(env: Record<string, string> = {}): Promise<TestServer> {
+  const server = await serve(env);
+  await server.metricBecomes(up, 1);
+  return server;
+}
+
+const ask = (server: TestServer, key = server.key) =>
+  send(server, { path: paths.models, method: 'GET', key }).then(({ status }) => status);
+
+async function statuses(count: number, one: () => Promise<number>): Promise<number[]> {
+  const all: number[] = [];
+  for (let asked = 0; asked < count; asked++) all.push(await one());
+  return all;
+}
+
+const changes = (server: TestServer) =>
+  server.stderr.filter((line) => line.includes('rate limits are')).map((line) => JSON.parse(line).msg);
+
+/** The log comes a little later than what it tells. */
+async function changesBecome(server: TestServer, expected: readonly string[]): Promise<void> {
+  while (changes(server).length < expected.length) await server.metrics();
+  expect(changes(server)).toEqual(expected);
+}
+
+const words = { shared: 'rate limits are shared', local: 'rate limits are local: Redis is away' };
+
+describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
+  test('is one limit, whichever of them is asked', async () => {
+    redis = await TestRedis.start();
+    const key = home.key(slow);
+    const [a, b] = [await serveShared(), await serveShared()];
+    expect(await ask(a, key)).toBe(200);
+    expect(await ask(b, key)).toBe(200);
+    expect(await statuses(4, () => ask(a, key))).toEqual([200, 200, 200, 429]);
+    expect(await ask(b, key)).toBe(429);
+  });
+
+  test('is answered as that of one server is', async () => {
+    redis = await TestRedis.start();
+    const names = ['ratelimit', 'ratelimit-policy', 'retry-after', 'connection'];
+    const told = async (server: TestServer, key: string) => {
+      const answers = [];
+      for (let asked = 0; asked < 3; asked++) {
+        const { status, headers, body } = await match(server, twoPhotos(), { key });
+        answers.push([status, body.code, ...names.map((name) => headers.get(name))]);
+      }
+      return answers;
+    };
+    const keys = [home.key({ rate: 0.01, burst: 2 }), home.key({ rate: 0.01, burst: 2 })] as const;
+    const one = await told(await serveShared(), keys[0]);
+    const other = await told(await serve({ FACEMATCH_LIMITER: 'local' }), keys[1]);
+    expect(one.map(([status]) => status)).toEqual([200, 200, 429]);
+    expect(one).toEqual(other);
+  });
+
+  test('lets a caller who is refused cost Redis nothing until there is a token', async () => {
+    redis = await TestRedis.start();
+    const key = home.key(slow);
+    const server = await serveShared();
+    const before = await server.metric(decisions);
+    const all = await statuses(50, () => ask(server, key));
+    expect(all.filter((status) => status === 200)).toHaveLength(5);
+    expect((await server.metric(decisions)) - before).toBe(5);
+    expect(await server.metric(fallbacks)).toBe(0);
+  });
+
+  test('keeps in Redis the id of a key and four numbers, and no longer than until it is full', async () => {
+    redis = await TestRedis.start();
+    const key = home.key({ rate: 1, burst: 5 });
+    const server = await serveShared();
+    await ask(server, key);
+    const [name, value, left_ms] = await redis.tell(async (told) => {
+      const [found = ''] = await told.keys(`facematch:bucket:${idOf(key)}`);
+      return [found, await told.get(found), await told.pttl(found)] as const;
+    });
+    expect(name).toBe(`facematch:bucket:${idOf(key)}`);
+    expect(value).toMatch(/^4 [\d.]+ 1 5$/);
+    expect(left_ms).toBeLessThanOrEqual(1000);
+  });
+
+  test('survives a Redis that forgets its scripts', async () => {
+    redis = await TestRedis.start();
+    const server = await serveShared();
+    await redis.tell((told) => told.script('FLUSH'));
+    expect(await ask(server)).toBe(200);
+    expect(await server.metric(fallbacks)).toBe(0);
+    await changesBecome(server, [words.shared]);
+  });
+
+  test('is reached through TLS', async () => {
+    const folder = home.folder;
+    const [key, certificate] = [join(folder, 'redis.key'), join(folder, 'redis.pem')];
+    const made = spawnSync('openssl', [
+      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost'],
+      ...['-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', certificate],
+    ]);
+    expect(made.status).toBe(0);
+    const files = ['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', certificate];
+    redis = await TestRedis.start('--tls-port', 'PORT', '--tls-auth-clients', 'no', ...files);
+    const url = `rediss://localhost:${redis.port}`;
+    const trusting = await serve({ FACEMATCH_LIMITER: url, NODE_EXTRA_CA_CERTS: certificate });
+    await trusting.metricBecomes(up, 1);
+    const doubting = await serve({ FACEMATCH_LIMITER: url });
+    expect(await doubting.line(doubting.stderr, /Redis is away/)).toMatch(/certificate/);
+    expect(await ask(doubting)).toBe(200);
+  });
+
+  test('lets a server end at once', async () => {
+    redis = await TestRedis.start();
+    const server = await serveShared();
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    while (
+      String(await redis.tell((told) => told.client('LIST')))
+        .trim()
+        .split('\n').length > 1
+    );
+  });
+});
+
+describe.skipIf(!redisInstalled)('a Redis that is away', () => {
+  const faults: readonly [what: string, reason: RegExp, away: () => unknown, back: () => unknown][] = [
+    ['killed', /ECONNREFUSED|closed/, () => redis.kill(), () => redis.restart()],
+    ['stopped', /no answer within 200 ms/, () => redis.pause(), () => redis.resume()],
+    [
+      'read-only',
+      /^READONLY/,
+      () => redis.tell((told) => told.replicaof('127.0.0.1', 1)),
+      () => redis.tell((told) => told.replicaof('NO', 'ONE')),
+    ],
+    [
+      'full',
+      /^OOM/,
+      () => redis.tell((told) => told.config('SET', 'maxmemory', '1')),
+      () => redis.tell((told) => told.config('SET', 'maxmemory', '0')),
+    ],
+    [
+      'forbidden to this user',
+      /^NOPERM/,
+      () => redis.tell((told) => told.acl('SETUSER', 'default', '-evalsha')),
+      () => redis.tell((told) => told.acl('SETUSER', 'default', '+evalsha')),
+    ],
+  ];
+
+  test.each(faults)('because it is %s loses no request, is told once, and comes back', async (...fault) => {
+    const [, reason, away, back] = fault;
+    redis = await TestRedis.start();
+    const server = await serveShared();
+    await away();
+    expect(await statuses(20, () => ask(server))).toEqual(Array(20).fill(200));
+    await server.metricBecomes(up, 0);
+    expect(await server.metric(fallbacks)).toBeGreaterThan(0);
+    const told = JSON.parse(await server.line(server.stderr, /Redis is away/));
+    expect(told).toMatchObject({ level: 40, redis: `${redis.url}/0`, reason: expect.stringMatching(reason) });
+    expect((await fetch(`${server.adminAddress}/readyz`)).status).toBe(200);
+    await back();
+    await server.metricBecomes(up, 1);
+    const before = await server.metric(fallbacks);
+    expect(await ask(server)).toBe(200);
+    expect(await server.metric(fallbacks)).toBe(before);
+    await changesBecome(server, [words.shared, words.local, words.shared]);
+  });
+
+  test('leaves a caller what was left of the shared bucket, and no fresh burst', async () => {
+    redis = await TestRedis.start();
+    const key = home.key(slow);
+    const [a, b] = [await serveShared(), await serveShared()];
+    expect(await statuses(3, () => ask(a, key))).toEqual([200, 200, 200]);
+    expect(await ask(b, key)).toBe(200);
+    await redis.kill();
+    await b.metricBecomes(up, 0);
+    expect(await statuses(2, () => ask(b, key))).toEqual([200, 429]);
+  });
+
+  test('at the start keeps no server from getting ready, which shares once it can', async () => {
+    redis = await TestRedis.absent();
+    const server = await serve();
+    expect(await ask(server)).toBe(200);
+    expect(await server.metric(up)).toBe(0);
+    await redis.restart();
+    await server.metricBecomes(up, 1);
+    await changesBecome(server, [words.local, words.shared]);
+  });
+
+  test('makes at most the first request wait for it', async () => {
+    redis = await TestRedis.start();
+    const server = await serveShared();
+    redis.pause();
+    await Promise.all(Array.from({ length: 8 }, () => ask(server)));
+    await server.metricBecomes(up, 0);
+    const asked = await server.metric(decisions);
+    const alone = await server.metric(fallbacks);
+    await statuses(10, () => ask(server));
+    expect((await server.metric(fallbacks)) - alone).toBe(10);
+    expect(await server.metric(decisions)).toBe(asked);
+  });
+
+  test.each([
+    ['wrong', 'hunter2-wrong'],
+    ['not needed', undefined],
+  ])('because the password is %s is told without it', async (_what, wanted) => {
+    const secret = 'hunter2';
+    redis = await TestRedis.start(...(wanted === undefined ? [] : ['--requirepass', wanted]));
+    const server = await serve({ FACEMATCH_LIMITER: `redis://:${secret}@127.0.0.1:${redis.port}` });
+    const told = await server.line(server.stderr, /Redis is away/);
+    expect(told).toMatch(/WRONGPASS|without any password configured/);
+    expect(await ask(server)).toBe(200);
+    const all = [...server.stdout, ...server.stderr, await server.metrics()].join('\n');
+    expect(all).not.toContain(secret);
+    expect(all).toContain(`redis://:***@127.0.0.1:${redis.port}/0`);
+  });
+
+  test('by a wrong address stops the start with one line that names the variable, without the password', async () => {
+    redis = await TestRedis.absent();
+    const server = await serve({ FACEMATCH_LIMITER: 'redis://:hunter2@host:port' }).catch(
+      (error: Error) => error,
+    );
+    if (!(server instanceof Error)) throw new Error('it started');
+    expect(server.message).toMatch(/FACEMATCH_LIMITER: expected local, or redis:/);
+    expect(server.message).not.toContain('hunter2');
+  });
+});
+
+/** A Redis that is stopped makes a request wait for 200 ms: long enough for a body to come meanwhile. */
+describe.skipIf(!redisInstalled)('a body that comes while Redis is asked', () => {
+  const photos = photoForm();
+  const length = String(photos.length);
+
+  async function waiting(env: Record<string, string> = {}) {
+    redis = await TestRedis.start();
+    const server = await serveShared(env);
+    redis.pause();
+    return { server, client: new RawClient(server.port) };
+  }
+
+  test('whole is not lost', async () => {
+    const { server, client } = await waiting();
+    client.write(Buffer.concat([Buffer.from(head(server, { 'content-length': length })), photos]));
+    expect(await client.answer()).toMatchObject({ status: 200, body: { match: true } });
+    client.leave();
+  });
+
+  test('in part goes on where it was', async () => {
+    const { server, client } = await waiting();
+    client.write(
+      Buffer.concat([Buffer.from(head(server, { 'content-length': length })), photos.subarray(0, 70_000)]),
+    );
+    await server.metricBecomes(up, 0);
+    client.write(photos.subarray(70_000));
+    expect(await client.answer()).toMatchObject({ status: 200, body: { match: true } });
+    client.leave();
+  });
+
+  test('in chunks is put together', async () => {
+    const { server, client } = await waiting();
+    client.write(head(server, { 'transfer-encoding': 'chunked' }));
+    for (let at = 0; at < photos.length; at += 9999) client.write(chunk(photos.subarray(at, at + 9999)));
+    await server.metricBecomes(up, 0);
+    client.write(lastChunk);
+    expect(await client.answer()).toMatchObject({ status: 200, body: { match: true } });
+    client.leave();
+  });
+
+  test('in chunks is refused when it passes the limit', async () => {
+    const { server, client } = await waiting({ FACEMATCH_MAX_BODY_BYTES: '100000' });
+    client.write(head(server, { 'transfer-encoding': 'chunked' }));
+    for (let sent = 0; sent < 3; sent++) client.write(chunk(Buffer.alloc(50_000)));
+    expect(await client.answer()).toMatchObject({ status: 413, body: { code: 'body_too_large' } });
+    client.leave();
+  });
+
+  test('is refused when all bodies together have no memory left, and the memory is given back', async () => {
+    const limits = { FACEMATCH_MAX_BODY_BYTES: length, FACEMATCH_MAX_UPLOAD_BYTES: length };
+    const { server, client } = await waiting(limits);
+    const whole = Buffer.concat([Buffer.from(head(server, { 'content-length': length })), photos]);
+    const other = new RawClient(server.port);
+    client.write(whole.subarray(0, -1000));
+    await server.metricBecomes('facematch_upload_bytes', photos.length);
+    other.write(whole.subarray(0, -1000));
+    expect(await other.answer()).toMatchObject({ status: 503, body: { code: 'overloaded' } });
+    client.write(whole.subarray(-1000));
+    expect((await client.answer()).status).toBe(200);
+    await server.metricBecomes('facematch_upload_bytes', 0);
+    for (const raw of [client, other]) raw.leave();
+  });
+
+  test('is dropped with a client that leaves', async () => {
+    const { server, client } = await waiting();
+    const request_id = 'left-while-waiting';
+    client.write(head(server, { 'content-length': length, 'x-request-id': request_id }));
+    client.write(photos.subarray(0, 1000));
+    await server.metricBecomes('facematch_requests_unanswered', 1);
+    client.leave();
+    expect(await server.logged(request_id)).toMatchObject({ status: 499 });
+    await server.metricBecomes('facematch_upload_bytes', 0);
+  });
+
+  test('behind a refusal is skipped, and the connection serves the next request', async () => {
+    redis = await TestRedis.start();
+    const key = home.key({ rate: 0.001, burst: 1 });
+    const [server, other] = [await serveShared(), await serveShared()];
+    expect(await ask(other, key)).toBe(200);
+    // This one has not heard of it, and asks.
+    const client = new RawClient(server.port);
+    client.write(head(server, { 'content-length': length, 'x-api-key': key }));
+    const refused = await client.answer();
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limit_exceeded' } });
+    expect(refused.headers).toMatchObject({ 'retry-after': '1000', ratelimit: '"default";r=0;t=1000' });
+    client.write(photos);
+    client.write(Buffer.concat([Buffer.from(head(server, { 'content-length': length })), photos]));
+    expect((await client.answers(2)).map(({ status }) => status)).toEqual([429, 200]);
+    client.leave();
+  });
+
+  test('of which nobody can tell the end is refused, and its connection closed', async () => {
+    const { server, client } = await waiting();
+    client.write(head(server, { 'content-length': '5x' }));
+    expect(await client.answer()).toMatchObject({ status: 400, body: { code: 'invalid_multipart' } });
+    await client.closed;
+  });
+});
+
+test.skipIf(!redisInstalled)('a server that shares no limits tells nothing of it', async () => {
+  redis = await TestRedis.absent();
+  const server = await serve({ FACEMATCH_LIMITER: 'local' });
+  expect(await server.metrics()).not.toContain('facematch_limiter');
+  server.child.kill('SIGTERM');
+  await once(server.child, 'close');
+  expect(changes(server)).toEqual([]);
+});
