@@ -17,10 +17,13 @@ import { routes } from './http/routes.ts';
 import type { Services } from './http/services.ts';
 import { UploadBudget } from './http/upload-budget.ts';
 import { loadUws } from './http/uws.ts';
+import { memoryLimit } from './memory.ts';
 import { Readiness } from './readiness.ts';
 import type { RedisAddress } from './redis-address.ts';
 import type { Log } from './telemetry/log.ts';
+import type { Readings } from './telemetry/metrics.ts';
 import { Telemetry } from './telemetry/telemetry.ts';
+import { version } from './version.ts';
 
 export interface Server {
   /** http://HOST:PORT with the port that was really taken. */
@@ -77,14 +80,31 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
     idle_ms: kept_ms,
     free: (memory) => addon?.release(new Uint8Array(memory)),
   });
-  const telemetry = new Telemetry(log, {
+  let workerReplacements = 0;
+  const memoryLimit_bytes = memoryLimit();
+  const readings: Readings = {
     queue_depth: () => queue.depth,
+    queue_capacity: () => config.queue,
     workers: () => config.workers,
     workers_busy: () => queue.running,
+    worker_busy_seconds_total: () => queue.busy_ms / 1000,
+    worker_replacements_total: () => workerReplacements,
     upload_bytes: () => uploads.used_bytes,
+    upload_capacity_bytes: () => config.max_upload_bytes,
     requests_unanswered: () => dispatcher.unanswered,
-    ready: () => readiness.stage === 'ready',
-    embedding_cache: () => addon?.embeddingCache() ?? { hits: 0, misses: 0, pictures: 0 },
+    embedding_cache_hits_total: () => addon?.embeddingCache().hits ?? 0,
+    embedding_cache_misses_total: () => addon?.embeddingCache().misses ?? 0,
+    embedding_cache_pictures: () => addon?.embeddingCache().pictures ?? 0,
+    ready: () => Number(readiness.stage === 'ready'),
+    event_loop_active_seconds_total: () => performance.eventLoopUtilization().active / 1000,
+    memory_limit_bytes: () => memoryLimit_bytes,
+  };
+  const telemetry = new Telemetry(log, readings, {
+    version: version(),
+    node: process.versions.node,
+    uws: uws.version,
+    pack: manifest.name,
+    pack_version: manifest.version,
   });
   const callers = config.limiter === 'local' ? undefined : shareLimits(config.limiter, log, telemetry);
   if (callers !== undefined) opened.push(callers);
@@ -154,6 +174,9 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
       pack_directory: directory,
       embedding_cache: config.embedding_cache > 0,
       onMemory: (memory) => bodies.give(memory),
+      onWorkerReplaced: () => {
+        workerReplacements += 1;
+      },
       onWorkerError: (error) => logger.error({ fault: error.message }, 'a worker died; it is replaced'),
     });
     readiness.ready();

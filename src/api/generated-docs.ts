@@ -8,6 +8,7 @@ import { clientTypes } from './client-types.ts';
 import { openApiDocument } from './document.ts';
 import { configurationMarkdown, errorsMarkdown } from './markdown.ts';
 import { filled } from './markdown-text.ts';
+import { metricsMarkdown } from './metrics-markdown.ts';
 import { scorePicture } from './score-picture.ts';
 import { thresholdTable } from './threshold-table.ts';
 
@@ -21,6 +22,7 @@ export function generatedDocs(): Record<string, string> {
     'docs/clients/client-types.d.ts': clientTypes(),
     'docs/errors.md': errorsMarkdown(),
     'docs/configuration.md': configurationMarkdown(),
+    'docs/monitoring.md': filled(written('docs/monitoring.md'), 'metrics', metricsMarkdown()),
     'docs/scores/percent.svg': scorePicture(readManifest(packDirectory('default'))),
     'docs/thresholds.md': filled(
       written('docs/thresholds.md'),

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { projectPath } from '../paths.ts';
+import { version } from '../version.ts';
 import { registerCalibrate } from './calibrate.ts';
 import { registerCompletion } from './completion.ts';
 import { registerDemo } from './demo.ts';
@@ -29,11 +28,10 @@ const commands = [
 
 /** The definitions of every command: what is run, helped with, completed and documented. */
 export function buildProgram(): Command {
-  const { version } = JSON.parse(readFileSync(projectPath('package.json'), 'utf8')) as { version: string };
   // Before the commands: they inherit these settings when they are made.
   const program = new Command('facematch')
     .description('Do these two photos show the same person?')
-    .version(version)
+    .version(version())
     .exitOverride()
     .showHelpAfterError('(add --help for the options and examples)')
     .configureOutput({

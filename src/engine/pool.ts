@@ -16,11 +16,14 @@ export interface PoolOptions {
   onMemory?(memory: ArrayBuffer): void;
   /** A worker died or failed while it had no job; it is replaced. */
   onWorkerError(error: Error): void;
+  /** A worker died, with a job or without; it is replaced. */
+  onWorkerReplaced?(): void;
 }
 
 export class Pool {
   readonly #piscina: Piscina<MatchJob, MatchAnswer>;
   readonly #onMemory: PoolOptions['onMemory'];
+  #closing = false;
 
   private constructor(piscina: Piscina<MatchJob, MatchAnswer>, onMemory: PoolOptions['onMemory']) {
     this.#piscina = piscina;
@@ -46,7 +49,11 @@ export class Pool {
       throw error;
     }
     piscina.on('error', options.onWorkerError);
-    return new Pool(piscina, options.onMemory);
+    const pool = new Pool(piscina, options.onMemory);
+    piscina.on('workerDestroy', () => {
+      if (!pool.#closing) options.onWorkerReplaced?.();
+    });
+    return pool;
   }
 
   /**
@@ -64,6 +71,7 @@ export class Pool {
 
   /** Ends the workers, waiting for native calls in progress. */
   async close(): Promise<void> {
+    this.#closing = true;
     await this.#piscina.destroy();
   }
 }

@@ -48,6 +48,9 @@ export class JobQueue<Job, Outcome> {
   /** A Set keeps the order of insertion and removes from the middle in constant time. */
   readonly #waiting = new Set<Entry<Job, Outcome>>();
   #running = 0;
+  /** Up to `#counted`. */
+  #busy_ms = 0;
+  #counted = performance.now();
 
   constructor(options: QueueOptions<Job, Outcome>) {
     this.#options = options;
@@ -60,6 +63,11 @@ export class JobQueue<Job, Outcome> {
   /** Workers at work, those included whose client has been answered 504 or has left. */
   get running(): number {
     return this.#running;
+  }
+
+  /** Milliseconds that workers were at work so far, all of them together. */
+  get busy_ms(): number {
+    return this.#busy_ms + this.#running * (performance.now() - this.#counted);
   }
 
   get full(): boolean {
@@ -96,7 +104,7 @@ export class JobQueue<Job, Outcome> {
       const entry = this.#waiting.values().next().value;
       if (!entry) return;
       this.#waiting.delete(entry);
-      this.#running += 1;
+      this.#setRunning(this.#running + 1);
       void this.#run(entry, this.#waiting.size === 0 && this.#running < this.#options.workers);
     }
   }
@@ -110,9 +118,15 @@ export class JobQueue<Job, Outcome> {
       entry.reject(error);
     } finally {
       clearTimeout(entry.timer);
-      this.#running -= 1;
+      this.#setRunning(this.#running - 1);
       this.#handOver();
     }
+  }
+
+  #setRunning(running: number): void {
+    this.#busy_ms = this.busy_ms;
+    this.#counted = performance.now();
+    this.#running = running;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Findings } from '../telemetry/telemetry.ts';
 import type { Exchange } from './exchange.ts';
 import { requestId } from './request-id.ts';
 import type { Route } from './routes.ts';
@@ -16,6 +17,8 @@ export class Context {
   readonly headers: (readonly [name: string, value: string])[] = [];
   /** Milliseconds of each stage, for the log and the metrics. */
   timings_ms: Readonly<Record<string, number>> = {};
+  /** What a match saw, for the metrics. */
+  findings: Findings | undefined;
   /** Why the answer is internal_error; for the log alone. */
   fault: string | undefined;
 

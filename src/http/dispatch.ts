@@ -155,6 +155,7 @@ export class Dispatcher {
       duration_ms: performance.now() - exchange.started,
       timings_ms: context.timings_ms,
       fault: sent ? context.fault : undefined,
+      findings: context.findings,
     });
     this.#unanswered -= 1;
     if (this.#unanswered === 0) this.#whenIdle?.();

@@ -55,6 +55,8 @@ export function matchBody({ request_id, form, result, calibration, model, queue_
   };
 }
 
+export type MatchBody = ReturnType<typeof matchBody>;
+
 /** What is wrong with the face that the answer is about. */
 function comparedFace(field: ImageField, { faces, face_index }: ImageBody & { face_index: number }) {
   const face = faces[face_index];

@@ -1,130 +1,125 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { ErrorCode } from '../errors.ts';
+import {
+  build,
+  counted,
+  errorCodes,
+  type Metric,
+  metricName,
+  read,
+  refusalReasons,
+  type stages,
+} from './metric-table.ts';
 import type { RequestRecord } from './telemetry.ts';
 
-/** What the gauges, and the counters of native code, read when they are scraped. */
-export interface Gauges {
-  queue_depth(): number;
-  workers(): number;
-  workers_busy(): number;
-  upload_bytes(): number;
-  requests_unanswered(): number;
-  ready(): boolean;
-  embedding_cache(): { hits: number; misses: number; pictures: number };
-}
+/** What the metrics of the table `read` read when they are scraped; undefined for no series. */
+export type Readings = Readonly<Record<keyof typeof read, () => number | undefined>>;
 
-/** From a refusal without a body to the longest deadline, in seconds. */
-const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+export type BuildInfo = Readonly<Record<keyof typeof build.build_info.labels, string>>;
 
-/** Label values are endpoint ids, statuses, codes and stages: all from tables, never from a client. */
+/**
+ * The event loop's delay is looked at so often: prom-client's default would wake an idle process a hundred times a
+ * second, and a busy one between any two requests. Node counts the period as a part of every delay.
+ */
+const lookAtLoop_ms = 200;
+
+/**
+ * The registry, filled from the metric table. Labels are given with each count: prom-client's `labels()` hashes them
+ * again all the same.
+ */
 export class Metrics {
   readonly registry = new Registry();
-  readonly #requests: Counter<'route' | 'status' | 'code'>;
-  readonly #durations: Histogram<'route'>;
-  readonly #stages: Histogram<'stage'>;
-  readonly #received: Counter;
-  readonly #refusals: Counter<'code'>;
+  readonly #requests = this.#counter('requests_total');
+  readonly #durations = this.#histogram('request_duration_seconds');
+  readonly #stages = this.#histogram('stage_duration_seconds');
+  readonly #received = this.#counter('received_bytes_total');
+  readonly #refusals = this.#counter('refusals_total');
+  readonly #comparisons = this.#counter('comparisons_total');
+  readonly #confidences = this.#histogram('confidence_percent');
+  readonly #images = this.#counter('images_total');
+  readonly #faces = this.#histogram('image_faces');
 
-  constructor(gauges: Gauges) {
-    const registers = [this.registry];
-    // Its default would wake an idle process a hundred times a second, and a busy one between any two requests.
-    collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 200 });
-    this.#requests = new Counter({
-      name: 'facematch_requests_total',
-      help: 'Requests by endpoint, status and code; status 499 is a client that left',
-      labelNames: ['route', 'status', 'code'],
-      registers,
-    });
-    this.#durations = new Histogram({
-      name: 'facematch_request_duration_seconds',
-      help: 'From the head of a request to its answer',
-      labelNames: ['route'],
-      buckets,
-      registers,
-    });
-    this.#stages = new Histogram({
-      name: 'facematch_stage_duration_seconds',
-      help: 'Time of each stage of a match; the stage queue is the wait for a worker',
-      labelNames: ['stage'],
-      buckets,
-      registers,
-    });
-    this.#received = new Counter({
-      name: 'facematch_received_bytes_total',
-      help: 'Bytes of request bodies',
-      registers,
-    });
-    this.#refusals = new Counter({
-      name: 'facematch_refusals_total',
-      help: 'Requests refused because of load: rate limit, full queue, deadline, not ready, shutting down',
-      labelNames: ['code'],
-      registers,
-    });
-    for (const [name, help, read] of gaugeTable(gauges)) {
-      new Gauge({
-        name: `facematch_${name}`,
-        help,
-        registers,
-        collect() {
-          this.set(read());
-        },
-      });
+  constructor(readings: Readings, info: BuildInfo) {
+    collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: lookAtLoop_ms });
+    for (const code of errorCodes) this.#refusals.inc({ reason: refusalReasons[code], code }, 0);
+    for (const [name, row] of Object.entries<Metric>(read)) {
+      this.#reading(name, row, readings[name as keyof Readings]);
     }
-    for (const [name, help, read] of counterTable(gauges)) {
-      new Counter({
-        name: `facematch_${name}`,
-        help,
-        registers,
-        // Counted where it happens, in native code; it only ever rises.
-        collect() {
-          this.reset();
-          this.inc(read());
-        },
-      });
-    }
+    new Gauge(this.#options('build_info', build.build_info)).set(info, 1);
   }
 
-  observe({ route, status, code = 'ok', bytes, duration_ms, timings_ms }: RequestRecord): void {
+  observe({ route, status, code = 'ok', bytes, duration_ms, timings_ms, findings }: RequestRecord): void {
     this.#requests.inc({ route, status, code });
     this.#durations.observe({ route }, duration_ms / 1000);
     this.#received.inc(bytes);
-    if (loadRefusals.has(code)) this.#refusals.inc({ code });
-    for (const [stage, ms] of Object.entries(timings_ms)) this.#stages.observe({ stage }, ms / 1000);
+    const reason = refusalReasons[code as ErrorCode];
+    if (reason !== undefined) this.#refusals.inc({ reason, code });
+    for (const stage in timings_ms) {
+      this.#stages.observe({ stage }, timings_ms[stage as (typeof stages)[number]]! / 1000);
+    }
+    if (findings === undefined) return;
+    for (const { faces, found_by } of findings.images) {
+      this.#images.inc({ found_by });
+      this.#faces.observe(faces);
+    }
+    if (findings.verdict === undefined) return;
+    const { accuracy_mode, match, confidence_percent } = findings.verdict;
+    this.#comparisons.inc({ accuracy_mode, result: match ? 'match' : 'no_match' });
+    this.#confidences.observe({ accuracy_mode }, confidence_percent);
+  }
+
+  #counter(name: keyof typeof counted): Counter {
+    const counter = new Counter(this.#options(name, counted[name]));
+    for (const labels of closedLabels(counted[name])) counter.inc(labels, 0);
+    return counter;
+  }
+
+  #histogram(name: keyof typeof counted): Histogram {
+    const histogram = new Histogram(this.#options(name, counted[name]));
+    for (const labels of closedLabels(counted[name])) histogram.zero(labels);
+    return histogram;
+  }
+
+  #reading(name: string, row: Metric, value: () => number | undefined): void {
+    const options = { ...this.#options(name, row), labelNames: [] };
+    if (row.type === 'gauge') {
+      new Gauge({
+        ...options,
+        collect() {
+          const now = value();
+          if (now === undefined) this.remove();
+          else this.set(now);
+        },
+      });
+    } else {
+      new Counter({
+        ...options,
+        // Counted where it happens; it only ever rises.
+        collect() {
+          this.reset();
+          this.inc(value() ?? 0);
+        },
+      });
+    }
+  }
+
+  #options(name: string, { help, labels = {}, buckets }: Metric) {
+    return {
+      name: metricName(name),
+      help,
+      labelNames: Object.keys(labels),
+      registers: [this.registry],
+      ...(buckets && { buckets: [...buckets] }),
+    };
   }
 }
 
-const loadRefusals: ReadonlySet<string> = new Set([
-  'rate_limit_exceeded',
-  'overloaded',
-  'deadline_exceeded',
-  'not_ready',
-  'shutting_down',
-]);
-
-type Readings = [name: string, help: string, read: () => number][];
-
-function counterTable({ embedding_cache }: Gauges): Readings {
-  return [
-    ['embedding_cache_hits_total', 'Pictures that were known from before', () => embedding_cache().hits],
-    [
-      'embedding_cache_misses_total',
-      'Pictures that the embedding cache was asked for in vain',
-      () => embedding_cache().misses,
-    ],
-  ];
-}
-
-function gaugeTable(gauges: Gauges): Readings {
-  return [
-    ['queue_depth', 'Requests that wait for a worker', gauges.queue_depth],
-    ['workers', 'Worker threads', gauges.workers],
-    ['workers_busy', 'Worker threads at work', gauges.workers_busy],
-    ['upload_bytes', 'Memory that bodies of unanswered requests may take', gauges.upload_bytes],
-    ['requests_unanswered', 'Requests that wait for their answer', gauges.requests_unanswered],
-    [
-      'embedding_cache_pictures',
-      'Pictures whose embeddings are in memory',
-      () => gauges.embedding_cache().pictures,
-    ],
-    ['ready', '1 when requests are served, 0 while starting and draining', () => Number(gauges.ready())],
-  ];
+/** Every set of labels that a metric can have; none when one of them has values that the table does not list. */
+function closedLabels({ labels = {} }: Metric): Record<string, string>[] {
+  let sets: Record<string, string>[] = [{}];
+  for (const [label, values] of Object.entries(labels)) {
+    if (typeof values === 'string') return [];
+    sets = sets.flatMap((set) => values.map((value) => ({ ...set, [label]: value })));
+  }
+  return sets;
 }

@@ -1,6 +1,7 @@
 import { LimiterMetrics } from './limiter-metrics.ts';
 import type { Log } from './log.ts';
-import { type Gauges, Metrics } from './metrics.ts';
+import type { foundBy } from './metric-table.ts';
+import { type BuildInfo, Metrics, type Readings } from './metrics.ts';
 
 /** All that is kept of a request. Never a picture, an embedding, a key, a path or an address. */
 export interface RequestRecord {
@@ -18,6 +19,16 @@ export interface RequestRecord {
   timings_ms: Readonly<Record<string, number>>;
   /** What went wrong on our side; goes to the log and nowhere else. */
   fault: string | undefined;
+  /** For the metrics alone: a line of the log would tell of a person. */
+  findings: Findings | undefined;
+}
+
+/** What a match saw, as far as it is counted. */
+export interface Findings {
+  /** Undefined where a picture had no face. */
+  verdict: { accuracy_mode: string; match: boolean; confidence_percent: number } | undefined;
+  /** The pictures of which it is known. */
+  images: readonly { faces: number; found_by: (typeof foundBy)[number] }[];
 }
 
 /** One log line and one set of counts for each request. */
@@ -25,9 +36,9 @@ export class Telemetry {
   readonly #log: Log;
   readonly #metrics: Metrics;
 
-  constructor(log: Log, gauges: Gauges) {
+  constructor(log: Log, readings: Readings, info: BuildInfo) {
     this.#log = log;
-    this.#metrics = new Metrics(gauges);
+    this.#metrics = new Metrics(readings, info);
   }
 
   finished(record: RequestRecord): void {
@@ -52,7 +63,8 @@ export class Telemetry {
   #record(record: RequestRecord): void {
     this.#metrics.observe(record);
     // pino leaves out what is undefined.
-    const line = { ...record, duration_ms: Math.round(record.duration_ms * 10) / 10 };
+    const duration_ms = Math.round(record.duration_ms * 10) / 10;
+    const line = { ...record, duration_ms, findings: undefined };
     if (record.fault === undefined) this.#log.logger.info(line, 'request');
     else this.#log.logger.error(line, 'request');
   }

@@ -184,7 +184,7 @@ describe.each(clients)('%s', (name, command, needs) => {
     await server.metricBecomes('facematch_workers_busy', 1);
     held.push(match(server, twoPhotos()));
     await server.metricBecomes('facematch_queue_depth', 1);
-    const overloaded = 'facematch_refusals_total{code="overloaded"}';
+    const overloaded = 'facematch_refusals_total{reason="load",code="overloaded"}';
     const before = await server.metric(overloaded);
     const running = runClient(command);
     await server.metricBecomes(overloaded, before + 1);

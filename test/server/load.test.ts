@@ -83,7 +83,7 @@ describe('a full queue', () => {
   });
 
   test('is counted as a refusal', async () => {
-    const before = await server.metric('facematch_refusals_total{code="overloaded"}');
+    const before = await server.metric('facematch_refusals_total{reason="load",code="overloaded"}');
     expect(before).toBeGreaterThanOrEqual(2);
   });
 });

@@ -4,6 +4,7 @@ import { ClientLeft } from '../client-left.ts';
 import type { Context } from '../context.ts';
 import type { Reply } from '../exchange.ts';
 import type { MatchEndpoint } from '../fields.ts';
+import { facelessFindings, matchFindings } from '../findings.ts';
 import { asProblem, type Form, readForm } from '../form.ts';
 import { matchBody } from '../match-result.ts';
 import { boundaryOf } from '../multipart.ts';
@@ -48,6 +49,8 @@ async function answer(
   exchange.onLeft(() => ticket.cancel(new ClientLeft()));
   const { outcome, queue_ms } = await ticket.done;
   if (!outcome.ok) {
+    context.timings_ms = { queue: Math.round(queue_ms * 10) / 10 };
+    context.findings = facelessFindings(outcome);
     if (outcome.code === 'internal_error') context.fault = outcome.message;
     throw nativeProblem(outcome);
   }
@@ -61,6 +64,7 @@ async function answer(
     total_ms: performance.now() - arrived,
   });
   context.timings_ms = found.timings_ms;
+  context.findings = matchFindings(found);
   return json(200, found, [serverTiming(found.timings_ms)]);
 }
 

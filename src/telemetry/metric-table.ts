@@ -1,0 +1,158 @@
+import { endpointIds } from '../config.ts';
+import { type ErrorCode, errorTable } from '../errors.ts';
+
+/**
+ * The metric table: each metric's name after `facematch_`, its type, its help and its labels. Label values are words of
+ * tables, never of a client. docs/monitoring.md is made from it.
+ */
+export interface Metric {
+  type: 'counter' | 'gauge' | 'histogram';
+  help: string;
+  /**
+   * Name → all of its values, or in words what they are. A metric whose labels are all listed has all of its series
+   * from the start: Prometheus sees no increase in a series that begins with 1.
+   */
+  labels?: Readonly<Record<string, readonly string[] | string>>;
+  /** Upper bounds of a histogram. */
+  buckets?: readonly number[];
+}
+
+const routes = [...endpointIds, 'none'];
+const accuracyModes = ['fast', 'balance'];
+export const stages = ['queue', 'decode', 'detect', 'align', 'embed', 'total'] as const;
+/** The looks in their order, and what stands for a picture in which none found a face. */
+export const foundBy = ['primary', 'tiled', 'rotated', 'padded', 'enhanced', 'none'] as const;
+
+/** From a refusal without a body to the longest deadline, in seconds. */
+const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** Counted request by request, when each is over. */
+export const counted = {
+  requests_total: {
+    type: 'counter',
+    help: 'Requests by endpoint, status and code; status 499 is a client that left',
+    labels: { route: routes, status: 'the HTTP status', code: 'an error code, `ok`, or `client_left`' },
+  },
+  request_duration_seconds: {
+    type: 'histogram',
+    help: 'From the head of a request to its answer',
+    labels: { route: routes },
+    buckets: seconds,
+  },
+  stage_duration_seconds: {
+    type: 'histogram',
+    help: 'Time of each stage of a match; the stage queue is the wait for a worker, of refused pictures too',
+    labels: { stage: stages },
+    buckets: seconds,
+  },
+  received_bytes_total: { type: 'counter', help: 'Bytes of request bodies' },
+  refusals_total: {
+    type: 'counter',
+    help: 'Requests that got a problem instead of a result, by code; reason is what the code has to do with',
+    labels: {
+      reason: ['request', 'picture', 'key', 'rate', 'load', 'lifecycle', 'fault'],
+      code: 'an error code',
+    },
+  },
+  comparisons_total: {
+    type: 'counter',
+    help: 'Answered matches by what they said, at whatever threshold was asked for',
+    labels: { accuracy_mode: accuracyModes, result: ['match', 'no_match'] },
+  },
+  confidence_percent: {
+    type: 'histogram',
+    help: 'Confidence of answered matches',
+    labels: { accuracy_mode: accuracyModes },
+    buckets: [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100],
+  },
+  images_total: {
+    type: 'counter',
+    help: 'Pictures of answered matches, and those without a face, by the look that found the largest face',
+    labels: { found_by: foundBy },
+  },
+  image_faces: {
+    type: 'histogram',
+    help: 'Faces in each of these pictures',
+    buckets: [0, 1, 2, 3, 5, 10, 20],
+  },
+} as const satisfies Record<string, Metric>;
+
+/** Read when they are scraped. */
+export const read = {
+  queue_depth: { type: 'gauge', help: 'Requests that wait for a worker' },
+  queue_capacity: { type: 'gauge', help: 'Requests that may wait for a worker' },
+  workers: { type: 'gauge', help: 'Worker threads' },
+  workers_busy: { type: 'gauge', help: 'Worker threads at work' },
+  worker_busy_seconds_total: {
+    type: 'counter',
+    help: 'Time that workers were at work, all together: its rate by workers is the share that is busy',
+  },
+  worker_replacements_total: { type: 'counter', help: 'Worker threads that died; each was replaced' },
+  upload_bytes: { type: 'gauge', help: 'Memory that bodies of unanswered requests may take' },
+  upload_capacity_bytes: { type: 'gauge', help: 'Most of it; more is refused as overloaded' },
+  requests_unanswered: { type: 'gauge', help: 'Requests that wait for their answer' },
+  embedding_cache_hits_total: { type: 'counter', help: 'Pictures that were known from before' },
+  embedding_cache_misses_total: {
+    type: 'counter',
+    help: 'Pictures that the embedding cache was asked for in vain',
+  },
+  embedding_cache_pictures: { type: 'gauge', help: 'Pictures whose embeddings are in memory' },
+  ready: { type: 'gauge', help: '1 when requests are served, 0 while starting and draining' },
+  event_loop_active_seconds_total: {
+    type: 'counter',
+    help: 'Time that the main thread was at work: its rate is the share of one core',
+  },
+  memory_limit_bytes: { type: 'gauge', help: "The process's memory limit, or else the machine's memory" },
+} as const satisfies Record<string, Metric>;
+
+/** Always 1; its labels are what it says. */
+export const build = {
+  build_info: {
+    type: 'gauge',
+    help: 'What runs',
+    labels: {
+      version: 'of facematch',
+      node: 'of Node',
+      uws: 'of µWebSockets.js',
+      pack: "the model pack's name",
+      pack_version: 'its version',
+    },
+  },
+} as const satisfies Record<string, Metric>;
+
+export const metricTable: Readonly<Record<string, Metric>> = { ...counted, ...read, ...build };
+
+export const metricName = (name: string) => `facematch_${name}`;
+
+type Reason = (typeof counted.refusals_total.labels.reason)[number];
+
+/** What each refusal has to do with. A new error code finds its place here, or nothing compiles. */
+export const refusalReasons: Readonly<Record<ErrorCode, Reason>> = {
+  invalid_multipart: 'request',
+  missing_field: 'request',
+  invalid_field: 'request',
+  duplicate_field: 'request',
+  missing_api_key: 'key',
+  invalid_api_key: 'key',
+  forbidden_scope: 'key',
+  not_found: 'request',
+  endpoint_disabled: 'request',
+  method_not_allowed: 'request',
+  upload_timeout: 'request',
+  body_too_large: 'request',
+  image_too_large: 'picture',
+  unsupported_media_type: 'request',
+  unsupported_image_format: 'picture',
+  image_decode_failed: 'picture',
+  image_dimensions: 'picture',
+  no_face_found: 'picture',
+  face_index_out_of_range: 'picture',
+  rate_limit_exceeded: 'rate',
+  internal_error: 'fault',
+  overloaded: 'load',
+  not_ready: 'lifecycle',
+  shutting_down: 'lifecycle',
+  deadline_exceeded: 'load',
+};
+
+export const errorCodes = Object.keys(errorTable) as ErrorCode[];

@@ -1,0 +1,219 @@
+import { spawnSync } from 'node:child_process';
+import { totalmem } from 'node:os';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
+import { manifest } from '../fixtures/pictures.ts';
+import { promtool } from '../support/promtool.ts';
+import { match, paths, send, twoPhotos } from './support/client.ts';
+import { WorkerGate } from './support/gate.ts';
+import { blank, samples } from './support/pictures.ts';
+import { Home, TestServer } from './support/server.ts';
+
+/** What a scrape tells of the requests before it. */
+
+const home = new Home();
+const gate = new WorkerGate(home);
+let server: TestServer;
+let fresh: string;
+let nobody: Buffer;
+beforeAll(async () => {
+  server = await TestServer.start(
+    {
+      env: gate.env,
+      node: ['--import', new URL('./support/kill-worker.mjs', import.meta.url).href],
+    },
+    home,
+  );
+  fresh = await server.metrics();
+  nobody = await blank(320, 320, 'png');
+});
+afterAll(() => server.stop());
+
+/** By how much each series rose; those that did not are left out. */
+async function rises(act: () => Promise<unknown>, metric: string): Promise<Record<string, number>> {
+  const before = seriesOf(await server.metrics());
+  await act();
+  const after = seriesOf(await server.metrics());
+  const risen = [...after].map(([name, value]) => [name, value - (before.get(name) ?? 0)] as const);
+  return Object.fromEntries(
+    risen
+      .filter(([name, rise]) => new RegExp(`^facematch_${metric}(?:\\{|$)`).test(name) && rise !== 0)
+      .map(([name, rise]) => [name.replace(/^\w+\{?|\}$/g, ''), rise]),
+  );
+}
+
+function seriesOf(text: string): Map<string, number> {
+  return new Map(
+    [...text.matchAll(/^(\w+(?:\{.*\})?) (\S+)$/gm)].map(([, name, value]) => [name!, Number(value)]),
+  );
+}
+
+const advanced = (fields: Parameters<typeof match>[1]) => match(server, fields, { path: paths.advanced });
+
+test('a new server has every metric of the table with its help and type', () => {
+  for (const [name, { type, help }] of Object.entries(metricTable)) {
+    expect(fresh).toContain(`# HELP ${metricName(name)} ${help}\n# TYPE ${metricName(name)} ${type}\n`);
+  }
+  const own = [...fresh.matchAll(/^# TYPE facematch_(\w+) /gm)].map(([, name]) => name);
+  expect(own.sort()).toEqual(Object.keys(metricTable).sort());
+});
+
+test('series whose labels are known are there before the first request, at 0', () => {
+  const series = seriesOf(fresh);
+  for (const name of [
+    'facematch_refusals_total{reason="fault",code="internal_error"}',
+    'facematch_refusals_total{reason="load",code="overloaded"}',
+    'facematch_comparisons_total{accuracy_mode="fast",result="match"}',
+    'facematch_confidence_percent_bucket{le="40",accuracy_mode="balance"}',
+    'facematch_images_total{found_by="none"}',
+    'facematch_stage_duration_seconds_count{stage="queue"}',
+    'facematch_request_duration_seconds_count{route="match"}',
+    'facematch_worker_replacements_total',
+  ]) {
+    expect([name, series.get(name)]).toEqual([name, 0]);
+  }
+});
+
+describe('a match', () => {
+  test('counts what it said, by mode', async () => {
+    expect(
+      await rises(() => advanced({ ...twoPhotos(), threshold_percent: '0' }), 'comparisons_total'),
+    ).toEqual({
+      'accuracy_mode="balance",result="match"': 1,
+    });
+    const strict = () =>
+      advanced({ image1: samples.one, image2: samples.two, threshold_percent: '100', accuracy_mode: 'fast' });
+    expect(await rises(strict, 'comparisons_total')).toEqual({ 'accuracy_mode="fast",result="no_match"': 1 });
+  });
+
+  test('adds its confidence to the histogram', async () => {
+    let percent = 0;
+    const ask = async () => {
+      ({ confidence_percent: percent } = (await advanced({ image1: samples.one, image2: samples.two })).body);
+    };
+    const [sum] = Object.values(await rises(ask, 'confidence_percent_sum'));
+    expect(sum).toBeCloseTo(percent, 6);
+    const buckets = await rises(ask, 'confidence_percent_bucket');
+    expect(buckets).toEqual(
+      Object.fromEntries(
+        [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, Number.POSITIVE_INFINITY]
+          .filter((le) => percent <= le)
+          .map((le) => [`le="${le === Number.POSITIVE_INFINITY ? '+Inf' : le}",accuracy_mode="balance"`, 1]),
+      ),
+    );
+  });
+
+  test('counts both pictures by who found their faces, and how many there were', async () => {
+    const ask = async () => {
+      const { body } = await match(server, twoPhotos());
+      expect([body.image1.faces.length, body.image2.faces.length]).toEqual([3, 3]);
+    };
+    expect(await rises(ask, 'images_total')).toEqual({ 'found_by="primary"': 2 });
+    expect(await rises(ask, 'image_faces_sum')).toEqual({ '': 6 });
+    expect(await rises(ask, 'image_faces_bucket')).toEqual({
+      'le="3"': 2,
+      'le="5"': 2,
+      'le="10"': 2,
+      'le="20"': 2,
+      'le="+Inf"': 2,
+    });
+  });
+});
+
+describe('a refusal', () => {
+  test('for want of a face counts the pictures without one, and those alone', async () => {
+    const one = () => match(server, { image1: samples.one, image2: nobody });
+    expect(await rises(one, 'images_total')).toEqual({ 'found_by="none"': 1 });
+    const both = () => match(server, { image1: nobody, image2: nobody });
+    expect(await rises(both, 'images_total')).toEqual({ 'found_by="none"': 2 });
+    expect(await rises(both, 'image_faces_count')).toEqual({ '': 2 });
+    expect(await rises(both, 'image_faces_sum')).toEqual({});
+    expect(await rises(both, 'comparisons_total')).toEqual({});
+    expect(await rises(both, 'refusals_total')).toEqual({ 'reason="picture",code="no_face_found"': 1 });
+  });
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['reason="key",code="missing_api_key"', () => match(server, twoPhotos(), { key: null })],
+    ['reason="request",code="missing_field"', () => match(server, { image1: samples.one })],
+    ['reason="request",code="not_found"', () => send(server, { path: '/nowhere' })],
+    ['reason="picture",code="unsupported_image_format"', () => match(server, { image1: 'x', image2: 'y' })],
+  ])('counts as %s', async (labels, ask) => {
+    expect(await rises(ask, 'refusals_total')).toEqual({ [labels]: 1 });
+  });
+
+  test('that a worker made has waited for one, that the form made has not', async () => {
+    const waits = (fields: Parameters<typeof match>[1]) =>
+      rises(() => match(server, fields), 'stage_duration_seconds_count');
+    expect(await waits({ image1: 'x', image2: 'y' })).toEqual({ 'stage="queue"': 1 });
+    expect(await waits({ image1: samples.one })).toEqual({});
+  });
+
+  test('is what an answer is not', async () => {
+    expect(await rises(() => match(server, twoPhotos()), 'refusals_total')).toEqual({});
+  });
+});
+
+describe('workers', () => {
+  const busySeconds = () => server.metric('facematch_worker_busy_seconds_total');
+
+  test('have busy seconds that rise while a job runs, and rest when none does', async () => {
+    gate.close();
+    const running = match(server, twoPhotos());
+    await server.metricBecomes('facematch_workers_busy', 1);
+    const first = await busySeconds();
+    expect(await busySeconds()).toBeGreaterThan(first);
+    gate.open();
+    await running;
+    await server.metricBecomes('facematch_workers_busy', 0);
+    const last = await busySeconds();
+    expect(last).toBeGreaterThan(first);
+    expect(await busySeconds()).toBe(last);
+  });
+
+  test('that die are counted, with a job and without', async () => {
+    gate.close();
+    const running = match(server, twoPhotos());
+    await server.metricBecomes('facematch_workers_busy', 1);
+    server.child.kill('SIGUSR2');
+    expect((await running).status).toBe(500);
+    await server.metricBecomes('facematch_worker_replacements_total', 1);
+    gate.open();
+    expect((await match(server, twoPhotos())).status).toBe(200);
+    server.child.kill('SIGUSR2');
+    await server.metricBecomes('facematch_worker_replacements_total', 2);
+  });
+});
+
+test('limits and capacities are those of the configuration and the machine', async () => {
+  expect(await server.metric('facematch_queue_capacity')).toBe(8);
+  expect(await server.metric('facematch_upload_capacity_bytes')).toBe(512 * 1024 * 1024);
+  const limit = await server.metric('facematch_memory_limit_bytes');
+  expect(limit).toBeGreaterThan(await server.metric('process_resident_memory_bytes'));
+  expect(limit).toBeLessThanOrEqual(totalmem());
+});
+
+test('build info names what runs', async () => {
+  const [line] = (await server.metrics()).match(/^facematch_build_info\{.*\} 1$/m) ?? [];
+  expect(line).toContain(`node="${process.versions.node}"`);
+  expect(line).toContain(`pack="${manifest.name}",pack_version="${manifest.version}"`);
+  expect(line).toMatch(/version="\d+\.\d+\.\d+",.*uws="20\.\d+\.\d/);
+});
+
+test('the log tells nothing of what a match saw', async () => {
+  const { body } = await match(server, twoPhotos());
+  const line = await server.logged(body.request_id);
+  expect(Object.keys(line)).not.toContain('findings');
+  expect(JSON.stringify(line)).not.toMatch(/primary|confidence/);
+});
+
+describe.skipIf(promtool === undefined)('promtool', () => {
+  test('reads the exposition, and objects to nothing of ours', async () => {
+    const { stdout, stderr } = spawnSync(promtool!, ['check', 'metrics'], {
+      input: await server.metrics(),
+      encoding: 'utf8',
+    });
+    expect(`${stdout}${stderr}`.split('\n').filter((line) => line && !line.startsWith('nodejs_'))).toEqual(
+      [],
+    );
+  });
+});
