@@ -95,6 +95,7 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
     embedding_cache_hits_total: () => addon?.embeddingCache().hits ?? 0,
     embedding_cache_misses_total: () => addon?.embeddingCache().misses ?? 0,
     embedding_cache_pictures: () => addon?.embeddingCache().pictures ?? 0,
+    limiter_up: () => callers && Number(callers.up),
     ready: () => Number(readiness.stage === 'ready'),
     event_loop_active_seconds_total: () => performance.eventLoopUtilization().active / 1000,
     memory_limit_bytes: () => memoryLimit_bytes,
@@ -206,18 +207,16 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
 }
 
 /** Rate limits in Redis, told of in the log once a change and in the metrics. */
-function shareLimits(address: RedisAddress, { logger }: Log, telemetry: Telemetry): SharedLimiter {
+function shareLimits(address: RedisAddress, { logger }: Log, { metrics }: Telemetry): SharedLimiter {
   const redis = String(address);
-  const metrics = telemetry.limiter(() => limiter.up);
-  const limiter = new SharedLimiter({
+  return new SharedLimiter({
     address,
     capacity: mostBuckets,
     onUp: () => logger.info({ redis }, 'rate limits are shared'),
     onDown: (reason) => logger.warn({ redis, reason }, 'rate limits are local: Redis is away'),
-    onFallback: () => metrics.fallback(),
-    onDecision: (seconds) => metrics.decision(seconds),
+    onFallback: () => metrics.limiterFallback(),
+    onDecision: (seconds) => metrics.limiterDecision(seconds),
   });
-  return limiter;
 }
 
 function exchangeLimits(config: Config): ExchangeLimits {

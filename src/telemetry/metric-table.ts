@@ -26,7 +26,10 @@ export const foundBy = ['primary', 'tiled', 'rotated', 'padded', 'enhanced', 'no
 /** From a refusal without a body to the longest deadline, in seconds. */
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Counted request by request, when each is over. */
+/** From a Redis beside the server to the longest wait for one, in seconds. */
+const roundTrips = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
+
+/** Counted request by request. */
 export const counted = {
   requests_total: {
     type: 'counter',
@@ -75,6 +78,15 @@ export const counted = {
     help: 'Faces in each of these pictures',
     buckets: [0, 1, 2, 3, 5, 10, 20],
   },
+  limiter_fallbacks_total: {
+    type: 'counter',
+    help: 'Requests whose rate limit this process judged alone because Redis was away',
+  },
+  limiter_duration_seconds: {
+    type: 'histogram',
+    help: 'From the question to Redis about a rate limit to its answer',
+    buckets: roundTrips,
+  },
 } as const satisfies Record<string, Metric>;
 
 /** Read when they are scraped. */
@@ -97,6 +109,10 @@ export const read = {
     help: 'Pictures that the embedding cache was asked for in vain',
   },
   embedding_cache_pictures: { type: 'gauge', help: 'Pictures whose embeddings are in memory' },
+  limiter_up: {
+    type: 'gauge',
+    help: '1 when rate limits are shared, 0 while Redis is away and this process counts alone; none without `FACEMATCH_LIMITER`',
+  },
   ready: { type: 'gauge', help: '1 when requests are served, 0 while starting and draining' },
   event_loop_active_seconds_total: {
     type: 'counter',

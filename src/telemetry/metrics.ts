@@ -38,6 +38,8 @@ export class Metrics {
   readonly #confidences = this.#histogram('confidence_percent');
   readonly #images = this.#counter('images_total');
   readonly #faces = this.#histogram('image_faces');
+  readonly #limiterFallbacks = this.#counter('limiter_fallbacks_total');
+  readonly #limiterDurations = this.#histogram('limiter_duration_seconds');
 
   constructor(readings: Readings, info: BuildInfo) {
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: lookAtLoop_ms });
@@ -66,6 +68,16 @@ export class Metrics {
     const { accuracy_mode, match, confidence_percent } = findings.verdict;
     this.#comparisons.inc({ accuracy_mode, result: match ? 'match' : 'no_match' });
     this.#confidences.observe({ accuracy_mode }, confidence_percent);
+  }
+
+  /** Redis decided about one request, so long after it was asked. */
+  limiterDecision(seconds: number): void {
+    this.#limiterDurations.observe(seconds);
+  }
+
+  /** This process decided about one request alone. */
+  limiterFallback(): void {
+    this.#limiterFallbacks.inc();
   }
 
   #counter(name: keyof typeof counted): Counter {

@@ -1,4 +1,3 @@
-import { LimiterMetrics } from './limiter-metrics.ts';
 import type { Log } from './log.ts';
 import type { foundBy } from './metric-table.ts';
 import { type BuildInfo, Metrics, type Readings } from './metrics.ts';
@@ -34,34 +33,29 @@ export interface Findings {
 /** One log line and one set of counts for each request. */
 export class Telemetry {
   readonly #log: Log;
-  readonly #metrics: Metrics;
+  readonly metrics: Metrics;
 
   constructor(log: Log, readings: Readings, info: BuildInfo) {
     this.#log = log;
-    this.#metrics = new Metrics(readings, info);
+    this.metrics = new Metrics(readings, info);
   }
 
   finished(record: RequestRecord): void {
     this.#log.later(() => this.#record(record));
   }
 
-  /** Adds the metrics of a shared limiter; `up` is read when they are scraped. */
-  limiter(up: () => boolean): LimiterMetrics {
-    return new LimiterMetrics(this.#metrics.registry, up);
-  }
-
   /** Prometheus text. */
   exposition(): Promise<string> {
     this.#log.settle();
-    return this.#metrics.registry.metrics();
+    return this.metrics.registry.metrics();
   }
 
   get expositionType(): string {
-    return this.#metrics.registry.contentType;
+    return this.metrics.registry.contentType;
   }
 
   #record(record: RequestRecord): void {
-    this.#metrics.observe(record);
+    this.metrics.observe(record);
     // pino leaves out what is undefined.
     const duration_ms = Math.round(record.duration_ms * 10) / 10;
     const line = { ...record, duration_ms, findings: undefined };

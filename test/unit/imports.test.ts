@@ -210,7 +210,6 @@ const kept: readonly [what: string, pattern: RegExp, files: readonly string[]][]
     ['engine/pool.ts', 'engine/worker.ts', 'eval/embed-pictures.ts', 'eval/fit-centres.ts'],
   ],
   ['pino', /from 'pino'/, ['telemetry/log.ts']],
-  ['prom-client', /from 'prom-client'/, ['telemetry/limiter-metrics.ts', 'telemetry/metrics.ts']],
   ['ioredis', /(?:from |import\()'ioredis'/, ['gate/redis-client.ts']],
 ];
 
