@@ -18,6 +18,7 @@
 #include "../core/engine.h"
 #include "../core/pipeline.h"
 #include "../core/png_writer.h"
+#include "../core/reuseport.h"
 #include "faces.h"
 #include "node_api.h"
 #include "values.h"
@@ -89,6 +90,13 @@ void Release(const Napi::CallbackInfo& info) {
   info[0].As<Napi::TypedArray>().ArrayBuffer().Detach();
 }
 
+// The only call that has nothing to do with pictures: Node has none for it.
+Napi::Value PreferNewestListener(const Napi::CallbackInfo& info) {
+  const double port = info[0].IsNumber() ? info[0].As<Napi::Number>().DoubleValue() : -1;
+  if (!(port >= 0 && port <= 65535)) throw Napi::TypeError::New(info.Env(), "Expected a port");
+  return Napi::Boolean::New(info.Env(), prefer_newest_listener(static_cast<uint16_t>(port)));
+}
+
 Napi::Value DetectOne(const Napi::CallbackInfo& info, bool with_embeddings) {
   const std::string directory = to_directory(info);
   require_bytes(info);
@@ -143,6 +151,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("keepEmbeddings", Napi::Function::New(env, KeepEmbeddings));
   exports.Set("embeddingCache", Napi::Function::New(env, EmbeddingCacheCounts));
   exports.Set("release", Napi::Function::New(env, Release));
+  exports.Set("preferNewestListener", Napi::Function::New(env, PreferNewestListener));
   exports.Set("versions", Napi::Function::New(env, Versions));
   return exports;
 }

@@ -166,6 +166,11 @@ export interface Addon {
   embeddingCache(): EmbeddingCacheCounts;
   /** Frees the memory behind `body` at once; every view of it is empty afterwards. */
   release(body: Uint8Array): void;
+  /**
+   * Where two sockets of this process listen on `port`, lets the kernel give every new connection to the one that came last
+   * (native/core/reuseport.h says why). Answers false where the system cannot; throws a TypeError for what is no port.
+   */
+  preferNewestListener(port: number): boolean;
   versions(): { onnxruntime: string; opencv: string; libjpeg: string; libpng: string; libwebp: string };
 }
 

@@ -1,0 +1,59 @@
+#include "reuseport.h"
+
+#ifdef __linux__
+#include <dirent.h>
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstdlib>
+#include <memory>
+
+namespace facematch {
+namespace {
+
+// Port of a TCP socket that listens; 0 for any other descriptor.
+uint16_t listening_port(int descriptor) {
+  int listens = 0;
+  socklen_t size = sizeof listens;
+  if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0)
+    return 0;
+  // Of an IPv4 and of an IPv6 address the port lies at the same place.
+  sockaddr_in6 address = {};
+  size = sizeof address;
+  if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  const bool internet = address.sin6_family == AF_INET || address.sin6_family == AF_INET6;
+  return internet ? ntohs(address.sin6_port) : uint16_t{0};
+}
+
+bool steer(int descriptor) {
+  // "The second of the group", which the kernel keeps in the order of listening; where there is no
+  // second one it falls back to its own choice.
+  sock_filter second = BPF_STMT(BPF_RET | BPF_K, 1);
+  const sock_fprog program = {1, &second};
+  return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof program) ==
+         0;
+}
+
+}  // namespace
+
+// µWebSockets.js does not tell the descriptors of its sockets, so they are looked for.
+bool prefer_newest_listener(uint16_t port) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/fd"), closedir);
+  if (folder == nullptr || port == 0) return false;
+  while (const dirent* entry = readdir(folder.get())) {
+    const int descriptor = std::atoi(entry->d_name);  // 0 for "." and ".."
+    // The program belongs to the group: any of its sockets takes it for all.
+    if (listening_port(descriptor) == port && steer(descriptor)) return true;
+  }
+  return false;
+}
+
+}  // namespace facematch
+#else
+namespace facematch {
+
+bool prefer_newest_listener(uint16_t) { return false; }
+
+}  // namespace facematch
+#endif

@@ -1,0 +1,138 @@
+#include "../core/reuseport.h"
+
+#include <arpa/inet.h>
+#include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <utility>
+#include <vector>
+
+namespace facematch::testing {
+namespace {
+
+class Socket {
+ public:
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+  Socket(Socket&& other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~Socket() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+sockaddr_in loopback(uint16_t port) {
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+// Port 0 takes a free one.
+Socket listen_on(uint16_t port) {
+  Socket made(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+  const int yes = 1;
+  REQUIRE(setsockopt(made.descriptor(), SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes) == 0);
+  const sockaddr_in address = loopback(port);
+  REQUIRE(bind(made.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
+          0);
+  REQUIRE(listen(made.descriptor(), 256) == 0);
+  return made;
+}
+
+uint16_t port_of(const Socket& socket) {
+  sockaddr_in address = {};
+  socklen_t size = sizeof address;
+  REQUIRE(getsockname(socket.descriptor(), reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  return ntohs(address.sin_port);
+}
+
+constexpr int kMany = 40;
+
+// Connections that are made and not yet accepted.
+std::vector<Socket> connect_many(uint16_t port) {
+  std::vector<Socket> made;
+  for (int count = 0; count < kMany; ++count) {
+    made.emplace_back(socket(AF_INET, SOCK_STREAM, 0));
+    const sockaddr_in address = loopback(port);
+    REQUIRE(connect(made.back().descriptor(), reinterpret_cast<const sockaddr*>(&address),
+                    sizeof address) == 0);
+  }
+  return made;
+}
+
+int accept_all(const Socket& listener) {
+  int count = 0;
+  for (int one; (one = accept(listener.descriptor(), nullptr, nullptr)) >= 0; ++count) close(one);
+  return count;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("reuseport");
+
+TEST_CASE("without it, two listeners share what comes") {
+  const Socket older = listen_on(0);
+  const Socket newer = listen_on(port_of(older));
+  const auto connections = connect_many(port_of(older));
+  // Chosen by hash: that all of so many fall to one side happens once in 2^39 times.
+  CHECK(accept_all(older) > 0);
+  CHECK(accept_all(newer) > 0);
+}
+
+TEST_CASE("all that comes is the newest listener's, and the older one keeps what it has") {
+  const Socket older = listen_on(0);
+  const uint16_t port = port_of(older);
+  const auto before = connect_many(port);
+  const Socket newer = listen_on(port);
+  REQUIRE(prefer_newest_listener(port));
+  const auto after = connect_many(port);
+  CHECK(accept_all(older) == kMany);
+  CHECK(accept_all(newer) == kMany);
+}
+
+TEST_CASE("it holds for one takeover after the other") {
+  std::vector<Socket> listeners;
+  listeners.push_back(listen_on(0));
+  const uint16_t port = port_of(listeners[0]);
+  for (int takeover = 0; takeover < 5; ++takeover) {
+    CAPTURE(takeover);
+    listeners.push_back(listen_on(port));
+    REQUIRE(prefer_newest_listener(port));
+    const auto beside = connect_many(port);
+    CHECK(accept_all(listeners[1]) == kMany);
+    listeners.erase(listeners.begin());
+    const auto alone = connect_many(port);
+    CHECK(accept_all(listeners[0]) == kMany);
+  }
+}
+
+TEST_CASE("a port where nobody listens has none to prefer") {
+  CHECK_FALSE(prefer_newest_listener(0));
+  CHECK_FALSE(prefer_newest_listener(1));
+}
+
+TEST_CASE("a listener on another port is left alone") {
+  const Socket other = listen_on(0);
+  const Socket beside = listen_on(port_of(other));
+  const Socket mine = listen_on(0);
+  REQUIRE(prefer_newest_listener(port_of(mine)));
+  const auto connections = connect_many(port_of(other));
+  CHECK(accept_all(other) > 0);
+  CHECK(accept_all(beside) > 0);
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing
