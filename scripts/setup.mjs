@@ -28,7 +28,18 @@ const buildPackages = [
   'libwebp-dev',
   'nlohmann-json3-dev',
 ];
-const devPackages = ['clang-format-19', 'doctest-dev', 'strace', 'chromium', 'zsh', 'fish', 'redis-server', 'nginx'];
+const devPackages = [
+  'clang-format-19',
+  'doctest-dev',
+  'strace',
+  'chromium',
+  'zsh',
+  'fish',
+  'openssl',
+  'redis-server',
+  'nginx',
+  'caddy',
+];
 
 const headersTarget = '.cache/libonnxruntime-dev';
 const headerFile = 'onnxruntime_cxx_api.h';

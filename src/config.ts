@@ -1,10 +1,12 @@
 import { cpuLimit } from './cpus.ts';
 import { RedisAddress } from './redis-address.ts';
+import { relations } from './setting-relations.ts';
+import { readSettingsFile, type SettingsFile } from './settings-file.ts';
 
 /**
  * The settings table, and the only reader of the environment. A setting's variable is its name in capitals after
- * `FACEMATCH_`, so config.max_body_bytes is FACEMATCH_MAX_BODY_BYTES: one word for one thing.
- * docs/configuration.md is made from the table.
+ * `FACEMATCH_`, so config.max_body_bytes is FACEMATCH_MAX_BODY_BYTES: one word for one thing, in the environment and in the file
+ * that FACEMATCH_CONFIG names. docs/configuration.md is made from the table.
  */
 
 /** What can be switched on and off with FACEMATCH_ENDPOINTS. */
@@ -22,18 +24,28 @@ export interface Setting<T> {
   /** The settings above it in the table are already known to it. */
   fallback: (config: Readonly<Record<string, unknown>>) => T;
   description: string;
-  /** What was received is never shown: it may hold a password. */
-  secret?: true;
+  /** For a value that holds a secret: the value without it. What cannot be parsed is then never shown. */
+  shown?(value: T): string;
 }
 
 const MiB = 1024 * 1024;
 const day_ms = 86_400_000;
 
 const table = {
+  config: text(
+    '',
+    'JSON file of settings, by the names of this table; a variable that is set wins. Not in the file itself',
+  ),
+
   host: text('127.0.0.1', 'Address that the service listens on; 0.0.0.0 or :: for every interface'),
   port: integer(0, 65_535, 8080, 'Port of the service; 0 takes a free one'),
   admin_host: text('127.0.0.1', 'Address of the admin listener (health, readiness, metrics)'),
   admin_port: integer(0, 65_535, 9090, 'Port of the admin listener; 0 takes a free one'),
+  tls_cert: text(
+    '',
+    'PEM file of the certificate, with those that signed it behind it: the service then speaks TLS and no plain HTTP. Followed while it runs',
+  ),
+  tls_key: text('', "PEM file of the certificate's private key; both files or none"),
 
   keys_file: text('./keys.json', 'File that holds the hashes of the API keys'),
   pack: text('default', 'Model pack: a name under models/packs, or a directory'),
@@ -89,7 +101,7 @@ const table = {
     fallback: () => 'local',
     description:
       'Where the rate limits of keys are counted: local in this process, or in a Redis that all replicas share',
-    secret: true,
+    shown: String,
   } as Setting<'local' | RedisAddress>,
   auth_failures_per_minute: integer(1, 60_000, 30, 'Failed key checks a minute that one address may make'),
   auth_failure_burst: integer(1, 60_000, 20, 'Failed key checks that one address may make at once'),
@@ -113,38 +125,64 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   return config;
 }
 
+export type SettingSource = 'default' | 'environment' | 'file';
+
 export interface SettingsSurvey {
   /** With the default in the place of each value that is wrong. */
   config: Config;
   /** What is wrong: each one line that names the variable, what is expected and what was received. */
   faults: readonly string[];
-  /** The variables that are set. */
+  /** Where each value comes from. */
+  sources: Readonly<Record<SettingName, SettingSource>>;
+  /** The variables that are set, in the environment or in the file. */
   set: readonly string[];
 }
 
 /** As readConfig, for who goes on all the same: tells every fault instead of throwing the first. */
 export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSurvey {
   const config: Record<string, unknown> = {};
-  const faults: string[] = [];
-  const set: string[] = [];
+  const sources: Record<string, SettingSource> = {};
+  const file = settingsFile(env);
+  const faults = [...file.faults];
   for (const [name, setting] of Object.entries<Setting<unknown>>(table)) {
+    const variable = variableOf(name);
+    const read = (received: string | undefined, place = '') => {
+      if (received === undefined) return undefined;
+      const value = setting.parse(received);
+      if (value === undefined) faults.push(`${variable}: ${mismatch(setting, received)}${place}`);
+      return value;
+    };
+    const written = file.values.get(variable);
+    const fromFile = read(written?.text || undefined, ` (${written?.place})`);
     // An empty variable counts as unset: compose files and unit files write `NAME=` for "the default".
-    const received = env[variableOf(name)] || undefined;
-    const value = received === undefined ? undefined : setting.parse(received);
-    if (received !== undefined) set.push(variableOf(name));
-    if (received !== undefined && value === undefined) {
-      const shown = setting.secret ? 'something else' : JSON.stringify(received);
-      faults.push(`${variableOf(name)}: expected ${setting.expected} but received ${shown}`);
-    }
-    config[name] = value ?? setting.fallback(config);
+    const fromEnv = read(env[variable] || undefined);
+    sources[name] = fromEnv !== undefined ? 'environment' : fromFile !== undefined ? 'file' : 'default';
+    config[name] = fromEnv ?? fromFile ?? setting.fallback(config);
   }
   const filled = Object.freeze(config) as Config;
-  if (filled.max_upload_bytes < filled.max_body_bytes) {
-    faults.push(
-      `FACEMATCH_MAX_UPLOAD_BYTES: expected at least FACEMATCH_MAX_BODY_BYTES (${filled.max_body_bytes}) but received "${filled.max_upload_bytes}"`,
-    );
-  }
-  return { config: filled, faults, set };
+  faults.push(...relations.flatMap((relation) => relation(filled)));
+  const set = Object.keys(table)
+    .map(variableOf)
+    .filter((variable) => env[variable] || file.values.get(variable)?.text);
+  return { config: filled, faults, sources: Object.freeze(sources) as SettingsSurvey['sources'], set };
+}
+
+/** A value as it may be printed. */
+export function shownValue(name: SettingName, value: Config[SettingName]): Config[SettingName] {
+  const { shown } = table[name] as Setting<unknown>;
+  return shown === undefined ? value : shown(value);
+}
+
+function mismatch({ expected, shown }: Setting<unknown>, received: string): string {
+  const what = shown === undefined ? JSON.stringify(received) : 'something else, which may hold a secret';
+  return `expected ${expected} but received ${what}`;
+}
+
+function settingsFile(env: NodeJS.ProcessEnv): SettingsFile {
+  const file = table.config.parse(env.FACEMATCH_CONFIG ?? '');
+  if (!file) return { values: new Map(), faults: [] };
+  const known = Object.keys(table).filter((name) => name !== 'config');
+  return readSettingsFile(file, known.map(variableOf));
 }
 
 /** Variables that look like settings and are none: most likely misspelt. */

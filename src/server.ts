@@ -12,9 +12,10 @@ import { SharedLimiter } from './gate/shared-limiter.ts';
 import { handleAdmin } from './http/admin.ts';
 import { Dispatcher } from './http/dispatch.ts';
 import type { ExchangeLimits } from './http/exchange.ts';
-import { Listener } from './http/listener.ts';
+import { Listener, type ListenerOptions } from './http/listener.ts';
 import { routes } from './http/routes.ts';
 import type { Services } from './http/services.ts';
+import { TlsListener } from './http/tls-listener.ts';
 import { UploadBudget } from './http/upload-budget.ts';
 import { loadUws } from './http/uws.ts';
 import { memoryLimit } from './memory.ts';
@@ -23,6 +24,8 @@ import type { RedisAddress } from './redis-address.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Readings } from './telemetry/metrics.ts';
 import { Telemetry } from './telemetry/telemetry.ts';
+import { certificateFiles } from './tls/certificate.ts';
+import { CertificateWatch } from './tls/certificate-watch.ts';
 import { version } from './version.ts';
 
 export interface Server {
@@ -67,6 +70,9 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
   const manifest = readManifest(directory);
   const keys = KeyStore.open(config.keys_file, logger);
   opened.push(keys);
+  const certificate = certificateFiles(config.tls_cert, config.tls_key);
+  const certificateWatch = certificate && CertificateWatch.open(certificate, logger);
+  if (certificateWatch) opened.push(certificateWatch);
   const readiness = new Readiness();
   const queue = new JobQueue<MatchJob, MatchOutcome>({
     workers: config.workers,
@@ -96,6 +102,7 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
     embedding_cache_misses_total: () => addon?.embeddingCache().misses ?? 0,
     embedding_cache_pictures: () => addon?.embeddingCache().pictures ?? 0,
     limiter_up: () => callers && Number(callers.up),
+    tls_certificate_not_after_seconds: () => certificateWatch?.not_after_s,
     ready: () => Number(readiness.stage === 'ready'),
     event_loop_active_seconds_total: () => performance.eventLoopUtilization().active / 1000,
     memory_limit_bytes: () => memoryLimit_bytes,
@@ -132,15 +139,23 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
   const dispatcher = new Dispatcher(services, routes);
   const limits = exchangeLimits(config);
   const onFault = (error: unknown) => logger.error({ fault: String(error) }, 'unexpected');
-  const front = Listener.open(uws, {
+  const frontOptions: ListenerOptions = {
     host: config.host,
     port: config.port,
     variables: 'FACEMATCH_HOST and FACEMATCH_PORT',
     limits,
     handle: (exchange) => dispatcher.handle(exchange),
     onFault,
-  });
+  };
+  const front = certificate
+    ? TlsListener.open(uws, {
+        ...frontOptions,
+        certificate,
+        preferNewest: (port) => void addon?.preferNewestListener(port),
+      })
+    : Listener.open(uws, frontOptions);
   opened.push(front);
+  if (front instanceof TlsListener) certificateWatch?.onRenew(() => front.renew());
   const admin = Listener.open(uws, {
     host: config.admin_host,
     port: config.admin_port,

@@ -1,5 +1,5 @@
 import { Exchange, type ExchangeLimits } from './exchange.ts';
-import type { App, Uws } from './uws.ts';
+import type { App, ListenSocket, Uws } from './uws.ts';
 
 /** A µWS app on one address. */
 export interface ListenerOptions {
@@ -26,41 +26,57 @@ export class Listener {
   }
 
   static open(uws: Uws, options: ListenerOptions): Listener {
-    const { host, port } = options;
-    const app = uws.App();
-    app.any('/*', (res, req) => {
-      // No exception of JavaScript may unwind into µWS: it would end the process.
-      try {
-        const exchange = new Exchange(res, req, options.limits);
-        try {
-          options.handle(exchange);
-        } finally {
-          exchange.stay();
-        }
-      } catch (error) {
-        options.onFault(error);
-        res.close();
-      }
-    });
-    let taken: number | undefined;
-    app.listen(host, port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
-      if (socket) taken = uws.us_socket_local_port(socket);
-    });
-    if (taken === undefined) {
-      throw new Error(
-        `Cannot listen on ${host} port ${port}: the address is not one of this machine's, the port is taken, or it ` +
-          `needs more rights. Set ${options.variables}.`,
-      );
-    }
-    return new Listener(app, host, taken);
+    const app = serve(uws.App(), options);
+    const socket = listen(app, options.host, options.port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT);
+    if (socket === undefined) throw cannotListen(options);
+    return new Listener(app, options.host, uws.us_socket_local_port(socket));
   }
 
   get url(): string {
-    return `http://${this.host.includes(':') ? `[${this.host}]` : this.host}:${this.port}`;
+    return urlOf('http', this);
   }
 
   /** Ends every connection at once, answered or not. */
   close(): void {
     this.#app.close();
   }
+}
+
+/** Makes the app hand every request to `handle`. */
+export function serve(app: App, { limits, handle, onFault }: ListenerOptions): App {
+  app.any('/*', (res, req) => {
+    // No exception of JavaScript may unwind into µWS: it would end the process.
+    try {
+      const exchange = new Exchange(res, req, limits);
+      try {
+        handle(exchange);
+      } finally {
+        exchange.stay();
+      }
+    } catch (error) {
+      onFault(error);
+      res.close();
+    }
+  });
+  return app;
+}
+
+/** Undefined when it does not work. */
+export function listen(app: App, host: string, port: number, mode: number): ListenSocket | undefined {
+  let opened: ListenSocket | undefined;
+  app.listen(host, port, mode, (socket) => {
+    if (socket) opened = socket;
+  });
+  return opened;
+}
+
+export function cannotListen({ host, port, variables }: ListenerOptions): Error {
+  return new Error(
+    `Cannot listen on ${host} port ${port}: the address is not one of this machine's, the port is taken, or it ` +
+      `needs more rights. Set ${variables}.`,
+  );
+}
+
+export function urlOf(scheme: 'http' | 'https', { host, port }: { host: string; port: number }): string {
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -26,11 +26,26 @@ export interface App {
 }
 export type ListenSocket = UWS.us_listen_socket;
 
+/** Of an app that speaks TLS. */
+export interface TlsOptions {
+  /** PEM files that µWS reads once, when the app is made. */
+  cert_file_name: string;
+  key_file_name: string;
+  /** Of TLS 1.2, in OpenSSL's words; those of TLS 1.3 cannot be chosen. */
+  ssl_ciphers: string;
+}
+
 export interface Uws {
   App(): App;
+  /** Throws an Error that tells nothing when the files cannot be used. */
+  SSLApp(options: TlsOptions): App;
   us_socket_local_port(socket: ListenSocket): number;
+  /** Connections of the socket's app go on. Not after `close` of the app: it would touch freed memory. */
+  us_listen_socket_close(socket: ListenSocket): void;
   /** Listening fails when the port is taken, where the default would share it with the other process. */
   LIBUS_LISTEN_EXCLUSIVE_PORT: number;
+  /** The default: sockets that were all opened so share a port, unless it was 0. */
+  LIBUS_LISTEN_SHARED_PORT: number;
   /** Of the package, for the log. */
   version: string;
 }
@@ -61,8 +76,11 @@ function tryLoad(name: string): Uws | string {
     (loaded._cfg as ((option: string) => void) | undefined)?.('silent');
     return {
       App: loaded.App as Uws['App'],
+      SSLApp: loaded.SSLApp as Uws['SSLApp'],
       us_socket_local_port: loaded.us_socket_local_port as Uws['us_socket_local_port'],
+      us_listen_socket_close: loaded.us_listen_socket_close as Uws['us_listen_socket_close'],
       LIBUS_LISTEN_EXCLUSIVE_PORT: Number(loaded.LIBUS_LISTEN_EXCLUSIVE_PORT ?? 1),
+      LIBUS_LISTEN_SHARED_PORT: 0,
       version: versionOf(require.resolve(name)),
     };
   } catch (error) {

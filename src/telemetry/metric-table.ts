@@ -113,6 +113,10 @@ export const read = {
     type: 'gauge',
     help: '1 when rate limits are shared, 0 while Redis is away and this process counts alone; none without `FACEMATCH_LIMITER`',
   },
+  tls_certificate_not_after_seconds: {
+    type: 'gauge',
+    help: 'When the certificate in use ends, in seconds since 1970; none without `FACEMATCH_TLS_CERT`',
+  },
   ready: { type: 'gauge', help: '1 when requests are served, 0 while starting and draining' },
   event_loop_active_seconds_total: {
     type: 'counter',

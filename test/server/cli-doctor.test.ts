@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { hasOpenssl, makePair } from '../fixtures/certificates.ts';
 import { addKey, expireKeys } from '../fixtures/key-files.ts';
 import { built, type Outcome, program, run } from './support/cli.ts';
 import { diagnose, diagnosisOf } from './support/doctor.ts';
@@ -36,6 +37,7 @@ const everything = [
   'nets',
   'key file',
   'limiter',
+  'TLS',
   'port',
   'admin port',
 ];
@@ -159,6 +161,52 @@ describe.skipIf(!built)('the key file', () => {
       status: 'wrong',
       value: `${keysFile} cannot be read (EACCES)`,
       cure: 'Check who owns it and its folder.',
+    });
+  });
+});
+
+describe.skipIf(!built || !hasOpenssl)('TLS', () => {
+  const on = (cert: string, key: string) => ({ FACEMATCH_TLS_CERT: cert, FACEMATCH_TLS_KEY: key });
+
+  test('that is off is well', async () => {
+    expect((await diagnose(folder)).of('TLS')).toMatchObject({
+      status: 'ok',
+      value: expect.stringContaining('off'),
+    });
+  });
+
+  test('with a certificate and its key is well, and says until when', async () => {
+    const { cert, key } = makePair(folder, 'one');
+    const { of } = await diagnose(folder, on(cert, key));
+    expect(of('TLS')).toMatchObject({
+      status: 'ok',
+      value: expect.stringMatching(/one\.crt and its key, valid until 2/),
+    });
+  });
+
+  test('with a key that everybody may read is a warning', async () => {
+    const { cert, key } = makePair(folder, 'one');
+    chmodSync(key, 0o644);
+    expect((await diagnose(folder, on(cert, key))).of('TLS')).toMatchObject({ status: 'warning' });
+  });
+
+  test('with the key of another certificate is wrong', async () => {
+    const { cert } = makePair(folder, 'one');
+    const { key } = makePair(folder, 'two');
+    const { code, of } = await diagnose(folder, on(cert, key));
+    expect(code).toBe(1);
+    expect(of('TLS')).toMatchObject({
+      status: 'wrong',
+      value: expect.stringContaining('key of another certificate'),
+    });
+  });
+
+  test('with one file of two is a wrong setting', async () => {
+    const { code, of } = await diagnose(folder, { FACEMATCH_TLS_KEY: 'one.key' });
+    expect(code).toBe(1);
+    expect(of('settings')).toMatchObject({
+      status: 'wrong',
+      value: expect.stringContaining('FACEMATCH_TLS_CERT'),
     });
   });
 });

@@ -20,6 +20,7 @@ const checks: readonly Check[] = [
   { what: 'model pack', look: async () => (await import('./model-pack.ts')).modelPack(), cure: 'npm ci' },
   { what: 'key file', look: async () => (await import('./key-file.ts')).keyFile(), cure: 'npm ci' },
   { what: 'limiter', look: async () => (await import('./limiter.ts')).limiter(), cure: 'npm ci' },
+  { what: 'TLS', look: async () => (await import('./tls.ts')).tls(), cure: 'npm run setup' },
   { what: 'ports', look: async () => (await import('./ports.ts')).ports(), cure: 'npm run setup' },
 ];
 

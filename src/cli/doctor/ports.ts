@@ -1,4 +1,5 @@
 import { get } from 'node:http';
+import { get as getByTls } from 'node:https';
 import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { surveySettings } from '../../config.ts';
@@ -8,6 +9,7 @@ interface Place {
   what: string;
   host: string;
   port: number;
+  tls: boolean;
   /** The settings that choose another one. */
   variables: { host: string; port: string };
 }
@@ -16,17 +18,19 @@ const answerLimit_ms = 2_000;
 
 /** Whether a server could listen where it is told to. */
 export async function ports(): Promise<Finding[]> {
-  const { host, port, admin_host, admin_port } = surveySettings().config;
+  const { host, port, admin_host, admin_port, tls_cert } = surveySettings().config;
   const front: Place = {
     what: 'port',
     host,
     port,
+    tls: tls_cert !== '',
     variables: { host: 'FACEMATCH_HOST', port: 'FACEMATCH_PORT' },
   };
   const admin: Place = {
     what: 'admin port',
     host: admin_host,
     port: admin_port,
+    tls: false,
     variables: { host: 'FACEMATCH_ADMIN_HOST', port: 'FACEMATCH_ADMIN_PORT' },
   };
   if (port !== 0 && port === admin_port && overlap(host, admin_host)) {
@@ -36,7 +40,7 @@ export async function ports(): Promise<Finding[]> {
   return Promise.all([look(front), look(admin)]);
 }
 
-async function look({ what, host, port, variables }: Place): Promise<Finding> {
+async function look({ what, host, port, tls, variables }: Place): Promise<Finding> {
   const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const code = await listenError(host, port);
   if (code === undefined) return ok(what, port === 0 ? `${host}, any free one` : `${place} is free`);
@@ -48,7 +52,8 @@ async function look({ what, host, port, variables }: Place): Promise<Finding> {
     return wrong(what, `${place} ${value}`, cure(variables));
   }
   const free = `Stop it, or set ${variables.port}`;
-  if (await isFacematch(host, port)) return warning(what, `${place} is taken by a facematch that runs`, free);
+  if (await isFacematch(host, port, tls))
+    return warning(what, `${place} is taken by a facematch that runs`, free);
   return wrong(
     what,
     `${place} is taken by another program`,
@@ -88,9 +93,9 @@ function listenError(host: string, port: number): Promise<string | undefined> {
 }
 
 /** The service answers with problems of its own type whatever it is asked, the admin listener tells its stage. */
-async function isFacematch(host: string, port: number): Promise<boolean> {
+async function isFacematch(host: string, port: number, tls: boolean): Promise<boolean> {
   try {
-    const { status, type } = JSON.parse(await answerOf(wildcards[host] ?? host, port)) as {
+    const { status, type } = JSON.parse(await answerOf(wildcards[host] ?? host, port, tls)) as {
       status?: unknown;
       type?: unknown;
     };
@@ -104,10 +109,13 @@ async function isFacematch(host: string, port: number): Promise<boolean> {
 }
 
 /** Not by fetch: a server that closes at once leaves it (undici 6) waiting with nothing that keeps the process alive. */
-function answerOf(host: string, port: number): Promise<string> {
+function answerOf(host: string, port: number, tls: boolean): Promise<string> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(answerLimit_ms);
-    get({ host, port, path: '/readyz', agent: false, signal }, (response) => {
+    // Who it is, not whether to trust it: nothing but a question is sent.
+    const options = { host, port, path: '/readyz', agent: false, signal, rejectUnauthorized: false } as const;
+    const ask = tls ? getByTls : get;
+    ask(options, (response) => {
       text(response).then(resolve, reject);
     }).on('error', reject);
   });

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { samples } from './pictures.ts';
 import type { TestServer } from './server.ts';
 
@@ -73,8 +74,9 @@ export class RawClient {
   readonly closed: Promise<void>;
   readonly #waiting = new Set<() => void>();
 
-  constructor(port: number) {
-    this.socket = connect(port, '127.0.0.1');
+  /** A port of this machine, or a connection that was made already. */
+  constructor(to: number | Socket) {
+    this.socket = typeof to === 'number' ? connect(to, '127.0.0.1') : to;
     // A reset is an end as well; what had come before it is in `text`.
     this.socket.on('error', () => {});
     this.socket.on('data', (bytes) => {
@@ -111,8 +113,10 @@ export class RawClient {
     return (await this.answers(1))[0]!;
   }
 
+  /** Breaks the connection off: by a reset, or where it is encrypted without the goodbye of TLS. */
   leave(): void {
-    this.socket.resetAndDestroy();
+    if (this.socket instanceof TLSSocket) this.socket.destroy();
+    else this.socket.resetAndDestroy();
   }
 }
 

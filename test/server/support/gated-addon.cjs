@@ -7,6 +7,7 @@ const clock = new Int32Array(new SharedArrayBuffer(4));
 
 exports.loadPack = addon.loadPack;
 exports.release = addon.release;
+exports.preferNewestListener = addon.preferNewestListener;
 exports.keepEmbeddings = addon.keepEmbeddings;
 exports.embeddingCache = addon.embeddingCache;
 exports.match = (...call) => {

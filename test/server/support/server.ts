@@ -123,12 +123,12 @@ export class TestServer {
     return this.address + path;
   }
 
-  /** The first line, already there or still to come, that matches. Rejects when the program ends before. */
-  line(lines: readonly string[], pattern: RegExp): Promise<string> {
+  /** The first line, or the `nth` one, already there or still to come, that matches. Rejects when the program ends before. */
+  line(lines: readonly string[], pattern: RegExp, nth = 1): Promise<string> {
     return new Promise((resolve, reject) => {
       let over = false;
       const look = () => {
-        const found = lines.find((line) => pattern.test(line));
+        const found = lines.filter((line) => pattern.test(line))[nth - 1];
         if (found === undefined && !over) return;
         this.#waiting.delete(look);
         if (found !== undefined) resolve(found);

@@ -1,0 +1,55 @@
+// A TLS listener in a process of its own, without the rest of the server: it renews its certificate, turn by turn one of two,
+// as often as it is told, and tells what memory that took. Arguments: the folder with one.crt, two.crt and their keys.
+import { copyFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadAddon } from '../../../dist/src/engine/addon.js';
+import { json } from '../../../dist/src/http/responses.js';
+import { TlsListener } from '../../../dist/src/http/tls-listener.js';
+import { loadUws } from '../../../dist/src/http/uws.js';
+
+const folder = process.argv[2];
+const addon = loadAddon();
+const certificate = { cert: join(folder, 'served.crt'), key: join(folder, 'served.key') };
+const put = (name) => {
+  copyFileSync(join(folder, `${name}.crt`), certificate.cert);
+  copyFileSync(join(folder, `${name}.key`), certificate.key);
+};
+
+put('one');
+const listener = TlsListener.open(loadUws(), {
+  host: '127.0.0.1',
+  port: 0,
+  variables: '',
+  limits: { upload_timeout_ms: 1000, idle_ms: 1000, drain_bytes: 1000 },
+  handle: (exchange) => exchange.reply(json(200, {})),
+  onFault: (error) => {
+    throw error;
+  },
+  certificate,
+  preferNewest: (port) => {
+    if (!addon.preferNewestListener(port)) throw new Error('The kernel does not prefer the newest');
+  },
+  // Longer than any handshake on this machine, and short for a test of many.
+  handover_ms: 25,
+});
+
+const rss = () => {
+  global.gc?.();
+  return 1024 * Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))[1]);
+};
+
+async function renew(times) {
+  const before = rss();
+  for (let count = 1; count <= times; count++) {
+    put(count % 2 === 0 ? 'one' : 'two');
+    await listener.renew();
+  }
+  return rss() - before;
+}
+
+process.on('message', async ({ times }) => {
+  if (times > 0) return process.send({ grown: await renew(times) });
+  listener.close();
+  process.disconnect();
+});
+process.send({ port: listener.port });

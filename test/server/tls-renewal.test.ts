@@ -1,0 +1,187 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { projectPath } from '../../src/paths.ts';
+import { hasOpenssl, makePair, overwrite, type Pair } from '../fixtures/certificates.ts';
+import { head, paths, photoForm, RawClient } from './support/client.ts';
+import type { TestServer } from './support/server.ts';
+import { connectTls, nameAt, rawTls, startTls } from './support/tls.ts';
+
+/** The certificate is replaced while the server runs. */
+
+const renewed = (server: TestServer, times: number) =>
+  server.line(server.stderr, /"the TLS certificate was renewed"/, times);
+const refused = (server: TestServer, reason: RegExp) =>
+  server.line(server.stderr, new RegExp(`"reason":"${reason.source}.*was not taken over`));
+
+describe.skipIf(!hasOpenssl)('a certificate that changes', () => {
+  let server: TestServer;
+  let pair: Pair;
+  let two: Pair;
+  beforeAll(async () => {
+    ({ server, pair } = await startTls());
+    two = makePair(server.home.folder, 'two');
+  });
+  afterAll(() => server.stop());
+
+  test('is what new connections get, while an upload and a kept connection go on', async () => {
+    const body = photoForm();
+    const length = head(server, { 'content-length': String(body.length) });
+    const kept = await rawTls(server.port);
+    kept.write(head(server, {}, `GET ${paths.models} HTTP/1.1`));
+    expect((await kept.answer()).status).toBe(200);
+    const uploading = await rawTls(server.port);
+    uploading.write(length);
+    uploading.write(body.subarray(0, 50_000));
+    await server.metricBecomes('facematch_requests_unanswered', 1);
+
+    expect(await nameAt(server.port)).toBe('one');
+    overwrite(pair, two);
+    await renewed(server, 1);
+    expect(await nameAt(server.port)).toBe('two');
+    expect(await nameAt(server.port, 'localhost')).toBe('two');
+
+    uploading.write(body.subarray(50_000));
+    expect((await uploading.answer()).body).toMatchObject({ match: true });
+    kept.write(Buffer.concat([Buffer.from(length), body]));
+    expect((await kept.answers(2))[1]!.body).toMatchObject({ match: true });
+    kept.leave();
+    uploading.leave();
+  });
+
+  test('is told by the metrics', async () => {
+    const socket = await connectTls(server.port);
+    const { valid_to } = socket.getPeerCertificate();
+    socket.destroy();
+    const told = await server.metric('facematch_tls_certificate_not_after_seconds');
+    expect(told).toBe(Date.parse(valid_to) / 1000);
+  });
+
+  test('into something broken stays the one before, says so in the log, and is taken when it is mended', async () => {
+    writeFileSync(pair.cert, 'broken');
+    await refused(server, /the file of FACEMATCH_TLS_CERT holds no certificate in PEM form/);
+    expect(await nameAt(server.port)).toBe('two');
+    rmSync(pair.key);
+    await refused(server, /the file of FACEMATCH_TLS_CERT holds no certificate/);
+    overwrite(pair, makePair(server.home.folder, 'three'));
+    await renewed(server, 2);
+    expect(await nameAt(server.port)).toBe('three');
+    expect(server.stderr.join('\n')).not.toContain(server.home.folder);
+  });
+});
+
+describe.skipIf(!hasOpenssl)('files behind links', () => {
+  test.each<[who: string, place: (folder: string, version: string) => void]>([
+    [
+      // What is mounted are links to ..data/NAME; ..data is a link to a folder, and is renamed into place.
+      'Kubernetes',
+      (folder, version) => {
+        if (version === 'one') {
+          for (const name of ['tls.crt', 'tls.key']) symlinkSync(`..data/${name}`, join(folder, name));
+        }
+        symlinkSync(version, join(folder, '..data_tmp'));
+        renameSync(join(folder, '..data_tmp'), join(folder, '..data'));
+      },
+    ],
+    [
+      // live/NAME are links into archive/, made anew one after the other.
+      'certbot',
+      (folder, version) => {
+        for (const name of ['tls.key', 'tls.crt']) {
+          rmSync(join(folder, name), { force: true });
+          symlinkSync(join(folder, version, name), join(folder, name));
+        }
+      },
+    ],
+  ])('as %s swaps them are followed', async (_who, place) => {
+    const folder = mkdtempSync(join(tmpdir(), 'facematch-links-'));
+    for (const version of ['one', 'two']) {
+      mkdirSync(join(folder, version));
+      const { cert, key } = makePair(folder, version);
+      renameSync(cert, join(folder, version, 'tls.crt'));
+      renameSync(key, join(folder, version, 'tls.key'));
+    }
+    place(folder, 'one');
+    const { server } = await startTls({}, () => ({
+      cert: join(folder, 'tls.crt'),
+      key: join(folder, 'tls.key'),
+    }));
+    expect(await nameAt(server.port)).toBe('one');
+    place(folder, 'two');
+    await renewed(server, 1);
+    expect(await nameAt(server.port)).toBe('two');
+    await server.stop();
+    rmSync(folder, { recursive: true });
+  });
+});
+
+describe.skipIf(!hasOpenssl)('the end of a server that renewed its certificate', () => {
+  test('ends the connections of both, and the port is free again', async () => {
+    const { server, pair } = await startTls();
+    const old = await rawTls(server.port);
+    old.write(head(server, {}, `GET ${paths.models} HTTP/1.1`));
+    await old.answer();
+    overwrite(pair, makePair(server.home.folder, 'two'));
+    await renewed(server, 1);
+    const young = await rawTls(server.port);
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    await Promise.all([old.closed, young.closed]);
+    const nobody = new RawClient(server.port);
+    await nobody.closed;
+    expect(nobody.text).toBe('');
+    server.home.remove();
+  });
+});
+
+describe.skipIf(!hasOpenssl)('two hundred renewals under load', () => {
+  const renewals = 200;
+  /** What µWS keeps of each certificate that it ever had, and no more. */
+  const kept_bytes = 128 * 1024;
+
+  test('lose no connection, serve both certificates, and keep little memory', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'facematch-swaps-'));
+    for (const name of ['one', 'two']) makePair(folder, name);
+    const file = projectPath('test/server/support/tls-swaps.mjs');
+    const child = fork(file, [folder], { execArgv: ['--expose-gc'] });
+    const said = async () => (await once(child, 'message'))[0] as { port: number; grown: number };
+    const { port } = await said();
+    const ended = once(child, 'exit');
+
+    let over = false;
+    const seen = new Map<string, number>();
+    const ask = async () => {
+      const client = new RawClient(await connectTls(port));
+      const name = String(
+        (client.socket as Awaited<ReturnType<typeof connectTls>>).getPeerCertificate().subject.CN,
+      );
+      client.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+      expect((await client.answer()).status).toBe(200);
+      client.socket.destroy();
+      seen.set(name, (seen.get(name) ?? 0) + 1);
+    };
+    const load = Array.from({ length: 12 }, async () => {
+      while (!over) await ask();
+    });
+    // Its first renewals fill pools and caches.
+    child.send({ times: 20 });
+    await said();
+    child.send({ times: renewals });
+    const { grown } = await said();
+    over = true;
+    await Promise.all(load);
+    child.send({ times: 0 });
+    expect(await ended).toEqual([0, null]);
+    rmSync(folder, { recursive: true });
+
+    expect([...seen.keys()].sort()).toEqual(['one', 'two']);
+    expect(Math.min(...seen.values())).toBeGreaterThan(renewals / 2);
+    expect(grown).toBeLessThan(renewals * kept_bytes);
+    process.stderr.write(
+      `${JSON.stringify(Object.fromEntries(seen))} connections, ${Math.round(grown / renewals / 1024)} KiB a renewal\n`,
+    );
+  });
+});

@@ -1,0 +1,352 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { request as httpsRequest } from 'node:https';
+import { connect as connectPlain } from 'node:net';
+import { join } from 'node:path';
+import { Agent, request } from 'undici';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hasOpenssl, makePair, type Pair } from '../fixtures/certificates.ts';
+import { boundary, chunk, formBytes, head, paths, photoForm, RawClient } from './support/client.ts';
+import { diagnose } from './support/doctor.ts';
+import type { TestServer } from './support/server.ts';
+import { connectTls, nameAt, rawTls, startTls } from './support/tls.ts';
+
+/** The service speaks TLS by itself. What holds for plain connections, the other files of this folder have; here a few of each kind. */
+
+const has = (program: string) => spawnSync(program, ['--version']).status === 0;
+const body = photoForm();
+let server: TestServer;
+let pair: Pair;
+let ca: Buffer;
+let url: string;
+
+describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
+  beforeAll(async () => {
+    ({ server, pair, ca } = await startTls({
+      env: {
+        FACEMATCH_UPLOAD_TIMEOUT_MS: '1500',
+        FACEMATCH_IDLE_TIMEOUT_S: '1',
+        FACEMATCH_MAX_UPLOAD_BYTES: '40000000',
+        FACEMATCH_AUTH_FAILURE_BURST: '50000',
+      },
+    }));
+    url = `https://localhost:${server.port}${paths.match}`;
+  });
+  afterAll(() => server.stop());
+
+  test('says https where it listens, and plain http for its admin listener', async () => {
+    expect(server.address).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
+    expect(server.stdout.join()).toContain(`listens on ${server.address} (admin http://`);
+    expect((await fetch(`${server.adminAddress}/readyz`)).status).toBe(200);
+  });
+
+  test('tells in its metrics when the certificate expires', async () => {
+    const { valid_to } = (await connectTls(server.port)).getPeerCertificate();
+    const told = await server.metric('facematch_tls_certificate_not_after_seconds');
+    expect(told).toBe(Date.parse(valid_to) / 1000);
+  });
+
+  test.each([
+    undefined,
+    'localhost',
+    'elsewhere.example',
+  ])('shows its certificate to who asks for %s', async (name) => {
+    expect(await nameAt(server.port, name)).toBe('one');
+  });
+
+  test('is found by the doctor', async () => {
+    const { port } = server;
+    const env = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key, FACEMATCH_PORT: String(port) };
+    const { of } = await diagnose(server.home.folder, env);
+    expect(of('port')).toMatchObject({
+      status: 'warning',
+      value: `127.0.0.1:${port} is taken by a facematch that runs`,
+    });
+  });
+
+  describe('answers', () => {
+    test.runIf(has('curl'))('curl', async () => {
+      const stdout = await run('curl', [
+        ...['-sS', '--cacert', pair.cert, '-w', ' %{http_version} %{ssl_verify_result}'],
+        ...['-H', `x-api-key: ${server.key}`, '-F', 'image1=@sample1.jpg', '-F', 'image2=@sample3.jpg', url],
+      ]);
+      expect(stdout).toMatch(/"match":true.* 1\.1 0$/);
+    });
+
+    test('undici, on one connection', async () => {
+      const dispatcher = new Agent({ connect: { ca }, connections: 1 });
+      const headers = {
+        'x-api-key': server.key,
+        'content-type': `multipart/form-data; boundary=${boundary}`,
+      };
+      for (let count = 0; count < 3; count++) {
+        const answer = await request(url, { method: 'POST', dispatcher, headers, body });
+        expect(await answer.body.json()).toMatchObject({ match: true });
+      }
+      await dispatcher.close();
+    });
+
+    test.runIf(has('python3'))("Python's urllib", async () => {
+      const script = [
+        'import ssl, sys, urllib.request',
+        'url, ca = sys.argv[1:]',
+        'print(urllib.request.urlopen(url, context=ssl.create_default_context(cafile=ca)).status)',
+      ].join('\n');
+      const page = `https://localhost:${server.port}/API/v1.0/openapi.json`;
+      expect(await run('python3', ['-c', script, page, pair.cert])).toBe('200\n');
+    });
+
+    test('a client that offers HTTP/2, as browsers do, in HTTP/1.1', async () => {
+      const socket = await connectTls(server.port, {
+        ca,
+        servername: 'localhost',
+        ALPNProtocols: ['h2', 'http/1.1'],
+      });
+      expect(socket.alpnProtocol).not.toBe('h2');
+      const client = new RawClient(socket);
+      client.write(head(server, {}, `GET ${paths.models} HTTP/1.1`));
+      expect((await client.answer()).status).toBe(200);
+      client.leave();
+    });
+  });
+
+  describe('speaks', () => {
+    const versions = (version: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3') => ({
+      minVersion: version,
+      maxVersion: version,
+      // Else the client itself refuses what is old.
+      ciphers: 'DEFAULT:@SECLEVEL=0',
+    });
+
+    test.each(['TLSv1.2', 'TLSv1.3'] as const)('%s', async (version) => {
+      const socket = await connectTls(server.port, versions(version));
+      expect(socket.getProtocol()).toBe(version);
+      socket.destroy();
+    });
+
+    test.each(['TLSv1', 'TLSv1.1'] as const)('no %s', async (version) => {
+      await expect(connectTls(server.port, versions(version))).rejects.toThrow(/protocol version/);
+    });
+
+    test.each([
+      'ECDHE-ECDSA-AES128-GCM-SHA256',
+      'ECDHE-ECDSA-AES256-GCM-SHA384',
+      'ECDHE-ECDSA-CHACHA20-POLY1305',
+    ])('%s in TLS 1.2', async (name) => {
+      const socket = await connectTls(server.port, { maxVersion: 'TLSv1.2', ciphers: name });
+      expect(socket.getCipher().name).toBe(name);
+      socket.destroy();
+    });
+
+    test.each(['ECDHE-ECDSA-AES128-SHA', 'AES128-SHA', 'AES128-GCM-SHA256'])('no %s', async (name) => {
+      const wish = { maxVersion: 'TLSv1.2', ciphers: name } as const;
+      await expect(connectTls(server.port, wish)).rejects.toThrow(/handshake failure/);
+    });
+
+    test('no plain HTTP', async () => {
+      const client = new RawClient(connectPlain(server.port, '127.0.0.1'));
+      client.write(head(server, {}, 'GET / HTTP/1.1'));
+      await client.closed;
+      expect(client.text).not.toContain('HTTP/');
+      expect((await connectTls(server.port)).destroy()).toBeDefined();
+    });
+  });
+
+  describe('refuses before the body has come, and is heard by', () => {
+    const large = Buffer.alloc(25_000_000, 120);
+    const type = { 'content-type': 'application/octet-stream' };
+
+    test.each([
+      { what: 'a wrong key', key: 'wrong', bytes: large.subarray(0, 1_500_000), status: 401 },
+      { what: 'a wrong key and too large a body', key: 'wrong', bytes: large, status: 401 },
+      { what: 'too large a body', key: undefined, bytes: large, status: 413 },
+    ])("undici and Node's https: $what", async ({ key = server.key, bytes, status }) => {
+      const dispatcher = new Agent({ connect: { ca } });
+      const headers = { ...type, 'x-api-key': key };
+      const answer = await request(url, { method: 'POST', dispatcher, headers, body: bytes });
+      expect([answer.statusCode, ((await answer.body.json()) as { status: number }).status]).toEqual([
+        status,
+        status,
+      ]);
+      await dispatcher.close();
+      const heard = await new Promise((resolve, reject) => {
+        const all = { ...headers, 'content-length': bytes.length };
+        const outgoing = httpsRequest(url, { method: 'POST', ca, headers: all }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        });
+        outgoing.on('error', reject);
+        outgoing.end(bytes);
+      });
+      expect(heard).toBe(status);
+    });
+
+    test.runIf(has('curl'))('curl, in chunks', async () => {
+      const file = join(mkdtempSync(join(server.home.folder, 'x-')), 'large');
+      writeFileSync(file, large);
+      const stdout = await run('curl', [
+        ...[
+          '-sS',
+          '-o',
+          '/dev/null',
+          '-w',
+          '%{http_code}',
+          '--cacert',
+          pair.cert,
+          '--data-binary',
+          `@${file}`,
+        ],
+        ...['-H', 'transfer-encoding: chunked', '-H', 'x-api-key: wrong', url],
+      ]);
+      expect(stdout).toBe('401');
+    });
+  });
+
+  describe('a connection', () => {
+    let client: RawClient;
+    beforeEach(async () => {
+      client = await rawTls(server.port);
+      return () => client.socket.destroy();
+    });
+    const length = (bytes = body.length) => head(server, { 'content-length': String(bytes) });
+
+    test('serves many requests one after the other, and one behind a refused one', async () => {
+      for (let count = 1; count <= 2; count++) {
+        client.write(Buffer.concat([Buffer.from(length()), body]));
+        expect((await client.answers(count))[count - 1]!.body).toMatchObject({ match: true });
+      }
+      client.write(head(server, { 'x-api-key': 'wrong', 'content-length': String(body.length) }));
+      expect((await client.answers(3))[2]!.body).toMatchObject({ code: 'invalid_api_key' });
+      client.write(Buffer.concat([body, Buffer.from(length()), body]));
+      expect((await client.answers(4))[3]!.body).toMatchObject({ match: true });
+    });
+
+    test('whose upload stops hears upload_timeout, and ends', async () => {
+      client.write(length());
+      client.write(body.subarray(0, 1000));
+      expect((await client.answer()).body).toMatchObject({ status: 408, code: 'upload_timeout' });
+      await client.closed;
+    });
+
+    test('whose upload drips hears it as well', async () => {
+      client.write(length());
+      let sent = 0;
+      const drip = setInterval(() => client.write(body.subarray(sent, ++sent)), 100);
+      const answer = await client.answer().finally(() => clearInterval(drip));
+      expect(answer.body).toMatchObject({ status: 408, code: 'upload_timeout' });
+    });
+
+    test('whose head could be read in two ways is refused, and ends', async () => {
+      client.write(`${head(server).slice(0, -2)}content-length: 5\r\ncontent-length: 6\r\n\r\n`);
+      expect((await client.answer()).body).toMatchObject({ status: 400, code: 'invalid_multipart' });
+      await client.closed;
+    });
+
+    test('behind whose early answer a body comes is read up to twice the limit', async () => {
+      client.write(head(server, { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' }));
+      expect((await client.answer()).headers.connection).toBe('close');
+      const megabyte = chunk(Buffer.alloc(1024 * 1024));
+      let sent = 0;
+      while (!client.socket.destroyed && sent < 100) {
+        await new Promise((written) => client.socket.write(megabyte, written));
+        sent += 1;
+      }
+      expect(sent).toBeGreaterThanOrEqual(40);
+      expect(sent).toBeLessThan(100);
+    });
+
+    test.each<[when: string, bytes: () => Buffer | string]>([
+      ['before its body', () => length()],
+      ['in the middle of its body', () => Buffer.concat([Buffer.from(length()), body.subarray(0, 50_000)])],
+    ])('that breaks %s is noticed, and what it held is given back', async (_when, bytes) => {
+      client.write(bytes());
+      await server.metricBecomes('facematch_requests_unanswered', 1);
+      client.leave();
+      await server.metricBecomes('facematch_requests_unanswered', 0);
+      expect(await server.metric('facematch_upload_bytes')).toBe(0);
+    });
+
+    test('that is ended in the way of TLS is noticed as well', async () => {
+      client.write(length());
+      await server.metricBecomes('facematch_requests_unanswered', 1);
+      client.socket.end();
+      await server.metricBecomes('facematch_requests_unanswered', 0);
+    });
+
+    test('counts against the memory for uploads', async () => {
+      const holders = await Promise.all([rawTls(server.port), rawTls(server.port)]);
+      for (const holder of holders) holder.write(length(19_000_000));
+      await server.metricBecomes('facematch_upload_bytes', 38_000_000);
+      client.write(head(server, { 'transfer-encoding': 'chunked' }));
+      expect((await client.answer()).body).toMatchObject({ status: 503, code: 'overloaded' });
+      for (const holder of holders) holder.leave();
+      await server.metricBecomes('facematch_upload_bytes', 0);
+    });
+
+    test('takes a form of many megabytes', async () => {
+      const picture = Buffer.concat([
+        body.subarray(body.indexOf('\xff\xd8', 0, 'latin1'), 150_000),
+        Buffer.alloc(9_000_000),
+      ]);
+      const sent = formBytes([
+        { name: 'image1', filename: 'a.jpg', body: picture },
+        { name: 'image2', filename: 'b.jpg', body: picture },
+      ]);
+      client.write(Buffer.concat([Buffer.from(length(sent.length)), sent]));
+      expect((await client.answer()).body).toMatchObject({ request_id: expect.any(String) });
+    });
+  });
+
+  test('a handshake that never ends holds nothing up, and is ended', async () => {
+    const silent = connectPlain(server.port, '127.0.0.1');
+    await once(silent, 'connect');
+    silent.write(Buffer.from([22, 3, 1, 2, 0, 1]));
+    expect(await nameAt(server.port)).toBe('one');
+    await once(silent.resume(), 'close');
+  });
+
+  test('the log has no word of its files', () => {
+    expect(server.stderr.join('\n')).not.toContain(pair.cert);
+    expect(server.stderr.join('\n')).not.toContain(server.home.folder);
+  });
+});
+
+describe.skipIf(!hasOpenssl)('a start with a certificate', () => {
+  test.each<[what: string, env: (pair: Pair) => Record<string, string>, words: RegExp]>([
+    [
+      'but without a key',
+      ({ cert }) => ({ FACEMATCH_TLS_CERT: cert }),
+      /FACEMATCH_TLS_KEY: expected a file, because FACEMATCH_TLS_CERT is set/,
+    ],
+    [
+      'that is no certificate',
+      ({ key }) => ({ FACEMATCH_TLS_CERT: key, FACEMATCH_TLS_KEY: key }),
+      /FACEMATCH_TLS_CERT: the file .* holds no certificate in PEM form/,
+    ],
+  ])('%s ends it, and says so', async (_what, env, words) => {
+    const failed = startTls({}, (home) => {
+      const made = makePair(home.folder, 'one');
+      return { cert: env(made).FACEMATCH_TLS_CERT ?? '', key: env(made).FACEMATCH_TLS_KEY ?? '' };
+    });
+    await expect(failed).rejects.toThrow(words);
+  });
+
+  test('refuses a port that another server has', async () => {
+    const first = await startTls();
+    await expect(startTls({ env: { FACEMATCH_PORT: String(first.server.port) } })).rejects.toThrow(
+      /FACEMATCH_PORT/,
+    );
+    await first.server.stop();
+  });
+});
+
+function run(program: string, args: readonly string[]): Promise<string> {
+  const cwd = 'node_modules/@vladmandic/face-api/demo';
+  return new Promise((resolve, reject) => {
+    execFile(program, args, { encoding: 'utf8', cwd }, (error, stdout, stderr) => {
+      if (error) reject(new Error(`${error.message}\n${stderr}`));
+      else resolve(stdout);
+    });
+  });
+}

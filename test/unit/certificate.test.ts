@@ -1,0 +1,182 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadUws } from '../../src/http/uws.ts';
+import { CertificateError, certificateFiles, readCertificate } from '../../src/tls/certificate.ts';
+import { encryptKey, hasOpenssl, keyKinds, makePair, type Pair } from '../fixtures/certificates.ts';
+
+let folder: string;
+let pair: Pair;
+let other: Pair;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'facematch-certificate-'));
+  if (!hasOpenssl) return;
+  pair = makePair(folder, 'one');
+  other = makePair(folder, 'two');
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const now = () => Date.now();
+const file = (name: string, content: string) => {
+  const path = join(folder, name);
+  writeFileSync(path, content, { mode: 0o600 });
+  return path;
+};
+const contentOf = (path: string) => readFileSync(path, 'utf8');
+
+/** What reading them is refused with. */
+function refusal(files: Pair): CertificateError {
+  try {
+    readCertificate(files, now());
+  } catch (error) {
+    if (error instanceof CertificateError) return error;
+    throw error;
+  }
+  throw new Error('The files were taken');
+}
+
+test('relative paths become absolute, and nothing is no pair', () => {
+  expect(certificateFiles('a.pem', '/b.pem')).toEqual({ cert: join(process.cwd(), 'a.pem'), key: '/b.pem' });
+  expect(certificateFiles('', '')).toBeUndefined();
+});
+
+describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
+  test('tell when they expire, and warn of nothing', () => {
+    const { not_after_s, warnings } = readCertificate(pair, now());
+    expect(not_after_s * 1000 - now()).toBeGreaterThan(29 * 86_400_000);
+    expect(not_after_s * 1000 - now()).toBeLessThan(31 * 86_400_000);
+    expect(warnings).toEqual([]);
+  });
+
+  test.each([
+    { what: 'expired', at_ms: 31 * 86_400_000, warning: /^the TLS certificate expired at 20.*Z$/ },
+    { what: 'of the future', at_ms: -86_400_000, warning: /^the TLS certificate is not valid before 20/ },
+  ])('$what are taken with a warning', ({ at_ms, warning }) => {
+    const { warnings } = readCertificate(pair, now() + at_ms);
+    expect(warnings).toEqual([expect.stringMatching(warning)]);
+  });
+
+  test('with a key that everybody may read are taken with a warning', () => {
+    const key = file('open.key', contentOf(pair.key));
+    chmodSync(key, 0o644);
+    const { warnings } = readCertificate({ cert: pair.cert, key }, now());
+    expect(warnings).toEqual(['the TLS key is open to other users']);
+  });
+
+  test('with those that signed it behind the certificate are taken', () => {
+    const cert = file('chain.crt', contentOf(pair.cert) + contentOf(other.cert));
+    expect(readCertificate({ cert, key: pair.key }, now()).not_after_s).toBeGreaterThan(0);
+  });
+
+  test('are known again by their contents', () => {
+    const again = { cert: file('copy.crt', contentOf(pair.cert)), key: pair.key };
+    const { fingerprint } = readCertificate(pair, now());
+    expect(readCertificate(again, now()).fingerprint).toBe(fingerprint);
+    expect(readCertificate(other, now()).fingerprint).not.toBe(fingerprint);
+  });
+
+  // What is taken here, µWS must take, and the other way round.
+  test.each(
+    Object.keys(keyKinds) as (keyof typeof keyKinds)[],
+  )('of the kind %s are judged as µWS judges them', (kind) => {
+    const files = makePair(folder, kind.replaceAll(' ', '-'), kind);
+    const verdict = (judge: () => unknown) => {
+      try {
+        return judge() !== undefined;
+      } catch {
+        return false;
+      }
+    };
+    const ours = verdict(() => readCertificate(files, now()));
+    const app = () =>
+      loadUws().SSLApp({ cert_file_name: files.cert, key_file_name: files.key, ssl_ciphers: 'ECDHE+AESGCM' });
+    expect(ours).toBe(verdict(app));
+    expect(ours).toBe(!['secp256k1', 'RSA-PSS'].includes(kind));
+    if (!ours)
+      expect(refusal(files).reason).toMatch(/of FACEMATCH_TLS_KEY holds a key of a kind that is not taken/);
+  });
+});
+
+describe.skipIf(!hasOpenssl)('files that cannot be used', () => {
+  test.each<[what: string, files: () => Pair, reason: RegExp]>([
+    [
+      'a certificate that is not there',
+      () => ({ ...pair, cert: join(folder, 'nowhere') }),
+      /^the file of FACEMATCH_TLS_CERT does not exist$/,
+    ],
+    [
+      'a key that is not there',
+      () => ({ ...pair, key: join(folder, 'nowhere') }),
+      /^the file of FACEMATCH_TLS_KEY does not exist$/,
+    ],
+    ['a folder', () => ({ ...pair, cert: folder }), /CERT cannot be read \(EISDIR\)$/],
+    [
+      "the two in each other's place",
+      () => ({ cert: pair.key, key: pair.cert }),
+      /CERT holds no certificate in PEM/,
+    ],
+    [
+      'an empty certificate',
+      () => ({ ...pair, cert: file('empty', '') }),
+      /CERT holds no certificate in PEM/,
+    ],
+    ['an empty key', () => ({ ...pair, key: file('empty', '') }), /KEY holds no private key in PEM/],
+    [
+      'a certificate in binary form',
+      () => ({ ...pair, cert: file('der', '0\x82\x01\x0a') }),
+      /CERT holds no certificate in PEM/,
+    ],
+    [
+      'a certificate that was cut short',
+      () => {
+        const cert = file('short.crt', contentOf(pair.cert));
+        truncateSync(cert, 300);
+        return { ...pair, cert };
+      },
+      /CERT holds no certificate in PEM/,
+    ],
+    [
+      'a damaged certificate',
+      () => ({
+        ...pair,
+        cert: file('damaged.crt', contentOf(pair.cert).replace(/\n\w{20}/, '\nAAAAAAAAAAAAAAAAAAAA')),
+      }),
+      /CERT holds a damaged certificate/,
+    ],
+    [
+      'a damaged one behind the first',
+      () => {
+        const second = contentOf(other.cert).replace(/\n\w{20}/, '\nAAAAAAAAAAAAAAAAAAAA');
+        return { ...pair, cert: file('chain.crt', contentOf(pair.cert) + second) };
+      },
+      /CERT holds a damaged certificate/,
+    ],
+    [
+      'a damaged key',
+      () => ({
+        ...pair,
+        key: file('damaged.key', contentOf(pair.key).replace(/\n\w{20}/, '\nAAAAAAAAAAAAAAAAAAAA')),
+      }),
+      /KEY holds a damaged private key/,
+    ],
+    [
+      'an encrypted key',
+      () => ({ ...pair, key: encryptKey(pair, join(folder, 'secret.key')) }),
+      /KEY is encrypted/,
+    ],
+    ['the key of another', () => ({ ...pair, key: other.key }), /KEY holds the key of another certificate/],
+    [
+      'a certificate behind the one that signed it',
+      () => ({ ...pair, cert: file('turned.crt', contentOf(other.cert) + contentOf(pair.cert)) }),
+      /KEY fits a certificate that is not the first of its file/,
+    ],
+  ])('%s: a message with the path and a remedy, a reason without', (_what, files, reason) => {
+    const error = refusal(files());
+    expect(error.reason).toMatch(reason);
+    expect(error.reason).not.toContain(folder);
+    expect(error.message).toMatch(/^FACEMATCH_TLS_(CERT|KEY): the file .+\. .+\.$/);
+    expect(error.message).toContain(folder);
+    expect(error.message).not.toMatch(/PRIVATE KEY-----.{20}/s);
+  });
+});
