@@ -39,9 +39,9 @@ export async function installPackages(names, onLine) {
 }
 
 /**
- * Debian starts a service as soon as its package is there, and at every boot. The tests start redis-server and nginx
- * themselves, on ports of their own; so a policy refuses it during the installation (Debian Policy 9.3.3.1), and the
- * services that are new are switched off.
+ * Debian starts a service as soon as its package is there, and at every boot. The tests start redis-server, nginx and
+ * caddy themselves, on ports of their own; so a policy refuses it during the installation (Debian Policy 9.3.3.1), and
+ * the services that are new are switched off.
  */
 const quietly = `set -e
 policy=/usr/sbin/policy-rc.d
@@ -52,8 +52,11 @@ if [ ! -e $policy ]; then
   chmod 755 $policy
 fi
 apt-get "$@"
-for service in redis-server nginx; do
-  case " $* " in *" $service "*) update-rc.d $service disable ;; esac
+for service in redis-server nginx caddy; do
+  case " $* " in *" $service "*) ;; *) continue ;; esac
+  if [ -e /etc/init.d/$service ]; then update-rc.d $service disable
+  elif command -v systemctl > /dev/null; then systemctl disable $service
+  fi
 done`;
 
 /**
