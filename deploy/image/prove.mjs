@@ -45,17 +45,32 @@ function run([command, ...args], env) {
   });
 }
 
+const ask = (command, ...args) => execFileSync(command, args, { encoding: 'utf8' }).trim();
+
+/** Empty where it is the one that npm knows without being told, which packages name themselves. */
+function ownRegistry() {
+  const own = ask('npm', 'config', 'get', 'registry');
+  const untold = ['env', '--unset=npm_config_registry', '--unset=NPM_CONFIG_REGISTRY', 'npm'];
+  const known = ask(
+    ...untold,
+    'config',
+    'get',
+    'registry',
+    '--userconfig=/dev/null',
+    '--globalconfig=/dev/null',
+  );
+  return own === known ? '' : own;
+}
+
 /** What this machine is set to for its network, to be seen while building. */
 function network(folder) {
-  const ask = (command, ...args) => execFileSync(command, args, { encoding: 'utf8' }).trim();
   const mirrors = ownMirrors();
   const files = ['userconfig', 'globalconfig'].map((name) => [name, ask('npm', 'config', 'get', name)]);
   const settings = networkSettings();
   const aptSettings = ask('apt-config', 'dump', 'Acquire');
   const npmFiles = Object.fromEntries(files.filter(([, file]) => existsSync(file)));
   const env = ownNetwork(folder, networkMount, suite, { mirrors, settings, aptSettings, npmFiles });
-  // The image's own sources are Debian's: those addresses tell nothing.
-  const secrets = [ask('npm', 'config', 'get', 'registry'), networkMount, ...Object.values(settings)];
+  const secrets = [ownRegistry(), networkMount, ...Object.values(settings)];
   return { folder, env, secrets: secrets.filter((text) => text.length > 4) };
 }
 

@@ -1,0 +1,109 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { projectPath } from '../../src/paths.ts';
+import { match, twoPhotos } from './support/client.ts';
+import { Home, TestServer } from './support/server.ts';
+
+/** deploy/facematch.service: what systemd thinks of it, and whether the server lives under its filter of system calls. */
+
+const unit = projectPath('deploy/facematch.service');
+const text = readFileSync(unit, 'utf8');
+const valuesOf = (name: string) =>
+  [...text.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value]) => value!);
+
+const tool = (name: string) => spawnSync(name, ['--version']).error === undefined;
+const analyze = (...args: string[]) => spawnSync('systemd-analyze', args, { encoding: 'utf8' });
+const hasSystemd = tool('systemd-analyze');
+if (!hasSystemd) process.stderr.write('Nobody judges the unit file: systemd-analyze is not there\n');
+const hasStrace = tool('strace');
+if (!hasStrace) process.stderr.write('The filter of system calls is not tried: strace is not there\n');
+
+describe('the unit', () => {
+  test('runs the program with what set-up made, and settings that are settings', () => {
+    const [start] = valuesOf('ExecStart');
+    const [home] = valuesOf('WorkingDirectory');
+    expect(start).toBe(`/usr/bin/env node ${home}/dist/src/cli/index.js serve`);
+    expect(existsSync(projectPath('src/cli/index.ts'))).toBe(true);
+    const env = Object.fromEntries(
+      valuesOf('Environment').flatMap((line) => line.split(' ').map((pair) => pair.split('='))),
+    );
+    expect(readConfig(env).keys_file).toBe('/etc/facematch/keys.json');
+  });
+
+  test('gives running requests longer than a shutdown waits for them', () => {
+    expect(Number(valuesOf('TimeoutStopSec')[0]) * 1000).toBeGreaterThan(readConfig({}).shutdown_ms);
+  });
+
+  test('leaves V8 what it needs, and takes all else', () => {
+    expect(valuesOf('MemoryDenyWriteExecute')).toEqual([]);
+    expect(valuesOf('CapabilityBoundingSet')).toEqual(['']);
+    expect(valuesOf('LimitCORE')).toEqual(['0']);
+  });
+
+  test.skipIf(!hasSystemd)('is understood by systemd', () => {
+    // 0, and not a word: unknown settings are only told.
+    expect(analyze('verify', unit)).toMatchObject({ status: 0, stderr: '' });
+  });
+
+  test.skipIf(!hasSystemd)('exposes less than 1.5 of 10', () => {
+    const { status, stdout } = analyze('security', '--offline=true', '--threshold=15', '--no-pager', unit);
+    expect(stdout).toMatch(/exposure level for facematch.service: [01]\.\d/);
+    expect(status).toBe(0);
+  });
+});
+
+/** Names of a group and of the groups in it. */
+function callsOf(group: string): string[] {
+  const { stdout } = analyze('syscall-filter', group);
+  const names = stdout
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim());
+  return names.flatMap((name) =>
+    name.startsWith('@') ? callsOf(name) : /^[a-z_]\w*$/.test(name) ? [name] : [],
+  );
+}
+
+/** What SystemCallFilter leaves out: its first line allows, the others, with a tilde, take away. */
+function deniedCalls(): string[] {
+  const [allow = '', ...denials] = valuesOf('SystemCallFilter');
+  const allowed = new Set(allow.split(' ').flatMap(callsOf));
+  for (const denial of denials)
+    for (const group of denial.replace(/^~/, '').split(' '))
+      for (const call of callsOf(group)) allowed.delete(call);
+  expect(allowed.size).toBeGreaterThan(150);
+  return callsOf('@known').filter((call) => !allowed.has(call) && !beforehand.includes(call));
+}
+
+/** systemd starts the program by it, before the filter is in force for the program itself. */
+const beforehand = ['execve'];
+
+describe.skipIf(!hasSystemd || !hasStrace)('under the filter of system calls', () => {
+  const home = new Home();
+  afterAll(() => home.remove());
+
+  test('it starts, matches, reads changed keys, answers metrics and ends', async () => {
+    // Not beside the key file: the server watches that folder, and each of its looks would be a line more.
+    const trace = join(mkdtempSync(join(home.folder, 'trace-')), 'calls');
+    const denied = deniedCalls()
+      .map((call) => `?${call}`)
+      .join();
+    // As SystemCallErrorNumber: the kernel is not asked, and the caller hears that it may not.
+    const inject = ['-e', `trace=${denied}`, '-e', `inject=${denied}:error=EPERM`];
+    const filter = ['strace', '-D', '-f', '-qq', '--seccomp-bpf', '-o', trace, ...inject];
+    const server = await TestServer.start({ under: filter, env: { FACEMATCH_WORKERS: '2' } }, home);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => match(server, twoPhotos())));
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+    const key = home.key();
+    await server.line(server.stderr, /the key file was reloaded/);
+    expect((await match(server, twoPhotos(), { key })).status).toBe(200);
+    expect(await server.metrics()).toContain('process_resident_memory_bytes');
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    const refused = readFileSync(trace, 'utf8').matchAll(/ (\w+)\(.*\(INJECTED\)/g);
+    expect([...new Set([...refused].map(([, call]) => call))]).toEqual([]);
+  });
+});
