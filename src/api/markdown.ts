@@ -44,6 +44,14 @@ const derived: Partial<Record<SettingName, string>> = {
   max_upload_bytes: '`536870912`, or `FACEMATCH_MAX_BODY_BYTES` when that is more',
 };
 
+const fileExample = {
+  FACEMATCH_HOST: '0.0.0.0',
+  FACEMATCH_PORT: 8443,
+  FACEMATCH_TLS_CERT: '/etc/facematch/tls.crt',
+  FACEMATCH_TLS_KEY: '/etc/facematch/tls.key',
+  FACEMATCH_ENDPOINTS: ['match', 'match_advanced', 'models'],
+};
+
 /** docs/configuration.md */
 export function configurationMarkdown(): string {
   const rows = Object.entries<Setting<unknown>>(settings).map(([name, setting]) => [
@@ -54,9 +62,18 @@ export function configurationMarkdown(): string {
   ]);
   return page(
     '# Configuration',
-    'Everything is set through the environment and checked at the start: a wrong value stops it with one line that names the ' +
-      'variable. An empty variable counts as unset. A misspelt one is ignored, and named in the log.',
+    'Everything is set through the environment, or in a file, and checked at the start: a wrong value stops it with one line that ' +
+      'names the variable. An empty variable counts as unset. A misspelt one is ignored, and named in the log.',
     table(['variable', 'what', 'takes', 'default'], rows),
+    '## In a file',
+    '`FACEMATCH_CONFIG` names a file with one JSON object. Its names are those of the table, letter by letter; numbers may be ' +
+      'numbers, and lists may be lists:',
+    `\`\`\`json\n${JSON.stringify(fileExample, null, 2)}\n\`\`\``,
+    'A variable that is set wins over the file. The file is read once, at the start. A name that is not in the table stops the ' +
+      'start, and so does one that stands there twice: the line says where, and which name may be meant. Let nobody else read a ' +
+      'file that holds a password.',
+    '`facematch config` shows every setting in force and where it comes from, without secrets; `facematch config --check` shows ' +
+      'only what is wrong, and its exit code is for scripts.',
   );
 }
 

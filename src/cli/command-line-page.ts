@@ -10,7 +10,7 @@ export function commandLineMarkdown(): string {
   return page(
     '# Command line',
     'In the project’s folder: `npx facematch COMMAND`. After `npm link`, run there once, `facematch COMMAND` anywhere; the ' +
-      'examples are written so. Settings come from the [environment](configuration.md).',
+      'examples are written so. Settings come from the [environment or a file](configuration.md).',
     table(
       ['command', 'does'],
       commands.map(({ path, description }) => [`[\`${path}\`](#${anchorOf(path)})`, description]),

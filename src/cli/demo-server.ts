@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { surveySettings } from '../config.ts';
 import { create } from '../gate/key-edits.ts';
 import { editKeyFile } from '../gate/key-file.ts';
 import { projectPath } from '../paths.ts';
@@ -33,6 +34,11 @@ export async function startDemoServer(signal: AbortSignal): Promise<DemoServer> 
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
+        // A file could ask for what the demo does not do, such as TLS, and an empty variable would not take it back.
+        FACEMATCH_CONFIG: '',
+        FACEMATCH_TLS_CERT: '',
+        FACEMATCH_TLS_KEY: '',
+        FACEMATCH_PACK: surveySettings().config.pack,
         FACEMATCH_HOST: '127.0.0.1',
         FACEMATCH_PORT: '0',
         FACEMATCH_ADMIN_PORT: '0',

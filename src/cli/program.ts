@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { version } from '../version.ts';
 import { registerCalibrate } from './calibrate.ts';
 import { registerCompletion } from './completion.ts';
+import { registerConfig } from './config.ts';
 import { registerDemo } from './demo.ts';
 import { registerDetect } from './detect.ts';
 import { registerDoctor } from './doctor.ts';
@@ -22,6 +23,7 @@ const commands = [
   registerKeys,
   registerEval,
   registerCalibrate,
+  registerConfig,
   registerDoctor,
   registerCompletion,
 ];

@@ -150,12 +150,30 @@ describe.skipIf(!built)('the command line has', () => {
   });
 });
 
+const objects = [...pages].flatMap(([file, { fences }]) =>
+  fences
+    .filter(({ language, text }) => language === 'json' && text.startsWith('{'))
+    .map(({ text }) => ({ file, text, value: JSON.parse(text) })),
+);
+const isSettings = ({ value }: { value: object }) =>
+  Object.keys(value).every((name) => name.startsWith('FACEMATCH_'));
+
+describe.skipIf(!built)('a file of settings that is shown', () => {
+  const shown = objects.filter(isSettings);
+
+  test('there is one', () => {
+    expect(shown.length).toBeGreaterThan(0);
+  });
+
+  test.each(shown)('is valid ($file)', async ({ text }) => {
+    writeFileSync(join(shell.folder, 'shown.json'), text);
+    const { code, stderr } = await shell.run('FACEMATCH_CONFIG=shown.json npx facematch config --check');
+    expect([code, stderr]).toEqual([0, '']);
+  });
+});
+
 describe.skipIf(!built)('an answer that is shown', () => {
-  const shown = [...pages].flatMap(([file, { fences }]) =>
-    fences
-      .filter(({ language, text }) => language === 'json' && text.startsWith('{'))
-      .map(({ text }) => ({ file, value: JSON.parse(text) })),
-  );
+  const shown = objects.filter((object) => !isSettings(object));
   const request = '-H "x-api-key: $KEY" "$FACEMATCH_URL/API/v1.0';
   /** By a member that no other kind has; the real one comes from the server. */
   const kinds = {

@@ -54,6 +54,10 @@ export const callerForms: Readonly<Record<string, Form>> = {
     codes: [0, 1],
     says: /^\w+ +port +127\.0\.0\.1:80\b/m,
   },
+  'FACEMATCH_CONFIG=./facematch.json facematch config --check': {
+    run: `echo '{"FACEMATCH_QUEUE": 4}' > facematch.json; FACEMATCH_CONFIG=./facematch.json facematch config --check`,
+    because: 'the file is the reader’s own',
+  },
   'source <(facematch completion bash)': {
     run: 'source <(facematch completion bash); complete -p facematch',
     because: 'of what the shell then knows',

@@ -11,7 +11,7 @@ export const asWritten: readonly RegExp[] = [
   /^KEY=\$\((?:npx )?facematch keys create [^)]+\)$/,
   /^KEY=\$KEY node first-match\.mjs /,
   /^(?:npx )?facematch (?:match|detect) [^…]*\.\w+/,
-  /^(?:npx )?facematch (?:demo|keys list)\b/,
+  /^(?:npx )?facematch (?:demo|config|keys list)\b/,
   /^(?:npx )?facematch keys create --name [^…]+$/,
   /^(?:npx )?facematch (?:eval|calibrate) (?!-|.*(?:…|--write|--held-out-cohort))/,
   /^facematch completion \w+ > /,

@@ -1,0 +1,48 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectPath } from '../../../src/paths.ts';
+import type { Pair } from '../../fixtures/certificates.ts';
+
+export const hasCaddy = spawnSync('caddy', ['version']).status === 0;
+if (!hasCaddy) process.stderr.write('deploy/Caddyfile is not tested: caddy is not installed\n');
+
+/** deploy/Caddyfile for real: its address, certificate and servers replaced by those of the test. */
+export async function startCaddy(folder: string, port: number, pair: Pair, servers: readonly number[]) {
+  const replacements = [
+    ['facematch.example {', `https://localhost:${port} {`],
+    ['# tls /etc/facematch/tls.crt /etc/facematch/tls.key', `tls ${pair.cert} ${pair.key}`],
+    ['to 127.0.0.1:8080', `to ${servers.map((one) => `127.0.0.1:${one}`).join(' ')}`],
+    ['# admin off', 'admin off'],
+  ] as const;
+  let text = readFileSync(projectPath('deploy/Caddyfile'), 'utf8');
+  for (const [from, to] of replacements) {
+    if (!text.includes(from)) throw new Error(`deploy/Caddyfile no longer has: ${from}`);
+    text = text.replace(from, to);
+  }
+  // Else it would ask for port 80 as well, to send browsers on from there.
+  text = text.replace('admin off', 'admin off\n\tauto_https disable_redirects');
+  const file = join(folder, 'Caddyfile');
+  writeFileSync(file, text);
+  const child = spawn('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], {
+    env: { PATH: process.env.PATH, HOME: folder },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  const serving = new Promise<void>((resolve, reject) => {
+    child.stderr.on('data', (bytes) => {
+      said += bytes;
+      if (said.includes('serving initial configuration')) resolve();
+    });
+    child.once('close', () => reject(new Error(`caddy ended: ${said}`)));
+  });
+  await serving;
+  return {
+    async stop() {
+      const ended = once(child, 'close');
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
