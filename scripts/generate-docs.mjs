@@ -1,4 +1,4 @@
-// Writes the files of docs/ that are made from the program's own tables, and THIRD_PARTY_NOTICES.md. Run after a build
+// Writes the files of docs/ and deploy/ that are made from tables, and THIRD_PARTY_NOTICES.md. Run after a build
 // (npm run setup); a test fails when they are not up to date.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -6,6 +6,8 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generatedDocs } from '../dist/src/api/generated-docs.js';
 import { commandLineMarkdown } from '../dist/src/cli/command-line-page.js';
+import { dashboard } from './lib/dashboard/index.mjs';
+import { prometheusRule } from './lib/prometheus-rule.mjs';
 import { thirdPartyNotices } from './lib/third-party.mjs';
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -14,6 +16,8 @@ const docs = {
   ...generatedDocs(),
   'docs/command-line.md': commandLineMarkdown(),
   'THIRD_PARTY_NOTICES.md': thirdPartyNotices('.'),
+  'deploy/grafana/facematch.json': `${JSON.stringify(dashboard(), null, 2)}\n`,
+  'deploy/kubernetes/prometheus-rule.yaml': prometheusRule(),
 };
 for (const [path, text] of Object.entries(docs)) writeFileSync(path, text);
 

@@ -8,7 +8,13 @@ import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { installPackages, isDebian, missingPackages, unpackFromNextRelease } from './lib/debian.mjs';
+import {
+  installPackages,
+  isDebian,
+  missingPackages,
+  unpackFiles,
+  unpackFromNextRelease,
+} from './lib/debian.mjs';
 import { seconds, withProgress } from './lib/progress.mjs';
 import { ask, run, SetupError } from './lib/run.mjs';
 import { hashOf, isStamped, writeStamp } from './lib/stamp.mjs';
@@ -43,6 +49,9 @@ const devPackages = [
 
 const headersTarget = '.cache/libonnxruntime-dev';
 const headerFile = 'onnxruntime_cxx_api.h';
+
+const promtoolTarget = '.cache/promtool';
+const promtoolFile = '/usr/bin/promtool';
 
 /** Where ONNX Runtime's C++ headers are: told, downloaded earlier, or of the system. */
 function findHeaders() {
@@ -176,6 +185,23 @@ function options() {
   }
 }
 
+/** Behind them for --dev. */
+const devSteps = [
+  {
+    id: 'promtool',
+    title: 'promtool',
+    missing: () =>
+      existsSync(promtoolTarget) || ask('promtool', ['--version']) !== undefined || !isDebian()
+        ? undefined
+        : "one file of Debian's package prometheus",
+    // The package itself would start a daemon. Tests that want promtool say so and skip without it.
+    make: (onLine) =>
+      unpackFiles('prometheus', [promtoolFile], promtoolTarget, '', onLine).catch((error) => {
+        process.stderr.write(`Not fatal: ${error.message}\n`);
+      }),
+  },
+];
+
 function requireNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major > 20 || (major === 20 && minor >= 17)) return;
@@ -202,11 +228,12 @@ async function takeLock() {
 async function main() {
   requireNode();
   await takeLock();
-  const unknown = (only ?? []).filter((id) => !steps.some((step) => step.id === id));
+  const wanted = dev ? [...steps, ...devSteps] : steps;
+  const unknown = (only ?? []).filter((id) => !wanted.some((step) => step.id === id));
   if (unknown.length > 0) throw new SetupError(`--only: there is no step ${unknown.join(', ')}`);
-  for (const [index, step] of steps.entries()) {
+  for (const [index, step] of wanted.entries()) {
     if (only !== undefined && !only.includes(step.id)) continue;
-    const title = `[${index + 1}/${steps.length}] ${step.title}`;
+    const title = `[${index + 1}/${wanted.length}] ${step.title}`;
     const reason = step.missing();
     if (reason === undefined) {
       if (!quiet) process.stderr.write(`✓ ${title}\n`);

@@ -1,5 +1,5 @@
-// Debian's packages: which are missing, how to install them, and one header package from the next release.
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+// Debian's packages: which are missing, how to install them, and single ones unpacked without being installed.
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ask, run, SetupError } from './run.mjs';
 
@@ -38,6 +38,17 @@ export async function installPackages(names, onLine) {
   await asRoot('sh', ['-c', quietly, 'sh', ...install]);
 }
 
+/** One package of Debian's next release, all of it. */
+export const unpackFromNextRelease = (name, target, cure, onLine) =>
+  unpack({ name, release: nextRelease, files: ['.'] }, target, cure, onLine);
+
+/** Single files of one package of the release that runs here. */
+export const unpackFiles = (name, files, target, cure, onLine) =>
+  unpack({ name, release: thisRelease(), files: files.map((file) => `.${file}`) }, target, cure, onLine);
+
+const thisRelease = () =>
+  /^VERSION_CODENAME=(\S+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'stable';
+
 /**
  * Debian starts a service as soon as its package is there, and at every boot. The tests start redis-server, nginx and
  * caddy themselves, on ports of their own; so a policy refuses it during the installation (Debian Policy 9.3.3.1), and
@@ -59,11 +70,12 @@ for service in redis-server nginx caddy; do
   fi
 done`;
 
+
 /**
- * Downloads one package of Debian's next release into `target` and unpacks it there, without touching the system's own
- * package lists: apt runs on a private configuration with the system's own mirror and keys. Needs no root.
+ * Downloads one package into `target` and unpacks it there, without touching the system's own package lists: apt runs on
+ * a private configuration with the system's own mirror and keys. Needs no root.
  */
-export async function unpackFromNextRelease(name, target, cure, onLine) {
+async function unpack({ name, release, files }, target, cure, onLine) {
   const work = resolve(`${target}.download`); // apt resolves relative paths against its own folders
   rmSync(work, { recursive: true, force: true });
   for (const folder of ['lists/partial', 'cache/archives/partial', 'tree'])
@@ -73,7 +85,7 @@ export async function unpackFromNextRelease(name, target, cure, onLine) {
   if (!mirror) throw new SetupError(`apt knows no mirror (run apt-get update once as root).\n${cure}`);
   const keys = '/usr/share/keyrings/debian-archive-keyring.gpg';
   const signed = existsSync(keys) ? `[signed-by=${keys}] ` : '';
-  writeFileSync(join(work, 'sources.list'), `deb ${signed}${mirror} ${nextRelease} main\n`);
+  writeFileSync(join(work, 'sources.list'), `deb ${signed}${mirror} ${release} main\n`);
   const settings = {
     'Dir::Etc::sourcelist': join(work, 'sources.list'),
     'Dir::Etc::sourceparts': '/dev/null',
@@ -86,7 +98,10 @@ export async function unpackFromNextRelease(name, target, cure, onLine) {
   await run('apt-get', [...options, 'update'], { cure, onLine });
   await run('apt-get', [...options, 'download', name], { cwd: work, cure, onLine });
   const archive = readdirSync(work).find((file) => file.endsWith('.deb'));
-  await run('dpkg-deb', ['-x', join(work, archive ?? ''), join(work, 'tree')], { cure, onLine });
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: bash's own
+  const extract = 'dpkg-deb --fsys-tarfile "$1" | tar --extract --directory "$2" "${@:3}"';
+  const parts = [join(work, archive ?? ''), join(work, 'tree'), ...files];
+  await run('bash', ['-o', 'pipefail', '-c', extract, 'bash', ...parts], { cure, onLine });
   rmSync(target, { recursive: true, force: true });
   renameSync(join(work, 'tree'), target);
   rmSync(work, { recursive: true, force: true });

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { parse, parseAllDocuments } from 'yaml';
+import { projectPath } from '../../src/paths.ts';
+
+/** The files of deploy/ as tests read them. */
+
+export const deployed = (file: string) => readFileSync(projectPath(`deploy/${file}`), 'utf8');
+
+export interface Rule {
+  record?: string;
+  alert?: string;
+  expr: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+}
+
+export const ruleFile = parse(deployed('prometheus/alerts.yml')) as { groups: { rules: Rule[] }[] };
+export const rules = ruleFile.groups.flatMap((group) => group.rules);
+export const alerts = rules.filter(({ alert }) => alert !== undefined);
+
+export interface Panel {
+  id: number;
+  type: string;
+  title: string;
+  description?: string;
+  gridPos: { x: number; y: number; w: number; h: number };
+  targets?: { expr: string; legendFormat: string; datasource: unknown }[];
+  fieldConfig?: { defaults: { unit: string; thresholds: { steps: { value: number | null }[] } } };
+}
+
+export const dashboard = JSON.parse(deployed('grafana/facematch.json')) as {
+  panels: Panel[];
+  annotations: { list: { expr: string }[] };
+  templating: { list: { name: string; definition?: string }[] };
+};
+
+/** As Prometheus gets them: Grafana has put its variables in. */
+export const dashboardQueries = [
+  ...dashboard.panels.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }) => ({ from: title, expr })),
+  ),
+  ...dashboard.annotations.list.map(({ expr }) => ({ from: 'annotations', expr })),
+].map(({ from, expr }) => ({ from, expr: expr.replaceAll('$__rate_interval', '5m') }));
+
+// biome-ignore lint/suspicious/noExplicitAny: a manifest of any kind, checked against its schema
+export type Manifest = any;
+
+/** All documents of a file. */
+export const manifestsOf = (file: string): Manifest[] =>
+  parseAllDocuments(deployed(file), { uniqueKeys: true }).map((document) => {
+    if (document.errors.length > 0) throw document.errors[0];
+    return document.toJS();
+  });
