@@ -70,7 +70,6 @@ for service in redis-server nginx caddy; do
   fi
 done`;
 
-
 /**
  * Downloads one package into `target` and unpacks it there, without touching the system's own package lists: apt runs on
  * a private configuration with the system's own mirror and keys. Needs no root.
