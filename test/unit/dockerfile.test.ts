@@ -53,7 +53,8 @@ describe('our Dockerfile', () => {
   });
 
   test('does every step of set-up, once and in order', () => {
-    const steps = [...textOf('scripts/setup.mjs').matchAll(/^ {4}id: '(\w+)'/gm)].map(([, id]) => id);
+    const [needed] = textOf('scripts/setup.mjs').split('const devSteps');
+    const steps = [...(needed ?? '').matchAll(/^ {4}id: '(\w+)'/gm)].map(([, id]) => id);
     const done = all.flatMap(({ shell }) => /--only (\S+)/.exec(String(shell))?.[1]?.split(',') ?? []);
     expect(steps).toHaveLength(6);
     expect(done.toSorted()).toEqual(steps.toSorted());
