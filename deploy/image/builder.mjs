@@ -40,6 +40,11 @@ export class Builder {
     return last;
   }
 
+  /** One that was built, by its name. */
+  stage(name) {
+    return this.#stages.get(name);
+  }
+
   /** Folder of an image, made when it is first asked for. */
   async base(image) {
     const folder = this.#folder('base', image.replaceAll(/[^\w.-]/g, '-'));

@@ -26,7 +26,7 @@ const parts = [
 /** Bytes of regular files, by part; a file with two names counts once. */
 export function sizes(root, base) {
   const found = Object.fromEntries([['Debian', 0], ['libraries', 0], ...parts.map(([name]) => [name, 0])]);
-  found.Debian = totalOf(base);
+  found.Debian = bytesOf(base);
   const seen = new Set();
   let all = 0;
   for (const { path, stats } of entries(root)) {
@@ -41,7 +41,8 @@ export function sizes(root, base) {
   return { all, parts: found };
 }
 
-function totalOf(root) {
+/** Of all regular files; one with two names counts once. */
+export function bytesOf(root) {
   const seen = new Set();
   let all = 0;
   for (const { stats } of entries(root)) {

@@ -5,7 +5,7 @@
 // network, 4 GB below the temporary folder, and some minutes. Mirrors, registry, proxies and certificates are those that
 // this machine is set to; that nothing of them is in the image is looked at. --folder keeps base images and caches.
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { root as project } from '../../bench/lib/paths.mjs';
@@ -14,12 +14,14 @@ import { networkSettings, ownMirrors, requireTools } from '../../scripts/lib/deb
 import { ownNetwork } from './base.mjs';
 import { behaviour } from './behaviour.mjs';
 import { Builder, networkMount } from './builder.mjs';
-import { binaries, faults, sizes } from './contents.mjs';
+import { binaries, bytesOf, faults, sizes } from './contents.mjs';
 
 const target = { size_mb: 450, start_ms: 1500 };
 const suite = 'trixie';
 
 const { folder: kept, starts, json } = flags({ folder: '', starts: 5, json: false });
+
+let running;
 
 /** Runs a command to its end. Rejects with its last lines when it fails. */
 function run([command, ...args], env) {
@@ -28,6 +30,7 @@ function run([command, ...args], env) {
       env: env ? { PATH: process.env.PATH, ...env } : process.env,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    running = child;
     const lines = [];
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (text) => {
@@ -47,21 +50,6 @@ function run([command, ...args], env) {
 
 const ask = (command, ...args) => execFileSync(command, args, { encoding: 'utf8' }).trim();
 
-/** Empty where it is the one that npm knows without being told, which packages name themselves. */
-function ownRegistry() {
-  const own = ask('npm', 'config', 'get', 'registry');
-  const untold = ['env', '--unset=npm_config_registry', '--unset=NPM_CONFIG_REGISTRY', 'npm'];
-  const known = ask(
-    ...untold,
-    'config',
-    'get',
-    'registry',
-    '--userconfig=/dev/null',
-    '--globalconfig=/dev/null',
-  );
-  return own === known ? '' : own;
-}
-
 /** What this machine is set to for its network, to be seen while building. */
 function network(folder) {
   const mirrors = ownMirrors();
@@ -70,8 +58,14 @@ function network(folder) {
   const aptSettings = ask('apt-config', 'dump', 'Acquire');
   const npmFiles = Object.fromEntries(files.filter(([, file]) => existsSync(file)));
   const env = ownNetwork(folder, networkMount, suite, { mirrors, settings, aptSettings, npmFiles });
-  const secrets = [ownRegistry(), networkMount, ...Object.values(settings)];
+  const secrets = [networkMount, ...Object.values(settings), ...registryOf(Object.values(npmFiles))];
   return { folder, env, secrets: secrets.filter((text) => text.length > 4) };
+}
+
+/** Where these files name it: the one that npm knows without being told, packages name themselves. */
+function registryOf(files) {
+  const registry = ask('npm', 'config', 'get', 'registry');
+  return files.some((file) => readFileSync(file, 'utf8').includes(registry)) ? [registry] : [];
 }
 
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
@@ -96,6 +90,7 @@ async function prove(folder) {
     json,
     facts: {
       'built in, s': build_s,
+      'what it is built in': megabytes(bytesOf(builder.stage('build').root)),
       unpacked: megabytes(all),
       ...Object.fromEntries(Object.entries(parts).map(([name, size]) => [`  ${name}`, megabytes(size)])),
       ...seen.facts,
@@ -124,9 +119,11 @@ async function prove(folder) {
   });
 }
 
+// With unshare goes all that it has started.
+process.on('exit', () => running?.kill('SIGKILL'));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 try {
-  requireTools('deploy/prove-image');
+  requireTools('deploy/prove-image', [['ip', 'iproute2']]);
   const folder = kept === '' ? mkdtempSync(join(tmpdir(), 'facematch-image-')) : resolve(kept);
   mkdirSync(folder, { recursive: true });
   if (kept === '')

@@ -12,13 +12,10 @@ const ask = (command, ...args) => execFileSync(command, args, { encoding: 'utf8'
 export const networkSettings = () =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => network.test(name)));
 
-/** `who` needs them. Throws an Error with what to do. */
-export function requireTools(who) {
+/** `who` needs root and these, and `more`: [tool, Debian package] each. Throws an Error with what to do. */
+export function requireTools(who, more = []) {
   if (process.getuid?.() !== 0) throw new Error(`${who} needs root: chroot and mounts.`);
-  for (const [tool, name] of [
-    ['debootstrap', 'debootstrap'],
-    ['unshare', 'util-linux'],
-  ]) {
+  for (const [tool, name] of [['debootstrap', 'debootstrap'], ['unshare', 'util-linux'], ...more]) {
     if (spawnSync(tool, ['--version']).error)
       throw new Error(`${who} needs ${tool}: apt-get install ${name}`);
   }

@@ -161,6 +161,9 @@ export const forms: Readonly<Record<string, Form>> = {
 const firstAnswer =
   'clones, gets packages from the registry and compiles for minutes; first-answer.test.ts has what it refuses and how it ends';
 
+const engine = 'needs a container engine; deploy/prove-image takes the same steps without one';
+const system = 'changes the system: users, /etc, services';
+
 /** Not run at all, and why. */
 export const never: Readonly<Record<string, string>> = {
   'npx facematch …': 'the head of a table, whose rows are held against the help',
@@ -181,5 +184,15 @@ export const never: Readonly<Record<string, string>> = {
     'installs a Debian package and compiles for ten minutes',
   'node bench/oracle.mjs': 'installs a Debian package and compiles for ten minutes',
   'node bench/surroundings.mjs': 'takes minutes at its shortest, and every server of it is one of the bench',
+  'docker build --pull --tag facematch .': engine,
+  'mkdir -p keys && docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD/keys:/etc/facematch" facematch keys create --name shop':
+    engine,
+  'docker run --detach --name facematch --read-only --cap-drop ALL --security-opt no-new-privileges --stop-timeout 20 --user "$(id -u):$(id -g)" --volume "$PWD/keys:/etc/facematch:ro" --publish 127.0.0.1:8080:8080 facematch':
+    engine,
+  'sudo useradd --system --no-create-home --shell /usr/sbin/nologin facematch': system,
+  'sudo install --directory --owner facematch --group facematch --mode 0750 /etc/facematch': system,
+  'sudo -u facematch env FACEMATCH_KEYS_FILE=/etc/facematch/keys.json /opt/facematch/scripts/facematch.mjs keys create --name shop':
+    system,
+  'sudo systemctl enable --now /opt/facematch/deploy/facematch.service': system,
   'facematch listens on http://127.0.0.1:8080': 'what the server says, not what one types',
 };
