@@ -64,7 +64,7 @@ export class Load {
   lost = 0;
   /** Answers that nobody waited for, or that carry another request's id. */
   stray = 0;
-  /** { status, ms, late_ms, at }: `at` is performance.now() of the answer, `late_ms` how late its request was sent. */
+  /** { request_id, status, ms, late_ms, at }: `at` is performance.now() of the answer, `late_ms` how late its request was sent. */
   answers = [];
 
   constructor(server, bodies, path = '/API/v1.0/face/match/upload') {
@@ -89,7 +89,10 @@ export class Load {
     const answer = await line.send(Buffer.concat([Buffer.from(head), body]), request_id);
     const at = performance.now();
     if (answer === undefined) this.lost += 1;
-    else this.answers.push({ status: answer.status, ms: at - start, late_ms: start - (due ?? start), at });
+    else {
+      const { status } = answer;
+      this.answers.push({ request_id, status, ms: at - start, late_ms: start - (due ?? start), at });
+    }
     if (line.open) this.#idle.push(line);
   }
 
