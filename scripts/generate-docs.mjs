@@ -17,7 +17,7 @@ const docs = {
   'docs/command-line.md': commandLineMarkdown(),
   'THIRD_PARTY_NOTICES.md': thirdPartyNotices('.'),
   'deploy/grafana/facematch.json': `${JSON.stringify(dashboard(), null, 2)}\n`,
-  'deploy/kubernetes/prometheus-rule.yaml': prometheusRule(),
+  'deploy/kubernetes/monitoring/prometheus-rule.yaml': prometheusRule(),
 };
 for (const [path, text] of Object.entries(docs)) writeFileSync(path, text);
 

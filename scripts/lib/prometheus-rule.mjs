@@ -1,4 +1,4 @@
-// deploy/kubernetes/prometheus-rule.yaml: the rules of deploy/prometheus/alerts.yml as the Prometheus operator reads them.
+// deploy/kubernetes/monitoring/prometheus-rule.yaml: the rules of deploy/prometheus/alerts.yml as the Prometheus operator reads them.
 import { readFileSync } from 'node:fs';
 
 const head = `# Made by scripts/generate-docs.mjs of deploy/prometheus/alerts.yml; change that instead.

@@ -37,7 +37,7 @@ test('every paragraph of the runbooks is of an alert, in the same order, and say
 });
 
 test('the rule of the Prometheus operator holds the same groups', () => {
-  const [rule] = manifestsOf('kubernetes/prometheus-rule.yaml');
+  const [rule] = manifestsOf('kubernetes/monitoring/prometheus-rule.yaml');
   expect(rule.spec.groups).toEqual(ruleFile.groups);
 });
 

@@ -194,5 +194,9 @@ export const never: Readonly<Record<string, string>> = {
   'sudo -u facematch env FACEMATCH_KEYS_FILE=/etc/facematch/keys.json /opt/facematch/scripts/facematch.mjs keys create --name shop':
     system,
   'sudo systemctl enable --now /opt/facematch/deploy/facematch.service': system,
+  'kubectl create secret generic facematch-keys --namespace facematch --from-file=keys.json --dry-run=client --output=yaml | kubectl apply --filename=-':
+    'needs a cluster',
+  'kubectl apply --kustomize deploy/kubernetes/monitoring':
+    'needs a cluster; deploy-kubernetes.test.ts builds what it applies',
   'facematch listens on http://127.0.0.1:8080': 'what the server says, not what one types',
 };
