@@ -4,9 +4,6 @@ import { fileURLToPath } from 'node:url';
 import { Container } from './container.mjs';
 import { Secret } from './secret.mjs';
 
-const photo = fileURLToPath(
-  new URL('../../node_modules/@vladmandic/face-api/demo/sample1.jpg', import.meta.url),
-);
 const visitor = fileURLToPath(new URL('visitor.mjs', import.meta.url));
 const { optionalDependencies } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
@@ -41,8 +38,8 @@ const checks = [
   ['a Secret that is swapped as Kubernetes does', 'seen', swapped],
 ];
 
-/** `binaries` are paths in the image. { facts, claims, start_ms: median } */
-export async function behaviour(image, { folder, starts, binaries }) {
+/** `binaries` are paths in the image, `photo` one of this machine, of a person. { facts, claims, start_ms: median } */
+export async function behaviour(image, { folder, starts, binaries, photo }) {
   const { config } = image;
   const secret = new Secret(folder, image);
   await secret.addKey();

@@ -3,7 +3,16 @@
 // node      the Node that runs this
 // packages  what is loaded of the npm packages that a server needs
 // program   all else
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -121,10 +130,21 @@ function collectProgram(target) {
   mkdirSync(join(target, 'etc/facematch'), { recursive: true });
 }
 
+/** For everybody to read: the modes of a clone are its owner's umask, and the server is another user. */
+function openToRead(folder) {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (!entry.isSymbolicLink()) chmodSync(path, entry.isDirectory() || isProgram(path) ? 0o755 : 0o644);
+  }
+}
+
+const isProgram = (path) => (statSync(path).mode & 0o100) !== 0;
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [target] = process.argv.slice(2);
   if (target === undefined) throw new Error('usage: node deploy/image/collect.mjs FOLDER');
   collectNode(join(target, 'node'));
   collectPackages(join(target, 'packages', home));
   collectProgram(join(target, 'program'));
+  openToRead(target);
 }

@@ -82,6 +82,8 @@ export function faults(root, secrets) {
     // Only folders for temporary files, which the read-only root closes as well.
     if (stats.mode & 0o002 && !stats.isSymbolicLink() && !(stats.isDirectory() && stats.mode & 0o1000))
       found.push(`everybody may write ${path}`);
+    if (path.startsWith(`${home}/`) && !stats.isSymbolicLink() && !(stats.mode & 0o004))
+      found.push(`not for everybody to read: ${path}`);
     if (stats.uid !== 0) found.push(`belongs to ${stats.uid}, not to root: ${path}`);
     if (stats.isFile() && stats.size < 1_000_000 && /^\/(?:etc|opt|root|run|usr\/local)\//.test(path)) {
       const text = readFileSync(join(root, path), 'latin1');

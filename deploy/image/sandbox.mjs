@@ -9,7 +9,7 @@ const devices = ['null', 'zero', 'full', 'random', 'urandom'];
 /**
  * The command line for it. `binds` are { source, target, readOnly }; a target that is missing must be made by the caller,
  * but below /run and /tmp, which are empty and writable file systems unless `readOnly`. Without `network` there is only
- * a loopback interface. The command has no more rights than its user, and cannot get any.
+ * a loopback interface. What is written to /run is lost, which an engine would keep. The command has no more rights than its user, and cannot get any.
  */
 export function sandboxed(
   { root, binds = [], readOnly = false, network = false, user, folder, hidden = [] },

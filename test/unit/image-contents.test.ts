@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -90,6 +90,16 @@ describe('the look into an image', () => {
   ])('finds %s: %s', (what, path) => {
     const root = rootWith(path.replaceAll('/', '-'), { [path]: '' });
     expect(faultsOf(root)).toContain(`${what}: /${path}`);
+  });
+
+  test('finds what only its owner may read, and what everybody may write', () => {
+    const root = rootWith('modes', { 'opt/facematch/closed': '', 'etc/open': '' });
+    chmodSync(join(root, 'opt/facematch/closed'), 0o600);
+    chmodSync(join(root, 'etc/open'), 0o666);
+    expect(faultsOf(root)).toEqual([
+      'everybody may write /etc/open',
+      'not for everybody to read: /opt/facematch/closed',
+    ]);
   });
 
   test('finds a setting of the machine that built it', () => {
