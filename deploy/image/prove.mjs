@@ -127,6 +127,8 @@ async function prove(folder) {
 
 // With unshare goes all that it has started.
 process.on('exit', () => running?.kill('SIGKILL'));
+// As an engine's: what it makes does not depend on who calls it.
+process.umask(0o022);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 try {
   requireTools('deploy/prove-image', [['ip', 'iproute2']]);
