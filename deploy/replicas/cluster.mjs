@@ -1,15 +1,17 @@
 // redis-server, three replicas and nginx on free ports of this machine, in a folder of their own.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { form } from '../../bench/lib/form.mjs';
-import { root, startServer } from '../../bench/lib/server.mjs';
+import { portraits } from '../../bench/lib/portraits.mjs';
+import { startServer } from '../../bench/lib/server.mjs';
 import { pinned, placement } from './cores.mjs';
 import { Nginx } from './nginx.mjs';
 import { freePorts } from './ports.mjs';
 import { RedisServer } from './redis.mjs';
 
-export const replicas_count = 3;
+const replicas_count = 3;
+const size = { width: 640, height: 640, format: 'jpeg' };
 
 /** One replica: the same ports whenever it is started. */
 class Replica {
@@ -59,11 +61,13 @@ class Replica {
 
 export class Cluster {
   folder = mkdtempSync(join(tmpdir(), 'facematch-replicas-'));
-  /** One form of two photos of 1350 pixels a side. */
-  body = photoForm();
+  /** A form of two photos of one face each, of 640 pixels a side. */
+  body;
   redis;
   nginx;
   replicas = [];
+  /** As of cores.mjs. */
+  placement;
   #ports;
 
   static async start() {
@@ -78,7 +82,9 @@ export class Cluster {
   }
 
   async #start() {
-    const { servers, others } = placement(replicas_count);
+    // Before this process is bound to one CPU itself.
+    this.placement = placement(replicas_count);
+    const { servers, others } = this.placement;
     pinned.self(others);
     const [redisPort, nginxPort, ...ports] = await freePorts(2 + 2 * replicas_count);
     this.#ports = ports;
@@ -89,6 +95,10 @@ export class Cluster {
     this.replicas = servers.map((core, index) => new Replica(this.#env(index), core));
     for (const replica of this.replicas) await replica.start();
     for (const replica of this.replicas) await replica.becomes('facematch_limiter_up', 1);
+    const [replica] = this.replicas;
+    const key = await this.key({ rate: 100, burst: 100 });
+    const [one, two] = await portraits({ address: replica.server.address, key }, [size]);
+    ({ body: this.body } = form({ image1: one.bytes, image2: two.bytes }));
     this.nginx = new Nginx({
       port: nginxPort,
       folder: this.folder,
@@ -146,10 +156,4 @@ async function known(port, key) {
     if (status === 403) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-}
-
-function photoForm() {
-  const photo = (number) =>
-    readFileSync(join(root, `node_modules/@vladmandic/face-api/demo/sample${number}.jpg`));
-  return form({ image1: photo(1), image2: photo(2) }).body;
 }

@@ -30,7 +30,7 @@ const kinds = [
   },
   {
     what: 'photos',
-    quota: { rate: 6, burst: 12 },
+    quota: { rate: 5, burst: 15 },
     passed: 200,
     ways: ways.slice(0, 1),
     body: ({ body }) => body,

@@ -5,15 +5,16 @@
 // of what they carry alone on their cores is the sum of (alone ÷ k). Phases alternate, so that a slow moment of the
 // machine meets both sides.
 import { Load } from '../../bench/lib/load.mjs';
-import { cpuSeconds, placement } from './cores.mjs';
+import { cpuSeconds } from './cores.mjs';
 
 const least = 0.95;
 const rounds = 3;
-const clients = 6;
+/** Two wait at each replica while one is at work. */
+const clients = 9;
 
 export async function proveThroughput(cluster, { seconds }) {
   const key = await cluster.key({ rate: 1_000_000, burst: 1_000_000 });
-  const { servers, others } = placement(cluster.replicas.length);
+  const { servers, others } = cluster.placement;
   const sharing = servers.map((core) => servers.filter((other) => other === core).length);
   const window = seconds / 4;
   const alone = cluster.replicas.map(() => []);
@@ -31,7 +32,7 @@ export async function proveThroughput(cluster, { seconds }) {
   const sum = alone.reduce((total, phases, index) => total + mean(phases, 'rate') / sharing[index], 0);
   const ratio = mean(together, 'rate') / sum;
   const side = (phases) =>
-    `${mean(phases, 'rate').toFixed(1)} requests/s, CPU-ms a request ${mean(phases, 'replicas').toFixed(1)} in replicas, ${mean(phases, 'front').toFixed(2)} in nginx and Redis, generator's core ${Math.round(100 * mean(phases, 'busy'))} % busy`;
+    `${mean(phases, 'rate').toFixed(1)} requests/s, CPU-ms a request ${mean(phases, 'replicas').toFixed(1)} in replicas (${Math.round(100 * mean(phases, 'used'))} % of one core), ${mean(phases, 'front').toFixed(2)} in nginx and Redis, generator's core ${Math.round(100 * mean(phases, 'busy'))} % busy`;
   return {
     facts: {
       cores: `replicas on ${servers.join(', ')}; nginx, Redis and the generator on ${others}`,
@@ -65,6 +66,7 @@ async function measure({ replicas, nginx, redis, body }, port, key, seconds) {
   return {
     rate: answered / took,
     replicas: (1000 * (servers() - servers0)) / answered,
+    used: (servers() - servers0) / took,
     front: (1000 * front_s) / answered,
     busy: ((user + system) / 1e6 + front_s) / took,
   };

@@ -6,7 +6,7 @@ import { bucketArguments, bucketKey, bucketScript, bucketScriptSha1, readDecisio
 import type { Quota } from './token-bucket.ts';
 
 /** Longest time until a connection is there, logged in, and has run the script once. */
-export const connectLimit_ms = 1000;
+const connectLimit_ms = 1000;
 /** Longest time that a request waits for an answer. */
 const answerLimit_ms = 200;
 

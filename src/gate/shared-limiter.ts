@@ -18,7 +18,7 @@ export interface SharedLimiterOptions {
 }
 
 const firstPause_ms = 100;
-const longestPause_ms = 2000;
+const longestPause_ms = 1000;
 /** A connection that lived this long was a good one: pauses begin anew after it. */
 const steady_ms = 10_000;
 

@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { projectPath } from '../../src/paths.ts';
 import {
   chunk,
   head,
@@ -131,6 +133,19 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     expect(await ask(server)).toBe(200);
     expect(await server.metric(fallbacks)).toBe(0);
     await changesBecome(server, [words.shared]);
+  });
+
+  test('needs no more of Redis than docs/replicas.md says', async () => {
+    redis = await TestRedis.start();
+    const page = readFileSync(projectPath('docs/replicas.md'), 'utf8');
+    const [, rights = ''] = /^ACL SETUSER facematch (.+)$/m.exec(page) ?? [];
+    const words = rights.replace('PASSWORD', 'hunter2').split(' ');
+    await redis.tell((told) => told.acl('SETUSER', 'facematch', ...words));
+    await redis.tell((told) => told.script('FLUSH'));
+    const server = await serve({ FACEMATCH_LIMITER: `redis://facematch:hunter2@127.0.0.1:${redis.port}` });
+    await server.metricBecomes(up, 1);
+    expect(await ask(server)).toBe(200);
+    expect(await server.metric(fallbacks)).toBe(0);
   });
 
   test('is reached through TLS', async () => {

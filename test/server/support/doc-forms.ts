@@ -172,6 +172,7 @@ export const never: Readonly<Record<string, string>> = {
   'npm test': 'this is a part of it',
   'node scripts/test.mjs native': 'it is a part of npm test, and compiles for minutes',
   'npm ci': 'what set-up does; fetches packages from the registry',
+  'deploy/prove-replicas': 'takes minutes; replicas.test.ts runs it with --quick',
   'npm audit': 'asks the registry',
   'npm audit --prefix bench': 'asks the registry',
   'node bench/first-answer.mjs': firstAnswer,
