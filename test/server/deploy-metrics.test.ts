@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { errorTable } from '../../src/errors.ts';
+import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
 import { alerts, dashboard, dashboardQueries, rules } from '../support/deployed.ts';
 import { namesIn, type Selector } from '../support/promql.ts';
 import { match, twoPhotos } from './support/client.ts';
@@ -93,7 +94,8 @@ test('the variables of the dashboard ask for a metric that every server has', ()
   expect(served.has('facematch_build_info')).toBe(true);
 });
 
-test('what is served on demand is asked for', () => {
+test('what is served on demand is in the metric table, and asked for', () => {
+  expect(Object.keys(metricTable).map(metricName)).toEqual(expect.arrayContaining([...onDemand]));
   const used = queries.flatMap(({ expr }) => namesIn(expr).selectors.map(({ metric }) => metric));
   expect(onDemand.filter((metric) => !used.includes(metric))).toEqual([]);
 });

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { errorTable } from '../../src/errors.ts';
+import { build, counted, metricTable, read, refusalReasons } from '../../src/telemetry/metric-table.ts';
+import { Metrics, type Readings } from '../../src/telemetry/metrics.ts';
+
+/** The metric table, and what is read when a scrape comes; test/server/metrics.test.ts has the rest. */
+
+const info = { version: '1.2.3', node: '20', uws: '20', pack: 'default', pack_version: '1.0.0' };
+const readings = (own: Partial<Readings> = {}) =>
+  ({ ...Object.fromEntries(Object.keys(read).map((name) => [name, () => 1])), ...own }) as Readings;
+const seriesOf = async (metrics: Metrics) =>
+  (await metrics.registry.metrics()).split('\n').filter((line) => line.startsWith('facematch_'));
+
+describe('a name of the table', () => {
+  test.each(Object.entries(metricTable))('%s keeps to the conventions of Prometheus', (name, {
+    type,
+    help,
+    labels,
+  }) => {
+    expect(name).toMatch(/^[a-z]+(?:_[a-z]+)*$/);
+    expect(name.endsWith('_total')).toBe(type === 'counter');
+    expect(name).not.toMatch(/milli|_ms\b|kilo|mega|minutes|hours/);
+    expect(help).toMatch(/^[A-Z1].*[^.]$/);
+    for (const label of Object.keys(labels ?? {})) expect(label).toMatch(/^[a-z_]+$/);
+  });
+
+  test('is in one part of the table only', () => {
+    const parts = [counted, read, build].flatMap((part) => Object.keys(part));
+    expect(Object.keys(metricTable)).toHaveLength(parts.length);
+  });
+});
+
+test('every error code has a reason, and every reason has a code', () => {
+  expect(Object.keys(refusalReasons).sort()).toEqual(Object.keys(errorTable).sort());
+  expect([...new Set(Object.values(refusalReasons))].sort()).toEqual(
+    [...counted.refusals_total.labels.reason].sort(),
+  );
+});
+
+describe('a reading', () => {
+  test('is asked for at every scrape', async () => {
+    let depth = 3;
+    const metrics = new Metrics(readings({ queue_depth: () => depth }), info);
+    expect(await seriesOf(metrics)).toContain('facematch_queue_depth 3');
+    depth = 5;
+    expect(await seriesOf(metrics)).toContain('facematch_queue_depth 5');
+  });
+
+  test('of a counter is told as it is, and not added up from scrape to scrape', async () => {
+    const metrics = new Metrics(readings({ worker_replacements_total: () => 2 }), info);
+    await seriesOf(metrics);
+    expect(await seriesOf(metrics)).toContain('facematch_worker_replacements_total 2');
+  });
+
+  test('that is not known leaves no series behind, and comes back', async () => {
+    let limit: number | undefined = 7;
+    const metrics = new Metrics(readings({ memory_limit_bytes: () => limit }), info);
+    const series = async () => (await seriesOf(metrics)).filter((line) => line.includes('memory_limit'));
+    expect(await series()).toEqual(['facematch_memory_limit_bytes 7']);
+    limit = undefined;
+    expect(await series()).toEqual([]);
+    limit = 9;
+    expect(await series()).toEqual(['facematch_memory_limit_bytes 9']);
+  });
+});
+
+test('a code that is none of the table is no refusal, and makes no series of its own', async () => {
+  const metrics = new Metrics(readings(), info);
+  const record = {
+    ...{ request_id: 'x', key_id: undefined, route: 'match', bytes: 0, duration_ms: 1, timings_ms: {} },
+    ...{ fault: undefined, findings: undefined },
+  };
+  metrics.observe({ ...record, status: 499, code: 'client_left' });
+  metrics.observe({ ...record, status: 503, code: 'overloaded' });
+  const refusals = (await seriesOf(metrics)).filter((line) => line.startsWith('facematch_refusals_total'));
+  expect(refusals).toHaveLength(Object.keys(errorTable).length);
+  expect(refusals.filter((line) => !line.endsWith(' 0'))).toEqual([
+    'facematch_refusals_total{reason="load",code="overloaded"} 1',
+  ]);
+});
