@@ -1,5 +1,6 @@
 // Does memory stay flat? Valid requests of mixed picture sizes and formats, both modes, both endpoints.
-//   node bench/soak.mjs [--requests 20000] [--clients 6] [--workers 2] [--seed 1] [--json]
+//   node bench/soak.mjs [--requests 20000] [--clients 6] [--workers 2] [--seed 1] [--through nginx-tls] [--json]
+// --through nginx-tls: by way of nginx with deploy/nginx.conf, TLS to it and TLS from it to the server.
 // At every tenth of the run, and after the first 2,000 requests, the clients pause until nothing is on its way; what is
 // compared is the server's resident memory at rest.
 import { Agent, request } from 'undici';
@@ -7,9 +8,10 @@ import { form } from './lib/form.mjs';
 import { portraits } from './lib/portraits.mjs';
 import { Random } from './lib/random.mjs';
 import { flags, MiB, progress, report } from './lib/report.mjs';
-import { memoryOf, startServer } from './lib/server.mjs';
+import { memoryOf } from './lib/server.mjs';
+import { openWay } from './lib/way.mjs';
 
-const options = flags({ requests: 20_000, clients: 6, workers: 2, seed: 1, json: false });
+const options = flags({ requests: 20_000, clients: 6, workers: 2, seed: 1, through: 'none', json: false });
 const limit = 0.03;
 /** Caches, arenas and the compiler's code have their size by then. */
 const settled = Math.min(2000, Math.floor(options.requests / 10));
@@ -31,12 +33,13 @@ const formats = [
 const made = ({ width, format }) => !(format === 'png' && width > 2048);
 
 const path = '/API/v1.0/face/match/upload';
-const agent = new Agent({ connections: options.clients, pipelining: 1 });
-const server = await startServer({ env: { FACEMATCH_WORKERS: String(options.workers) } });
+const way = await openWay(options.through, { env: { FACEMATCH_WORKERS: String(options.workers) } });
+const { server } = way;
+const agent = new Agent({ connections: options.clients, pipelining: 1, connect: way.connect });
 const wishes = sizes
   .flatMap(([size]) => formats.map(([format]) => ({ ...size, format })))
   .filter((wish) => made(wish));
-const pictures = await portraits(server, wishes);
+const pictures = await portraits({ address: way.address, key: server.key }, wishes, agent);
 
 function picture(random) {
   const { width } = random.weighted(sizes);
@@ -53,7 +56,7 @@ async function ask(index) {
   const mode = random.chance(0.5) ? 'fast' : 'balance';
   const fields = { image1: picture(random).bytes, image2: picture(random).bytes };
   const { body, content_type } = form(advanced ? { ...fields, accuracy_mode: mode } : fields);
-  const answer = await request(server.address + path + (advanced ? '/advanced' : ''), {
+  const answer = await request(way.address + path + (advanced ? '/advanced' : ''), {
     method: 'POST',
     dispatcher: agent,
     headers: { 'x-api-key': server.key, 'content-type': content_type },
@@ -96,7 +99,7 @@ for (const mark of marks) {
 const seconds = (performance.now() - started) / 1000;
 const peak_mib = mib(memoryOf(server.pid, 'VmHWM'));
 await agent.close();
-const { code, signal } = await server.stop();
+const { code, signal } = await way.stop();
 
 const first = rss[0].mib;
 const last = rss.at(-1).mib;
@@ -108,6 +111,7 @@ report({
   json: options.json,
   facts: {
     seed: options.seed,
+    through: options.through,
     seconds: Math.round(seconds),
     requests_per_second: Math.round(options.requests / seconds),
     pictures: pictures.length,

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
+import { fetch } from 'undici';
 import { form } from './form.mjs';
 import { root } from './server.mjs';
 
@@ -14,7 +15,7 @@ const photos = [1, 2, 3].map((number) =>
 const margin = 2.2;
 
 /** A square around the largest face of each photo, as raw input for sharp. */
-async function faces(server) {
+async function faces(server, dispatcher) {
   return Promise.all(
     photos.map(async (photo) => {
       const { body, content_type } = form({ image1: photo, image2: photo });
@@ -22,6 +23,7 @@ async function faces(server) {
         method: 'POST',
         headers: { 'x-api-key': server.key, 'content-type': content_type },
         body,
+        ...(dispatcher && { dispatcher }),
       });
       const { image1 } = await answer.json();
       const { box } = image1.faces[0];
@@ -37,10 +39,10 @@ async function faces(server) {
   );
 }
 
-/** Each { width, height, format } of `wishes` for each face: { name, bytes }. */
-export async function portraits(server, wishes) {
+/** Each { width, height, format } of `wishes` for each face: { name, bytes }. `dispatcher` is undici's; its own when absent. */
+export async function portraits(server, wishes, dispatcher) {
   const made = [];
-  for (const [index, face] of (await faces(server)).entries()) {
+  for (const [index, face] of (await faces(server, dispatcher)).entries()) {
     for (const { width, height, format } of wishes) {
       // `cover` would cut the face's edges off where the frame is wide.
       const picture = face.clone().resize(width, height, { fit: 'contain', background: '#789' });

@@ -28,7 +28,7 @@ interface Front {
 /**
  * µWS reads a certificate when it makes an app, and never again. So a new certificate gets an app and a socket of its own,
  * beside the old ones on the same port (SO_REUSEPORT). Then the old socket closes, and the connections of the old app go on
- * until they end by themselves. µWS never frees an app: each replacement keeps some 30 KB.
+ * until they end by themselves. µWS never frees an app: each replacement keeps some tens of KiB.
  */
 export class TlsListener {
   /** As given, or the free port that was taken for 0. */

@@ -29,6 +29,8 @@ export const serving =
 /** Names a command and perhaps options of it; its help must have them. */
 export const mention = /^(?:npx )?facematch (\w+)((?: \w+)?(?: --[\w-]+| [A-Z.]+)*)$/;
 
+const { hasNginx } = await import(projectPath('bench/lib/nginx.mjs'));
+
 const long = 'takes minutes to hours';
 const unlike = 'so short a run is too short for its claims';
 const nets = existsSync(projectPath('.cache/bench/nets'))
@@ -78,6 +80,13 @@ export const forms: Readonly<Record<string, Form>> = {
     because: `${long}, and ${unlike}`,
     codes: [0, 1],
     says: /✓ every request answered 200/,
+  },
+  'node bench/soak.mjs --through nginx-tls': {
+    run: 'node bench/soak.mjs --through nginx-tls --requests 20 --clients 2',
+    because: `${long}, and ${unlike}`,
+    codes: [0, 1],
+    says: /✓ every request answered 200/,
+    lacks: hasNginx ? undefined : 'nginx is not installed',
   },
   'npm run fuzz:server': fuzz,
   'npm run fuzz:server -- --requests 2000': fuzz,

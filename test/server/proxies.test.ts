@@ -1,0 +1,263 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Agent, request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { projectPath } from '../../src/paths.ts';
+import { hasOpenssl, makePair, type Pair } from '../fixtures/certificates.ts';
+import { hasCaddy, startCaddy } from './support/caddy.ts';
+import { boundary, head, type Json, paths, photoForm, RawClient } from './support/client.ts';
+import { WorkerGate } from './support/gate.ts';
+import { Home, TestServer } from './support/server.ts';
+import { connectTls } from './support/tls.ts';
+
+/** The samples of deploy/ for proxies, with the real programs. Debian has both. */
+
+const { freePort, hasNginx, startNginx, testNginx } = await import(projectPath('bench/lib/nginx.mjs'));
+if (!hasNginx) process.stderr.write('deploy/nginx.conf is not tested: nginx is not installed\n');
+
+const body = photoForm();
+const type = `multipart/form-data; boundary=${boundary}`;
+const homes: Home[] = [];
+const home = () => {
+  const made = new Home();
+  homes.push(made);
+  return made;
+};
+afterAll(() => {
+  for (const one of homes) one.remove();
+});
+
+let pair: Pair;
+let dispatcher: Agent;
+beforeAll(() => {
+  if (!hasOpenssl) return;
+  pair = makePair(home().folder, 'one');
+  dispatcher = new Agent({ connect: { ca: readFileSync(pair.cert) } });
+});
+afterAll(() => dispatcher?.close());
+
+interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: Json;
+}
+
+async function post(
+  port: number,
+  key: string,
+  sent: Uint8Array = body,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const answer = await request(`https://localhost:${port}${paths.match}`, {
+    method: 'POST',
+    dispatcher,
+    headers: { 'x-api-key': key, 'content-type': type, ...headers },
+    body: sent,
+  });
+  const text = await answer.body.text();
+  // A proxy's own words are HTML, or none.
+  const json = /json/.test(String(answer.headers['content-type']));
+  return { status: answer.statusCode, headers: answer.headers, body: json ? JSON.parse(text) : text };
+}
+
+/** Two servers that know the same key, the first with a door before its workers; `place` puts a proxy in front. */
+async function pairOfServers() {
+  const shared = home();
+  const gate = new WorkerGate(shared);
+  const env = {
+    FACEMATCH_TRUSTED_HOPS: '1',
+    FACEMATCH_AUTH_FAILURE_BURST: '3',
+    FACEMATCH_AUTH_FAILURES_PER_MINUTE: '1',
+  };
+  const first = await TestServer.start({ env: { ...env, ...gate.env, FACEMATCH_QUEUE: '0' } }, shared);
+  const second = await TestServer.start({ env: { ...env, FACEMATCH_KEYS_FILE: shared.keysFile } }, home());
+  return { first, second, gate, key: first.key };
+}
+
+const matches = (server: TestServer) =>
+  server.metric('facematch_requests_total{route="match",status="200",code="ok"}');
+
+async function stop(...servers: TestServer[]) {
+  for (const server of servers) server.child.kill('SIGTERM');
+  await Promise.all(servers.map(({ ended }) => ended));
+}
+
+describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
+  let servers: Awaited<ReturnType<typeof pairOfServers>>;
+  let nginx: { port: number; stop(): Promise<void> };
+  let folder: string;
+  beforeAll(async () => {
+    servers = await pairOfServers();
+    folder = home().folder;
+    nginx = await startNginx({ folder, pair, servers: [servers.first.port, servers.second.port] });
+  });
+  afterAll(async () => {
+    await nginx?.stop();
+    await stop(servers.first, servers.second);
+  });
+
+  test('has nothing against it', async () => {
+    const options = { folder: home().folder, port: await freePort(), pair, servers: [1, 2] };
+    expect(testNginx(options)).toEqual({ ok: true, said: expect.not.stringMatching(/\[(emerg|warn)\]/) });
+  });
+
+  test('answers a match over TLS, and says that it will stay with TLS', async () => {
+    const answer = await post(nginx.port, servers.key);
+    expect(answer).toMatchObject({ status: 200, body: { match: true } });
+    expect(answer.headers['strict-transport-security']).toContain('max-age=');
+    expect(answer.headers['x-request-id']).toBe(answer.body.request_id);
+  });
+
+  test('speaks HTTP/2 to those who offer it', async () => {
+    const socket = await connectTls(nginx.port, {
+      servername: 'localhost',
+      ALPNProtocols: ['h2', 'http/1.1'],
+    });
+    expect(socket.alpnProtocol).toBe('h2');
+    socket.destroy();
+  });
+
+  test('asks both servers', async () => {
+    const before = await Promise.all([matches(servers.first), matches(servers.second)]);
+    await Promise.all(Array.from({ length: 8 }, () => post(nginx.port, servers.key)));
+    const after = await Promise.all([matches(servers.first), matches(servers.second)]);
+    expect(after[0]).toBeGreaterThan(before[0]!);
+    expect(after[1]).toBeGreaterThan(before[1]!);
+  });
+
+  test('asks the other server where one says 503, so that no client hears it', async () => {
+    servers.gate.close();
+    // Its only worker stands at the door, and nobody may queue behind it.
+    const waiting = request(`${servers.first.address}${paths.match}`, {
+      method: 'POST',
+      headers: { 'x-api-key': servers.key, 'content-type': type },
+      body,
+    });
+    await servers.first.metricBecomes('facematch_workers_busy', 1);
+    const before = await servers.first.metric('facematch_refusals_total{code="overloaded"}');
+    for (let count = 0; count < 6; count++) expect((await post(nginx.port, servers.key)).status).toBe(200);
+    expect(await servers.first.metric('facematch_refusals_total{code="overloaded"}')).toBeGreaterThan(before);
+    servers.gate.open();
+    await (await waiting).body.dump();
+  });
+
+  test('refuses a body beyond 20 MiB in our form, and takes one of nearly as much', async () => {
+    const direct = await request(`${servers.second.address}${paths.match}`, {
+      method: 'POST',
+      headers: { 'x-api-key': servers.key, 'content-type': type },
+      body: Buffer.alloc(21 * 1024 * 1024),
+    });
+    const ours = (await direct.body.json()) as Json;
+    const refused = await post(nginx.port, servers.key, Buffer.alloc(21 * 1024 * 1024));
+    expect(refused.headers['content-type']).toBe('application/problem+json');
+    expect(refused.body).toEqual({ ...ours, request_id: expect.stringMatching(/^[0-9a-f]{32}$/) });
+    const taken = await post(nginx.port, servers.key, Buffer.alloc(20 * 1024 * 1024 - 1));
+    expect(taken.body).toMatchObject({ status: 400, code: 'invalid_multipart' });
+  });
+
+  test('passes an early refusal of a large body on', async () => {
+    const large = Buffer.alloc(19 * 1024 * 1024);
+    expect((await post(nginx.port, 'wrong', large)).body).toMatchObject({ code: 'invalid_api_key' });
+    const other = await post(nginx.port, servers.key, large, { 'content-type': 'text/plain' });
+    expect(other.body).toMatchObject({ code: 'unsupported_media_type' });
+  });
+
+  test('reads a slow sender by itself: the server hears nothing until all is there', async () => {
+    const client = new RawClient(await connectTls(nginx.port, { servername: 'localhost' }));
+    const received = () =>
+      Promise.all([servers.first, servers.second].map((one) => one.metric('facematch_upload_bytes')));
+    client.write(head(servers.first, { 'content-length': String(body.length) }));
+    client.write(body.subarray(0, 50_000));
+    // Later connections have been served meanwhile.
+    expect((await post(nginx.port, servers.key)).status).toBe(200);
+    expect(await received()).toEqual([0, 0]);
+    client.write(body.subarray(50_000));
+    expect((await client.answer()).body).toMatchObject({ match: true });
+    client.leave();
+  });
+
+  test("counts wrong keys by the client's own address, and believes no other", async () => {
+    const statuses = async (from: string) => {
+      const all = [];
+      for (let count = 0; count < 12; count++)
+        all.push((await post(nginx.port, 'wrong', body, { 'x-forwarded-for': from })).status);
+      return all;
+    };
+    // Whatever it says that it is: nginx appends 127.0.0.1, and that is who is counted.
+    expect(new Set([...(await statuses('192.0.2.1')), ...(await statuses('192.0.2.2'))])).toEqual(
+      new Set([401, 429]),
+    );
+    // A client elsewhere is not counted with it.
+    const elsewhere = await request(`${servers.first.address}${paths.match}`, {
+      method: 'POST',
+      headers: { 'x-api-key': 'wrong', 'content-type': type, 'x-forwarded-for': '192.0.2.9' },
+      body,
+    });
+    await elsewhere.body.dump();
+    expect(elsewhere.statusCode).toBe(401);
+  });
+
+  test('loses nobody when one server goes', async () => {
+    await stop(servers.first);
+    for (let count = 0; count < 6; count++) expect((await post(nginx.port, servers.key)).status).toBe(200);
+  });
+});
+
+describe.skipIf(!hasNginx || !hasOpenssl)('nginx with TLS to the server behind as well', () => {
+  test('trusts what it is told to, and nothing else', async () => {
+    const other = makePair(home().folder, 'two');
+    const env = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key };
+    const server = await TestServer.start({ env }, home());
+    for (const [ca, status] of [
+      [pair.cert, 200],
+      [other.cert, 502],
+    ] as const) {
+      const nginx = await startNginx({ folder: home().folder, pair, servers: [server.port], ca });
+      const answer = await request(`https://localhost:${nginx.port}${paths.match}`, {
+        method: 'POST',
+        dispatcher: new Agent({ connect: { ca: readFileSync(pair.cert) } }),
+        headers: { 'x-api-key': server.key, 'content-type': type },
+        body,
+      });
+      await answer.body.dump();
+      expect(answer.statusCode).toBe(status);
+      await nginx.stop();
+    }
+    await stop(server);
+  });
+});
+
+describe.skipIf(!hasCaddy || !hasOpenssl)('Caddy with the sample', () => {
+  test('answers matches over TLS, passes refusals on, counts clients by their address, and leaves out a server that has gone', async () => {
+    const servers = await pairOfServers();
+    const port = await freePort();
+    const folder = home().folder;
+    const caddy = await startCaddy(folder, port, pair, [servers.first.port, servers.second.port]);
+    const answer = await post(port, servers.key);
+    expect(answer).toMatchObject({ status: 200, body: { match: true } });
+    expect(answer.headers['strict-transport-security']).toContain('max-age=');
+
+    const refused = await post(port, servers.key, Buffer.alloc(21 * 1024 * 1024));
+    expect(refused.body).toMatchObject({ status: 413, code: 'body_too_large' });
+    const wrong = [];
+    for (let count = 0; count < 12; count++) {
+      wrong.push((await post(port, 'wrong', body, { 'x-forwarded-for': `192.0.2.${count}` })).status);
+    }
+    expect(new Set(wrong)).toEqual(new Set([401, 429]));
+
+    await stop(servers.first);
+    // It asks every other second who is there. Until then one in two requests may hear 502, and nothing else.
+    const after: number[] = [];
+    while (after.slice(-8).filter((status) => status === 200).length < 8)
+      after.push((await post(port, servers.key)).status);
+    expect(new Set(after)).toEqual(new Set(after.includes(502) ? [200, 502] : [200]));
+    await caddy.stop();
+    await stop(servers.second);
+  });
+});
+
+test('the sample of nginx has the limit of a body that a server has', () => {
+  const sample = readFileSync(join(projectPath('deploy'), 'nginx.conf'), 'utf8');
+  expect(sample).toContain('client_max_body_size 20m;');
+  expect(sample).toContain(`"limit_bytes":${20 * 1024 * 1024}}`);
+});
