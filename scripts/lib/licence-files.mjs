@@ -6,7 +6,8 @@ import { join } from 'node:path';
 const holder = /^\W*copyright\s+(?!\[|notice|holder|owner|licen[cs]e|and\b|\d{4},? name)\S/i;
 
 /** Where the terms begin: above it stand titles and copyright lines, which differ where the terms do not. */
-const terms = /^\W*(?:permission is hereby|permission to use|redistribution and use|apache license|licensed under the apache)/im;
+const terms =
+  /^\W*(?:permission is hereby|permission to use|redistribution and use|apache license|licensed under the apache)/im;
 
 /** Below the terms of Apache-2.0 it says how to apply them. */
 const apacheEnd = 'END OF TERMS AND CONDITIONS';
