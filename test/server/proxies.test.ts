@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { projectPath } from '../../src/paths.ts';
 import { hasOpenssl, makePair, type Pair } from '../fixtures/certificates.ts';
 import { hasCaddy, startCaddy } from './support/caddy.ts';
@@ -232,7 +232,10 @@ describe.skipIf(!hasCaddy || !hasOpenssl)('Caddy with the sample', () => {
     const servers = await pairOfServers();
     const port = await freePort();
     const folder = home().folder;
+    // Whatever is found below.
+    onTestFinished(() => stop(servers.first, servers.second));
     const caddy = await startCaddy(folder, port, pair, [servers.first.port, servers.second.port]);
+    onTestFinished(() => caddy.stop());
     const answer = await post(port, servers.key);
     expect(answer).toMatchObject({ status: 200, body: { match: true } });
     expect(answer.headers['strict-transport-security']).toContain('max-age=');
@@ -251,8 +254,6 @@ describe.skipIf(!hasCaddy || !hasOpenssl)('Caddy with the sample', () => {
     while (after.slice(-8).filter((status) => status === 200).length < 8)
       after.push((await post(port, servers.key)).status);
     expect(new Set(after)).toEqual(new Set(after.includes(502) ? [200, 502] : [200]));
-    await caddy.stop();
-    await stop(servers.second);
   });
 });
 
