@@ -134,9 +134,11 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
       body,
     });
     await servers.first.metricBecomes('facematch_workers_busy', 1);
-    const before = await servers.first.metric('facematch_refusals_total{code="overloaded"}');
+    const before = await servers.first.metric('facematch_refusals_total{reason="load",code="overloaded"}');
     for (let count = 0; count < 6; count++) expect((await post(nginx.port, servers.key)).status).toBe(200);
-    expect(await servers.first.metric('facematch_refusals_total{code="overloaded"}')).toBeGreaterThan(before);
+    expect(
+      await servers.first.metric('facematch_refusals_total{reason="load",code="overloaded"}'),
+    ).toBeGreaterThan(before);
     servers.gate.open();
     await (await waiting).body.dump();
   });
