@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Container } from './container.mjs';
 import { Secret } from './secret.mjs';
+import { tls } from './tls.mjs';
 
 const visitor = fileURLToPath(new URL('visitor.mjs', import.meta.url));
 const { optionalDependencies } = JSON.parse(
@@ -51,12 +52,13 @@ export async function behaviour(image, { folder, starts, binaries, photo }) {
   }
   const container = await started(image, secret, times);
   const memory = [memoryOf(container)];
-  const match = async (key) => {
-    const { stdout, stderr } = await container.visit([process.execPath, visitor, photo, photo], { KEY: key });
-    if (stdout === '') throw new Error(`${stderr}\n${container.log}`);
+  const visit = async (visited, env) => {
+    const { stdout, stderr } = await visited.visit([process.execPath, visitor, photo, photo], env);
+    if (stdout === '') throw new Error(`${stderr}\n${visited.log}`);
     const { status, body } = JSON.parse(stdout);
     return `${status} ${body.match ?? body.code}`;
   };
+  const match = (key) => visit(container, { KEY: key });
   const claims = [];
   for (const [what, limit, look] of checks)
     claims.push(claim(what, limit, await look({ container, config, secret, match, binaries })));
@@ -66,6 +68,7 @@ export async function behaviour(image, { folder, starts, binaries, photo }) {
   container.signal(config.signal);
   claims.push(claim(`${config.signal} to the first process`, '0', (await container.ended).code));
   claims.push(claim('HEALTHCHECK where no server is', '1', await lonelyCheck(image)));
+  claims.push(...(await tls(image, { folder, visit })));
   return {
     facts: {
       'Node in it': version.trim(),

@@ -1,7 +1,7 @@
 // Does the image build, what is in it, and does it run as it should?
 //   sudo deploy/prove-image [--folder DIR] [--starts 5] [--json]
 // Carries out the Dockerfile's own instructions (builder.mjs reads them) in Debian roots that debootstrap makes, then runs
-// the result as a container engine would: see container.mjs. It needs root, debootstrap, util-linux and iproute2, a
+// the result as a container engine would: see container.mjs. It needs root, debootstrap, util-linux, iproute2 and openssl, a
 // network, 4 GB below the temporary folder, and some minutes. Mirrors, registry, proxies and certificates are those that
 // this machine is set to; that nothing of them is in the image is looked at. --folder keeps base images and caches.
 import { execFileSync, spawn } from 'node:child_process';
@@ -131,7 +131,10 @@ process.on('exit', () => running?.kill('SIGKILL'));
 process.umask(0o022);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 try {
-  requireTools('deploy/prove-image', [['ip', 'iproute2']]);
+  requireTools('deploy/prove-image', [
+    ['ip', 'iproute2'],
+    ['openssl', 'openssl'],
+  ]);
   const folder = kept === '' ? mkdtempSync(join(tmpdir(), 'facematch-image-')) : resolve(kept);
   mkdirSync(folder, { recursive: true });
   if (kept === '')
