@@ -35,6 +35,7 @@ function has(shell: string): boolean {
 const commands = [
   'calibrate',
   'completion',
+  'config',
   'demo',
   'detect',
   'doctor',
