@@ -79,13 +79,13 @@ function fitTail({ scores, weights }: Pooled, start: number): { scale: number; s
     lowered += weights[i]! * excess * (total + weights[i]! / 2);
     total += weights[i]!;
   }
+  if (total === 0)
+    throw new Error('too few pairs of different people to fit the tail of the false-match rate');
   const mean = sum / total;
   const second = lowered / total / total;
-  // 0 when all excesses are one and the same, and not a number when there is none.
   const spread = mean - 2 * second;
-  if (!(spread > 1e-9 * mean))
-    throw new Error('too few pairs of different people to fit the tail of the false-match rate');
-  const shape = 2 - mean / spread;
+  // Excesses that are one and the same tell nothing of the shape: 0 / 0, but for rounding.
+  const shape = spread > 1e-9 * mean ? 2 - mean / spread : 0;
   return shape > 0 ? { shape, scale: (2 * mean * second) / spread } : { shape: 0, scale: mean };
 }
 

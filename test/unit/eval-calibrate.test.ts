@@ -107,8 +107,12 @@ describe('the table of false-match rates', () => {
 
   test('is not made of too few pairs', () => {
     expect(() => fmrTable([{ scores: Float64Array.of(1, 1, 1), weight: 1 }])).toThrow('too few');
-    const oneExcess = new Float64Array(3000).fill(0.5, 0, 2);
-    expect(() => fmrTable([{ scores: oneExcess, weight: 1 }])).toThrow('too few');
+  });
+
+  test('has an exponential tail where all scores above it are one and the same', () => {
+    const scores = new Float64Array(3000).fill(0.5, 0, 2);
+    const rates = new Map(fmrTable([{ scores, weight: 1 }]).map(([score, rate]) => [rate, score]));
+    expect(rates.get(1e-5)).toBeCloseTo(0.5 * Math.log(100), 4);
   });
 });
 
