@@ -2,6 +2,9 @@ import { connect, createServer, type Socket } from 'node:net';
 
 /** A way to the server that may break. */
 
+/** Not 127.0.0.1: whoever looks for a server of another test, which has just left its port, must not find this. */
+const host = '127.0.0.2';
+
 /** In front of the server on `port`: `meet` may end a connection, otherwise its bytes go through. Counts connections. */
 export async function proxy(port: number, meet: (connection: Socket, count: number) => boolean) {
   let connections = 0;
@@ -15,9 +18,9 @@ export async function proxy(port: number, meet: (connection: Socket, count: numb
     onward.on('error', () => {});
     socket.pipe(onward).pipe(socket);
   });
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => listener.listen(0, host, resolve));
   return {
-    url: `http://127.0.0.1:${(listener.address() as { port: number }).port}`,
+    url: `http://${host}:${(listener.address() as { port: number }).port}`,
     get connections() {
       return connections;
     },
