@@ -12,7 +12,7 @@ export async function main(): Promise<void> {
   }
   process.on('uncaughtException', (error) => {
     log.logger.fatal({ fault: error.stack ?? String(error) }, 'uncaught');
-    exit(log, 1);
+    void end(log, 1);
   });
   let server: Server | undefined;
   // Before the start: a signal may come at any moment of it.
@@ -22,7 +22,7 @@ export async function main(): Promise<void> {
     if (!(await server.ready)) return;
   } catch (error) {
     await server?.close();
-    log.flush();
+    await log.flush();
     throw error;
   }
   process.stdout.write(`facematch listens on ${server.address} (admin ${server.adminAddress})\n`);
@@ -32,22 +32,22 @@ function obeySignals(log: Log, server: () => Server | undefined): void {
   let asked = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      if (asked) return dieOf(signal, log);
+      if (asked) return dieOf(signal);
       asked = true;
       const closed = server()?.close() ?? Promise.resolve();
-      void closed.then(() => exit(log, 0));
+      void closed.then(() => end(log, 0));
     });
   }
 }
 
-function exit(log: Log, code: number): void {
-  log.flush();
-  process.exit(code);
+async function end(log: Log, code: number): Promise<void> {
+  if (await log.flush()) process.exit(code);
+  // A thread still tries to write the log, and process.exit() would wait for it.
+  dieOf('SIGKILL');
 }
 
 /** At once: process.exit() would wait for native calls in the workers, the kernel's own way does not. */
-function dieOf(signal: NodeJS.Signals, log: Log): void {
-  log.flush();
+function dieOf(signal: NodeJS.Signals): void {
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
   // Still here: the first process of a container, which the kernel spares what it does not handle (pid_namespaces(7)).

@@ -15,20 +15,29 @@ export interface Log {
   later(work: () => void): void;
   /** Does what was put off, now. */
   settle(): void;
-  /** For the end of the process: settles, and writes what is not written yet. */
-  flush(): void;
+  /**
+   * For the end of the process: settles, and writes what is not written yet. Resolves to false when that is not taken
+   * within a second, by a reader of standard error that has stopped reading.
+   */
+  flush(): Promise<boolean>;
 }
 
 const gather_ms = 50;
+const flush_ms = 1000;
 /** What has gathered is done in turns of so much: warm enough, and no client waits for it as long as a millisecond. */
 const gather_count = 64;
 
 export function openLog(level: LogLevel): Log {
   // Not pino's own periodicFlush: its timer would wake an idle process twenty times a second.
   const destination = pino.destination({ dest: 2, sync: false, minLength: 4096 }) as DestinationStream & {
-    flush(): void;
-    flushSync(): void;
+    flush(done?: () => void): void;
+    on(event: 'error', listener: () => void): void;
   };
+  // Nobody reads standard error any more, and there is nowhere else to say so.
+  let broken = false;
+  destination.on('error', () => {
+    broken = true;
+  });
   let putOff: (() => void)[] = [];
   // pino's destination measures all that waits in it at every write; so it gets many lines at once.
   let lines = '';
@@ -64,11 +73,14 @@ export function openLog(level: LogLevel): Log {
     settle,
     flush() {
       settle();
-      try {
-        destination.flushSync();
-      } catch {
-        // Nobody reads standard error any more, and there is nowhere else to say so.
-      }
+      if (broken) return Promise.resolve(true);
+      return new Promise((resolve) => {
+        const late = setTimeout(() => resolve(broken), flush_ms);
+        destination.flush(() => {
+          clearTimeout(late);
+          resolve(true);
+        });
+      });
     },
   };
 }

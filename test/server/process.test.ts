@@ -286,3 +286,21 @@ test('a log that nobody reads any more does not stop the service', async () => {
   server.child.kill('SIGTERM');
   expect((await server.ended).code).toBe(0);
 });
+
+test('a log whose reader stands still stops neither the service nor its end', async () => {
+  const server = await TestServer.start({}, newHome());
+  server.child.stderr!.pause();
+  const client = new RawClient(server.port);
+  // More than any pipe holds.
+  const count = 8000;
+  for (let sent = 0; sent < count; sent += 500) {
+    client.write(head(server, { 'x-api-key': 'wrong' }, `GET ${paths.models} HTTP/1.1`).repeat(500));
+    await client.answers(sent + 500);
+  }
+  client.socket.destroy();
+  expect((await match(server, twoPhotos())).status).toBe(200);
+  server.child.kill('SIGTERM');
+  // It cannot end as usual, because the log is not written.
+  await once(server.child, 'exit');
+  expect(server.child.signalCode).toBe('SIGKILL');
+});
