@@ -148,7 +148,7 @@ export class Exchange {
     res.cork(() => {
       this.#writeHead(res, reply);
       if (this.request.method !== 'HEAD' && !bodiless) {
-        res.end(reply.body, close);
+        this.#end(res, reply.body, close);
         return;
       }
       if (!bodiless) res.writeHeader('Content-Length', String(Buffer.byteLength(reply.body)));
@@ -156,6 +156,22 @@ export class Exchange {
       // Without arguments: given a length, µWS 20.30 would wait for that many bytes of body.
       res.endWithoutBody();
     });
+  }
+
+  /**
+   * Where what is in its cork buffer cannot be written, because the client reads nothing or has left, `end` of µWS 20.30
+   * loses the body and takes the request for unanswered: which ends the process, unless it may tell of an abort.
+   * `tryEnd` says so, and the rest goes out when there is room.
+   */
+  #end(res: HttpResponse, body: string | Buffer, close: boolean): void {
+    res.onAborted(never);
+    if (close) {
+      res.end(body, close);
+      return;
+    }
+    if (res.tryEnd(body, Buffer.byteLength(body))[0]) return;
+    const bytes = Buffer.from(body);
+    res.onWritable((offset) => res.tryEnd(bytes.subarray(offset), bytes.length)[0]);
   }
 
   /**

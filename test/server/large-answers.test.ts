@@ -1,0 +1,50 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { head, RawClient, send } from './support/client.ts';
+import { TestServer } from './support/server.ts';
+
+/** Answers that do not go out at once, because the client reads nothing or has left. */
+
+const openapi = '/API/v1.0/openapi.json';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await TestServer.start();
+});
+afterAll(() => server.stop());
+
+const asks = (count: number, path = openapi) => head(server, {}, `GET ${path} HTTP/1.1`).repeat(count);
+
+const ask = () => send(server, { path: openapi, method: 'GET' });
+
+test.each([
+  ['large', () => asks(20)],
+  ['small', () => asks(400, '/nowhere')],
+])('%s ones for clients who leave before them do not end the server', async (_size, text) => {
+  for (let round = 0; round < 100; round++) {
+    const socket = connect(server.port, '127.0.0.1');
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    socket.write(text());
+    if (round % 2 === 0) await once(socket, 'data');
+    socket.resetAndDestroy();
+  }
+  expect((await ask()).status).toBe(200);
+});
+
+test('all of a pipeline come whole to a client who reads late', async () => {
+  const { body } = await ask();
+  const client = new RawClient(server.port);
+  await once(client.socket, 'connect');
+  client.socket.pause();
+  const count = 40;
+  client.write(asks(count));
+  // Answered behind those that nobody reads.
+  for (let round = 0; round < 5; round++) expect((await ask()).status).toBe(200);
+  client.socket.resume();
+  const answers = await client.answers(count);
+  // Read as Latin-1, so by what has no other letters.
+  for (const answer of answers) expect(Object.keys(answer.body.paths)).toEqual(Object.keys(body.paths));
+  client.socket.destroy();
+});
