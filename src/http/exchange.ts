@@ -161,7 +161,8 @@ export class Exchange {
   /**
    * Where what is in its cork buffer cannot be written, because the client reads nothing or has left, `end` of µWS 20.30
    * loses the body and takes the request for unanswered: which ends the process, unless it may tell of an abort.
-   * `tryEnd` says so, and the rest goes out when there is room.
+   * `tryEnd` says so, and the rest goes out when there is room. It cannot close: that is left to `end`, and a client who
+   * reads nothing may then miss the body of the last answer.
    */
   #end(res: HttpResponse, body: string | Buffer, close: boolean): void {
     res.onAborted(never);
