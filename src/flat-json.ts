@@ -1,125 +1,61 @@
-/**
- * JSON (RFC 8259) of one object without others in it, with the place of everything: JSON.parse tells no place in Node 20, takes
- * a name that stands there twice, and quotes what lies around a fault, which may be a password.
- */
-export type FlatValue = string | number | boolean | readonly (string | number | boolean)[];
+import { createRequire } from 'node:module';
+import type { JSONVisitor } from 'jsonc-parser';
 
-export interface Place {
-  /** Both from 1. */
-  line: number;
-  column: number;
-}
+type Scalar = string | number | boolean;
 
 export interface FlatEntry {
   name: string;
-  value: FlatValue;
-  place: Place;
+  value: Scalar | Scalar[];
+  /** Where the name stands: `line 1, column 2`. */
+  place: string;
 }
 
-export class FlatJsonError extends Error {
-  readonly place: Place;
-
-  constructor(expected: string, place: Place) {
-    super(`expected ${expected}`);
-    this.name = 'FlatJsonError';
-    this.place = place;
-  }
-}
-
-const tokens = {
-  blank: /[ \t\r\n]*/y,
-  string: /"(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4}))*"/uy,
-  number: /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])/y,
-  boolean: /(?:true|false)(?!\w)/y,
-} as const;
+/** The message begins with the place, and has nothing of the text in it: that may be a password. */
+export class FlatJsonError extends Error {}
 
 const scalar = 'a text in double quotes, a number, true or false';
+/** By depth: for the text, for a name, within a list. */
+const expected = ['expected {', `expected ${scalar}, or a list of them in [ ]`, `expected ${scalar}`];
 
-/** The entries in their order, the same name perhaps twice. Throws FlatJsonError at the first fault. */
+const require = createRequire(import.meta.url);
+
+/**
+ * JSON (RFC 8259) of one object without others in it: its entries in their order, the same name perhaps twice. Throws FlatJsonError
+ * at the first fault. JSON.parse tells no place in Node 20, takes a name twice, and quotes what lies around a fault.
+ */
 export function parseFlatJson(text: string): FlatEntry[] {
-  return new Reader(text).object();
-}
-
-class Reader {
-  readonly #text: string;
-  #at: number;
-
-  constructor(text: string) {
-    this.#text = text;
-    // Some editors put a byte order mark in front.
-    this.#at = text.startsWith('\ufeff') ? 1 : 0;
-  }
-
-  object(): FlatEntry[] {
-    const entries: FlatEntry[] = [];
-    this.#expect('{', '{');
-    if (!this.#takes('}')) {
-      do {
-        entries.push(this.#entry());
-      } while (this.#takes(','));
-      this.#expect('}', ', or }');
-    }
-    this.#skipBlank();
-    if (this.#at < this.#text.length) throw this.#fault('nothing behind the last }');
-    return entries;
-  }
-
-  #entry(): FlatEntry {
-    this.#skipBlank();
-    const place = this.#place();
-    const name = this.#token('string');
-    if (name === undefined) throw this.#fault('a name in double quotes');
-    this.#expect(':', ':');
-    return { name: JSON.parse(name) as string, value: this.#value(), place };
-  }
-
-  #value(): FlatValue {
-    if (!this.#takes('[')) return this.#scalar(`${scalar}, or a list of them in [ ]`);
-    const items: (string | number | boolean)[] = [];
-    if (this.#takes(']')) return items;
-    do {
-      items.push(this.#scalar(scalar));
-    } while (this.#takes(','));
-    this.#expect(']', ', or ]');
-    return items;
-  }
-
-  #scalar(expected: string): string | number | boolean {
-    this.#skipBlank();
-    const token = this.#token('string') ?? this.#token('number') ?? this.#token('boolean');
-    if (token === undefined) throw this.#fault(expected);
-    return JSON.parse(token) as string | number | boolean;
-  }
-
-  #token(kind: keyof typeof tokens): string | undefined {
-    const pattern = tokens[kind];
-    pattern.lastIndex = this.#at;
-    const [found] = pattern.exec(this.#text) ?? [];
-    if (found !== undefined) this.#at += found.length;
-    return found;
-  }
-
-  #skipBlank(): void {
-    this.#token('blank');
-  }
-
-  #takes(sign: string): boolean {
-    this.#skipBlank();
-    if (this.#text[this.#at] !== sign) return false;
-    this.#at += 1;
-    return true;
-  }
-
-  #expect(sign: string, expected: string): void {
-    if (!this.#takes(sign)) throw this.#fault(expected);
-  }
-
-  #fault(expected: string): FlatJsonError {
-    return new FlatJsonError(expected, this.#place());
-  }
-
-  #place(): Place {
-    const before = this.#text.slice(0, this.#at).split('\n');
-    return { line: before.length, column: before.at(-1)!.length + 1 };
-  }
+  // Loaded here: workers and health checks import this file too, and few have settings to read from one.
+  const { printParseErrorCode, visit } = require('jsonc-parser') as typeof import('jsonc-parser');
+  const entries: FlatEntry[] = [];
+  const placeAt = (line: number, column: number) => `line ${line + 1}, column ${column + 1}`;
+  // Thrown through the parser, which would go on after a fault and down into whatever is nested.
+  const refuse = (why: string, line: number, column: number): never => {
+    throw new FlatJsonError(`${placeAt(line, column)}: ${why}`);
+  };
+  const visitor: JSONVisitor = {
+    onObjectBegin(_offset, _length, line, column, path) {
+      if (path().length !== 0) refuse(expected[path().length]!, line, column);
+    },
+    onObjectProperty(name, _offset, _length, line, column) {
+      entries.push({ name, value: [], place: placeAt(line, column) });
+    },
+    onArrayBegin(_offset, _length, line, column, path) {
+      if (path().length !== 1) refuse(expected[path().length]!, line, column);
+    },
+    onLiteralValue(literal: Scalar | null, _offset, _length, line, column, path) {
+      const depth = path().length;
+      if (depth === 0 || literal === null) return refuse(expected[depth]!, line, column);
+      const entry = entries.at(-1)!;
+      if (depth === 1) entry.value = literal;
+      else (entry.value as Scalar[]).push(literal);
+    },
+    onError(code, _offset, _length, line, column) {
+      // PropertyNameExpected → property name expected
+      const words = printParseErrorCode(code).replace(/\B[A-Z]/g, ' $&');
+      refuse(`not JSON: ${words.toLowerCase()}`, line, column);
+    },
+  };
+  // Some editors put a byte order mark in front.
+  visit(text.replace(/^\ufeff/, ''), visitor, { disallowComments: true });
+  return entries;
 }

@@ -2,32 +2,38 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FlatJsonError, parseFlatJson } from '../../src/flat-json.ts';
 
-/** What is wrong, as `line:column expected …`. */
+/** What is wrong, as `line:column fault`. */
 function faultOf(text: string): string {
   try {
     parseFlatJson(text);
   } catch (error) {
     if (!(error instanceof FlatJsonError)) throw error;
-    return `${error.place.line}:${error.place.column} ${error.message}`;
+    return error.message.replace(/^line (\d+), column (\d+):/, '$1:$2');
   }
   throw new Error('It was taken');
 }
 
-const any = 'a text in double quotes, a number, true or false';
+const item = 'expected a text in double quotes, a number, true or false';
+const value = `${item}, or a list of them in [ ]`;
 
 describe('a flat object', () => {
   test('is read with the place of each name', () => {
     const text = '{\n  "A": "x",\n\t"B":1.5e3 ,\r\n"C":[ true,"y",-0 ], "D": []\n}\n';
     expect(parseFlatJson(text)).toEqual([
-      { name: 'A', value: 'x', place: { line: 2, column: 3 } },
-      { name: 'B', value: 1500, place: { line: 3, column: 2 } },
-      { name: 'C', value: [true, 'y', -0], place: { line: 4, column: 1 } },
-      { name: 'D', value: [], place: { line: 4, column: 22 } },
+      { name: 'A', value: 'x', place: 'line 2, column 3' },
+      { name: 'B', value: 1500, place: 'line 3, column 2' },
+      { name: 'C', value: [true, 'y', -0], place: 'line 4, column 1' },
+      { name: 'D', value: [], place: 'line 4, column 22' },
     ]);
   });
 
   test.each(['{}', ' { } ', '\ufeff{}', '\n{\n}\n'])('%j is empty', (text) => {
     expect(parseFlatJson(text)).toEqual([]);
+  });
+
+  test('may have any character in a text that JSON allows there', () => {
+    const texts = ['\u007f\u009f', '\u2028', '\ufeff', '\ud800', '//', '/*'];
+    for (const value of texts) expect(parseFlatJson(`{"A":"${value}"}`)).toMatchObject([{ value }]);
   });
 
   test('may have a name twice, for the reader to judge', () => {
@@ -58,7 +64,7 @@ describe('a flat object', () => {
       fc.property(
         fc.nat(whole.length),
         fc.nat(6),
-        fc.constantFrom('', ',', '"', '\\', ' ', '0', '}', 'e'),
+        fc.constantFrom(...'," \\0}e-.+/:\n\f\u0001\u007f\u00a0\ud800', '', '\\u', '//', '/**/', '\r\n'),
         (at, cut, put) => {
           const text = whole.slice(0, at) + put + whole.slice(at + cut);
           const read = (parse: (text: string) => unknown) => {
@@ -79,43 +85,61 @@ describe('a flat object', () => {
 
 describe('what is no flat object', () => {
   test.each([
-    ['', '1:1 expected {'],
+    ['', '1:1 not JSON: value expected'],
     ['[1]', '1:1 expected {'],
     ['null', '1:1 expected {'],
-    ['{', '1:2 expected a name in double quotes'],
-    ['{"A"', '1:5 expected :'],
-    ['{"A" 1}', '1:6 expected :'],
-    ['{"A":}', `1:6 expected ${any}, or a list of them in [ ]`],
-    ['{"A":null}', `1:6 expected ${any}, or a list of them in [ ]`],
-    ['{"A":{"B":1}}', `1:6 expected ${any}, or a list of them in [ ]`],
-    ['{"A":[[1]]}', `1:7 expected ${any}`],
-    ['{"A":[1,]}', `1:9 expected ${any}`],
-    ['{"A":[1 2]}', '1:9 expected , or ]'],
-    ['{"A":1 "B":2}', '1:8 expected , or }'],
-    ['{\n  "A": 1\n  "B": 2\n}', '3:3 expected , or }'],
-    ['{"A":1,}', '1:8 expected a name in double quotes'],
-    ['{"A":1}}', '1:8 expected nothing behind the last }'],
-    ["{'A':1}", '1:2 expected a name in double quotes'],
-    ['{A:1}', '1:2 expected a name in double quotes'],
-    ['{"A":01}', `1:6 expected ${any}, or a list of them in [ ]`],
-    ['{"A":0x10}', `1:6 expected ${any}, or a list of them in [ ]`],
-    ['{"A":+1}', `1:6 expected ${any}, or a list of them in [ ]`],
-    ['{"A":yes}', `1:6 expected ${any}, or a list of them in [ ]`],
-    ['{"A":True}', `1:6 expected ${any}, or a list of them in [ ]`],
-    ['{"A":"x\ny"}', `1:6 expected ${any}, or a list of them in [ ]`],
-    ['{"A":"x', `1:6 expected ${any}, or a list of them in [ ]`],
-    ['{"A":"\\x"}', `1:6 expected ${any}, or a list of them in [ ]`],
-    ['// why\n{}', '1:1 expected {'],
+    ['"A"', '1:1 expected {'],
+    ['{', '1:2 not JSON: close brace expected'],
+    ['{"A"', '1:5 not JSON: colon expected'],
+    ['{"A" 1}', '1:6 not JSON: colon expected'],
+    ['{"A":}', '1:6 not JSON: value expected'],
+    ['{"A":null}', `1:6 ${value}`],
+    ['{"A":{"B":1}}', `1:6 ${value}`],
+    ['{"A":[[1]]}', `1:7 ${item}`],
+    ['{"A":[1, null]}', `1:10 ${item}`],
+    ['{"A":[{}]}', `1:7 ${item}`],
+    ['{"A":[1,]}', '1:9 not JSON: value expected'],
+    ['{"A":[1 2]}', '1:9 not JSON: comma expected'],
+    ['{"A":[1', '1:8 not JSON: close bracket expected'],
+    ['{"A":1 "B":2}', '1:8 not JSON: comma expected'],
+    ['{\n  "A": 1\n  "B": 2\n}', '3:3 not JSON: comma expected'],
+    ['{\r\n"A": "é\u{1f600}" 2}', '2:12 not JSON: comma expected'],
+    ['\ufeff{"A" 1}', '1:6 not JSON: colon expected'],
+    ['\ufeff\ufeff{}', '1:1 not JSON: invalid symbol'],
+    ['{"A":1,}', '1:8 not JSON: property name expected'],
+    ['{"A":1}}', '1:8 not JSON: end of file expected'],
+    ["{'A':1}", '1:2 not JSON: invalid symbol'],
+    ['{A:1}', '1:2 not JSON: invalid symbol'],
+    ['{"A":01}', '1:7 not JSON: comma expected'],
+    ['{"A":0x10}', '1:7 not JSON: invalid symbol'],
+    ['{"A":1.}', '1:6 not JSON: unexpected end of number'],
+    ['{"A":-}', '1:6 not JSON: invalid symbol'],
+    ['{"A":+1}', '1:6 not JSON: invalid symbol'],
+    ['{"A":NaN}', '1:6 not JSON: invalid symbol'],
+    ['{"A":yes}', '1:6 not JSON: invalid symbol'],
+    ['{"A":True}', '1:6 not JSON: invalid symbol'],
+    ['{"A":\u00a01}', '1:6 not JSON: invalid symbol'],
+    ['{"A":"x\ny"}', '1:6 not JSON: unexpected end of string'],
+    ['{"A":"x', '1:6 not JSON: unexpected end of string'],
+    ['{"A":"x\ty"}', '1:6 not JSON: invalid character'],
+    ['{"A":"\\x"}', '1:6 not JSON: invalid escape character'],
+    ['{"A":"\\u12g4"}', '1:6 not JSON: invalid unicode'],
+    ['// why\n{}', '1:1 not JSON: invalid comment token'],
   ])('%j is told by its place', (text, fault) => {
     expect(faultOf(text)).toBe(fault);
   });
 
   test('is told without a word of it', () => {
-    expect(faultOf('{"A": "secret" "B": 1}')).not.toContain('secret');
+    for (const text of ['"secret" "B": 1', '"secret', '"\\xsecret"', 'secret', '["secret", secret]'])
+      expect(faultOf(`{"A": ${text}}`)).not.toContain('secret');
   });
 
   test('is told at once, however long it is', () => {
     const text = `{"A":"${'x\\"'.repeat(500_000)}`;
     expect(faultOf(text)).toMatch(/^1:6 /);
+  });
+
+  test.each(['[', '{"A":', '{"A":[', '{"A":\n'])('is told at once, however deep %j is nested', (open) => {
+    expect(faultOf(open.repeat(100_000))).toMatch(/^\d:\d expected /);
   });
 });

@@ -231,6 +231,8 @@ const kept: readonly [what: string, pattern: RegExp, files: readonly string[]][]
   ],
   ['pino', /from 'pino'/, ['telemetry/log.ts']],
   ['ioredis', /(?:from |import\()'ioredis'/, ['gate/redis-client.ts']],
+  ['jsonc-parser', /'jsonc-parser'/, ['flat-json.ts']],
+  ['leven', /from 'leven'/, ['settings-file.ts']],
 ];
 
 test.each(kept)('%s is touched by its files alone', (_, pattern, owners) => {

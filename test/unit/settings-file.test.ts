@@ -148,9 +148,9 @@ describe('a file with faults', () => {
     [
       'no JSON',
       '{"FACEMATCH_PORT": 80,}',
-      () => `FACEMATCH_CONFIG: ${file}, line 1, column 23: expected a name in double quotes`,
+      () => `FACEMATCH_CONFIG: ${file}, line 1, column 23: not JSON: property name expected`,
     ],
-    ['nothing', '', () => `FACEMATCH_CONFIG: ${file}, line 1, column 1: expected {`],
+    ['nothing', '', () => `FACEMATCH_CONFIG: ${file}, line 1, column 1: not JSON: value expected`],
   ])('%s: one line that says where', (_what, content, fault) => {
     expect(survey(content).faults).toEqual([fault()]);
   });
