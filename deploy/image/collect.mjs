@@ -50,18 +50,21 @@ const loaded = {
   '@napi-rs/nice': { only: [], alone: true },
 };
 
-/** What nobody loads: types, maps, sources of what is compiled, pages for people, tests. Licences stay. */
+/** Pages for people; licences and notices are none. */
+export const page = /\/(?!LICEN[CS]E|NOTICE|THIRD_PARTY_NOTICES)[^/]*\.(?:md|markdown)$/i;
+
+/** What nobody loads: types, maps, sources of what is compiled, pages, tests. */
 const unused = [
   /\.d\.[cm]?ts$/,
   /\.[cm]?tsx?$/,
   /\.map$/,
   /\.tsbuildinfo$/,
-  /(?<!THIRD_PARTY_NOTICES)\.(?:md|markdown)$/i,
+  page,
   /\/(?:\.github|\.vscode|__tests__|benchmarks?|docs?|examples?|tests?)$/,
   /\/(?:\.stamp|\.travis\.yml|\.eslintrc.*|\.prettierrc.*|tsconfig.*\.json|eslint\.config\.\w+)$/,
 ];
 
-const isUsed = (path) => !unused.some((pattern) => pattern.test(path));
+export const isUsed = (path) => !unused.some((pattern) => pattern.test(path));
 
 /** Folders under node_modules of the packages that a server needs, found as Node finds them. */
 export function neededPackages(lock, isThere, { alone } = {}) {

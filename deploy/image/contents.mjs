@@ -1,6 +1,7 @@
 // What is in an image: how large its parts are, what should not be there, which libraries are missing.
 import { closeSync, lstatSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
+import { page } from './collect.mjs';
 
 /** Every file and folder, as { path, stats } from `/`, without following links. */
 export function* entries(root, path = '') {
@@ -67,7 +68,7 @@ const rubbish = [
   ['headers', /^\/usr\/(?:local\/)?include\/./],
   ['a driver for graphics', /libLLVM|libgallium|libvulkan/],
   ['manuals', /^\/usr\/share\/(?:man|info)\/./],
-  ['pages for people', new RegExp(`^${home}/.*(?<!THIRD_PARTY_NOTICES)\\.(?:md|markdown)$`)],
+  ['pages for people', new RegExp(`^${home}(?:/.*)?${page.source}`, 'i')],
   ['types, maps or sources', new RegExp(`^${home}/.*\\.(?:map|[cm]?tsx?|cpp|h|o)$`)],
   ['binaries of another system', /_(?:darwin|win32)_|\/(?:darwin|win32)\/|\.(?:dll|dylib|exe)$/],
   ['keys', /keys\.json$/],

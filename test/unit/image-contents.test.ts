@@ -6,7 +6,7 @@ import { projectPath } from '../../src/paths.ts';
 
 /** What comes into the image, and how it is found out what does not belong there. */
 
-const { neededPackages } = await import(projectPath('deploy/image/collect.mjs'));
+const { isUsed, neededPackages } = await import(projectPath('deploy/image/collect.mjs'));
 const { faults, sizes } = await import(projectPath('deploy/image/contents.mjs'));
 
 describe('the packages of the image', () => {
@@ -46,6 +46,18 @@ describe('the packages of the image', () => {
     );
     for (const name of ['onnxruntime-common', 'global-agent', 'vitest', 'typescript'])
       expect(needed).not.toContain(`node_modules/${name}`);
+  });
+
+  test.each([
+    ['LICENSE', true],
+    ['LICENSE.md', true],
+    ['license.md', true],
+    ['dist/notice.md', true],
+    ['README.md', false],
+    ['docs', false],
+    ['dist/index.d.ts', false],
+  ])('keep their licences and what is loaded: %s %s', (file, kept) => {
+    expect(isUsed(`node_modules/a/${file}`)).toBe(kept);
   });
 });
 
