@@ -23,7 +23,7 @@ const tail_lines = 200;
 
 /**
  * `before` goes in front of node (taskset …), `rate` and `burst` are the key's.
- * Answers { key, pid, address, adminAddress, ended, tail, metric(), stop() }.
+ * Answers { key, pid, address, port, ended, tail, metric(), stop() }.
  */
 export async function startServer({ env = {}, before = [], rate = 1_000_000, burst = 1_000_000 } = {}) {
   const program = join(root, 'dist/src/cli/index.js');

@@ -76,13 +76,13 @@ const someTests = (files: string): Form => ({
 export const forms: Readonly<Record<string, Form>> = {
   ...callerForms,
   'npm run soak': {
-    run: 'npm run soak -- --requests 20 --clients 2',
+    run: 'npm run soak -- --requests 20 --clients 2 --rest 0',
     because: `${long}, and ${unlike}`,
     codes: [0, 1],
     says: /✓ every request answered 200/,
   },
   'node bench/soak.mjs --through nginx-tls': {
-    run: 'node bench/soak.mjs --through nginx-tls --requests 20 --clients 2',
+    run: 'node bench/soak.mjs --through nginx-tls --requests 20 --clients 2 --rest 0',
     because: `${long}, and ${unlike}`,
     codes: [0, 1],
     says: /✓ every request answered 200/,
