@@ -83,5 +83,5 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=3s --start-period=30s --start-interval=1s --retries=3 \
     CMD ["node", "/opt/facematch/dist/src/health.js"]
 # Exec forms: no shell is needed, signals reach Node, and as it starts no programs there is nothing for an init to reap.
-ENTRYPOINT ["node", "/opt/facematch/scripts/facematch.mjs"]
+ENTRYPOINT ["node", "--max-semi-space-size=4", "/opt/facematch/scripts/facematch.mjs"]
 CMD ["serve"]

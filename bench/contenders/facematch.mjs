@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { root } from '../lib/paths.mjs';
+import { serve } from '../lib/paths.mjs';
 import { startProcess } from './process.mjs';
 
 const unlimited = 1_000_000;
@@ -31,7 +31,7 @@ export async function startFacematch({ workers, cores, env = {} }) {
   };
   const { key } = editKeyFile(file, (records) => create(records, record, Date.now()));
   const server = await startProcess({
-    args: [join(root, 'dist/src/cli/index.js'), 'serve'],
+    args: serve,
     cores,
     env: {
       FACEMATCH_PORT: '0',

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { root } from './paths.mjs';
+import { program, root, serve } from './paths.mjs';
 
 // A signal would end this process without its `exit` handlers, which end the servers.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
@@ -26,7 +26,6 @@ const tail_lines = 200;
  * Answers { key, pid, address, port, ended, tail, metric(), stop() }.
  */
 export async function startServer({ env = {}, before = [], rate = 1_000_000, burst = 1_000_000 } = {}) {
-  const program = join(root, 'dist/src/cli/index.js');
   if (!existsSync(program)) throw new Error('The program is not built. Build it with: npm run setup');
   const { create } = await import('../../dist/src/gate/key-edits.js');
   const { editKeyFile } = await import('../../dist/src/gate/key-file.js');
@@ -34,7 +33,7 @@ export async function startServer({ env = {}, before = [], rate = 1_000_000, bur
   const keysFile = join(folder, 'keys.json');
   const settings = { name: 'bench', scopes: ['match:basic', 'match:advanced'], rate, burst };
   const { key } = editKeyFile(keysFile, (records) => create(records, settings, Date.now()));
-  const [command, ...args] = [...before, process.execPath, program, 'serve'];
+  const [command, ...args] = [...before, process.execPath, ...serve];
   const child = spawn(command, args, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -130,6 +130,13 @@ describe('the start', () => {
     expect(words).toMatch(/embed\.onnx.*swapped, changed or cut short/);
   });
 
+  test('takes flags of Node that no worker thread takes', async () => {
+    const node = ['--max-semi-space-size=4', '--max-old-space-size=512', '--title=facematch'];
+    const server = await TestServer.start({ node }, newHome());
+    expect((await match(server, twoPhotos())).status).toBe(200);
+    await server.stop();
+  });
+
   test('a misspelt variable is told in the log', async () => {
     const server = await TestServer.start({ env: { FACEMATCH_PROT: '1' } }, newHome());
     expect(await server.line(server.stderr, /FACEMATCH_PROT/)).toContain('not a setting');

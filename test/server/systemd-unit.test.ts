@@ -25,7 +25,10 @@ describe('the unit', () => {
   test('runs the program with what set-up made, and settings that are settings', () => {
     const [start] = valuesOf('ExecStart');
     const [home] = valuesOf('WorkingDirectory');
-    expect(start).toBe(`/usr/bin/env node ${home}/dist/src/cli/index.js serve`);
+    const { scripts } = JSON.parse(readFileSync(projectPath('package.json'), 'utf8'));
+    expect(start).toBe(
+      `/usr/bin/env ${scripts.start.match(/node -.*/)[0].replace('dist/', `${home}/dist/`)}`,
+    );
     expect(existsSync(projectPath('src/cli/index.ts'))).toBe(true);
     const env = Object.fromEntries(
       valuesOf('Environment').flatMap((line) => line.split(' ').map((pair) => pair.split('='))),

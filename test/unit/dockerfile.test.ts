@@ -74,13 +74,22 @@ describe('our Dockerfile', () => {
 
   test('starts programs that the project has', () => {
     const folder = String(the('WORKDIR').folder);
-    const scripts = [the('ENTRYPOINT'), the('HEALTHCHECK')].map(({ command }) => (command as string[])[1]!);
+    const scripts = [the('ENTRYPOINT'), the('HEALTHCHECK')].map(
+      ({ command }) => (command as string[]).at(-1)!,
+    );
     expect(scripts.map((script) => script.slice(0, folder.length + 1))).toEqual([`${folder}/`, `${folder}/`]);
     expect(scripts.map((script) => script.slice(folder.length + 1))).toEqual([
       'scripts/facematch.mjs',
       'dist/src/health.js',
     ]);
     expect(existsSync(projectPath('src/health.ts'))).toBe(true);
+  });
+
+  test('gives Node the flags that npm start gives it', () => {
+    const { scripts } = JSON.parse(textOf('package.json'));
+    const words = (the('ENTRYPOINT').command as string[]).slice(0, -1);
+    expect(scripts.start).toContain(` ${words.join(' ')} dist/`);
+    expect(words.length).toBeGreaterThan(1);
   });
 
   test('sets variables that are settings, to values that they take', () => {

@@ -24,7 +24,7 @@ export const asWritten: readonly RegExp[] = [
 
 /** Run until it serves, on free ports, and stopped as its manager would. */
 export const serving =
-  /^(?:FACEMATCH_\w+=\S+ )*(?:npm start|facematch serve|node dist\/src\/cli\/index\.js serve)$/;
+  /^(?:FACEMATCH_\w+=\S+ )*(?:npm start|facematch serve|node(?: --[\w=-]+)* dist\/src\/cli\/index\.js serve)$/;
 
 /** Names a command and perhaps options of it; its help must have them. */
 export const mention = /^(?:npx )?facematch (\w+)((?: \w+)?(?: --[\w-]+| [A-Z.]+)*)$/;
