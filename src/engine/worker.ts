@@ -10,6 +10,7 @@ import { warmUp } from './warmup.ts';
 
 const { pack_directory, embedding_cache } = workerData as WorkerData;
 const addon = loadAddon();
+addon.lengthenTimeSlice();
 addon.loadPack(pack_directory);
 warmUp(addon, pack_directory);
 parentPort?.postMessage({ worker_up: true } satisfies WorkerUp);

@@ -5,11 +5,7 @@ const { existsSync } = require('node:fs');
 const addon = require(process.env.GATE_ADDON);
 const clock = new Int32Array(new SharedArrayBuffer(4));
 
-exports.loadPack = addon.loadPack;
-exports.release = addon.release;
-exports.preferNewestListener = addon.preferNewestListener;
-exports.keepEmbeddings = addon.keepEmbeddings;
-exports.embeddingCache = addon.embeddingCache;
+Object.assign(exports, addon);
 exports.match = (...call) => {
   while (existsSync(process.env.GATE_FILE)) Atomics.wait(clock, 0, 0, 2);
   return addon.match(...call);
