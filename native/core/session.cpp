@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 
+#include "byte_products.h"
 #include "error.h"
 
 namespace facematch {
@@ -41,6 +42,8 @@ Ort::SessionOptions session_options() {
   options.SetExecutionMode(ORT_SEQUENTIAL);
   options.SetGraphOptimizationLevel(ORT_ENABLE_ALL);
   options.AddConfigEntry("session.intra_op.allow_spinning", "0");
+  // Other instructions instead, which are slower: a pack's table must hold on every processor.
+  if (!has_exact_byte_products()) options.AddConfigEntry("session.x64quantprecision", "1");
   return options;
 }
 
