@@ -1,13 +1,15 @@
 // Whether the embedder is worth having in whole numbers of eight bits (INT8, QDQ): variants of it beside the float net, by
 // time, by direction and by accuracy; and the detector by time alone.
 //   node bench/int8.mjs [--rounds N] [--calibrate N] [--only WORD] [--speed] [--json]
+//   node bench/int8.mjs --write PACK [--calibrate N]
 // --rounds     runs of each net that are timed, one thread, taking turns (default 60)
-// --calibrate  chips of each set that ranges are taken from (default 60)
+// --calibrate  chips of each set that ranges are taken from (default 120)
 // --only       variants whose name holds the word; the float net always takes part
 // --speed      no accuracy, which takes a run for each of some 3,000 chips a variant
+// --write      nothing of this: writes the pack's plan, embed.int8.json, and pins it in the manifest
 // Needs a built project, and lfw-dev and rmfd-dev of the shared data: a folder with images/ and pairs.tsv each. The ratios
 // are those of a processor that multiplies bytes (VNNI); on another they are worse.
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { sharedData } from './lib/paths.mjs';
@@ -15,15 +17,15 @@ import { environment, progress } from './lib/report.mjs';
 import { netsAreThere, originalNets, prepareNets } from './setup/nets.mjs';
 
 function readOptions() {
-  const number = { type: 'string', default: '60' };
   const flag = { type: 'boolean', default: false };
   try {
     const { values } = parseArgs({
       options: {
-        rounds: number,
-        calibrate: number,
+        rounds: { type: 'string', default: '60' },
+        calibrate: { type: 'string', default: '120' },
         only: { type: 'string', default: '' },
         speed: flag,
+        write: { type: 'string' },
         json: flag,
         help: flag,
       },
@@ -54,10 +56,10 @@ if (folders.includes(undefined)) {
 
 const { chipsOf, inputOf } = await import('./int8/chips.mjs');
 const { cosine, embedAll, judge, open, race } = await import('./int8/judge.mjs');
-const { variants, writer } = await import('./int8/variants.mjs');
+const { chosen: best, planner, variants } = await import('./int8/variants.mjs');
 const { raceDetector } = await import('./int8/detector.mjs');
 const { rewriteNet } = await import('../dist/models/prepare/rewrite.js');
-const { packDirectory, readManifest } = await import('../dist/src/engine/pack.js');
+const { packDirectory, readManifest, sha256 } = await import('../dist/src/engine/pack.js');
 
 if (!netsAreThere()) await prepareNets();
 const { embedder, detector } = readManifest(packDirectory('default'));
@@ -75,11 +77,24 @@ const some = (chips, count) =>
   );
 
 const published = readFileSync(join(originalNets, 'fr_feature.onnx'));
-const write = await writer(
+const planning = await planner(
   published,
   sets.flatMap(({ chips }) => some(chips, options.calibrate)).map(feed),
   shape,
 );
+if (options.write) {
+  const directory = packDirectory(options.write);
+  const fitted_on = `${options.calibrate} chips each of lfw-dev and rmfd-dev`;
+  const plan = JSON.stringify({ fitted_on, ...(await planning.planOf(variants[best])) }, null, 1);
+  const manifest = JSON.parse(readFileSync(join(directory, 'manifest.json'), 'utf8'));
+  const file = 'embed.int8.json';
+  writeFileSync(join(directory, file), plan);
+  manifest.embedder.int8 = { file, sha256: sha256(plan) };
+  manifest.embedder.sha256 = sha256(await planning.write(variants[best]));
+  writeFileSync(join(directory, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  console.log(`Wrote ${file} of ${options.write}; calibrate the pack anew`);
+  process.exit(0);
+}
 const chosen = Object.entries(variants).filter(([name]) => name.includes(options.only));
 const float = await open(rewriteNet(published), shape);
 const nets = [
@@ -88,7 +103,7 @@ const nets = [
 ];
 for (const [name, variant] of chosen) {
   progress(`writing: ${name}`);
-  nets.push({ name, stand_in: variant.stand_in, run: await open(await write(variant), shape) });
+  nets.push({ name, run: await open(await planning.write(variant), shape) });
 }
 progress(`racing ${nets.length} nets`);
 const times = await race(
@@ -100,10 +115,10 @@ const times = await race(
 const chips = options.speed ? some(lfw.chips, 100) : lfw.chips;
 let expected;
 const rows = [];
-for (const [index, { name, run, stand_in }] of nets.entries()) {
+for (const [index, { name, run }] of nets.entries()) {
   const row = { name, ...times[index] };
   rows.push(row);
-  if (stand_in || index === 1) continue;
+  if (index === 1) continue;
   progress(`embedding: ${name}`);
   const embeddings = await embedAll(run, chips, feed);
   expected ??= embeddings;

@@ -1,6 +1,6 @@
 // The tables of docs/model-card.md, measured anew: error rates by set with and without the cohort, promised against
 // observed rates, and what was tried. Takes some ten minutes.
-//   node bench/model-card.mjs [--write]
+//   node bench/model-card.mjs [--write] [--only TABLE]
 // Prints them, or with --write puts them into the card. Needs lfw-dev and rmfd-dev of the shared data.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,9 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { root, sharedData } from './lib/paths.mjs';
 
-const { values: options } = parseArgs({ options: { write: { type: 'boolean', default: false } } });
+const { values: options } = parseArgs({
+  options: { write: { type: 'boolean', default: false }, only: { type: 'string' } },
+});
 const sets = ['lfw-dev', 'rmfd-dev'];
 const folders = new Map(sets.map((name) => [name, sharedData(name)]));
 for (const [name, folder] of folders) {
@@ -17,9 +19,10 @@ for (const [name, folder] of folders) {
   process.exit(2);
 }
 
-function run(script, ...args) {
+function run(env, script, ...args) {
   const { status, stdout, error } = spawnSync(process.execPath, [join(root, script), ...args], {
     encoding: 'utf8',
+    env: { ...process.env, ...env },
     maxBuffer: 2 ** 28,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -28,7 +31,8 @@ function run(script, ...args) {
   return stdout;
 }
 
-const facematch = (...args) => JSON.parse(run('dist/src/cli/index.js', ...args, '--json'));
+const facematch = (pack, ...args) =>
+  JSON.parse(run({ FACEMATCH_PACK: pack }, 'dist/src/cli/index.js', ...args, '--json'));
 
 const percent = (share) => `${(share * 100).toFixed(2)} %`;
 const interval = ([low, high]) => `${(low * 100).toFixed(2)}–${(high * 100).toFixed(2)}`;
@@ -129,19 +133,44 @@ function missingTable(evaluated) {
 }
 
 const pairs = sets.map((name) => `${name}=${folders.get(name)}/pairs.tsv:${folders.get(name)}/images`);
-const evaluated = new Map(
-  ['fast', 'balance'].map((mode) => [mode, facematch('eval', ...pairs, '--mode', mode, '--held-out-cohort')]),
-);
 const people = [`lfw-dev=${folders.get('lfw-dev')}/images:2`, `rmfd-dev=${folders.get('rmfd-dev')}/images:1`];
-const [chips, cohorts] = run('bench/choices.mjs').trim().split('\n\n').slice(-2);
-const tables = {
-  accuracy: accuracyTable(evaluated),
-  thresholds: thresholdTable(evaluated),
-  missing: missingTable(evaluated),
-  promises: honestyTable(facematch('calibrate', ...people, '--check')),
-  chips,
-  cohorts,
+
+/** What several tables are made of is measured once. */
+const once = (measure) => {
+  let found;
+  return () => {
+    found ??= measure();
+    return found;
+  };
 };
+const evaluation = (pack) =>
+  once(
+    () =>
+      new Map(
+        ['fast', 'balance'].map((mode) => [
+          mode,
+          facematch(pack, 'eval', ...pairs, '--mode', mode, '--held-out-cohort'),
+        ]),
+      ),
+  );
+const [evaluated, evaluatedInt8] = ['default', 'int8'].map(evaluation);
+const choices = once(() => run({}, 'bench/choices.mjs').trim().split('\n\n').slice(-2));
+const makers = {
+  accuracy: () => accuracyTable(evaluated()),
+  thresholds: () => thresholdTable(evaluated()),
+  missing: () => missingTable(evaluated()),
+  promises: () => honestyTable(facematch('default', 'calibrate', ...people, '--check')),
+  int8: () => accuracyTable(evaluatedInt8()),
+  'int8-promises': () => honestyTable(facematch('int8', 'calibrate', ...people, '--check')),
+  chips: () => choices()[0],
+  cohorts: () => choices()[1],
+};
+const wanted = Object.entries(makers).filter(([name]) => name === (options.only ?? name));
+if (wanted.length === 0) {
+  console.error(`--only: expected one of ${Object.keys(makers).join(', ')} but received ${options.only}`);
+  process.exit(2);
+}
+const tables = Object.fromEntries(wanted.map(([name, make]) => [name, make()]));
 
 if (options.write) {
   const page = join(root, 'docs/model-card.md');

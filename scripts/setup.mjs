@@ -88,6 +88,14 @@ const addonHash = () =>
 const programHash = () => hashOf(['src', 'models/prepare', 'tsconfig.json', 'package-lock.json']);
 const packagesHash = () => hashOf(['package-lock.json', '.npmrc'], [process.version, process.arch]);
 
+/** Those whose nets npm brings; the second takes nets over from the first. */
+const packs = ['models/packs/default', 'models/packs/int8'];
+
+function netsOf(pack) {
+  const { detector, landmarks, embedder } = JSON.parse(readFileSync(`${pack}/manifest.json`, 'utf8'));
+  return [detector, landmarks, embedder].map(({ file }) => `${pack}/${file}`);
+}
+
 /** In order. `missing` answers why the step is needed, or undefined; `make` does it. */
 const steps = [
   {
@@ -152,23 +160,19 @@ const steps = [
   },
   {
     id: 'pack',
-    title: 'model pack',
-    missing: () => {
-      const { detector, landmarks, embedder } = JSON.parse(
-        readFileSync('models/packs/default/manifest.json', 'utf8'),
-      );
-      const nets = [detector, landmarks, embedder].map(({ file }) => `models/packs/default/${file}`);
-      return nets.every((file) => existsSync(file)) &&
-        isStamped('build/pack.stamp', hashOf(['models/packs/default']))
+    title: 'model packs',
+    missing: () =>
+      packs.flatMap(netsOf).every((file) => existsSync(file)) && isStamped('build/pack.stamp', hashOf(packs))
         ? undefined
-        : 'download and convert';
-    },
+        : 'download and convert',
     make: async (onLine) => {
-      await run(process.execPath, ['dist/models/prepare/index.js', 'default'], {
-        cure: 'The model pack could not be prepared.',
-        onLine,
-      });
-      writeStamp('build/pack.stamp', hashOf(['models/packs/default']));
+      for (const pack of packs) {
+        await run(process.execPath, ['dist/models/prepare/index.js', pack], {
+          cure: `The model pack ${pack} could not be prepared.`,
+          onLine,
+        });
+      }
+      writeStamp('build/pack.stamp', hashOf(packs));
     },
   },
 ];

@@ -1,8 +1,10 @@
 // The detector in whole numbers, for its time alone: ranges are those of made-up pictures.
+
+import { encodeModel } from '../../dist/models/prepare/graph.js';
+import { openForQuantising } from '../../dist/models/prepare/int8/index.js';
 import { rewriteNet } from '../../dist/models/prepare/rewrite.js';
 import { syntheticPicture } from '../../dist/models/prepare/synthetic.js';
 import { inputShape } from '../../dist/models/prepare/verify.js';
-import { encodeModel, openNet } from './graph.mjs';
 import { open, race } from './judge.mjs';
 import { histogramsOf } from './ranges.mjs';
 import { quantised } from './variants.mjs';
@@ -19,7 +21,7 @@ export async function raceDetector(published, net, rounds) {
   const inputs = [1, 2, 3, 4, 5, 6].map((seed) =>
     syntheticPicture(shape, seed).map((byte) => (byte - net.mean) * net.scale),
   );
-  const bytes = encodeModel(openNet(rewriteNet(published)));
+  const bytes = encodeModel(openForQuantising(rewriteNet(published)));
   const histograms = await histogramsOf(bytes, inputs, shape);
   const nets = [['detector: float', bytes]];
   for (const [name, wants] of Object.entries(forms)) {

@@ -32,6 +32,7 @@ export const program = [
   'src/demo/browser',
   'src/eval/report',
   'models/packs/default',
+  'models/packs/int8',
 ];
 
 /**

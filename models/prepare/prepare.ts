@@ -10,6 +10,7 @@ import {
   readDraft,
   roles,
   sha256,
+  verifiedFile,
   verifyNet,
 } from '../../src/engine/pack.ts';
 import { withAdvice } from './advice.ts';
@@ -49,7 +50,7 @@ export async function preparePack(
       prepared.push({
         file: manifest[role].file,
         bytes: original
-          ? await prepareNet(manifest[role], original, report)
+          ? await prepareNet(manifest[role], directory, original, report)
           : await takeOver(manifest, role, report),
       });
     }
@@ -74,6 +75,7 @@ async function unreadyRoles(directory: string, manifest: PackDraft): Promise<Rol
 
 async function prepareNet(
   net: PackNet,
+  directory: string,
   original: Uint8Array,
   report: (line: string) => void,
 ): Promise<Uint8Array> {
@@ -83,9 +85,8 @@ async function prepareNet(
     return original;
   }
   report(`Rewriting ${net.from} to ${net.file}`);
-  const { rewriteNet } = await import('./rewrite.ts');
   const { verifyRewrite } = await import('./verify.ts');
-  const bytes = rewriteNet(original);
+  const bytes = await rewrite(net, directory, original);
   await verifyRewrite(net, original, bytes);
   const actual = sha256(bytes);
   if (actual !== net.sha256) {
@@ -95,6 +96,18 @@ async function prepareNet(
     );
   }
   return bytes;
+}
+
+async function rewrite(net: PackNet, directory: string, original: Uint8Array): Promise<Uint8Array> {
+  const plan = 'int8' in net ? net.int8 : undefined;
+  if (!plan) {
+    const { rewriteNet } = await import('./rewrite.ts');
+    return rewriteNet(original);
+  }
+  const { quantiseNet } = await import('./int8/index.ts');
+  const { readPlan } = await import('./int8/plan.ts');
+  const bytes = await verifiedFile(join(directory, plan.file), plan.sha256, 'from the repository');
+  return quantiseNet(original, readPlan(bytes, plan.file));
 }
 
 /** Nobody ever sees half a net: written beside its place under another name, then renamed. */

@@ -11,6 +11,10 @@ import { detector, feeding, name, net, pixels, sha256Hex, share, source } from '
  * manifest; it trusts what passed here.
  */
 
+const planName = z
+  .string()
+  .regex(/^[\w-][\w.-]*\.int8\.json$/, 'must be a plain file name ending in .int8.json');
+
 const point = z.tuple([z.number(), z.number()]);
 
 const calibration = z.strictObject({
@@ -47,6 +51,8 @@ const draftMembers = {
     dimensions: z.int().positive(),
     /** Where right eye, left eye, nose, right and left mouth corner lie in the chip, as the viewer sees them. */
     template: z.tuple([point, point, point, point, point]),
+    /** Prepared in whole numbers of eight bits, by this plan; models/prepare/int8/plan.ts has its members. */
+    int8: z.strictObject({ file: planName, sha256: sha256Hex }).optional(),
   }),
   /** Centres that similarities are normalised with, made by `facematch calibrate`; without it the cosine is taken. */
   cohort: z
@@ -157,7 +163,7 @@ export async function verifyPack(directory: string, manifest: PackDraft): Promis
 
 /** As verifyPack, of the cohort alone, where there is one. */
 export async function verifyCohort(directory: string, { cohort }: PackDraft): Promise<void> {
-  if (cohort) await verifyFile(join(directory, cohort.file), cohort.sha256, restoreIt);
+  if (cohort) await verifiedFile(join(directory, cohort.file), cohort.sha256, restoreIt);
 }
 
 /** As verifyPack, of the nets alone: what preparing makes. */
@@ -168,18 +174,21 @@ export async function verifyNets(directory: string, manifest: PackDraft): Promis
 /** As verifyNets, of one. */
 export async function verifyNet(directory: string, manifest: PackDraft, role: Role): Promise<void> {
   const { file, sha256 } = manifest[role];
-  await verifyFile(join(directory, file), sha256, `with: ${prepareCommand(directory, manifest)}`);
+  await verifiedFile(join(directory, file), sha256, `with: ${prepareCommand(directory, manifest)}`);
 }
+
+const madeBySetup = ['default', 'int8'];
 
 /** What a person types to have the nets of a pack. */
 export function prepareCommand(directory: string, manifest: PackDraft): string {
-  if (manifest.name === 'default') return 'npm run setup';
+  if (madeBySetup.includes(manifest.name)) return 'npm run setup';
   const brought = manifest.source.kind === 'project' ? ownRoles(manifest) : [];
   const files = brought.map((role) => `--file ${role}=PATH`);
   return ['node dist/models/prepare/index.js', directory, ...files].join(' ');
 }
 
-async function verifyFile(file: string, expected: string, remedy: string): Promise<void> {
+/** The bytes of a pack's file that has this SHA-256. Throws a ModelFileError that ends in the remedy. */
+export async function verifiedFile(file: string, expected: string, remedy: string): Promise<Uint8Array> {
   let bytes: Uint8Array;
   try {
     bytes = await readFile(file);
@@ -195,6 +204,7 @@ async function verifyFile(file: string, expected: string, remedy: string): Promi
       `It was swapped, changed or cut short; get it again ${remedy}`,
     );
   }
+  return bytes;
 }
 
 /** Lower-case hexadecimal. */

@@ -1,5 +1,4 @@
 import { InferenceSession, Tensor } from 'onnxruntime-node';
-import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { offsetsOutput } from '../../models/prepare/boxes.ts';
 import { attributeOf, decodeModel, encodeModel } from '../../models/prepare/graph.ts';
@@ -7,32 +6,10 @@ import { priorsFor } from '../../models/prepare/priors.ts';
 import { rewriteNet } from '../../models/prepare/rewrite.ts';
 import { compareNets, inputShape, verifyRewrite } from '../../models/prepare/verify.ts';
 import { sha256 } from '../../src/engine/pack.ts';
-import { projectPath } from '../../src/paths.ts';
+import { photoInputs } from './support/inputs.ts';
 import { manifest, nets, type OwnNet, originals, tarball } from './support/originals.ts';
 
 const { detector, landmarks, embedder } = manifest;
-
-/** Parts of the photos that @vladmandic/face-api ships, as a net is fed: channels first, (byte − mean) × scale. */
-async function photoInputs(net: OwnNet): Promise<Float32Array[]> {
-  const [, channels, height, width] = inputShape(net) as [number, number, number, number];
-  const pixels = width * height;
-  const photos = [1, 2, 3, 4, 5, 6].map((number) =>
-    projectPath(`node_modules/@vladmandic/face-api/demo/sample${number}.jpg`),
-  );
-  return Promise.all(
-    photos.map(async (photo) => {
-      const part = sharp(photo)
-        .resize(width * 2, height * 2, { fit: 'cover' })
-        .extract({ left: width / 2, top: height / 4, width, height });
-      const data = await (channels === 1 ? part.greyscale() : part).raw().toBuffer();
-      return Float32Array.from({ length: pixels * channels }, (_, i) => {
-        const [channel, pixel] = [Math.floor(i / pixels), i % pixels];
-        const place = net.channels === 'bgr' ? 2 - channel : channel;
-        return (data[pixel * channels + place]! - net.mean) * net.scale;
-      });
-    }),
-  );
-}
 
 function operatorsOf(bytes: Uint8Array): string[] {
   return decodeModel(bytes).graph!.node!.map(({ opType }) => opType!);

@@ -125,6 +125,7 @@ describe('our .dockerignore', () => {
     'dist/src/main.js',
     'node_modules/zod/index.js',
     'models/packs/default/embed.onnx',
+    'models/packs/int8/embed.onnx',
     'test/unit/dockerfile.test.ts',
     'bench/results/results.json',
   ])('keeps %s out', (path) => {

@@ -150,6 +150,16 @@ describe('a manifest', () => {
   });
 
   test.each([
+    [{ file: '../embed.int8.json', sha256: 'a'.repeat(64) }, 'file: must be a plain file name'],
+    [{ file: 'embed.json', sha256: 'a'.repeat(64) }, 'file: must be a plain file name ending in .int8.json'],
+    [{ file: 'embed.int8.json', sha256: 'abc' }, 'sha256: must be 64'],
+    [{ file: 'embed.int8.json' }, 'sha256: '],
+  ])('with the plan %j of an embedder in whole numbers is refused', (int8, message) => {
+    writeManifest(manifestWith('embedder.int8', int8));
+    expect(() => readManifest(directory)).toThrow(`embedder.int8.${message}`);
+  });
+
+  test.each([
     ['detector.family', 'yolo', 'detector.family: must be one of rfb, yunet'],
     ['source.kind', 'git', 'source.kind: must be one of npm, project'],
     ['detector.from', 7, 'detector.from: must be a path inside the source, or {"pack": NAME}'],
@@ -171,6 +181,7 @@ describe('a manifest', () => {
 
   test.each([
     ['default', defaultManifest, 'npm run setup'],
+    ['int8', manifestWith('name', 'int8'), 'npm run setup'],
     ['yunet', yunetManifest, 'node dist/models/prepare/index.js /srv/yunet --file detector=PATH'],
     ['own', manifestWith('name', 'own'), 'node dist/models/prepare/index.js /srv/own'],
   ])('of the pack %s tells how to prepare it', (name, text, command) => {

@@ -58,7 +58,7 @@ const faceQuality: Form = {
   because: few,
 };
 const int8: Form = {
-  run: 'FACEMATCH_SHARED=labelled node bench/int8.mjs --calibrate 1 --rounds 1 --speed --only convolutions',
+  run: 'FACEMATCH_SHARED=labelled node bench/int8.mjs --calibrate 1 --rounds 1 --speed --only pointwise',
   because: few,
   lacks: nets,
 };
@@ -126,7 +126,11 @@ export const forms: Readonly<Record<string, Form>> = {
   'node bench/fallback-cost.mjs': { run: 'node bench/fallback-cost.mjs --rounds 1', because: long },
   'node bench/face-quality.mjs': faceQuality,
   'node bench/int8.mjs': int8,
-  'node bench/int8.mjs --calibrate 40 --rounds 120': int8,
+  'node bench/int8.mjs --write int8': {
+    run: 'cp -r models/packs/int8 tmp && FACEMATCH_SHARED=labelled node bench/int8.mjs --calibrate 1 --write ./tmp/int8',
+    because: few,
+    lacks: nets,
+  },
   'node bench/embedding-cache.mjs': {
     run: 'node bench/embedding-cache.mjs --rounds 1 --requests 2',
     because: long,
@@ -151,6 +155,7 @@ export const forms: Readonly<Record<string, Form>> = {
   }),
   ...standing('node dist/models/prepare/index.js yunet', { lacks: yunet }),
   ...standing('FACEMATCH_PACK=yunet npm start', { lacks: yunet }),
+  ...standing('FACEMATCH_PACK=int8 npm start'),
   ...standing('node dist/models/prepare/index.js ./my-pack --file embedder=PATH'),
   'FACEMATCH_PACK=./my-pack npm start': {
     run: 'FACEMATCH_PACK=./ready-pack npm start',

@@ -1,0 +1,130 @@
+import { readFileSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { InferenceSession } from 'onnxruntime-node';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { constantsOf, decodeModel, encodeModel, floatsOf, type Graph } from '../../models/prepare/graph.ts';
+import { openForQuantising, quantiseNet, spellOut } from '../../models/prepare/int8/index.ts';
+import { decodeFactors, type Int8Plan, readPlan } from '../../models/prepare/int8/plan.ts';
+import { preparePack } from '../../models/prepare/prepare.ts';
+import { compareNets, inputShape, verifyRewrite } from '../../models/prepare/verify.ts';
+import { type PackManifest, packDirectory, readManifest, sha256 } from '../../src/engine/pack.ts';
+import { photoInputs } from './support/inputs.ts';
+import { type OwnNet, originals, scratch, tarball } from './support/originals.ts';
+
+const directory = packDirectory('int8');
+const net = readManifest(directory).embedder as OwnNet<PackManifest['embedder']>;
+const planFile = join(directory, net.int8!.file);
+const plan = readPlan(readFileSync(planFile), planFile);
+const original = originals.get(net.from)!;
+
+function operatorsOf(bytes: Uint8Array): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { opType } of decodeModel(bytes).graph!.node!)
+    counts.set(opType!, (counts.get(opType!) ?? 0) + 1);
+  return counts;
+}
+
+describe.skipIf(!tarball)('the embedder in whole numbers', () => {
+  test('comes out as the same bytes each time, the ones that the manifest pins', () => {
+    expect(sha256(quantiseNet(original, plan))).toBe(net.sha256);
+    expect(sha256(quantiseNet(original, plan))).toBe(net.sha256);
+  });
+
+  test('points where the float net does on photos, nearly', async () => {
+    const inputs = await photoInputs(net);
+    const whole = quantiseNet(original, plan);
+    const differences = await compareNets(net.input, inputShape(net), original, whole, inputs);
+    const cosines = differences.map(({ cosine }) => cosine);
+    expect(Math.min(...cosines)).toBeGreaterThan(0.97);
+    // Another net than the float one.
+    expect(Math.max(...cosines)).toBeLessThan(0.9999);
+  });
+
+  test('runs on whole numbers but for what the plan leaves to floats', async () => {
+    const file = join(scratch, 'fused.onnx');
+    const options = { optimizedModelFilePath: file, graphOptimizationLevel: 'extended' } as const;
+    await (await InferenceSession.create(quantiseNet(original, plan), options)).release();
+    const counts = operatorsOf(await readFile(file));
+    const floats = (counts.get('FusedConv') ?? 0) + (counts.get('Conv') ?? 0);
+    // A convolution that stays float has a PReLU behind it, spelt out as two.
+    expect(floats).toBeLessThanOrEqual(3 * plan.floats.length);
+    expect(counts.get('QLinearConv')).toBeGreaterThan(60);
+  });
+
+  test('has factors that leave the net as it is, before anything is rounded', async () => {
+    const model = openForQuantising(original);
+    const factors = new Map(Object.entries(plan.factors).map(([name, text]) => [name, decodeFactors(text)]));
+    expect([...factors.values()].flatMap((own) => [...own]).some((factor) => factor > 4)).toBe(true);
+    spellOut(model.graph as Graph, factors, new Set(plan.floats));
+    const inputs = await photoInputs(net);
+    const differences = await compareNets(net.input, inputShape(net), original, encodeModel(model), inputs);
+    for (const { cosine } of differences) expect(cosine).toBeGreaterThan(0.99999);
+  });
+
+  test('is little more than half as large: most weights are bytes', () => {
+    const weights = decodeModel(quantiseNet(original, plan)).graph!.initializer!;
+    const bytes = weights.reduce((sum, { rawData }) => sum + (rawData?.length ?? 0), 0);
+    expect(bytes).toBeLessThan(0.55 * original.length);
+  });
+
+  test('is not made of a plan that lacks a range', () => {
+    const { [net.input]: _, ...ranges } = plan.ranges;
+    const [lost] = Object.keys(ranges);
+    delete ranges[lost!];
+    expect(() => quantiseNet(original, { ...plan, ranges })).toThrow(
+      `The plan has no range of tensor ${lost}`,
+    );
+  });
+
+  test('is not made with another number of factors than a tensor has channels', () => {
+    const [name] = Object.keys(plan.factors);
+    const factors = { ...plan.factors, [name!]: 'AAAA' };
+    expect(() => quantiseNet(original, { ...plan, factors })).toThrow(/^Expected \d+ factors of /);
+  });
+
+  test('is refused when ranges are a tenth of what they should be', async () => {
+    const ranges = Object.fromEntries(
+      Object.entries(plan.ranges).map(([name, [low, high]]) => [name, [low / 10, high / 10]]),
+    ) as Int8Plan['ranges'];
+    const clamped = quantiseNet(original, { ...plan, ranges });
+    await expect(verifyRewrite(net, original, clamped)).rejects.toThrow('does not give the numbers of');
+  });
+});
+
+test.skipIf(!tarball)('slopes above 1 are turned into slopes below', () => {
+  const slopesOf = (graph: Graph) => {
+    const constants = constantsOf(graph);
+    const prelus = graph.node.filter(({ opType }) => opType === 'PRelu');
+    return prelus.flatMap(({ input }) => [...floatsOf(constants.get(input![1]!)!)]);
+  };
+  expect(Math.max(...slopesOf(decodeModel(original).graph as Graph))).toBeGreaterThan(1);
+  expect(Math.max(...slopesOf(openForQuantising(original).graph as Graph))).toBeLessThanOrEqual(1);
+});
+
+describe.skipIf(!tarball)('preparing the pack', () => {
+  let pack: string;
+  beforeEach(async () => {
+    pack = join(await mkdtemp(join(scratch, 'int8-')), 'pack');
+    await mkdir(pack);
+    for (const file of ['manifest.json', net.int8!.file]) await cp(join(directory, file), join(pack, file));
+  });
+
+  test('leaves the nets beside the manifest', async () => {
+    const lines: string[] = [];
+    expect(await preparePack(pack, (line) => lines.push(line))).toBe('prepared');
+    expect(lines.slice(2)).toEqual([
+      'Copying detect.onnx from the pack default',
+      'Copying landmark.onnx from the pack default',
+      'Rewriting package/model/fr_feature.onnx to embed.onnx',
+    ]);
+    expect(sha256(await readFile(join(pack, net.file)))).toBe(net.sha256);
+  });
+
+  test('refuses a plan that is not the manifest’s', async () => {
+    await writeFile(join(pack, net.int8!.file), '{}');
+    await expect(preparePack(pack, () => {})).rejects.toThrow(
+      /embed\.int8\.json is not the one that the manifest describes.*from the repository/,
+    );
+  });
+});
