@@ -39,6 +39,14 @@ export const contenders = {
     modes: ['fast', 'balance'],
     start: startFacematch,
   },
+  'facematch-int8': {
+    title: 'facematch, pack int8',
+    how: 'facematch with FACEMATCH_PACK=int8: the embedder in whole numbers of eight bits, for processors with VNNI',
+    scenarios: ['small', 'photo'],
+    modes: ['fast', 'balance'],
+    clients: [1, 8],
+    start: (options) => startFacematch({ ...options, env: { ...options.env, FACEMATCH_PACK: 'int8' } }),
+  },
   'do-it-yourself': {
     title: 'do-it-yourself',
     how: 'fastify, sharp (one thread, no cache, JPEG shrunk while decoding, to 640 pixels on the longer side), the three nets as published on onnxruntime-node (one thread, sequential), plain JavaScript between them, three pictures a worker at once',

@@ -15,7 +15,7 @@ const packagesHash = () =>
   hashOf([join(bench, 'package-lock.json'), join(bench, '.npmrc')], [process.version, process.arch]);
 
 /** Peers run on packages of the bench's own; facematch and the generator find the project's where those are missing. */
-const ownPackages = ['facematch', 'facematch-again', 'floor', 'hello'];
+const ownPackages = ['facematch', 'facematch-again', 'facematch-int8', 'floor', 'hello'];
 const onPublishedNets = ['do-it-yourself', 'opencv4nodejs'];
 
 const steps = [
