@@ -67,8 +67,19 @@ describe('a figure', () => {
   test('is reached at its target and missed a little below', () => {
     const peer = sample({ contender: 'do-it-yourself', requests_per_second: 20 });
     const ours = (rate: number) => sample({ contender: 'facematch', requests_per_second: rate });
-    expect(named([peer, ours(50)], /do-it-yourself; small/)).toMatchObject({ reached: true });
-    expect(named([peer, ours(49.9)], /do-it-yourself; small/)).toMatchObject({ reached: false });
+    expect(named([peer, ours(50)], /^throughput ÷ do-it-yourself; small/)).toMatchObject({ reached: true });
+    expect(named([peer, ours(49.9)], /^throughput ÷ do-it-yourself; small/)).toMatchObject({
+      reached: false,
+    });
+  });
+
+  test('of the pack int8 looks at that pack alone', () => {
+    const peer = sample({ contender: 'do-it-yourself', requests_per_second: 20 });
+    const inFloats = sample({ contender: 'facematch', requests_per_second: 40 });
+    const int8 = sample({ contender: 'facematch-int8', requests_per_second: 60 });
+    const figure = /^throughput with the pack int8 ÷ do-it-yourself/;
+    expect(named([peer, inFloats], figure).reached).toBe(null);
+    expect(named([peer, inFloats, int8], figure)).toMatchObject({ found: { median: 3 }, reached: true });
   });
 
   test('that may not exceed its target is reached at it and missed a little above', () => {
