@@ -22,24 +22,30 @@ Cohort::Cohort(const Pack& pack) {
   if (bytes.size() != static_cast<size_t>(spec.centres) * dimensions_) {
     throw Error(ErrorCode::kInternalError, "the cohort " + path + " is not of the manifest's size");
   }
-  centres_.assign(bytes.begin(), bytes.end());
-  // Stored as signed bytes of any length; only the direction counts.
-  for (auto row = centres_.begin(); row != centres_.end();
-       row += static_cast<std::ptrdiff_t>(dimensions_)) {
-    const auto end = row + static_cast<std::ptrdiff_t>(dimensions_);
-    const float length = std::sqrt(std::inner_product(row, end, row, 0.0f));
-    if (length > 0) std::for_each(row, end, [length](float& value) { value /= length; });
+  centres_ = static_cast<size_t>(spec.centres);
+  columns_.resize(bytes.size());
+  for (size_t centre = 0; centre < centres_; ++centre) {
+    // Stored as signed bytes of any length; only the direction counts.
+    const std::vector<float> row(
+        bytes.begin() + static_cast<std::ptrdiff_t>(centre * dimensions_),
+        bytes.begin() + static_cast<std::ptrdiff_t>((centre + 1) * dimensions_));
+    const float length = std::sqrt(std::inner_product(row.begin(), row.end(), row.begin(), 0.0f));
+    for (size_t i = 0; i < dimensions_; ++i) {
+      columns_[i * centres_ + centre] = length > 0 ? row[i] / length : 0;
+    }
   }
 }
 
 float Cohort::score(const Embedding& embedding) const {
   if (highest_ == 0 || embedding.size() != dimensions_) return 0;
-  std::vector<float> cosines;
-  cosines.reserve(centres_.size() / dimensions_);
-  for (size_t start = 0; start < centres_.size(); start += dimensions_) {
-    cosines.push_back(std::inner_product(embedding.begin(), embedding.end(),
-                                         centres_.begin() + static_cast<std::ptrdiff_t>(start),
-                                         0.0f));
+  // All centres at once, a dimension after the other: of one cosine each sum has to wait for the
+  // one before.
+  std::vector<float> cosines(centres_);
+  for (size_t i = 0; i < dimensions_; ++i) {
+    const float* column = columns_.data() + i * centres_;
+    for (size_t centre = 0; centre < centres_; ++centre) {
+      cosines[centre] += embedding[i] * column[centre];
+    }
   }
   const auto middle = cosines.begin() + static_cast<std::ptrdiff_t>(highest_);
   std::partial_sort(cosines.begin(), middle, cosines.end(), std::greater<>());

@@ -21,7 +21,9 @@ class Cohort {
   float score(const Embedding& embedding) const;
 
  private:
-  std::vector<float> centres_;  // rows of unit length
+  // Centres of unit length: of each dimension the numbers of all.
+  std::vector<float> columns_;
+  size_t centres_ = 0;
   size_t dimensions_ = 0;
   size_t highest_ = 0;
 };
