@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { addonFile } from '../config.ts';
 import { projectPath } from '../paths.ts';
+import { readDetect, readMatch } from './found-numbers.ts';
 
 /**
  * The one typed hole to the native addon: every native signature stands here, and no other file loads the `.node`.
@@ -179,11 +180,26 @@ export interface Addon {
   versions(): { onnxruntime: string; opencv: string; libjpeg: string; libpng: string; libwebp: string };
 }
 
+/** What was found, as found-numbers.ts reads it. */
+export interface FoundNumbers {
+  ok: true;
+  numbers: Float64Array;
+}
+
+/** The addon as C++ exports it: what it finds, it answers as numbers. */
+export type NativeAddon = Omit<Addon, 'match' | 'detect' | 'embed'> & {
+  match(...call: Parameters<Addon['match']>): FoundNumbers | NativeFailure;
+  detect(...call: Parameters<Addon['detect']>): FoundNumbers | NativeFailure;
+  embed(
+    ...call: Parameters<Addon['embed']>
+  ): (FoundNumbers & Pick<EmbedResult, 'embeddings' | 'cohort_scores'>) | NativeFailure;
+};
+
 /** Loads the addon. Throws an Error whose message says what to do when it is missing or does not load. */
-export function loadAddon(): Addon {
+export function loadNativeAddon(): NativeAddon {
   const file = addonFile() ?? projectPath('build/addon/Release/facematch.node');
   try {
-    return createRequire(import.meta.url)(file) as Addon;
+    return createRequire(import.meta.url)(file) as NativeAddon;
   } catch (error) {
     throw new Error(
       // Node puts the list of requiring files below the first line.
@@ -191,4 +207,26 @@ export function loadAddon(): Addon {
       { cause: error },
     );
   }
+}
+
+/** The same, its numbers named. */
+export function loadAddon(): Addon {
+  const native = loadNativeAddon();
+  return {
+    ...native,
+    match(...call) {
+      const found = native.match(...call);
+      return found.ok ? readMatch(found.numbers) : found;
+    },
+    detect(...call) {
+      const found = native.detect(...call);
+      return found.ok ? readDetect(found.numbers) : found;
+    },
+    embed(...call) {
+      const found = native.embed(...call);
+      if (!found.ok) return found;
+      const { numbers, embeddings, cohort_scores } = found;
+      return { ...readDetect(numbers), embeddings, cohort_scores };
+    },
+  };
 }

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
+import { readMatch } from './found-numbers.ts';
 import type { MatchAnswer, MatchJob, MatchOutcome, WorkerData, WorkerUp } from './messages.ts';
 import { threads } from './threads.ts';
 
@@ -64,9 +65,9 @@ export class Pool {
   async run(job: MatchJob, parallel = false): Promise<MatchOutcome> {
     const options = { ...job.options, parallel };
     const running = this.#piscina.run({ ...job, options }, { transferList: [job.body.buffer] });
-    const { outcome, memory } = await running;
+    const { found, memory } = await running;
     if (memory) this.#onMemory?.(memory);
-    return outcome;
+    return found.ok ? readMatch(found.numbers) : found;
   }
 
   /** Ends the workers, waiting for native calls in progress. */

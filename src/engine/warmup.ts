@@ -1,11 +1,11 @@
 import { crc32, deflateSync } from 'node:zlib';
-import type { Addon } from './addon.ts';
+import type { NativeAddon } from './addon.ts';
 
 /**
  * One real inference through every net, on a drawing: the first run of a session allocates its buffers and touches its
  * weights, and a pack that loads but does not run must be found out before a client does.
  */
-export function warmUp(addon: Addon, pack_directory: string): void {
+export function warmUp(addon: NativeAddon, pack_directory: string): void {
   const picture = drawing();
   const outcome = addon.match(
     pack_directory,

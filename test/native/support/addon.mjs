@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { readMatch } from '../../../dist/src/engine/found-numbers.js';
 
 export const pack = process.env.FACEMATCH_PACK_DIRECTORY;
 
@@ -28,13 +29,14 @@ const body = Buffer.concat([first, second]);
 
 /** The answer of a match of two photos without its times, as text. `more`: further options. */
 export function matchOnce(addon, more = {}) {
-  const { timings_ms, ...rest } = addon.match(
+  const found = addon.match(
     pack,
     body,
     { start: 0, end: first.length },
     { start: first.length, end: body.length },
     { ...options, ...more },
   );
+  const { timings_ms, ...rest } = found.ok ? readMatch(found.numbers) : found;
   if (!rest.ok || rest.pairs.length !== 9) throw new Error(`unexpected answer ${JSON.stringify(rest)}`);
   return JSON.stringify(rest);
 }
