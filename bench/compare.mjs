@@ -47,8 +47,8 @@ async function measure(args) {
     `${plan.length} comparisons, ${options.rounds} rounds: about ${Math.ceil(secondsOf(plan, options) / 60)} min. Leave the machine alone meanwhile.`,
   );
   const measured = await carryOut(plan, options, {
-    onProgress: ({ round, block, contender }) =>
-      progress(`round ${round + 1} of ${options.rounds}, ${block.id}: ${contender}`),
+    onProgress: ({ round, block, what }) =>
+      progress(`round ${round + 1} of ${options.rounds}, ${block.id}: ${what}`),
     onBlock: (so_far) => write(file, { ...facts, ...so_far, figures: figuresOf(so_far.samples) }),
   });
   progress('');

@@ -9,6 +9,11 @@ import { createInterface } from 'node:readline';
 /** Loading tfjs and its models takes seconds on a busy machine. */
 const patience_ms = 120_000;
 
+const children = new Set();
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
 /**
  * Starts node with `args`, on the CPUs of `cores` (as taskset takes them) when given. Its standard error goes to a file, as
  * a service's log does: read by this process, it would cost the CPU time that is being measured.
@@ -25,8 +30,7 @@ export async function startProcess({ args, env = {}, cores }) {
     env: { PATH: process.env.PATH, ...env },
   });
   closeSync(stderr);
-  const onExit = () => child.kill('SIGKILL');
-  process.once('exit', onExit);
+  children.add(child);
   const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }));
   const lastWords = () => readFileSync(log, 'utf8').split('\n').slice(-20).join('\n');
   const address = await new Promise((resolve, reject) => {
@@ -49,7 +53,7 @@ export async function startProcess({ args, env = {}, cores }) {
     pid: child.pid,
     address,
     async stop() {
-      process.off('exit', onExit);
+      children.delete(child);
       child.kill('SIGTERM');
       const end = await ended;
       rmSync(folder, { recursive: true, force: true });

@@ -1,16 +1,14 @@
-// The generator of load, in a process of its own. It is told one job over IPC, answers one sample, and ends.
+// The generator of load, in a process of its own. It is told one job over IPC, answers one window, and ends.
 import autocannon from 'autocannon';
 import { Load } from '../lib/load.mjs';
-import { latencies } from '../results/statistics.mjs';
 import { path, requestsOf } from '../scenarios/index.mjs';
+import { open_longer } from './plan.mjs';
 import { cpuOf, mainThreadCpuOf, rssOf } from './usage.mjs';
 
 /** A request may wait behind as many as there are clients. */
 const timeout_s = 300;
 /** So many times its length a measurement may last to see its fewest answers. */
 const stretch = 6;
-/** An open loop is asked for its slowest answers, and so must see more of them. */
-const longer = 3;
 
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -21,31 +19,20 @@ const usage = (pid) => ({
   generator_ms: (({ user, system }) => (user + system) / 1000)(process.cpuUsage()),
 });
 
-/** The sample of what came between two looks at the usage. `answers` are [status, ms]. */
-function summarise(answers, before, after, { pid, expects, errors }) {
-  const counted = answers.filter(([status]) => expects.includes(status));
-  const statuses = {};
-  for (const [status] of answers) statuses[status] = (statuses[status] ?? 0) + 1;
-  const seconds = (after.at - before.at) / 1000;
-  return {
-    seconds,
-    answers: counted.length,
-    statuses,
-    errors,
-    requests_per_second: counted.length / seconds,
-    latency_ms: latencies(counted.map(([, ms]) => ms)),
-    // Of all answers: a refusal costs as well.
-    cpu_ms: (after.server_ms - before.server_ms) / answers.length,
-    main_thread_cpu_ms: (after.main_thread_ms - before.main_thread_ms) / answers.length,
-    generator_cpu_ms: (after.generator_ms - before.generator_ms) / answers.length,
-    cores: (after.server_ms - before.server_ms) / (after.at - before.at),
-    rss_mib: rssOf(pid),
-    peak_rss_mib: rssOf(pid, 'VmHWM'),
-  };
-}
+/** The window between two looks at the usage, as measure/sample.mjs takes it. `answers` are [status, ms]. */
+const windowOf = (answers, before, after, { pid, errors }) => ({
+  seconds: (after.at - before.at) / 1000,
+  answers,
+  errors,
+  server_ms: after.server_ms - before.server_ms,
+  main_thread_ms: after.main_thread_ms - before.main_thread_ms,
+  generator_ms: after.generator_ms - before.generator_ms,
+  rss_mib: rssOf(pid),
+  peak_rss_mib: rssOf(pid, 'VmHWM'),
+});
 
 /** So many clients, each with one request on its way at any time. */
-async function closedLoop({ server, clients, warm_s, seconds, least, expects }, requests) {
+async function closedLoop({ server, clients, warm_s, seconds, least }, requests) {
   let answers = [];
   let errors = 0;
   let place = 0;
@@ -73,27 +60,27 @@ async function closedLoop({ server, clients, warm_s, seconds, least, expects }, 
   answers = [];
   const before = usage(server.pid);
   await until(seconds, least);
-  return summarise(answers, before, usage(server.pid), { pid: server.pid, expects, errors });
+  return windowOf(answers, before, usage(server.pid), { pid: server.pid, errors });
 }
 
 /** So many requests a second, whether or not those before have been answered: latency counts from when each was due. */
-async function openLoop({ server, rate, warm_s, seconds, expects }, requests) {
+async function openLoop({ server, rate, warm_s, seconds }, requests) {
   const bodies = requests.map(({ body }) => body);
   const target = { key: server.key, port: Number(new URL(server.address).port) };
   await new Load(target, bodies, path).openLoop(rate, warm_s);
   const load = new Load(target, bodies, path);
   const before = usage(server.pid);
-  await load.openLoop(rate, longer * seconds);
+  await load.openLoop(rate, open_longer * seconds);
   const answers = load.answers.map(({ status, ms, late_ms }) => [status, ms + late_ms]);
-  return summarise(answers, before, usage(server.pid), { pid: server.pid, expects, errors: load.lost });
+  return windowOf(answers, before, usage(server.pid), { pid: server.pid, errors: load.lost });
 }
 
 const loops = { closed: closedLoop, open: openLoop };
 
 process.once('message', async (job) => {
   const requests = await requestsOf(job.scenario, { mode: job.mode, ...job.server });
-  const sample = await loops[job.loop](job, requests);
-  process.send(sample, () => process.exit(0));
+  const window = await loops[job.loop](job, requests);
+  process.send(window, () => process.exit(0));
 });
 // Nobody is there any more to hear the answer.
 process.on('disconnect', () => process.exit(1));

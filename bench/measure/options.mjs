@@ -8,7 +8,7 @@ export const usage = `npm run bench -- [OPTION…]
   --with NAME            a contender that takes long to set up as well (opencv4nodejs)
   --contenders NAME,…    only these
   --only SCENARIO,…      only these
-  --rounds N  --seconds S  --clients N,…
+  --rounds N  --turns N  --seconds S  --clients N,…
   --workers N            of every server; the figures are stated for 2
   --out FILE             where the results go (build/bench/results.json)
   --json                 the results on standard output, and nothing else there
@@ -18,19 +18,30 @@ export const usage = `npm run bench -- [OPTION…]
 export const known = ['floor', ...Object.keys(contenders)];
 
 /**
- * `settle_s` of load come before a fresh server's first cell: some hundred requests, until its JIT compilers are through
- * with it, as they are in a server that has been up for a minute. `warm_s` come before every cell.
+ * `settle_s` of load come before a fresh server's first window: some thousands of requests, until its JIT compilers are
+ * through with it, as they are in a server that has been up for a minute. `warm_s` come before every window of `seconds`.
+ * A round has `turns` windows of each cell that figures are made of, and one of the others.
  */
 const thorough = {
-  rounds: 3,
-  seconds: 5,
-  settle_s: 8,
+  rounds: 2,
+  turns: 4,
+  seconds: 4,
+  settle_s: 25,
   warm_s: 1.5,
   least: 30,
   clients: [1, 8, 32, 128],
   pairs_checked: 8,
 };
-const quick = { rounds: 1, seconds: 2, settle_s: 0.7, warm_s: 0.7, least: 4, clients: [8], pairs_checked: 4 };
+const quick = {
+  rounds: 1,
+  turns: 1,
+  seconds: 2,
+  settle_s: 2,
+  warm_s: 0.7,
+  least: 4,
+  clients: [8],
+  pairs_checked: 4,
+};
 
 function positive(name, text) {
   const value = Number(text);
@@ -60,6 +71,7 @@ export function readOptions(args) {
       contenders: text,
       only: text,
       rounds: text,
+      turns: text,
       seconds: text,
       clients: text,
       workers: { type: 'string', default: '2' },
@@ -72,10 +84,11 @@ export function readOptions(args) {
     json: values.json,
     out: values.out,
   };
-  for (const name of ['rounds', 'seconds']) {
+  for (const name of ['rounds', 'turns', 'seconds']) {
     if (values[name] !== undefined) options[name] = positive(name, values[name]);
   }
   options.rounds = Math.ceil(options.rounds);
+  options.turns = Math.ceil(options.turns);
   options.workers = Math.ceil(positive('workers', values.workers));
   if (values.clients !== undefined) {
     options.clients = values.clients.split(',').map((count) => Math.ceil(positive('clients', count)));

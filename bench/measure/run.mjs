@@ -2,107 +2,183 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { isDeepStrictEqual, promisify } from 'node:util';
 import { contenders } from '../contenders/index.mjs';
 import { kindsIn, scenarios } from '../scenarios/index.mjs';
 import { pairsOf } from '../scenarios/pictures.mjs';
 import { programs } from '../setup/native.mjs';
 import { check } from './check.mjs';
 import { apart } from './cores.mjs';
-import { rotated } from './plan.mjs';
+import { cellsOf, rotated, saturating } from './plan.mjs';
+import { floorSample, loadSample } from './sample.mjs';
 
 const loader = fileURLToPath(new URL('loader.mjs', import.meta.url));
 
-/** One job for the generator, in a process of its own. */
+/** One job for the generator, in a process of its own. Answers a window, for measure/sample.mjs. */
 export async function load(job, cores) {
   const [command, ...args] = [...(cores ? ['taskset', '-c', cores] : []), process.execPath, loader];
   const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`The generator of load ended with ${code} and no sample`);
+    throw new Error(`The generator of load ended with ${code} and no window`);
   });
   child.send(job);
-  const [sample] = await Promise.race([once(child, 'message'), ended]);
+  const [window] = await Promise.race([once(child, 'message'), ended]);
   ended.catch(() => {}); // it ends as it should
-  return sample;
+  return window;
 }
 
-async function floorSamples({ workers }, { scenario, mode }, options) {
+async function floorWindow({ workers }, { scenario, mode }, { seconds }) {
   const files = (await pairsOf(kindsIn(scenario)[0])).pairs.flatMap((pair) => pair.files);
-  const args = ['--mode', mode, '--threads', String(workers), '--seconds', String(options.seconds), ...files];
+  const args = ['--mode', mode, '--threads', String(workers), '--seconds', String(seconds), ...files];
   const { stdout } = await promisify(execFile)(programs.floor, args);
-  const { threads: _, mode: __, ...measured } = JSON.parse(stdout);
-  return [{ loop: 'floor', ...measured }];
+  return JSON.parse(stdout);
 }
 
-/** `best` of the cells before is what an open loop's rate is a share of. */
-async function serverSamples(run, { scenario, mode, id }, options, checks) {
-  const cores = run.apart ? apart() : undefined;
-  const workers = cores ? Math.min(run.workers, cores.room) : run.workers;
-  const contender = contenders[run.contender];
-  const server = await contender.start({ workers, cores: cores?.server });
-  try {
-    const known = checks.find((one) => one.contender === run.contender && one.block === id);
-    const checked = known ?? {
-      ...(await check(server, scenario, mode, options.pairs_checked)),
-      contender: run.contender,
-      block: id,
+/** The floor is a program that runs while it measures, and is never up. */
+const floor = (run, block, options) => ({
+  run,
+  measure: () => floorWindow(run, block, options),
+  async stop() {},
+  sampleOf: (windows) => ({ loop: 'floor', ...floorSample(windows) }),
+});
+
+/** The servers of a round: each is started when it is first needed, settled, and kept for the blocks after. */
+class Servers {
+  #options;
+  #up = new Map();
+
+  constructor(options) {
+    this.#options = options;
+  }
+
+  async get({ contender, workers: wanted, apart: pinned = false }, { scenario }) {
+    const name = [contender, wanted, pinned].join();
+    const known = this.#up.get(name);
+    if (known) return known;
+    const cores = pinned ? apart() : undefined;
+    const workers = cores ? Math.min(wanted, cores.room) : wanted;
+    const { start, scenarios: fits } = contenders[contender];
+    const process = await start({ workers, cores: cores?.server });
+    const server = {
+      workers,
+      pinned,
+      load: (job) => {
+        const { pid, address, key } = process;
+        return load({ ...job, server: { pid, address, key } }, cores?.generator);
+      },
+      check: (...block) => check(process, ...block),
+      stop: async () => {
+        this.#up.delete(name);
+        await process.stop();
+      },
     };
-    if (known === undefined) checks.push(checked);
-    if (!checked.sensible) return [];
-    const samples = [];
-    let best = 0;
-    for (const { loop, clients, share } of run.cells) {
-      const rate = share === undefined ? undefined : Math.max(1, best * share);
-      const { settle_s, seconds, least } = options;
-      const warm_s = samples.length === 0 ? Math.max(settle_s, options.warm_s) : options.warm_s;
-      const { pid, address, key } = server;
-      const expects = run.contender === 'hello' ? [200] : scenarios[scenario].expects;
-      const job = {
-        loop,
-        clients,
-        rate,
-        scenario,
-        mode,
-        warm_s,
-        seconds,
-        least,
-        expects,
-        server: { pid, address, key },
-      };
-      const sample = await load(job, cores?.generator);
-      best = Math.max(best, sample.requests_per_second);
-      samples.push({ loop, clients, rate, apart: run.apart ?? false, workers, ...sample });
-    }
-    return samples;
-  } finally {
-    await server.stop();
+    this.#up.set(name, server);
+    const { settle_s, least } = this.#options;
+    const cheap = fits.includes('small') ? 'small' : scenario;
+    const job = { loop: 'closed', clients: saturating, scenario: cheap, mode: 'fast' };
+    await server.load({ ...job, warm_s: settle_s, seconds: 0, least });
+    return server;
+  }
+
+  async stop() {
+    await Promise.all([...this.#up.values()].map((server) => server.stop()));
   }
 }
 
+/** A contender's server, once it has been seen to answer sensibly; undefined where it does not. */
+async function openServer(run, block, options, { servers, checks }) {
+  const { scenario, mode, id } = block;
+  const server = await servers.get(run, block);
+  const known = checks.find((one) => one.contender === run.contender && one.block === id);
+  const checked = known ?? {
+    ...(await server.check(scenario, mode, options.pairs_checked)),
+    contender: run.contender,
+    block: id,
+  };
+  if (known === undefined) checks.push(checked);
+  if (!checked.sensible) return undefined;
+  const { warm_s, seconds, least } = options;
+  const expects = run.contender === 'hello' ? [200] : scenarios[scenario].expects;
+  let best = 0;
+  const rateOf = ({ share }) => share && Math.max(1, best * share);
+  return {
+    run,
+    measure: (cell) => {
+      const { loop, clients } = cell;
+      return server.load({ loop, clients, rate: rateOf(cell), scenario, mode, warm_s, seconds, least });
+    },
+    stop: () => server.stop(),
+    sampleOf(windows, cell) {
+      const { loop, clients } = cell;
+      const sample = loadSample(windows, expects);
+      const facts = { loop, clients, rate: rateOf(cell), apart: server.pinned, workers: server.workers };
+      best = Math.max(best, sample.requests_per_second);
+      return { ...facts, ...sample };
+    },
+  };
+}
+
+/** One round of a block: its contenders are up, and loaded one at a time. `onFailure` is told of those that fall out. */
+async function carryOutBlock(block, round, options, { servers, checks, onProgress, onFailure }) {
+  let up = [];
+  const samples = [];
+  const fallOut = ({ contender }, error) => onFailure({ contender, message: error.message });
+  for (const run of rotated(block.runs, round)) {
+    onProgress(`${run.contender} gets ready`);
+    const open = run.contender === 'floor' ? floor : openServer;
+    try {
+      const subject = await open(run, block, options, { servers, checks });
+      if (subject) up.push(subject);
+    } catch (error) {
+      fallOut(run, error);
+    }
+  }
+  for (const cell of cellsOf(block.runs)) {
+    const windows = new Map();
+    for (let turn = 0; turn < cell.turns; turn++) {
+      const taking = up.filter(({ run }) => run.cells.some((one) => isDeepStrictEqual(one, cell)));
+      for (const subject of rotated(taking, round + turn)) {
+        onProgress(subject.run.contender);
+        try {
+          windows.set(subject, [...(windows.get(subject) ?? []), await subject.measure(cell)]);
+        } catch (error) {
+          fallOut(subject.run, error);
+          up = up.filter((one) => one !== subject);
+          windows.delete(subject);
+          await subject.stop();
+        }
+      }
+    }
+    for (const [subject, taken] of windows) {
+      const { contender, workers } = subject.run;
+      samples.push({ contender, workers, ...subject.sampleOf(taken, cell) });
+    }
+  }
+  return samples;
+}
+
 /**
- * Answers { samples, checks, failures }. `onProgress` is told of each contender before it starts, and `onBlock` gets what
- * there is after each block, so that an hour's work survives its last minute.
+ * Answers { samples, checks, failures }. `onProgress` is told of each contender before it starts or is measured, and
+ * `onBlock` gets what there is after each block, so that an hour's work survives its last minute.
  */
 export async function carryOut(plan, options, { onProgress = () => {}, onBlock = () => {} }) {
   const results = { samples: [], checks: [], failures: [] };
   for (let round = 0; round < options.rounds; round++) {
-    for (const block of plan) {
-      for (const run of rotated(block.runs, round)) {
-        const { contender } = run;
-        onProgress({ round, block, contender });
-        const { scenario, mode, id } = block;
-        try {
-          const samples =
-            contender === 'floor'
-              ? await floorSamples(run, block, options)
-              : await serverSamples(run, block, options, results.checks);
-          const facts = { round, block: id, contender, scenario, mode, workers: run.workers };
-          results.samples.push(...samples.map((sample) => ({ ...facts, ...sample })));
-        } catch (error) {
-          results.failures.push({ round, block: id, contender, message: error.message });
-        }
+    const servers = new Servers(options);
+    try {
+      for (const block of plan) {
+        const { id, scenario, mode } = block;
+        const samples = await carryOutBlock(block, round, options, {
+          servers,
+          checks: results.checks,
+          onProgress: (what) => onProgress({ round, block, what }),
+          onFailure: (failure) => results.failures.push({ round, block: id, ...failure }),
+        });
+        results.samples.push(...samples.map((sample) => ({ round, block: id, scenario, mode, ...sample })));
+        onBlock(results);
       }
-      onBlock(results);
+    } finally {
+      await servers.stop();
     }
   }
   return results;

@@ -21,15 +21,18 @@ const fields = {
   generator_share: (sample) => sample.generator_cpu_ms / (sample.cpu_ms + sample.generator_cpu_ms),
 };
 
-/** Answers by round: a field of the samples that agree with `where`. */
+/** A field of the samples that agree with `where`, of each turn in order: at the same place is what was measured in turn. */
 export function values(samples, where, field) {
-  const found = [];
+  const rounds = [];
   for (const sample of samples) {
     if (Object.entries(where).every(([name, value]) => sample[name] === value)) {
-      found[sample.round] = fields[field](sample) ?? Number.NaN;
+      rounds[sample.round] = (sample.turns ?? [sample]).map((turn) => fields[field](turn) ?? Number.NaN);
     }
   }
-  return Array.from(found, (value) => value ?? Number.NaN);
+  const turns = Math.max(0, ...rounds.flatMap((round) => round?.length ?? 0));
+  return Array.from(rounds, (round) =>
+    Array.from({ length: turns }, (_, turn) => round?.[turn] ?? Number.NaN),
+  ).flat();
 }
 
 const load = (scenario, clients = saturating) => ({ block: `${scenario} fast`, clients });
@@ -190,7 +193,7 @@ export const figures = [
       'the machine itself, two threads of the floor ÷ one': machineGain,
       'the same × the workers’ share of all CPU time, with two': (samples) => {
         const share = values(samples, workers('facematch', 2, saturating), 'workers_share');
-        return machineGain(samples).map((gain, round) => gain * share[round]);
+        return machineGain(samples).map((gain, turn) => gain * share[turn]);
       },
     },
   },
@@ -208,7 +211,7 @@ function reached({ least, most }, found) {
 }
 
 /**
- * { what, least or most, found, noise, beside, reached } of each; `found` is a spread over the rounds and undefined where
+ * { what, least or most, found, noise, beside, reached } of each; `found` is a spread over the turns and undefined where
  * this run has not measured it, `reached` is then null.
  */
 export function figuresOf(samples) {

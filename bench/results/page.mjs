@@ -51,7 +51,7 @@ export function pageText(results, drawn) {
   return `${[
     '# Benchmarks',
     '<!-- Made by `npm run bench -- --report` out of docs/benchmarks/results.json. -->',
-    `Measured on ${date}: commit ${commit}, ${cpu}, ${memory_gib} GiB, Node ${node}. ${options.rounds} rounds, the order of the contenders rotated; medians, with the lowest and highest round in brackets. ` +
+    `Measured on ${date}: commit ${commit}, ${cpu}, ${memory_gib} GiB, Node ${node}. ${options.rounds} rounds of fresh processes, in each of them ${options.turns} turns of ${options.seconds} s for what is compared, one contender right after the other, their order rotated; medians, with the lowest and highest turn in brackets. ` +
       'Server and generator share the CPUs unless it says otherwise, so compare within one table only: absolute numbers wander with the machine, ratios of one run much less. ' +
       '“A/A noise” is the same figure between two runs of facematch itself. Repeat it with `npm run bench`.',
     '## Figures to reach',

@@ -28,14 +28,14 @@ export function latencies(values) {
   );
 }
 
-/** Median, lowest and highest of a figure that was measured in every round; undefined of nothing. */
+/** Median, lowest and highest of a figure that was measured in every turn; undefined of nothing. */
 export function spread(values) {
   const found = values.filter(Number.isFinite);
   if (found.length === 0) return undefined;
-  return { median: median(found), low: Math.min(...found), high: Math.max(...found), rounds: found.length };
+  return { median: median(found), low: Math.min(...found), high: Math.max(...found), turns: found.length };
 }
 
-/** `above[i] / below[i]` for the rounds that have both. */
+/** `above[i] / below[i]` for the turns that have both. */
 export function ratios(above, below) {
-  return above.map((value, round) => value / below[round]).filter(Number.isFinite);
+  return above.map((value, turn) => value / below[turn]).filter(Number.isFinite);
 }

@@ -9,11 +9,11 @@ export function number(value) {
   return value.toFixed(Math.min(4, digits));
 }
 
-/** Median, and from where to where the rounds went. */
+/** Median, and from where to where the turns went. */
 export function range(spread) {
   if (spread === undefined) return '–';
-  const { median: middle, low, high, rounds } = spread;
-  return rounds === 1 ? number(middle) : `${number(middle)} (${number(low)}–${number(high)})`;
+  const { median: middle, low, high, turns } = spread;
+  return turns === 1 ? number(middle) : `${number(middle)} (${number(low)}–${number(high)})`;
 }
 
 /** A table { head, rows } as Markdown. */

@@ -89,7 +89,7 @@ describe('a figure', () => {
     expect(reached(10.41)).toBe(false);
   });
 
-  test('is the median over the rounds of the ratio of each round, not the ratio of medians', () => {
+  test('is the median of the ratios of each round, not the ratio of medians', () => {
     const rounds = [
       [10, 1],
       [20, 4],
@@ -98,7 +98,16 @@ describe('a figure', () => {
       sample({ round, contender: 'facematch', requests_per_second: ours }),
       sample({ round, contender: 'human', requests_per_second: peer }),
     ]);
-    expect(named(rounds, /human/).found).toEqual({ median: 5, low: 3, high: 10, rounds: 3 });
+    expect(named(rounds, /human/).found).toEqual({ median: 5, low: 3, high: 10, turns: 3 });
+  });
+
+  test('compares turn with turn where a round has several', () => {
+    const turns = (rates: number[]) => rates.map((requests_per_second) => sample({ requests_per_second }));
+    const samples = [0, 1].flatMap((round) => [
+      sample({ round, contender: 'facematch', requests_per_second: 1, turns: turns([10, 20]) }),
+      sample({ round, contender: 'human', requests_per_second: 1, turns: turns([1, 10 / (round + 1)]) }),
+    ]);
+    expect(named(samples, /human/).found).toEqual({ median: 7, low: 2, high: 10, turns: 4 });
   });
 
   test('has the noise of two measurements of facematch beside it', () => {
@@ -175,6 +184,16 @@ test('values stand at the place of their round', () => {
   expect(values(samples, { contender: 'a' }, 'cpu')).toEqual([5, Number.NaN, 7]);
 });
 
+test('values stand at the place of their turn, also behind a round that is missing', () => {
+  const turns = [sample({ cpu_ms: 7 }), sample({ cpu_ms: 8 })];
+  expect(values([sample({ contender: 'a', round: 1, turns })], { contender: 'a' }, 'cpu')).toEqual([
+    Number.NaN,
+    Number.NaN,
+    7,
+    8,
+  ]);
+});
+
 describe('tables', () => {
   test.each([
     [undefined, '–'],
@@ -188,9 +207,9 @@ describe('tables', () => {
     [12345, '12345'],
   ])('show %s as %s', (value, shown) => expect(number(value)).toBe(shown));
 
-  test('show from where to where more than one round went', () => {
-    expect(range({ median: 2, low: 1, high: 3, rounds: 3 })).toBe('2.00 (1.00–3.00)');
-    expect(range({ median: 2, low: 2, high: 2, rounds: 1 })).toBe('2.00');
+  test('show from where to where more than one turn went', () => {
+    expect(range({ median: 2, low: 1, high: 3, turns: 3 })).toBe('2.00 (1.00–3.00)');
+    expect(range({ median: 2, low: 2, high: 2, turns: 1 })).toBe('2.00');
     expect(range(undefined)).toBe('–');
   });
 

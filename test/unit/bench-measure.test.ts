@@ -6,12 +6,18 @@ import { projectPath } from '../../src/paths.ts';
 const { instructionsOf } = await import(projectPath('bench/results/callgrind.mjs'));
 const { apart, cpusIn } = await import(projectPath('bench/measure/cores.mjs'));
 const { readOptions } = await import(projectPath('bench/measure/options.mjs'));
-const { planOf, rotated, secondsOf } = await import(projectPath('bench/measure/plan.mjs'));
+const { cellsOf, planOf, rotated, secondsOf } = await import(projectPath('bench/measure/plan.mjs'));
+const { floorSample, loadSample } = await import(projectPath('bench/measure/sample.mjs'));
 const { cpuOf, cpuOfStat, rssOf, treeOf } = await import(projectPath('bench/measure/usage.mjs'));
 
 interface Block {
   id: string;
-  runs: { contender: string; workers: number; apart?: boolean; cells: { clients?: number }[] }[];
+  runs: {
+    contender: string;
+    workers: number;
+    apart?: boolean;
+    cells: { clients?: number; turns: number }[];
+  }[];
 }
 const plan = (...args: string[]): Block[] => planOf(readOptions(args));
 const block = (id: string, ...args: string[]) => plan(...args).find((one) => one.id === id);
@@ -108,6 +114,16 @@ describe('a plan', () => {
     for (const one of only) expect(names(one)).toEqual(['facematch', 'floor']);
   });
 
+  test('takes turns at what figures are made of, the floor with the servers', () => {
+    const cells: { clients: number; turns: number }[] = cellsOf(block('small fast', '--turns', '3')?.runs);
+    const turnsOf = Object.fromEntries(cells.map(({ clients, turns }) => [clients, turns]));
+    expect(turnsOf).toEqual({ 1: 1, 8: 3, 32: 1, 128: 1 });
+    expect(cells).toHaveLength(4);
+    const floor = block('small fast', '--turns', '3')?.runs.find(({ contender }) => contender === 'floor');
+    expect(floor?.cells).toEqual([expect.objectContaining({ clients: 8, turns: 3 })]);
+    for (const { turns } of cellsOf(block('small balance')?.runs)) expect(turns).toBe(1);
+  });
+
   test('of a quick run takes less than two minutes', () => {
     const options = readOptions(['--quick']);
     expect(secondsOf(planOf(options), options)).toBeLessThan(120);
@@ -119,6 +135,80 @@ describe('a plan', () => {
       'bca',
       'cab',
       'abc',
+    ]);
+  });
+});
+
+describe('a sample', () => {
+  const window = (answers: [number, number][], more: object = {}) => ({
+    seconds: 2,
+    answers,
+    errors: 0,
+    server_ms: 100,
+    main_thread_ms: 10,
+    generator_ms: 5,
+    rss_mib: 200,
+    peak_rss_mib: 210,
+    ...more,
+  });
+
+  test('of one window counts the expected answers and all CPU time', () => {
+    const answers: [number, number][] = [
+      [200, 10],
+      [200, 30],
+      [503, 1],
+      [200, 20],
+    ];
+    expect(loadSample([window(answers)], [200])).toEqual({
+      seconds: 2,
+      answers: 3,
+      statuses: { 200: 3, 503: 1 },
+      errors: 0,
+      requests_per_second: 1.5,
+      latency_ms: { p50: 20, p90: null, p99: null, p99_9: null, max: 30 },
+      cpu_ms: 25,
+      main_thread_cpu_ms: 2.5,
+      generator_cpu_ms: 1.25,
+      cores: 0.05,
+      rss_mib: 200,
+      peak_rss_mib: 210,
+    });
+  });
+
+  test('of several windows is of all their answers, and keeps each as a turn', () => {
+    const first = window([[200, 10]]);
+    const second = window(
+      [
+        [200, 20],
+        [200, 40],
+      ],
+      { server_ms: 50, errors: 1, rss_mib: 220 },
+    );
+    const sample = loadSample([first, second], [200]);
+    expect(sample).toMatchObject({
+      seconds: 4,
+      answers: 3,
+      errors: 1,
+      requests_per_second: 0.75,
+      cpu_ms: 50,
+      rss_mib: 220,
+    });
+    expect(sample.latency_ms).toMatchObject({ p50: 20, max: 40 });
+    expect(sample.turns).toEqual([loadSample([first], [200]), loadSample([second], [200])]);
+  });
+
+  test('of the floor weighs each window by its pairs', () => {
+    const kind = (pairs_per_second: number, cpu_ms: number, measured_pairs: number) => ({
+      pairs_per_second,
+      cpu_ms,
+      measured_pairs,
+    });
+    const of = (one: object) => ({ pairs: 8, slices: 4, pipeline: one, nets: one, decode: one });
+    const sample = floorSample([of(kind(10, 20, 100)), of(kind(20, 50, 200))]);
+    expect(sample).toMatchObject({ pairs: 8, slices: 8, pipeline: kind(15, 40, 300) });
+    expect(sample.turns.map((turn: { nets: object }) => turn.nets)).toEqual([
+      kind(10, 20, 100),
+      kind(20, 50, 200),
     ]);
   });
 });

@@ -66,7 +66,7 @@ describe('a spread', () => {
       median: 2,
       low: 1,
       high: 3,
-      rounds: 3,
+      turns: 3,
     });
   });
 
