@@ -96,7 +96,7 @@ const machineGain = (samples) =>
 
 const why = {
   front:
-    'the main thread receives bodies, parses and answers, its share is told beside; the rest is messages between threads, the kernel’s switching between them, and JIT compilers and garbage collectors',
+    'the main thread receives bodies, parses and answers, its share is told beside; then come messages between threads, the kernel’s switching between them, JIT compilers and garbage collectors. Not all of the rest was traced',
   nets: 'the peer runs the same nets: what a server of nothing but ours would reach is told beside, and decoding, aligning and HTTP take their part of that. The pack int8 leaves the arithmetic of 32-bit floats, see the row below',
   int8: 'detector and landmarks stay in floats, and what is around the nets weighs more beside a faster embedder',
   body: 'the main thread takes in some 8 MB a request; its share is told beside',

@@ -72,7 +72,7 @@ export function pageText(results, drawn) {
       .map(([kind, source]) => `${kind} from ${source}`)
       .join(
         ', ',
-      )}. CPU time is that of the server’s process tree; “other answers” are those with another status than expected.`,
+      )}. CPU time is that of the server’s process tree, memory that of a process which has carried the tables before as well; “other answers” are those with another status than expected.`,
     ...blockSections(results),
   ].join('\n\n')}\n`;
 }
