@@ -7,6 +7,8 @@ import type { LogLevel } from '../config.ts';
  */
 export interface Log {
   readonly logger: Logger;
+  /** Writes a line that is made already, its end of line included. */
+  write(line: string): void;
   /**
    * Does `work` (counting and logging a request) a little later, together with that of other requests. Under overload
    * refusals come one by one between the slices of time of busy workers: what each does at once, it does with cold
@@ -24,12 +26,15 @@ export interface Log {
 
 const gather_ms = 50;
 const flush_ms = 1000;
+/** Characters that are worth a write before the flush at the end of `gather_ms`, and most of one write. */
+const minLength = 32 * 1024;
+const maxWrite = 128 * 1024;
 /** What has gathered is done in turns of so much: warm enough, and no client waits for it as long as a millisecond. */
 const gather_count = 64;
 
 export function openLog(level: LogLevel): Log {
   // Not pino's own periodicFlush: its timer would wake an idle process twenty times a second.
-  const destination = pino.destination({ dest: 2, sync: false, minLength: 4096 }) as DestinationStream & {
+  const destination = pino.destination({ dest: 2, sync: false, minLength, maxWrite }) as DestinationStream & {
     flush(done?: () => void): void;
     on(event: 'error', listener: () => void): void;
   };
@@ -57,14 +62,13 @@ export function openLog(level: LogLevel): Log {
       timer = undefined;
     }, gather_ms).unref();
   };
-  const gathering: DestinationStream = {
-    write(line) {
-      lines += line;
-      gather();
-    },
+  const write = (line: string) => {
+    lines += line;
+    gather();
   };
   return {
-    logger: pino({ level, base: null, timestamp: isoTime }, gathering),
+    logger: pino({ level, base: null, timestamp: isoTime }, { write }),
+    write,
     later(work) {
       // Not here: the answer that this belongs to is sent when µWS's callback returns.
       if (putOff.push(work) === gather_count) setImmediate(settle);
@@ -89,7 +93,7 @@ export function openLog(level: LogLevel): Log {
 let latest = { now_ms: 0, text: '' };
 
 /** As pino's own isoTime. */
-function isoTime(): string {
+export function isoTime(): string {
   const now_ms = Date.now();
   if (now_ms !== latest.now_ms) latest = { now_ms, text: `,"time":"${new Date(now_ms).toISOString()}"` };
   return latest.text;

@@ -9,6 +9,7 @@ import {
   refusalReasons,
   type stages,
 } from './metric-table.ts';
+import { RequestTally } from './request-tally.ts';
 import type { RequestRecord } from './telemetry.ts';
 
 /** What the metrics of the table `read` read when they are scraped; undefined for no series. */
@@ -28,22 +29,22 @@ const lookAtLoop_ms = 200;
  */
 export class Metrics {
   readonly registry = new Registry();
-  readonly #requests = this.#counter('requests_total');
+  readonly #tally = new RequestTally();
   readonly #durations = this.#histogram('request_duration_seconds');
   readonly #stages = this.#histogram('stage_duration_seconds');
-  readonly #received = this.#counter('received_bytes_total');
+  #received_bytes = 0;
   readonly #comparisons = this.#counter('comparisons_total');
   readonly #confidences = this.#histogram('confidence_percent');
   readonly #images = this.#counter('images_total');
   readonly #faces = this.#histogram('image_faces');
   readonly #limiterFallbacks = this.#counter('limiter_fallbacks_total');
   readonly #limiterDurations = this.#histogram('limiter_duration_seconds');
-  /** What refusals_total reads: the cheaper way to count, for when nearly all requests are refusals. */
-  readonly #refused = new Map<string, number>(errorCodes.map((code) => [code, 0]));
 
   constructor(readings: Readings, info: BuildInfo) {
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: lookAtLoop_ms });
+    this.#requests();
     this.#refusals();
+    this.#received();
     for (const [name, row] of Object.entries<Metric>(read)) {
       this.#reading(name, row, readings[name as keyof Readings]);
     }
@@ -51,11 +52,9 @@ export class Metrics {
   }
 
   observe({ route, status, code = 'ok', bytes, duration_ms, timings_ms, findings }: RequestRecord): void {
-    this.#requests.inc({ route, status, code });
+    this.#tally.count(route, code, status);
     this.#durations.observe({ route }, duration_ms / 1000);
-    this.#received.inc(bytes);
-    const refused = this.#refused.get(code);
-    if (refused !== undefined) this.#refused.set(code, refused + 1);
+    this.#received_bytes += bytes;
     for (const stage in timings_ms) {
       this.#stages.observe({ stage }, timings_ms[stage as (typeof stages)[number]]! / 1000);
     }
@@ -92,39 +91,50 @@ export class Metrics {
     return histogram;
   }
 
-  #refusals(): void {
-    const refused = this.#refused;
+  /** A counter that is counted elsewhere, only ever rises, and is told of as a whole when a scrape comes. */
+  #total(name: string, row: Metric, tell: (counter: Counter) => void): void {
     new Counter({
-      ...this.#options('refusals_total', counted.refusals_total),
+      ...this.#options(name, row),
       collect() {
         this.reset();
-        for (const code of errorCodes)
-          this.inc({ reason: refusalReasons[code], code }, refused.get(code) ?? 0);
+        tell(this);
       },
     });
   }
 
+  #requests(): void {
+    this.#total('requests_total', counted.requests_total, (counter) => {
+      for (const { count, ...labels } of this.#tally.ends()) counter.inc(labels, count);
+    });
+  }
+
+  #refusals(): void {
+    this.#total('refusals_total', counted.refusals_total, (counter) => {
+      const counts = this.#tally.byCode();
+      for (const code of errorCodes) {
+        counter.inc({ reason: refusalReasons[code], code }, counts.get(code) ?? 0);
+      }
+    });
+  }
+
+  #received(): void {
+    const row = counted.received_bytes_total;
+    this.#total('received_bytes_total', row, (counter) => counter.inc(this.#received_bytes));
+  }
+
   #reading(name: string, row: Metric, value: () => number | undefined): void {
-    const options = { ...this.#options(name, row), labelNames: [] };
-    if (row.type === 'gauge') {
-      new Gauge({
-        ...options,
-        collect() {
-          const now = value();
-          if (now === undefined) this.remove();
-          else this.set(now);
-        },
-      });
-    } else {
-      new Counter({
-        ...options,
-        // Counted where it happens; it only ever rises.
-        collect() {
-          this.reset();
-          this.inc(value() ?? 0);
-        },
-      });
+    if (row.type === 'counter') {
+      this.#total(name, row, (counter) => counter.inc(value() ?? 0));
+      return;
     }
+    new Gauge({
+      ...this.#options(name, row),
+      collect() {
+        const now = value();
+        if (now === undefined) this.remove();
+        else this.set(now);
+      },
+    });
   }
 
   #options(name: string, { help, labels = {}, buckets }: Metric) {

@@ -1,6 +1,7 @@
-import type { Log } from './log.ts';
+import { isoTime, type Log } from './log.ts';
 import type { foundBy } from './metric-table.ts';
 import { type BuildInfo, Metrics, type Readings } from './metrics.ts';
+import { requestLine, tenths } from './request-line.ts';
 
 /** All that is kept of a request. Never a picture, an embedding, a key, a path or an address. */
 export interface RequestRecord {
@@ -34,9 +35,12 @@ export interface Findings {
 export class Telemetry {
   readonly #log: Log;
   readonly metrics: Metrics;
+  /** Whether each request has its line, by the level of the log. */
+  readonly #lines: boolean;
 
   constructor(log: Log, readings: Readings, info: BuildInfo) {
     this.#log = log;
+    this.#lines = log.logger.isLevelEnabled('info');
     this.metrics = new Metrics(readings, info);
   }
 
@@ -56,10 +60,12 @@ export class Telemetry {
 
   #record(record: RequestRecord): void {
     this.metrics.observe(record);
-    // pino leaves out what is undefined.
-    const duration_ms = Math.round(record.duration_ms * 10) / 10;
-    const line = { ...record, duration_ms, findings: undefined };
-    if (record.fault === undefined) this.#log.logger.info(line, 'request');
-    else this.#log.logger.error(line, 'request');
+    if (record.fault === undefined) {
+      if (this.#lines) this.#log.write(requestLine(record, isoTime()));
+    } else {
+      // pino leaves out what is undefined.
+      const line = { ...record, duration_ms: tenths(record.duration_ms), findings: undefined };
+      this.#log.logger.error(line, 'request');
+    }
   }
 }
