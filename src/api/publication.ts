@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Reply } from '../http/exchange.ts';
-
-type Headers = Reply['headers'];
+import type { Headers, Reply } from '../http/exchange.ts';
 
 /** A document that is the same for everybody as long as the server runs: its bytes and its name, made once. */
 export class Publication {

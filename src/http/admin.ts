@@ -28,7 +28,7 @@ export async function handleAdmin(exchange: Exchange, services: AdminServices): 
   } catch (error) {
     const refusal = error instanceof Problem ? error : new Problem('internal_error');
     const allow = refusal.code === 'method_not_allowed' ? [['Allow', 'GET, HEAD'] as const] : [];
-    exchange.reply(problem(refusal, request_id, allow));
+    exchange.reply(problem(refusal, request_id), allow);
   }
 }
 

@@ -1,5 +1,5 @@
+import type { Headers } from './exchange.ts';
 import type { Request } from './request.ts';
-import type { Headers } from './responses.ts';
 
 /**
  * Cross-origin requests (Fetch standard, section 3.2), off unless origins are configured. Keys travel in a header and

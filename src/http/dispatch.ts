@@ -142,8 +142,7 @@ export class Dispatcher {
     const { exchange } = context;
     // After a 408 the rest may come at any time or never (RFC 9110 section 15.5.9).
     const close = this.#services.readiness.stage === 'draining' || code === 'upload_timeout';
-    const headers = reply.headers.concat(context.headers);
-    const sent = exchange.reply({ status: reply.status, headers, body: reply.body }, close);
+    const sent = exchange.reply(reply, context.headers, close);
     this.#services.telemetry.finished({
       request_id: context.request_id,
       key_id: context.key_id,

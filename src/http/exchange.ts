@@ -14,9 +14,11 @@ import type { HttpRequest, HttpResponse } from './uws.ts';
  */
 export interface Reply {
   status: number;
-  headers: readonly (readonly [name: string, value: string])[];
+  headers: Headers;
   body: string | Buffer;
 }
+
+export type Headers = readonly (readonly [name: string, value: string])[];
 
 export interface ExchangeLimits {
   upload_timeout_ms: number;
@@ -33,6 +35,23 @@ const beyondCork_bytes = 16 * 1024 + 1;
 
 const never = () => {};
 
+/** A reply with its head as `writeStatus` is given it. */
+interface Answer {
+  status: number;
+  head: string;
+  body: string | Buffer;
+}
+
+/**
+ * Status and headers as one text: a call into µWS costs more than what it writes, and its writeStatus sends what it is
+ * given.
+ */
+function headOf(status: number, ...lists: readonly Headers[]): string {
+  let head = `${status} ${STATUS_CODES[status] ?? ''}`;
+  for (const headers of lists) for (const [name, value] of headers) head += `\r\n${name}: ${value}`;
+  return head;
+}
+
 export class Exchange {
   readonly request: Request;
   /** performance.now() when the head had arrived. */
@@ -45,6 +64,8 @@ export class Exchange {
   /** Answered, while the rest of its body is being thrown away. */
   #draining: HttpResponse | undefined;
   #arrived: boolean;
+  /** Of µWS's request callback. */
+  #inCallback = true;
   #sink: (chunk: ArrayBuffer, last: boolean) => void = never;
   #watch: UploadWatch | undefined;
   #onLeft: () => void = never;
@@ -63,6 +84,7 @@ export class Exchange {
    * are, and go without.
    */
   stay(): void {
+    this.#inCallback = false;
     const res = this.#res ?? this.#draining;
     if (res === undefined) return;
     res.onAborted(() => this.#aborted());
@@ -123,13 +145,14 @@ export class Exchange {
   }
 
   /** Sends the answer; false when there is nobody to send it to. `close` ends the connection after it. */
-  reply(reply: Reply, close = false): boolean {
+  reply({ status, headers, body }: Reply, further: Headers = [], close = false): boolean {
     const res = this.#res;
     if (res === undefined) return false;
     this.#stopReceiving();
-    if (this.request.framing === 'unclear') this.#answerAndClose(res, reply);
-    else if (this.#arrived || this.#skips(close)) this.#answer(res, reply, close);
-    else this.#answerAndDrain(res, reply);
+    const answer = { status, head: headOf(status, headers, further), body };
+    if (this.request.framing === 'unclear') this.#answerAndClose(res, answer);
+    else if (this.#arrived || this.#skips(close)) this.#answer(res, answer, close);
+    else this.#answerAndDrain(res, answer);
     return true;
   }
 
@@ -141,17 +164,17 @@ export class Exchange {
     );
   }
 
-  #answer(res: HttpResponse, reply: Reply, close: boolean): void {
+  #answer(res: HttpResponse, { status, head, body }: Answer, close: boolean): void {
     this.#res = undefined;
     // RFC 9110 sections 15.3.5 and 15.4.5: neither has a body, nor the length of one.
-    const bodiless = reply.status === 204 || reply.status === 304;
-    res.cork(() => {
-      this.#writeHead(res, reply);
+    const bodiless = status === 204 || status === 304;
+    this.#cork(res, () => {
+      res.writeStatus(head);
       if (this.request.method !== 'HEAD' && !bodiless) {
-        this.#end(res, reply.body, close);
+        this.#end(res, body, close);
         return;
       }
-      if (!bodiless) res.writeHeader('Content-Length', String(Buffer.byteLength(reply.body)));
+      if (!bodiless) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
       if (close) res.writeHeader('Connection', 'close');
       // Without arguments: given a length, µWS 20.30 would wait for that many bytes of body.
       res.endWithoutBody();
@@ -170,8 +193,9 @@ export class Exchange {
       res.end(body, close);
       return;
     }
-    if (res.tryEnd(body, Buffer.byteLength(body))[0]) return;
-    const bytes = Buffer.from(body);
+    // Not as text, whose length µWS would take twice.
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    if (res.tryEnd(bytes, bytes.length)[0]) return;
     res.onWritable((offset) => res.tryEnd(bytes.subarray(offset), bytes.length)[0]);
   }
 
@@ -180,8 +204,8 @@ export class Exchange {
    * report in place of the answer. So the answer goes out, what still comes is thrown away within bounds of bytes and
    * time, and then the connection is closed (RFC 9112 section 9.6).
    */
-  #answerAndDrain(res: HttpResponse, reply: Reply): void {
-    this.#writeWhole(res, reply, 0);
+  #answerAndDrain(res: HttpResponse, answer: Answer): void {
+    this.#writeWhole(res, answer, 0);
     this.#res = undefined;
     this.#draining = res;
     const finish = () => {
@@ -202,9 +226,9 @@ export class Exchange {
   }
 
   /** µWS drops what is in its buffer when it closes such a connection, so the answer is made too large for it. */
-  #answerAndClose(res: HttpResponse, reply: Reply): void {
+  #answerAndClose(res: HttpResponse, answer: Answer): void {
     this.#res = undefined;
-    this.#writeWhole(res, reply, beyondCork_bytes);
+    this.#writeWhole(res, answer, beyondCork_bytes);
     res.close();
   }
 
@@ -212,21 +236,22 @@ export class Exchange {
    * A complete answer that leaves the exchange open. µWS has no call for that: `end` gives the response up, and `write`
    * turns to chunks. Its writeHeader sends what it is given, so the last header's value carries the body behind it.
    */
-  #writeWhole(res: HttpResponse, reply: Reply, least_bytes: number): void {
+  #writeWhole(res: HttpResponse, { head, body }: Answer, least_bytes: number): void {
     // writeHeader ends its value with CRLF, which JSON and text may have behind them; it is counted below.
-    const body = this.request.method === 'HEAD' ? '' : reply.body.toString().padEnd(least_bytes);
-    const length = Buffer.byteLength(body) + 2;
-    res.cork(() => {
-      this.#writeHead(res, reply);
+    const text = this.request.method === 'HEAD' ? '' : body.toString().padEnd(least_bytes);
+    const length = Buffer.byteLength(text) + 2;
+    this.#cork(res, () => {
+      res.writeStatus(head);
       res.writeHeader('Date', new Date().toUTCString());
       res.writeHeader('Connection', 'close');
-      res.writeHeader('Content-Length', `${length}\r\n\r\n${body}`);
+      res.writeHeader('Content-Length', `${length}\r\n\r\n${text}`);
     });
   }
 
-  #writeHead(res: HttpResponse, { status, headers }: Reply): void {
-    res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);
-    for (const [name, value] of headers) res.writeHeader(name, value);
+  /** Gathers what `write` writes into one packet; inside the request callback µWS does so by itself. */
+  #cork(res: HttpResponse, write: () => void): void {
+    if (this.#inCallback) write();
+    else res.cork(write);
   }
 
   #data(chunk: ArrayBuffer, last: boolean): void {

@@ -6,6 +6,7 @@ import { randomFillSync } from 'node:crypto';
  */
 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const codes = Buffer.from(alphabet);
 const time_digits = 10;
 const random_digits = 16;
 
@@ -21,7 +22,7 @@ export function newRequestId(now_ms = Date.now()): string {
 
 function refill(): void {
   randomFillSync(pool);
-  for (const [at, byte] of pool.entries()) pool[at] = alphabet.charCodeAt(byte & 31);
+  for (let at = 0; at < pool.length; at++) pool[at] = codes[pool[at]! & 31]!;
   drawn = 0;
 }
 

@@ -1,20 +1,20 @@
 import { type ErrorCode, errorTable, type Problem } from '../errors.ts';
-import type { Reply } from './exchange.ts';
+import type { Headers, Reply } from './exchange.ts';
 
 /** Turns results and problems into bytes. No other file does. */
-
-export type Headers = readonly (readonly [name: string, value: string])[];
 
 /** Where the docs page explains the codes; a reference relative to the host that was asked (RFC 9457 section 3.1.1). */
 const problemTypes = '/API/v1.0/docs#error-';
 
-/** Headers that belong to a code. Retry-After is in seconds. */
+const problemHeaders: Headers = [['Content-Type', 'application/problem+json']];
+
+/** Those of the codes that have more. Retry-After is in seconds. */
 const codeHeaders: Partial<Record<ErrorCode, Headers>> = {
-  missing_api_key: [['WWW-Authenticate', 'ApiKey']],
-  invalid_api_key: [['WWW-Authenticate', 'ApiKey']],
-  overloaded: [['Retry-After', '1']],
-  not_ready: [['Retry-After', '1']],
-  shutting_down: [['Retry-After', '5']],
+  missing_api_key: [...problemHeaders, ['WWW-Authenticate', 'ApiKey']],
+  invalid_api_key: [...problemHeaders, ['WWW-Authenticate', 'ApiKey']],
+  overloaded: [...problemHeaders, ['Retry-After', '1']],
+  not_ready: [...problemHeaders, ['Retry-After', '1']],
+  shutting_down: [...problemHeaders, ['Retry-After', '5']],
 };
 
 export function json(status: number, body: unknown, headers: Headers = []): Reply {
@@ -30,12 +30,12 @@ export function text(status: number, body: string, content_type = 'text/plain; c
 }
 
 /** application/problem+json (RFC 9457). The extras follow the standard members; `detail` among them wins. */
-export function problem(refusal: Problem, request_id: string, headers: Headers = []): Reply {
+export function problem(refusal: Problem, request_id: string): Reply {
   const { status } = errorTable[refusal.code];
   const [before, after] = sharedBodies.get(refusal) ?? bodyAround(refusal);
   return {
     status,
-    headers: [['Content-Type', 'application/problem+json'], ...(codeHeaders[refusal.code] ?? []), ...headers],
+    headers: codeHeaders[refusal.code] ?? problemHeaders,
     // An id has no character that JSON would escape.
     body: `${before}${request_id}${after}`,
   };
