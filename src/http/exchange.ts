@@ -64,7 +64,7 @@ export class Exchange {
   /** Answered, while the rest of its body is being thrown away. */
   #draining: HttpResponse | undefined;
   #arrived: boolean;
-  /** Of µWS's request callback. */
+  /** Still inside µWS's request callback. */
   #inCallback = true;
   #sink: (chunk: ArrayBuffer, last: boolean) => void = never;
   #watch: UploadWatch | undefined;

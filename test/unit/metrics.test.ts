@@ -64,17 +64,35 @@ describe('a reading', () => {
   });
 });
 
+const record = {
+  ...{ request_id: 'x', key_id: undefined, route: 'match', bytes: 0, duration_ms: 1, timings_ms: {} },
+  ...{ fault: undefined, findings: undefined },
+};
+
 test('a code that is none of the table is no refusal, and makes no series of its own', async () => {
   const metrics = new Metrics(readings(), info);
-  const record = {
-    ...{ request_id: 'x', key_id: undefined, route: 'match', bytes: 0, duration_ms: 1, timings_ms: {} },
-    ...{ fault: undefined, findings: undefined },
-  };
   metrics.observe({ ...record, status: 499, code: 'client_left' });
   metrics.observe({ ...record, status: 503, code: 'overloaded' });
   const refusals = (await seriesOf(metrics)).filter((line) => line.startsWith('facematch_refusals_total'));
   expect(refusals).toHaveLength(Object.keys(errorTable).length);
   expect(refusals.filter((line) => !line.endsWith(' 0'))).toEqual([
     'facematch_refusals_total{reason="load",code="overloaded"} 1',
+  ]);
+});
+
+test('requests and their bytes are told as they are, at every scrape', async () => {
+  const metrics = new Metrics(readings(), info);
+  const told = async () =>
+    (await seriesOf(metrics)).filter((line) => /_(requests|received_bytes)_total/.test(line));
+  metrics.observe({ ...record, status: 200, code: undefined, bytes: 7 });
+  metrics.observe({ ...record, status: 200, code: undefined, bytes: 5 });
+  metrics.observe({ ...record, route: 'none', status: 404, code: 'not_found' });
+  await told();
+  metrics.observe({ ...record, status: 503, code: 'overloaded' });
+  expect(await told()).toEqual([
+    'facematch_requests_total{route="match",status="200",code="ok"} 2',
+    'facematch_requests_total{route="match",status="503",code="overloaded"} 1',
+    'facematch_requests_total{route="none",status="404",code="not_found"} 1',
+    'facematch_received_bytes_total 12',
   ]);
 });
