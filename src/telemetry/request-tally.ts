@@ -1,7 +1,4 @@
-/**
- * How many requests ended how. prom-client joins labels to a text at every count, which costs more than all else that is
- * counted of a refusal; so these are kept in maps, and told to it when a scrape comes.
- */
+/** So many requests of one route ended so. */
 export interface Ends {
   route: string;
   status: number;
@@ -9,6 +6,10 @@ export interface Ends {
   count: number;
 }
 
+/**
+ * How many requests ended how. prom-client joins labels to a text at every count, which is dear where a refusal is all
+ * that a request costs; so these are kept in maps, and told to it when a scrape comes.
+ */
 export class RequestTally {
   readonly #counts = new Map<string, Map<string, Map<number, number>>>();
 
@@ -18,6 +19,7 @@ export class RequestTally {
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   }
 
+  /** Of all routes. */
   byCode(): Map<string, number> {
     const counts = new Map<string, number>();
     for (const { code, count } of this.ends()) counts.set(code, (counts.get(code) ?? 0) + count);
