@@ -2,8 +2,8 @@ import type { RequestRecord } from './telemetry.ts';
 
 /**
  * The log line of a request that was answered or refused, as pino would write it (test/unit/request-line.test.ts holds
- * the two together). pino takes several times as long, and with it the line would cost more than the refusal that it
- * tells of. All texts are words of tables or ids, which have no character that JSON would escape.
+ * the two together). pino takes several times as long, which is dear where a refusal is all that a request costs. All
+ * texts are words of tables or ids, which have no character that JSON would escape, and all numbers are finite.
  *
  * @param time a member as pino's `timestamp` gives it: a comma, its name, its value
  */
