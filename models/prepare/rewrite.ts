@@ -2,6 +2,7 @@ import { cutBoxDecoding } from './boxes.ts';
 import { decodeModel, encodeModel, type Graph, type Rewrite } from './graph.ts';
 import { rewritePrelu } from './prelu.ts';
 import { keepBatchInReshapes } from './reshape.ts';
+import { flattenSlopes } from './slopes.ts';
 import { rewritePairSoftmax } from './softmax.ts';
 import { dropConstantInputs, dropUnused, hoistConstants } from './tidy.ts';
 
@@ -9,6 +10,7 @@ import { dropConstantInputs, dropUnused, hoistConstants } from './tidy.ts';
 const rewrites: Rewrite[] = [
   dropConstantInputs,
   hoistConstants,
+  flattenSlopes,
   rewritePrelu,
   rewritePairSoftmax,
   keepBatchInReshapes,

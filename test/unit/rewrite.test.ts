@@ -81,6 +81,67 @@ describe('a hand-made net', () => {
     await expectSameNumbers(net, rewritten);
   });
 
+  const between = (after: Node[]): Uint8Array =>
+    build({
+      nodes: [
+        makeNode('Conv', ['x', 'kernel', 'bias'], 'c', { kernel_shape: [1, 1] }),
+        makeNode('PRelu', ['c', 'slope'], 'p'),
+        ...after,
+      ],
+      constants: {
+        kernel: [
+          [2, 2, 1, 1],
+          [0.1, -0.2, 0.05, 0.3],
+        ],
+        bias: [[2], [0.1, -0.2]],
+        slope: [
+          [2, 1, 1],
+          [0.25, 1.5],
+        ],
+        each: [
+          [2, 1, 1, 1],
+          [0.4, -0.5],
+        ],
+        all: [
+          [2, 2, 1, 1],
+          [-0.1, 0.2, 0.15, 0.3],
+        ],
+      },
+      outputShape: shape,
+    });
+  const each = (input: string, output: string) =>
+    makeNode('Conv', [input, 'each'], output, { group: 2, kernel_shape: [1, 1] });
+  const all = (input: string, output: string) =>
+    makeNode('Conv', [input, 'all'], output, { kernel_shape: [1, 1] });
+  /** In which order Relu comes: behind the scaling, which is a pass shorter, or before it. */
+  const operatorBefore = (bytes: Uint8Array) => {
+    const { node } = decodeModel(bytes).graph!;
+    const relu = node!.find(({ opType }) => opType === 'Relu')!;
+    return node!.find(({ output }) => output![0] === relu.input![0])!.output![0];
+  };
+
+  test.each<[string, Node[]]>([
+    ['a depthwise convolution', [each('p', 'y')]],
+    ['a pointwise one', [all('p', 'y')]],
+    ['two of them', [each('p', 'q'), all('p', 'r'), makeNode('Add', ['q', 'r'], 'y')]],
+  ])('with a slope above 1 between a convolution and %s gets the shorter form', async (_, after) => {
+    const net = between(after);
+    const rewritten = rewriteNet(net);
+    expect(operatorBefore(rewritten)).toBe('p/inner');
+    await expectSameNumbers(net, rewritten);
+  });
+
+  test.each<[string, Node[]]>([
+    ['a sum reads as well', [each('p', 'q'), makeNode('Add', ['p', 'q'], 'y')]],
+    ['whose input is read elsewhere', [each('p', 'q'), makeNode('Add', ['c', 'q'], 'y')]],
+    ['whose reader shares its weights', [each('p', 'q'), each('q', 'y')]],
+  ])('with a slope above 1 %s gets the longer form', async (_, after) => {
+    const net = between(after);
+    const rewritten = rewriteNet(net);
+    expect(operatorBefore(rewritten)).toBe('c');
+    await expectSameNumbers(net, rewritten);
+  });
+
   test('with a PReLU whose slope is computed is refused by the node’s name', () => {
     const nodes = [makeNode('Relu', ['x'], 'slope'), makeNode('PRelu', ['x', 'slope'], 'y')];
     expect(() => rewriteNet(build({ nodes, outputShape: shape }))).toThrow(

@@ -1,14 +1,5 @@
-import {
-  type Constant,
-  constantsOf,
-  dimsOf,
-  floatsOf,
-  type Graph,
-  makeFloats,
-  type Node,
-  producersOf,
-} from '../graph.ts';
-import { convolutionOf } from './convolution.ts';
+import { convolutionOf, inputChannel, scaleConstant } from '../convolution.ts';
+import type { Graph, Node } from '../graph.ts';
 
 /**
  * Cross-layer equalisation (Nagel et al. 2019, "Data-Free Quantization Through Weight Equalization and Bias Correction"):
@@ -67,54 +58,4 @@ export function equalise(graph: Graph, { writers, readers }: Channels, factors: 
     const channel = inputChannel(graph, node);
     scaleConstant(graph, node, 1, (i) => 1 / factors[channel(i)]!);
   }
-}
-
-/**
- * A slope a > 1 as one below: PReLU(x; a) = −PReLU(−a·x; 1/a). The sign and the factor go into the convolutions around.
- */
-export function flattenSlopes(graph: Graph): void {
-  const producers = producersOf(graph);
-  for (const node of graph.node.filter(({ opType }) => opType === 'PRelu')) {
-    const [x, slopeName] = node.input as [string, string];
-    const slope = floatsOf(constantsOf(graph).get(slopeName)!);
-    if (slope.every((a) => a <= 1)) continue;
-    const readers = graph.node.filter(({ input }) => input!.includes(node.output![0]!));
-    if (readers.some(({ opType }) => opType !== 'Conv'))
-      throw new Error(`A sum reads PReLU ${node.output![0]}`);
-    const writer = producers.get(x)!;
-    const { weights, outputs } = convolutionOf(graph, writer);
-    const size = weights.length / outputs;
-    const before = (channel: number) => (slope[channel]! > 1 ? -slope[channel]! : 1);
-    scaleConstant(graph, writer, 1, (i) => before(Math.floor(i / size)));
-    scaleConstant(graph, writer, 2, before);
-    for (const reader of readers) {
-      const channel = inputChannel(graph, reader);
-      scaleConstant(graph, reader, 1, (i) => (slope[channel(i)]! > 1 ? -1 : 1));
-    }
-    replaceConstant(graph, slopeName, (values) => values.map((a) => (a > 1 ? 1 / a : a)));
-  }
-}
-
-/** Which input channel a weight of the convolution belongs to, by the weight's place. */
-function inputChannel(graph: Graph, node: Node): (place: number) => number {
-  const { dims, kind } = convolutionOf(graph, node);
-  const [, inputs, height, width] = dims as [number, number, number, number];
-  const area = height * width;
-  return (place) => (kind === 'depthwise' ? Math.floor(place / area) : Math.floor(place / area) % inputs);
-}
-
-/** Multiplies the values of a node's constant, which nobody else reads. */
-function scaleConstant(
-  graph: Graph,
-  node: Node,
-  position: number,
-  factorOf: (place: number) => number,
-): void {
-  replaceConstant(graph, node.input![position]!, (values) => values.map((value, i) => value * factorOf(i)));
-}
-
-function replaceConstant(graph: Graph, name: string, change: (values: Float32Array) => Float32Array): void {
-  const at = graph.initializer.findIndex((constant) => constant.name === name);
-  const constant: Constant = graph.initializer[at]!;
-  graph.initializer[at] = makeFloats(name, dimsOf(constant), change(floatsOf(constant)));
 }

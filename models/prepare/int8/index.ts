@@ -9,9 +9,10 @@ import {
   type Node,
 } from '../graph.ts';
 import { rewritePrelu } from '../prelu.ts';
+import { flattenSlopes } from '../slopes.ts';
 import { dropConstantInputs, dropUnused, hoistConstants } from '../tidy.ts';
 import { addBends } from './bend.ts';
-import { equalisable, equalise, flattenSlopes } from './equalise.ts';
+import { equalisable, equalise } from './equalise.ts';
 import { decodeFactors, type Int8Plan } from './plan.ts';
 import { quantise } from './quantise.ts';
 

@@ -1,4 +1,5 @@
 import onnxProto from 'onnx-proto';
+import { type Convolution, convolutionOf } from '../convolution.ts';
 import {
   type Constant,
   constantsOf,
@@ -8,7 +9,6 @@ import {
   producersOf,
   readersOf,
 } from '../graph.ts';
-import { type Convolution, convolutionOf } from './convolution.ts';
 
 const { onnx } = onnxProto;
 const { FLOAT, INT32, INT8, UINT8 } = onnx.TensorProto.DataType;

@@ -5,8 +5,9 @@ import {
   dimsOf,
   floatsOf,
   type Graph,
+  makeFloats,
   type Node,
-} from '../graph.ts';
+} from './graph.ts';
 
 /** What a convolution is: its weights, laid out out × in/group × height × width, and its bias, zeros where it has none. */
 export interface Convolution {
@@ -39,4 +40,32 @@ export function convolutionOf(
     inputs,
     kind: grouped ? 'depthwise' : pointwise ? 'pointwise' : 'full',
   };
+}
+
+/** Which input channel a weight of the convolution belongs to, by the weight's place. */
+export function inputChannel(graph: Graph, node: Node): (place: number) => number {
+  const { dims, kind } = convolutionOf(graph, node);
+  const [, inputs, height, width] = dims as [number, number, number, number];
+  const area = height * width;
+  return (place) => (kind === 'depthwise' ? Math.floor(place / area) : Math.floor(place / area) % inputs);
+}
+
+/** Multiplies the values of a node's constant, which nobody else reads. */
+export function scaleConstant(
+  graph: Graph,
+  node: Node,
+  position: number,
+  factorOf: (place: number) => number,
+): void {
+  replaceConstant(graph, node.input![position]!, (values) => values.map((value, i) => value * factorOf(i)));
+}
+
+export function replaceConstant(
+  graph: Graph,
+  name: string,
+  change: (values: Float32Array) => Float32Array,
+): void {
+  const at = graph.initializer.findIndex((constant) => constant.name === name);
+  const constant: Constant = graph.initializer[at]!;
+  graph.initializer[at] = makeFloats(name, dimsOf(constant), change(floatsOf(constant)));
 }
