@@ -1,4 +1,4 @@
-// The generator of load, in a process of its own. It is told one job over IPC, answers one window, and ends.
+// The generator of load, in a process of its own. It is told jobs over IPC, one after the other, and answers each with a window.
 import autocannon from 'autocannon';
 import { Load } from '../lib/load.mjs';
 import { path, requestsOf } from '../scenarios/index.mjs';
@@ -35,7 +35,7 @@ const windowOf = (answers, before, after, { pid, errors }) => ({
 async function closedLoop({ server, clients, warm_s, seconds, least }, requests) {
   let answers = [];
   let errors = 0;
-  let place = 0;
+  const all = [];
   const load = autocannon({
     url: server.address,
     connections: clients,
@@ -43,7 +43,7 @@ async function closedLoop({ server, clients, warm_s, seconds, least }, requests)
     timeout: timeout_s,
     // autocannon copies its requests for every client, which for large pictures is gigabytes: all share these instead.
     setupClient(client) {
-      let next = place++;
+      let next = all.push(client) - 1;
       client.getRequestBuffer = () => requests[next++ % requests.length].bytes;
     },
   });
@@ -54,33 +54,40 @@ async function closedLoop({ server, clients, warm_s, seconds, least }, requests)
   const until = async (s, count) => {
     const start = performance.now();
     const lasted = () => (performance.now() - start) / 1000;
-    while (lasted() < s || (answers.length < count && lasted() < stretch * s)) await wait(20);
+    await wait(s * 1000);
+    while (answers.length < count && lasted() < stretch * s) await wait(20);
   };
   await until(warm_s, clients);
   answers = [];
   const before = usage(server.pid);
   await until(seconds, least);
-  return windowOf(answers, before, usage(server.pid), { pid: server.pid, errors });
+  const window = windowOf(answers, before, usage(server.pid), { pid: server.pid, errors });
+  // autocannon's own stop() would go on asking until its next second.
+  for (const client of all) client.destroy();
+  return window;
 }
 
 /** So many requests a second, whether or not those before have been answered: latency counts from when each was due. */
 async function openLoop({ server, rate, warm_s, seconds }, requests) {
   const bodies = requests.map(({ body }) => body);
   const target = { key: server.key, port: Number(new URL(server.address).port) };
-  await new Load(target, bodies, path).openLoop(rate, warm_s);
+  const warm = new Load(target, bodies, path);
+  await warm.openLoop(rate, warm_s);
+  warm.close();
   const load = new Load(target, bodies, path);
   const before = usage(server.pid);
   await load.openLoop(rate, open_longer * seconds);
   const answers = load.answers.map(({ status, ms, late_ms }) => [status, ms + late_ms]);
-  return windowOf(answers, before, usage(server.pid), { pid: server.pid, errors: load.lost });
+  const window = windowOf(answers, before, usage(server.pid), { pid: server.pid, errors: load.lost });
+  load.close();
+  return window;
 }
 
 const loops = { closed: closedLoop, open: openLoop };
 
-process.once('message', async (job) => {
+process.on('message', async (job) => {
   const requests = await requestsOf(job.scenario, { mode: job.mode, ...job.server });
-  const window = await loops[job.loop](job, requests);
-  process.send(window, () => process.exit(0));
+  process.send(await loops[job.loop](job, requests));
 });
-// Nobody is there any more to hear the answer.
-process.on('disconnect', () => process.exit(1));
+// Nobody is there any more to hear an answer.
+process.once('disconnect', () => process.exit());

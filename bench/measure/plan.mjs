@@ -59,7 +59,7 @@ function workersBlock(options) {
       .map((contender) => ({
         contender,
         workers,
-        cells: clients[contender].map((count) => closed(count, 'fast', options)),
+        cells: clients[contender].map((count) => ({ loop: 'closed', clients: count, turns: options.turns })),
       })),
   );
   return { id: 'workers', scenario: 'small', mode: 'fast', runs };

@@ -1,7 +1,5 @@
 // Carries out a plan: starts each contender, sees that it answers sensibly, loads it, and collects the samples.
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { execFile } from 'node:child_process';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { contenders } from '../contenders/index.mjs';
 import { kindsIn, scenarios } from '../scenarios/index.mjs';
@@ -9,23 +7,9 @@ import { pairsOf } from '../scenarios/pictures.mjs';
 import { programs } from '../setup/native.mjs';
 import { check } from './check.mjs';
 import { apart } from './cores.mjs';
+import { Generators } from './generator.mjs';
 import { cellsOf, rotated, saturating } from './plan.mjs';
 import { floorSample, loadSample } from './sample.mjs';
-
-const loader = fileURLToPath(new URL('loader.mjs', import.meta.url));
-
-/** One job for the generator, in a process of its own. Answers a window, for measure/sample.mjs. */
-export async function load(job, cores) {
-  const [command, ...args] = [...(cores ? ['taskset', '-c', cores] : []), process.execPath, loader];
-  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-  const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`The generator of load ended with ${code} and no window`);
-  });
-  child.send(job);
-  const [window] = await Promise.race([once(child, 'message'), ended]);
-  ended.catch(() => {}); // it ends as it should
-  return window;
-}
 
 async function floorWindow({ workers }, { scenario, mode }, { seconds }) {
   const files = (await pairsOf(kindsIn(scenario)[0])).pairs.flatMap((pair) => pair.files);
@@ -45,6 +29,7 @@ const floor = (run, block, options) => ({
 /** The servers of a round: each is started when it is first needed, settled, and kept for the blocks after. */
 class Servers {
   #options;
+  #generators = new Generators();
   #up = new Map();
 
   constructor(options) {
@@ -64,7 +49,7 @@ class Servers {
       pinned,
       load: (job) => {
         const { pid, address, key } = process;
-        return load({ ...job, server: { pid, address, key } }, cores?.generator);
+        return this.#generators.load({ ...job, server: { pid, address, key } }, cores?.generator);
       },
       check: (...block) => check(process, ...block),
       stop: async () => {
@@ -81,6 +66,7 @@ class Servers {
   }
 
   async stop() {
+    this.#generators.stop();
     await Promise.all([...this.#up.values()].map((server) => server.stop()));
   }
 }

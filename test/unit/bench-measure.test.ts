@@ -122,6 +122,7 @@ describe('a plan', () => {
     const floor = block('small fast', '--turns', '3')?.runs.find(({ contender }) => contender === 'floor');
     expect(floor?.cells).toEqual([expect.objectContaining({ clients: 8, turns: 3 })]);
     for (const { turns } of cellsOf(block('small balance')?.runs)) expect(turns).toBe(1);
+    for (const { turns } of cellsOf(block('workers', '--turns', '3')?.runs)) expect(turns).toBe(3);
   });
 
   test('of a quick run takes less than two minutes', () => {
