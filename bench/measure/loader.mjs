@@ -10,6 +10,10 @@ const timeout_s = 300;
 /** So many times its length a measurement may last to see its fewest answers. */
 const stretch = 6;
 
+/** Of `rested`: one look every so often, and for how long at most. */
+const look_ms = 200;
+const patience_s = 60;
+
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const usage = (pid) => ({
@@ -18,6 +22,21 @@ const usage = (pid) => ({
   main_thread_ms: mainThreadCpuOf(pid),
   generator_ms: (({ user, system }) => (user + system) / 1000)(process.cpuUsage()),
 });
+
+/**
+ * A server may go on with what it has begun for clients that are gone, a slow one for seconds, in the midst of what is
+ * measured next: resolves when it takes less than a tenth of a CPU, or when `patience_s` have passed.
+ */
+async function rested(pid) {
+  const start = performance.now();
+  let before;
+  let now = cpuOf(pid);
+  do {
+    await wait(look_ms);
+    before = now;
+    now = cpuOf(pid);
+  } while (now - before >= look_ms / 10 && performance.now() - start < patience_s * 1000);
+}
 
 /** The window between two looks at the usage, as measure/sample.mjs takes it. `answers` are [status, ms]. */
 const windowOf = (answers, before, after, { pid, errors }) => ({
@@ -87,7 +106,9 @@ const loops = { closed: closedLoop, open: openLoop };
 
 process.on('message', async (job) => {
   const requests = await requestsOf(job.scenario, { mode: job.mode, ...job.server });
-  process.send(await loops[job.loop](job, requests));
+  const window = await loops[job.loop](job, requests);
+  await rested(job.server.pid);
+  process.send(window);
 });
 // Nobody is there any more to hear an answer.
 process.once('disconnect', () => process.exit());
