@@ -35,7 +35,7 @@ const thorough = {
 const quick = {
   rounds: 1,
   turns: 1,
-  seconds: 1.7,
+  seconds: 1.2,
   settle_s: 2,
   warm_s: 0.7,
   least: 4,
