@@ -47,6 +47,8 @@ export interface Server {
 /** Memory of bodies that waits for the next ones: some of phones, or many of ordinary photos, and how long. */
 const kept_bytes = 64 * 1024 * 1024;
 const kept_ms = 1000;
+/** Bodies up to here are those of small pictures: a job of milliseconds, like the way from worker to worker. */
+const light_bytes = 256 * 1024;
 
 /**
  * Config → pack → gate → listeners → workers. Listens before the workers are up, so that health can be asked for and
@@ -78,7 +80,8 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
     workers: config.workers,
     capacity: config.queue,
     deadline_ms: config.deadline_ms,
-    run: (job, spare) => pool.run(job, spare),
+    light: ({ body }) => body.length <= light_bytes,
+    run: (job, worker, spare) => pool.run(job, worker, spare),
   });
   const uploads = new UploadBudget(config.max_upload_bytes);
   const bodies = new BodyMemory({

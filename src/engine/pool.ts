@@ -6,7 +6,7 @@ import { threads } from './threads.ts';
 
 /**
  * The worker threads. Each holds the addon and the pack, whose sessions are shared by the whole process, and runs one
- * job at a time. It never queues: JobQueue hands a job over only when a worker is free.
+ * job at a time. Which worker does what is decided by JobQueue.
  */
 export interface PoolOptions {
   workers: number;
@@ -23,16 +23,24 @@ export interface PoolOptions {
 
 export class Pool {
   readonly #piscina: Piscina<MatchJob, MatchAnswer>;
+  /** Piscina asks for a task's worker before run() returns. */
+  readonly #choice: { worker: number };
   readonly #onMemory: PoolOptions['onMemory'];
   #closing = false;
 
-  private constructor(piscina: Piscina<MatchJob, MatchAnswer>, onMemory: PoolOptions['onMemory']) {
+  private constructor(
+    piscina: Piscina<MatchJob, MatchAnswer>,
+    choice: { worker: number },
+    onMemory: PoolOptions['onMemory'],
+  ) {
     this.#piscina = piscina;
+    this.#choice = choice;
     this.#onMemory = onMemory;
   }
 
   /** Resolves when every worker has done its first inference, rejects when one cannot. */
   static async start(options: PoolOptions): Promise<Pool> {
+    const choice = { worker: 0 };
     const piscina = new Piscina<MatchJob, MatchAnswer>({
       filename: fileURLToPath(new URL('./worker.js', import.meta.url)),
       workerData: {
@@ -40,7 +48,11 @@ export class Pool {
         embedding_cache: options.embedding_cache ?? false,
       } satisfies WorkerData,
       ...threads(options.workers),
-      concurrentTasksPerWorker: 1,
+      concurrentTasksPerWorker: 2,
+      // While one is being replaced there are fewer; without any, piscina keeps the job until there is.
+      loadBalancer: (_, workers) => workers[Math.min(choice.worker, workers.length - 1)] ?? null,
+      // Its other way would run two jobs that have come before it answers the first.
+      atomics: 'disabled',
       recordTiming: false,
     });
     try {
@@ -50,7 +62,7 @@ export class Pool {
       throw error;
     }
     piscina.on('error', options.onWorkerError);
-    const pool = new Pool(piscina, options.onMemory);
+    const pool = new Pool(piscina, choice, options.onMemory);
     piscina.on('workerDestroy', () => {
       if (!pool.#closing) options.onWorkerReplaced?.();
     });
@@ -59,11 +71,13 @@ export class Pool {
 
   /**
    * Runs one job. The body's memory is moved to the worker, never copied: afterwards the caller's view is empty.
-   * Rejects when the worker dies; piscina puts another in its place and the other jobs do not notice.
-   * `parallel`: the two pictures on two threads.
+   * Rejects when the worker dies, as does what it was given ahead of time; piscina puts another in its place and the
+   * other jobs do not notice.
+   * `worker`: from 0. `parallel`: the two pictures on two threads.
    */
-  async run(job: MatchJob, parallel = false): Promise<MatchOutcome> {
+  async run(job: MatchJob, worker: number, parallel = false): Promise<MatchOutcome> {
     const options = { ...job.options, parallel };
+    this.#choice.worker = worker;
     const running = this.#piscina.run({ ...job, options }, { transferList: [job.body.buffer] });
     const { found, memory } = await running;
     if (memory) this.#onMemory?.(memory);

@@ -1,8 +1,13 @@
 import { Problem } from '../errors.ts';
 
 /**
- * A bounded first-in-first-out queue in front of the pool. A job is handed over only when a worker is free: piscina's own
- * queue puts its head back at the tail when none is, so that the oldest request waits longest of all.
+ * A bounded first-in-first-out queue in front of the pool. It chooses each job's worker: piscina's own queue puts its head
+ * back at the tail when none is free, so that the oldest request waits longest of all.
+ *
+ * A job goes to a worker that is free. While many wait, each worker is also given the next job ahead of time (prefetch):
+ * between two jobs it would otherwise stand still until this thread has woken, read an answer and handed over another.
+ * Only light jobs are prefetched, behind light ones, and only while so many wait that no worker should run out: what
+ * lies at one worker's hand cannot go to another.
  *
  * A place in the queue is taken by a request whose body has arrived, never by one that is still being uploaded: a slow
  * sender would otherwise keep the workers idle in front of a full queue. Admission therefore happens twice: `full` is
@@ -15,8 +20,13 @@ export interface QueueOptions<Job, Outcome> {
   capacity: number;
   /** From submit to the answer; 504 deadline_exceeded when it passes. */
   deadline_ms: number;
-  /** `spare`: another worker is idle and nothing waits, so this job may as well use two cores. */
-  run(job: Job, spare: boolean): Promise<Outcome>;
+  /** Whether a job is done so soon that another may lie behind it; by default none is. */
+  light?(job: Job): boolean;
+  /**
+   * `worker`: from 0; one that has a job begins this one after it.
+   * `spare`: another worker is idle and nothing waits, so this job may as well use two cores.
+   */
+  run(job: Job, worker: number, spare: boolean): Promise<Outcome>;
 }
 
 export interface Done<Outcome> {
@@ -29,7 +39,7 @@ export interface Done<Outcome> {
 export interface Ticket<Outcome> {
   readonly done: Promise<Done<Outcome>>;
   /**
-   * Nobody wants the outcome any more: a waiting job is dropped, a running one runs on and its outcome is thrown away.
+   * Nobody wants the outcome any more: a waiting job is dropped, one that a worker has runs and its outcome is thrown away.
    * `done` rejects with `reason`.
    */
   cancel(reason: Error): void;
@@ -37,7 +47,10 @@ export interface Ticket<Outcome> {
 
 interface Entry<Job, Outcome> {
   job: Job;
+  /** Told when it was submitted: a body that was handed over is empty. */
+  light: boolean;
   submitted: number;
+  started: number;
   timer: NodeJS.Timeout;
   resolve(done: Done<Outcome>): void;
   reject(error: unknown): void;
@@ -47,17 +60,21 @@ export class JobQueue<Job, Outcome> {
   readonly #options: QueueOptions<Job, Outcome>;
   /** A Set keeps the order of insertion and removes from the middle in constant time. */
   readonly #waiting = new Set<Entry<Job, Outcome>>();
+  /** What each worker has: the job that runs, and the one that was prefetched. */
+  readonly #hands: Entry<Job, Outcome>[][];
   #running = 0;
+  #prefetched = 0;
   /** Up to `#counted`. */
   #busy_ms = 0;
   #counted = performance.now();
 
   constructor(options: QueueOptions<Job, Outcome>) {
     this.#options = options;
+    this.#hands = Array.from({ length: options.workers }, () => []);
   }
 
   get depth(): number {
-    return this.#waiting.size;
+    return this.#waiting.size + this.#prefetched;
   }
 
   /** Workers at work, those included whose client has been answered 504 or has left. */
@@ -71,15 +88,18 @@ export class JobQueue<Job, Outcome> {
   }
 
   get full(): boolean {
-    return this.#running >= this.#options.workers && this.#waiting.size >= this.#options.capacity;
+    return this.#running >= this.#options.workers && this.depth >= this.#options.capacity;
   }
 
   submit(job: Job): Ticket<Outcome> {
     if (this.full) return { done: Promise.reject(new Problem('overloaded')), cancel: () => {} };
     const { promise, resolve, reject } = withResolvers<Done<Outcome>>();
+    const now = performance.now();
     const entry: Entry<Job, Outcome> = {
       job,
-      submitted: performance.now(),
+      light: this.#options.light?.(job) ?? false,
+      submitted: now,
+      started: now,
       timer: setTimeout(() => {
         this.#waiting.delete(entry);
         reject(new Problem('deadline_exceeded'));
@@ -100,25 +120,45 @@ export class JobQueue<Job, Outcome> {
   }
 
   #handOver(): void {
-    while (this.#running < this.#options.workers) {
+    for (;;) {
       const entry = this.#waiting.values().next().value;
-      if (!entry) return;
+      const worker = entry ? this.#workerFor(entry) : -1;
+      if (!entry || worker < 0) return;
       this.#waiting.delete(entry);
-      this.#setRunning(this.#running + 1);
-      void this.#run(entry, this.#waiting.size === 0 && this.#running < this.#options.workers);
+      void this.#run(entry, worker);
     }
   }
 
+  /** -1 while none may have it. */
+  #workerFor(entry: Entry<Job, Outcome>): number {
+    const free = this.#hands.findIndex((hand) => hand.length === 0);
+    if (free >= 0 || !entry.light || this.#waiting.size <= this.#options.workers) return free;
+    return this.#hands.findIndex(([running, ahead]) => running?.light && !ahead);
+  }
+
   /** The worker is held until `run` returns, even when the deadline has answered the client long before. */
-  async #run(entry: Entry<Job, Outcome>, spare: boolean): Promise<void> {
-    const queue_ms = performance.now() - entry.submitted;
+  async #run(entry: Entry<Job, Outcome>, worker: number): Promise<void> {
+    const hand = this.#hands[worker] as Entry<Job, Outcome>[];
+    hand.push(entry);
+    if (hand.length > 1) this.#prefetched += 1;
+    else this.#setRunning(this.#running + 1);
+    entry.started = performance.now();
+    const spare = this.#waiting.size === 0 && this.#running < this.#options.workers;
     try {
-      entry.resolve({ outcome: await this.#options.run(entry.job, spare), queue_ms });
+      const outcome = await this.#options.run(entry.job, worker, spare);
+      entry.resolve({ outcome, queue_ms: entry.started - entry.submitted });
     } catch (error) {
       entry.reject(error);
     } finally {
       clearTimeout(entry.timer);
-      this.#setRunning(this.#running - 1);
+      hand.splice(hand.indexOf(entry), 1);
+      const [next] = hand;
+      if (next) {
+        this.#prefetched -= 1;
+        next.started = performance.now();
+      } else {
+        this.#setRunning(this.#running - 1);
+      }
       this.#handOver();
     }
   }

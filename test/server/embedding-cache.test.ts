@@ -131,7 +131,7 @@ describe('workers', () => {
     const pools = await Promise.all([start(true), start(true), start(false)]);
     const before = addon.embeddingCache();
     const outcomes = [];
-    for (const pool of pools) outcomes.push(await pool.run(job()));
+    for (const pool of pools) outcomes.push(await pool.run(job(), 0));
     const { hits, misses } = addon.embeddingCache();
     // The third was not told that there is a cache, so it hashes nothing.
     expect([hits - before.hits, misses - before.misses]).toEqual([2, 2]);

@@ -5,6 +5,7 @@ import { Problem } from '../../src/errors.ts';
 /** A queue whose jobs end when the test says so. */
 function held(options: { workers?: number; capacity?: number; deadline_ms?: number } = {}) {
   const started: string[] = [];
+  const given: string[] = [];
   const spared: string[] = [];
   const ends = new Map<string, { resolve(outcome: string): void; reject(error: Error): void }>();
   const queue = new JobQueue<string, string>({
@@ -12,15 +13,17 @@ function held(options: { workers?: number; capacity?: number; deadline_ms?: numb
     capacity: 2,
     deadline_ms: 60_000,
     ...options,
-    run: (job, spare) => {
+    light: (job) => !job.startsWith('heavy'),
+    run: (job, worker, spare) => {
       started.push(job);
+      given.push(`${job} to ${worker}`);
       if (spare) spared.push(job);
       return new Promise((resolve, reject) => ends.set(job, { resolve, reject }));
     },
   });
   const end = (job: string) => ends.get(job)!.resolve(`outcome of ${job}`);
   const breakDown = (job: string) => ends.get(job)!.reject(new Error(`${job} broke`));
-  return { queue, started, spared, end, breakDown };
+  return { queue, started, given, spared, end, breakDown };
 }
 
 const code = (error: unknown) => (error as Problem).code;
@@ -81,6 +84,80 @@ describe('handing over', () => {
     breakDown('a');
     await expect(first.done).rejects.toThrow('a broke');
     expect(started).toEqual(['a', 'b']);
+  });
+});
+
+describe('prefetch', () => {
+  const submitAll = (queue: ReturnType<typeof held>['queue'], jobs: string[]) =>
+    jobs.map((job) => queue.submit(job));
+
+  test('while more wait than there are workers, each is given the next one too, in order', async () => {
+    const { queue, given, end } = held({ workers: 2, capacity: 10 });
+    const tickets = submitAll(queue, ['a', 'b', 'c', 'd']);
+    expect(given).toEqual(['a to 0', 'b to 1']);
+    submitAll(queue, ['e', 'f', 'g', 'h']);
+    expect(given).toEqual(['a to 0', 'b to 1', 'c to 0', 'd to 1']);
+    expect([queue.running, queue.depth]).toEqual([2, 6]);
+    end('b');
+    await tickets[1]!.done;
+    expect(given.slice(4)).toEqual(['e to 1']);
+    expect([queue.running, queue.depth]).toEqual([2, 5]);
+  });
+
+  test('nothing lies behind a heavy job, and no heavy job behind another', async () => {
+    const { queue, given, end } = held({ workers: 2, capacity: 10 });
+    const [heavy] = submitAll(queue, ['heavy', 'a', 'b', 'heavy too', 'c', 'd', 'e', 'f']);
+    expect(given).toEqual(['heavy to 0', 'a to 1', 'b to 1']);
+    end('heavy');
+    await heavy!.done;
+    expect(given.slice(3)).toEqual(['heavy too to 0']);
+    end('a');
+    await expect.poll(() => given.slice(4)).toEqual(['c to 1']);
+
+    const other = held({ workers: 2, capacity: 10 });
+    submitAll(other.queue, ['a', 'b', 'heavy', 'c', 'd', 'e']);
+    expect(other.given).toEqual(['a to 0', 'b to 1']);
+  });
+
+  test('what was prefetched has waited until the job before it ends, and then its worker goes on', async () => {
+    const { queue, given, end } = held({ workers: 1, capacity: 10 });
+    const [first, second] = submitAll(queue, ['a', 'b', 'c']);
+    expect(given).toEqual(['a to 0', 'b to 0']);
+    const before = performance.now();
+    while (performance.now() < before + 2);
+    end('a');
+    await first!.done;
+    const between = performance.now();
+    end('b');
+    const { queue_ms } = await second!.done;
+    expect(queue_ms).toBeGreaterThanOrEqual(2);
+    expect(queue_ms).toBeLessThanOrEqual(between);
+    expect([queue.running, queue.depth]).toEqual([1, 0]);
+    end('c');
+    await expect.poll(() => queue.running).toBe(0);
+  });
+
+  test('what was prefetched and is cancelled runs for nobody, and one that breaks down frees its place', async () => {
+    const { queue, given, end, breakDown } = held({ workers: 1, capacity: 10 });
+    const [first, second, third] = submitAll(queue, ['a', 'b', 'c', 'd']);
+    second!.cancel(new Error('left'));
+    await expect(second!.done).rejects.toThrow('left');
+    expect(queue.depth).toBe(3);
+    breakDown('a');
+    await expect(first!.done).rejects.toThrow('a broke');
+    expect(given).toEqual(['a to 0', 'b to 0', 'c to 0']);
+    end('b');
+    await expect.poll(() => given).toEqual(['a to 0', 'b to 0', 'c to 0']);
+    end('c');
+    expect((await third!.done).outcome).toBe('outcome of c');
+    expect(given.at(-1)).toBe('d to 0');
+  });
+
+  test('places that prefetched jobs have are counted', async () => {
+    const { queue } = held({ workers: 1, capacity: 3 });
+    submitAll(queue, ['a', 'b', 'c', 'd']);
+    expect(queue.full).toBe(true);
+    expect(code(await queue.submit('e').done.catch((error) => error))).toBe('overloaded');
   });
 });
 
