@@ -195,7 +195,7 @@ export const never: Readonly<Record<string, string>> = {
   'npm pack': 'what set-up does; fetches the tarball from the registry',
   'apt-get install -s --no-install-recommends libopencv-imgcodecs406': 'asks the package lists of the system',
   'npm run bench -- --with opencv4nodejs': 'installs a Debian package and compiles for ten minutes',
-  'npm run bench -- --with opencv4nodejs --seconds 3':
+  'npm run bench -- --with opencv4nodejs --seconds 2':
     'installs a Debian package and compiles for ten minutes',
   'node bench/oracle.mjs': 'installs a Debian package and compiles for ten minutes',
   'node bench/surroundings.mjs': 'takes minutes at its shortest, and every server of it is one of the bench',
