@@ -92,6 +92,11 @@ export const errorTable = {
     title: 'There is no face with that index',
     detail: '"faces_found" faces were found; indices start at 0, and -1 chooses automatically.',
   },
+  low_quality_face: {
+    status: 422,
+    title: 'A compared face is too poor',
+    detail: '"errors" lists each image with such a face and the reasons; send a better picture of it.',
+  },
   rate_limit_exceeded: {
     status: 429,
     title: 'Rate limit exceeded',
@@ -138,7 +143,7 @@ export interface ProblemExtras {
   height?: number;
   detected?: string;
   faces_found?: number;
-  errors?: { field: string; code: string }[];
+  errors?: readonly { field: string; code?: string; reasons?: readonly string[] }[];
 }
 
 /** A refusal with a code of the table. Handlers throw or return it; only http/responses turns it into bytes. */

@@ -51,6 +51,11 @@ export interface AdvancedMatchFields<Picture = unknown> extends MatchFields<Pict
    * true)
    */
   auto_pair_best?: boolean;
+  /**
+   * Whether a match of a poor face is refused (422 `low_quality_face`) instead of answered with a warning
+   * (default false)
+   */
+  reject_low_quality?: boolean;
 }
 
 /** Whether the two pictures show the same person. A non-match is an answer like any other, not an error. */
@@ -474,6 +479,18 @@ export interface ProblemMembers {
     field: ImageField;
     /** How many faces were found in the picture (from 0) */
     faces_found: number;
+  };
+  /** A compared face is too poor */
+  low_quality_face: {
+    /** The HTTP status */
+    status: 422;
+    /** One for each picture whose compared face is too poor */
+    errors: {
+      /** The picture */
+      field: ImageField;
+      /** What the compared face is, in the words of the `reason` of a warning */
+      reasons: QualityReason[];
+    }[];
   };
   /** Rate limit exceeded */
   rate_limit_exceeded: {

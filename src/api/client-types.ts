@@ -1,4 +1,5 @@
 import { type ErrorCode, errorTable } from '../errors.ts';
+import { qualityWords } from '../http/face-quality.ts';
 import { type FieldName, fieldTable } from '../http/fields.ts';
 import { formBody } from './form-schema.ts';
 import { matchSchemas } from './match-schema.ts';
@@ -31,6 +32,7 @@ const pictures = fieldNames.filter((name) => fieldTable[name as FieldName].kind 
 /** Lists of words that deserve one wherever they stand. */
 const wordNames: Readonly<Record<string, readonly string[]>> = {
   AccuracyMode: fieldTable.accuracy_mode.values,
+  QualityReason: Object.keys(qualityWords),
   ImageField: pictures,
   FieldName: fieldNames,
   'Exclude<FieldName, ImageField>': fieldNames.filter((name) => !pictures.includes(name)),

@@ -70,7 +70,7 @@ const accounts: Readonly<Record<EndpointId, Account>> = {
     tag: 'match',
     summary: 'Compare two photos, with controls',
     description:
-      'As the basic endpoint, and lets you choose faces, trade accuracy for speed, and say what counts as a face. ' +
+      'As the basic endpoint, and lets you choose faces, trade accuracy for speed, say what counts as a face, and refuse poor ones. ' +
       'With one face index given, that face is compared with all of the other picture; with both, those two; with none, ' +
       '`auto_pair_best` decides.',
     success: compared,

@@ -1,4 +1,5 @@
 import { type ErrorCode, errorTable, type ProblemExtras } from '../errors.ts';
+import { lowQuality, lowQualityProblem, qualityWords } from '../http/face-quality.ts';
 import { fieldTable } from '../http/fields.ts';
 import type { Route } from '../http/routes.ts';
 import { takesForm } from './form-schema.ts';
@@ -13,9 +14,14 @@ type Extra = Exclude<keyof ProblemExtras, 'detail'>;
 
 /**
  * Who can be told: `path` requests that no operation describes; `any` operation; `keyed` ones that need a key, `scoped`
- * ones that need a scope; those that take a `form`, and the one that takes `indices`.
+ * ones that need a scope; those that take a `form`, and the `advanced` one.
  */
-type Told = 'path' | 'any' | 'keyed' | 'scoped' | 'form' | 'indices';
+type Told = 'path' | 'any' | 'keyed' | 'scoped' | 'form' | 'advanced';
+
+const smallFace = {
+  pose: { yaw: 0, pitch: 0, roll: 0 },
+  quality: { sharpness: 0.65, brightness: 0.5, face_pixels: 24 },
+};
 
 /** `example` has the extra members that the problem always carries, and perhaps the more specific detail. */
 export const problemTable: Readonly<Record<ErrorCode, { told: Told; example: ProblemExtras }>> = {
@@ -70,12 +76,16 @@ export const problemTable: Readonly<Record<ErrorCode, { told: Told; example: Pro
     },
   },
   face_index_out_of_range: {
-    told: 'indices',
+    told: 'advanced',
     example: {
       detail: 'Choose a face of image1 from 0 to 2, or -1 for automatic choice.',
       field: 'image1',
       faces_found: 3,
     },
+  },
+  low_quality_face: {
+    told: 'advanced',
+    example: lowQualityProblem(lowQuality('image1', smallFace))!.extras,
   },
   rate_limit_exceeded: { told: 'keyed', example: {} },
   internal_error: { told: 'any', example: {} },
@@ -93,7 +103,7 @@ const fieldNames: Partial<Record<ErrorCode, readonly string[]>> = {
   duplicate_field: Object.keys(fieldTable),
 };
 
-const extraSchemas: Readonly<Record<Exclude<Extra, 'field'>, Schema>> = {
+const extraSchemas: Readonly<Record<Exclude<Extra, 'field' | 'errors'>, Schema>> = {
   expected: text('What the field takes'),
   required_scope: text('The scope that the key lacks'),
   limit_bytes: integer('The most bytes that are taken', { minimum: 1 }),
@@ -113,13 +123,32 @@ const extraSchemas: Readonly<Record<Exclude<Extra, 'field'>, Schema>> = {
     'What the bytes look like.',
   ),
   faces_found: integer('How many faces were found in the picture', { minimum: 0 }),
-  errors: list(
-    object<{ field: string; code: string }>({
-      field: { type: 'string', enum: pictures, description: 'The picture' },
-      code: { type: 'string', const: 'no_face_found', description: 'What is the matter with it' },
-    }),
-    'One for each picture without a face',
+};
+
+/** One for each picture at fault, and what is the matter with it. */
+const pictureList = (fault: Record<string, Schema>, description: string) =>
+  list(
+    object({ field: { type: 'string', enum: pictures, description: 'The picture' }, ...fault }),
+    description,
     { minItems: 1, maxItems: pictures.length },
+  );
+
+const reasons = Object.keys(qualityWords);
+
+const errorLists: Partial<Record<ErrorCode, Schema>> = {
+  no_face_found: pictureList(
+    { code: { type: 'string', const: 'no_face_found', description: 'What is the matter with it' } },
+    'One for each picture without a face',
+  ),
+  low_quality_face: pictureList(
+    {
+      reasons: list(
+        { type: 'string', enum: reasons },
+        'What the compared face is, in the words of the `reason` of a warning',
+        { minItems: 1, maxItems: reasons.length },
+      ),
+    },
+    'One for each picture whose compared face is too poor',
   ),
 };
 
@@ -133,7 +162,7 @@ export function codesOf({ endpoint, scope }: Pick<Route, 'endpoint' | 'scope'>):
     keyed: scope !== 'none',
     scoped: scope !== 'none' && scope !== 'any',
     form: takesForm(endpoint),
-    indices: endpoint === 'match_advanced',
+    advanced: endpoint === 'match_advanced',
   };
   return errorCodes.filter((code) => applies[problemTable[code].told]);
 }
@@ -149,6 +178,7 @@ export function extrasOf(code: ErrorCode): Extra[] {
 }
 
 function extraSchema(code: ErrorCode, name: Extra): Schema {
+  if (name === 'errors') return errorLists[code]!;
   if (name !== 'field') return extraSchemas[name];
   return { type: 'string', enum: fieldNames[code] ?? pictures, description: 'Name of the form field' };
 }

@@ -14,7 +14,7 @@ export function typeOf(schema: Schema, nameOf: Naming, indent = ''): string {
   if (schema.prefixItems !== undefined) return tuple(schema.prefixItems, nameOf, indent);
   if (schema.items !== undefined) {
     const item = typeOf(schema.items, nameOf, indent);
-    return schema.items.enum === undefined ? `${item}[]` : `(${item})[]`;
+    return schema.items.enum === undefined || /^\w+$/.test(item) ? `${item}[]` : `(${item})[]`;
   }
   if (schema.properties !== undefined) return membersOf(schema, nameOf, indent);
   switch (schema.type) {

@@ -1,8 +1,9 @@
 import type { Face, ImageField } from '../engine/addon.ts';
+import { Problem } from '../errors.ts';
 
 /**
  * When a compared face is so poor that the same person is recognised less often. A warning never changes the verdict:
- * poor pictures lower the confidence by themselves.
+ * poor pictures lower the confidence by themselves. Who enrols people may have such a match refused instead.
  */
 
 export type QualityReason = 'small' | 'blurred' | 'dark' | 'bright' | 'turned';
@@ -121,4 +122,17 @@ export function lowQuality(field: ImageField, face: Judged): LowQualityFace[] {
     warnings.set(reason, { code: 'low_quality_face', field, reason, detail });
   }
   return [...warnings.values()];
+}
+
+/** The refusal that stands for the warnings, for who wants none of them answered; undefined when there are none. */
+export function lowQualityProblem(warnings: readonly LowQualityFace[]): Problem | undefined {
+  if (warnings.length === 0) return undefined;
+  const fields = [...new Set(warnings.map(({ field }) => field))];
+  return new Problem('low_quality_face', {
+    detail: warnings.map(({ detail }) => detail).join(' '),
+    errors: fields.map((field) => ({
+      field,
+      reasons: warnings.filter((warning) => warning.field === field).map(({ reason }) => reason),
+    })),
+  });
 }

@@ -98,6 +98,14 @@ export const fieldTable = {
     description:
       'Whether automatic choice takes the best pair of all faces, or the largest face of each picture',
   },
+  reject_low_quality: {
+    kind: 'boolean',
+    endpoints: advanced,
+    values: ['true', 'false'],
+    default: 'false',
+    description:
+      'Whether a match of a poor face is refused (422 `low_quality_face`) instead of answered with a warning',
+  },
 } as const satisfies Record<string, FieldRule>;
 
 export type FieldName = keyof typeof fieldTable;
@@ -111,6 +119,7 @@ export interface FieldValues {
   use_heuristic_fallback: boolean;
   min_det_score: number;
   auto_pair_best: boolean;
+  reject_low_quality: boolean;
 }
 
 /** The rule of a field by the name in the form; undefined when the endpoint does not know it. */
@@ -161,7 +170,7 @@ export function fillFields(
   pack: { min_det_score: number },
 ): FieldValues {
   const number = (name: FieldName, fallback: number) => (parsed.get(name) as number | undefined) ?? fallback;
-  const word = (name: 'accuracy_mode' | 'use_heuristic_fallback' | 'auto_pair_best') =>
+  const word = (name: 'accuracy_mode' | 'use_heuristic_fallback' | 'auto_pair_best' | 'reject_low_quality') =>
     (parsed.get(name) as string | undefined) ?? fieldTable[name].default;
   return {
     threshold_percent: number('threshold_percent', fieldTable.threshold_percent.default),
@@ -171,5 +180,6 @@ export function fillFields(
     use_heuristic_fallback: word('use_heuristic_fallback') === 'true',
     min_det_score: number('min_det_score', pack.min_det_score),
     auto_pair_best: word('auto_pair_best') === 'true',
+    reject_low_quality: word('reject_low_quality') === 'true',
   };
 }

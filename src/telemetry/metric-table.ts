@@ -167,6 +167,7 @@ export const refusalReasons: Readonly<Record<ErrorCode, Reason>> = {
   image_dimensions: 'picture',
   no_face_found: 'picture',
   face_index_out_of_range: 'picture',
+  low_quality_face: 'picture',
   rate_limit_exceeded: 'rate',
   internal_error: 'fault',
   overloaded: 'load',

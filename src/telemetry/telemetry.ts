@@ -25,7 +25,7 @@ export interface RequestRecord {
 
 /** What a match saw, as far as it is counted. */
 export interface Findings {
-  /** Undefined where a picture had no face. */
+  /** Undefined where none was told: a picture had no face, or a poor one was not to be compared. */
   verdict: { accuracy_mode: string; match: boolean; confidence_percent: number } | undefined;
   /** The pictures of which it is known. */
   images: readonly { faces: number; found_by: (typeof foundBy)[number] }[];

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
 import type {
   AdvancedMatchFields,
@@ -22,7 +23,10 @@ import { TestServer } from './support/server.ts';
 /** A client's program that imports `facematch/client-types` takes what the server really sends, and nothing else. */
 
 const folder = mkdtempSync(join(tmpdir(), 'facematch-types-'));
-const answers: Record<'match' | 'warned' | 'models' | 'no_face' | 'bad_field' | 'no_key', Json> = {} as never;
+const answers: Record<
+  'match' | 'warned' | 'models' | 'no_face' | 'poor_face' | 'bad_field' | 'no_key',
+  Json
+> = {} as never;
 
 beforeAll(async () => {
   mkdirSync(join(folder, 'node_modules'));
@@ -35,6 +39,9 @@ beforeAll(async () => {
   answers.warned = await bodyOf({ ...twoPhotos(), colour: 'red' });
   answers.models = (await send(server, { path: paths.models, method: 'GET' })).body;
   answers.no_face = await bodyOf({ image1: samples.one, image2: await blank(64, 64, 'png') });
+  const image1 = await sharp(samples.one).resize({ width: 160 }).png().toBuffer();
+  const strict = { image1, image2: samples.three, reject_low_quality: 'true' };
+  answers.poor_face = await bodyOf(strict, { path: paths.advanced });
   answers.bad_field = await bodyOf({ ...twoPhotos(), accuracy_mode: 'best' }, { path: paths.advanced });
   answers.no_key = await bodyOf(twoPhotos(), { key: null });
   await server.stop();
@@ -66,6 +73,7 @@ describe('a real answer, pasted as a value', () => {
     ['Problem', 'no_face', { code: 'no_face_found' }],
     ["Problem<'no_face_found'>", 'no_face', {}],
     ['Problem', 'bad_field', { code: 'invalid_field' }],
+    ["Problem<'low_quality_face'>", 'poor_face', { errors: [{ field: 'image1' }] }],
     ["Problem<'missing_api_key'>", 'no_key', { code: 'missing_api_key' }],
   ])('is a %s (%s)', async (type, name, shows) => {
     expect(answers[name]).toMatchObject(shows);

@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ErrorCode, errorTable } from '../../src/errors.ts';
 import {
@@ -191,6 +192,16 @@ const errors: readonly Row[] = [
     when: 'there are three faces and the fourth is asked for',
     ask: () => match(server, { ...twoPhotos(), image1_face_index: '3' }, { path: paths.advanced }),
     members: { field: 'image1', faces_found: 3 },
+  },
+  {
+    code: 'low_quality_face',
+    when: 'a face has 20 pixels and poor ones are to be refused',
+    ask: async () => {
+      const image1 = await sharp(samples.one).resize({ width: 160 }).png().toBuffer();
+      const fields = { image1, image2: samples.three, reject_low_quality: 'true' };
+      return match(server, fields, { path: paths.advanced });
+    },
+    members: { errors: [{ field: 'image1', reasons: expect.arrayContaining(['small']) }] },
   },
   {
     code: 'rate_limit_exceeded',

@@ -22,6 +22,7 @@ const fields: readonly [field: string, right: string, wrong: string, where: 'bot
   ['use_heuristic_fallback', 'false', 'no', 'advanced'],
   ['min_det_score', '0.5', '1.01', 'advanced'],
   ['auto_pair_best', 'true', '', 'advanced'],
+  ['reject_low_quality', 'true', '1', 'advanced'],
 ];
 
 describe('fields', () => {

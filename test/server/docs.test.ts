@@ -178,6 +178,7 @@ describe('by the document', () => {
           use_heuristic_fallback: 'false',
           min_det_score: '0.5',
           auto_pair_best: 'false',
+          reject_low_quality: 'false',
           colour: 'blue',
         }),
       }),
@@ -224,6 +225,15 @@ describe('by the document', () => {
       'face_index_out_of_range',
       422,
       () => ({ path: paths.advanced, body: form({ ...twoPhotos(), image1_face_index: '19' }) }),
+    ],
+    [
+      'low_quality_face',
+      422,
+      async () => {
+        const small = await sharp(samples.one).resize({ width: 160 }).png().toBuffer();
+        const fields = { image1: small, image2: small, reject_low_quality: 'true' };
+        return { path: paths.advanced, body: form(fields) };
+      },
     ],
     [
       'rate_limit_exceeded',

@@ -1,10 +1,12 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Json, match, paths } from './support/client.ts';
-import { samples } from './support/pictures.ts';
+import { qualityWords } from '../../src/http/face-quality.ts';
+import { type Fields, type Json, match, paths } from './support/client.ts';
+import { blank, samples } from './support/pictures.ts';
+import { expectProblem } from './support/problem.ts';
 import { TestServer } from './support/server.ts';
 
-/** Warnings about poor faces: one portrait made worse in one way, compared with itself as it was. */
+/** Poor faces: one portrait made worse in one way, compared with itself as it was. */
 
 let server: TestServer;
 let portrait: Buffer;
@@ -27,7 +29,7 @@ afterAll(() => server.stop());
 const changed = (how: (picture: ReturnType<typeof sharp>) => ReturnType<typeof sharp>) =>
   how(sharp(portrait)).png().toBuffer();
 
-const compare = (image1: Buffer, image2: Buffer, fields: Record<string, string> = {}) =>
+const compare = (image1: Buffer, image2: Buffer, fields: Fields = {}) =>
   match(server, { image1, image2, ...fields }, { path: paths.advanced });
 
 const reasonsOf = ({ warnings }: Json, field: string) =>
@@ -80,6 +82,77 @@ describe('a compared face', () => {
     expect(large.warnings).toEqual([]);
     const chosen = (await compare(both, portrait, { image1_face_index: '1' })).body;
     expect(reasonsOf(chosen, 'image1')).toContain('small');
+  });
+});
+
+describe('reject_low_quality', () => {
+  const reject = { reject_low_quality: 'true' };
+  const smallOne = () => changed((picture) => picture.resize({ width: 50 }));
+  const poorest = () => changed((picture) => picture.resize({ width: 50 }).linear(0.1, 0));
+
+  test('lets good pictures pass', async () => {
+    const { status, body } = await compare(portrait, portrait, reject);
+    expect([status, body.match, body.warnings]).toEqual([200, true, []]);
+  });
+
+  test.each<[string, Fields]>([
+    ['false', { reject_low_quality: 'false' }],
+    ['left out', {}],
+  ])('%s answers with a warning', async (_what, fields) => {
+    const { status, body } = await compare(await smallOne(), portrait, fields);
+    expect([status, body.match]).toEqual([200, true]);
+    expect(reasonsOf(body, 'image1')).toContain('small');
+  });
+
+  test.each([
+    'image1',
+    'image2',
+  ])('refuses a poor face in %s, and names that picture alone', async (field) => {
+    const small = await smallOne();
+    const pictures: [Buffer, Buffer] = field === 'image1' ? [small, portrait] : [portrait, small];
+    const { body } = await compare(...pictures);
+    expectProblem(await compare(...pictures, reject), 'low_quality_face', {
+      errors: [{ field, reasons: reasonsOf(body, field) }],
+      detail: body.warnings.map(({ detail }: Json) => detail).join(' '),
+    });
+  });
+
+  test('names each of two poor pictures once, with all of its reasons in the order of the warnings', async () => {
+    const answer = await compare(await poorest(), await smallOne(), reject);
+    expectProblem(answer, 'low_quality_face', {
+      errors: [
+        { field: 'image1', reasons: expect.arrayContaining(['small', 'dark']) },
+        { field: 'image2', reasons: expect.arrayContaining(['small']) },
+      ],
+    });
+    const { reasons } = answer.body.errors[0];
+    expect(reasons).toEqual(Object.keys(qualityWords).filter((reason) => reasons.includes(reason)));
+  });
+
+  test('tells nothing of the match that it refuses', async () => {
+    const small = await smallOne();
+    const same = await compare(small, portrait, reject);
+    const stranger = await compare(small, samples.two, reject);
+    const { request_id: _, ...told } = same.body;
+    const { request_id: __, ...toldOfStranger } = stranger.body;
+    expect(Object.keys(told)).toEqual(['type', 'title', 'status', 'detail', 'code', 'errors']);
+    expect(told).toEqual(toldOfStranger);
+    expect(same.headers.get('server-timing')).toBeNull();
+  });
+
+  test('comes after what is wrong with the pictures', async () => {
+    const answer = await compare(await smallOne(), await blank(320, 320, 'png'), reject);
+    expectProblem(answer, 'no_face_found', { errors: [{ field: 'image2', code: 'no_face_found' }] });
+  });
+
+  test('is unknown to the basic endpoint, which answers with warnings', async () => {
+    const { status, body } = await match(server, { image1: portrait, image2: await smallOne(), ...reject });
+    expect(status).toBe(200);
+    expect(body.warnings).toMatchObject([
+      { code: 'unknown_field', field: 'reject_low_quality' },
+      ...reasonsOf(body, 'image2').map((reason: string) => ({ code: 'low_quality_face', reason })),
+    ]);
+    expect(reasonsOf(body, 'image2')).toContain('small');
   });
 });
 

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { totalmem } from 'node:os';
+import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
 import { manifest } from '../fixtures/pictures.ts';
@@ -16,6 +17,7 @@ const gate = new WorkerGate(home);
 let server: TestServer;
 let fresh: string;
 let nobody: Buffer;
+let small: Buffer;
 beforeAll(async () => {
   server = await TestServer.start(
     {
@@ -26,6 +28,7 @@ beforeAll(async () => {
   );
   fresh = await server.metrics();
   nobody = await blank(320, 320, 'png');
+  small = await sharp(samples.one).resize({ width: 200 }).png().toBuffer();
 });
 afterAll(() => server.stop());
 
@@ -130,6 +133,15 @@ describe('a refusal', () => {
     expect(await rises(both, 'image_faces_sum')).toEqual({});
     expect(await rises(both, 'comparisons_total')).toEqual({});
     expect(await rises(both, 'refusals_total')).toEqual({ 'reason="picture",code="no_face_found"': 1 });
+  });
+
+  test('of a poor face counts both pictures and no comparison', async () => {
+    const ask = () => advanced({ image1: small, image2: samples.three, reject_low_quality: 'true' });
+    expect(await rises(ask, 'images_total')).toEqual({ 'found_by="primary"': 2 });
+    expect(await rises(ask, 'comparisons_total')).toEqual({});
+    expect(await rises(ask, 'confidence_percent_count')).toEqual({});
+    expect(await rises(ask, 'refusals_total')).toEqual({ 'reason="picture",code="low_quality_face"': 1 });
+    expect(await rises(ask, 'stage_duration_seconds_count')).toMatchObject({ 'stage="embed"': 1 });
   });
 
   test.each<[string, () => Promise<unknown>]>([

@@ -158,6 +158,7 @@ describe('the form', () => {
     ['accuracy_mode', 'FAST'],
     ['use_heuristic_fallback', 'yes'],
     ['auto_pair_best', '1'],
+    ['reject_low_quality', 'TRUE'],
     ['min_det_score', '1.01'],
     ['min_det_score', 'Infinity'],
   ])('%s with the value %j is invalid_field', async (field, value) => {

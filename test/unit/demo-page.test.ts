@@ -75,6 +75,11 @@ describe('the demo page', () => {
   test('offers the fields of the table but pictures and face indices', () => {
     const { threshold_percent, options } = settingsOf(html);
     expect(threshold_percent.default).toBe(70);
-    expect(Object.keys(options)).toEqual(['use_heuristic_fallback', 'min_det_score', 'auto_pair_best']);
+    expect(Object.keys(options)).toEqual([
+      'use_heuristic_fallback',
+      'min_det_score',
+      'auto_pair_best',
+      'reject_low_quality',
+    ]);
   });
 });

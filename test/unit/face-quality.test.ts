@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { lowQuality, qualityLimits, qualityWords } from '../../src/http/face-quality.ts';
+import { lowQuality, lowQualityProblem, qualityLimits, qualityWords } from '../../src/http/face-quality.ts';
 
 const good = {
   pose: { yaw: 3, pitch: -5, roll: 2 },
@@ -83,4 +83,25 @@ test('every reason has words and a limit, and limits of one member do not cross'
     const most = qualityLimits.find((other) => other.member === member && other.most !== undefined)?.most;
     if (least !== undefined && most !== undefined) expect(least).toBeLessThan(most);
   }
+});
+
+describe('the refusal of poor faces', () => {
+  test('is none where there is no warning', () => {
+    expect(lowQualityProblem([])).toBeUndefined();
+  });
+
+  test('has each picture once, with its reasons, and all that the warnings say to do', () => {
+    const [first, second] = [face('brightness', 0), face('face_pixels', 1)];
+    const warnings = [
+      ...lowQuality('image1', { ...first, quality: { ...first.quality, face_pixels: 1 } }),
+      ...lowQuality('image2', second),
+    ];
+    const problem = lowQualityProblem(warnings);
+    expect(problem?.code).toBe('low_quality_face');
+    expect(problem?.extras.errors).toEqual([
+      { field: 'image1', reasons: ['small', 'dark'] },
+      { field: 'image2', reasons: ['small'] },
+    ]);
+    for (const { detail } of warnings) expect(problem?.extras.detail).toContain(detail);
+  });
 });

@@ -89,6 +89,7 @@ describe('parseField', () => {
     ['accuracy_mode', 'balance', 'balance'],
     ['use_heuristic_fallback', 'true', 'true'],
     ['auto_pair_best', 'false', 'false'],
+    ['reject_low_quality', 'true', 'true'],
   ])('%s takes %s', (name, text, value) => {
     expect(parseField(name, rule(name), text)).toBe(value);
   });
@@ -134,6 +135,7 @@ describe('fillFields', () => {
       use_heuristic_fallback: true,
       min_det_score: 0.42,
       auto_pair_best: true,
+      reject_low_quality: false,
     });
   });
 
@@ -144,6 +146,7 @@ describe('fillFields', () => {
       ['image1_face_index', 0],
       ['use_heuristic_fallback', 'false'],
       ['auto_pair_best', 'false'],
+      ['reject_low_quality', 'true'],
       ['accuracy_mode', 'fast'],
     ]);
     expect(fillFields(sent, { min_det_score: 0.42 })).toMatchObject({
@@ -153,6 +156,7 @@ describe('fillFields', () => {
       image2_face_index: -1,
       use_heuristic_fallback: false,
       auto_pair_best: false,
+      reject_low_quality: true,
       accuracy_mode: 'fast',
     });
   });

@@ -125,6 +125,7 @@ describe('a problem', () => {
     invalid_api_key: keyed,
     rate_limit_exceeded: keyed,
     face_index_out_of_range: ['match_advanced'],
+    low_quality_face: ['match_advanced'],
   };
 
   test.each(codes)('%s is described at the endpoints that give it', (code) => {

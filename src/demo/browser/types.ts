@@ -32,7 +32,7 @@ export interface Problem {
   type?: string;
   request_id?: string;
   field?: string;
-  errors?: { field: string; code: string }[];
+  errors?: { field: string }[];
   [extra: string]: unknown;
 }
 

@@ -3,6 +3,7 @@ import { Problem } from '../../errors.ts';
 import { ClientLeft } from '../client-left.ts';
 import type { Context } from '../context.ts';
 import type { Reply } from '../exchange.ts';
+import { lowQualityProblem } from '../face-quality.ts';
 import type { MatchEndpoint } from '../fields.ts';
 import { facelessFindings, matchFindings } from '../findings.ts';
 import { asProblem, type Form, readForm } from '../form.ts';
@@ -64,7 +65,12 @@ async function answer(
     total_ms: performance.now() - arrived,
   });
   context.timings_ms = found.timings_ms;
-  context.findings = matchFindings(found);
+  const findings = matchFindings(found);
+  const poor = found.warnings.filter((warning) => warning.code === 'low_quality_face');
+  const refusal = form.values.reject_low_quality ? lowQualityProblem(poor) : undefined;
+  // Nobody is told a verdict, so none is counted.
+  context.findings = refusal ? { ...findings, verdict: undefined } : findings;
+  if (refusal) throw refusal;
   return json(200, found, [serverTiming(found.timings_ms)]);
 }
 
@@ -99,6 +105,6 @@ function declaredBoundary({ headers }: Request): string {
 }
 
 function optionsOf({ values }: Form, limits: { max_pixels: number; min_side: number }): MatchOptions {
-  const { threshold_percent: _, ...choices } = values;
+  const { threshold_percent: _, reject_low_quality: __, ...choices } = values;
   return { ...choices, max_pixels: limits.max_pixels, min_side: limits.min_side };
 }
