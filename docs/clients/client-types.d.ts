@@ -161,9 +161,9 @@ export interface Warning {
   /** Name of the field; with `low_quality_face`, the picture, whose `face_index` names the face */
   field: string;
   /**
-   * With `low_quality_face` only, what the face is. `small`: too small (face_pixels below 40); `blurred`:
-   * blurred (sharpness below 0.55); `dark`: too dark (brightness below 0.12); `bright`: overexposed
-   * (brightness beyond 0.8); `turned`: turned away from the camera (yaw beyond 35 or pitch beyond 25).
+   * With `low_quality_face` only, what the face is. `small`: too small (face_pixels below 36); `blurred`:
+   * blurred (sharpness below 0.55); `bright`: overexposed (brightness beyond 0.8); `turned`: turned to the
+   * side (yaw beyond 35).
    */
   reason?: QualityReason;
   /** What happened and what to do about it, for people */
@@ -294,11 +294,11 @@ export type ImageFormat = 'jpeg' | 'png' | 'webp';
 export type WarningCode = 'unknown_field' | 'low_quality_face';
 
 /**
- * With `low_quality_face` only, what the face is. `small`: too small (face_pixels below 40); `blurred`:
- * blurred (sharpness below 0.55); `dark`: too dark (brightness below 0.12); `bright`: overexposed (brightness
- * beyond 0.8); `turned`: turned away from the camera (yaw beyond 35 or pitch beyond 25).
+ * With `low_quality_face` only, what the face is. `small`: too small (face_pixels below 36); `blurred`:
+ * blurred (sharpness below 0.55); `bright`: overexposed (brightness beyond 0.8); `turned`: turned to the side
+ * (yaw beyond 35).
  */
-export type QualityReason = 'small' | 'blurred' | 'dark' | 'bright' | 'turned';
+export type QualityReason = 'small' | 'blurred' | 'bright' | 'turned';
 
 /** What the answer rests on; GET models tells more */
 export interface Model {

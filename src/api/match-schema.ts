@@ -114,15 +114,11 @@ const pair = object<MatchBody['pairs'][number]>(
   'Two faces that were compared.',
 );
 
-/** Where the words begin to hold, in the members' own names. */
-function limitOf(reason: string): string {
-  const limits = qualityLimits
-    .filter((limit) => limit.reason === reason)
-    .map(
-      ({ member, least, most }) => `${member} ${least === undefined ? `beyond ${most}` : `below ${least}`}`,
-    );
-  return ` (${limits.join(' or ')})`;
-}
+/** What each reason means, and where it begins to hold, in the members' own names. */
+const qualityReasons = qualityLimits.map(({ reason, member, least, most }) => {
+  const limit = least === undefined ? `beyond ${most}` : `below ${least}`;
+  return [reason, `${qualityWords[reason]} (${member} ${limit})`] as const;
+});
 
 const warning: Schema = {
   ...object<Required<AllMembers<MatchBody['warnings'][number]>>>(
@@ -137,12 +133,7 @@ const warning: Schema = {
       field: text(
         'Name of the field; with `low_quality_face`, the picture, whose `face_index` names the face',
       ),
-      reason: word(
-        Object.fromEntries(
-          Object.entries(qualityWords).map(([reason, words]) => [reason, words + limitOf(reason)]),
-        ),
-        'With `low_quality_face` only, what the face is.',
-      ),
+      reason: word(Object.fromEntries(qualityReasons), 'With `low_quality_face` only, what the face is.'),
       detail: text('What happened and what to do about it, for people'),
     },
     'Something that was let pass, and may not be what you meant. It never changes the verdict.',

@@ -43,25 +43,27 @@ describe('a face', () => {
     expect(reasons(face(member, past))).toEqual([reason]);
   });
 
-  test.each(['yaw', 'pitch'])('is turned to either side alike (%s)', (member) => {
-    expect(reasons(face(member, 60))).toEqual(['turned']);
-    expect(reasons(face(member, -60))).toEqual(['turned']);
+  test('is turned to either side alike', () => {
+    expect(reasons(face('yaw', 60))).toEqual(['turned']);
+    expect(reasons(face('yaw', -60))).toEqual(['turned']);
   });
 
   test('may lean as it will: that is turned upright', () => {
     for (const roll of [-180, -90, 45, 179.9]) expect(reasons(face('roll', roll))).toEqual([]);
   });
 
-  test('that is turned sideways and down is warned of once', () => {
-    expect(reasons({ ...good, pose: { yaw: 70, pitch: -50, roll: 0 } })).toEqual(['turned']);
+  test('may be dark, or look up or down: neither costs enough non-matches for a warning', () => {
+    for (const changed of [face('brightness', 0.03), face('pitch', 40), face('pitch', -40)]) {
+      expect(reasons(changed)).toEqual([]);
+    }
   });
 
   test('may be poor for several reasons', () => {
     const poor = {
       pose: { yaw: 70, pitch: 0, roll: 0 },
-      quality: { sharpness: 0, brightness: 0, face_pixels: 1 },
+      quality: { sharpness: 0, brightness: 1, face_pixels: 1 },
     };
-    expect(reasons(poor)).toEqual(['small', 'blurred', 'dark', 'turned']);
+    expect(reasons(poor)).toEqual(['small', 'blurred', 'bright', 'turned']);
   });
 
   test('is described with the picture, the number, the limit and what to do', () => {
@@ -91,7 +93,7 @@ describe('the refusal of poor faces', () => {
   });
 
   test('has each picture once, with its reasons, and all that the warnings say to do', () => {
-    const [first, second] = [face('brightness', 0), face('face_pixels', 1)];
+    const [first, second] = [face('brightness', 1), face('face_pixels', 1)];
     const warnings = [
       ...lowQuality('image1', { ...first, quality: { ...first.quality, face_pixels: 1 } }),
       ...lowQuality('image2', second),
@@ -99,7 +101,7 @@ describe('the refusal of poor faces', () => {
     const problem = lowQualityProblem(warnings);
     expect(problem?.code).toBe('low_quality_face');
     expect(problem?.extras.errors).toEqual([
-      { field: 'image1', reasons: ['small', 'dark'] },
+      { field: 'image1', reasons: ['small', 'bright'] },
       { field: 'image2', reasons: ['small'] },
     ]);
     for (const { detail } of warnings) expect(problem?.extras.detail).toContain(detail);
