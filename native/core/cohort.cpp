@@ -6,16 +6,34 @@
 #include <functional>
 #include <iterator>
 #include <numeric>
+#include <span>
 
 #include "error.h"
 
 namespace facematch {
+namespace {
+
+float mean(std::span<const float> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0f) / static_cast<float>(values.size());
+}
+
+// Standard deviation, of these values and not of what they are a sample of.
+float spread(std::span<const float> values) {
+  const float middle = mean(values);
+  float squares = 0;
+  for (const float value : values) squares += (value - middle) * (value - middle);
+  return std::sqrt(squares / static_cast<float>(values.size()));
+}
+
+}  // namespace
 
 Cohort::Cohort(const Pack& pack) {
   if (!pack.cohort) return;
   const CohortSpec& spec = *pack.cohort;
   dimensions_ = static_cast<size_t>(pack.embedder.dimensions);
   highest_ = static_cast<size_t>(std::min(spec.highest, spec.centres));
+  highest_weight_ = spec.highest_weight;
+  spread_weight_ = spec.spread_weight;
   const std::string path = pack.directory + "/" + spec.file;
   std::ifstream file(path, std::ios::binary);
   const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
@@ -49,7 +67,7 @@ float Cohort::score(const Embedding& embedding) const {
   }
   const auto middle = cosines.begin() + static_cast<std::ptrdiff_t>(highest_);
   std::partial_sort(cosines.begin(), middle, cosines.end(), std::greater<>());
-  return std::accumulate(cosines.begin(), middle, 0.0f) / static_cast<float>(highest_);
+  return highest_weight_ * mean({cosines.begin(), middle}) + spread_weight_ * spread(cosines);
 }
 
 }  // namespace facematch

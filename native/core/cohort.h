@@ -17,7 +17,8 @@ class Cohort {
   // size.
   explicit Cohort(const Pack& pack);
 
-  // Mean of the embedding's highest cosines with the centres: how like others it looks anyhow.
+  // How like others the embedding looks anyhow: the mean of its highest cosines with the centres,
+  // and the standard deviation of all of them, each by the manifest's weight.
   float score(const Embedding& embedding) const;
 
  private:
@@ -26,6 +27,8 @@ class Cohort {
   size_t centres_ = 0;
   size_t dimensions_ = 0;
   size_t highest_ = 0;
+  float highest_weight_ = 0;
+  float spread_weight_ = 0;
 };
 
 }  // namespace facematch

@@ -91,9 +91,12 @@ EmbedderSpec read_embedder(const Json& json) {
 std::optional<CohortSpec> read_cohort(const Json& json) {
   const auto found = json.find("cohort");
   if (found == json.end()) return std::nullopt;
+  const Json& weights = found->at("weights");
   return CohortSpec{.file = found->at("file"),
                     .centres = read_size(*found, "centres"),
-                    .highest = read_size(*found, "highest")};
+                    .highest = read_size(*found, "highest"),
+                    .highest_weight = weights.at("highest"),
+                    .spread_weight = weights.at("spread")};
 }
 
 }  // namespace

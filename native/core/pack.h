@@ -54,7 +54,8 @@ struct EmbedderSpec {
 struct CohortSpec {
   std::string file;  // rows of signed bytes, one a centre
   int centres = 0;
-  int highest = 0;  // how many of a face's highest cosines are averaged
+  int highest = 0;                              // how many of a face's highest cosines are averaged
+  float highest_weight = 1, spread_weight = 0;  // of that mean, and of all cosines' deviation
 };
 
 struct Pack {

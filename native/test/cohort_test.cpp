@@ -35,6 +35,30 @@ TEST_CASE("the score is the mean of the highest cosines with the centres") {
   CHECK(Cohort(pack_in(folder, 4)).score(kFace) == doctest::Approx(0.35));
 }
 
+TEST_CASE("the score weighs that mean and the spread of the cosines with all centres") {
+  const TemporaryFolder folder;
+  const auto score = [&](int highest, float highest_weight, float spread_weight) {
+    Pack pack = pack_in(folder, highest);
+    pack.cohort->highest_weight = highest_weight;
+    pack.cohort->spread_weight = spread_weight;
+    return Cohort(pack).score(kFace);
+  };
+  // Of 0.8, 0.6, 0 and 0: mean 0.35, mean square 0.25.
+  const double spread = std::sqrt(0.25 - 0.35 * 0.35);
+  for (const int highest : {1, 2, 4}) CHECK(score(highest, 0, 1) == doctest::Approx(spread));
+  CHECK(score(2, 0.5f, 0) == doctest::Approx(0.35));
+  CHECK(score(2, 0.5f, 2) == doctest::Approx(0.35 + 2 * spread));
+  CHECK(score(2, 0, 0) == 0);
+}
+
+TEST_CASE("a single centre has no spread") {
+  const TemporaryFolder folder;
+  Pack pack = pack_in(folder, 1, 1);
+  pack.cohort->centres = 1;
+  pack.cohort->spread_weight = 5;
+  CHECK(Cohort(pack).score(kFace) == doctest::Approx(0.8));
+}
+
 TEST_CASE("more centres than there are cannot be averaged") {
   const TemporaryFolder folder;
   CHECK(Cohort(pack_in(folder, 9)).score(kFace) == doctest::Approx(0.35));

@@ -54,6 +54,9 @@ const char* const kMembers[] = {
     "/cohort/file",
     "/cohort/centres",
     "/cohort/highest",
+    "/cohort/weights",
+    "/cohort/weights/highest",
+    "/cohort/weights/spread",
     "/detector/second_look_score",
 };
 
@@ -108,6 +111,9 @@ TEST_CASE("the default pack is read as its manifest says") {
   CHECK(pack.detector.width == json["detector"]["width"]);
   CHECK(pack.landmarks.normalisation.channels == Channels::kGrey);
   CHECK(pack.embedder.dimensions == json["embedder"]["dimensions"]);
+  REQUIRE(pack.cohort);
+  CHECK(pack.cohort->highest_weight == json["cohort"]["weights"]["highest"].get<float>());
+  CHECK(pack.cohort->spread_weight == json["cohort"]["weights"]["spread"].get<float>());
   CHECK(pack.embedder.template_points[2].y == json["embedder"]["template"][2][1].get<float>());
 }
 

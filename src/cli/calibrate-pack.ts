@@ -118,6 +118,7 @@ function writePack(directory: string, manifest: PackManifest, centres: readonly 
     licence,
     centres: centres.length,
     highest,
+    weights: manifest.cohort?.weights ?? { highest: 1, spread: 0 },
   };
   replaceFile(join(directory, cohortFile), bytes);
   replaceFile(join(directory, 'manifest.json'), manifestText(manifest));

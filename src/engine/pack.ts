@@ -64,6 +64,8 @@ const draftMembers = {
       centres: z.int().min(1).max(4096),
       /** How many of a face's highest cosines with the centres are averaged. */
       highest: z.int().min(1).max(4096),
+      /** What is subtracted: of that average, and of the standard deviation of a face's cosines with all centres. */
+      weights: z.strictObject({ highest: z.number().min(0), spread: z.number().min(0) }),
     })
     .optional(),
   min_det_score: share,
