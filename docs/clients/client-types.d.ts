@@ -133,6 +133,8 @@ export interface Face {
    * raised.
    */
   found_by: FoundBy;
+  /** How surely this is a human face: faces below the pack's bar are dropped, see GET models */
+  human_score?: number;
   /** How the head is turned, degrees; all zero is straight into the camera */
   pose: Pose;
   /** What the picture of the face is good for */
@@ -197,9 +199,9 @@ export interface ModelsAnswer {
     /**
      * What the net is for. `detector`: finds faces; `landmarks`: finds eyes, nose and mouth; `embedder`:
      * turns a face into a vector; `cohort`: normalises similarities, so that one threshold serves different
-     * groups of people.
+     * groups of people; `human`: tells human faces from those of animals.
      */
-    role: 'detector' | 'landmarks' | 'embedder' | 'cohort';
+    role: 'detector' | 'landmarks' | 'embedder' | 'cohort' | 'human';
     /** Name of the file */
     file: string;
     /** The model pack that it belongs to: this one, or the one that it was taken over from */
@@ -213,6 +215,13 @@ export interface ModelsAnswer {
   }[];
   /** Default of the form field `min_det_score` (0 to 1) */
   min_det_score: number;
+  /** How human faces are told from those of animals; absent where the pack takes every face */
+  human?: {
+    /** Faces whose `human_score` is below are dropped, as if they had not been found */
+    bar: number;
+    /** The pictures that it was made from */
+    fitted_on: string;
+  };
   /** One table for each accuracy mode */
   calibration: {
     fast: Calibration;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -74,6 +75,7 @@ class Numbers {
     add({face.detection_score, static_cast<double>(face.found_by)});
     add({face.pose.yaw, face.pose.pitch, face.pose.roll});
     add({face.quality.sharpness, face.quality.brightness, face.quality.face_pixels});
+    add({face.human_score.value_or(std::numeric_limits<float>::quiet_NaN())});
   }
 
   std::vector<double> all_;

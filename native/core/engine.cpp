@@ -23,7 +23,12 @@ void keep_memory_flat() {
 }  // namespace
 
 Engine::Engine(const std::string& directory)
-    : pack(read_pack(directory)), detector(pack), landmarker(pack), embedder(pack), cohort(pack) {}
+    : pack(read_pack(directory)),
+      detector(pack),
+      landmarker(pack),
+      embedder(pack),
+      cohort(pack),
+      human(pack) {}
 
 const Engine& load_engine(const std::string& directory) {
   // Neither is ever destroyed: see environment() in session.cpp.

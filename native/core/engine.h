@@ -7,6 +7,7 @@
 #include "cohort.h"
 #include "detect.h"
 #include "embed.h"
+#include "human.h"
 #include "landmarks.h"
 #include "pack.h"
 
@@ -19,6 +20,7 @@ struct Engine {
   Landmarker landmarker;
   Embedder embedder;
   Cohort cohort;
+  HumanCheck human;
 
   explicit Engine(const std::string& directory);
 };

@@ -99,6 +99,15 @@ std::optional<CohortSpec> read_cohort(const Json& json) {
                     .spread_weight = weights.at("spread")};
 }
 
+std::optional<HumanSpec> read_human(const Json& json) {
+  const auto found = json.find("human");
+  if (found == json.end()) return std::nullopt;
+  return HumanSpec{.file = found->at("file"),
+                   .scale = found->at("scale"),
+                   .bias = found->at("bias"),
+                   .bar = found->at("bar")};
+}
+
 }  // namespace
 
 Pack read_pack(const std::string& directory) {
@@ -111,7 +120,8 @@ Pack read_pack(const std::string& directory) {
             .detector = read_detector(json.at("detector")),
             .landmarks = read_landmarks(json.at("landmarks")),
             .embedder = read_embedder(json.at("embedder")),
-            .cohort = read_cohort(json)};
+            .cohort = read_cohort(json),
+            .human = read_human(json)};
   } catch (const std::exception& error) {
     throw Error(ErrorCode::kInternalError, path + ": " + error.what());
   }

@@ -58,12 +58,20 @@ struct CohortSpec {
   float highest_weight = 1, spread_weight = 0;  // of that mean, and of all cosines' deviation
 };
 
+struct HumanSpec {
+  std::string file;  // a signed byte for each of the embedding's dimensions
+  float scale = 0;
+  float bias = 0;
+  float bar = 0;  // a face that scores below is none of a human
+};
+
 struct Pack {
   std::string directory;
   DetectorSpec detector;
   LandmarksSpec landmarks;
   EmbedderSpec embedder;
   std::optional<CohortSpec> cohort;
+  std::optional<HumanSpec> human;
 };
 
 // Reads `directory`/manifest.json. Throws Error kInternalError with a message for people.

@@ -59,11 +59,22 @@ std::vector<Sighting> confirm_stage(Examiner& examiner, const DetectOptions& opt
   return sightings;
 }
 
-bool needs_fallback(const DetectOptions& options, const std::vector<Sighting>& sightings) {
-  return options.use_heuristic_fallback &&
-         std::none_of(sightings.begin(), sightings.end(), [](const Sighting& one) {
-           return one.detection.found_by == FoundBy::kPrimary;
-         });
+// A face with all that the stages make of it, so that what is dropped goes as a whole.
+struct Candidate {
+  Sighting sighting;
+  Face face;
+  cv::Mat chip;
+  Comparable embedded;
+};
+
+const Detection& detection_of(const Sighting& sighting) { return sighting.detection; }
+const Detection& detection_of(const Candidate& candidate) { return candidate.sighting.detection; }
+
+template <typename Found>
+bool any_upright(const std::vector<Found>& found) {
+  return std::any_of(found.begin(), found.end(), [](const Found& one) {
+    return detection_of(one).found_by == FoundBy::kPrimary;
+  });
 }
 
 void fallback_stage(Examiner& examiner, std::vector<Sighting>& sightings, StageTimings& timings) {
@@ -71,17 +82,17 @@ void fallback_stage(Examiner& examiner, std::vector<Sighting>& sightings, StageT
   sightings = climb(examiner, std::move(sightings));
 }
 
-void align_stage(const Engine& engine, const std::vector<Sighting>& sightings, Subject& subject,
-                 StageTimings& timings) {
+std::vector<Candidate> align_stage(const Engine& engine, const Image& image,
+                                   const std::vector<Sighting>& sightings, StageTimings& timings) {
   const Timer timer(timings.align);
-  const cv::Mat& bgr = subject.image.bgr;
-  const float up = 1 / subject.image.scale;        // decoded pixels -> pixels of the full picture
+  const float up = 1 / image.scale;                // decoded pixels -> pixels of the full picture
   const Point middle((up - 1) / 2, (up - 1) / 2);  // of the pixels that a decoded one stands for
+  std::vector<Candidate> candidates;
   for (const Sighting& sighting : sightings) {
     const Landmarks five = five_points(sighting.points);
     const Similarity alignment = engine.embedder.align(five);
     cv::Mat chip;
-    engine.embedder.chip(bgr, alignment, chip);
+    engine.embedder.chip(image.bgr, alignment, chip);
     const float side = static_cast<float>(engine.embedder.chip_size()) / alignment.scale();
     const Box& box = sighting.detection.box;
     Face face;
@@ -95,31 +106,59 @@ void align_stage(const Engine& engine, const std::vector<Sighting>& sightings, S
     // Quality is the picture's own; only the embedding gets what helps it.
     face.quality = measure_quality(chip, side * up);
     if (sighting.levelled) chip = levelled(chip);
-    subject.report.faces.push_back(face);
-    subject.chips.push_back(chip);
+    candidates.push_back({.sighting = sighting, .face = face, .chip = chip, .embedded = {}});
   }
+  return candidates;
 }
 
-// `chosen`: the only face to embed, or -1 for all.
-void embed_stage(const Engine& engine, const DetectOptions& options, int chosen, Subject& subject,
-                 StageTimings& timings) {
+// Every face: only its embedding tells whether it is a human one.
+void embed_stage(const Engine& engine, const DetectOptions& options,
+                 std::vector<Candidate>& candidates, StageTimings& timings) {
   const Timer timer(timings.embed);
   const bool mirror = options.accuracy_mode == AccuracyMode::kBalance;
-  subject.embedded.resize(subject.report.faces.size());
-  for (size_t i = 0; i < subject.embedded.size(); ++i) {
-    if (chosen >= 0 && i != static_cast<size_t>(chosen)) continue;
-    Comparable& face = subject.embedded[i];
-    face.embedding = engine.embedder.embed(subject.chips[i], mirror);
-    face.cohort_score = engine.cohort.score(face.embedding);
+  for (Candidate& candidate : candidates) {
+    Comparable& embedded = candidate.embedded;
+    embedded.embedding = engine.embedder.embed(candidate.chip, mirror);
+    embedded.cohort_score = engine.cohort.score(embedded.embedding);
+    candidate.face.human_score = engine.human.score(embedded.embedding);
   }
 }
 
-ImageReport report_without_faces(const Image& image) {
-  return {.width = image.width,
-          .height = image.height,
-          .format = image.format,
-          .orientation = image.orientation,
-          .faces = {}};
+void human_stage(const Engine& engine, std::vector<Candidate>& candidates) {
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    const auto& score = candidate.face.human_score;
+    return score && !engine.human.passes(*score);
+  });
+}
+
+// The sightings that are of human faces, ready to be compared, largest first.
+std::vector<Candidate> human_faces(const Engine& engine, const DetectOptions& options,
+                                   const Image& image, std::vector<Sighting> sightings,
+                                   StageTimings& timings) {
+  order(sightings, [](const Sighting& sighting) { return sighting.detection; });
+  auto candidates = align_stage(engine, image, sightings, timings);
+  embed_stage(engine, options, candidates, timings);
+  human_stage(engine, candidates);
+  return candidates;
+}
+
+std::vector<Sighting> sightings_of(const std::vector<Candidate>& candidates) {
+  std::vector<Sighting> sightings;
+  for (const Candidate& candidate : candidates) sightings.push_back(candidate.sighting);
+  return sightings;
+}
+
+void report_stage(std::vector<Candidate> candidates, Subject& subject) {
+  const Image& image = subject.image;
+  subject.report = {.width = image.width,
+                    .height = image.height,
+                    .format = image.format,
+                    .orientation = image.orientation,
+                    .faces = {}};
+  for (Candidate& candidate : candidates) {
+    subject.report.faces.push_back(candidate.face);
+    subject.embedded.push_back(std::move(candidate.embedded));
+  }
 }
 
 // Runs `stage`, marking a refusal with the picture it is about.
@@ -153,28 +192,21 @@ void find_faces(const Engine& engine, Bytes bytes, const DetectOptions& options,
   for (Detection& detection : detections) detection = scaled(detection, finer);
   Examiner examiner(engine, subject.image.bgr, options);
   auto sightings = confirm_stage(examiner, options, detections, timings);
-  if (needs_fallback(options, sightings)) {
+  std::vector<Candidate> faces;
+  if (any_upright(sightings)) {
+    faces = human_faces(engine, options, subject.image, sightings, timings);
+    sightings = sightings_of(faces);
+  }
+  if (options.use_heuristic_fallback && !any_upright(faces)) {
     // The ladder looks at parts of the picture, and at faces that are small in it.
     const int full = std::max(subject.image.width, subject.image.height);
     const float finest = finer_stage(bytes, options, full, subject, timings);
     for (Sighting& sighting : sightings) sighting = scaled(sighting, finest);
     examiner.use(subject.image.bgr);
     fallback_stage(examiner, sightings, timings);
+    faces = human_faces(engine, options, subject.image, std::move(sightings), timings);
   }
-  order(sightings, [](const Sighting& sighting) { return sighting.detection; });
-  subject.report = report_without_faces(subject.image);
-  align_stage(engine, sightings, subject, timings);
-}
-
-// As embed_stage; of a known picture the other faces' embeddings are laid aside instead.
-void embed_or_choose(const Engine& engine, const DetectOptions& options, int chosen,
-                     Subject& subject, StageTimings& timings) {
-  if (!subject.known) {
-    embed_stage(engine, options, chosen, subject, timings);
-    remember(subject);
-  } else if (chosen >= 0) {
-    leave_only(static_cast<size_t>(chosen), subject);
-  }
+  report_stage(std::move(faces), subject);
 }
 
 void require_faces(const Subject& first, const Subject& second) {
@@ -211,14 +243,14 @@ MatchResult match(const Engine& engine, Bytes image1, Bytes image2, const MatchO
   require_faces(first, second);
   for_image(1, [&] { require_index(first, options.image1_face_index); });
   for_image(2, [&] { require_index(second, options.image2_face_index); });
-  // Without auto_pair_best an automatic choice is the largest face.
-  const auto chosen = [&](int index) { return index < 0 && !options.auto_pair_best ? 0 : index; };
-  const auto embed = [&](int index, Subject& subject, StageTimings& timings) {
-    embed_or_choose(engine, options, chosen(index), subject, timings);
+  const auto settle = [&](int index, Subject& subject) {
+    remember(subject);
+    // Without auto_pair_best an automatic choice is the largest face.
+    if (index < 0 && !options.auto_pair_best) index = 0;
+    if (index >= 0) leave_only(static_cast<size_t>(index), subject);
   };
-  run_both(
-      options.parallel, [&] { embed(options.image1_face_index, first, first_timings); },
-      [&] { embed(options.image2_face_index, second, second_timings); });
+  settle(options.image1_face_index, first);
+  settle(options.image2_face_index, second);
   std::vector<Pair> pairs = compare_all(first.embedded, second.embedded);
   return {.image1 = std::move(first.report),
           .image2 = std::move(second.report),
@@ -231,7 +263,7 @@ DetectResult detect(const Engine& engine, Bytes image, const DetectOptions& opti
   Subject subject;
   StageTimings timings;
   find_faces(engine, image, options, subject, timings);
-  if (want_embeddings) embed_stage(engine, options, -1, subject, timings);
+  if (!want_embeddings) subject.embedded.clear();
   return {.image = std::move(subject.report),
           .embedded = std::move(subject.embedded),
           .timings_ms = timings};

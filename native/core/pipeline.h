@@ -1,5 +1,5 @@
 // The only file that knows the order of the stages: decode -> detect -> landmarks -> align -> embed
-// -> compare.
+// -> human? -> compare.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 #include "subject.h"
 
-#include <algorithm>
 #include <memory>
 
 namespace facematch {
@@ -20,12 +19,9 @@ void recall(Subject& subject) {
 }
 
 void remember(const Subject& subject) {
-  const auto& embedded = subject.embedded;
-  const bool whole = std::none_of(embedded.begin(), embedded.end(),
-                                  [](const Comparable& face) { return face.embedding.empty(); });
-  if (!subject.key || !whole) return;
+  if (!subject.key || subject.known) return;
   embedding_cache().put(*subject.key, std::make_shared<const EmbeddedPicture>(
-                                          EmbeddedPicture{subject.report, embedded}));
+                                          EmbeddedPicture{subject.report, subject.embedded}));
 }
 
 void leave_only(size_t chosen, Subject& subject) {

@@ -15,7 +15,6 @@ struct Subject {
   bool known = false;               // from the cache, with all of its faces embedded
   Image image;
   ImageReport report;                // faces in pixels of the full picture
-  std::vector<cv::Mat> chips;        // one a face
   std::vector<Comparable> embedded;  // one a face; without embedding where it is not compared
 };
 
@@ -26,7 +25,7 @@ std::optional<EmbeddingKey> key_of(const std::optional<Digest>& sha256, const Pa
 // Fills in what is kept of the picture, if it is.
 void recall(Subject& subject);
 
-// Keeps what was found, if all faces are embedded: it must do for every choice of a face.
+// Keeps what was found, all faces embedded: it must do for every choice of a face.
 void remember(const Subject& subject);
 
 // The other faces take no part any more.

@@ -80,6 +80,7 @@ struct Face {
   Landmarks landmarks;
   float detection_score = 0;  // 0..1
   FoundBy found_by = FoundBy::kPrimary;
+  std::optional<float> human_score;  // HumanCheck::score() of it
   Pose pose;
   Quality quality;
 };

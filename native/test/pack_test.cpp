@@ -60,6 +60,9 @@ const char* const kMembers[] = {
     "/detector/second_look_score",
 };
 
+// Those of a check, which a pack may have.
+const char* const kHumanMembers[] = {"/human/file", "/human/scale", "/human/bias", "/human/bar"};
+
 // Those in which a YuNet detector differs.
 const char* const kYunetMembers[] = {
     "/detector/family", "/detector/cls",   "/detector/obj",    "/detector/bbox",
@@ -94,9 +97,7 @@ void remove(Json& json, const Json::json_pointer& member) {
 
 // A pack whose nets are those of the default one.
 void fill_pack(const TemporaryFolder& folder, const Json& json) {
-  for (const char* net : {"detect.onnx", "landmark.onnx", "embed.onnx", "cohort.i8"}) {
-    fs::copy_file(fs::path(default_pack()) / net, folder.path() / net);
-  }
+  copy_default_pack(folder);
   write_manifest(folder, json.dump());
 }
 
@@ -145,6 +146,33 @@ TEST_CASE("each member of a YuNet detector that is missing or of another type is
     value = nullptr;
     CHECK(refusal_of(json.dump()));
   }
+}
+
+TEST_CASE("a human check is read where there is one, whole") {
+  Json whole = manifest();
+  whole["human"] = {{"file", "human.i8"}, {"scale", 0.5}, {"bias", 1.5}, {"bar", -1}};
+  const TemporaryFolder folder;
+  write_manifest(folder, whole.dump());
+  const auto human = read_pack(folder.path().string()).human;
+  REQUIRE(human);
+  CHECK(human->file == "human.i8");
+  CHECK(human->scale == 0.5f);
+  CHECK(human->bias == 1.5f);
+  CHECK(human->bar == -1);
+  for (const char* member : kHumanMembers) {
+    CAPTURE(member);
+    const Json::json_pointer pointer(member);
+    Json json = whole;
+    remove(json, pointer);
+    CHECK(refusal_of(json.dump()));
+    json = whole;
+    Json& value = json[pointer];
+    value = value.is_string() ? Json(17) : Json("a word");
+    CHECK(refusal_of(json.dump()));
+  }
+  whole.erase("human");
+  write_manifest(folder, whole.dump());
+  CHECK_FALSE(read_pack(folder.path().string()).human);
 }
 
 TEST_CASE("a YuNet detector has one output of each kind for each of its three strides") {

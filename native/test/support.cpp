@@ -62,4 +62,10 @@ TemporaryFolder::~TemporaryFolder() {
   fs::remove_all(path_, ignored);
 }
 
+void copy_default_pack(const TemporaryFolder& folder) {
+  for (const auto& entry : fs::directory_iterator(default_pack())) {
+    if (entry.is_regular_file()) fs::copy_file(entry, folder.path() / entry.path().filename());
+  }
+}
+
 }  // namespace facematch::testing

@@ -46,6 +46,9 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
+// The manifest of the default pack and the files that it names.
+void copy_default_pack(const TemporaryFolder& folder);
+
 // The Error that `act` throws; nothing when it throws none. Anything else passes through and fails
 // the test.
 template <typename Act>

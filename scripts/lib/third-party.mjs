@@ -142,7 +142,7 @@ function weights(root) {
     .sort()
     .flatMap((pack) => {
       const manifest = JSON.parse(readFileSync(join(packs, pack, 'manifest.json'), 'utf8'));
-      const { source, detector, landmarks, embedder, cohort } = manifest;
+      const { source, detector, landmarks, embedder, cohort, human } = manifest;
       // A net with an object there is another pack's, and stands with that.
       const nets = [detector, landmarks, embedder].filter(({ from }) => typeof from === 'string');
       const rows = nets.map(({ from, licence, source_sha256 }) => [
@@ -153,8 +153,7 @@ function weights(root) {
         originOf(source),
         `\`${source_sha256}\``,
       ]);
-      if (cohort !== undefined && typeof cohort.from !== 'object') {
-        const { file, licence, sha256 } = cohort;
+      for (const { file, licence, sha256 } of [cohort, human].filter((made) => made !== undefined)) {
         rows.push([`\`${pack}\``, `\`${file}\``, licence, '', 'made here', `\`${sha256}\``]);
       }
       return rows;

@@ -29,6 +29,7 @@ const match: ReturnType<typeof matchBody> = {
         },
         detection_score: 0.998,
         found_by: 'primary',
+        human_score: 5.3,
         pose: { yaw: -4.1, pitch: 2, roll: 0.5 },
         quality: { sharpness: 0.71, brightness: 0.55, face_pixels: 233 },
       },
@@ -53,6 +54,7 @@ const match: ReturnType<typeof matchBody> = {
         },
         detection_score: 0.993,
         found_by: 'primary',
+        human_score: 4.1,
         pose: { yaw: 6.3, pitch: -1.2, roll: -2.2 },
         quality: { sharpness: 0.64, brightness: 0.48, face_pixels: 186 },
       },
@@ -91,6 +93,7 @@ const models: ReturnType<typeof modelsBody> = {
     },
   ],
   min_det_score: 0.7,
+  human: { bar: -1, fitted_on: '6,000 photos of people and 3,000 of animals' },
   calibration: { fast: fitted, balance: fitted },
 };
 

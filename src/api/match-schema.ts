@@ -2,7 +2,19 @@ import type { Face, FoundBy, ImageFormat, ImageReport } from '../engine/addon.ts
 import { qualityLimits, qualityWords } from '../http/face-quality.ts';
 import { fieldTable } from '../http/fields.ts';
 import type { matchBody } from '../http/match-result.ts';
-import { boolean, integer, list, number, object, ref, type Schema, text, tuple, word } from './schema.ts';
+import {
+  boolean,
+  integer,
+  list,
+  number,
+  object,
+  optional,
+  ref,
+  type Schema,
+  text,
+  tuple,
+  word,
+} from './schema.ts';
 
 /** The 200 answer of both match endpoints. */
 
@@ -31,55 +43,61 @@ const cosine = { minimum: -1, maximum: 1 };
 const degrees = { minimum: -180, maximum: 180 };
 const milliseconds = (what: string) => number(`${what}, milliseconds`, { minimum: 0 });
 
-const face = object<Face>(
-  {
-    index: integer('Position in the list; what a face index in the form counts', { minimum: 0 }),
-    box: object<Face['box']>(
-      {
-        x: number('Left edge; negative when the face begins outside the picture'),
-        y: number('Upper edge; negative when the face begins outside the picture'),
-        width: number('Width', { exclusiveMinimum: 0 }),
-        height: number('Height', { exclusiveMinimum: 0 }),
-      },
-      'Where the face is, pixels',
-    ),
-    landmarks: object<Face['landmarks']>(
-      {
-        right_eye: point('Middle of the right eye'),
-        left_eye: point('Middle of the left eye'),
-        nose: point('Tip of the nose'),
-        mouth_right: point('Right corner of the mouth'),
-        mouth_left: point('Left corner of the mouth'),
-      },
-      "Five points; left and right are the person's own",
-    ),
-    detection_score: number(
-      'How sure the detector is that this is a face; of one that was not found by the ordinary look, in a close-up of it',
-      share,
-    ),
-    found_by: word(foundBy, 'Which look found the face:'),
-    pose: object<Face['pose']>(
-      {
-        yaw: number('Positive: the person looks to their own left', degrees),
-        pitch: number('Positive: upwards', degrees),
-        roll: number('Positive: the head leans towards their own left shoulder', degrees),
-      },
-      'How the head is turned, degrees; all zero is straight into the camera',
-    ),
-    quality: object<Face['quality']>(
-      {
-        sharpness: number(
-          'How much of the detail a further blur would take away (Crete et al. 2007), whatever the size, contrast and brightness: ' +
-            '0.6 to 0.7 is a sharp photo, below 0.5 is clearly blurred',
-          share,
-        ),
-        brightness: number('Mean luma of the face: 0 is black, 1 is white', share),
-        face_pixels: integer('Side of the aligned face, in pixels of the picture', { minimum: 0 }),
-      },
-      'What the picture of the face is good for',
-    ),
-  },
-  'A face. Coordinates are pixels of the upright picture, that is after its EXIF orientation; the origin is top left.',
+const face = optional(
+  ['human_score'],
+  object<Face>(
+    {
+      index: integer('Position in the list; what a face index in the form counts', { minimum: 0 }),
+      box: object<Face['box']>(
+        {
+          x: number('Left edge; negative when the face begins outside the picture'),
+          y: number('Upper edge; negative when the face begins outside the picture'),
+          width: number('Width', { exclusiveMinimum: 0 }),
+          height: number('Height', { exclusiveMinimum: 0 }),
+        },
+        'Where the face is, pixels',
+      ),
+      landmarks: object<Face['landmarks']>(
+        {
+          right_eye: point('Middle of the right eye'),
+          left_eye: point('Middle of the left eye'),
+          nose: point('Tip of the nose'),
+          mouth_right: point('Right corner of the mouth'),
+          mouth_left: point('Left corner of the mouth'),
+        },
+        "Five points; left and right are the person's own",
+      ),
+      detection_score: number(
+        'How sure the detector is that this is a face; of one that was not found by the ordinary look, in a close-up of it',
+        share,
+      ),
+      found_by: word(foundBy, 'Which look found the face:'),
+      human_score: number(
+        "How surely this is a human face: faces below the pack's bar are dropped, see GET models",
+      ),
+      pose: object<Face['pose']>(
+        {
+          yaw: number('Positive: the person looks to their own left', degrees),
+          pitch: number('Positive: upwards', degrees),
+          roll: number('Positive: the head leans towards their own left shoulder', degrees),
+        },
+        'How the head is turned, degrees; all zero is straight into the camera',
+      ),
+      quality: object<Face['quality']>(
+        {
+          sharpness: number(
+            'How much of the detail a further blur would take away (Crete et al. 2007), whatever the size, contrast and brightness: ' +
+              '0.6 to 0.7 is a sharp photo, below 0.5 is clearly blurred',
+            share,
+          ),
+          brightness: number('Mean luma of the face: 0 is black, 1 is white', share),
+          face_pixels: integer('Side of the aligned face, in pixels of the picture', { minimum: 0 }),
+        },
+        'What the picture of the face is good for',
+      ),
+    },
+    'A face. Coordinates are pixels of the upright picture, that is after its EXIF orientation; the origin is top left.',
+  ),
 );
 
 const image = object<ImageReport & { face_index: number }>(
@@ -120,8 +138,9 @@ const qualityReasons = qualityLimits.map(({ reason, member, least, most }) => {
   return [reason, `${qualityWords[reason]} (${member} ${limit})`] as const;
 });
 
-const warning: Schema = {
-  ...object<Required<AllMembers<MatchBody['warnings'][number]>>>(
+const warning = optional(
+  ['reason'],
+  object<Required<AllMembers<MatchBody['warnings'][number]>>>(
     {
       code: word(
         {
@@ -138,8 +157,7 @@ const warning: Schema = {
     },
     'Something that was let pass, and may not be what you meant. It never changes the verdict.',
   ),
-  required: ['code', 'field', 'detail'],
-};
+);
 
 const match = object<MatchBody>(
   {

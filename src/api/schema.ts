@@ -38,6 +38,11 @@ export function object<T>(properties: { [Name in keyof T]-?: Schema }, descripti
   };
 }
 
+/** The same object, but that these members may be absent. */
+export function optional(names: readonly string[], schema: Schema): Schema {
+  return { ...schema, required: schema.required!.filter((name) => !names.includes(name)) };
+}
+
 export function number(description: string, bounds: Bounds = {}): Schema {
   return { type: 'number', description, ...bounds };
 }

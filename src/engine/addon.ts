@@ -58,6 +58,8 @@ export interface Face {
   /** 0..1 */
   detection_score: number;
   found_by: FoundBy;
+  /** How surely it is a human face; none where the pack has no check. */
+  human_score?: number | undefined;
   /** Degrees. */
   pose: { yaw: number; pitch: number; roll: number };
   /** sharpness and brightness 0..1; face_pixels is the chip's side measured in source pixels. */

@@ -12,7 +12,7 @@ const foundBy: readonly FoundBy[] = ['primary', 'tiled', 'rotated', 'padded', 'e
 /** How many numbers each takes; of a report those before its faces. */
 const timingsLength = 4;
 const reportLength = 5;
-const faceLength = 22;
+const faceLength = 23;
 const pairLength = 4;
 
 /** Throws a RangeError when the two sides do not agree. */
@@ -69,6 +69,7 @@ function faceAt(n: Float64Array, at: number, index: number): Face {
     },
     detection_score: n[at + 14]!,
     found_by: foundBy[n[at + 15]!]!,
+    human_score: Number.isNaN(n[at + 22]!) ? undefined : n[at + 22]!,
     pose: { yaw: n[at + 16]!, pitch: n[at + 17]!, roll: n[at + 18]! },
     quality: { sharpness: n[at + 19]!, brightness: n[at + 20]!, face_pixels: n[at + 21]! },
   };

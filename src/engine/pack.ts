@@ -15,6 +15,8 @@ const planName = z
   .string()
   .regex(/^[\w-][\w.-]*\.int8\.json$/, 'must be a plain file name ending in .int8.json');
 
+const smallFile = z.string().regex(/^[\w-][\w.-]*\.i8$/, 'must be a plain file name ending in .i8');
+
 const point = z.tuple([z.number(), z.number()]);
 
 const calibration = z.strictObject({
@@ -54,10 +56,25 @@ const draftMembers = {
     /** Prepared in whole numbers of eight bits, by this plan; models/prepare/int8/plan.ts has its members. */
     int8: z.strictObject({ file: planName, sha256: sha256Hex }).optional(),
   }),
+  /** What tells human faces from those of animals, a linear function of the embedding; without it all are taken. */
+  human: z
+    .strictObject({
+      /** A signed byte for each dimension. */
+      file: smallFile,
+      sha256: sha256Hex,
+      licence: name,
+      /** score = scale × Σ byte × number of the embedding + bias */
+      scale: z.number().positive(),
+      bias: z.number(),
+      /** Faces that score below are dropped. */
+      bar: z.number(),
+      fitted_on: name,
+    })
+    .optional(),
   /** Centres that similarities are normalised with, made by `facematch calibrate`; without it the cosine is taken. */
   cohort: z
     .strictObject({
-      file: z.string().regex(/^[\w-][\w.-]*\.i8$/, 'must be a plain file name ending in .i8'),
+      file: smallFile,
       sha256: sha256Hex,
       licence: name,
       /** Rows of signed bytes. */
@@ -155,17 +172,25 @@ export class ModelFileError extends Error {
   }
 }
 
-const restoreIt = 'from the repository, or make it anew with: npx facematch calibrate';
+/** Members of a manifest whose files were made here and lie in the repository; a pack need not have them. */
+export const madeHere = ['cohort', 'human'] as const;
+export type MadeHere = (typeof madeHere)[number];
+
+const restoreIt: Record<MadeHere, string> = {
+  cohort: 'from the repository, or make it anew with: npx facematch calibrate',
+  human: 'from the repository',
+};
 
 /** Compares the SHA-256 of every file of the pack with the manifest's. Throws an Error that says what to do. */
 export async function verifyPack(directory: string, manifest: PackDraft): Promise<void> {
   await verifyNets(directory, manifest);
-  await verifyCohort(directory, manifest);
+  for (const role of madeHere) await verifyMadeHere(directory, manifest, role);
 }
 
-/** As verifyPack, of the cohort alone, where there is one. */
-export async function verifyCohort(directory: string, { cohort }: PackDraft): Promise<void> {
-  if (cohort) await verifiedFile(join(directory, cohort.file), cohort.sha256, restoreIt);
+/** As verifyPack, of one of the files that were made here, where the pack has it. */
+export async function verifyMadeHere(directory: string, manifest: PackDraft, role: MadeHere): Promise<void> {
+  const { [role]: made } = manifest;
+  if (made) await verifiedFile(join(directory, made.file), made.sha256, restoreIt[role]);
 }
 
 /** As verifyPack, of the nets alone: what preparing makes. */

@@ -74,7 +74,7 @@ export function imageBody(image: ImageReport) {
     height,
     format,
     orientation,
-    faces: faces.map(({ index, box, landmarks, detection_score, found_by, pose, quality }) => ({
+    faces: faces.map(({ index, box, landmarks, detection_score, found_by, human_score, pose, quality }) => ({
       index,
       box: {
         x: round(box.x, 1),
@@ -91,6 +91,7 @@ export function imageBody(image: ImageReport) {
       },
       detection_score: round(detection_score, 3),
       found_by,
+      ...(human_score === undefined ? {} : { human_score: round(human_score, 1) }),
       pose: { yaw: round(pose.yaw, 1), pitch: round(pose.pitch, 1), roll: round(pose.roll, 1) },
       quality: {
         sharpness: round(quality.sharpness, 2),

@@ -29,6 +29,7 @@ const face = (index: number) => ({
   landmarks: { right_eye: point, left_eye: point, nose: point, mouth_right: point, mouth_left: point },
   detection_score: expect.any(Number),
   found_by: 'primary',
+  human_score: manifest.human && expect.any(Number),
   pose: { yaw: expect.any(Number), pitch: expect.any(Number), roll: expect.any(Number) },
   quality: {
     sharpness: expect.any(Number),

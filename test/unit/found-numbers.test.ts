@@ -3,7 +3,7 @@ import { readDetect, readMatch } from '../../src/engine/found-numbers.ts';
 
 /** What C++ makes of it is tested where the addon is (test/native/addon.test.ts). */
 const timings = [1.5, 2.5, 3.5, 4.5];
-const face = Array.from({ length: 22 }, (_, i) => (i === 15 ? 2 : 100 + i));
+const face = Array.from({ length: 23 }, (_, i) => (i === 15 ? 2 : 100 + i));
 const pair = [0, 1, 0.5, 0.25];
 const numbers = (...parts: number[][]) => Float64Array.from(parts.flat());
 
@@ -30,12 +30,19 @@ describe('what the addon has found', () => {
             },
             detection_score: 114,
             found_by: 'rotated',
+            human_score: 122,
             pose: { yaw: 116, pitch: 117, roll: 118 },
             quality: { sharpness: 119, brightness: 120, face_pixels: 121 },
           },
         ],
       },
     });
+  });
+
+  test('has no human score where the pack has no check', () => {
+    const unscored = face.with(22, Number.NaN);
+    const { image } = readDetect(numbers(timings, [640, 480, 1, 6, 2], unscored, face));
+    expect(image.faces.map(({ human_score }) => human_score)).toEqual([undefined, 122]);
   });
 
   test('in two pictures is told apart, however many faces each has', () => {

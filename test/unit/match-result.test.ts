@@ -27,6 +27,7 @@ const face: Face = {
   },
   detection_score: 0.98149,
   found_by: 'primary',
+  human_score: -0.449,
   pose: { yaw: -4.06, pitch: 2.04, roll: 0.55 },
   quality: { sharpness: 0.714, brightness: 0.555, face_pixels: 149.6 },
 };
@@ -92,10 +93,19 @@ describe('matchBody', () => {
       },
       detection_score: 0.981,
       found_by: 'primary',
+      human_score: -0.4,
       pose: { yaw: -4.1, pitch: 2, roll: 0.6 },
       quality: { sharpness: 0.71, brightness: 0.56, face_pixels: 150 },
     });
     expect(body.image2.face_index).toBe(2);
+  });
+
+  test('a face that no check has scored has no score', () => {
+    const result = resultOf([pair(0.5)]);
+    result.image1.faces[0] = { ...face, human_score: undefined };
+    const [unscored, scored] = bodyOf([pair(0.5)], 70, result).image1.faces;
+    expect(unscored).not.toHaveProperty('human_score');
+    expect(scored).toHaveProperty('human_score', -0.4);
   });
 
   test('the match is decided before rounding: 69.96 is shown as 70 and is none at a threshold of 70', () => {

@@ -154,6 +154,38 @@ describe('a manifest', () => {
     expect(() => readManifest(directory)).toThrow(new RegExp(`pack manifest:\\n {2}${member}`));
   });
 
+  const human = {
+    file: 'human.i8',
+    sha256: 'a'.repeat(64),
+    licence: 'Apache-2.0',
+    scale: 0.0123,
+    bias: 1.5,
+    bar: -1,
+    fitted_on: 'people and animals',
+  };
+
+  test('may have a check for human faces', () => {
+    writeManifest(manifestWith('human', human));
+    expect(readManifest(directory).human).toEqual(human);
+    writeManifest(manifestWith('human', undefined));
+    expect(readManifest(directory).human).toBeUndefined();
+  });
+
+  test.each([
+    ['file', '../human.i8'],
+    ['file', 'human.bin'],
+    ['sha256', 'abc'],
+    ['licence', ''],
+    ['scale', 0],
+    ['scale', undefined],
+    ['bias', '1'],
+    ['bar', null],
+    ['fitted_on', undefined],
+  ])('with a wrong %s (%j) of that check is refused', (member, value) => {
+    writeManifest(manifestWith('human', { ...human, [member]: value }));
+    expect(() => readManifest(directory)).toThrow(`human.${member}: `);
+  });
+
   test.each([
     [{ file: '../embed.int8.json', sha256: 'a'.repeat(64) }, 'file: must be a plain file name'],
     [{ file: 'embed.json', sha256: 'a'.repeat(64) }, 'file: must be a plain file name ending in .int8.json'],
@@ -227,6 +259,7 @@ describe('the files of a pack', () => {
     'landmark.onnx': 'landmarks',
     'embed.onnx': 'an embedder',
     'cohort.i8': 'a cohort',
+    'human.i8': 'a check',
   };
 
   /** A pack whose manifest was made for `files`. */
@@ -237,7 +270,9 @@ describe('the files of a pack', () => {
       'landmark.onnx': 'landmarks',
       'embed.onnx': 'embedder',
       'cohort.i8': 'cohort',
+      'human.i8': 'human',
     };
+    manifest.human = { scale: 1, bias: 0, bar: 0, file: 'human.i8', licence: 'MIT', fitted_on: 'x' } as never;
     for (const [file, content] of Object.entries(files)) {
       writeFileSync(join(directory, file), content);
       manifest[parts[file as keyof typeof files]]!.sha256 = sha256(Buffer.from(content));
@@ -256,7 +291,7 @@ describe('the files of a pack', () => {
   )('are refused when %s is missing, with the command that helps', async (file) => {
     rmSync(join(directory, file));
     await expect(verify()).rejects.toThrow(
-      `The model file ${join(directory, file)} is missing. Get it ${file === 'cohort.i8' ? 'from the repository' : 'with: npm run setup'}`,
+      `The model file ${join(directory, file)} is missing. Get it ${file.endsWith('.i8') ? 'from the repository' : 'with: npm run setup'}`,
     );
   });
 

@@ -1,11 +1,12 @@
 import { surveySettings } from '../../config.ts';
 import {
   ModelFileError,
+  madeHere,
   type PackManifest,
   packDirectory,
   readManifest,
   roles,
-  verifyCohort,
+  verifyMadeHere,
   verifyNet,
 } from '../../engine/pack.ts';
 import { type Finding, firstLine, ok, unknown, wrong } from './finding.ts';
@@ -26,7 +27,10 @@ export async function modelPack(): Promise<Finding[]> {
   const { name, version } = manifest;
   const files = await Promise.all([
     ...roles.map((role) => verified(role, manifest[role].file, verifyNet(directory, manifest, role))),
-    ...(manifest.cohort ? [verified('cohort', manifest.cohort.file, verifyCohort(directory, manifest))] : []),
+    ...madeHere.flatMap((role) => {
+      const { [role]: made } = manifest;
+      return made ? [verified(role, made.file, verifyMadeHere(directory, manifest, role))] : [];
+    }),
   ]);
   const sound = files.every(({ status }) => status === 'ok');
   const nets = sound

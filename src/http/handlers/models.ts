@@ -1,4 +1,4 @@
-import type { PackManifest, Role } from '../../engine/pack.ts';
+import type { MadeHere, PackManifest, Role } from '../../engine/pack.ts';
 import type { Context } from '../context.ts';
 import type { Reply } from '../exchange.ts';
 import { json } from '../responses.ts';
@@ -9,25 +9,27 @@ export function models({ services }: Context): Reply {
 }
 
 export function modelsBody(manifest: PackManifest) {
-  const { name, version, description, cohort, min_det_score, calibration } = manifest;
+  const { name, version, description, human, min_det_score, calibration } = manifest;
   const net = (role: Role) => {
     const { file, from, licence, sha256, source_sha256 } = manifest[role];
     const pack = typeof from === 'string' ? name : from.pack;
-    return { role: role as Role | 'cohort', file, pack, licence, sha256, source_sha256 };
+    return { role, file, pack, licence, sha256, source_sha256 };
   };
-  const files = [net('detector'), net('landmarks'), net('embedder')];
-  if (cohort) {
-    const { file, licence, sha256 } = cohort;
+  const made = (role: MadeHere) => {
+    const { [role]: member } = manifest;
+    if (member === undefined) return [];
+    const { file, licence, sha256 } = member;
     // Made here: published as it is loaded.
-    files.push({ role: 'cohort', file, pack: name, licence, sha256, source_sha256: sha256 });
-  }
+    return [{ role, file, pack: name, licence, sha256, source_sha256: sha256 }];
+  };
   return {
     pack: name,
     version,
     description,
     source: sourceBody(manifest.source),
-    files,
+    files: [net('detector'), net('landmarks'), net('embedder'), ...made('cohort'), ...made('human')],
     min_det_score,
+    ...(human === undefined ? {} : { human: { bar: human.bar, fitted_on: human.fitted_on } }),
     calibration,
   };
 }
