@@ -30,7 +30,7 @@ const { picturesOf, readPairs } = await built('eval/pairs.js');
 const mode = options.fast ? 'fast' : 'balance';
 const directory = packDirectory('default');
 const manifest = readManifest(directory);
-const calibration = new Calibration(manifest.calibration[mode].points);
+const calibration = new Calibration(manifest.calibration[mode].points, manifest.calibration[mode].floor);
 
 /** Name → the face that the protocol compares, with its embedding; pictures without one are left out. */
 async function facesOf(folder, names, what) {

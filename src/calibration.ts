@@ -2,8 +2,10 @@
 export type CalibrationPoint = readonly [similarity: number, falseMatchRate: number];
 
 export interface Judgement {
-  /** 0..1, corrected for the number of pairs that were tried. */
+  /** 0..1, corrected for the number of pairs that were tried; never below the floor. */
   false_match_rate: number;
+  /** Whether the rate lies below the floor: what is told then is an upper bound. */
+  extrapolated: boolean;
   /** 0..100 */
   confidence_percent: number;
 }
@@ -30,10 +32,18 @@ export class Calibration {
   /** log10 of the FMR at each similarity: falling, from 0. */
   readonly #logRates: number[];
   readonly #kneeSimilarity: number;
+  readonly #floor: number;
 
-  /** Throws a RangeError unless similarities rise and rates fall from 1, at least two of each. */
-  constructor(points: readonly CalibrationPoint[]) {
+  /**
+   * `floor` is the lowest rate that the people of the fit can show; a table that is not a pack's has none. Throws a RangeError
+   * unless similarities rise and rates fall from 1, at least two of each, and the floor is from 0 to 0.1.
+   */
+  constructor(points: readonly CalibrationPoint[], floor = 0) {
     requireTable(points);
+    if (!(floor >= 0 && floor <= kneeRate)) {
+      throw new RangeError(`Expected a floor from 0 to ${kneeRate} but received ${floor}`);
+    }
+    this.#floor = floor;
     this.#similarities = points.map(([similarity]) => similarity);
     this.#logRates = points.map(([, rate]) => Math.log10(rate));
     this.#kneeSimilarity = this.similarityAt(kneeRate);
@@ -58,17 +68,35 @@ export class Calibration {
     return kneePercent * Math.min(1, Math.max(0, climbed));
   }
 
-  /** The best of n pairs is n times as likely to be a false match: min(1, n × FMR). */
+  /**
+   * The best of n pairs is n times as likely to be a false match: min(1, n × FMR). The percent follows from that rate even
+   * beyond the floor, so that thresholds up there still tell pairs apart.
+   */
   judge(similarity: number, pairsCompared: number): Judgement {
     const corrected = Math.max(1, pairsCompared) * this.falseMatchRate(similarity);
-    const false_match_rate = Number.isNaN(corrected) ? 1 : Math.min(1, corrected);
-    return { false_match_rate, confidence_percent: this.confidencePercent(false_match_rate) };
+    const rate = Number.isNaN(corrected) ? 1 : Math.min(1, corrected);
+    return {
+      false_match_rate: Math.max(this.#floor, rate),
+      confidence_percent: this.confidencePercent(rate),
+      extrapolated: rate < this.#floor,
+    };
   }
 
   /** The table read backwards: the similarity that has this FMR, above 0 and at most 1. */
   similarityAt(rate: number): number {
     return interpolate(-Math.log10(rate), this.#logRates.map(negate), this.#similarities);
   }
+}
+
+/** That of a pack's manifest. */
+export function calibrationOf({
+  points,
+  floor,
+}: {
+  points: readonly CalibrationPoint[];
+  floor: number;
+}): Calibration {
+  return new Calibration(points, floor);
 }
 
 /** Piecewise linear: `ys` over rising `xs` for an x from the first on, the last line going on. Rounding never bends it. */

@@ -1,4 +1,4 @@
-import { Calibration } from './calibration.ts';
+import { calibrationOf } from './calibration.ts';
 import type { Config } from './config.ts';
 import { type Addon, loadAddon } from './engine/addon.ts';
 import { BodyMemory } from './engine/body-memory.ts';
@@ -130,8 +130,8 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
     }),
     manifest,
     calibrations: {
-      fast: new Calibration(manifest.calibration.fast.points),
-      balance: new Calibration(manifest.calibration.balance.points),
+      fast: calibrationOf(manifest.calibration.fast),
+      balance: calibrationOf(manifest.calibration.balance),
     },
     queue,
     uploads,

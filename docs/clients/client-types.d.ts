@@ -65,8 +65,8 @@ export interface MatchAnswer {
   /** Whether confidence_percent, before it is rounded, reaches threshold_percent */
   match: boolean;
   /**
-   * How sure it is that both are the same person: 30 + 10 × −log10(false_match_rate) from 40 on, so that ten
-   * points more are ten times fewer false matches (0 to 100)
+   * How sure it is that both are the same person: 30 + 10 × −log10 of the false-match rate from 40 on, so
+   * that ten points more are ten times fewer false matches (0 to 100)
    */
   confidence_percent: number;
   /** The threshold that was applied (0 to 100) */
@@ -75,9 +75,14 @@ export interface MatchAnswer {
   similarity: number;
   /**
    * How often two different people would come out at least this alike, all pairs that were tried taken into
-   * account (0 to 1)
+   * account; never below the floor of the pack's table, see GET models (0 to 1)
    */
   false_match_rate: number;
+  /**
+   * true when the score lies beyond what the pack's people could show: false_match_rate is then the floor, an
+   * upper bound, and confidence_percent goes on in the form of the tail
+   */
+  extrapolated: boolean;
   /** The mode that was used */
   accuracy_mode: AccuracyMode;
   image1: Image;
@@ -235,6 +240,8 @@ export interface Calibration {
   fitted_on: string;
   /** Rising similarities, falling rates; between points the logarithm of the rate is linear */
   points: [number, number][];
+  /** The lowest false-match rate that the people of the fit can show; below it an answer is `extrapolated` */
+  floor: number;
 }
 
 /** Where the face is, pixels */

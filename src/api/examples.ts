@@ -9,7 +9,8 @@ const match: ReturnType<typeof matchBody> = {
   confidence_percent: 87,
   threshold_percent: 70,
   similarity: 0.5907,
-  false_match_rate: 0.000002,
+  false_match_rate: 0.00001,
+  extrapolated: true,
   accuracy_mode: 'balance',
   image1: {
     width: 1280,
@@ -75,6 +76,7 @@ const fitted = {
     [0.2, 0.01],
     [0.42, 0.0001],
   ] as [number, number][],
+  floor: 0.00001,
 };
 
 const models: ReturnType<typeof modelsBody> = {

@@ -164,7 +164,7 @@ const match = object<MatchBody>(
     request_id: text('The same as in the X-Request-Id header'),
     match: boolean('Whether confidence_percent, before it is rounded, reaches threshold_percent'),
     confidence_percent: number(
-      'How sure it is that both are the same person: 30 + 10 × −log10(false_match_rate) from 40 on, so that ten points ' +
+      'How sure it is that both are the same person: 30 + 10 × −log10 of the false-match rate from 40 on, so that ten points ' +
         'more are ten times fewer false matches',
       percent,
     ),
@@ -174,8 +174,13 @@ const match = object<MatchBody>(
       cosine,
     ),
     false_match_rate: number(
-      'How often two different people would come out at least this alike, all pairs that were tried taken into account',
+      'How often two different people would come out at least this alike, all pairs that were tried taken into account; ' +
+        "never below the floor of the pack's table, see GET models",
       share,
+    ),
+    extrapolated: boolean(
+      "true when the score lies beyond what the pack's people could show: false_match_rate is then the floor, an upper bound, " +
+        'and confidence_percent goes on in the form of the tail',
     ),
     accuracy_mode: {
       type: 'string',

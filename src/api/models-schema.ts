@@ -36,6 +36,10 @@ const calibration = object<Calibration>(
       'Rising similarities, falling rates; between points the logarithm of the rate is linear',
       { minItems: 2 },
     ),
+    floor: number(
+      'The lowest false-match rate that the people of the fit can show; below it an answer is `extrapolated`',
+      { exclusiveMinimum: 0, maximum: 0.1 },
+    ),
   },
   'How a similarity becomes a false-match rate, and that a percentage.',
 );

@@ -64,6 +64,7 @@ export async function calibratePack(
       manifest.calibration[mode] = {
         fitted_on,
         points: points.map(([similarity, rate]) => [similarity, rate]),
+        floor: manifest.calibration[mode]?.floor ?? 1e-5,
       };
     }
     writePack(directory, manifest, centres);

@@ -7,6 +7,7 @@ export interface MatchAnswer {
   confidence_percent: number;
   threshold_percent: number;
   false_match_rate: number;
+  extrapolated: boolean;
   accuracy_mode: string;
   image1: ImageReport & { face_index: number };
   image2: ImageReport & { face_index: number };
@@ -24,7 +25,7 @@ export function describeAnswer(
   elapsed_ms: number,
   colours: Colours,
 ): string {
-  const { match, confidence_percent, threshold_percent, false_match_rate, pairs_compared } = answer;
+  const { match, confidence_percent, threshold_percent, pairs_compared } = answer;
   const verdict = match
     ? colours.green('Match: the same person')
     : colours.yellow('No match: different people');
@@ -32,7 +33,7 @@ export function describeAnswer(
   const stages = Object.entries(answer.timings_ms).map(([stage, ms]) => `${stage} ${ms.toFixed(1)}`);
   return [
     colours.bold(verdict),
-    `  confidence  ${confidence_percent.toFixed(1)} % (the threshold is ${threshold_percent} %): ${describeRate(false_match_rate)}`,
+    `  confidence  ${confidence_percent.toFixed(1)} % (the threshold is ${threshold_percent} %): ${describeRate(answer)}`,
     `  image1      ${describeImage(answer.image1, names.image1)}`,
     `  image2      ${describeImage(answer.image2, names.image2)}`,
     `  compared    ${count(pairs_compared, 'pair')} of faces, accuracy mode ${answer.accuracy_mode}`,
@@ -43,11 +44,15 @@ export function describeAnswer(
 }
 
 /** What a false-match rate means: of how many pairs of strangers one would score as high. */
-export function describeRate(false_match_rate: number): string {
-  // The scale ends at 100 %, which is a rate of 1e-7.
-  if (false_match_rate <= 1e-7) return 'fewer than 1 in 10,000,000 pairs of strangers score this high';
+export function describeRate({
+  false_match_rate,
+  extrapolated,
+}: Pick<MatchAnswer, 'false_match_rate' | 'extrapolated'>): string {
   if (false_match_rate > 0.5) return 'most pairs of strangers score this high';
-  return `1 in ${integers.format(1 / false_match_rate)} pairs of strangers scores this high`;
+  const share = `1 in ${integers.format(1 / false_match_rate)}`;
+  return extrapolated
+    ? `fewer than ${share} pairs of strangers score this high`
+    : `${share} pairs of strangers scores this high`;
 }
 
 function describeImage(image: MatchAnswer['image1'], name: string): string {

@@ -1,4 +1,4 @@
-import { Calibration } from '../calibration.ts';
+import { calibrationOf } from '../calibration.ts';
 import { readConfig } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
@@ -47,7 +47,7 @@ export async function evaluateSets(
     : undefined;
   const evaluations = judgeSets(embedded, {
     mode,
-    calibration: new Calibration(manifest.calibration[mode].points),
+    calibration: calibrationOf(manifest.calibration[mode]),
     packCohort: manifest.cohort ? 'pack' : 'none',
     cohorts,
   });

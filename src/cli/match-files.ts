@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { Calibration } from '../calibration.ts';
+import { calibrationOf } from '../calibration.ts';
 import { readConfig } from '../config.ts';
 import { type AccuracyMode, loadAddon } from '../engine/addon.ts';
 import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
@@ -39,7 +39,7 @@ export async function matchFiles(files: readonly [string, string], options: Matc
     request_id: randomUUID(),
     form: { values, warnings: [] },
     result,
-    calibration: new Calibration(manifest.calibration[options.accuracy_mode].points),
+    calibration: calibrationOf(manifest.calibration[options.accuracy_mode]),
     model: { pack: manifest.name, version: manifest.version },
     queue_ms: 0,
     total_ms: performance.now() - start,

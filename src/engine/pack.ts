@@ -23,6 +23,8 @@ const calibration = z.strictObject({
   fitted_on: name,
   /** [normalised similarity, false-match rate]: similarities rise, rates fall from 1. */
   points: z.array(z.tuple([z.number(), z.number().gt(0).max(1)])).min(2),
+  /** The lowest false-match rate that the fitted people can show; what lies below is told as this. */
+  floor: z.number().gt(0).max(0.1),
 });
 
 const draftMembers = {

@@ -29,6 +29,7 @@ export function matchBody({ request_id, form, result, calibration, model, queue_
     threshold_percent: values.threshold_percent,
     similarity: round(best.similarity, 4),
     false_match_rate: Number(judged.false_match_rate.toPrecision(2)),
+    extrapolated: judged.extrapolated,
     accuracy_mode: values.accuracy_mode,
     image1,
     image2,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Calibration, type CalibrationPoint } from '../../src/calibration.ts';
+import { Calibration, type CalibrationPoint, calibrationOf } from '../../src/calibration.ts';
 
 const table: CalibrationPoint[] = [
   [-0.1, 1],
@@ -266,11 +266,16 @@ describe('the best of several pairs', () => {
     expect(calibration.judge(0.33, 10)).toEqual({
       false_match_rate: 0.01,
       confidence_percent: expect.closeTo(50, 9),
+      extrapolated: false,
     });
   });
 
   test('reports a rate of at most 1', () => {
-    expect(calibration.judge(0.08, 25)).toEqual({ false_match_rate: 1, confidence_percent: 0 });
+    expect(calibration.judge(0.08, 25)).toEqual({
+      false_match_rate: 1,
+      confidence_percent: 0,
+      extrapolated: false,
+    });
   });
 
   test('takes its percent from the corrected rate through the table read backwards', () => {
@@ -284,7 +289,11 @@ describe('the best of several pairs', () => {
   });
 
   test('is the worst when the number of pairs is not a number', () => {
-    expect(calibration.judge(0.33, Number.NaN)).toEqual({ false_match_rate: 1, confidence_percent: 0 });
+    expect(calibration.judge(0.33, Number.NaN)).toEqual({
+      false_match_rate: 1,
+      confidence_percent: 0,
+      extrapolated: false,
+    });
   });
 
   test('never raises the percent', () => {
@@ -295,6 +304,56 @@ describe('the best of several pairs', () => {
         expect(confidence_percent).toBeLessThanOrEqual(percentOf(scale, similarity) + rounding);
       }),
     );
+  });
+});
+
+describe('a floor', () => {
+  const floored = new Calibration(table, 0.001);
+
+  test('lets the rates above it and its own be', () => {
+    for (const similarity of [-0.5, 0.08, 0.2, 0.33]) {
+      expect(floored.judge(similarity, 1)).toEqual(calibration.judge(similarity, 1));
+    }
+    expect(floored.judge(0.33, 1)).toMatchObject({ false_match_rate: 0.001, extrapolated: false });
+  });
+
+  test('is told in the place of a lower rate, and that it is', () => {
+    expect(floored.judge(0.33 + 1e-6, 1)).toMatchObject({ false_match_rate: 0.001, extrapolated: true });
+    expect(floored.judge(0.58, 1)).toMatchObject({ false_match_rate: 0.001, extrapolated: true });
+    expect(floored.judge(Number.POSITIVE_INFINITY, 1)).toEqual({
+      false_match_rate: 0.001,
+      confidence_percent: 100,
+      extrapolated: true,
+    });
+  });
+
+  test('comes after the number of pairs', () => {
+    // Of one pair 1e-6; of 100 still below, of 2000 above.
+    expect(floored.judge(0.58, 100)).toMatchObject({ false_match_rate: 0.001, extrapolated: true });
+    expect(floored.judge(0.58, 2000)).toMatchObject({
+      false_match_rate: expect.closeTo(0.002, 9),
+      extrapolated: false,
+    });
+  });
+
+  test('never changes the percent', () => {
+    fc.assert(
+      fc.property(anyTable, anySimilarity, fc.integer({ min: 1, max: 400 }), (points, similarity, pairs) => {
+        const { confidence_percent } = new Calibration(points, 0.01).judge(similarity, pairs);
+        expect(confidence_percent).toBe(new Calibration(points).judge(similarity, pairs).confidence_percent);
+      }),
+    );
+  });
+
+  test('of a manifest is taken', () => {
+    expect(calibrationOf({ points: table, floor: 0.01 }).judge(0.58, 1)).toMatchObject({
+      false_match_rate: 0.01,
+      extrapolated: true,
+    });
+  });
+
+  test.each([-0.001, 0.11, 1, Number.NaN])('of %d is refused', (floor) => {
+    expect(() => new Calibration(table, floor)).toThrow('Expected a floor from 0 to 0.1');
   });
 });
 

@@ -11,10 +11,17 @@ describe('a false-match rate in words', () => {
     [1e-4, '1 in 10,000 pairs'],
     [1.5873e-5, '1 in 63,000 pairs'],
     [1.01e-7, '1 in 9,900,000 pairs'],
-    [1e-7, 'fewer than 1 in 10,000,000 pairs'],
-    [0, 'fewer than 1 in 10,000,000 pairs'],
-  ])('%d is %s', (rate, words) => {
-    expect(describeRate(rate)).toContain(words);
+    [1e-5, '1 in 100,000 pairs'],
+  ])('%d is %s', (false_match_rate, words) => {
+    const told = describeRate({ false_match_rate, extrapolated: false });
+    expect(told).toContain(words);
+    expect(told).not.toContain('fewer');
+  });
+
+  test('is an upper bound where the data end', () => {
+    expect(describeRate({ false_match_rate: 1e-5, extrapolated: true })).toBe(
+      'fewer than 1 in 100,000 pairs of strangers score this high',
+    );
   });
 });
 
@@ -61,6 +68,7 @@ describe('an answer in words', () => {
     confidence_percent: 78.04,
     threshold_percent: 70,
     false_match_rate: 1.5873e-5,
+    extrapolated: false,
     accuracy_mode: 'balance',
     image1: image,
     image2: { ...image, faces: [{ ...face, index: 0 }], face_index: 0 },

@@ -6,6 +6,7 @@ import {
   percentText,
   rateAt,
   shareOfStrangers,
+  strangersAlike,
   thresholdWords,
 } from '../../src/demo/browser/words.js';
 
@@ -27,6 +28,15 @@ describe('a false-match rate in words', () => {
     [0, 'fewer than 1 in 10 million'],
   ])('%d is %s', (rate, words) => {
     expect(shareOfStrangers(rate)).toBe(words);
+  });
+
+  test.each([
+    [1e-5, false, '1 in 100,000'],
+    [1e-5, true, 'fewer than 1 in 100,000'],
+    [1e-7, true, 'fewer than 1 in 10 million'],
+    [0.6, false, 'most'],
+  ])('of an answer of %d (extrapolated: %j) is %s', (false_match_rate, extrapolated, words) => {
+    expect(strangersAlike({ false_match_rate, extrapolated })).toBe(words);
   });
 
   test.each([

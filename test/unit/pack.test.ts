@@ -126,6 +126,10 @@ describe('a manifest', () => {
     ['min_det_score', 2],
     ['calibration.fast.points', [[0, 1]]],
     ['calibration.balance', undefined],
+    ['calibration.fast.floor', undefined],
+    ['calibration.fast.floor', 0],
+    ['calibration.balance.floor', 0.2],
+    ['calibration.balance.floor', '1e-5'],
   ])('with a wrong %s (%j) is refused by the member’s name', (path, value) => {
     writeManifest(manifestWith(path, value));
     expect(() => readManifest(directory)).toThrow(`manifest.json is not a valid pack manifest:\n  ${path}: `);

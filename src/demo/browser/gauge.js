@@ -1,5 +1,5 @@
 import { element, place } from './dom.js';
-import { percentText, shareOfStrangers } from './words.js';
+import { percentText, strangersAlike } from './words.js';
 
 /** Percentages that stand under the scale, each with how many strangers there are to one that scores as high. */
 const marks = /** @type {const} */ ([
@@ -15,7 +15,8 @@ const marks = /** @type {const} */ ([
  * The percentage on its scale with the threshold.
  * @param {import('./types.ts').Answer} answer
  */
-export function gauge({ confidence_percent, threshold_percent, false_match_rate, match }) {
+export function gauge(answer) {
+  const { confidence_percent, threshold_percent, match } = answer;
   const scale = element(
     'div',
     { className: 'scale', ariaHidden: 'true' },
@@ -41,7 +42,7 @@ export function gauge({ confidence_percent, threshold_percent, false_match_rate,
     ariaValueMin: '0',
     ariaValueMax: '100',
     ariaValueNow: String(confidence_percent),
-    ariaValueText: `${percentText(confidence_percent)}, ${shareOfStrangers(false_match_rate)} strangers; the threshold is ${percentText(threshold_percent)}`,
+    ariaValueText: `${percentText(confidence_percent)}, ${strangersAlike(answer)} strangers; the threshold is ${percentText(threshold_percent)}`,
   });
   place(meter, { value: confidence_percent / 100, threshold: threshold_percent / 100 });
   meter.append(scale);

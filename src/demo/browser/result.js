@@ -2,7 +2,7 @@ import { byId, element, place } from './dom.js';
 import { gauge } from './gauge.js';
 import { pairTable } from './pairs.js';
 import { thumbnail } from './thumbnail.js';
-import { capital, count, percentText, shareOfStrangers, thresholdWords } from './words.js';
+import { capital, count, percentText, strangersAlike, thresholdWords } from './words.js';
 
 /** @typedef {import('./types.ts').Answer} Answer */
 
@@ -28,8 +28,9 @@ export function showResult(answer, round_trip_ms, images) {
 }
 
 /** The answer in a sentence, for who does not see it. @param {Answer} answer */
-export function announcement({ match, confidence_percent, false_match_rate, pairs_compared }) {
-  const strangers = `${shareOfStrangers(false_match_rate)} strangers look this alike`;
+export function announcement(answer) {
+  const { match, confidence_percent, pairs_compared } = answer;
+  const strangers = `${strangersAlike(answer)} strangers look this alike`;
   return `${verdict(match)}. ${percentText(confidence_percent)}: ${strangers}. ${count(pairs_compared, 'pair')} compared.`;
 }
 
@@ -37,12 +38,9 @@ export function announcement({ match, confidence_percent, false_match_rate, pair
 const verdict = (match) => (match ? 'Match' : 'No match');
 
 /** @param {Answer} answer */
-function meaning({ false_match_rate, threshold_percent, pairs_compared, accuracy_mode }) {
-  const share = element(
-    'strong',
-    {},
-    `${capital(shareOfStrangers(false_match_rate))} strangers look this alike.`,
-  );
+function meaning(answer) {
+  const { threshold_percent, pairs_compared, accuracy_mode } = answer;
+  const share = element('strong', {}, `${capital(strangersAlike(answer))} strangers look this alike.`);
   const threshold = ` At the threshold of ${percentText(threshold_percent)}, ${thresholdWords(threshold_percent)}.`;
   const pairs =
     pairs_compared === 1 ? '' : ` This is the best of ${pairs_compared} pairs, and allows for so many tries.`;

@@ -27,6 +27,15 @@ export function rateAt(percent) {
 }
 
 /**
+ * How many strangers look as alike as an answer says; where the data end, an upper bound.
+ * @param {{ false_match_rate: number, extrapolated: boolean }} answer
+ */
+export function strangersAlike({ false_match_rate, extrapolated }) {
+  const share = shareOfStrangers(false_match_rate);
+  return extrapolated && share.startsWith('1 in') ? `fewer than ${share}` : share;
+}
+
+/**
  * What a threshold lets pass.
  * @param {number} percent
  */
