@@ -1,26 +1,45 @@
-import { readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CalibrationPoint } from '../calibration.ts';
 import { readConfig } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
-import { type PackManifest, packDirectory, readDraft, sha256, verifyPack } from '../engine/pack.ts';
-import { fitTable, type Honesty, honesty, type PeopleSet } from '../eval/calibrate.ts';
-import { highest, quantise } from '../eval/cohort.ts';
-import { CohortFits, parts } from '../eval/cohort-fits.ts';
+import { type PackManifest, packDirectory, packNets, readDraft, sha256, verifyPack } from '../engine/pack.ts';
+import { fitTable, type Honesty, type PeopleSet } from '../eval/calibrate.ts';
+import { cohortCentres, cohortWeights, highest, quantise } from '../eval/cohort.ts';
 import { embedPictures } from '../eval/embed-pictures.ts';
+import type { EmbeddedPicture } from '../eval/embed-worker.ts';
+import { withFitCentres } from '../eval/fit-centres.ts';
+import { HeldOutCohorts, heldOutFits } from '../eval/held-out.ts';
+import {
+  fitHumanCheck,
+  type HumanExample,
+  type HumanTally,
+  humanBar,
+  quantiseCheck,
+  tallyHumanCheck,
+} from '../eval/human.ts';
+import { peopleSet, picturesBelow, readPeople } from '../eval/people.ts';
 import { progressBar } from './progress.ts';
 
-interface SetFolder {
+export interface SetFolder {
   name: string;
   folder: string;
-  weight: number;
 }
 
 const modes: readonly AccuracyMode[] = ['fast', 'balance'];
 /** The cohort serves both modes; it is made with the better embeddings. */
 const cohortMode: AccuracyMode = 'balance';
 const cohortFile = 'cohort.i8';
-const checkedPercents = [40, 50, 60, 70];
+const humanFile = 'human.i8';
+const licence = 'Apache-2.0';
+/** As a set's name, which has no space. */
+const nobody = 'without people';
+const checkedPercents = [40, 50, 60, 70, 80];
+/** The human check also learns from what a detector is less sure of. */
+const leastOtherScore = 0.3;
+/** Lower rates are not promised: what the pairs of the largest set that there is, some millions, can show. */
+const floor = 1e-5;
 
 /** What was fitted for one mode: what --json prints. */
 export interface ModeFit {
@@ -35,12 +54,24 @@ export interface PackFit {
   pack: string;
   centres: number;
   modes: ModeFit[];
+  /** Cross-validated: the people's sets, then the folders without people. */
+  human?: HumanTally[];
 }
 
-/** Fits the cohort and a table for each mode, and writes them into the configured pack when told to. */
+interface CalibrateOptions {
+  /** Folders of pictures in which nobody is. */
+  withoutPeople: readonly string[];
+  write: boolean;
+  check: boolean;
+}
+
+type Sets = Readonly<Record<AccuracyMode, readonly PeopleSet[]>>;
+type Pictures = ReadonlyMap<string, EmbeddedPicture>;
+
+/** Fits cohort, human check and a table for each mode, and writes them into the configured pack when told to. */
 export async function calibratePack(
   folders: readonly SetFolder[],
-  { write, check }: { write: boolean; check: boolean },
+  { withoutPeople, write, check }: CalibrateOptions,
 ): Promise<PackFit> {
   const config = readConfig();
   const directory = packDirectory(config.pack);
@@ -49,120 +80,159 @@ export async function calibratePack(
   const calibration = draft.calibration ?? ({} as PackManifest['calibration']);
   const manifest: PackManifest = { ...draft, calibration };
   await verifyPack(directory, manifest);
-  const load = async (mode: AccuracyMode) => {
-    const loaded: PeopleSet[] = [];
-    for (const folder of folders) {
-      const { min_det_score: minDetScore } = manifest;
-      loaded.push(await loadSet(folder, { directory, mode, minDetScore, workers: config.workers }));
-    }
-    return loaded;
-  };
-  const sets = { fast: await load('fast'), balance: await load('balance') };
-  const { centres, fits } = await fitModes(sets, { write, check });
-  if (write) {
-    for (const { mode, fitted_on, points } of fits) {
-      manifest.calibration[mode] = {
-        fitted_on,
-        points: points.map(([similarity, rate]) => [similarity, rate]),
-        floor: manifest.calibration[mode]?.floor ?? 1e-5,
-      };
-    }
-    writePack(directory, manifest, centres);
-  }
-  return { pack: manifest.name, centres: centres.length, modes: fits };
-}
-
-/** Cohorts: of everybody, without each part, and for a check without each two parts. */
-const cohorts = { fit: 1 + parts, check: (parts * (parts - 1)) / 2 };
-const checkedParts = 2 * modes.length * parts;
-
-async function fitModes(
-  sets: Readonly<Record<AccuracyMode, readonly PeopleSet[]>>,
-  { write, check }: { write: boolean; check: boolean },
-): Promise<{ centres: Float32Array[]; fits: ModeFit[] }> {
-  const steps = cohorts.fit + modes.length + (check ? cohorts.check + checkedParts : 0);
-  const bar = await progressBar('fits', steps);
-  const advance = () => bar.advance();
-  try {
-    const cohort = new CohortFits(
-      sets[cohortMode].flatMap(({ pictures }) => pictures),
-      advance,
+  const unchecked = uncheckedPack(directory, manifest);
+  const embed = (title: string, folder: string, files: string[], mode: AccuracyMode, minDetScore: number) =>
+    withBar(`${title} ${mode}`, files.length, (onPicture) =>
+      embedPictures(files, {
+        packDirectory: unchecked.directory,
+        folder,
+        mode,
+        minDetScore,
+        workers: config.workers,
+        onPicture,
+      }),
     );
-    const centres = cohort.without();
+  try {
+    const sets: Record<AccuracyMode, PeopleSet[]> = { fast: [], balance: [] };
+    const others: HumanExample[] = [];
+    const atDefault = new Set<HumanExample>();
+    for (const mode of modes) {
+      for (const { name, folder } of folders) {
+        const people = readPeople(name, folder);
+        const files = people.map(({ file }) => file);
+        const found = await embed(name, folder, files, mode, manifest.min_det_score);
+        sets[mode].push(peopleSet(name, people, found));
+      }
+      for (const folder of withoutPeople) {
+        const found = await embed(nobody, folder, picturesBelow(folder), mode, leastOtherScore);
+        for (const { example, score } of falseFaces(folder, found)) {
+          others.push(example);
+          if (score >= manifest.min_det_score) atDefault.add(example);
+        }
+      }
+    }
+    const cohortPictures = sets[cohortMode].flatMap(({ pictures }) => pictures);
+    const centres = cohortCentres(cohortPictures);
     if (write && centres.length < highest) {
       throw new Error(
         `There are too few people: they make a cohort of ${centres.length} centres, and a face is compared with its ` +
-          `${highest} nearest. Nothing was written; bring pictures of some hundred people, at least five for each centre.`,
+          `${highest} nearest. Nothing was written; bring pictures of some hundred people, at least five for each group.`,
       );
     }
-    const fits = modes.map((mode): ModeFit => {
-      const fit = { mode, fitted_on: describeSets(sets[mode]), points: fitTable(sets[mode], cohort) };
-      advance();
-      if (!check) return fit;
-      const [with_cohort, without_cohort] = [cohort, undefined].map((by) =>
-        honesty(sets[mode], by, checkedPercents, advance),
-      ) as [Honesty[], Honesty[]];
-      return { ...fit, check: { with_cohort, without_cohort } };
-    });
-    return { centres, fits };
+    const cohorts = await withBar('cohorts', heldOutFits, (onFit) =>
+      withFitCentres(config.workers, onFit, (fit) => HeldOutCohorts.make(cohortPictures, fit)),
+    );
+    const fits = fitModes(sets, cohorts, check);
+    const humans = modes.flatMap((mode) => sets[mode].flatMap(humanExamples));
+    // What the service would not look at anyhow is learnt from, but no failure.
+    const isCounted = (one: HumanExample) => one.set !== nobody || atDefault.has(one);
+    const human =
+      check && others.length > 0 ? { human: tallyHumanCheck(humans, others, isCounted) } : undefined;
+    if (write) {
+      for (const { mode, fitted_on, points } of fits) {
+        manifest.calibration[mode] = {
+          fitted_on,
+          floor,
+          points: points.map(([similarity, rate]) => [similarity, rate]),
+        };
+      }
+      writeCohort(directory, manifest, centres);
+      if (others.length > 0) writeHumanCheck(directory, manifest, humans, others);
+      replaceFile(join(directory, 'manifest.json'), manifestText(manifest));
+    }
+    return { pack: manifest.name, centres: centres.length, modes: fits, ...human };
   } finally {
-    bar.stop();
+    unchecked.remove();
   }
 }
 
-function writePack(directory: string, manifest: PackManifest, centres: readonly Float32Array[]): void {
+/** The pack without its human check, so that all that the detector finds is seen. */
+function uncheckedPack(directory: string, { human, ...manifest }: PackManifest) {
+  if (!human) return { directory, remove() {} };
+  const copy = mkdtempSync(join(tmpdir(), 'facematch-pack-'));
+  const files = packNets({ ...manifest, human }).map(({ file }) => file);
+  if (manifest.cohort) files.push(manifest.cohort.file);
+  for (const file of files) symlinkSync(join(directory, file), join(copy, file));
+  writeFileSync(join(copy, 'manifest.json'), JSON.stringify(manifest));
+  return { directory: copy, remove: () => rmSync(copy, { recursive: true }) };
+}
+
+function humanExamples({ name, pictures }: PeopleSet): HumanExample[] {
+  return pictures.map(({ person, embedding }) => ({ source: person, set: name, embedding }));
+}
+
+function* falseFaces(folder: string, found: Pictures) {
+  for (const [name, { faces, embeddings }] of [...found].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    for (const [i, { detection_score: score }] of faces.entries()) {
+      const embedding = embeddings[i]!;
+      yield { example: { source: `${folder}/${name}`, set: nobody, embedding }, score };
+    }
+  }
+}
+
+function fitModes(sets: Sets, cohorts: HeldOutCohorts, check: boolean): ModeFit[] {
+  return modes.map((mode): ModeFit => {
+    const percents = check ? checkedPercents : [];
+    const { points, check: with_cohort } = fitTable(sets[mode], cohorts, percents);
+    const fit = { mode, fitted_on: describeSets(sets[mode]), points };
+    if (!check) return fit;
+    const { check: without_cohort } = fitTable(sets[mode], undefined, percents);
+    return { ...fit, check: { with_cohort, without_cohort } };
+  });
+}
+
+function writeCohort(directory: string, manifest: PackManifest, centres: readonly Float32Array[]): void {
   const bytes = quantise(centres);
-  const licence = manifest.cohort?.licence ?? 'Apache-2.0';
   manifest.cohort = {
     file: cohortFile,
     sha256: sha256(new Uint8Array(bytes.buffer)),
     licence,
     centres: centres.length,
     highest,
-    weights: manifest.cohort?.weights ?? { highest: 1, spread: 0 },
+    weights: { ...cohortWeights },
   };
   replaceFile(join(directory, cohortFile), bytes);
-  replaceFile(join(directory, 'manifest.json'), manifestText(manifest));
 }
 
-async function loadSet(
-  { name, folder, weight }: SetFolder,
-  options: { directory: string; mode: AccuracyMode; minDetScore: number; workers: number },
-): Promise<PeopleSet> {
-  const names = readdirSync(folder, { recursive: true })
-    .map(String)
-    .filter((file) => /\.(jpe?g|png|webp)$/i.test(file) && file.includes('/'))
-    .sort();
-  if (names.length === 0) throw new Error(`${folder} has no folders of pictures`);
-  const bar = await progressBar(`${name} ${options.mode}`, names.length);
+function writeHumanCheck(
+  directory: string,
+  manifest: PackManifest,
+  humans: readonly HumanExample[],
+  others: readonly HumanExample[],
+): void {
+  const check = fitHumanCheck(humans, others);
+  const { bytes, scale } = quantiseCheck(check);
+  const pictures = new Set(others.map(({ source }) => source)).size;
+  manifest.human = {
+    file: humanFile,
+    sha256: sha256(new Uint8Array(bytes.buffer)),
+    licence,
+    scale,
+    bias: check.bias,
+    bar: humanBar,
+    fitted_on: `${humans.length} faces of people, and ${others.length} false faces in ${pictures} pictures without people, both modes`,
+  };
+  replaceFile(join(directory, humanFile), bytes);
+}
+
+async function withBar<T>(
+  title: string,
+  total: number,
+  work: (advance: () => void) => Promise<T>,
+): Promise<T> {
+  const bar = await progressBar(title, total);
   try {
-    const pictures = await embedPictures(names, {
-      packDirectory: options.directory,
-      folder,
-      mode: options.mode,
-      minDetScore: options.minDetScore,
-      workers: options.workers,
-      onPicture: () => bar.advance(),
-    });
-    return {
-      name,
-      weight,
-      pictures: names.flatMap((file) => {
-        const embedding = pictures.get(file)?.embedding;
-        return embedding ? [{ person: file.split('/')[0]!, embedding }] : [];
-      }),
-    };
+    return await work(() => bar.advance());
   } finally {
     bar.stop();
   }
 }
 
 function describeSets(sets: readonly PeopleSet[]): string {
-  const total = sets.reduce((sum, { weight }) => sum + weight, 0);
   return sets
-    .map(({ name, weight, pictures }) => {
+    .map(({ name, pictures }) => {
       const people = new Set(pictures.map(({ person }) => person)).size;
-      return `${name}: all pairs of different people among ${pictures.length} pictures of ${people} people, counting ${weight}/${total}`;
+      return `${name}: ${pictures.length} pictures of ${people} people`;
     })
     .join('; ');
 }

@@ -1,10 +1,13 @@
 import type { Honesty } from '../eval/calibrate.ts';
+import type { HumanTally } from '../eval/human.ts';
+import { percentText } from '../eval/number-text.ts';
 import type { ModeFit, PackFit } from './calibrate-pack.ts';
 
 /** Prints what was fitted as tables. */
-export function printFit({ centres, modes }: PackFit): void {
+export function printFit({ centres, modes, human }: PackFit): void {
   console.log(`${centres} centres`);
   for (const fit of modes) printMode(fit);
+  if (human) printHuman(human);
 }
 
 function printMode({ mode, points, check }: ModeFit): void {
@@ -18,14 +21,28 @@ function printMode({ mode, points, check }: ModeFit): void {
 function printHonesty(title: string, rows: readonly Honesty[]): void {
   console.log(`Cross-validated over people, ${title}:`);
   console.table(
-    rows.map(({ set, percent, promised, observed, interval, pairs }) => ({
-      set,
+    rows.map(({ group, percent, promised, observed, interval, pairs }) => ({
+      group,
       percent,
       promised: promised.toPrecision(2),
       observed: observed.toPrecision(2),
       '95 % interval': interval.map((rate) => rate.toPrecision(2)).join(' – '),
       'observed / promised': (observed / promised).toFixed(2),
       pairs,
+    })),
+  );
+}
+
+function printHuman(rows: readonly HumanTally[]): void {
+  console.log('The human check, cross-validated over people and pictures, both modes:');
+  console.table(
+    rows.map(({ set, faces, passed, sources, sources_passed }) => ({
+      set,
+      faces,
+      passed,
+      lost: percentText(1 - passed / faces),
+      'people or pictures': sources,
+      'of them with a face that passed': sources_passed,
     })),
   );
 }

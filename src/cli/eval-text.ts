@@ -1,3 +1,4 @@
+import type { Honesty } from '../eval/calibrate.ts';
 import type { CohortUse, Figures, ScoreFigures, ScoreKind } from '../eval/figures.ts';
 import { intervalText, kindTexts, percentText, scoreText } from '../eval/number-text.ts';
 import type { Results } from '../eval/results.ts';
@@ -6,7 +7,7 @@ import type { ThresholdPoint } from '../eval/thresholds.ts';
 import { printable } from './terminal.ts';
 
 /** The figures as a person wants to read them. */
-export function describeResults({ evaluations, shared_thresholds }: Results): string {
+export function describeResults({ evaluations, shared_thresholds, groups }: Results): string {
   const sets = evaluations.map(({ figures }) => describeSet(figures));
   const shared = (['normalised', 'cosine'] as const).map((by) =>
     describeShared(
@@ -14,7 +15,16 @@ export function describeResults({ evaluations, shared_thresholds }: Results): st
       shared_thresholds.filter((one) => one.by === by),
     ),
   );
-  return [...sets, ...(shared_thresholds.length > 0 ? shared : [])].join('\n\n');
+  const promises = groups.length > 0 ? [describePromises(groups)] : [];
+  return [...sets, ...(shared_thresholds.length > 0 ? shared : []), ...promises].join('\n\n');
+}
+
+function describePromises(groups: readonly Honesty[]): string {
+  const rows = groups.map(({ group, percent, promised, observed, interval, pairs }) => {
+    const [low, high] = interval.map((rate) => (rate / promised).toFixed(1));
+    return `  ${group.padEnd(18)} ${percent} %: ${percentText(observed)}, ${(observed / promised).toFixed(2)} [${low}, ${high}] times the promise, ${pairs} pairs`;
+  });
+  return ['strangers of one group who reach a percent', ...rows].join('\n');
 }
 
 const cohortWords: Readonly<Record<CohortUse, string>> = {

@@ -1,12 +1,15 @@
 import { basename, extname } from 'node:path';
 import type { Command } from 'commander';
 import type { AccuracyMode } from '../engine/addon.ts';
+import { parseSetFolder } from './calibrate.ts';
+import type { SetFolder } from './calibrate-pack.ts';
 import { addHelp } from './help-text.ts';
 import { modeOption } from './match.ts';
 
 interface EvalOptions {
   images?: string;
   mode: AccuracyMode;
+  people?: SetFolder[];
   heldOutCohort?: boolean;
   report?: string;
   json?: boolean;
@@ -31,8 +34,13 @@ export function registerEval(program: Command): void {
     .option('--images <dir>', "folder that a list's paths start from, for sets that do not name their own")
     .addOption(modeOption())
     .option(
+      '--people <name=dir...>',
+      'labelled people as for calibrate: how often strangers of each group reach 50, 60 and 70 percent',
+      parseSetFolder,
+    )
+    .option(
       '--held-out-cohort',
-      "normalise with cohorts made of the sets' own people, never of those that are judged",
+      "normalise with cohorts made of the sets' own people and of --people, never of those that are judged",
     )
     .option('--report <dir>', 'write a page with curves, thresholds and the worst pairs into this folder')
     .option('--json', 'print the figures as JSON')
@@ -53,6 +61,7 @@ export function registerEval(program: Command): void {
       const { evaluateSets } = await import('./evaluate-sets.ts');
       await evaluateSets(sets, {
         mode: options.mode,
+        people: options.people ?? [],
         heldOutCohort: options.heldOutCohort ?? false,
         report: options.report,
         json: options.json ?? false,
@@ -66,7 +75,7 @@ The report holds copies of photos: keep it as you keep them. It opens without a 
       'facematch eval pairs.tsv --images photos',
       'facematch eval pairs.tsv --images photos --mode fast --json',
       'facematch eval lfw=lfw/pairs.tsv:lfw/images staff=staff.tsv:photos --report report',
-      'facematch eval lfw=lfw/pairs.tsv:lfw/images --held-out-cohort',
+      'facematch eval lfw=lfw/pairs.tsv:lfw/images --people ages=ages/images --held-out-cohort',
     ],
   });
 }

@@ -1,11 +1,15 @@
-import { calibrationOf } from '../calibration.ts';
+import { Calibration } from '../calibration.ts';
 import { readConfig } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
+import { type PeopleSet, promisesKept } from '../eval/calibrate.ts';
+import { embedPictures } from '../eval/embed-pictures.ts';
 import { embedSets, fitHeldOut, judgeSets, type PairSet } from '../eval/evaluate.ts';
 import { heldOutFits } from '../eval/held-out.ts';
 import { personOf, picturesOf, readPairs } from '../eval/pairs.ts';
+import { peopleSet, readPeople } from '../eval/people.ts';
 import { resultsJson, resultsOf } from '../eval/results.ts';
+import type { SetFolder } from './calibrate-pack.ts';
 import { describeResults } from './eval-text.ts';
 import { progressBar } from './progress.ts';
 
@@ -15,8 +19,12 @@ export interface SetFiles {
   folder: string;
 }
 
+const promisedPercents = [50, 60, 70];
+
 export interface EvaluateSetsOptions {
   mode: AccuracyMode;
+  /** Labelled people, whose promise is looked at by group. */
+  people: readonly SetFolder[];
   heldOutCohort: boolean;
   report: string | undefined;
   json: boolean;
@@ -25,7 +33,7 @@ export interface EvaluateSetsOptions {
 /** Measures the sets with the configured pack, prints the figures, and writes the report where one is wanted. */
 export async function evaluateSets(
   files: readonly SetFiles[],
-  { mode, heldOutCohort, report, json }: EvaluateSetsOptions,
+  { mode, people, heldOutCohort, report, json }: EvaluateSetsOptions,
 ): Promise<void> {
   const config = readConfig();
   const directory = packDirectory(config.pack);
@@ -42,16 +50,31 @@ export async function evaluateSets(
   const embedded = await withBar('pictures', total, (onPicture) =>
     embedSets(sets, { packDirectory: directory, mode, minDetScore, workers, onPicture }),
   );
+  const peopleSets: PeopleSet[] = [];
+  for (const set of people) {
+    const labelled = readPeople(set.name, set.folder);
+    const files = labelled.map(({ file }) => file);
+    const found = await withBar(set.name, files.length, (onPicture) =>
+      embedPictures(files, {
+        packDirectory: directory,
+        folder: set.folder,
+        mode,
+        minDetScore,
+        workers,
+        onPicture,
+      }),
+    );
+    peopleSets.push(peopleSet(set.name, labelled, found));
+  }
   const cohorts = heldOutCohort
-    ? await withBar('cohorts', heldOutFits, (onFit) => fitHeldOut(embedded, { workers, onFit }))
+    ? await withBar('cohorts', heldOutFits, (onFit) => fitHeldOut(embedded, peopleSets, { workers, onFit }))
     : undefined;
-  const evaluations = judgeSets(embedded, {
-    mode,
-    calibration: calibrationOf(manifest.calibration[mode]),
-    packCohort: manifest.cohort ? 'pack' : 'none',
-    cohorts,
-  });
-  const results = resultsOf({ name, version }, evaluations);
+  const { points, floor } = manifest.calibration[mode];
+  const calibration = new Calibration(points, floor);
+  const packCohort = manifest.cohort ? 'pack' : 'none';
+  const evaluations = judgeSets(embedded, { mode, calibration, packCohort, cohorts });
+  const groups = promisesKept(peopleSets, cohorts, calibration, promisedPercents);
+  const results = resultsOf({ name, version }, evaluations, groups);
   folder?.write(results, new Date());
   console.log(json ? resultsJson(results) : describeResults(results));
   if (folder) console.error(`The report is ${folder.page}`);

@@ -1,46 +1,38 @@
 import { Calibration, type CalibrationPoint, promisedRate } from '../calibration.ts';
-import { cohortScore, dot, type LabelledEmbedding } from './cohort.ts';
-import { type CohortFits, parts } from './cohort-fits.ts';
-import { fmrTable, type ImpostorScores } from './fmr-table.ts';
+import { dot, type LabelledEmbedding } from './cohort.ts';
+import { binOf, bins, fmrTable } from './fmr-table.ts';
+import { type HeldOutCohorts, heldOutFits, partPair, parts } from './held-out.ts';
 import { PairRate } from './pair-rate.ts';
 import { partOf } from './parts.ts';
 import type { Interval } from './wilson.ts';
 
-/** A set of labelled people, and how much it counts in the table beside the others. */
+export interface LabelledPicture extends LabelledEmbedding {
+  /** Groups for whom the promise is to be kept: the set, or a value such as "age 3-9" of each label. */
+  labels: readonly string[];
+  /** By the pack's own cohort. */
+  cohort_score: number;
+}
+
+/** A set of labelled people. Strangers are two people of one set. */
 export interface PeopleSet {
   name: string;
-  weight: number;
-  pictures: readonly LabelledEmbedding[];
+  pictures: readonly LabelledPicture[];
 }
 
-/**
- * Similarity → false-match rate for people who are not in the cohort: each face is normalised with centres that its
- * own part of the people had no share in. `cohort` is made of the same people as `sets`; without it the cosine itself
- * is judged.
- */
-export function fitTable(sets: readonly PeopleSet[], cohort: CohortFits | undefined): CalibrationPoint[] {
-  return fitWithout([], sets, cohort);
+/** All pairs of different people who share a label. */
+interface Strangers {
+  group: string;
+  scores: Float32Array;
+  /** Numbers of the two people, and of the two parts that they were dealt to. */
+  first: Uint16Array;
+  second: Uint16Array;
+  parts: Uint8Array;
+  partOfPerson: number[];
 }
 
-/** As fitTable(), and the people of these parts have no share in anything. */
-function fitWithout(
-  left: readonly number[],
-  sets: readonly PeopleSet[],
-  cohort: CohortFits | undefined,
-): CalibrationPoint[] {
-  const scores = sets.map(({ pictures, weight }): ImpostorScores => {
-    const kept = pictures.filter(({ person }) => !left.includes(partOf(person, parts)));
-    const cohortScores = kept.map(({ person, embedding }) =>
-      cohortScore(embedding, cohort?.without(...left, partOf(person, parts)) ?? []),
-    );
-    return { weight, scores: Float64Array.from(strangers(kept, cohortScores), ({ score }) => score) };
-  });
-  return fmrTable(scores);
-}
-
-/** What was seen of people who were neither in the cohort nor in the fit. */
+/** How often the strangers of a group reach a percent. */
 export interface Honesty {
-  set: string;
+  group: string;
   percent: number;
   promised: number;
   observed: number;
@@ -50,46 +42,142 @@ export interface Honesty {
 }
 
 /**
- * Cross-validates over people: fits on all parts but one and looks at the pairs of that one. `onPart` hears of each part
- * that is done.
+ * Similarity → false-match rate of people who are not in the cohort: `cohorts` are made of the same people as `sets`, and
+ * each pair is normalised by the one that goes without its two; without cohorts the cosine itself is judged. For each of
+ * `percents`, `check` tells what each group sees of tables that its two people had no part in either.
  */
-export function honesty(
+export function fitTable(
   sets: readonly PeopleSet[],
-  cohort: CohortFits | undefined,
-  percents: readonly number[],
-  onPart: () => void = () => {},
-): Honesty[] {
-  const seen = sets.map(() => percents.map(() => new PairRate()));
-  for (let part = 0; part < parts; part++) {
-    const calibration = new Calibration(fitWithout([part], sets, cohort));
-    const centres = cohort?.without(part) ?? [];
-    for (const [index, set] of sets.entries()) {
-      const pictures = set.pictures.filter(({ person }) => partOf(person, parts) === part);
-      const cohortScores = pictures.map(({ embedding }) => cohortScore(embedding, centres));
-      for (const { first, second, score } of strangers(pictures, cohortScores)) {
-        const { confidence_percent } = calibration.judge(score, 1);
-        for (const [column, percent] of percents.entries()) {
-          seen[index]![column]!.add(first, second, confidence_percent >= percent);
-        }
-      }
+  cohorts: HeldOutCohorts | undefined,
+  percents: readonly number[] = [],
+): { points: CalibrationPoint[]; check: Honesty[] } {
+  const groups = sets.flatMap((set) => strangersOf(set, heldOutScores(cohorts)));
+  const counts = groups.map(countsByParts);
+  const tableWithout = (...left: readonly number[]) =>
+    fmrTable(
+      groups.map(({ partOfPerson }, i) => ({
+        counts: sumWithout(counts[i]!, left),
+        people: partOfPerson.filter((part) => !left.includes(part)).length,
+      })),
+    );
+  const points = tableWithout();
+  if (percents.length === 0) return { points, check: [] };
+  // Of each two parts, the similarity that each percent stands for when these parts are left out.
+  const thresholds: number[][] = Array.from({ length: heldOutFits }, () => []);
+  for (let high = 0; high < parts; high++) {
+    for (let low = 0; low <= high; low++) {
+      const calibration = new Calibration(tableWithout(low, high));
+      thresholds[partPair(low, high)] = percents.map((percent) =>
+        calibration.similarityAt(promisedRate(percent)),
+      );
     }
-    onPart();
   }
-  return sets.flatMap(({ name }, index) =>
-    percents.map((percent, column) => {
-      const { rate, interval, pairs } = seen[index]![column]!;
-      return { set: name, percent, promised: promisedRate(percent), observed: rate, interval, pairs };
-    }),
+  const check = groups.flatMap((group) =>
+    percents.map((percent, column) => honestyOf(group, percent, (pair) => thresholds[pair]![column]!)),
   );
+  return { points, check };
 }
 
-/** All pairs of different people with their normalised similarity. `cohortScores` are the pictures' own. */
-function* strangers(pictures: readonly LabelledEmbedding[], cohortScores: readonly number[]) {
-  for (const [i, { person: first, embedding }] of pictures.entries()) {
-    for (let j = i + 1; j < pictures.length; j++) {
-      const { person: second, embedding: other } = pictures[j]!;
-      if (first === second) continue;
-      yield { first, second, score: dot(embedding, other) - (cohortScores[i]! + cohortScores[j]!) / 2 };
+/**
+ * How often the strangers of each group reach certain percents by a table that is there already, normalised with `cohorts`
+ * or with the pack's own.
+ */
+export function promisesKept(
+  sets: readonly PeopleSet[],
+  cohorts: HeldOutCohorts | undefined,
+  calibration: Calibration,
+  percents: readonly number[],
+): Honesty[] {
+  const scoreOf: CohortScore = cohorts ? heldOutScores(cohorts) : ({ cohort_score }) => cohort_score;
+  return sets
+    .flatMap((set) => strangersOf(set, scoreOf))
+    .flatMap((group) =>
+      percents.map((percent) => {
+        const threshold = calibration.similarityAt(promisedRate(percent));
+        return honestyOf(group, percent, () => threshold);
+      }),
+    );
+}
+
+function honestyOf(group: Strangers, percent: number, thresholdOf: (parts: number) => number): Honesty {
+  const seen = new PairRate(group.partOfPerson.length);
+  for (const [i, score] of group.scores.entries()) {
+    seen.add(group.first[i]!, group.second[i]!, score >= thresholdOf(group.parts[i]!));
+  }
+  const { rate, interval, pairs } = seen;
+  return { group: group.group, percent, promised: promisedRate(percent), observed: rate, interval, pairs };
+}
+
+/** The cohort score of a picture whose person is of part `own`, in a pair with one of part `other`. */
+type CohortScore = (picture: LabelledPicture, own: number, other: number) => number;
+
+function strangersOf({ pictures }: PeopleSet, scoreOf: CohortScore): Strangers[] {
+  return [...new Set(pictures.flatMap(({ labels }) => labels))].map((group) => {
+    const kept = pictures.filter(({ labels }) => labels.includes(group));
+    const people = [...new Set(kept.map(({ person }) => person))];
+    const numbers = new Map(people.map((person, number) => [person, number]));
+    const partOfPerson = people.map((person) => partOf(person, parts));
+    const most = (kept.length * (kept.length - 1)) / 2;
+    const scores = new Float32Array(most);
+    const first = new Uint16Array(most);
+    const second = new Uint16Array(most);
+    const pairParts = new Uint8Array(most);
+    let count = 0;
+    for (const [i, a] of kept.entries()) {
+      const numberOfA = numbers.get(a.person)!;
+      const partOfA = partOfPerson[numberOfA]!;
+      for (let j = i + 1; j < kept.length; j++) {
+        const b = kept[j]!;
+        const numberOfB = numbers.get(b.person)!;
+        if (numberOfA === numberOfB) continue;
+        const partOfB = partOfPerson[numberOfB]!;
+        const common = scoreOf(a, partOfA, partOfB) + scoreOf(b, partOfB, partOfA);
+        scores[count] = dot(a.embedding, b.embedding) - common / 2;
+        first[count] = numberOfA;
+        second[count] = numberOfB;
+        pairParts[count++] = partPair(partOfA, partOfB);
+      }
+    }
+    return {
+      group,
+      scores: scores.subarray(0, count),
+      first: first.subarray(0, count),
+      second: second.subarray(0, count),
+      parts: pairParts.subarray(0, count),
+      partOfPerson,
+    };
+  });
+}
+
+/** Each is made once. Without cohorts the cosine stays as it is. */
+function heldOutScores(cohorts: HeldOutCohorts | undefined): CohortScore {
+  const made = new Map<LabelledPicture, Float64Array>();
+  return (picture, own, other) => {
+    if (!cohorts) return 0;
+    let scores = made.get(picture);
+    if (!scores) {
+      scores = Float64Array.from({ length: parts }, (_, part) => cohorts.score(picture.embedding, own, part));
+      made.set(picture, scores);
+    }
+    return scores[other]!;
+  };
+}
+
+/** Of each two parts, how many pairs have which score. */
+function countsByParts({ scores, parts: pairParts }: Strangers): Uint32Array[] {
+  const counts = Array.from({ length: heldOutFits }, () => new Uint32Array(bins));
+  for (const [i, score] of scores.entries()) counts[pairParts[i]!]![binOf(score)]!++;
+  return counts;
+}
+
+function sumWithout(counts: readonly Uint32Array[], left: readonly number[]): Float64Array {
+  const sum = new Float64Array(bins);
+  for (let high = 0; high < parts; high++) {
+    for (let low = 0; low <= high; low++) {
+      if (left.includes(low) || left.includes(high)) continue;
+      const some = counts[partPair(low, high)]!;
+      for (let bin = 0; bin < bins; bin++) sum[bin]! += some[bin]!;
     }
   }
+  return sum;
 }

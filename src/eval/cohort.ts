@@ -1,61 +1,79 @@
 /**
- * The cohort: centres of the embeddings of many people. How near a face lies to its nearest centres says how common
- * its looks are among the people that the net was trained on; subtracting that is what lets one threshold serve
- * groups whose raw cosines run higher (S-norm, as in speaker verification).
+ * The cohort: means of the embeddings of several people each. How near a face lies to them says how common its looks are
+ * to the net; subtracting that is what lets one threshold serve groups whose raw cosines run higher (S-norm, as in speaker
+ * verification).
  */
 
 export interface LabelledEmbedding {
   person: string;
+  /** People of one group make centres among themselves. */
+  group: string;
   /** Of unit length. */
   embedding: Float32Array;
 }
 
-export interface CohortOptions {
-  runs: number;
-  /** How many centres a run of k-means starts from. */
-  clusters: number;
-  /** A centre of fewer people is dropped: none may be anyone's template. */
-  least_people: number;
-  iterations: number;
-}
-
-export const cohortOptions: CohortOptions = { runs: 3, clusters: 96, least_people: 5, iterations: 6 };
+/** No centre is of fewer people: none may be anyone's template. */
+const leastPeople = 5;
+/** A group of fewer pictures has a centre for each of them. */
+const fewPictures = 200;
+const kMeansRuns = 3;
+const mostClusters = 40;
+const peopleForACluster = 4;
+const iterations = 8;
 
 /** How many of a face's highest cosines with the centres are averaged. */
 export const highest = 12;
 
+/** What the mean of the highest cosines and the standard deviation of all count; docs/model-card.md says what was tried. */
+export const cohortWeights = { highest: 0.7, spread: 1 };
+
 /**
- * Spherical k-means, several times from other seeds, so that no seed's luck decides; the same pictures in the same order
- * give the same centres, each of unit length. In a centre its people count alike, however many pictures they have: nobody's
- * own face makes more than a `least_people`th of it.
+ * Unit vectors, group by group; the same pictures in the same order give the same centres. A large group is clustered by
+ * spherical k-means, several times from other seeds. In a small group each picture is averaged with its nearest of other
+ * people: so few clusters would not tell apart who is in it.
  */
-export function cohortCentres(
-  pictures: readonly LabelledEmbedding[],
-  options = cohortOptions,
-): Float32Array[] {
-  return Array.from({ length: options.runs }, (_, run) =>
-    kMeans(pictures, options, run / options.runs),
-  ).flat();
+export function cohortCentres(pictures: readonly LabelledEmbedding[]): Float32Array[] {
+  return [...groupsOf(pictures).values()].flatMap((group) => {
+    const people = peopleOf(group).size;
+    if (people < leastPeople) return [];
+    if (group.length < fewPictures) return group.map((picture) => neighbourhood(picture, group));
+    const clusters = Math.min(mostClusters, Math.floor(people / peopleForACluster));
+    return Array.from({ length: kMeansRuns }, (_, run) => kMeans(group, clusters, run / kMeansRuns)).flat();
+  });
 }
 
-/** `shift`, from 0 to 1, moves the seeds, which are spread evenly over a list that is sorted by person. */
-function kMeans(
-  pictures: readonly LabelledEmbedding[],
-  options: CohortOptions,
-  shift: number,
-): Float32Array[] {
-  const step = pictures.length / options.clusters;
-  let centres = Array.from(
-    { length: options.clusters },
-    (_, i) => pictures[Math.floor((i + shift) * step)]!.embedding,
-  );
+function groupsOf(pictures: readonly LabelledEmbedding[]): Map<string, LabelledEmbedding[]> {
+  const groups = new Map<string, LabelledEmbedding[]>();
+  for (const picture of pictures) {
+    const group = groups.get(picture.group);
+    if (group) group.push(picture);
+    else groups.set(picture.group, [picture]);
+  }
+  return groups;
+}
+
+/** The mean of a picture and of the nearest picture of each of the people who are nearest to it. */
+function neighbourhood(picture: LabelledEmbedding, group: readonly LabelledEmbedding[]): Float32Array {
+  const cosines = new Map(group.map((other) => [other, dot(picture.embedding, other.embedding)]));
+  const nearest = new Map<string, LabelledEmbedding>([[picture.person, picture]]);
+  for (const [other] of [...cosines].sort(([, a], [, b]) => b - a)) {
+    if (nearest.size === leastPeople) break;
+    if (!nearest.has(other.person)) nearest.set(other.person, other);
+  }
+  return meanOf([...nearest.values()])!;
+}
+
+/** `shift`, from 0 to 1, moves the seeds, which are spread evenly over the list. */
+function kMeans(pictures: readonly LabelledEmbedding[], count: number, shift: number): Float32Array[] {
+  const step = pictures.length / count;
+  let centres = Array.from({ length: count }, (_, i) => pictures[Math.floor((i + shift) * step)]!.embedding);
   let clusters: LabelledEmbedding[][] = [];
-  for (let iteration = 0; iteration < options.iterations; iteration++) {
+  for (let iteration = 0; iteration < iterations; iteration++) {
     clusters = centres.map(() => []);
     for (const picture of pictures) clusters[nearestOf(picture.embedding, centres)]!.push(picture);
     centres = centres.map((centre, index) => meanOf(clusters[index]!) ?? centre);
   }
-  return centres.filter((_, index) => peopleOf(clusters[index]!).size >= options.least_people);
+  return centres.filter((_, index) => peopleOf(clusters[index]!).size >= leastPeople);
 }
 
 /** As they are stored: each a row of signed bytes, whose length does not matter because cosines are taken. */
@@ -79,15 +97,18 @@ export function dequantise(bytes: Int8Array, dimensions: number): Float32Array[]
   return centres;
 }
 
-/** Mean of a face's `count` highest cosines with the centres: what is subtracted from its similarities. */
-export function cohortScore(
-  embedding: Float32Array,
-  centres: readonly Float32Array[],
-  count = highest,
-): number {
+/** How common a face's looks are: what is subtracted from its similarities. As native/core/cohort.cpp. */
+export function cohortScore(embedding: Float32Array, centres: readonly Float32Array[]): number {
+  if (centres.length === 0) return 0;
   const cosines = Float64Array.from(centres, (centre) => dot(embedding, centre)).sort();
-  const top = cosines.subarray(Math.max(0, cosines.length - count));
-  return top.length === 0 ? 0 : top.reduce((sum, value) => sum + value, 0) / top.length;
+  const mean = meanOfNumbers(cosines);
+  const spread = Math.sqrt(meanOfNumbers(cosines.map((cosine) => (cosine - mean) ** 2)));
+  const top = meanOfNumbers(cosines.subarray(Math.max(0, cosines.length - highest)));
+  return cohortWeights.highest * top + cohortWeights.spread * spread;
+}
+
+function meanOfNumbers(numbers: Float64Array): number {
+  return numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
 }
 
 /** Four sums at once: k-means spends nearly all its time here, and one sum would wait for itself. */

@@ -12,6 +12,8 @@ export interface EmbedJob {
 export interface EmbeddedPicture {
   /** Of the face that the protocol compares; undefined when there is no face. */
   embedding: Float32Array | undefined;
+  /** Of each of `faces`. */
+  embeddings: Float32Array[];
   /** What normalisation subtracts for this face. */
   cohort_score: number;
   faces: Face[];
@@ -51,13 +53,21 @@ export default function embed(job: EmbedJob): EmbeddedPicture {
     min_side: 16,
   });
   if (!result.ok) {
-    const nothing = { embedding: undefined, cohort_score: 0, faces: [], chosen: 0, image: undefined };
+    const nothing = {
+      embedding: undefined,
+      embeddings: [],
+      cohort_score: 0,
+      faces: [],
+      chosen: 0,
+      image: undefined,
+    };
     return { ...nothing, failure: result.code };
   }
   const { faces, ...image } = result.image;
   const chosen = centralFace(faces, image.width, image.height);
   return {
     embedding: result.embeddings[chosen],
+    embeddings: result.embeddings,
     cohort_score: result.cohort_scores[chosen] ?? 0,
     faces,
     chosen,

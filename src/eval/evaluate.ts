@@ -1,5 +1,6 @@
 import type { Calibration } from '../calibration.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
+import type { PeopleSet } from './calibrate.ts';
 import { dot } from './cohort.ts';
 import { embedPictures } from './embed-pictures.ts';
 import type { EmbeddedPicture } from './embed-worker.ts';
@@ -60,18 +61,22 @@ export async function embedSets(sets: readonly PairSet[], options: EmbedOptions)
   return embedded;
 }
 
-/** Cohorts out of the people of all sets, for `onFit` to count up to heldOutFits. */
+/** Cohorts out of the people of all sets and of more, for `onFit` to count up to heldOutFits. */
 export function fitHeldOut(
   embedded: readonly EmbeddedSet[],
+  people: readonly PeopleSet[],
   { workers, onFit }: { workers: number; onFit: () => void },
 ): Promise<HeldOutCohorts> {
-  const pictures = embedded.flatMap((set) => [...set.pictures]);
-  // As a cohort is made for a pack: in the order of the names.
-  const sorted = pictures.sort(([a], [b]) => (a < b ? -1 : 1));
-  const labelled = sorted.flatMap(([name, { embedding }]) =>
-    embedding ? [{ person: personOf(name), embedding }] : [],
+  const labelled = embedded.flatMap(({ set, pictures }) =>
+    // As a cohort is made for a pack: in the order of the names.
+    [...pictures]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .flatMap(([name, { embedding }]) =>
+        embedding ? [{ person: personOf(name), group: set.name, embedding }] : [],
+      ),
   );
-  return withFitCentres(workers, onFit, (fit) => HeldOutCohorts.make(labelled, fit));
+  const more = people.flatMap(({ pictures }) => pictures);
+  return withFitCentres(workers, onFit, (fit) => HeldOutCohorts.make([...labelled, ...more], fit));
 }
 
 export function judgeSets(embedded: readonly EmbeddedSet[], options: JudgeOptions): Evaluation[] {

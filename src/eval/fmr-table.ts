@@ -1,86 +1,117 @@
 import type { CalibrationPoint } from '../calibration.ts';
 
-/** Scores of different-person pairs of one set. Sets count by `weight`, however many pairs they have. */
+/** Similarities are counted in bins of this width, from `lowest` on. */
+const binWidth = 2e-4;
+const lowest = -2;
+export const bins = 20_000;
+
+export function binOf(score: number): number {
+  return Math.min(bins - 1, Math.max(0, Math.floor((score - lowest) / binWidth)));
+}
+
+function startOf(bin: number): number {
+  return lowest + bin * binWidth;
+}
+
+/** Scores of pairs of different people of one group. */
 export interface ImpostorScores {
-  scores: Float64Array;
-  weight: number;
+  /** How many pairs lie in each bin. */
+  counts: Float64Array;
+  people: number;
 }
 
 /** Where the measured part of the table has its points, and how far the tail goes. */
 const measuredRates = [0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
 const tailRates = [5e-4, 2e-4, 1e-4, 1e-5, 1e-6, 1e-7];
-/** The tail is fitted to the scores above the one with this rate. */
 const tailStart = 0.001;
 
-/** Scores of all sets, highest first, and what each counts; the weights add up to 1. Millions, hence typed arrays. */
-interface Pooled {
-  scores: Float64Array;
-  weights: Float64Array;
-}
+/** What is left for people and photos that no group stands for: the share of the promise that a group may use. */
+const used = 0.85;
+/** Standard errors by which a group may exceed it, as if each two people were one pair: else a single pair would decide. */
+const allowedErrors = 3;
+/** A group that may have fewer such pairs than this cannot show a rate: from there on it goes on as the largest does. */
+const fewPairs = 5;
 
 /**
- * Similarity → false-match rate, as a table: quantiles of the weighted scores down to a rate of 1 in 1,000; below it
- * a generalised Pareto tail (Pickands, Balkema and de Haan), by probability-weighted moments (Hosking and Wallis
+ * Similarity → false-match rate, as a table by the group that is served worst: at each rate the lowest similarity at which
+ * no group has more than its share, as far as its people can show. Below 1 in 1,000 it goes on as a generalised Pareto
+ * tail of the group with most people (Pickands, Balkema and de Haan), by probability-weighted moments (Hosking and Wallis
  * 1987), whose shape is held at 0 or above: an exponential tail at least, never a score that no stranger could reach.
  */
-export function fmrTable(sets: readonly ImpostorScores[]): CalibrationPoint[] {
-  const pooled = pool(sets);
-  const lowest = pooled.scores.at(-1)!;
-  const points: CalibrationPoint[] = [[lowest, 1]];
-  const start = scoreAt(pooled, tailStart);
-  for (const rate of measuredRates) add(points, scoreAt(pooled, rate), rate);
-  const { scale, shape } = fitTail(pooled, start);
+export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] {
+  const tallied = groups.map(({ counts, people }) => ({ counts, people, pairs: sumOf(counts) }));
+  const largest = tallied.reduce((most, group) => (group.people > most.people ? group : most));
+  const start = Math.min(...groups.map(({ counts }) => startOf(counts.findIndex((count) => count > 0))));
+  const points: CalibrationPoint[] = [[Number(start.toFixed(5)), 1]];
+  let before = tallied.map(() => 0);
+  let largestBefore = 0;
+  for (const rate of measuredRates) {
+    if (!canShow(rate, largest.people)) {
+      throw new Error(
+        'There are too few people to show a false-match rate of 1 in 1,000: bring at least 60.',
+      );
+    }
+    const ofLargest = scoreAt(largest, allowedRate(rate, largest.people));
+    const step = ofLargest - largestBefore;
+    before = tallied.map((group, i) =>
+      canShow(rate, group.people) ? scoreAt(group, allowedRate(rate, group.people)) : before[i]! + step,
+    );
+    largestBefore = ofLargest;
+    add(points, Math.max(...before), rate);
+  }
+  const from = points.at(-1)![0];
+  const { scale, shape } = fitTail(largest, scoreAt(largest, used * tailStart));
   for (const rate of tailRates) {
     const share = rate / tailStart;
     const excess = shape < 1e-6 ? -scale * Math.log(share) : (scale / shape) * (share ** -shape - 1);
-    add(points, start + excess, rate);
+    add(points, from + excess, rate);
   }
   return points;
 }
 
-function pool(sets: readonly ImpostorScores[]): Pooled {
-  const total = sets.reduce((sum, { weight }) => sum + weight, 0);
-  const queues = sets.map(({ scores, weight }) => ({
-    rising: Float64Array.from(scores).sort(),
-    left: scores.length,
-    weight: weight / total / scores.length,
-  }));
-  const length = queues.reduce((sum, { left }) => sum + left, 0);
-  const pooled = { scores: new Float64Array(length), weights: new Float64Array(length) };
-  for (let i = 0; i < length; i++) {
-    let next = queues[0]!;
-    for (const queue of queues) {
-      if (queue.left > 0 && (next.left === 0 || queue.rising[queue.left - 1]! > next.rising[next.left - 1]!))
-        next = queue;
-    }
-    pooled.scores[i] = next.rising[--next.left]!;
-    pooled.weights[i] = next.weight;
-  }
-  return pooled;
+interface Tallied extends ImpostorScores {
+  pairs: number;
 }
 
-function scoreAt({ scores, weights }: Pooled, rate: number): number {
-  let sum = 0;
-  for (let i = 0; i < scores.length; i++) {
-    sum += weights[i]!;
-    if (sum >= rate) return scores[i]!;
+function allowedRate(rate: number, people: number): number {
+  const own = used * rate;
+  return Math.min(1, own + allowedErrors * Math.sqrt(own / peoplePairs(people)));
+}
+
+function canShow(rate: number, people: number): boolean {
+  return allowedRate(rate, people) * peoplePairs(people) >= fewPairs;
+}
+
+function peoplePairs(people: number): number {
+  return (people * (people - 1)) / 2;
+}
+
+function sumOf(counts: Float64Array): number {
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** The similarity above which a share of the pairs lies. */
+function scoreAt({ counts, pairs }: Tallied, rate: number): number {
+  const wanted = rate * pairs;
+  let above = 0;
+  for (let bin = bins - 1; bin >= 0; bin--) {
+    above += counts[bin]!;
+    if (above >= wanted) return startOf(bin + 1);
   }
-  return scores.at(-1)!;
+  return lowest;
 }
 
 /** Moments of the excesses over `start`: their mean, and their mean weighted by the share that is higher still. */
-function fitTail({ scores, weights }: Pooled, start: number): { scale: number; shape: number } {
+function fitTail({ counts }: Tallied, start: number): { scale: number; shape: number } {
   let total = 0;
   let sum = 0;
   let lowered = 0;
-  for (let i = 0; scores[i]! > start; i++) {
-    const excess = scores[i]! - start;
-    sum += weights[i]! * excess;
-    lowered += weights[i]! * excess * (total + weights[i]! / 2);
-    total += weights[i]!;
+  for (let bin = bins - 1; startOf(bin) >= start; bin--) {
+    const excess = startOf(bin) + binWidth / 2 - start;
+    sum += counts[bin]! * excess;
+    lowered += counts[bin]! * excess * (total + counts[bin]! / 2);
+    total += counts[bin]!;
   }
-  if (total === 0)
-    throw new Error('too few pairs of different people to fit the tail of the false-match rate');
   const mean = sum / total;
   const second = lowered / total / total;
   const spread = mean - 2 * second;

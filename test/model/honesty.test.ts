@@ -1,219 +1,130 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { Calibration } from '../../src/calibration.ts';
-import type { AccuracyMode } from '../../src/engine/addon.ts';
+import { promisedRate } from '../../src/calibration.ts';
+import { type AccuracyMode, loadAddon } from '../../src/engine/addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/pack.ts';
-import { type Honesty, honesty, type PeopleSet } from '../../src/eval/calibrate.ts';
-import { dot } from '../../src/eval/cohort.ts';
-import { CohortFits } from '../../src/eval/cohort-fits.ts';
-import { fmrTable } from '../../src/eval/fmr-table.ts';
+import { fitTable, type Honesty, type PeopleSet } from '../../src/eval/calibrate.ts';
+import { HeldOutCohorts } from '../../src/eval/held-out.ts';
+import { projectPath } from '../../src/paths.ts';
 import { sharedFolder } from '../fixtures/pictures.ts';
-import type { Portrait } from './support/people.ts';
 
-/** Whether the percentages keep what they promise, on labelled people. Every number here is a rate among strangers. */
+/**
+ * Whether the percentages keep what they promise to people who had no part in cohort and fit, group by group, and whether
+ * what is no face is told apart. docs/model-card.md has the same figures with intervals.
+ */
 
-vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
+vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });
 
 const shared = sharedFolder();
-const names = ['lfw-dev', 'rmfd-dev'] as const;
+const names = ['lfw-dev', 'rmfd-dev', 'london-dev', 'ages-dev'] as const;
 const there = shared !== undefined && names.every((name) => existsSync(join(shared, 'data', name)));
-if (shared && !there) process.stderr.write(`Skipped: ${shared}/data has not both of ${names.join(', ')}\n`);
+if (shared && !there) process.stderr.write(`Skipped: ${shared}/data has not all of ${names.join(', ')}\n`);
 
 const modes: readonly AccuracyMode[] = ['fast', 'balance'];
-const percents = [50, 60, 70];
-const promisedAt = (percent: number) => 10 ** ((30 - percent) / 10);
-const manifest = readManifest(packDirectory('default'));
+const percents = [40, 50, 60, 70];
 
-type SetName = (typeof names)[number];
-type Portraits = Record<AccuracyMode, Record<SetName, Portrait[]>>;
+/** Of observed ÷ promised at 50 and 60 percent. Children and the old are few, and so are their pairs. */
+const limits: Readonly<Record<string, number>> = {
+  'lfw-dev': 1.5,
+  'rmfd-dev': 2,
+  'london-dev': 2,
+  'age 0-2': 8,
+  'age 3-9': 4,
+  'age 10-19': 3,
+  'age 20-29': 2,
+  'age 30-39': 2,
+  'age 40-49': 2,
+  'age 50-59': 2,
+  'age 60-69': 2,
+  'age 70+': 3,
+};
 
-/** In which proportion the committed tables count the sets. */
-function weightOf(name: SetName, mode: AccuracyMode): number {
-  const counting = new RegExp(`${name}: [^;]* counting (\\d+(?:\\.\\d+)?)/`).exec(
-    manifest.calibration[mode].fitted_on,
+async function check(): Promise<Map<AccuracyMode, Honesty[]>> {
+  const { peopleOf } = await import('./support/people.ts');
+  const load = async (mode: AccuracyMode) => {
+    const sets: PeopleSet[] = [];
+    for (const name of names) sets.push(await peopleOf(name, mode));
+    return sets;
+  };
+  const sets = { fast: await load('fast'), balance: await load('balance') };
+  // The cohort serves both modes and is made of the better vectors, as `facematch calibrate` makes it.
+  const { withFitCentres }: typeof import('../../src/eval/fit-centres.ts') = await import(
+    projectPath('dist/src/eval/fit-centres.js')
   );
-  return Number(counting?.[1] ?? 1);
+  const cohorts = await withFitCentres(
+    2,
+    () => {},
+    (fit) =>
+      HeldOutCohorts.make(
+        sets.balance.flatMap(({ pictures }) => pictures),
+        fit,
+      ),
+  );
+  return new Map(modes.map((mode) => [mode, fitTable(sets[mode], cohorts, percents).check]));
 }
 
-async function load(): Promise<Portraits> {
-  const { portraitsOf } = await import('./support/people.ts');
-  const all = { fast: {}, balance: {} } as Portraits;
-  for (const mode of modes) for (const name of names) all[mode][name] = await portraitsOf(name, mode);
-  return all;
-}
+const checked = there ? await check() : undefined;
 
-const portraits = there ? await load() : undefined;
+describe.skipIf(!checked).each(modes)('of people who had no part in cohort and fit, in mode %s', (mode) => {
+  const rows = checked?.get(mode) ?? [];
 
-/** Normalised with the pack's own cohort, as the engine does. */
-const similarity = (a: Portrait, b: Portrait) =>
-  dot(a.embedding, b.embedding) - (a.cohort_score + b.cohort_score) / 2;
-
-/** Of all pairs of different people. */
-function impostors(people: readonly Portrait[]): Float64Array {
-  const scores: number[] = [];
-  for (const [i, a] of people.entries()) {
-    for (const b of people.slice(i + 1)) if (a.person !== b.person) scores.push(similarity(a, b));
-  }
-  return Float64Array.from(scores);
-}
-
-describe.skipIf(!portraits)('of people who had no part in cohort and fit', () => {
-  const setsOf = (mode: AccuracyMode): PeopleSet[] =>
-    names.map((name) => ({ name, weight: weightOf(name, mode), pictures: portraits![mode][name] }));
-
-  /** The cohort serves both modes and is made of the better vectors, as `facematch calibrate` makes it. */
-  const found = new Map<AccuracyMode, { with: Honesty[]; without: Honesty[] }>();
-  const cohort = new CohortFits(portraits ? names.flatMap((name) => portraits.balance[name]) : []);
-  for (const mode of portraits ? modes : []) {
-    found.set(mode, {
-      with: honesty(setsOf(mode), cohort, percents),
-      without: honesty(setsOf(mode), undefined, percents),
-    });
-  }
-
-  const rate = (mode: AccuracyMode, set: SetName, percent: number): Honesty =>
-    found.get(mode)!.with.find((row) => row.set === set && row.percent === percent)!;
-
-  test('what is promised and what was seen, with the cohort and without it', () => {
-    const rows = [...found].flatMap(([mode, { with: cohort, without }]) =>
-      cohort.map(({ set, percent, promised, observed, pairs }, i) => ({
-        mode,
-        set,
+  test('what was seen', () => {
+    console.table(
+      rows.map(({ group, percent, promised, observed, interval: [low, high], pairs }) => ({
+        group,
         percent,
-        promised: promised.toPrecision(2),
         'observed ÷ promised': (observed / promised).toFixed(2),
-        'without the cohort': (without[i]!.observed / promised).toFixed(2),
+        interval: `${(low / promised).toFixed(2)} – ${(high / promised).toFixed(2)}`,
         pairs,
       })),
     );
-    console.table(rows);
-    expect(rows).toHaveLength(modes.length * names.length * percents.length);
+    expect(rows.map(({ group }) => group)).toEqual(expect.arrayContaining(Object.keys(limits)));
   });
 
-  describe.each(modes)('in mode %s', (mode) => {
-    test.each(
-      percents,
-    )('the rate at %d percent is within a factor of 2 of the promise on lfw-dev', (percent) => {
-      const { observed, promised } = rate(mode, 'lfw-dev', percent);
-      expect(observed / promised).toBeLessThanOrEqual(2);
-      expect(observed / promised).toBeGreaterThanOrEqual(0.5);
+  describe.each(Object.entries(limits))('%s', (group, limit) => {
+    const at = (percent: number) => rows.find((row) => row.group === group && row.percent === percent)!;
+
+    test(`at 50 percent no more than ${limit} times as many pass as is promised`, () => {
+      expect(at(50).observed / promisedRate(50)).toBeLessThanOrEqual(limit);
     });
 
-    test.each([50, 60])('the rate at %d percent is at most 3 times the promise on rmfd-dev', (percent) => {
-      const { observed, promised } = rate(mode, 'rmfd-dev', percent);
-      expect(observed / promised).toBeLessThanOrEqual(3);
-    });
-
-    test.each([
-      50, 60,
-    ])('at %d percent one threshold serves both sets far better than without the cohort', (percent) => {
-      const disparity = (rows: readonly Honesty[]) => {
-        const [lfw, rmfd] = names.map(
-          (set) => rows.find((row) => row.set === set && row.percent === percent)!,
-        );
-        // Where no pair of a set got there, as if half a pair had.
-        const least = (row: Honesty) => Math.max(row.observed, 0.5 / row.pairs);
-        return Math.max(least(lfw!) / least(rmfd!), least(rmfd!) / least(lfw!));
-      };
-      const { with: cohort, without } = found.get(mode)!;
-      expect(disparity(cohort)).toBeLessThan(disparity(without) / 5);
+    // Of a few hundred pairs one in a thousand is one pair by accident: then what they can show is asked.
+    test(`at 60 percent nothing shows that more than ${limit} times as many pass`, () => {
+      const { observed, interval, pairs } = at(60);
+      const seen = pairs * promisedRate(60) < 20 ? interval[0] : observed;
+      expect(seen / promisedRate(60)).toBeLessThanOrEqual(limit);
     });
   });
 
-  // Hundreds of strangers' pairs of the one set get there, some dozens of the other, and pairs share their faces.
-  test.each([
-    ['lfw-dev', 50, 1.25],
-    ['lfw-dev', 60, 1.5],
-    ['rmfd-dev', 50, 1.5],
-    ['rmfd-dev', 60, 2],
-  ] as const)('both modes mean the same on %s at %d percent, within a factor of %d', (set, percent, factor) => {
-    const ratio = rate('fast', set, percent).observed / rate('balance', set, percent).observed;
-    expect(ratio).toBeLessThanOrEqual(factor);
-    expect(ratio).toBeGreaterThanOrEqual(1 / factor);
-  });
-});
-
-describe.skipIf(!portraits).each(modes)('the committed cohort and table of mode %s', (mode) => {
-  test('keep their promise to the people whom they were made of', () => {
-    const calibration = new Calibration(manifest.calibration[mode].points);
-    for (const [name, factor] of [
-      ['lfw-dev', 2],
-      ['rmfd-dev', 3],
-    ] as const) {
-      const scores = impostors(portraits![mode][name]);
-      for (const percent of [50, 60]) {
-        const hits = scores.filter(
-          (score) => calibration.judge(score, 1).confidence_percent >= percent,
-        ).length;
-        expect(hits / scores.length / promisedAt(percent), `${name} at ${percent}`).toBeLessThanOrEqual(
-          factor,
-        );
-      }
+  test('the largest set has most of what is promised to it: the percent is no lower than it must be', () => {
+    const lfw = rows.filter(({ group }) => group === 'lfw-dev');
+    for (const { percent, observed } of lfw) {
+      expect(observed / promisedRate(percent), `at ${percent}`).toBeGreaterThan(0.25);
+      expect(observed / promisedRate(percent), `at ${percent}`).toBeLessThan(1.6);
     }
   });
 });
 
-describe.skipIf(!portraits)('the best of n pairs of strangers', () => {
-  const one = portraits ? firstOfEach(portraits.balance['lfw-dev']) : [];
-  // Fitted to these very people, so that n = 1 is exact and nothing but the correction for n is tried.
-  const calibration = new Calibration(
-    portraits
-      ? fmrTable([{ scores: impostors(one), weight: 1 }])
-      : [
-          [0, 1],
-          [1, 0.1],
-        ],
-  );
-
-  const groups = 10_000;
-
-  /** How often the best of `a` by `b` people, all different, gets to each percent: judged by n, and as if by 1. */
-  function simulate(a: number, b: number) {
-    const counts = { corrected: [0, 0], naive: [0, 0] };
-    for (let group = 0; group < groups; group++) {
-      const people = draw(a + b);
-      let best = Number.NEGATIVE_INFINITY;
-      for (const first of people.slice(0, a)) {
-        for (const second of people.slice(a)) best = Math.max(best, similarity(first, second));
-      }
-      for (const [i, percent] of [50, 60].entries()) {
-        if (calibration.judge(best, a * b).confidence_percent >= percent) counts.corrected[i]!++;
-        if (calibration.judge(best, 1).confidence_percent >= percent) counts.naive[i]!++;
-      }
-    }
-    return counts;
-  }
-
-  // The same people every time: a linear congruential generator (Numerical Recipes).
-  let state = 1;
-  function draw(count: number): Portrait[] {
-    const chosen = new Set<number>();
-    while (chosen.size < count) {
-      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-      chosen.add(Math.floor((state / 2 ** 32) * one.length));
-    }
-    return [...chosen].map((index) => one[index]!);
-  }
-
-  test.each([
-    [1, 1],
-    [2, 2],
-    [3, 3],
-    [4, 5],
-    [10, 10],
-  ])('gets to 50 and 60 percent no more often than promised: %d by %d faces', (a, b) => {
-    const { corrected, naive } = simulate(a, b);
-    for (const [i, percent] of [50, 60].entries()) {
-      const promised = promisedAt(percent);
-      // A binomial count stays below, but for one time in some ten thousand.
-      const most = groups * promised + 4 * Math.sqrt(groups * promised * (1 - promised));
-      expect(corrected[i]).toBeLessThanOrEqual(most);
-      if (a * b >= 9) expect(naive[i]).toBeGreaterThan(most);
-    }
+describe.skipIf(!shared).each([
+  ['negatives-animals', 2],
+  ['negatives', 0],
+] as const)('of the pictures of %s', (name, most) => {
+  test.each(modes)(`at most ${most} have a face, in mode %s`, (mode) => {
+    const addon = loadAddon();
+    const pack = packDirectory('default');
+    const { min_det_score } = readManifest(pack);
+    const folder = join(shared!, 'data', name);
+    const found = readdirSync(folder).filter((file) => {
+      const detected = addon.detect(pack, readFileSync(join(folder, file)), {
+        accuracy_mode: mode,
+        min_det_score,
+        use_heuristic_fallback: true,
+        max_pixels: 50_000_000,
+        min_side: 16,
+      });
+      return detected.ok && detected.image.faces.length > 0;
+    });
+    expect(found.length, found.join(' ')).toBeLessThanOrEqual(most);
   });
 });
-
-function firstOfEach(people: readonly Portrait[]): Portrait[] {
-  return people.filter(({ person }, i) => people[i - 1]?.person !== person);
-}

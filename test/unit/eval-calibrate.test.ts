@@ -1,17 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { Calibration } from '../../src/calibration.ts';
-import { fitTable, honesty, type PeopleSet } from '../../src/eval/calibrate.ts';
+import { fitTable, type PeopleSet, promisesKept } from '../../src/eval/calibrate.ts';
 import {
   cohortCentres,
   cohortScore,
+  cohortWeights,
   dequantise,
   dot,
   highest,
   type LabelledEmbedding,
   quantise,
 } from '../../src/eval/cohort.ts';
-import { CohortFits } from '../../src/eval/cohort-fits.ts';
-import { fmrTable } from '../../src/eval/fmr-table.ts';
+import { binOf, bins, fmrTable, type ImpostorScores } from '../../src/eval/fmr-table.ts';
+import { HeldOutCohorts } from '../../src/eval/held-out.ts';
 import { generator } from '../support/random.ts';
 
 function gaussian(random: () => number): number {
@@ -19,117 +20,165 @@ function gaussian(random: () => number): number {
 }
 
 const dimensions = 32;
+const random = generator(7);
 
 /** People around a common direction: the nearer, the more alike strangers of the group look. */
-function group(name: string, people: number, alike: number, random: () => number): LabelledEmbedding[] {
+function people(name: string, count: number, alike: number): PeopleSet {
   const axis = name === 'a' ? 0 : 1;
-  return Array.from({ length: people }, (_, i) => {
+  const pictures = Array.from({ length: count }, (_, i) => {
     const vector = Float32Array.from({ length: dimensions }, () => gaussian(random));
     vector[axis]! += alike * Math.sqrt(dimensions);
     const length = Math.sqrt(dot(vector, vector));
-    return { person: `${name}${i}`, embedding: vector.map((value) => value / length) };
+    const embedding = vector.map((value) => value / length);
+    return { person: `${name}${i}`, group: name, labels: [name], embedding, cohort_score: 0 };
   });
+  return { name, pictures };
 }
 
-const random = generator(7);
-const set = (name: string, people: number, alike: number, weight: number): PeopleSet => ({
-  name,
-  weight,
-  pictures: group(name, people, alike, random),
-});
-const sets = [set('a', 900, 0.2, 1), set('b', 500, 0.9, 1)];
+const sets = [people('a', 700, 0.2), people('b', 150, 0.9)];
+const pictures = sets.flatMap((set) => set.pictures);
+const stored = (some: readonly LabelledEmbedding[]) => dequantise(quantise(cohortCentres(some)), dimensions);
 
 describe('the cohort', () => {
-  const centres = cohortCentres(sets.flatMap(({ pictures }) => pictures));
+  const centres = cohortCentres(pictures);
 
-  test('has centres of unit length, of at least five people each', () => {
-    expect(centres.length).toBeGreaterThan(50);
+  test('has centres of unit length, clusters of a large group and a centre for each picture of a small one', () => {
+    expect(cohortCentres(sets[1]!.pictures)).toHaveLength(150);
+    const clusters = cohortCentres(sets[0]!.pictures);
+    expect(clusters.length).toBeGreaterThan(60);
+    expect(clusters.length).toBeLessThanOrEqual(120);
+    expect(centres).toHaveLength(clusters.length + 150);
     for (const centre of centres) expect(dot(centre, centre)).toBeCloseTo(1, 4);
-    const lonely = cohortCentres([{ person: 'x', embedding: centres[0]! }]);
-    expect(lonely).toEqual([]);
-    const onePerson = Array.from({ length: 200 }, () => ({ person: 'x', embedding: centres[0]! }));
+  });
+
+  test('has no centre of fewer than five people', () => {
+    const four = sets[1]!.pictures.slice(0, 4);
+    expect(cohortCentres(four)).toEqual([]);
+    expect(cohortCentres([...four, ...four, ...four])).toEqual([]);
+    const onePerson = Array.from({ length: 300 }, () => sets[0]!.pictures[0]!);
     expect(cohortCentres(onePerson)).toEqual([]);
+    const [centre] = cohortCentres(sets[1]!.pictures.slice(0, 5));
+    for (const { embedding } of sets[1]!.pictures.slice(0, 5)) {
+      expect(dot(centre!, embedding)).toBeLessThan(0.98);
+    }
+  });
+
+  test('counts a person once in a neighbourhood, however many pictures there are', () => {
+    const five = sets[1]!.pictures.slice(0, 5);
+    const often = [...five, ...Array.from({ length: 90 }, () => five[0]!)];
+    expect(dot(cohortCentres(often)[1]!, cohortCentres(five)[1]!)).toBeCloseTo(1, 5);
   });
 
   test('is the same for the same pictures', () => {
-    expect(cohortCentres(sets.flatMap(({ pictures }) => pictures))).toEqual(centres);
+    expect(cohortCentres(pictures)).toEqual(centres);
   });
 
   test('keeps its directions when it is stored as bytes', () => {
-    const stored = dequantise(quantise(centres), dimensions);
-    expect(stored).toHaveLength(centres.length);
-    for (const [i, centre] of stored.entries()) expect(dot(centre, centres[i]!)).toBeGreaterThan(0.9995);
+    const read = dequantise(quantise(centres), dimensions);
+    expect(read).toHaveLength(centres.length);
+    for (const [i, centre] of read.entries()) expect(dot(centre, centres[i]!)).toBeGreaterThan(0.9995);
   });
 
-  test('scores a face by the mean of its highest cosines', () => {
-    const face = sets[0]!.pictures[0]!.embedding;
+  test('scores a face by the mean of its highest cosines and the spread of all', () => {
+    const face = pictures[0]!.embedding;
     const cosines = centres.map((centre) => dot(face, centre)).sort((x, y) => y - x);
-    const mean = cosines.slice(0, highest).reduce((sum, value) => sum + value, 0) / highest;
-    expect(cohortScore(face, centres)).toBeCloseTo(mean, 6);
+    const mean = (some: number[]) => some.reduce((sum, value) => sum + value, 0) / some.length;
+    const spread = Math.sqrt(mean(cosines.map((cosine) => (cosine - mean(cosines)) ** 2)));
+    const expected = cohortWeights.highest * mean(cosines.slice(0, highest)) + cohortWeights.spread * spread;
+    expect(cohortScore(face, centres)).toBeCloseTo(expected, 6);
     expect(cohortScore(face, [])).toBe(0);
-  });
-
-  test('is no nearer to somebody of a hundred pictures than to somebody of one', () => {
-    const people = sets[0]!.pictures.slice(0, 6);
-    const often = [...people, ...Array.from({ length: 99 }, () => people[0]!)];
-    const one = { runs: 1, clusters: 1, least_people: 5, iterations: 2 };
-    const [centre] = cohortCentres(often, one);
-    const [evenly] = cohortCentres(people, one);
-    expect(dot(centre!, evenly!)).toBeCloseTo(1, 5);
   });
 });
 
 describe('the table of false-match rates', () => {
-  const scores = Float64Array.from({ length: 200_000 }, () => gaussian(random));
+  const normal = Float64Array.from({ length: 200_000 }, () => gaussian(random) / 8);
+  const scoresOf = (scores: Float64Array, count: number): ImpostorScores => {
+    const counts = new Float64Array(bins);
+    for (const score of scores) counts[binOf(score)]!++;
+    return { counts, people: count };
+  };
+  const many = scoresOf(normal, 100_000);
 
-  test('has the quantiles of what was measured, and a tail that goes on as they do', () => {
-    const table = new Calibration(fmrTable([{ scores, weight: 1 }]));
-    // Of a standard normal distribution.
-    expect(table.falseMatchRate(1.2816)).toBeCloseTo(0.1, 2);
-    expect(table.falseMatchRate(2.3263)).toBeCloseTo(0.01, 3);
-    const rare = table.falseMatchRate(4.2649);
+  test('has the quantiles of what was measured with 15 % to spare, and a tail that goes on as they do', () => {
+    const table = new Calibration(fmrTable([many]), 1e-7);
+    // Of a normal distribution, eight times as narrow.
+    expect(table.falseMatchRate(1.2816 / 8)).toBeCloseTo(0.1 / 0.85, 2);
+    expect(table.falseMatchRate(2.3263 / 8)).toBeCloseTo(0.01 / 0.85, 3);
+    const rare = table.falseMatchRate(4.2649 / 8);
     expect(rare).toBeGreaterThan(0.3e-5);
     expect(rare).toBeLessThan(10e-5);
   });
 
-  test('counts a set by its weight, not by its size', () => {
-    const high = { scores: scores.slice(0, 1000).map((score) => score + 100), weight: 1 };
-    const low = { scores, weight: 3 };
-    const table = new Calibration(fmrTable([low, high]));
-    expect(table.falseMatchRate(50)).toBeCloseTo(0.25, 2);
+  test('is decided by the group that is served worst, however small, as far as its people can show', () => {
+    const alike = normal.slice(0, 20_000).map((score) => score + 0.3);
+    const table = (size: number) => new Calibration(fmrTable([many, scoresOf(alike, size)]), 1e-7);
+    const at = 0.3 + 2.3263 / 8;
+    expect(table(100_000).falseMatchRate(at)).toBeCloseTo(0.01 / 0.85, 3);
+    // Of 30 people, 435 pairs: 0.0085 + 3 · √(0.0085 / 435) is allowed where 1 in 100 is promised.
+    expect(table(30).falseMatchRate(0.3 + 2.0175 / 8)).toBeCloseTo(0.01, 2);
+    expect(table(30).falseMatchRate(at)).toBeLessThan(0.01);
+  });
+
+  test('lets no single pair decide', () => {
+    const lonely = scoresOf(Float64Array.of(0.9, ...normal.slice(0, 434)), 30);
+    expect(new Calibration(fmrTable([many, lonely]), 1e-7).similarityAt(1e-3)).toBeLessThan(0.5);
   });
 
   test('starts at a rate of 1 and falls while the similarity rises', () => {
-    const points = fmrTable([{ scores, weight: 1 }]);
+    const points = fmrTable([many]);
     expect(points[0]![1]).toBe(1);
-    expect(() => new Calibration(points)).not.toThrow();
+    expect(() => new Calibration(points, 1e-7)).not.toThrow();
   });
 
-  test('is not made of too few pairs', () => {
-    expect(() => fmrTable([{ scores: Float64Array.of(1, 1, 1), weight: 1 }])).toThrow('too few');
-  });
-
-  test('has an exponential tail where all scores above it are one and the same', () => {
-    const scores = new Float64Array(3000).fill(0.5, 0, 2);
-    const rates = new Map(fmrTable([{ scores, weight: 1 }]).map(([score, rate]) => [rate, score]));
-    expect(rates.get(1e-5)).toBeCloseTo(0.5 * Math.log(100), 4);
+  test('is not made of too few people', () => {
+    expect(() => fmrTable([scoresOf(normal, 40)])).toThrow('too few');
   });
 });
 
 describe('of people who had no part in it', () => {
-  test('the rate promised at 50 is far nearer to both groups with the cohort than without it', () => {
-    const disparity = (rows: ReturnType<typeof honesty>) => {
-      const rates = rows.map(({ observed }) => observed);
-      return Math.max(...rates) / Math.min(...rates);
-    };
-    expect(
-      disparity(honesty(sets, new CohortFits(sets.flatMap(({ pictures }) => pictures)), [50])),
-    ).toBeLessThan(8);
-    expect(disparity(honesty(sets, undefined, [50]))).toBeGreaterThan(50);
+  test('the promise is kept to the group served worst, and the cohort spares the others', async () => {
+    const ratios = (rows: ReturnType<typeof fitTable>['check']) =>
+      Object.fromEntries(rows.map(({ group, observed, promised }) => [group, observed / promised]));
+    const cohorts = await HeldOutCohorts.make(pictures, async (some) => stored(some));
+    const withCohort = ratios(fitTable(sets, cohorts, [50]).check);
+    expect(withCohort.a).toBeGreaterThan(0.7);
+    expect(withCohort.a).toBeLessThan(1.2);
+    expect(withCohort.b).toBeLessThan(1.2);
+    const without = ratios(fitTable(sets, undefined, [50]).check);
+    expect(without.a).toBeLessThan(0.02);
+    expect(without.b).toBeGreaterThan(0.7);
+    expect(without.b).toBeLessThan(1.5);
+  });
+
+  test('a table that is there is judged as it is', () => {
+    const { points, check } = fitTable(sets, undefined, [50]);
+    const kept = promisesKept(sets, undefined, new Calibration(points, 1e-7), [50]);
+    expect(kept.map(({ group, pairs }) => [group, pairs])).toEqual(
+      check.map((row) => [row.group, row.pairs]),
+    );
+    expect(kept[1]!.observed).toBeCloseTo(check[1]!.observed, 2);
+    const common = sets.map(({ name, pictures: all }) => ({
+      name,
+      pictures: all.map((one) => ({ ...one, cohort_score: 1 })),
+    }));
+    expect(promisesKept(common, undefined, new Calibration(points, 1e-7), [50])[1]!.observed).toBe(0);
   });
 
   test('pairs of one person are no strangers', () => {
-    const twins = sets.map(({ pictures, ...rest }) => ({ ...rest, pictures: [...pictures, ...pictures] }));
+    const twins = sets.map((set) => ({ ...set, pictures: [...set.pictures, ...set.pictures] }));
     expect(fitTable(twins, undefined)).toEqual(fitTable(sets, undefined));
+  });
+
+  test('strangers of different labels are no group', () => {
+    const halves = sets.map(({ name, pictures: all }) => ({
+      name,
+      pictures: all.map((one, i) => ({ ...one, labels: [i % 2 ? 'odd' : 'even', `all ${name}`] })),
+    }));
+    const rows = fitTable(halves.slice(1), undefined, [50]).check;
+    expect(rows.map(({ group, pairs }) => [group, pairs])).toEqual([
+      ['even', (75 * 74) / 2],
+      ['all b', (150 * 149) / 2],
+      ['odd', (75 * 74) / 2],
+    ]);
   });
 });

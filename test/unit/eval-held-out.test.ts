@@ -5,7 +5,11 @@ import { personOf } from '../../src/eval/pairs.ts';
 
 const people: LabelledEmbedding[] = Array.from({ length: 300 }, (_, i) => {
   const angle = i / 50;
-  return { person: `person ${i % 100}`, embedding: Float32Array.of(Math.cos(angle), Math.sin(angle), 0) };
+  return {
+    person: `person ${i % 100}`,
+    group: 'all',
+    embedding: Float32Array.of(Math.cos(angle), Math.sin(angle), 0),
+  };
 });
 
 /** As centres, the pictures themselves: so that it shows who had a share. */

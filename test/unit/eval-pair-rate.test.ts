@@ -3,9 +3,9 @@ import { PairRate } from '../../src/eval/pair-rate.ts';
 import { wilson } from '../../src/eval/wilson.ts';
 
 function rateOf(people: number, hit: (i: number, j: number) => boolean): PairRate {
-  const rate = new PairRate();
+  const rate = new PairRate(people);
   for (let i = 0; i < people; i++) {
-    for (let j = i + 1; j < people; j++) rate.add(`p${i}`, `p${j}`, hit(i, j));
+    for (let j = i + 1; j < people; j++) rate.add(i, j, hit(i, j));
   }
   return rate;
 }
@@ -43,7 +43,7 @@ describe('the rate of pairs of people', () => {
   });
 
   test('of no pairs is unknown', () => {
-    const rate = new PairRate();
+    const rate = new PairRate(3);
     expect(rate.rate).toBeNaN();
     expect(rate.interval).toEqual([0, 1]);
   });

@@ -1,8 +1,10 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { addonFile } from '../../../src/config.ts';
 import type { AccuracyMode } from '../../../src/engine/addon.ts';
 import { packDirectory, readManifest, sha256 } from '../../../src/engine/pack.ts';
+import type { PeopleSet } from '../../../src/eval/calibrate.ts';
+import { readPeople } from '../../../src/eval/people.ts';
 import { projectPath } from '../../../src/paths.ts';
 import { sharedFolder } from '../../fixtures/pictures.ts';
 
@@ -19,23 +21,23 @@ const { embedPictures }: typeof import('../../../src/eval/embed-pictures.ts') = 
 const directory = packDirectory('default');
 const manifest = readManifest(directory);
 const kept = projectPath('build/embeddings');
+/** A row a picture: its cohort score, then its vector; NaN throughout where there is no face. */
+const rowLength = manifest.embedder.dimensions + 1;
 
-export interface Portrait {
-  person: string;
-  embedding: Float32Array;
-  /** What the engine subtracts with the pack's own cohort. */
-  cohort_score: number;
-}
-
-/** One portrait for each picture of a set with a face in it; nothing where there is no such set. */
-export async function portraitsOf(set: string, mode: AccuracyMode): Promise<Portrait[]> {
-  const folder = join(sharedFolder()!, 'data', set, 'images');
-  const names = readdirSync(folder, { recursive: true })
-    .map(String)
-    .filter((name) => name.endsWith('.jpg'))
-    .sort();
+/** The pictures of a set that have a face. */
+export async function peopleOf(set: string, mode: AccuracyMode): Promise<PeopleSet> {
+  const data = join(sharedFolder()!, 'data', set);
+  const folder = existsSync(join(data, 'images')) ? join(data, 'images') : data;
+  const people = readPeople(set, folder);
+  const names = people.map(({ file }) => file);
   const file = join(kept, `${set}-${mode}-${keyOf(mode, names)}.f32`);
-  return read(file, names) ?? write(file, names, await embed(folder, mode, names));
+  const rows = read(file, names.length) ?? write(file, await embed(folder, mode, names));
+  const pictures = people.flatMap(({ file: _, ...labelled }, i) => {
+    const row = rows.subarray(i * rowLength, (i + 1) * rowLength);
+    const cohort_score = row[0]!;
+    return Number.isNaN(cohort_score) ? [] : [{ ...labelled, cohort_score, embedding: row.slice(1) }];
+  });
+  return { name: set, pictures };
 }
 
 function keyOf(mode: AccuracyMode, names: readonly string[]): string {
@@ -47,9 +49,6 @@ function keyOf(mode: AccuracyMode, names: readonly string[]): string {
   ];
   return sha256(Buffer.from(parts.join('\n'))).slice(0, 16);
 }
-
-/** A row a picture: its cohort mean, then its vector; NaN throughout where there is no face. */
-const rowLength = manifest.embedder.dimensions + 1;
 
 async function embed(folder: string, mode: AccuracyMode, names: readonly string[]): Promise<Float32Array> {
   const pictures = await embedPictures(names, {
@@ -68,31 +67,21 @@ async function embed(folder: string, mode: AccuracyMode, names: readonly string[
   return rows;
 }
 
-function read(file: string, names: readonly string[]): Portrait[] | undefined {
+function read(file: string, count: number): Float32Array | undefined {
   let bytes: Buffer;
   try {
     bytes = readFileSync(file);
   } catch {
     return undefined;
   }
-  if (bytes.length !== 4 * names.length * rowLength) return undefined;
-  return toPortraits(new Float32Array(new Uint8Array(bytes).buffer), names);
+  return bytes.length === 4 * count * rowLength ? new Float32Array(new Uint8Array(bytes).buffer) : undefined;
 }
 
 /** By another name first: a run that is broken off must not leave half a file. */
-function write(file: string, names: readonly string[], rows: Float32Array): Portrait[] {
+function write(file: string, rows: Float32Array): Float32Array {
   mkdirSync(dirname(file), { recursive: true });
   const draft = join(kept, `.${process.pid}-${basename(file)}`);
   writeFileSync(draft, rows);
   renameSync(draft, file);
-  return toPortraits(rows, names);
-}
-
-function toPortraits(rows: Float32Array, names: readonly string[]): Portrait[] {
-  return names.flatMap((name, i) => {
-    const row = rows.subarray(i * rowLength, (i + 1) * rowLength);
-    const [cohort_score = Number.NaN] = row;
-    if (Number.isNaN(cohort_score)) return [];
-    return [{ person: name.split('/')[0]!, embedding: row.slice(1), cohort_score }];
-  });
+  return rows;
 }

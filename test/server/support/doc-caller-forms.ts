@@ -8,8 +8,9 @@ const heldOut: Form = {
   run: 'npx facematch eval lfw=PAIRS.tsv:DIR rmfd=PAIRS.tsv:DIR --held-out-cohort',
   ...noCohort,
 };
+const fit: Form = { run: 'npx facematch calibrate staff=DIR --check', ...noCohort };
 const refit: Form = {
-  run: 'FACEMATCH_PACK=./fitted-pack npx facematch calibrate lfw=DIR:2 rmfd=DIR:1 --check --write',
+  run: 'FACEMATCH_PACK=./fitted-pack npx facematch calibrate lfw=DIR rmfd=DIR --without-people DIR --check --write',
   ...noCohort,
 };
 const doctor: Form = {
@@ -32,7 +33,8 @@ export const callerForms: Readonly<Record<string, Form>> = {
     run: 'npx facematch eval PAIRS.tsv --images DIR --mode fast',
     because: 'it goes on from the line above',
   },
-  ...standing('facematch eval lfw=lfw/pairs.tsv:lfw/images --held-out-cohort', noCohort),
+  'facematch eval lfw=lfw/pairs.tsv:lfw/images --people ages=ages/images --held-out-cohort': heldOut,
+  'facematch calibrate lfw=lfw/images ages=ages/images --without-people animals --check': fit,
   'facematch calibrate staff=staff/photos --write': {
     run: 'FACEMATCH_PACK=./fitted-pack facematch calibrate staff=staff/photos --write',
     ...noCohort,
@@ -71,22 +73,19 @@ export const callerForms: Readonly<Record<string, Form>> = {
     run: 'mkdir tmp/caller && cd tmp/caller && npm init -y && npm install --ignore-scripts $CLONE && node -p "require(\'facematch/openapi.json\').openapi"',
     because: 'PATH is where the clone is; what the package gives can be had',
   },
-  'npx facematch calibrate … --check': {
-    run: 'npx facematch calibrate staff=DIR --check',
-    because: 'it stands for sets of all kinds',
-  },
+  'npx facematch calibrate staff=DIR --check': fit,
+  'npx facematch calibrate … --check': fit,
   'npx facematch calibrate … --check --write': refit,
-  'npx facematch calibrate lfw=DIR:2 rmfd=DIR:1 --check --write': refit,
-  'npx facematch calibrate lfw-dev=DIR:2 rmfd-dev=DIR:1 --check --write': refit,
+  'npx facematch calibrate lfw-dev=DIR rmfd-dev=DIR ages-dev=DIR london-dev=DIR --without-people DIR --check --write':
+    refit,
+  'npx facematch calibrate lfw-dev=DIR rmfd-dev=DIR ages-dev=DIR london-dev=DIR --without-people negatives negatives-animals --check --write':
+    refit,
   'FACEMATCH_PACK=yunet npx facematch eval …': {
     run: 'FACEMATCH_PACK=yunet npx facematch eval PAIRS.tsv --images DIR',
     because: few,
     lacks: yunet,
   },
-  'FACEMATCH_PACK=yunet npx facematch calibrate lfw=DIR:2 rmfd=DIR:1 --check --write': {
-    run: 'FACEMATCH_PACK=yunet npx facematch calibrate lfw=DIR:2 rmfd=DIR:1 --check',
-    because: noCohort.because,
-    lacks: yunet,
-  },
+  'FACEMATCH_PACK=yunet npx facematch calibrate lfw-dev=DIR rmfd-dev=DIR ages-dev=DIR london-dev=DIR --without-people DIR --check --write':
+    { ...fit, run: 'FACEMATCH_PACK=yunet npx facematch calibrate lfw=DIR --check', lacks: yunet },
   ...standing('FACEMATCH_PACK=./my-pack npx facematch calibrate people=DIR --check --write', noCohort),
 };

@@ -1,0 +1,75 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { PeopleSet } from './calibrate.ts';
+import type { EmbeddedPicture } from './embed-worker.ts';
+
+/** A picture of a folder of labelled people. */
+export interface PersonPicture {
+  /** Path within the folder. */
+  file: string;
+  person: string;
+  /** Who makes centres of the cohort together: the set, and the first label where there are any. */
+  group: string;
+  /** The set's name, or "age 3-9" of each label. */
+  labels: string[];
+}
+
+/** Paths of all pictures below a folder, sorted. Throws an Error when there is none. */
+export function picturesBelow(folder: string): string[] {
+  const files = readdirSync(folder, { recursive: true })
+    .map(String)
+    .filter((file) => /\.(jpe?g|png|webp)$/i.test(file))
+    .sort();
+  if (files.length === 0) throw new Error(`${folder} has no pictures`);
+  return files;
+}
+
+/**
+ * The labelled people of a set: a folder of pictures for each person. With a list `people.tsv` in the folder or beside it
+ * (tab-separated, a header line, the column `image` first, labels such as `age` after it), only the pictures of the list
+ * are taken, and one that lies in no folder is a person of its own. Throws an Error that names the file.
+ */
+export function readPeople(name: string, folder: string): PersonPicture[] {
+  const list = [join(folder, 'people.tsv'), join(dirname(folder), 'people.tsv')].find(existsSync);
+  const files = picturesBelow(folder);
+  if (list === undefined) {
+    const inFolders = files.filter((file) => file.includes('/'));
+    if (inFolders.length === 0) throw new Error(`${folder} has no folders of pictures`);
+    return inFolders.map((file) => ({ file, person: personIn(name, file), group: name, labels: [name] }));
+  }
+  const [header = '', ...lines] = readFileSync(list, 'utf8').split(/\r?\n/);
+  const [image, ...columns] = header.split('\t');
+  if (image !== 'image' || columns.length === 0) {
+    throw new Error(`${list}: expected "image" and at least one label in the first line`);
+  }
+  const known = new Set(files);
+  return lines.flatMap((line, index) => {
+    if (line === '') return [];
+    const [file = '', ...values] = line.split('\t');
+    if (!known.has(file) || values.length !== columns.length || values.includes('')) {
+      throw new Error(
+        `${list}, line ${index + 2}: expected a picture of the folder and a value for each label`,
+      );
+    }
+    const labels = columns.map((column, i) => `${column} ${values[i]}`);
+    return [{ file, person: personIn(name, file), group: `${name} ${labels[0]}`, labels }];
+  });
+}
+
+/** Two sets may have a folder of the same name. */
+function personIn(set: string, file: string): string {
+  return `${set}/${file.includes('/') ? file.split('/')[0] : file}`;
+}
+
+/** Those of the pictures that have a face. */
+export function peopleSet(
+  name: string,
+  people: readonly PersonPicture[],
+  embedded: ReadonlyMap<string, EmbeddedPicture>,
+): PeopleSet {
+  const pictures = people.flatMap(({ file, ...labelled }) => {
+    const { embedding, cohort_score = 0 } = embedded.get(file) ?? {};
+    return embedding ? [{ ...labelled, embedding, cohort_score }] : [];
+  });
+  return { name, pictures };
+}

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import {
+  fitHumanCheck,
+  type HumanExample,
+  humanBar,
+  humanScore,
+  quantiseCheck,
+  tallyHumanCheck,
+} from '../../src/eval/human.ts';
+import { generator } from '../support/random.ts';
+
+const random = generator(11);
+
+/** Unit vectors of 16 numbers that lean towards an axis. */
+function faces(set: string, count: number, axis: number): HumanExample[] {
+  return Array.from({ length: count }, (_, i) => {
+    const vector = Float32Array.from({ length: 16 }, () => random() - 0.5);
+    vector[axis]! += 1.5;
+    const length = Math.hypot(...vector);
+    return { source: `${set}${i}`, set, embedding: vector.map((value) => value / length) };
+  });
+}
+
+const people = faces('people', 400, 0);
+const dogs = faces('dogs', 30, 1);
+
+describe('the human check', () => {
+  const check = fitHumanCheck(people, dogs);
+
+  test('tells people from others, though there are far fewer of them', () => {
+    for (const { embedding } of people) expect(humanScore(check, embedding)).toBeGreaterThan(humanBar);
+    for (const { embedding } of dogs) expect(humanScore(check, embedding)).toBeLessThan(0);
+  });
+
+  test('is the same for the same faces', () => {
+    expect(fitHumanCheck(people, dogs)).toEqual(check);
+  });
+
+  test('keeps its scores when its weights are stored as bytes', () => {
+    const { bytes, scale } = quantiseCheck(check);
+    expect(Math.max(...bytes.map(Math.abs))).toBe(127);
+    for (const { embedding } of [...people, ...dogs]) {
+      const stored = bytes.reduce((sum, byte, i) => sum + byte * scale * embedding[i]!, check.bias);
+      expect(stored).toBeCloseTo(humanScore(check, embedding), 1);
+    }
+  });
+
+  test('is judged by people and pictures that it was not fitted to', () => {
+    // Nothing tells these apart but which vector is whose: a check that has seen them would know.
+    const same = faces('one', 40, 3);
+    const other = faces('other', 40, 3);
+    const tally = tallyHumanCheck(same, other, () => true);
+    expect(tally.map(({ set, faces: all }) => [set, all])).toEqual([
+      ['one', 40],
+      ['other', 40],
+    ]);
+    const known = tallyHumanCheck(people, dogs, ({ source }) => source !== 'dogs0');
+    expect(known).toEqual([
+      { set: 'people', faces: 400, passed: 400, sources: 400, sources_passed: 400 },
+      expect.objectContaining({ set: 'dogs', faces: 29, sources: 29 }),
+    ]);
+    expect(known[1]!.passed).toBeLessThan(5);
+  });
+});

@@ -1,0 +1,63 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { picturesBelow, readPeople } from '../../src/eval/people.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'facematch-people-'));
+afterAll(() => rmSync(root, { recursive: true }));
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(root, 'set-'));
+});
+
+function put(...files: string[]): void {
+  for (const file of files) {
+    mkdirSync(join(folder, 'images', file, '..'), { recursive: true });
+    writeFileSync(join(folder, 'images', file), '');
+  }
+}
+const read = () => readPeople('staff', join(folder, 'images'));
+
+describe('a set of labelled people', () => {
+  test('has a folder for each person, and one group where there is no list', () => {
+    put('ann/2.jpg', 'ann/1.PNG', 'ben/1.webp', 'ben/notes.txt', 'loose.jpg');
+    expect(read()).toEqual(
+      ['ann/1.PNG', 'ann/2.jpg', 'ben/1.webp'].map((file) => ({
+        file,
+        person: `staff/${file.slice(0, 3)}`,
+        group: 'staff',
+        labels: ['staff'],
+      })),
+    );
+  });
+
+  test.each(['people.tsv', 'images/people.tsv'])('takes its groups from %s', (list) => {
+    put('a.jpg', 'b.jpg', 'c/1.jpg', 'unlisted.jpg');
+    writeFileSync(join(folder, list), 'image\tage\tsex\nb.jpg\t3-9\tF\nc/1.jpg\t70+\tM\r\n');
+    expect(read()).toEqual([
+      { file: 'b.jpg', person: 'staff/b.jpg', group: 'staff age 3-9', labels: ['age 3-9', 'sex F'] },
+      { file: 'c/1.jpg', person: 'staff/c', group: 'staff age 70+', labels: ['age 70+', 'sex M'] },
+    ]);
+  });
+
+  test.each([
+    ['no image column', 'picture\tage\na.jpg\t3\n', 'first line'],
+    ['no label', 'image\na.jpg\n', 'first line'],
+    ['a picture that is not there', 'image\tage\nz.jpg\t3\n', 'line 2'],
+    ['a value too few', 'image\tage\tsex\na.jpg\t3\n', 'line 2'],
+    ['an empty value', 'image\tage\na.jpg\t\n', 'line 2'],
+  ])('is refused for a list with %s', (_, text, message) => {
+    put('a.jpg');
+    writeFileSync(join(folder, 'people.tsv'), text);
+    expect(read).toThrow(message);
+  });
+
+  test('is refused without pictures, or with none in a folder', () => {
+    mkdirSync(join(folder, 'images'));
+    expect(() => picturesBelow(join(folder, 'images'))).toThrow('has no pictures');
+    put('loose.jpg');
+    expect(read).toThrow('has no folders of pictures');
+  });
+});
