@@ -94,18 +94,21 @@ function thresholdTable(evaluated) {
 
 function honestyTable({ modes }) {
   const rows = modes.flatMap(({ mode, check }) =>
-    check.with_cohort.map((row, i) => {
+    check.with_cohort.flatMap((row, i) => {
       const bare = check.without_cohort[i];
+      if (![50, 60, 70].includes(row.percent)) return [];
       const [low, high] = row.interval.map((share) => (share / row.promised).toFixed(2));
       return [
-        row.group,
-        mode,
-        row.percent,
-        rate(row.promised),
-        rate(row.observed),
-        `${(row.observed / row.promised).toFixed(2)} [${low}–${high}]`,
-        (bare.observed / bare.promised).toFixed(2),
-        row.pairs,
+        [
+          row.group,
+          mode,
+          row.percent,
+          rate(row.promised),
+          rate(row.observed),
+          `${(row.observed / row.promised).toFixed(2)} [${low}–${high}]`,
+          (bare.observed / bare.promised).toFixed(2),
+          row.pairs,
+        ],
       ];
     }),
   );
