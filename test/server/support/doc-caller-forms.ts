@@ -27,7 +27,8 @@ const withKey = (command: string): Record<string, Form> => ({
 });
 
 export const callerForms: Readonly<Record<string, Form>> = {
-  'npx facematch eval lfw=PAIRS.tsv:DIR rmfd=PAIRS.tsv:DIR --held-out-cohort': heldOut,
+  'npx facematch eval lfw=PAIRS.tsv:DIR rmfd=PAIRS.tsv:DIR --people ages=DIR london=DIR --held-out-cohort':
+    heldOut,
   'npx facematch eval lfw=PAIRS.tsv:DIR rmfd=… --held-out-cohort --report DIR': heldOut,
   '… --mode fast': {
     run: 'npx facematch eval PAIRS.tsv --images DIR --mode fast',
