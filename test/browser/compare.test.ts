@@ -113,7 +113,7 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
 
   test('with a poor face come with the server’s own warning', async () => {
     const demo = await session.open();
-    const small = await sharp(samples.two).resize({ width: 320 }).jpeg().toBuffer();
+    const small = await sharp(samples.two).resize({ width: 280 }).jpeg().toBuffer();
     await demo.givePhotos(samples.one, small);
     const { warnings } = await demo.compare();
     expect(warnings.length).toBeGreaterThan(0);

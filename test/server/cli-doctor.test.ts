@@ -34,6 +34,7 @@ const everything = [
   'landmarks',
   'embedder',
   'cohort',
+  'human',
   'nets',
   'key file',
   'limiter',

@@ -83,6 +83,7 @@ describe('GET models', () => {
       'landmarks',
       'embedder',
       'cohort',
+      'human',
     ]);
     for (const file of body.files) {
       expect(file.sha256).toMatch(/^[0-9a-f]{64}$/);
