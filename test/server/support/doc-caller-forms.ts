@@ -6,7 +6,7 @@ const anyPort = 'another server may have the ports; what it says of them has tes
 
 const heldOut: Form = {
   run: 'npx facematch eval lfw=PAIRS.tsv:DIR rmfd=PAIRS.tsv:DIR --held-out-cohort',
-  ...noCohort,
+  because: few,
 };
 const fit: Form = { run: 'npx facematch calibrate staff=DIR --check', ...noCohort };
 const refit: Form = {
@@ -68,7 +68,7 @@ export const callerForms: Readonly<Record<string, Form>> = {
   'export FACEMATCH_URL=http://127.0.0.1:8080 FACEMATCH_KEY=fm_…': {
     run: 'export FACEMATCH_URL=http://127.0.0.1:8080 FACEMATCH_KEY=$KEY; docs/clients/match.sh one.jpg two.jpg',
     because: 'the key is left out; it is for the line below',
-    says: /^match: \d+ %/m,
+    says: /^match: \d+(?:\.\d)? %/m,
   },
   'npm install --ignore-scripts PATH/facematch': {
     run: 'mkdir tmp/caller && cd tmp/caller && npm init -y && npm install --ignore-scripts $CLONE && node -p "require(\'facematch/openapi.json\').openapi"',

@@ -142,7 +142,7 @@ function writeLabelled(set: string, folder: string, people: readonly string[]): 
 
 /** my-pack as models/README.md tells to begin one: another pack's nets, and an embedder that one brings, here as PATH. */
 function writeOwnPack(folder: string): void {
-  const { cohort: _, calibration: __, ...draft } = readDraft(packDirectory('default'));
+  const { cohort: _, human: __, calibration: ___, ...draft } = readDraft(packDirectory('default'));
   const { sha256 } = draft.embedder;
   const own = {
     ...draft,
