@@ -12,7 +12,7 @@ let server: TestServer;
 beforeAll(async () => {
   server = await TestServer.start(
     {
-      env: { ...gate.env, FACEMATCH_WORKERS: '2', FACEMATCH_QUEUE: '2', FACEMATCH_DEADLINE_MS: '2000' },
+      env: { ...gate.env, FACEMATCH_WORKERS: '2', FACEMATCH_QUEUE: '2', FACEMATCH_DEADLINE_MS: '8000' },
       node: ['--import', new URL('./support/kill-worker.mjs', import.meta.url).href],
     },
     home,
