@@ -4,7 +4,7 @@ import { rewritePrelu } from './prelu.ts';
 import { keepBatchInReshapes } from './reshape.ts';
 import { flattenSlopes } from './slopes.ts';
 import { rewritePairSoftmax } from './softmax.ts';
-import { dropConstantInputs, dropUnused, hoistConstants } from './tidy.ts';
+import { dropConstantInputs, dropUnused, hoistConstants, zeroTinyWeights } from './tidy.ts';
 
 /** Every rewrite, in order. models/README.md has what each one gains. */
 const rewrites: Rewrite[] = [
@@ -16,6 +16,7 @@ const rewrites: Rewrite[] = [
   keepBatchInReshapes,
   cutBoxDecoding,
   dropUnused,
+  zeroTinyWeights,
 ];
 
 /** From this version on a constant need not be listed as an input (ONNX IR, version 4). */

@@ -1,4 +1,7 @@
-import { attributeOf, constantsOf, type Graph } from './graph.ts';
+import onnxProto from 'onnx-proto';
+import { attributeOf, constantsOf, dimsOf, floatsOf, type Graph, makeFloats } from './graph.ts';
+
+const { FLOAT } = onnxProto.onnx.TensorProto.DataType;
 
 /** Constants that stand as nodes become initializers, the one form that the other passes look for. */
 export function hoistConstants(graph: Graph): void {
@@ -15,6 +18,22 @@ export function hoistConstants(graph: Graph): void {
 export function dropConstantInputs(graph: Graph): void {
   const constants = constantsOf(graph);
   graph.input = graph.input.filter((input) => !constants.has(input.name!));
+}
+
+/** Below this a weight changes no sum of a float net: activations are nowhere near as large as its inverse. */
+const tiniest = 1e-20;
+
+/**
+ * Weights that training has let decay to next to nothing become 0. Many are denormal, or make denormal products, and on some
+ * processors each of those takes a hundred times as long as another number.
+ */
+export function zeroTinyWeights(graph: Graph): void {
+  graph.initializer = graph.initializer.map((constant) => {
+    const values = constant.dataType === FLOAT ? floatsOf(constant) : undefined;
+    if (!values?.some((value) => value !== 0 && Math.abs(value) < tiniest)) return constant;
+    const zeroed = values.map((value) => (Math.abs(value) < tiniest ? 0 : value));
+    return makeFloats(constant.name!, dimsOf(constant), zeroed);
+  });
 }
 
 /** What no output depends on. Nodes stand in topological order (ONNX IR, Graphs), so one walk from the end does. */

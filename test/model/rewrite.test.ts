@@ -1,7 +1,7 @@
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { describe, expect, test } from 'vitest';
 import { offsetsOutput } from '../../models/prepare/boxes.ts';
-import { attributeOf, decodeModel, encodeModel } from '../../models/prepare/graph.ts';
+import { attributeOf, decodeModel, encodeModel, floatsOf } from '../../models/prepare/graph.ts';
 import { priorsFor } from '../../models/prepare/priors.ts';
 import { rewriteNet } from '../../models/prepare/rewrite.ts';
 import { compareNets, inputShape, verifyRewrite } from '../../models/prepare/verify.ts';
@@ -13,6 +13,12 @@ const { detector, landmarks, embedder } = manifest;
 
 function operatorsOf(bytes: Uint8Array): string[] {
   return decodeModel(bytes).graph!.node!.map(({ opType }) => opType!);
+}
+
+function tinyWeights(bytes: Uint8Array): number {
+  const constants = decodeModel(bytes).graph!.initializer!.filter(({ dataType }) => dataType === 1);
+  const tiny = (value: number) => value !== 0 && Math.abs(value) < 1e-20;
+  return constants.reduce((sum, constant) => sum + floatsOf(constant).filter(tiny).length, 0);
 }
 
 describe.skipIf(!tarball)('the rewritten nets', () => {
@@ -47,6 +53,12 @@ describe.skipIf(!tarball)('the rewritten nets', () => {
     const original = originals.get(net.from)!;
     expect(operatorsOf(original)).toContain(operator);
     expect(operatorsOf(rewriteNet(original))).not.toContain(operator);
+  });
+
+  test.each([landmarks, embedder])('$file has no weight left that makes denormal products', (net) => {
+    const original = originals.get(net.from)!;
+    expect(tinyWeights(original)).toBeGreaterThan(0);
+    expect(tinyWeights(rewriteNet(original))).toBe(0);
   });
 });
 
