@@ -95,6 +95,26 @@ void remove(Json& json, const Json::json_pointer& member) {
   }
 }
 
+// Each of the members is refused when it is missing, of another type or null; with all of them the
+// manifest is read.
+template <size_t N>
+void check_members(const Json& whole, const char* const (&members)[N]) {
+  CHECK_FALSE(refusal_of(whole.dump()));
+  for (const char* member : members) {
+    CAPTURE(member);
+    const Json::json_pointer pointer(member);
+    Json json = whole;
+    remove(json, pointer);
+    CHECK(refusal_of(json.dump()));
+    json = whole;
+    Json& value = json[pointer];
+    value = value.is_string() ? Json(17) : Json("a word");
+    CHECK(refusal_of(json.dump()));
+    value = nullptr;
+    CHECK(refusal_of(json.dump()));
+  }
+}
+
 // A pack whose nets are those of the default one.
 void fill_pack(const TemporaryFolder& folder, const Json& json) {
   copy_default_pack(folder);
@@ -131,21 +151,7 @@ TEST_CASE("each member that is missing is an error that names the manifest") {
 }
 
 TEST_CASE("each member of a YuNet detector that is missing or of another type is an error") {
-  const Json whole = manifest_of((project_root() / "models/packs/yunet").string());
-  CHECK_FALSE(refusal_of(whole.dump()));
-  for (const char* member : kYunetMembers) {
-    CAPTURE(member);
-    const Json::json_pointer pointer(member);
-    Json json = whole;
-    remove(json, pointer);
-    CHECK(refusal_of(json.dump()));
-    json = whole;
-    Json& value = json[pointer];
-    value = value.is_string() ? Json(17) : Json("a word");
-    CHECK(refusal_of(json.dump()));
-    value = nullptr;
-    CHECK(refusal_of(json.dump()));
-  }
+  check_members(manifest_of((project_root() / "models/packs/yunet").string()), kYunetMembers);
 }
 
 TEST_CASE("a human check is read where there is one, whole") {
@@ -159,17 +165,7 @@ TEST_CASE("a human check is read where there is one, whole") {
   CHECK(human->scale == 0.5f);
   CHECK(human->bias == 1.5f);
   CHECK(human->bar == -1);
-  for (const char* member : kHumanMembers) {
-    CAPTURE(member);
-    const Json::json_pointer pointer(member);
-    Json json = whole;
-    remove(json, pointer);
-    CHECK(refusal_of(json.dump()));
-    json = whole;
-    Json& value = json[pointer];
-    value = value.is_string() ? Json(17) : Json("a word");
-    CHECK(refusal_of(json.dump()));
-  }
+  check_members(whole, kHumanMembers);
   whole.erase("human");
   write_manifest(folder, whole.dump());
   CHECK_FALSE(read_pack(folder.path().string()).human);

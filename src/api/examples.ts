@@ -95,7 +95,7 @@ const models: ReturnType<typeof modelsBody> = {
     },
   ],
   min_det_score: 0.7,
-  human: { bar: -1, fitted_on: '6,000 photos of people and 3,000 of animals' },
+  human: { bar: -1.25, fitted_on: '6,000 photos of people and 3,000 of animals' },
   calibration: { fast: fitted, balance: fitted },
 };
 

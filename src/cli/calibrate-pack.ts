@@ -20,7 +20,7 @@ import {
   tallyHumanCheck,
 } from '../eval/human.ts';
 import { peopleSet, picturesBelow, readPeople } from '../eval/people.ts';
-import { progressBar } from './progress.ts';
+import { withBar } from './progress.ts';
 
 export interface SetFolder {
   name: string;
@@ -213,19 +213,6 @@ function writeHumanCheck(
     fitted_on: `${humans.length} faces of people, and ${others.length} false faces in ${pictures} pictures without people, both modes`,
   };
   replaceFile(join(directory, humanFile), bytes);
-}
-
-async function withBar<T>(
-  title: string,
-  total: number,
-  work: (advance: () => void) => Promise<T>,
-): Promise<T> {
-  const bar = await progressBar(title, total);
-  try {
-    return await work(() => bar.advance());
-  } finally {
-    bar.stop();
-  }
 }
 
 function describeSets(sets: readonly PeopleSet[]): string {

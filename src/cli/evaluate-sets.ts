@@ -1,4 +1,4 @@
-import { Calibration } from '../calibration.ts';
+import { calibrationOf } from '../calibration.ts';
 import { readConfig } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
@@ -11,7 +11,7 @@ import { peopleSet, readPeople } from '../eval/people.ts';
 import { resultsJson, resultsOf } from '../eval/results.ts';
 import type { SetFolder } from './calibrate-pack.ts';
 import { describeResults } from './eval-text.ts';
-import { progressBar } from './progress.ts';
+import { withBar } from './progress.ts';
 
 export interface SetFiles {
   name: string;
@@ -69,8 +69,7 @@ export async function evaluateSets(
   const cohorts = heldOutCohort
     ? await withBar('cohorts', heldOutFits, (onFit) => fitHeldOut(embedded, peopleSets, { workers, onFit }))
     : undefined;
-  const { points, floor } = manifest.calibration[mode];
-  const calibration = new Calibration(points, floor);
+  const calibration = calibrationOf(manifest.calibration[mode]);
   const packCohort = manifest.cohort ? 'pack' : 'none';
   const evaluations = judgeSets(embedded, { mode, calibration, packCohort, cohorts });
   const groups = promisesKept(peopleSets, cohorts, calibration, promisedPercents);
@@ -83,17 +82,4 @@ export async function evaluateSets(
 async function openReport(directory: string) {
   const { ReportFolder } = await import('../eval/report/report-folder.ts');
   return ReportFolder.open(directory);
-}
-
-async function withBar<T>(
-  title: string,
-  total: number,
-  work: (advance: () => void) => Promise<T>,
-): Promise<T> {
-  const bar = await progressBar(title, total);
-  try {
-    return await work(() => bar.advance());
-  } finally {
-    bar.stop();
-  }
 }

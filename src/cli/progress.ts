@@ -25,6 +25,20 @@ export async function progressBar(title: string, total: number): Promise<Progres
   return { advance: (count = 1) => bar.increment(count), stop: () => bar.stop() };
 }
 
+/** Shows the bar while the work goes on, which calls `advance` for each step done. */
+export async function withBar<T>(
+  title: string,
+  total: number,
+  work: (advance: () => void) => Promise<T>,
+): Promise<T> {
+  const bar = await progressBar(title, total);
+  try {
+    return await work(() => bar.advance());
+  } finally {
+    bar.stop();
+  }
+}
+
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 /** For one step that nobody knows the length of. Call what it returns in a `finally`. */

@@ -178,10 +178,7 @@ export class ModelFileError extends Error {
 export const madeHere = ['cohort', 'human'] as const;
 export type MadeHere = (typeof madeHere)[number];
 
-const restoreIt: Record<MadeHere, string> = {
-  cohort: 'from the repository, or make it anew with: npx facematch calibrate',
-  human: 'from the repository',
-};
+const restoreIt = 'from the repository, or make it anew with: npx facematch calibrate';
 
 /** Compares the SHA-256 of every file of the pack with the manifest's. Throws an Error that says what to do. */
 export async function verifyPack(directory: string, manifest: PackDraft): Promise<void> {
@@ -192,7 +189,7 @@ export async function verifyPack(directory: string, manifest: PackDraft): Promis
 /** As verifyPack, of one of the files that were made here, where the pack has it. */
 export async function verifyMadeHere(directory: string, manifest: PackDraft, role: MadeHere): Promise<void> {
   const { [role]: made } = manifest;
-  if (made) await verifiedFile(join(directory, made.file), made.sha256, restoreIt[role]);
+  if (made) await verifiedFile(join(directory, made.file), made.sha256, restoreIt);
 }
 
 /** As verifyPack, of the nets alone: what preparing makes. */

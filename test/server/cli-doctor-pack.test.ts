@@ -41,6 +41,11 @@ describe.skipIf(!built)('the model pack', () => {
       damage: () => truncateSync(join(pack, 'cohort.i8')),
       value: 'cohort.i8 is not the one',
     },
+    {
+      role: 'human',
+      damage: () => rmSync(join(pack, 'human.i8')),
+      value: 'human.i8 is missing',
+    },
   ])('with a $role that is damaged or missing is wrong in that line alone', async ({
     role,
     damage,

@@ -1,11 +1,12 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { packDirectory } from '../../src/engine/pack.ts';
+import { packDirectory, readManifest, verifyPack } from '../../src/engine/pack.ts';
 import { sharedFolder } from '../fixtures/pictures.ts';
 import { built, program, run } from './support/cli.ts';
 import type { Json } from './support/client.ts';
 import { evalFolder } from './support/eval-folder.ts';
+import { samples } from './support/pictures.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -96,6 +97,47 @@ test.skipIf(!built)('facematch calibrate of too few people writes nothing, and s
     FACEMATCH_PACK: pack,
   });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/There are too few people: they make a cohort of \d centres.*Nothing was written/);
+  expect(stderr).toMatch(
+    /There are too few people to show a false-match rate of 1 in 1,000: bring at least 60/,
+  );
   expect(readFileSync(join(pack, 'manifest.json'), 'utf8')).toBe(before);
 });
+
+const people = sharedFolder();
+test.skipIf(!built || !people)(
+  'facematch calibrate --write leaves a pack whole, with cohort, human check and tables of its own',
+  { timeout: 600_000 },
+  async () => {
+    const pack = join(folder, 'calibrated');
+    cpSync(packDirectory('default'), pack, { recursive: true });
+    const before = readManifest(pack);
+    const data = (name: string) => join(people!, 'data', name);
+    const args = [
+      'calibrate',
+      `ages=${data('ages-dev/images')}`,
+      '--without-people',
+      data('negatives-animals'),
+      '--write',
+    ];
+    const env = { FACEMATCH_PACK: pack };
+    const { code, stderr } = await run(program, args, folder, env);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'Written into the pack default\n' });
+    const after = readManifest(pack);
+    await verifyPack(pack, after);
+    expect(after.cohort!.sha256).not.toBe(before.cohort!.sha256);
+    expect(after.human!.sha256).not.toBe(before.human!.sha256);
+    for (const mode of ['fast', 'balance'] as const) {
+      expect(after.calibration[mode].fitted_on).toMatch(/^ages: \d+ pictures of \d+ people/);
+      expect(after.calibration[mode].points).not.toEqual(before.calibration[mode].points);
+    }
+    const [one, other] = [samples.one, samples.two].map((bytes, i) => {
+      const file = join(folder, `sample${i}.jpg`);
+      writeFileSync(file, bytes);
+      return file;
+    }) as [string, string];
+    const matched = async (second: string) =>
+      JSON.parse((await run(program, ['match', one, second, '--json'], folder, env)).stdout) as Json;
+    expect((await matched(one)).match).toBe(true);
+    expect((await matched(other)).match).toBe(false);
+  },
+);

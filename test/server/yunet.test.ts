@@ -31,6 +31,7 @@ if (usePack('yunet')) {
         'landmarks of default',
         'embedder of default',
         'cohort of yunet',
+        'human of yunet',
       ]);
       const [detector] = body.files;
       expect(detector.sha256).toBe(detector.source_sha256);

@@ -5,7 +5,7 @@ import { generator } from '../support/random.ts';
 
 /**
  * The best of n pairs of strangers must not reach a percent more often than one pair does. Simulated with scores drawn
- * from the committed tables themselves, by inverse transform; test/model/honesty.test.ts does it with real ones.
+ * from the committed tables themselves, by inverse transform.
  */
 
 /** The similarity that a share `rate` of strangers' pairs exceeds: the table read backwards, log10 of the rate linear. */
