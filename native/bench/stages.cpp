@@ -69,6 +69,8 @@ Json measure(const Options& arguments) {
   face.landmarks = five_points(points);
   const Runs runs = runs_for(engine, {face}, options.accuracy_mode);
 
+  auto embedding = engine.embedder.embed(chip, balance);
+
   Times times;
   const auto detect_with = [&](const Engine* with, const char* name) {
     if (with == nullptr) return;
@@ -88,7 +90,11 @@ Json measure(const Options& arguments) {
     times.measure("chip", [&] {
       engine.embedder.chip(image.bgr, engine.embedder.align(five_points(points)), chip);
     });
-    times.measure("embed", [&] { engine.embedder.embed(chip, balance); });
+    times.measure("embed", [&] { embedding = engine.embedder.embed(chip, balance); });
+    times.measure("cohort and human", [&] {
+      engine.cohort.score(embedding);
+      engine.human.score(embedding);
+    });
     times.measure("pose and quality", [&] {
       estimate_pose(points);
       measure_quality(chip, 1);
@@ -116,7 +122,7 @@ Json measure(const Options& arguments) {
     sum += times.median(stage);
     count(stage);
   }
-  stages["pose and quality"] = times.median("pose and quality");
+  for (const char* own : {"cohort and human", "pose and quality"}) stages[own] = times.median(own);
   for (const auto& net : kNets) {
     bare_runs[net] = times.median("net " + net);
     count("net " + net);
