@@ -5,7 +5,7 @@
 #include <opencv2/imgproc.hpp>
 #include <stdexcept>
 
-#include "../core/tensor.h"
+#include "../core/net_input.h"
 #include "options.h"
 
 namespace facematch::bench {

@@ -17,7 +17,6 @@
 #include "../core/embedding_cache.h"
 #include "../core/engine.h"
 #include "../core/pipeline.h"
-#include "../core/png_writer.h"
 #include "../core/reuseport.h"
 #include "../core/time_slice.h"
 #include "faces.h"

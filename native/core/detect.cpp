@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "error.h"
-#include "letterbox.h"
+#include "net_input.h"
 
 namespace facematch {
 namespace {
@@ -48,7 +48,7 @@ bool is_possible(const Detection& detection, cv::Size picture) {
          within(box.center().x, picture.width) && within(box.center().y, picture.height);
 }
 
-float overlap(const Box& a, const Box& b) {
+float intersection_over_union(const Box& a, const Box& b) {
   const float width = std::min(a.x + a.width, b.x + b.width) - std::max(a.x, b.x);
   const float height = std::min(a.y + a.height, b.y + b.height) - std::max(a.y, b.y);
   if (width <= 0 || height <= 0) return 0;
@@ -63,7 +63,7 @@ void suppress_overlaps(std::vector<Detection>& detections, float iou) {
   std::vector<Detection> kept;
   for (const Detection& candidate : detections) {
     const bool hidden = std::any_of(kept.begin(), kept.end(), [&](const Detection& better) {
-      return overlap(better.box, candidate.box) > iou;
+      return intersection_over_union(better.box, candidate.box) > iou;
     });
     if (!hidden) kept.push_back(candidate);
   }
@@ -75,7 +75,7 @@ Detector::Detector(const Pack& pack)
       family_(detector_family(spec_.family)),
       net_(pack.directory + "/" + spec_.file, spec_.input, {1, 3, spec_.height, spec_.width},
            spec_.outputs, Sides::kOpen) {
-  if (const auto reason = family_.misfit({spec_.width, spec_.height}, net_.output_sizes())) {
+  if (const auto reason = family_.mismatch({spec_.width, spec_.height}, net_.output_sizes())) {
     throw Error(ErrorCode::kInternalError, "the detector " + spec_.file +
                                                " does not fit its family, " + family_.name + ": " +
                                                *reason);
@@ -106,7 +106,7 @@ std::vector<Detection> Detector::detect(const cv::Mat& bgr, float min_score) con
     sizes.push_back(value.GetTensorTypeAndShapeInfo().GetElementCount());
     outputs.emplace_back(value.GetTensorMutableData<float>(), sizes.back());
   }
-  if (const auto reason = family_.misfit(frame, sizes)) {
+  if (const auto reason = family_.mismatch(frame, sizes)) {
     throw Error(ErrorCode::kInternalError, "the detector's outputs changed: " + *reason);
   }
 

@@ -31,7 +31,7 @@ class Detector {
 bool is_possible(const Detection& detection, cv::Size picture);
 
 // Intersection over union.
-float overlap(const Box& a, const Box& b);
+float intersection_over_union(const Box& a, const Box& b);
 
 // Keeps the best of every group that overlaps by more than `iou`. Leaves them best first.
 void suppress_overlaps(std::vector<Detection>& detections, float iou);

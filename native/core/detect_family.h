@@ -36,7 +36,7 @@ struct DetectorFamily {
 
   // Why a net with this input (pixels) and outputs of these sizes (floats) is none of the family;
   // nothing when it is.
-  std::optional<std::string> (*misfit)(cv::Size input, std::span<const size_t> sizes);
+  std::optional<std::string> (*mismatch)(cv::Size input, std::span<const size_t> sizes);
 
   // Adds what scores at least `min_score`, with boxes in pixels of the net's input, which may be
   // smaller than the `whole` one that the net was trained for. The numbers are

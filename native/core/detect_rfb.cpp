@@ -32,7 +32,7 @@ constexpr OutputMember kOutputs[] = {{"scores"}, {"offsets"}};
 // Cells of a grid along a side of the input: the last one may reach out of it.
 size_t cells(int side, int stride) { return static_cast<size_t>((side + stride - 1) / stride); }
 
-std::optional<std::string> misfit(cv::Size input, std::span<const size_t> sizes) {
+std::optional<std::string> mismatch(cv::Size input, std::span<const size_t> sizes) {
   size_t priors = 0;
   for (const Grid& grid : kGrids) {
     priors +=
@@ -82,6 +82,6 @@ void decode(cv::Size input, cv::Size whole, Outputs outputs, float min_score,
 
 }  // namespace
 
-const DetectorFamily kRfb = {"rfb", kOutputs, 8, misfit, decode};
+const DetectorFamily kRfb = {"rfb", kOutputs, 8, mismatch, decode};
 
 }  // namespace facematch

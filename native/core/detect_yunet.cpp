@@ -14,7 +14,7 @@ constexpr std::array<int, 3> kStrides = {8, 16, 32};
 constexpr OutputMember kOutputs[] = {
     {"cls", kStrides.size()}, {"obj", kStrides.size()}, {"bbox", kStrides.size()}};
 
-std::optional<std::string> misfit(cv::Size input, std::span<const size_t> sizes) {
+std::optional<std::string> mismatch(cv::Size input, std::span<const size_t> sizes) {
   if (input.width % kStrides.back() != 0 || input.height % kStrides.back() != 0) {
     return "its width and height must be multiples of " + std::to_string(kStrides.back());
   }
@@ -55,6 +55,6 @@ void decode(cv::Size input, cv::Size, Outputs outputs, float min_score,
 
 }  // namespace
 
-const DetectorFamily kYunet = {"yunet", kOutputs, kStrides.back(), misfit, decode};
+const DetectorFamily kYunet = {"yunet", kOutputs, kStrides.back(), mismatch, decode};
 
 }  // namespace facematch

@@ -4,7 +4,7 @@
 #include <opencv2/imgproc.hpp>
 
 #include "error.h"
-#include "tensor.h"
+#include "net_input.h"
 
 namespace facematch {
 namespace {

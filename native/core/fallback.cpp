@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "levels.h"
+#include "contrast.h"
 
 namespace facematch {
 namespace {
@@ -11,10 +11,10 @@ namespace {
 // Smaller tiles than the large ones show no more of a picture whose longer side is below this.
 constexpr int kLeastForSmallTiles = 900;
 
-// What a look only suggests may score less than a face has to: the second look decides.
-constexpr float kSuggestion = 0.5f;
-constexpr size_t kMostSuggestions = 16;  // that a step may examine, best first
-constexpr float kSameFace = 0.4f;        // intersection over union
+// A proposal may score less than a face has to: the second look decides.
+constexpr float kProposalScore = 0.5f;
+constexpr size_t kMostProposals = 16;  // that a step may verify, best first
+constexpr float kSameFace = 0.4f;      // intersection over union
 
 constexpr std::array kPaddedShares = {0.5f, 0.3f};
 
@@ -39,7 +39,7 @@ Views padded_views(Scales& scales) {
 Views enhanced_views(Scales& scales) {
   Views views;
   View view = scales.overview();
-  view.bgr = levelled(view.bgr);
+  view.bgr = stretch_contrast(view.bgr);
   add_turned(views, view, 0);
   view.bgr = equalised(view.bgr);
   add_turned(views, view, 0);
@@ -57,7 +57,7 @@ Views small_tiles(Scales& scales) {
 struct Step {
   FoundBy found_by;
   Views (*views)(Scales& scales);
-  bool levelled;  // whether close-ups and chips are levelled as well
+  bool contrast_stretched;  // for close-ups and chips as well
 };
 
 // Likeliest first, dearest last: phones turn pictures daily and a turn costs three looks, where
@@ -68,59 +68,60 @@ constexpr std::array kSteps = {
     Step{FoundBy::kEnhanced, enhanced_views, true}, Step{FoundBy::kTiled, large_tiles, false},
     Step{FoundBy::kTiled, small_tiles, false}};
 
-struct Suggestion {
+struct Proposal {
   Detection detection;
   float lean;
 };
 
-std::vector<Suggestion> suggestions_of(Examiner& examiner, const Views& views) {
-  std::vector<Suggestion> all;
+std::vector<Proposal> proposals_of(Verifier& verifier, const Views& views) {
+  std::vector<Proposal> all;
   for (const View& view : views) {
-    for (const Detection& detection : examiner.look(view, kSuggestion)) {
+    for (const Detection& detection : verifier.look(view, kProposalScore)) {
       all.push_back({detection, view.lean()});
     }
   }
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
     return a.detection.score > b.detection.score;
   });
-  std::vector<Suggestion> kept;
-  for (const Suggestion& suggestion : all) {
-    const bool known = std::any_of(kept.begin(), kept.end(), [&](const Suggestion& better) {
-      return better.lean == suggestion.lean &&
-             overlap(better.detection.box, suggestion.detection.box) > kSameFace;
+  std::vector<Proposal> kept;
+  for (const Proposal& proposal : all) {
+    const bool known = std::any_of(kept.begin(), kept.end(), [&](const Proposal& better) {
+      return better.lean == proposal.lean &&
+             intersection_over_union(better.detection.box, proposal.detection.box) > kSameFace;
     });
-    if (!known) kept.push_back(suggestion);
-    if (kept.size() == kMostSuggestions) break;
+    if (!known) kept.push_back(proposal);
+    if (kept.size() == kMostProposals) break;
   }
   return kept;
 }
 
-// A face may be seen in several views, turned ones too: where its landmarks hold stillest is right.
-std::vector<Sighting> stillest(std::vector<Sighting> sightings) {
-  std::stable_sort(sightings.begin(), sightings.end(),
-                   [](const auto& a, const auto& b) { return a.wobble < b.wobble; });
-  std::vector<Sighting> kept;
-  for (const Sighting& sighting : sightings) {
-    const bool known = std::any_of(kept.begin(), kept.end(), [&](const Sighting& better) {
-      return overlap(better.detection.box, sighting.detection.box) > kSameFace;
+// A face may be seen in several views, turned ones too: the one whose landmarks are most stable
+// is right.
+std::vector<Candidate> most_stable(std::vector<Candidate> candidates) {
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return a.instability < b.instability; });
+  std::vector<Candidate> kept;
+  for (const Candidate& candidate : candidates) {
+    const bool known = std::any_of(kept.begin(), kept.end(), [&](const Candidate& better) {
+      return intersection_over_union(better.detection.box, candidate.detection.box) > kSameFace;
     });
-    if (!known) kept.push_back(sighting);
+    if (!known) kept.push_back(candidate);
   }
   return kept;
 }
 
 }  // namespace
 
-std::vector<Sighting> climb(Examiner& examiner, std::vector<Sighting> found) {
+std::vector<Candidate> run_fallback(Verifier& verifier, std::vector<Candidate> found) {
   for (const Step& step : kSteps) {
-    const Views views = step.views(examiner.scales());
-    for (const Suggestion& suggestion : suggestions_of(examiner, views)) {
-      auto sighting = examiner.examine(suggestion.detection, suggestion.lean, step.levelled);
-      if (!sighting) continue;
-      sighting->detection.found_by = step.found_by;
-      found.push_back(*sighting);
+    const Views views = step.views(verifier.scales());
+    for (const Proposal& proposal : proposals_of(verifier, views)) {
+      auto candidate = verifier.verify(proposal.detection, proposal.lean, step.contrast_stretched);
+      if (!candidate) continue;
+      candidate->detection.found_by = step.found_by;
+      found.push_back(*candidate);
     }
-    if (!found.empty()) return stillest(std::move(found));
+    if (!found.empty()) return most_stable(std::move(found));
   }
   return {};
 }

@@ -3,14 +3,13 @@
 
 #include <vector>
 
-#include "examiner.h"
+#include "verifier.h"
 
 namespace facematch {
 
-// Climbs until a step finds faces that pass the examiner's check; empty where none does, or where
-// kMostDetectorRuns are spent before. Unordered.
-// With `found`, faces that the first look found turned, only the first step is climbed, for others
-// in the same picture; they come back together.
-std::vector<Sighting> climb(Examiner& examiner, std::vector<Sighting> found = {});
+// Runs the steps until one finds faces that pass the verifier's check; empty where none does, or
+// where kMostDetectorRuns are spent before. Unordered. With `found`, faces that the first look
+// found turned, only the first step runs, for others in the same picture; they come back together.
+std::vector<Candidate> run_fallback(Verifier& verifier, std::vector<Candidate> found = {});
 
 }  // namespace facematch

@@ -28,7 +28,7 @@ struct DetectorSpec {
   int height = 0;
   Normalisation normalisation;
   float nms_iou = 0.4f;
-  float second_look_score = 0;  // what a face scores in a close-up, see examiner.h
+  float second_look_score = 0;  // what a face scores in a close-up, see verifier.h
 };
 
 struct LandmarksSpec {

@@ -5,10 +5,10 @@
 
 #include "companion.h"
 #include "compare.h"
+#include "contrast.h"
 #include "decode.h"
 #include "error.h"
 #include "fallback.h"
-#include "levels.h"
 #include "quality.h"
 #include "resolution.h"
 #include "subject.h"
@@ -44,31 +44,31 @@ std::vector<Detection> detect_stage(const Engine& engine, const DetectOptions& o
 }
 
 // Landmarks, and whether they lie on a face.
-std::vector<Sighting> confirm_stage(Examiner& examiner, const DetectOptions& options,
-                                    const std::vector<Detection>& detections,
-                                    StageTimings& timings) {
+std::vector<Candidate> confirm_stage(Verifier& verifier, const DetectOptions& options,
+                                     const std::vector<Detection>& detections,
+                                     StageTimings& timings) {
   const Timer timer(timings.align);
-  std::vector<Sighting> sightings;
+  std::vector<Candidate> candidates;
   for (const Detection& detection : detections) {
-    const auto sighting = examiner.confirm(detection);
-    if (!sighting) continue;
+    const auto candidate = verifier.confirm(detection);
+    if (!candidate) continue;
     // Without the fallback a turned face is none: nothing good comes of comparing it as it is.
-    const bool turned = sighting->detection.found_by != FoundBy::kPrimary;
-    if (options.use_heuristic_fallback || !turned) sightings.push_back(*sighting);
+    const bool turned = candidate->detection.found_by != FoundBy::kPrimary;
+    if (options.use_heuristic_fallback || !turned) candidates.push_back(*candidate);
   }
-  return sightings;
+  return candidates;
 }
 
 // A face with all that the stages make of it, so that what is dropped goes as a whole.
-struct Candidate {
-  Sighting sighting;
+struct EmbeddedFace {
+  Candidate candidate;
   Face face;
   cv::Mat chip;
   Comparable embedded;
 };
 
-const Detection& detection_of(const Sighting& sighting) { return sighting.detection; }
-const Detection& detection_of(const Candidate& candidate) { return candidate.sighting.detection; }
+const Detection& detection_of(const Candidate& candidate) { return candidate.detection; }
+const Detection& detection_of(const EmbeddedFace& face) { return face.candidate.detection; }
 
 template <typename Found>
 bool any_upright(const std::vector<Found>& found) {
@@ -77,87 +77,88 @@ bool any_upright(const std::vector<Found>& found) {
   });
 }
 
-void fallback_stage(Examiner& examiner, std::vector<Sighting>& sightings, StageTimings& timings) {
+void fallback_stage(Verifier& verifier, std::vector<Candidate>& candidates, StageTimings& timings) {
   const Timer timer(timings.detect);
-  sightings = climb(examiner, std::move(sightings));
+  candidates = run_fallback(verifier, std::move(candidates));
 }
 
-std::vector<Candidate> align_stage(const Engine& engine, const Image& image,
-                                   const std::vector<Sighting>& sightings, StageTimings& timings) {
+std::vector<EmbeddedFace> align_stage(const Engine& engine, const Image& image,
+                                      const std::vector<Candidate>& candidates,
+                                      StageTimings& timings) {
   const Timer timer(timings.align);
   const float up = 1 / image.scale;                // decoded pixels -> pixels of the full picture
   const Point middle((up - 1) / 2, (up - 1) / 2);  // of the pixels that a decoded one stands for
-  std::vector<Candidate> candidates;
-  for (const Sighting& sighting : sightings) {
-    const Landmarks five = five_points(sighting.points);
+  std::vector<EmbeddedFace> faces;
+  for (const Candidate& candidate : candidates) {
+    const Landmarks five = five_points(candidate.points);
     const Similarity alignment = engine.embedder.align(five);
     cv::Mat chip;
     engine.embedder.chip(image.bgr, alignment, chip);
     const float side = static_cast<float>(engine.embedder.chip_size()) / alignment.scale();
-    const Box& box = sighting.detection.box;
+    const Box& box = candidate.detection.box;
     Face face;
     face.box = {box.x * up, box.y * up, box.width * up, box.height * up};
     face.landmarks = {five.right_eye * up + middle, five.left_eye * up + middle,
                       five.nose * up + middle, five.mouth_right * up + middle,
                       five.mouth_left * up + middle};
-    face.detection_score = sighting.detection.score;
-    face.found_by = sighting.detection.found_by;
-    face.pose = estimate_pose(sighting.points);
+    face.detection_score = candidate.detection.score;
+    face.found_by = candidate.detection.found_by;
+    face.pose = estimate_pose(candidate.points);
     // Quality is the picture's own; only the embedding gets what helps it.
     face.quality = measure_quality(chip, side * up);
-    if (sighting.levelled) chip = levelled(chip);
-    candidates.push_back({.sighting = sighting, .face = face, .chip = chip, .embedded = {}});
+    if (candidate.contrast_stretched) chip = stretch_contrast(chip);
+    faces.push_back({.candidate = candidate, .face = face, .chip = chip, .embedded = {}});
   }
-  return candidates;
+  return faces;
 }
 
 // Every face: only its embedding tells whether it is a human one.
 void embed_stage(const Engine& engine, const DetectOptions& options,
-                 std::vector<Candidate>& candidates, StageTimings& timings) {
+                 std::vector<EmbeddedFace>& faces, StageTimings& timings) {
   const Timer timer(timings.embed);
   const bool mirror = options.accuracy_mode == AccuracyMode::kBalance;
-  for (Candidate& candidate : candidates) {
-    Comparable& embedded = candidate.embedded;
-    embedded.embedding = engine.embedder.embed(candidate.chip, mirror);
+  for (EmbeddedFace& one : faces) {
+    Comparable& embedded = one.embedded;
+    embedded.embedding = engine.embedder.embed(one.chip, mirror);
     embedded.cohort_score = engine.cohort.score(embedded.embedding);
-    candidate.face.human_score = engine.human.score(embedded.embedding);
+    one.face.human_score = engine.human.score(embedded.embedding);
   }
 }
 
-void human_stage(const Engine& engine, std::vector<Candidate>& candidates) {
-  std::erase_if(candidates, [&](const Candidate& candidate) {
-    const auto& score = candidate.face.human_score;
+void human_stage(const Engine& engine, std::vector<EmbeddedFace>& faces) {
+  std::erase_if(faces, [&](const EmbeddedFace& one) {
+    const auto& score = one.face.human_score;
     return score && !engine.human.passes(*score);
   });
 }
 
-// The sightings that are of human faces, ready to be compared, largest first.
-std::vector<Candidate> human_faces(const Engine& engine, const DetectOptions& options,
-                                   const Image& image, std::vector<Sighting> sightings,
-                                   StageTimings& timings) {
-  order(sightings, [](const Sighting& sighting) { return sighting.detection; });
-  auto candidates = align_stage(engine, image, sightings, timings);
-  embed_stage(engine, options, candidates, timings);
-  human_stage(engine, candidates);
+// The candidates that are of human faces, ready to be compared, largest first.
+std::vector<EmbeddedFace> human_faces(const Engine& engine, const DetectOptions& options,
+                                      const Image& image, std::vector<Candidate> candidates,
+                                      StageTimings& timings) {
+  order(candidates, [](const Candidate& candidate) { return candidate.detection; });
+  auto faces = align_stage(engine, image, candidates, timings);
+  embed_stage(engine, options, faces, timings);
+  human_stage(engine, faces);
+  return faces;
+}
+
+std::vector<Candidate> candidates_of(const std::vector<EmbeddedFace>& faces) {
+  std::vector<Candidate> candidates;
+  for (const EmbeddedFace& face : faces) candidates.push_back(face.candidate);
   return candidates;
 }
 
-std::vector<Sighting> sightings_of(const std::vector<Candidate>& candidates) {
-  std::vector<Sighting> sightings;
-  for (const Candidate& candidate : candidates) sightings.push_back(candidate.sighting);
-  return sightings;
-}
-
-void report_stage(std::vector<Candidate> candidates, Subject& subject) {
+void report_stage(std::vector<EmbeddedFace> faces, Subject& subject) {
   const Image& image = subject.image;
   subject.report = {.width = image.width,
                     .height = image.height,
                     .format = image.format,
                     .orientation = image.orientation,
                     .faces = {}};
-  for (Candidate& candidate : candidates) {
-    subject.report.faces.push_back(candidate.face);
-    subject.embedded.push_back(std::move(candidate.embedded));
+  for (EmbeddedFace& one : faces) {
+    subject.report.faces.push_back(one.face);
+    subject.embedded.push_back(std::move(one.embedded));
   }
 }
 
@@ -190,21 +191,21 @@ void find_faces(const Engine& engine, Bytes bytes, const DetectOptions& options,
   const int side = side_for_faces(engine.pack, subject.image, detections);
   const float finer = finer_stage(bytes, options, side, subject, timings);
   for (Detection& detection : detections) detection = scaled(detection, finer);
-  Examiner examiner(engine, subject.image.bgr, options);
-  auto sightings = confirm_stage(examiner, options, detections, timings);
-  std::vector<Candidate> faces;
-  if (any_upright(sightings)) {
-    faces = human_faces(engine, options, subject.image, sightings, timings);
-    sightings = sightings_of(faces);
+  Verifier verifier(engine, subject.image.bgr, options);
+  auto candidates = confirm_stage(verifier, options, detections, timings);
+  std::vector<EmbeddedFace> faces;
+  if (any_upright(candidates)) {
+    faces = human_faces(engine, options, subject.image, candidates, timings);
+    candidates = candidates_of(faces);
   }
   if (options.use_heuristic_fallback && !any_upright(faces)) {
     // The ladder looks at parts of the picture, and at faces that are small in it.
     const int full = std::max(subject.image.width, subject.image.height);
     const float finest = finer_stage(bytes, options, full, subject, timings);
-    for (Sighting& sighting : sightings) sighting = scaled(sighting, finest);
-    examiner.use(subject.image.bgr);
-    fallback_stage(examiner, sightings, timings);
-    faces = human_faces(engine, options, subject.image, std::move(sightings), timings);
+    for (Candidate& candidate : candidates) candidate = scaled(candidate, finest);
+    verifier.use(subject.image.bgr);
+    fallback_stage(verifier, candidates, timings);
+    faces = human_faces(engine, options, subject.image, std::move(candidates), timings);
   }
   report_stage(std::move(faces), subject);
 }

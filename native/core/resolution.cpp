@@ -33,10 +33,10 @@ Detection scaled(Detection detection, float finer) {
   return detection;
 }
 
-Sighting scaled(Sighting sighting, float finer) {
-  sighting.detection = scaled(sighting.detection, finer);
-  for (Point& point : sighting.points) point *= finer;
-  return sighting;
+Candidate scaled(Candidate candidate, float finer) {
+  candidate.detection = scaled(candidate.detection, finer);
+  for (Point& point : candidate.points) point *= finer;
+  return candidate;
 }
 
 }  // namespace facematch

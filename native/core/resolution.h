@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "engine.h"
-#include "sighting.h"
 #include "types.h"
+#include "verifier.h"
 
 namespace facematch {
 
@@ -19,6 +19,6 @@ int side_for_faces(const Pack& pack, const Image& image, const std::vector<Detec
 
 // The same in a copy of the picture that is `finer` times as large.
 Detection scaled(Detection detection, float finer);
-Sighting scaled(Sighting sighting, float finer);
+Candidate scaled(Candidate candidate, float finer);
 
 }  // namespace facematch

@@ -5,7 +5,6 @@
 #include <functional>
 #include <numeric>
 
-#include "byte_products.h"
 #include "error.h"
 
 namespace facematch {
@@ -217,6 +216,14 @@ void Net::run_into(const std::vector<int64_t>& shape, std::span<float> input,
   const char* input_name = input_name_.c_str();
   session_.Run(Ort::RunOptions{nullptr}, &input_name, &value, 1, names.data(), results.data(),
                results.size());
+}
+
+bool has_exact_byte_products() {
+#ifdef __x86_64__
+  return __builtin_cpu_supports("avx512vnni") || __builtin_cpu_supports("avxvnni");
+#else
+  return true;
+#endif
 }
 
 }  // namespace facematch

@@ -8,6 +8,12 @@
 namespace facematch {
 namespace {
 
+// More than the detector's frame, so that turned, padded and enhanced copies lose nothing.
+constexpr int kOverview = 480;
+
+// Enough that the smallest tile fills the detector's frame.
+constexpr int kDetail = 1600;
+
 // Length of a tile's side beside what it has to itself of the picture.
 constexpr float kTileOverlap = 1.5f;
 
@@ -115,6 +121,26 @@ Points68 moved(const Points68& points, const Similarity& transform) {
   std::transform(points.begin(), points.end(), out.begin(),
                  [&](Point point) { return transform.apply(point); });
   return out;
+}
+
+Scales::Scales(const cv::Mat& bgr) : full_{.bgr = bgr, .to_picture = {}} {}
+
+const View& Scales::detail() {
+  if (!detail_) detail_ = shrunk(full_, kDetail);
+  return *detail_;
+}
+
+const View& Scales::overview() {
+  if (!overview_) overview_ = shrunk(detail(), kOverview);
+  return *overview_;
+}
+
+View Scales::closeup(const Box& box, float lean, int size) {
+  const float side = 2 * std::max(box.width, box.height);
+  // Full pixels only where they show more. A close-up of a large face in a huge picture would
+  // average millions of them each time.
+  const bool enough = side >= static_cast<float>(size) * detail().to_picture.scale();
+  return cut(enough ? detail() : full_, box.center(), side, lean, size);
 }
 
 }  // namespace facematch

@@ -34,8 +34,8 @@ TEST_CASE("overlap is intersection over union") {
   };
   for (const Case& c : cases) {
     CAPTURE(c.what);
-    CHECK(overlap(c.a, c.b) == doctest::Approx(c.expected));
-    CHECK(overlap(c.b, c.a) == doctest::Approx(c.expected));
+    CHECK(intersection_over_union(c.a, c.b) == doctest::Approx(c.expected));
+    CHECK(intersection_over_union(c.b, c.a) == doctest::Approx(c.expected));
   }
 }
 
@@ -152,11 +152,11 @@ TEST_CASE("RFB's priors lie evenly in the cells of its grids, and its second sco
 
 TEST_CASE("RFB's outputs have two and four numbers for each prior of the input") {
   const std::vector<size_t> whole = {8840, 17680}, square = {6652, 13304}, apart = {8840, 17684};
-  CHECK_FALSE(kRfb.misfit({320, 240}, whole));
-  CHECK_FALSE(kRfb.misfit({240, 240}, square));
-  CHECK(kRfb.misfit({320, 240}, square));
-  CHECK(kRfb.misfit({240, 240}, whole));
-  CHECK(kRfb.misfit({320, 240}, apart));
+  CHECK_FALSE(kRfb.mismatch({320, 240}, whole));
+  CHECK_FALSE(kRfb.mismatch({240, 240}, square));
+  CHECK(kRfb.mismatch({320, 240}, square));
+  CHECK(kRfb.mismatch({240, 240}, whole));
+  CHECK(kRfb.mismatch({320, 240}, apart));
 }
 
 TEST_CASE("the net's input is no larger than the picture's shape needs") {
@@ -198,7 +198,7 @@ TEST_CASE("a face is where it was in an input that is filled up with black") {
     CHECK_FALSE(alone.empty());
     for (const Detection& face : alone) {
       CHECK(std::any_of(within.begin(), within.end(), [&](const Detection& other) {
-        return overlap(face.box, other.box) > 0.85f;
+        return intersection_over_union(face.box, other.box) > 0.85f;
       }));
     }
   }

@@ -139,7 +139,7 @@ TEST_CASE("numbers that make no sense give no face") {
 
 TEST_CASE("an input or outputs of another shape are told apart by what does not fit") {
   const auto fits = MadeOutputs().sizes();
-  CHECK_FALSE(kYunet.misfit(kInput, fits));
+  CHECK_FALSE(kYunet.mismatch(kInput, fits));
   struct Case {
     const char* what;
     cv::Size input;
@@ -158,7 +158,7 @@ TEST_CASE("an input or outputs of another shape are told apart by what does not 
     CAPTURE(c.what);
     auto sizes = fits;
     sizes[c.place] = c.size;
-    const auto reason = kYunet.misfit(c.input, sizes);
+    const auto reason = kYunet.mismatch(c.input, sizes);
     REQUIRE(reason);
     CHECK(reason->find(c.said) != std::string::npos);
   }

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "../core/decode.h"
-#include "../core/png_writer.h"
 #include "drawing.h"
 
 namespace facematch::testing {

@@ -58,9 +58,9 @@ TEST_CASE("a picture without anything costs exactly the runs of its steps, and h
     CAPTURE(c.size.height);
     const cv::Mat grey(c.size, CV_8UC3, cv::Scalar::all(128));
     const DetectOptions options = options_of();
-    Examiner examiner(default_engine(), grey, options);
-    CHECK(climb(examiner).empty());
-    CHECK(examiner.detector_runs() == c.runs);
+    Verifier verifier(default_engine(), grey, options);
+    CHECK(run_fallback(verifier).empty());
+    CHECK(verifier.detector_runs() == c.runs);
   }
 }
 
@@ -68,22 +68,22 @@ TEST_CASE("no picture costs more runs than the bound, and noise has no face") {
   const DetectOptions options = options_of(0);
   for (uint32_t seed = 1; seed <= 3; ++seed) {
     const cv::Mat picture = noise(1000, 700, seed);
-    Examiner examiner(default_engine(), picture, options);
-    CHECK(climb(examiner).empty());
-    CHECK(examiner.detector_runs() <= kMostDetectorRuns);
+    Verifier verifier(default_engine(), picture, options);
+    CHECK(run_fallback(verifier).empty());
+    CHECK(verifier.detector_runs() <= kMostDetectorRuns);
   }
 }
 
 TEST_CASE("once the runs are spent nothing more is seen") {
   const cv::Mat picture = portrait(1, 300);
   const DetectOptions options = options_of();
-  Examiner examiner(default_engine(), picture, options);
+  Verifier verifier(default_engine(), picture, options);
   const View view{.bgr = picture, .to_picture = {}};
-  for (int i = 0; i < kMostDetectorRuns; ++i) CHECK_FALSE(examiner.look(view, 0.7f).empty());
-  CHECK(examiner.look(view, 0.7f).empty());
-  CHECK(climb(examiner).empty());
-  CHECK_FALSE(examiner.examine({.box = middle_of(300), .score = 1}, 0, false));
-  CHECK(examiner.detector_runs() == kMostDetectorRuns);
+  for (int i = 0; i < kMostDetectorRuns; ++i) CHECK_FALSE(verifier.look(view, 0.7f).empty());
+  CHECK(verifier.look(view, 0.7f).empty());
+  CHECK(run_fallback(verifier).empty());
+  CHECK_FALSE(verifier.verify({.box = middle_of(300), .score = 1}, 0, false));
+  CHECK(verifier.detector_runs() == kMostDetectorRuns);
 }
 
 TEST_CASE("a face that the first look finds upright hardly ever costs a second one") {
@@ -92,14 +92,14 @@ TEST_CASE("a face that the first look finds upright hardly ever costs a second o
     CAPTURE(number);
     const cv::Mat picture = portrait(number, 500);
     const DetectOptions options = options_of();
-    Examiner examiner(default_engine(), picture, options);
+    Verifier verifier(default_engine(), picture, options);
     const auto detections = default_engine().detector.detect(picture, 0.7f);
     REQUIRE_FALSE(detections.empty());
-    const auto sighting = examiner.confirm(detections.front());
-    REQUIRE(sighting);
-    CHECK(sighting->detection.found_by == FoundBy::kPrimary);
-    CHECK(sighting->detection.box.x == detections.front().box.x);
-    if (examiner.detector_runs() == 0) ++without;
+    const auto candidate = verifier.confirm(detections.front());
+    REQUIRE(candidate);
+    CHECK(candidate->detection.found_by == FoundBy::kPrimary);
+    CHECK(candidate->detection.box.x == detections.front().box.x);
+    if (verifier.detector_runs() == 0) ++without;
   }
   CHECK(without >= 5);
 }
@@ -108,14 +108,14 @@ TEST_CASE(
     "beside an upright face one that is not clear costs one run, and what is no face is none") {
   const Image photo = decode(sample(1), {}, 0);
   const DetectOptions options = options_of();
-  Examiner examiner(default_engine(), photo.bgr, options);
+  Verifier verifier(default_engine(), photo.bgr, options);
   const auto detections = default_engine().detector.detect(photo.bgr, 0.7f);
   REQUIRE_FALSE(detections.empty());
-  REQUIRE(examiner.confirm(detections.front()));
-  REQUIRE(examiner.detector_runs() == 0);
+  REQUIRE(verifier.confirm(detections.front()));
+  REQUIRE(verifier.detector_runs() == 0);
   const Box empty{2, 2, 120, 120};
-  CHECK_FALSE(examiner.confirm({.box = empty, .score = 0.9f}));
-  CHECK(examiner.detector_runs() == 1);
+  CHECK_FALSE(verifier.confirm({.box = empty, .score = 0.9f}));
+  CHECK(verifier.detector_runs() == 1);
 }
 
 TEST_CASE("the check turns a face upright and returns it in pixels of the picture") {
@@ -123,47 +123,47 @@ TEST_CASE("the check turns a face upright and returns it in pixels of the pictur
     CAPTURE(quarters);
     const cv::Mat picture = turned({.bgr = portrait(1, 500), .to_picture = {}}, quarters).bgr;
     const DetectOptions options = options_of();
-    Examiner examiner(default_engine(), picture, options);
+    Verifier verifier(default_engine(), picture, options);
     const float lean = 90 * static_cast<float>(quarters);
-    const auto sighting = examiner.examine({.box = middle_of(500), .score = 1}, lean, false);
-    REQUIRE(sighting);
-    CHECK(examiner.detector_runs() == 1);
-    CHECK(overlap(sighting->detection.box, middle_of(500)) > 0.5f);
-    const float seen = eye_line_degrees(five_points(sighting->points));
+    const auto candidate = verifier.verify({.box = middle_of(500), .score = 1}, lean, false);
+    REQUIRE(candidate);
+    CHECK(verifier.detector_runs() == 1);
+    CHECK(intersection_over_union(candidate->detection.box, middle_of(500)) > 0.5f);
+    const float seen = eye_line_degrees(five_points(candidate->points));
     CHECK(std::abs(std::remainder(seen - lean, 360.0f)) < 20);
-    for (const Point point : sighting->points) CHECK(cv::norm(point - Point(250, 250)) < 200);
+    for (const Point point : candidate->points) CHECK(cv::norm(point - Point(250, 250)) < 200);
   }
 }
 
 TEST_CASE("the check refuses what is no face, and where it was looked for upside down") {
   const DetectOptions options = options_of();
   const cv::Mat face = portrait(1, 500);
-  Examiner beside(default_engine(), face, options);
-  CHECK_FALSE(beside.examine({.box = {0, 400, 60, 60}, .score = 1}, 0, false));
-  CHECK_FALSE(beside.examine({.box = middle_of(500), .score = 1}, 180, false));
+  Verifier beside(default_engine(), face, options);
+  CHECK_FALSE(beside.verify({.box = {0, 400, 60, 60}, .score = 1}, 0, false));
+  CHECK_FALSE(beside.verify({.box = middle_of(500), .score = 1}, 180, false));
   const cv::Mat grey(500, 500, CV_8UC3, cv::Scalar::all(90));
-  Examiner nothing(default_engine(), grey, options);
-  CHECK_FALSE(nothing.examine({.box = middle_of(500), .score = 1}, 0, false));
+  Verifier nothing(default_engine(), grey, options);
+  CHECK_FALSE(nothing.verify({.box = middle_of(500), .score = 1}, 0, false));
 }
 
 TEST_CASE("a second look must reach min_det_score as well") {
   const cv::Mat face = portrait(1, 500);
   const DetectOptions strict = options_of(1.1f);
-  Examiner examiner(default_engine(), face, strict);
-  CHECK_FALSE(examiner.examine({.box = middle_of(500), .score = 1}, 0, false));
-  CHECK(climb(examiner).empty());
+  Verifier verifier(default_engine(), face, strict);
+  CHECK_FALSE(verifier.verify({.box = middle_of(500), .score = 1}, 0, false));
+  CHECK(run_fallback(verifier).empty());
 }
 
 TEST_CASE("faces that were found turned come back with the others, and end the climb") {
   const cv::Mat grey(1000, 1000, CV_8UC3, cv::Scalar::all(128));
   const DetectOptions options = options_of();
-  Examiner examiner(default_engine(), grey, options);
-  Sighting known;
+  Verifier verifier(default_engine(), grey, options);
+  Candidate known;
   known.detection = {.box = {100, 100, 50, 50}, .score = 0.8f, .found_by = FoundBy::kRotated};
-  const auto found = climb(examiner, {known});
+  const auto found = run_fallback(verifier, {known});
   REQUIRE(found.size() == 1);
   CHECK(found[0].detection.box.x == 100);
-  CHECK(examiner.detector_runs() == 3);
+  CHECK(verifier.detector_runs() == 3);
 }
 
 TEST_CASE("the ladder stops at the step that finds the face, and names it") {
@@ -183,11 +183,11 @@ TEST_CASE("the ladder stops at the step that finds the face, and names it") {
   for (const Case& c : cases) {
     CAPTURE(std::string(kFoundBy[static_cast<size_t>(c.found_by)]));
     const DetectOptions options = options_of();
-    Examiner examiner(default_engine(), c.picture, options);
-    const auto found = climb(examiner);
+    Verifier verifier(default_engine(), c.picture, options);
+    const auto found = run_fallback(verifier);
     REQUIRE(found.size() == 1);
     CHECK(found[0].detection.found_by == c.found_by);
-    CHECK(found[0].levelled == (c.found_by == FoundBy::kEnhanced));
+    CHECK(found[0].contrast_stretched == (c.found_by == FoundBy::kEnhanced));
     CHECK(found[0].detection.score >= 0.9f);
   }
 }

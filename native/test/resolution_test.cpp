@@ -61,20 +61,20 @@ TEST_CASE("no face needs more than the picture has") {
   }
 }
 
-TEST_CASE("a sighting's box and points grow alike") {
-  Sighting sighting;
-  sighting.detection.box = {1, 2, 3, 4};
-  sighting.detection.score = 0.5f;
-  sighting.points.fill({5, 6});
-  sighting.wobble = 0.25f;
-  const Sighting twice = scaled(sighting, 2);
+TEST_CASE("a candidate's box and points grow alike") {
+  Candidate candidate;
+  candidate.detection.box = {1, 2, 3, 4};
+  candidate.detection.score = 0.5f;
+  candidate.points.fill({5, 6});
+  candidate.instability = 0.25f;
+  const Candidate twice = scaled(candidate, 2);
   CHECK(twice.detection.box.x == 2);
   CHECK(twice.detection.box.y == 4);
   CHECK(twice.detection.box.width == 6);
   CHECK(twice.detection.box.height == 8);
   CHECK(twice.detection.score == 0.5f);
   CHECK(twice.points.back() == Point(10, 12));
-  CHECK(twice.wobble == 0.25f);
+  CHECK(twice.instability == 0.25f);
 }
 
 TEST_SUITE_END();

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include "support.h"
@@ -17,6 +19,15 @@ constexpr size_t kInputs = size_t{3} * 112 * 112;
 std::string net_path() { return default_pack() + "/embed.onnx"; }
 
 Net embedder() { return Net(net_path(), "input", kShape, {"output"}); }
+
+// What Linux says of the first processor; empty where it says it in another way than on x86.
+std::string processor_flags() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("flags")) return line + " ";
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -169,6 +180,12 @@ TEST_CASE("buffers of the wrong size or number are refused before the net runs")
   CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(input, {small}); }));
   CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(input, {}); }));
   CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(input, {output, output}); }));
+}
+
+TEST_CASE("products of bytes are exact where Linux says VNNI, and off x86") {
+  const std::string flags = processor_flags();
+  const auto has = [&](const char* flag) { return flags.find(flag) != std::string::npos; };
+  CHECK(has_exact_byte_products() == (flags.empty() || has(" avx512_vnni ") || has(" avx_vnni ")));
 }
 
 TEST_SUITE_END();

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "../core/scales.h"
 #include "drawing.h"
 
 namespace facematch::testing {

@@ -1,4 +1,4 @@
-#include "plausibility.h"
+#include "face_geometry.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,11 +21,11 @@ constexpr float kMostShift = 0.25f;      // of the mouth's middle against the ey
 constexpr float kMostOffCenter = 0.35f;  // of the points' middle against the box's
 constexpr Range kNose = {-0.1f, 1.1f};   // height of its tip between eyes (0) and mouth (1)
 
-constexpr float kMostMisfit = 0.3f;  // see misfit()
+constexpr float kMostTemplateError = 0.3f;  // see template_error()
 
 }  // namespace
 
-float misfit(const Landmarks& landmarks, std::span<const Point> template_points) {
+float template_error(const Landmarks& landmarks, std::span<const Point> template_points) {
   const auto points = landmarks.points();
   const Similarity fit = fit_similarity(points, template_points);
   float sum = 0;
@@ -51,7 +51,7 @@ bool plausible(const Landmarks& landmarks, const Box& box, std::span<const Point
          kNose.holds((landmarks.nose.y - eyes.y) / eyes_to_mouth) &&
          std::abs(mouth.x - eyes.x) <= kMostShift * side &&
          cv::norm(off_center) <= kMostOffCenter * side &&
-         misfit(landmarks, template_points) <= kMostMisfit;
+         template_error(landmarks, template_points) <= kMostTemplateError;
 }
 
 }  // namespace facematch

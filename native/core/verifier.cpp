@@ -1,11 +1,11 @@
-#include "examiner.h"
+#include "verifier.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "levels.h"
-#include "plausibility.h"
+#include "contrast.h"
+#include "face_geometry.h"
 
 namespace facematch {
 namespace {
@@ -18,18 +18,18 @@ constexpr int kSmallCloseup = 128;
 // A face that lies on its side or on its head rarely scores this much, and its landmarks, which the
 // net then invents, rarely fit a face so well.
 constexpr float kClearScore = 0.999998f;
-constexpr float kClearMisfit = 0.1f;
+constexpr float kClearTemplateError = 0.1f;
 
-// Wobbles (see steadiness.h). Up to these a face that the first look saw is upright and real: on
-// one further look, on five; and so is, on five, one that a close-up shows.
-constexpr float kQuickWobble = 0.021f;
-constexpr float kThoroughWobble = 0.02f;
-constexpr float kMostWobble = 0.023f;
+// Instability (see landmark_stability.h). Up to these a face that the first look saw is upright and
+// real: on one further look, on five; and so is, on five, one that a close-up shows.
+constexpr float kQuickInstability = 0.021f;
+constexpr float kThoroughInstability = 0.02f;
+constexpr float kMostInstability = 0.023f;
 
 // Pixels, longer side of the box: below there is nothing left to compare, and noise passes for
 // much.
 constexpr float kLeastSide = 14;
-constexpr float kLeastOverlap = 0.3f;
+constexpr float kLeastIou = 0.3f;
 // A close-up that turns out to lean by more than this is cut again, upright.
 constexpr float kMostLean = 20;
 
@@ -40,7 +40,7 @@ constexpr float kUprightBonus = 0.7f;
 
 struct Guess {
   float lean;
-  float wobble;
+  float instability;
 };
 
 Box square(const Box& box) {
@@ -51,15 +51,15 @@ Box square(const Box& box) {
 
 }  // namespace
 
-Examiner::Examiner(const Engine& engine, const cv::Mat& bgr, const DetectOptions& options)
+Verifier::Verifier(const Engine& engine, const cv::Mat& bgr, const DetectOptions& options)
     : engine_(engine), bgr_(bgr), options_(options), scales_(bgr) {}
 
-void Examiner::use(const cv::Mat& bgr) {
+void Verifier::use(const cv::Mat& bgr) {
   bgr_ = bgr;
   scales_ = Scales(bgr);
 }
 
-std::vector<Detection> Examiner::look(const View& view, float min_score) {
+std::vector<Detection> Verifier::look(const View& view, float min_score) {
   if (detector_runs_ >= kMostDetectorRuns) return {};
   ++detector_runs_;
   auto detections = engine_.detector.detect(view.bgr, min_score);
@@ -67,84 +67,89 @@ std::vector<Detection> Examiner::look(const View& view, float min_score) {
   return detections;
 }
 
-std::optional<Detection> Examiner::second_look(const View& view, const Box& expected) {
+std::optional<Detection> Verifier::second_look(const View& view, const Box& expected) {
   const float needed = std::max(options_.min_det_score, engine_.pack.detector.second_look_score);
   for (const Detection& seen : look(view, needed)) {
-    if (overlap(square(seen.box), square(expected)) >= kLeastOverlap) return seen;
+    if (intersection_over_union(square(seen.box), square(expected)) >= kLeastIou) return seen;
   }
   return std::nullopt;
 }
 
-Examiner::Direction Examiner::try_direction(const View& view, const Box& box, float lean) const {
+Verifier::Direction Verifier::try_direction(const View& view, const Box& box, float lean) const {
   const Points68 points = engine_.landmarker.find(view.bgr, box, true, lean);
   return {.points = points,
-          .wobble = wobble(engine_.landmarker, view.bgr, box, points, thorough_nudges())};
+          .instability =
+              instability(engine_.landmarker, view.bgr, box, points, thorough_perturbations())};
 }
 
-bool Examiner::clear(const Sighting& sighting) const {
-  const Landmarks five = five_points(sighting.points);
-  return sighting.detection.score >= kClearScore && std::abs(eye_line_degrees(five)) <= kMostLean &&
-         misfit(five, engine_.pack.embedder.template_points) <= kClearMisfit;
+bool Verifier::clear(const Candidate& candidate) const {
+  const Landmarks five = five_points(candidate.points);
+  return candidate.detection.score >= kClearScore &&
+         std::abs(eye_line_degrees(five)) <= kMostLean &&
+         template_error(five, engine_.pack.embedder.template_points) <= kClearTemplateError;
 }
 
-bool Examiner::steady(const Sighting& sighting, std::span<const Nudge> nudges, float most) const {
-  return wobble(engine_.landmarker, bgr_, sighting.detection.box, sighting.points, nudges) <= most;
+bool Verifier::steady(const Candidate& candidate, std::span<const Perturbation> perturbations,
+                      float most) const {
+  return instability(engine_.landmarker, bgr_, candidate.detection.box, candidate.points,
+                     perturbations) <= most;
 }
 
-bool Examiner::seen_again(const Detection& detection) {
+bool Verifier::seen_again(const Detection& detection) {
   return second_look(scales_.closeup(detection.box, 0, kCloseup), detection.box).has_value();
 }
 
-std::optional<Sighting> Examiner::confirm(const Detection& detection) {
+std::optional<Candidate> Verifier::confirm(const Detection& detection) {
   const bool refine = options_.accuracy_mode == AccuracyMode::kBalance;
-  const Sighting plain{.detection = detection,
-                       .points = engine_.landmarker.find(bgr_, detection.box, refine)};
+  const Candidate plain{.detection = detection,
+                        .points = engine_.landmarker.find(bgr_, detection.box, refine)};
   if (detector_runs_ >= kMostToConfirm) return plain;
-  if (clear(plain) || steady(plain, quick_nudges(), kQuickWobble)) {
+  if (clear(plain) || steady(plain, quick_perturbations(), kQuickInstability)) {
     upright_seen_ = true;
     return plain;
   }
   if (upright_seen_) return seen_again(detection) ? std::optional(plain) : std::nullopt;
-  if (steady(plain, thorough_nudges(), kThoroughWobble)) {
+  if (steady(plain, thorough_perturbations(), kThoroughInstability)) {
     upright_seen_ = true;
     return plain;
   }
   return look_around(plain);
 }
 
-std::optional<Sighting> Examiner::look_around(const Sighting& plain) {
+std::optional<Candidate> Verifier::look_around(const Candidate& plain) {
   const Detection& detection = plain.detection;
   const View small = scales_.closeup(detection.box, 0, kSmallCloseup);
   const Box box = moved(detection.box, small.to_picture.inverse());
   // Most promising first. Upright faces are so much more common that another way up has to hold
   // much stiller.
   std::array<Guess, kLeans.size()> guesses;
-  std::transform(kLeans.begin(), kLeans.end(), guesses.begin(),
-                 [&](float lean) { return Guess{lean, try_direction(small, box, lean).wobble}; });
-  guesses.front().wobble *= kUprightBonus;
+  std::transform(kLeans.begin(), kLeans.end(), guesses.begin(), [&](float lean) {
+    return Guess{lean, try_direction(small, box, lean).instability};
+  });
+  guesses.front().instability *= kUprightBonus;
   std::stable_sort(guesses.begin(), guesses.end(),
-                   [](const Guess& a, const Guess& b) { return a.wobble < b.wobble; });
+                   [](const Guess& a, const Guess& b) { return a.instability < b.instability; });
   for (size_t i = 0; i < kMostGuesses; ++i) {
-    auto sighting = examine(detection, guesses[i].lean, false);
-    if (!sighting) continue;
+    auto candidate = verify(detection, guesses[i].lean, false);
+    if (!candidate) continue;
     if (guesses[i].lean == 0) {
       upright_seen_ = true;
-      sighting->detection = detection;
+      candidate->detection = detection;
     } else {
-      sighting->detection.found_by = FoundBy::kRotated;
+      candidate->detection.found_by = FoundBy::kRotated;
     }
-    return sighting;
+    return candidate;
   }
   // Landmarks wander on blurred faces, on half hidden ones and on profiles: then the detector's
   // word is enough, as nothing but the first look is at stake.
   return seen_again(detection) ? std::optional(plain) : std::nullopt;
 }
 
-std::optional<Sighting> Examiner::examine(const Detection& candidate, float lean, bool levelled_) {
+std::optional<Candidate> Verifier::verify(const Detection& candidate, float lean, bool stretch) {
   Detection seen = candidate;
   for (int attempt = 0; attempt < 2; ++attempt) {
     View view = scales_.closeup(seen.box, lean, kCloseup);
-    if (levelled_) view.bgr = levelled(view.bgr);
+    if (stretch) view.bgr = stretch_contrast(view.bgr);
     const auto again = second_look(view, seen.box);
     if (!again) return std::nullopt;
     seen.box = again->box;
@@ -160,15 +165,15 @@ std::optional<Sighting> Examiner::examine(const Detection& candidate, float lean
     // For the layout the crop is turned by what it still leans.
     const Similarity upright =
         square_crop(box.center(), static_cast<float>(kCloseup), off, kCloseup);
-    if (direction.wobble > kMostWobble ||
+    if (direction.instability > kMostInstability ||
         !plausible(five_points(moved(direction.points, upright)), moved(box, upright),
                    engine_.pack.embedder.template_points)) {
       return std::nullopt;
     }
-    return Sighting{.detection = seen,
-                    .points = moved(direction.points, view.to_picture),
-                    .wobble = direction.wobble,
-                    .levelled = levelled_};
+    return Candidate{.detection = seen,
+                     .points = moved(direction.points, view.to_picture),
+                     .instability = direction.instability,
+                     .contrast_stretched = stretch};
   }
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-#include "levels.h"
+#include "contrast.h"
 
 #include <algorithm>
 #include <array>
@@ -40,7 +40,7 @@ int level_after(const Histogram& histogram, int first, int step, double count) {
 
 }  // namespace
 
-cv::Mat levelled(const cv::Mat& bgr) {
+cv::Mat stretch_contrast(const cv::Mat& bgr) {
   cv::Mat grey;
   cv::cvtColor(bgr, grey, cv::COLOR_BGR2GRAY);
   const Histogram histogram = histogram_of(grey);

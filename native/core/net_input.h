@@ -19,4 +19,11 @@ cv::Size size_within(cv::Size picture, cv::Size frame);
 void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size size,
                cv::Size frame, std::span<float> planes);
 
+// Writes `picture` (CV_8UC3 BGR, or CV_8UC1 for kGrey) as normalised planes: channel, row, column.
+void fill_planes(const cv::Mat& picture, const Normalisation& normalisation,
+                 std::span<float> planes);
+
+// Mirrors each row of each plane in place.
+void mirror_planes(std::span<float> planes, int width);
+
 }  // namespace facematch

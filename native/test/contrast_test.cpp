@@ -1,4 +1,4 @@
-#include "../core/levels.h"
+#include "../core/contrast.h"
 
 #include <doctest/doctest.h>
 
@@ -36,12 +36,12 @@ cv::Mat ramp(int least, int most) {
 
 }  // namespace
 
-TEST_SUITE_BEGIN("levels");
+TEST_SUITE_BEGIN("contrast");
 
 TEST_CASE("the levels of dark, pale and flat pictures are stretched over the whole range") {
   for (const auto& [least, most] : {std::pair{0, 20}, {179, 230}, {100, 140}, {0, 255}}) {
     CAPTURE(least);
-    const auto [lowest, highest] = range_of(levelled(ramp(least, most)));
+    const auto [lowest, highest] = range_of(stretch_contrast(ramp(least, most)));
     CHECK(lowest == 0);
     CHECK(highest == 255);
   }
@@ -51,14 +51,14 @@ TEST_CASE("a darkened photo is about as bright afterwards as one that is not dar
   const cv::Mat photo = decode(sample(1), {}, 0).bgr;
   for (const double share : {0.25, 0.15, 0.07}) {
     CAPTURE(share);
-    const double mean = mean_grey(levelled(photo * share));
+    const double mean = mean_grey(stretch_contrast(photo * share));
     CHECK(mean > 80);
     CHECK(mean < 150);
   }
 }
 
 TEST_CASE("no level overtakes another") {
-  const cv::Mat out = levelled(ramp(3, 60));
+  const cv::Mat out = stretch_contrast(ramp(3, 60));
   for (int x = 1; x < out.cols; ++x) {
     CHECK(out.at<cv::Vec3b>(0, x)[0] >= out.at<cv::Vec3b>(0, x - 1)[0]);
   }
@@ -68,7 +68,7 @@ TEST_CASE("a few odd pixels do not hold the stretching back") {
   cv::Mat picture = ramp(100, 140);
   picture.at<cv::Vec3b>(0, 0) = {0, 0, 0};
   picture.at<cv::Vec3b>(0, 1) = {255, 255, 255};
-  const cv::Mat out = levelled(picture);
+  const cv::Mat out = stretch_contrast(picture);
   CHECK(out.at<cv::Vec3b>(20, 0)[0] < 10);
   CHECK(out.at<cv::Vec3b>(20, 40)[0] > 245);
 }
@@ -76,7 +76,7 @@ TEST_CASE("a few odd pixels do not hold the stretching back") {
 TEST_CASE("a picture of one colour has nothing to stretch, and stays as it is") {
   for (const int level : {0, 1, 128, 255}) {
     const cv::Mat plain(16, 16, CV_8UC3, cv::Scalar::all(level));
-    CHECK(largest_difference(levelled(plain), plain) == 0);
+    CHECK(largest_difference(stretch_contrast(plain), plain) == 0);
     CHECK(equalised(plain).size() == plain.size());
   }
 }
@@ -84,7 +84,7 @@ TEST_CASE("a picture of one colour has nothing to stretch, and stays as it is") 
 TEST_CASE("the picture itself is not written to") {
   const cv::Mat picture = ramp(10, 90);
   const cv::Mat before = picture.clone();
-  levelled(picture);
+  stretch_contrast(picture);
   equalised(picture);
   CHECK(largest_difference(picture, before) == 0);
 }
@@ -104,7 +104,7 @@ TEST_CASE("equalising brings out what is flat in a corner of a picture that is n
 TEST_CASE("pictures of any shape are taken") {
   for (const cv::Size size : {cv::Size(1, 1), cv::Size(1, 480), cv::Size(480, 1)}) {
     const cv::Mat picture(size, CV_8UC3, cv::Scalar(10, 20, 30));
-    CHECK(levelled(picture).size() == size);
+    CHECK(stretch_contrast(picture).size() == size);
     CHECK(equalised(picture).size() == size);
   }
 }

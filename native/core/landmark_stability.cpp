@@ -1,4 +1,4 @@
-#include "steadiness.h"
+#include "landmark_stability.h"
 
 #include <array>
 #include <cmath>
@@ -7,9 +7,10 @@
 namespace facematch {
 namespace {
 
-constexpr std::array kQuick = {Nudge{.mirrored = true, .degrees = 20}};
-constexpr std::array kThorough = {Nudge{.mirrored = true}, Nudge{.degrees = 20},
-                                  Nudge{.degrees = -20}, Nudge{.right = 0.1f}, Nudge{.down = 0.1f}};
+constexpr std::array kQuick = {Perturbation{.mirrored = true, .degrees = 20}};
+constexpr std::array kThorough = {Perturbation{.mirrored = true}, Perturbation{.degrees = 20},
+                                  Perturbation{.degrees = -20}, Perturbation{.right = 0.1f},
+                                  Perturbation{.down = 0.1f}};
 
 // The jaw is left out: hair and beards let it wander on good faces too.
 constexpr size_t kFirstPoint = 17;
@@ -41,11 +42,11 @@ float distance(const Points68& a, const Points68& b) {
 
 }  // namespace
 
-std::span<const Nudge> quick_nudges() { return kQuick; }
-std::span<const Nudge> thorough_nudges() { return kThorough; }
+std::span<const Perturbation> quick_perturbations() { return kQuick; }
+std::span<const Perturbation> thorough_perturbations() { return kThorough; }
 
-float wobble(const Landmarker& landmarker, const cv::Mat& bgr, const Box& box,
-             const Points68& points, std::span<const Nudge> nudges) {
+float instability(const Landmarker& landmarker, const cv::Mat& bgr, const Box& box,
+                  const Points68& points, std::span<const Perturbation> perturbations) {
   const float side = landmarker.crop_side(box);
   const float lean = eye_line_degrees(five_points(points));
   const float radians = lean * static_cast<float>(CV_PI) / 180.0f;
@@ -53,14 +54,15 @@ float wobble(const Landmarker& landmarker, const cv::Mat& bgr, const Box& box,
   const Point down(-right.y, right.x);
   const int size = landmarker.crop_size();
   float logarithms = 0;
-  for (const Nudge& nudge : nudges) {
-    const Point center = box.center() + right * (nudge.right * side) + down * (nudge.down * side);
-    const Similarity crop = square_crop(center, side, lean + nudge.degrees, size);
-    const Points68 seen = landmarker.look(bgr, crop, nudge.mirrored);
-    const float moved = distance(points, nudge.mirrored ? renumbered(seen) : seen);
+  for (const Perturbation& perturbation : perturbations) {
+    const Point center =
+        box.center() + right * (perturbation.right * side) + down * (perturbation.down * side);
+    const Similarity crop = square_crop(center, side, lean + perturbation.degrees, size);
+    const Points68 seen = landmarker.look(bgr, crop, perturbation.mirrored);
+    const float moved = distance(points, perturbation.mirrored ? renumbered(seen) : seen);
     logarithms += std::log(moved / side + 1e-6f);
   }
-  return std::exp(logarithms / static_cast<float>(nudges.size()));
+  return std::exp(logarithms / static_cast<float>(perturbations.size()));
 }
 
 }  // namespace facematch

@@ -1,4 +1,4 @@
-#include "../core/steadiness.h"
+#include "../core/landmark_stability.h"
 
 #include <doctest/doctest.h>
 
@@ -12,15 +12,15 @@
 namespace facematch::testing {
 namespace {
 
-struct Wobbles {
+struct Instability {
   float quick, thorough;
 };
 
-Wobbles wobbles(const cv::Mat& bgr, const Box& box) {
+Instability instabilities(const cv::Mat& bgr, const Box& box) {
   const Landmarker& landmarker = default_engine().landmarker;
   const Points68 points = landmarker.find(bgr, box, true);
-  return {wobble(landmarker, bgr, box, points, quick_nudges()),
-          wobble(landmarker, bgr, box, points, thorough_nudges())};
+  return {instability(landmarker, bgr, box, points, quick_perturbations()),
+          instability(landmarker, bgr, box, points, thorough_perturbations())};
 }
 
 // An upright face of a sample in the middle of a square, three times as large as itself.
@@ -33,13 +33,13 @@ cv::Mat portrait(int number) {
 
 constexpr Box kMiddle{105, 100, 90, 100};
 
-// Nearly all upright faces wobble less than the first, nearly all else more than the second.
+// Nearly all upright faces instability less than the first, nearly all else more than the second.
 constexpr float kLimit = 0.023f;
 constexpr float kLeastElsewhere = 0.02f;
 
 }  // namespace
 
-TEST_SUITE_BEGIN("steadiness");
+TEST_SUITE_BEGIN("landmark_stability");
 
 TEST_CASE("landmarks of a face hold still, whichever way up it is, when they know the way") {
   for (const int number : {1, 2, 3, 5}) {
@@ -51,7 +51,7 @@ TEST_CASE("landmarks of a face hold still, whichever way up it is, when they kno
       const Landmarker& landmarker = default_engine().landmarker;
       const Points68 points =
           landmarker.find(view.bgr, box, true, 90 * static_cast<float>(quarters));
-      CHECK(wobble(landmarker, view.bgr, box, points, thorough_nudges()) < kLimit);
+      CHECK(instability(landmarker, view.bgr, box, points, thorough_perturbations()) < kLimit);
     }
   }
 }
@@ -60,11 +60,11 @@ TEST_CASE("landmarks of a face that lies on its side or on its head do not") {
   for (const int number : {1, 2, 3, 5}) {
     CAPTURE(number);
     const View upright{.bgr = portrait(number), .to_picture = {}};
-    const Wobbles before = wobbles(upright.bgr, kMiddle);
+    const Instability before = instabilities(upright.bgr, kMiddle);
     for (int quarters = 1; quarters < 4; ++quarters) {
       CAPTURE(quarters);
       const View view = turned(upright, quarters);
-      const Wobbles after = wobbles(view.bgr, moved(kMiddle, view.to_picture.inverse()));
+      const Instability after = instabilities(view.bgr, moved(kMiddle, view.to_picture.inverse()));
       CHECK(after.thorough > kLeastElsewhere);
       CHECK(after.thorough > before.thorough);
       CHECK(after.quick > before.quick);
@@ -82,7 +82,7 @@ TEST_CASE("landmarks of no face do not hold still") {
   }
   const cv::Mat grey(300, 300, CV_8UC3, cv::Scalar::all(128));
   for (const cv::Mat& picture : {noise, grey, gradient(300, 300)}) {
-    CHECK(wobbles(picture, kMiddle).thorough > kLimit);
+    CHECK(instabilities(picture, kMiddle).thorough > kLimit);
   }
 }
 

@@ -6,11 +6,18 @@
 #include <vector>
 
 #include "engine.h"
-#include "scales.h"
-#include "sighting.h"
-#include "steadiness.h"
+#include "landmark_stability.h"
+#include "view.h"
 
 namespace facematch {
+
+// A face on its way from the detector to the face chip.
+struct Candidate {
+  Detection detection;
+  Points68 points;        // pixels of the picture that was looked at, as the detection's box
+  float instability = 0;  // see landmark_stability.h
+  bool contrast_stretched = false;  // found with the contrast raised; the chip needs that too
+};
 
 // Most runs of the detector on one picture after the first, whatever is in it. The first is for
 // every picture; and so many of the others may go to what it found, the rest are the ladder's.
@@ -19,9 +26,9 @@ constexpr int kMostToConfirm = 40;
 
 // Judges what is seen in one picture, and counts the detector's runs. For one thread, and for as
 // long as the picture lives.
-class Examiner {
+class Verifier {
  public:
-  Examiner(const Engine& engine, const cv::Mat& bgr, const DetectOptions& options);
+  Verifier(const Engine& engine, const cv::Mat& bgr, const DetectOptions& options);
 
   // What the detector sees in a view of the picture, in pixels of the picture; nothing once
   // kMostDetectorRuns are spent.
@@ -29,16 +36,16 @@ class Examiner {
 
   // A face that the first look found; the largest come first. One that is clear is taken as it is;
   // one whose landmarks hold still too, after one or six more runs of their net. Else it is looked
-  // at more closely and in four directions: the sighting comes back turned (found_by `rotated`), as
-  // it is, or not at all. Beside an upright face it need only be seen once more, for few lie down
-  // where others stand. In a crowd, the smallest may come last, after kMostToConfirm runs, and are
-  // taken as they are.
-  std::optional<Sighting> confirm(const Detection& detection);
+  // at more closely and in four directions: the candidate comes back turned (found_by `rotated`),
+  // as it is, or not at all. Beside an upright face it need only be seen once more, for few lie
+  // down where others stand. In a crowd, the smallest may come last, after kMostToConfirm runs, and
+  // are taken as they are.
+  std::optional<Candidate> confirm(const Detection& detection);
 
   // The plausibility check: a second look of the detector at a close-up, upright for a face that
   // leans by `lean` degrees, and landmarks that are laid out like a face and hold still. The
-  // sighting's box, score and points are those of the second look.
-  std::optional<Sighting> examine(const Detection& candidate, float lean, bool levelled);
+  // candidate's box, score and points are those of the second look.
+  std::optional<Candidate> verify(const Detection& candidate, float lean, bool contrast_stretched);
 
   // Goes on with a finer copy of the same picture.
   void use(const cv::Mat& bgr);
@@ -49,14 +56,15 @@ class Examiner {
  private:
   struct Direction {
     Points68 points;  // pixels of the close-up
-    float wobble = 0;
+    float instability = 0;
   };
 
-  bool clear(const Sighting& sighting) const;
-  bool steady(const Sighting& sighting, std::span<const Nudge> nudges, float most) const;
+  bool clear(const Candidate& candidate) const;
+  bool steady(const Candidate& candidate, std::span<const Perturbation> perturbations,
+              float most) const;
   bool seen_again(const Detection& detection);
   Direction try_direction(const View& view, const Box& box, float lean) const;
-  std::optional<Sighting> look_around(const Sighting& plain);
+  std::optional<Candidate> look_around(const Candidate& plain);
   std::optional<Detection> second_look(const View& view, const Box& expected);
 
   const Engine& engine_;

@@ -1,4 +1,4 @@
-#include "../core/plausibility.h"
+#include "../core/face_geometry.h"
 
 #include <doctest/doctest.h>
 
@@ -52,7 +52,7 @@ std::vector<Face> real_faces() {
 
 }  // namespace
 
-TEST_SUITE_BEGIN("plausibility");
+TEST_SUITE_BEGIN("face_geometry");
 
 TEST_CASE("the landmarks of real faces are plausible") {
   const auto faces = real_faces();
@@ -123,20 +123,20 @@ TEST_CASE("an empty box, and one of no number, hold no face") {
   CHECK_FALSE(accepts({face.landmarks, {0, 0, std::nanf(""), std::nanf("")}}));
 }
 
-TEST_CASE("the misfit is of the shape alone: not of place, size or lean") {
+TEST_CASE("the template_error is of the shape alone: not of place, size or lean") {
   const auto known = template_points();
   const Landmarks exact = from({known[0], known[1], known[2], known[3], known[4]});
   for (const Face& face : {Face{exact, {}}, real_faces().front()}) {
-    const float here = misfit(face.landmarks, known);
+    const float here = template_error(face.landmarks, known);
     for (const float degrees : {0.0f, 90.0f, -140.0f}) {
       const Similarity transform = square_crop({300, -20}, 70, degrees, 224);
       const Landmarks there = changed(face.landmarks, [&](Point p) { return transform.apply(p); });
-      CHECK(misfit(there, known) == doctest::Approx(here).epsilon(0.001));
+      CHECK(template_error(there, known) == doctest::Approx(here).epsilon(0.001));
     }
   }
-  CHECK(misfit(exact, known) < 1e-5f);
+  CHECK(template_error(exact, known) < 1e-5f);
   const Landmarks mirrored = changed(exact, [](Point p) { return Point(-p.x, p.y); });
-  CHECK(misfit(mirrored, known) > 0.3f);
+  CHECK(template_error(mirrored, known) > 0.3f);
 }
 
 TEST_SUITE_END();

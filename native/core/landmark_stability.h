@@ -11,7 +11,7 @@
 namespace facematch {
 
 // Another look at the same face: how its crop differs from the first.
-struct Nudge {
+struct Perturbation {
   bool mirrored = false;
   float degrees = 0;
   float right = 0;  // shift, as a share of the crop's side
@@ -19,13 +19,13 @@ struct Nudge {
 };
 
 // One look tells most faces; five, each of which fails on others, tell nearly all.
-std::span<const Nudge> quick_nudges();
-std::span<const Nudge> thorough_nudges();
+std::span<const Perturbation> quick_perturbations();
+std::span<const Perturbation> thorough_perturbations();
 
 // How far `points`, found in `bgr` for a face in `box`, are from those of further looks: root mean
 // square over brows, nose, eyes and mouth, as a share of the crop's side; over several looks their
 // geometric mean, so that one unlucky look does not decide.
-float wobble(const Landmarker& landmarker, const cv::Mat& bgr, const Box& box,
-             const Points68& points, std::span<const Nudge> nudges);
+float instability(const Landmarker& landmarker, const cv::Mat& bgr, const Box& box,
+                  const Points68& points, std::span<const Perturbation> perturbations);
 
 }  // namespace facematch
