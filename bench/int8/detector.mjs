@@ -3,8 +3,7 @@
 import { encodeModel } from '../../dist/models/prepare/graph.js';
 import { openForQuantising } from '../../dist/models/prepare/int8/index.js';
 import { rewriteNet } from '../../dist/models/prepare/rewrite.js';
-import { syntheticPicture } from '../../dist/models/prepare/synthetic.js';
-import { inputShape } from '../../dist/models/prepare/verify.js';
+import { inputShape, syntheticPicture } from '../../dist/models/prepare/verify.js';
 import { open, race } from './judge.mjs';
 import { histogramsOf } from './ranges.mjs';
 import { quantised } from './variants.mjs';

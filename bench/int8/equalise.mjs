@@ -1,5 +1,6 @@
 // Which factors make the channels of a net alike; models/prepare/int8/equalise.ts says what for.
-import { convolutionOf } from '../../dist/models/prepare/convolution.js';
+
+import { convolutionOf } from '../../dist/models/prepare/graph.js';
 import { equalisable } from '../../dist/models/prepare/int8/equalise.js';
 import { encodeFactors } from '../../dist/models/prepare/int8/plan.js';
 

@@ -1,5 +1,71 @@
-import { constantsOf, floatsOf, type Graph, producersOf, renameTensor, sidesOf } from './graph.ts';
-import { centreVariance, priorsFor, sizeVariance } from './priors.ts';
+import {
+  attributeOf,
+  constantsOf,
+  dimsOf,
+  floatsOf,
+  type Graph,
+  makeFloats,
+  makeNode,
+  type Node,
+  producersOf,
+  readersOf,
+  renameTensor,
+  replaceNode,
+  sidesOf,
+} from './graph.ts';
+
+/**
+ * Softmax over two classes as a sigmoid of their difference, softmax(a, b) = (σ(a − b), σ(b − a)), where the
+ * convolutions in front take the difference: they are linear, so it costs nothing. ONNX Runtime's softmax starts
+ * anew for each of a detector's thousands of rows of two.
+ */
+export function rewritePairSoftmax(graph: Graph): void {
+  for (const softmax of graph.node.filter(({ opType }) => opType === 'Softmax')) {
+    const heads = findHeads(graph, softmax);
+    if (!heads) continue;
+    for (const head of heads) takeDifferences(graph, head);
+    replaceNode(graph, softmax, [makeNode('Sigmoid', [softmax.input![0]!], softmax.output![0]!)]);
+  }
+}
+
+/** The convolutions whose channels, in pairs, are the two classes; none when the net is not built like that. */
+function findHeads(graph: Graph, softmax: Node): Node[] | undefined {
+  const output = graph.output.find(({ name }) => name === softmax.output![0]);
+  const shape = output?.type?.tensorType?.shape?.dim?.map((dim) => Number(dim.dimValue));
+  if (shape?.length !== 3 || shape[2] !== 2 || Number(attributeOf(softmax, 'axis')?.i) !== 2)
+    return undefined;
+
+  const producers = producersOf(graph);
+  const readers = readersOf(graph);
+  const before = (node: Node | undefined, opType: string): Node | undefined => {
+    const tensor = node?.input?.[0];
+    const producer = tensor === undefined || readers.get(tensor) !== 1 ? undefined : producers.get(tensor);
+    return producer?.opType === opType ? producer : undefined;
+  };
+  const heads = before(softmax, 'Concat')?.input?.map((part) => {
+    const reshape = readers.get(part) === 1 ? producers.get(part) : undefined;
+    const transpose = before(reshape?.opType === 'Reshape' ? reshape : undefined, 'Transpose');
+    const channelsLast = transpose && String(attributeOf(transpose, 'perm')?.ints) === '0,2,3,1';
+    return channelsLast ? before(transpose, 'Conv') : undefined;
+  });
+  return heads?.every((head) => head !== undefined) ? heads : undefined;
+}
+
+function takeDifferences(graph: Graph, head: Node): void {
+  const constants = constantsOf(graph);
+  head.input = head.input!.map((name, position) => {
+    const constant = constants.get(name);
+    if (position === 0 || !constant) return name;
+    const values = floatsOf(constant);
+    const channel = values.length / dimsOf(constant)[0]!;
+    const differences = values.map((value, i) => {
+      const isFirst = Math.floor(i / channel) % 2 === 0;
+      return value - values[isFirst ? i + channel : i - channel]!;
+    });
+    graph.initializer.push(makeFloats(`${name}/difference`, dimsOf(constant), differences));
+    return `${name}/difference`;
+  });
+}
 
 /** Name of the output that takes the place of the decoded boxes: offsets from the priors, 1×n×4. */
 export const offsetsOutput = 'offsets';
@@ -94,4 +160,62 @@ function findDecoding(graph: Graph): BoxDecoding | undefined {
     if (isWhole && isSame && halves.every((half) => half === 2)) return found as BoxDecoding;
   }
   return undefined;
+}
+
+/**
+ * The priors of Ultra-Light (RFB and slim), as its author trained it: in each cell of four grids two or three squares,
+ * their sides in pixels. Cells share the input evenly, also where its side is no multiple of the stride.
+ * `native/core/detect_rfb.cpp` says the same once more.
+ */
+const grids = [
+  { stride: 8, sides: [10, 16, 24] },
+  { stride: 16, sides: [32, 48] },
+  { stride: 32, sides: [64, 96] },
+  { stride: 64, sides: [128, 192, 256] },
+] as const;
+
+export const centreVariance = 0.1;
+export const sizeVariance = 0.2;
+
+export interface Priors {
+  /** x, y of each prior box's middle, in shares of the input. */
+  centres: Float32Array;
+  /** Width and height of each, never more than the whole input. */
+  sizes: Float32Array;
+}
+
+export function priorsFor(width: number, height: number): Priors {
+  const centres: number[] = [];
+  const sizes: number[] = [];
+  for (const { stride, sides } of grids) {
+    const [columns, rows] = [Math.ceil(width / stride), Math.ceil(height / stride)];
+    for (let row = 0; row < rows; row++) {
+      for (let column = 0; column < columns; column++) {
+        for (const side of sides) {
+          centres.push((column + 0.5) / columns, (row + 0.5) / rows);
+          sizes.push(Math.min(1, side / width), Math.min(1, side / height));
+        }
+      }
+    }
+  }
+  return { centres: Float32Array.from(centres), sizes: Float32Array.from(sizes) };
+}
+
+/**
+ * Corners (left, top, right, bottom in shares of the input) out of a net's offsets from its priors (1×n×4). With l for
+ * the offsets, p for the prior and v for the variances: centre = l[0..1]·v₁·p.size + p.centre, size = exp(l[2..3]·v₂)·p.size.
+ */
+export function cornersOf(offsets: Float32Array, width: number, height: number): Float32Array {
+  const { centres, sizes } = priorsFor(width, height);
+  const corners = new Float32Array(offsets.length);
+  for (let i = 0; i < offsets.length; i += 4) {
+    for (const axis of [0, 1]) {
+      const prior = (i >> 2) * 2 + axis;
+      const centre = offsets[i + axis]! * centreVariance * sizes[prior]! + centres[prior]!;
+      const half = (Math.exp(offsets[i + 2 + axis]! * sizeVariance) * sizes[prior]!) / 2;
+      corners[i + axis] = centre - half;
+      corners[i + 2 + axis] = centre + half;
+    }
+  }
+  return corners;
 }

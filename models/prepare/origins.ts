@@ -9,7 +9,7 @@ import {
   sha256,
   verifyNet,
 } from '../../src/engine/pack.ts';
-import { withAdvice } from './advice.ts';
+import { withAdvice } from './tarball.ts';
 
 /** Where the bytes of nets come from: an npm tarball, files that the user brings, another pack. */
 

@@ -13,8 +13,8 @@ import {
   verifiedFile,
   verifyNet,
 } from '../../src/engine/pack.ts';
-import { withAdvice } from './advice.ts';
 import { type BroughtFiles, fetchOriginals, takeOver } from './origins.ts';
+import { withAdvice } from './tarball.ts';
 
 interface PreparedNet {
   file: string;

@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { withAdvice } from '../../models/prepare/advice.ts';
 import { preparePack } from '../../models/prepare/prepare.ts';
+import { withAdvice } from '../../models/prepare/tarball.ts';
 import { packDirectory, sha256 } from '../../src/engine/pack.ts';
 import { projectPath } from '../../src/paths.ts';
 import { manifest, nets, scratch, tarball } from './support/originals.ts';

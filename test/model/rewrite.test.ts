@@ -1,8 +1,7 @@
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { describe, expect, test } from 'vitest';
-import { offsetsOutput } from '../../models/prepare/boxes.ts';
+import { offsetsOutput, priorsFor } from '../../models/prepare/boxes.ts';
 import { attributeOf, decodeModel, encodeModel, floatsOf } from '../../models/prepare/graph.ts';
-import { priorsFor } from '../../models/prepare/priors.ts';
 import { rewriteNet } from '../../models/prepare/rewrite.ts';
 import { compareNets, inputShape, verifyRewrite } from '../../models/prepare/verify.ts';
 import { sha256 } from '../../src/engine/pack.ts';

@@ -8,11 +8,9 @@ import {
   makeIntegers,
   type Node,
 } from '../graph.ts';
-import { rewritePrelu } from '../prelu.ts';
-import { flattenSlopes } from '../slopes.ts';
-import { dropConstantInputs, dropUnused, hoistConstants } from '../tidy.ts';
-import { addBends } from './bend.ts';
-import { equalisable, equalise } from './equalise.ts';
+import { flattenSlopes, rewritePrelu } from '../prelu.ts';
+import { dropConstantInputs, dropUnused, hoistConstants } from '../rewrite.ts';
+import { addBends, equalisable, equalise } from './equalise.ts';
 import { decodeFactors, type Int8Plan } from './plan.ts';
 import { quantise } from './quantise.ts';
 

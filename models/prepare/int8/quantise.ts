@@ -1,8 +1,9 @@
 import onnxProto from 'onnx-proto';
-import { type Convolution, convolutionOf } from '../convolution.ts';
 import {
   type Constant,
+  type Convolution,
   constantsOf,
+  convolutionOf,
   type Graph,
   makeNode,
   type Node,
