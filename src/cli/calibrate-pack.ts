@@ -9,8 +9,7 @@ import { fitTable, type Honesty, type PeopleSet } from '../eval/calibrate.ts';
 import { cohortCentres, cohortWeights, highest, quantise } from '../eval/cohort.ts';
 import { embedPictures } from '../eval/embed-pictures.ts';
 import type { EmbeddedPicture } from '../eval/embed-worker.ts';
-import { withFitCentres } from '../eval/fit-centres.ts';
-import { HeldOutCohorts, heldOutFits } from '../eval/held-out.ts';
+import { HeldOutCohorts, heldOutFits, withFitCentres } from '../eval/held-out.ts';
 import {
   fitHumanCheck,
   type HumanExample,

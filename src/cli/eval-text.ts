@@ -2,8 +2,7 @@ import type { Honesty } from '../eval/calibrate.ts';
 import type { CohortUse, Figures, ScoreFigures, ScoreKind } from '../eval/figures.ts';
 import { intervalText, kindTexts, percentText, scoreText } from '../eval/number-text.ts';
 import type { Results } from '../eval/results.ts';
-import type { SharedThreshold } from '../eval/shared-thresholds.ts';
-import type { ThresholdPoint } from '../eval/thresholds.ts';
+import type { SharedThreshold, ThresholdPoint } from '../eval/thresholds.ts';
 import { printable } from './terminal.ts';
 
 /** The figures as a person wants to read them. */

@@ -2,9 +2,9 @@ import { Calibration, type CalibrationPoint, promisedRate } from '../calibration
 import { dot, type LabelledEmbedding } from './cohort.ts';
 import { binOf, bins, fmrTable } from './fmr-table.ts';
 import { type HeldOutCohorts, heldOutFits, partPair, parts } from './held-out.ts';
-import { PairRate } from './pair-rate.ts';
-import { partOf } from './parts.ts';
-import type { Interval } from './wilson.ts';
+import type { Interval } from './metrics.ts';
+import { PairRate } from './pairs.ts';
+import { partOf } from './people.ts';
 
 export interface LabelledPicture extends LabelledEmbedding {
   /** Groups for whom the promise is to be kept: the set, or a value such as "age 3-9" of each label. */

@@ -5,8 +5,7 @@ import { dot } from './cohort.ts';
 import { embedPictures } from './embed-pictures.ts';
 import type { EmbeddedPicture } from './embed-worker.ts';
 import { type CohortUse, type Figures, figuresOf } from './figures.ts';
-import { withFitCentres } from './fit-centres.ts';
-import { HeldOutCohorts } from './held-out.ts';
+import { HeldOutCohorts, withFitCentres } from './held-out.ts';
 import { type JudgedPair, type LabelledPair, personOf, picturesOf } from './pairs.ts';
 
 /** A list of labelled pairs under a name, and the folder that its paths start from. */

@@ -1,5 +1,7 @@
+import { Piscina } from 'piscina';
+import { threads } from '../engine/threads.ts';
 import { cohortScore, dot, type LabelledEmbedding } from './cohort.ts';
-import { partOf } from './parts.ts';
+import { partOf } from './people.ts';
 
 /**
  * People are dealt into this many parts. A pair's cohort goes without two of them: with fewer parts it would lack people
@@ -56,5 +58,26 @@ export class HeldOutCohorts {
   /** A face's cohort score without the people of two parts. */
   score(embedding: Float32Array, first: number, second: number): number {
     return cohortScore(embedding, this.#centres[partPair(first, second)]!);
+  }
+}
+
+/** Gives `work` a function that makes a cohort's centres on one of `workers` threads, and ends them afterwards. */
+export async function withFitCentres<T>(
+  workers: number,
+  onFit: () => void,
+  work: (fit: FitCentres) => Promise<T>,
+): Promise<T> {
+  const pool = new Piscina<readonly LabelledEmbedding[], Float32Array[]>({
+    filename: new URL('./fit-centres-worker.js', import.meta.url).href,
+    ...threads(workers),
+  });
+  try {
+    return await work(async (pictures) => {
+      const centres = await pool.run(pictures);
+      onFit();
+      return centres;
+    });
+  } finally {
+    await pool.destroy();
   }
 }

@@ -1,5 +1,5 @@
 import { dot } from './cohort.ts';
-import { partOf } from './parts.ts';
+import { partOf } from './people.ts';
 
 /**
  * The human check: a linear function of the embedding that tells people's faces from what a detector takes for one.

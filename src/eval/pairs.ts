@@ -1,4 +1,7 @@
 import { readFileSync } from 'node:fs';
+import type { Calibration } from '../calibration.ts';
+import { type Interval, wilson, z } from './metrics.ts';
+import { percentOf } from './thresholds.ts';
 
 /** One line of a list of pairs. Paths are relative to the images' folder. */
 export interface LabelledPair {
@@ -53,4 +56,92 @@ export function personOf(picture: string): string {
   const [person = '', ...rest] = picture.split('/');
   if (rest.length > 0 && !['', '.', '..'].includes(person)) return person;
   throw new Error(`${picture}: expected a path that starts with a folder for the person`);
+}
+
+export interface WorstPair {
+  image1: string;
+  image2: string;
+  normalised: number;
+  cosine: number;
+  confidence_percent: number;
+}
+
+export interface WorstPairs {
+  /** Different people, the most alike first. */
+  different: WorstPair[];
+  /** The same person, the least alike first. */
+  same: WorstPair[];
+}
+
+const shown = 12;
+
+/** Where errors come from, matching or not. Pairs without a score, one of whose pictures has no face, are left out. */
+export function worstPairs(pairs: readonly JudgedPair[], calibration: Calibration): WorstPairs {
+  const rising = pairs
+    .filter(({ normalised }) => Number.isFinite(normalised))
+    .sort((a, b) => a.normalised - b.normalised);
+  const worst = (chosen: readonly JudgedPair[]) =>
+    chosen.slice(0, shown).map(
+      ({ image1, image2, normalised, cosine }): WorstPair => ({
+        image1,
+        image2,
+        normalised,
+        cosine,
+        confidence_percent: percentOf(normalised, calibration)!,
+      }),
+    );
+  return {
+    different: worst(rising.filter(({ same }) => !same).reverse()),
+    same: worst(rising.filter(({ same }) => same)),
+  };
+}
+
+/**
+ * A share of pairs of people, who are numbered from 0. Thousands of pairs share one face, so they are far fewer than their
+ * number says: how sure the share is comes from leaving out one person at a time (the delete-one jackknife).
+ */
+export class PairRate {
+  #hits = 0;
+  #pairs = 0;
+  readonly #hitsOf: Float64Array;
+  readonly #pairsOf: Float64Array;
+
+  constructor(people: number) {
+    this.#hitsOf = new Float64Array(people);
+    this.#pairsOf = new Float64Array(people);
+  }
+
+  add(first: number, second: number, hit: boolean): void {
+    this.#pairs++;
+    this.#pairsOf[first]!++;
+    this.#pairsOf[second]!++;
+    if (!hit) return;
+    this.#hits++;
+    this.#hitsOf[first]!++;
+    this.#hitsOf[second]!++;
+  }
+
+  get pairs(): number {
+    return this.#pairs;
+  }
+
+  /** NaN of no pairs. */
+  get rate(): number {
+    return this.#hits / this.#pairs;
+  }
+
+  /** 95 %, even in the logarithm, as rates near 0 are not otherwise. Without a hit, as if pairs were independent. */
+  get interval(): Interval {
+    const left: number[] = [];
+    for (const [person, own] of this.#pairsOf.entries()) {
+      const pairs = this.#pairs - own;
+      if (own > 0 && pairs > 0) left.push((this.#hits - this.#hitsOf[person]!) / pairs);
+    }
+    if (this.#hits === 0 || left.length < 2) return wilson(this.#hits, this.#pairs);
+    const mean = left.reduce((sum, rate) => sum + rate, 0) / left.length;
+    const squares = left.reduce((sum, rate) => sum + (rate - mean) ** 2, 0);
+    const deviation = Math.sqrt(((left.length - 1) / left.length) * squares);
+    const factor = Math.exp((z * deviation) / this.rate);
+    return [this.rate / factor, Math.min(1, this.rate * factor)];
+  }
 }

@@ -1,7 +1,7 @@
 import type { Honesty } from './calibrate.ts';
 import type { Evaluation } from './evaluate.ts';
 import type { Figures } from './figures.ts';
-import { type SharedThreshold, sharedThresholds } from './shared-thresholds.ts';
+import { type SharedThreshold, sharedThresholds } from './thresholds.ts';
 
 /** What a run of `facematch eval` found. */
 export interface Results {

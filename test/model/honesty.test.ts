@@ -49,8 +49,8 @@ async function check(): Promise<Map<AccuracyMode, Honesty[]>> {
   };
   const sets = { fast: await load('fast'), balance: await load('balance') };
   // The cohort serves both modes and is made of the better vectors, as `facematch calibrate` makes it.
-  const { withFitCentres }: typeof import('../../src/eval/fit-centres.ts') = await import(
-    projectPath('dist/src/eval/fit-centres.js')
+  const { withFitCentres }: typeof import('../../src/eval/held-out.ts') = await import(
+    projectPath('dist/src/eval/held-out.js')
   );
   const cohorts = await withFitCentres(
     2,

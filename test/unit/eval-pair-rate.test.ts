@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { PairRate } from '../../src/eval/pair-rate.ts';
-import { wilson } from '../../src/eval/wilson.ts';
+import { wilson } from '../../src/eval/metrics.ts';
+import { PairRate } from '../../src/eval/pairs.ts';
 
 function rateOf(people: number, hit: (i: number, j: number) => boolean): PairRate {
   const rate = new PairRate(people);

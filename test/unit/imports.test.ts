@@ -227,7 +227,7 @@ const kept: readonly [what: string, pattern: RegExp, files: readonly string[]][]
   [
     'piscina',
     /from 'piscina'/,
-    ['engine/pool.ts', 'engine/worker.ts', 'eval/embed-pictures.ts', 'eval/fit-centres.ts'],
+    ['engine/pool.ts', 'engine/worker.ts', 'eval/embed-pictures.ts', 'eval/held-out.ts'],
   ],
   ['pino', /from 'pino'/, ['telemetry/log.ts']],
   ['ioredis', /(?:from |import\()'ioredis'/, ['gate/redis-client.ts']],

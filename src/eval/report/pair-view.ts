@@ -2,7 +2,7 @@ import { type Html, html } from '../../api/html.ts';
 import type { Face } from '../../engine/addon.ts';
 import type { EmbeddedPicture } from '../embed-worker.ts';
 import { confidenceText, scoreText } from '../number-text.ts';
-import type { WorstPair } from '../worst-pairs.ts';
+import type { WorstPair } from '../pairs.ts';
 import { type Crop, cropAround, wholePicture } from './crop.ts';
 
 /** Finds a picture of the set by its name: what is known of it, and where the page has it. */

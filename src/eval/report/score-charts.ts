@@ -1,5 +1,4 @@
-import type { Figures, ScoreFigures, ScoreKind } from '../figures.ts';
-import type { Histogram } from '../histogram.ts';
+import type { Figures, Histogram, ScoreFigures, ScoreKind } from '../figures.ts';
 import { kindTexts, scoreText } from '../number-text.ts';
 import type { ThresholdPoint } from '../thresholds.ts';
 import type { Chart, Line } from './chart.ts';

@@ -9,8 +9,7 @@ import {
   rateText,
   scoreText,
 } from '../number-text.ts';
-import type { SharedThreshold } from '../shared-thresholds.ts';
-import type { Observed, ThresholdPoint } from '../thresholds.ts';
+import type { Observed, SharedThreshold, ThresholdPoint } from '../thresholds.ts';
 
 const kinds: readonly ScoreKind[] = ['normalised', 'cosine'];
 
