@@ -4,17 +4,31 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { generatedDocs } from '../dist/src/api/generated-docs.js';
+import { openApiDocument } from '../dist/src/api/document.js';
+import { metricsTable, settingsTable } from '../dist/src/api/markdown.js';
+import { docsPage } from '../dist/src/api/page.js';
+import { scorePicture } from '../dist/src/api/score-picture.js';
 import { commandLineMarkdown } from '../dist/src/cli/command-line-page.js';
+import { readConfig } from '../dist/src/config.js';
+import { packDirectory, readManifest } from '../dist/src/engine/pack.js';
+import { routes } from '../dist/src/http/routes.js';
 import { dashboard } from './lib/dashboard/index.mjs';
+import { generatedDocs } from './lib/generated-docs.mjs';
 import { prometheusRule } from './lib/prometheus-rule.mjs';
 import { thirdPartyNotices } from './lib/third-party.mjs';
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
 
+const document = openApiDocument(routes, readConfig({}));
 const docs = {
-  ...generatedDocs(),
-  'docs/command-line.md': commandLineMarkdown(),
+  ...(await generatedDocs({
+    document,
+    page: docsPage(document).html,
+    settings: settingsTable(),
+    metrics: metricsTable(),
+    picture: scorePicture(readManifest(packDirectory('default'))),
+    commandLine: commandLineMarkdown(),
+  })),
   'THIRD_PARTY_NOTICES.md': thirdPartyNotices('.'),
   'deploy/grafana/facematch.json': `${JSON.stringify(dashboard(), null, 2)}\n`,
   'deploy/kubernetes/monitoring/prometheus-rule.yaml': prometheusRule(),

@@ -1,182 +1,213 @@
-// Made by scripts/generate-docs.mjs from the schemas of the OpenAPI document; change those instead.
+// Made by scripts/generate-docs.mjs of the OpenAPI document; change that instead.
 
-export type FieldName = keyof AdvancedMatchFields;
+export type AnyProblem =
+  | InvalidMultipartProblem
+  | MissingFieldProblem
+  | InvalidFieldProblem
+  | DuplicateFieldProblem
+  | MissingApiKeyProblem
+  | InvalidApiKeyProblem
+  | ForbiddenScopeProblem
+  | NotFoundProblem
+  | EndpointDisabledProblem
+  | MethodNotAllowedProblem
+  | UploadTimeoutProblem
+  | BodyTooLargeProblem
+  | ImageTooLargeProblem
+  | UnsupportedMediaTypeProblem
+  | UnsupportedImageFormatProblem
+  | ImageDecodeFailedProblem
+  | ImageDimensionsProblem
+  | NoFaceFoundProblem
+  | FaceIndexOutOfRangeProblem
+  | LowQualityFaceProblem
+  | RateLimitExceededProblem
+  | InternalErrorProblem
+  | OverloadedProblem
+  | NotReadyProblem
+  | ShuttingDownProblem
+  | DeadlineExceededProblem;
 
-export type ImageField = 'image1' | 'image2';
-
-export type AccuracyMode = 'fast' | 'balance';
-
-/**
- * The form of the basic endpoint. Each becomes a part of the form; what is no picture, as text:
- * `String(value)`.
- */
-export interface MatchFields<Picture = unknown> {
-  /** First picture: JPEG, PNG or WebP, recognised by content */
-  image1: Picture;
-  /** Second picture: JPEG, PNG or WebP, recognised by content */
-  image2: Picture;
-  /**
-   * Least confidence_percent that counts as a match. Digits with an optional decimal point: no sign, no
-   * exponent (0 to 100; default 70)
-   */
+/** The bodies of requests, without the pictures, and of answers. */
+export interface Bodies {
+  MatchValues: MatchValues;
+  AdvancedMatchValues: AdvancedMatchValues;
+  MatchAnswer: MatchAnswer;
+  ModelsAnswer: ModelsAnswer;
+  AnyProblem: AnyProblem;
+}
+/** The fields that are no pictures. */
+export interface MatchValues {
+  /** Least confidence_percent that counts as a match. Digits with an optional decimal point: no sign, no exponent */
   threshold_percent?: number;
 }
-
-/**
- * The form of the advanced endpoint. Each becomes a part of the form; what is no picture, as text:
- * `String(value)`.
- */
-export interface AdvancedMatchFields<Picture = unknown> extends MatchFields<Picture> {
-  /**
-   * Which face of image1, counted from 0, largest first; -1 chooses automatically (-1 to 2147483647; default
-   * -1)
-   */
+/** The fields that are no pictures. */
+export interface AdvancedMatchValues {
+  /** Least confidence_percent that counts as a match. Digits with an optional decimal point: no sign, no exponent */
+  threshold_percent?: number;
+  /** Which face of image1, counted from 0, largest first; -1 chooses automatically */
   image1_face_index?: number;
-  /**
-   * Which face of image2, counted from 0, largest first; -1 chooses automatically (-1 to 2147483647; default
-   * -1)
-   */
+  /** Which face of image2, counted from 0, largest first; -1 chooses automatically */
   image2_face_index?: number;
-  /** balance for accuracy, fast for lower latency (default balance) */
-  accuracy_mode?: AccuracyMode;
-  /** Whether to look again, in other ways, at a picture in which no face was found (default true) */
+  /** balance for accuracy, fast for lower latency */
+  accuracy_mode?: 'fast' | 'balance';
+  /** Whether to look again, in other ways, at a picture in which no face was found */
   use_heuristic_fallback?: boolean;
-  /**
-   * Least detection score of a face; by default the model pack's own. Digits with an optional decimal point:
-   * no sign, no exponent (0 to 1)
-   */
+  /** Least detection score of a face; by default the model pack's own. Digits with an optional decimal point: no sign, no exponent */
   min_det_score?: number;
-  /**
-   * Whether automatic choice takes the best pair of all faces, or the largest face of each picture (default
-   * true)
-   */
+  /** Whether automatic choice takes the best pair of all faces, or the largest face of each picture */
   auto_pair_best?: boolean;
-  /**
-   * Whether a match of a poor face is refused (422 `low_quality_face`) instead of answered with a warning
-   * (default false)
-   */
+  /** Whether a match of a poor face is refused (422 `low_quality_face`) instead of answered with a warning */
   reject_low_quality?: boolean;
 }
-
 /** Whether the two pictures show the same person. A non-match is an answer like any other, not an error. */
 export interface MatchAnswer {
   /** The same as in the X-Request-Id header */
   request_id: string;
   /** Whether confidence_percent, before it is rounded, reaches threshold_percent */
   match: boolean;
-  /**
-   * How sure it is that both are the same person: 30 + 10 × −log10 of the false-match rate from 40 on, so
-   * that ten points more are ten times fewer false matches (0 to 100)
-   */
+  /** How sure it is that both are the same person: 30 + 10 × −log10 of the false-match rate from 40 on, so that ten points more are ten times fewer false matches */
   confidence_percent: number;
-  /** The threshold that was applied (0 to 100) */
+  /** The threshold that was applied */
   threshold_percent: number;
-  /** Cosine of the two embeddings as the net gave them; not comparable between model packs (-1 to 1) */
+  /** Cosine of the two embeddings as the net gave them; not comparable between model packs */
   similarity: number;
-  /**
-   * How often two different people would come out at least this alike, all pairs that were tried taken into
-   * account; never below the floor of the pack's table, see GET models (0 to 1)
-   */
+  /** How often two different people would come out at least this alike, all pairs that were tried taken into account; never below the floor of the pack's table, see GET models */
   false_match_rate: number;
-  /**
-   * true when the score lies beyond what the pack's people could show: false_match_rate is then the floor, an
-   * upper bound, and confidence_percent goes on in the form of the tail
-   */
+  /** true when the score lies beyond what the pack's people could show: false_match_rate is then the floor, an upper bound, and confidence_percent goes on in the form of the tail */
   extrapolated: boolean;
   /** The mode that was used */
-  accuracy_mode: AccuracyMode;
+  accuracy_mode: 'fast' | 'balance';
   image1: Image;
   image2: Image;
-  /** How many pairs of faces were compared (from 1) */
+  /** How many pairs of faces were compared */
   pairs_compared: number;
-  /** Every pair that was compared, best first */
+  /**
+   * Every pair that was compared, best first
+   *
+   * @minItems 1
+   */
   pairs: Pair[];
   /** What the answer rests on; GET models tells more */
-  model: Model;
+  model: {
+    /** Name of the model pack */
+    pack: string;
+    /** Its version */
+    version: string;
+  };
   /** Empty when there is nothing to say */
   warnings: Warning[];
   /** Where the time went; in the Server-Timing header as well */
-  timings_ms: Timings;
+  timings_ms: {
+    /** Waiting for a worker, milliseconds */
+    queue: number;
+    /** Decoding both pictures, milliseconds */
+    decode: number;
+    /** Finding faces, by further looks too, milliseconds */
+    detect: number;
+    /** Finding their landmarks, making sure that they are faces, and cutting them out upright, milliseconds */
+    align: number;
+    /** Turning each face into a vector, milliseconds */
+    embed: number;
+    /** From the last byte of the request to the answer, milliseconds */
+    total: number;
+  };
 }
-
 /** What was seen in a picture. */
 export interface Image {
-  /** Of the upright picture, pixels (from 1) */
+  /** Of the upright picture, pixels */
   width: number;
-  /** Of the upright picture, pixels (from 1) */
+  /** Of the upright picture, pixels */
   height: number;
   /** As recognised by content. `jpeg`: JPEG; `png`: PNG; `webp`: WebP. */
-  format: ImageFormat;
-  /** EXIF orientation as found; 1 when the picture says nothing (1 to 8) */
+  format: 'jpeg' | 'png' | 'webp';
+  /** EXIF orientation as found; 1 when the picture says nothing */
   orientation: number;
-  /** Largest first (area of the box × detection score), at most 20 */
+  /**
+   * Largest first (area of the box × detection score), at most 20
+   *
+   * @minItems 1
+   * @maxItems 20
+   */
   faces: Face[];
-  /** The face that the answer is about (from 0) */
+  /** The face that the answer is about */
   face_index: number;
 }
-
-/**
- * A face. Coordinates are pixels of the upright picture, that is after its EXIF orientation; the origin is
- * top left.
- */
+/** A face. Coordinates are pixels of the upright picture, that is after its EXIF orientation; the origin is top left. */
 export interface Face {
-  /** Position in the list; what a face index in the form counts (from 0) */
+  /** Position in the list; what a face index in the form counts */
   index: number;
   /** Where the face is, pixels */
-  box: Box;
+  box: {
+    /** Left edge; negative when the face begins outside the picture */
+    x: number;
+    /** Upper edge; negative when the face begins outside the picture */
+    y: number;
+    /** Width */
+    width: number;
+    /** Height */
+    height: number;
+  };
   /** Five points; left and right are the person's own */
-  landmarks: Landmarks;
-  /**
-   * How sure the detector is that this is a face; of one that was not found by the ordinary look, in a
-   * close-up of it (0 to 1)
-   */
+  landmarks: {
+    /** Middle of the right eye, pixels */
+    right_eye: [number, number];
+    /** Middle of the left eye, pixels */
+    left_eye: [number, number];
+    /** Tip of the nose, pixels */
+    nose: [number, number];
+    /** Right corner of the mouth, pixels */
+    mouth_right: [number, number];
+    /** Left corner of the mouth, pixels */
+    mouth_left: [number, number];
+  };
+  /** How sure the detector is that this is a face; of one that was not found by the ordinary look, in a close-up of it */
   detection_score: number;
-  /**
-   * Which look found the face: `primary`: the ordinary look at the whole picture; `tiled`: a look at
-   * overlapping tiles, for small faces; `rotated`: a look at the picture turned; `padded`: a look with a
-   * border around it, for faces larger than the frame; `enhanced`: a look at the picture with its contrast
-   * raised.
-   */
-  found_by: FoundBy;
+  /** Which look found the face: `primary`: the ordinary look at the whole picture; `tiled`: a look at overlapping tiles, for small faces; `rotated`: a look at the picture turned; `padded`: a look with a border around it, for faces larger than the frame; `enhanced`: a look at the picture with its contrast raised. */
+  found_by: 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
   /** How surely this is a human face: faces below the pack's bar are dropped, see GET models */
   human_score?: number;
   /** How the head is turned, degrees; all zero is straight into the camera */
-  pose: Pose;
+  pose: {
+    /** Positive: the person looks to their own left */
+    yaw: number;
+    /** Positive: upwards */
+    pitch: number;
+    /** Positive: the head leans towards their own left shoulder */
+    roll: number;
+  };
   /** What the picture of the face is good for */
-  quality: Quality;
+  quality: {
+    /** How much of the detail a further blur would take away (Crete et al. 2007), whatever the size, contrast and brightness: 0.6 to 0.7 is a sharp photo, below 0.5 is clearly blurred */
+    sharpness: number;
+    /** Mean luma of the face: 0 is black, 1 is white */
+    brightness: number;
+    /** Side of the aligned face, in pixels of the picture */
+    face_pixels: number;
+  };
 }
-
 /** Two faces that were compared. */
 export interface Pair {
-  /** A face of image1 (from 0) */
+  /** A face of image1 */
   image1_face_index: number;
-  /** A face of image2 (from 0) */
+  /** A face of image2 */
   image2_face_index: number;
-  /** As in the answer, for this pair (-1 to 1) */
+  /** As in the answer, for this pair */
   similarity: number;
-  /** As in the answer, for this pair (0 to 100) */
+  /** As in the answer, for this pair */
   confidence_percent: number;
 }
-
 /** Something that was let pass, and may not be what you meant. It never changes the verdict. */
 export interface Warning {
-  /**
-   * What it is about. `unknown_field`: the endpoint does not know the field, and ignored it;
-   * `low_quality_face`: the compared face is so poor that the same person is recognised less often.
-   */
-  code: WarningCode;
+  /** What it is about. `unknown_field`: the endpoint does not know the field, and ignored it; `low_quality_face`: the compared face is so poor that the same person is recognised less often. */
+  code: 'unknown_field' | 'low_quality_face';
   /** Name of the field; with `low_quality_face`, the picture, whose `face_index` names the face */
   field: string;
-  /**
-   * With `low_quality_face` only, what the face is. `small`: too small (face_pixels below 36); `blurred`:
-   * blurred (sharpness below 0.55); `bright`: overexposed (brightness beyond 0.8); `turned`: turned to the
-   * side (yaw beyond 35).
-   */
-  reason?: QualityReason;
+  /** With `low_quality_face` only, what the face is. `small`: too small (face_pixels below 36); `blurred`: blurred (sharpness below 0.55); `bright`: overexposed (brightness beyond 0.8); `turned`: turned to the side (yaw beyond 35). */
+  reason?: 'small' | 'blurred' | 'bright' | 'turned';
   /** What happened and what to do about it, for people */
   detail: string;
 }
-
 /** The model pack that is loaded. */
 export interface ModelsAnswer {
   /** Name of the model pack */
@@ -187,10 +218,7 @@ export interface ModelsAnswer {
   description: string;
   /** Where the pack's own nets come from */
   source: {
-    /**
-     * What it is. `npm`: a package of the npm registry; `project`: a project that publishes its files
-     * elsewhere.
-     */
+    /** What it is. `npm`: a package of the npm registry; `project`: a project that publishes its files elsewhere. */
     kind: 'npm' | 'project';
     /** Its name */
     name: string;
@@ -201,11 +229,7 @@ export interface ModelsAnswer {
   };
   /** The nets, in the order in which a picture meets them */
   files: {
-    /**
-     * What the net is for. `detector`: finds faces; `landmarks`: finds eyes, nose and mouth; `embedder`:
-     * turns a face into a vector; `cohort`: normalises similarities, so that one threshold serves different
-     * groups of people; `human`: tells human faces from those of animals.
-     */
+    /** What the net is for. `detector`: finds faces; `landmarks`: finds eyes, nose and mouth; `embedder`: turns a face into a vector; `cohort`: normalises similarities, so that one threshold serves different groups of people; `human`: tells human faces from those of animals. */
     role: 'detector' | 'landmarks' | 'embedder' | 'cohort' | 'human';
     /** Name of the file */
     file: string;
@@ -218,7 +242,7 @@ export interface ModelsAnswer {
     /** SHA-256 of the file as its authors published it */
     source_sha256: string;
   }[];
-  /** Default of the form field `min_det_score` (0 to 1) */
+  /** Default of the form field `min_det_score` */
   min_det_score: number;
   /** How human faces are told from those of animals; absent where the pack takes every face */
   human?: {
@@ -233,117 +257,313 @@ export interface ModelsAnswer {
     balance: Calibration;
   };
 }
-
 /** How a similarity becomes a false-match rate, and that a percentage. */
 export interface Calibration {
   /** The pairs of pictures that the table was made from */
   fitted_on: string;
-  /** Rising similarities, falling rates; between points the logarithm of the rate is linear */
+  /**
+   * Rising similarities, falling rates; between points the logarithm of the rate is linear
+   *
+   * @minItems 2
+   */
   points: [number, number][];
   /** The lowest false-match rate that the people of the fit can show; below it an answer is `extrapolated` */
   floor: number;
 }
-
-/** Where the face is, pixels */
-export interface Box {
-  /** Left edge; negative when the face begins outside the picture */
-  x: number;
-  /** Upper edge; negative when the face begins outside the picture */
-  y: number;
-  /** Width */
+/** The body is not well-formed multipart/form-data. Send multipart/form-data with a boundary, closed by its final boundary; most HTTP clients do this when given a form. */
+export interface InvalidMultipartProblem {
+  /** The HTTP status */
+  status: 400;
+  /** What is wrong, for programs */
+  code: 'invalid_multipart';
+}
+/** A required field is missing or empty. Send both image1 and image2, each with the bytes of a picture. */
+export interface MissingFieldProblem {
+  /** The HTTP status */
+  status: 400;
+  /** What is wrong, for programs */
+  code: 'missing_field';
+  /** Name of the form field */
+  field: 'image1' | 'image2';
+}
+/** A field has a value of the wrong form or out of range. Correct the field named in "field"; "expected" says what it takes. */
+export interface InvalidFieldProblem {
+  /** The HTTP status */
+  status: 400;
+  /** What is wrong, for programs */
+  code: 'invalid_field';
+  /** Name of the form field */
+  field:
+    | 'threshold_percent'
+    | 'image1_face_index'
+    | 'image2_face_index'
+    | 'accuracy_mode'
+    | 'use_heuristic_fallback'
+    | 'min_det_score'
+    | 'auto_pair_best'
+    | 'reject_low_quality';
+  /** What the field takes */
+  expected: string;
+}
+/** A field was sent twice. Send each field once. */
+export interface DuplicateFieldProblem {
+  /** The HTTP status */
+  status: 400;
+  /** What is wrong, for programs */
+  code: 'duplicate_field';
+  /** Name of the form field */
+  field:
+    | 'image1'
+    | 'image2'
+    | 'threshold_percent'
+    | 'image1_face_index'
+    | 'image2_face_index'
+    | 'accuracy_mode'
+    | 'use_heuristic_fallback'
+    | 'min_det_score'
+    | 'auto_pair_best'
+    | 'reject_low_quality';
+}
+/** No API key. Send your key in the x-api-key header. */
+export interface MissingApiKeyProblem {
+  /** The HTTP status */
+  status: 401;
+  /** What is wrong, for programs */
+  code: 'missing_api_key';
+}
+/** The API key is not valid. The key is unknown, revoked or expired; ask the operator for a new one. */
+export interface InvalidApiKeyProblem {
+  /** The HTTP status */
+  status: 401;
+  /** What is wrong, for programs */
+  code: 'invalid_api_key';
+}
+/** The key may not use this endpoint. Ask the operator for a key with the scope named in "required_scope". */
+export interface ForbiddenScopeProblem {
+  /** The HTTP status */
+  status: 403;
+  /** What is wrong, for programs */
+  code: 'forbidden_scope';
+  /** The scope that the key lacks */
+  required_scope: string;
+}
+/** No such endpoint. Check the host, the version prefix and the exact path. */
+export interface NotFoundProblem {
+  /** The HTTP status */
+  status: 404;
+  /** What is wrong, for programs */
+  code: 'not_found';
+}
+/** This endpoint is switched off. The operator has disabled this endpoint on this server. */
+export interface EndpointDisabledProblem {
+  /** The HTTP status */
+  status: 404;
+  /** What is wrong, for programs */
+  code: 'endpoint_disabled';
+}
+/** This path takes another method. Use a method listed in the Allow header. */
+export interface MethodNotAllowedProblem {
+  /** The HTTP status */
+  status: 405;
+  /** What is wrong, for programs */
+  code: 'method_not_allowed';
+}
+/** The body did not arrive in time. Send the pictures faster, or smaller ones. */
+export interface UploadTimeoutProblem {
+  /** The HTTP status */
+  status: 408;
+  /** What is wrong, for programs */
+  code: 'upload_timeout';
+}
+/** The body is too large. Send smaller pictures; "limit_bytes" is the most a body may have. */
+export interface BodyTooLargeProblem {
+  /** The HTTP status */
+  status: 413;
+  /** What is wrong, for programs */
+  code: 'body_too_large';
+  /** The most bytes that are taken */
+  limit_bytes: number;
+}
+/** An image is too large. Send a smaller picture; "limit_bytes" is the most an image may have. */
+export interface ImageTooLargeProblem {
+  /** The HTTP status */
+  status: 413;
+  /** What is wrong, for programs */
+  code: 'image_too_large';
+  /** The most bytes that are taken */
+  limit_bytes: number;
+  /** Name of the form field */
+  field: 'image1' | 'image2';
+}
+/** The body is not multipart/form-data. Send the form as multipart/form-data with a boundary. */
+export interface UnsupportedMediaTypeProblem {
+  /** The HTTP status */
+  status: 415;
+  /** What is wrong, for programs */
+  code: 'unsupported_media_type';
+}
+/** The image is of a format that is not supported. Send JPEG, PNG or WebP; "detected" says what this looks like. */
+export interface UnsupportedImageFormatProblem {
+  /** The HTTP status */
+  status: 415;
+  /** What is wrong, for programs */
+  code: 'unsupported_image_format';
+  /** Name of the form field */
+  field: 'image1' | 'image2';
+  /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
+  detected: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
+}
+/** The image is damaged. The picture cannot be decoded; send an intact one. */
+export interface ImageDecodeFailedProblem {
+  /** The HTTP status */
+  status: 422;
+  /** What is wrong, for programs */
+  code: 'image_decode_failed';
+  /** Name of the form field */
+  field: 'image1' | 'image2';
+}
+/** The image's width or height is out of range. Scale the picture to fit within "limit_pixels" and at least the shortest side allowed. */
+export interface ImageDimensionsProblem {
+  /** The HTTP status */
+  status: 422;
+  /** What is wrong, for programs */
+  code: 'image_dimensions';
+  /** Name of the form field */
+  field: 'image1' | 'image2';
+  /** Width that the picture declares, pixels */
   width: number;
-  /** Height */
+  /** Height that the picture declares, pixels */
   height: number;
+  /** The most pixels, width × height, that are taken */
+  limit_pixels: number;
 }
-
-/** Five points; left and right are the person's own */
-export interface Landmarks {
-  /** Middle of the right eye, pixels */
-  right_eye: [x: number, y: number];
-  /** Middle of the left eye, pixels */
-  left_eye: [x: number, y: number];
-  /** Tip of the nose, pixels */
-  nose: [x: number, y: number];
-  /** Right corner of the mouth, pixels */
-  mouth_right: [x: number, y: number];
-  /** Left corner of the mouth, pixels */
-  mouth_left: [x: number, y: number];
-}
-
-/**
- * Which look found the face: `primary`: the ordinary look at the whole picture; `tiled`: a look at
- * overlapping tiles, for small faces; `rotated`: a look at the picture turned; `padded`: a look with a border
- * around it, for faces larger than the frame; `enhanced`: a look at the picture with its contrast raised.
- */
-export type FoundBy = 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
-
-/** How the head is turned, degrees; all zero is straight into the camera */
-export interface Pose {
-  /** Positive: the person looks to their own left (-180 to 180) */
-  yaw: number;
-  /** Positive: upwards (-180 to 180) */
-  pitch: number;
-  /** Positive: the head leans towards their own left shoulder (-180 to 180) */
-  roll: number;
-}
-
-/** What the picture of the face is good for */
-export interface Quality {
+/** No face was found. "errors" lists each image without a face; send a picture in which the face is clearly visible. */
+export interface NoFaceFoundProblem {
+  /** The HTTP status */
+  status: 422;
+  /** What is wrong, for programs */
+  code: 'no_face_found';
   /**
-   * How much of the detail a further blur would take away (Crete et al. 2007), whatever the size, contrast
-   * and brightness: 0.6 to 0.7 is a sharp photo, below 0.5 is clearly blurred (0 to 1)
+   * One for each picture without a face
+   *
+   * @minItems 1
+   * @maxItems 2
    */
-  sharpness: number;
-  /** Mean luma of the face: 0 is black, 1 is white (0 to 1) */
-  brightness: number;
-  /** Side of the aligned face, in pixels of the picture (from 0) */
-  face_pixels: number;
+  errors: {
+    /** The picture */
+    field: 'image1' | 'image2';
+    /** What is the matter with it */
+    code: 'no_face_found';
+  }[];
 }
-
-/** As recognised by content. `jpeg`: JPEG; `png`: PNG; `webp`: WebP. */
-export type ImageFormat = 'jpeg' | 'png' | 'webp';
-
-/**
- * What it is about. `unknown_field`: the endpoint does not know the field, and ignored it;
- * `low_quality_face`: the compared face is so poor that the same person is recognised less often.
- */
-export type WarningCode = 'unknown_field' | 'low_quality_face';
-
-/**
- * With `low_quality_face` only, what the face is. `small`: too small (face_pixels below 36); `blurred`:
- * blurred (sharpness below 0.55); `bright`: overexposed (brightness beyond 0.8); `turned`: turned to the side
- * (yaw beyond 35).
- */
-export type QualityReason = 'small' | 'blurred' | 'bright' | 'turned';
-
-/** What the answer rests on; GET models tells more */
-export interface Model {
-  /** Name of the model pack */
-  pack: string;
-  /** Its version */
-  version: string;
+/** There is no face with that index. "faces_found" faces were found; indices start at 0, and -1 chooses automatically. */
+export interface FaceIndexOutOfRangeProblem {
+  /** The HTTP status */
+  status: 422;
+  /** What is wrong, for programs */
+  code: 'face_index_out_of_range';
+  /** Name of the form field */
+  field: 'image1' | 'image2';
+  /** How many faces were found in the picture */
+  faces_found: number;
 }
-
-/** Where the time went; in the Server-Timing header as well */
-export interface Timings {
-  /** Waiting for a worker, milliseconds (from 0) */
-  queue: number;
-  /** Decoding both pictures, milliseconds (from 0) */
-  decode: number;
-  /** Finding faces, by further looks too, milliseconds (from 0) */
-  detect: number;
+/** A compared face is too poor. "errors" lists each image with such a face and the reasons; send a better picture of it. */
+export interface LowQualityFaceProblem {
+  /** The HTTP status */
+  status: 422;
+  /** What is wrong, for programs */
+  code: 'low_quality_face';
   /**
-   * Finding their landmarks, making sure that they are faces, and cutting them out upright, milliseconds
-   * (from 0)
+   * One for each picture whose compared face is too poor
+   *
+   * @minItems 1
+   * @maxItems 2
    */
-  align: number;
-  /** Turning each face into a vector, milliseconds (from 0) */
-  embed: number;
-  /** From the last byte of the request to the answer, milliseconds (from 0) */
-  total: number;
+  errors: {
+    /** The picture */
+    field: 'image1' | 'image2';
+    /**
+     * What the compared face is, in the words of the `reason` of a warning
+     *
+     * @minItems 1
+     * @maxItems 4
+     */
+    reasons: ('small' | 'blurred' | 'bright' | 'turned')[];
+  }[];
+}
+/** Rate limit exceeded. Wait as long as Retry-After says, then send again. */
+export interface RateLimitExceededProblem {
+  /** The HTTP status */
+  status: 429;
+  /** What is wrong, for programs */
+  code: 'rate_limit_exceeded';
+}
+/** Internal error. Something went wrong on our side; quote the request_id to the operator. */
+export interface InternalErrorProblem {
+  /** The HTTP status */
+  status: 500;
+  /** What is wrong, for programs */
+  code: 'internal_error';
+}
+/** The server is at its limit. Wait as long as Retry-After says, then send again. */
+export interface OverloadedProblem {
+  /** The HTTP status */
+  status: 503;
+  /** What is wrong, for programs */
+  code: 'overloaded';
+}
+/** The server is not ready yet. Wait as long as Retry-After says, then send again. */
+export interface NotReadyProblem {
+  /** The HTTP status */
+  status: 503;
+  /** What is wrong, for programs */
+  code: 'not_ready';
+}
+/** The server is shutting down. Send the request again; another server or the restarted one will take it. */
+export interface ShuttingDownProblem {
+  /** The HTTP status */
+  status: 503;
+  /** What is wrong, for programs */
+  code: 'shutting_down';
+}
+/** The deadline passed before there was an answer. The server was too busy to answer in time; send again later. */
+export interface DeadlineExceededProblem {
+  /** The HTTP status */
+  status: 504;
+  /** What is wrong, for programs */
+  code: 'deadline_exceeded';
 }
 
-/** What a problem has whatever its code (RFC 9457). */
+/** The form of the basic endpoint. Each becomes a part of the form; what is no picture, as text: `String(value)`. */
+export interface MatchFields<Picture = unknown> extends MatchValues {
+  image1: Picture;
+  image2: Picture;
+}
+
+/** The form of the advanced endpoint. */
+export interface AdvancedMatchFields<Picture = unknown> extends AdvancedMatchValues {
+  image1: Picture;
+  image2: Picture;
+}
+
+export type FieldName = keyof AdvancedMatchFields;
+export type ImageField = Exclude<FieldName, keyof AdvancedMatchValues>;
+export type AccuracyMode = MatchAnswer['accuracy_mode'];
+export type Model = MatchAnswer['model'];
+export type Timings = MatchAnswer['timings_ms'];
+export type ImageFormat = Image['format'];
+export type Box = Face['box'];
+export type Landmarks = Face['landmarks'];
+export type FoundBy = Face['found_by'];
+export type Pose = Face['pose'];
+export type Quality = Face['quality'];
+export type WarningCode = Warning['code'];
+export type QualityReason = NonNullable<Warning['reason']>;
+
+/** What is wrong, for programs. New codes may come. */
+export type ErrorCode = AnyProblem['code'];
+
+/** What every problem has (RFC 9457). */
 export interface ProblemBase {
   /** Where the problem is explained */
   type: string;
@@ -355,195 +575,5 @@ export interface ProblemBase {
   request_id: string;
 }
 
-/** What a problem carries beside that, by its code. */
-export interface ProblemMembers {
-  /** The body is not well-formed multipart/form-data */
-  invalid_multipart: {
-    /** The HTTP status */
-    status: 400;
-  };
-  /** A required field is missing or empty */
-  missing_field: {
-    /** The HTTP status */
-    status: 400;
-    /** Name of the form field */
-    field: ImageField;
-  };
-  /** A field has a value of the wrong form or out of range */
-  invalid_field: {
-    /** The HTTP status */
-    status: 400;
-    /** Name of the form field */
-    field: Exclude<FieldName, ImageField>;
-    /** What the field takes */
-    expected: string;
-  };
-  /** A field was sent twice */
-  duplicate_field: {
-    /** The HTTP status */
-    status: 400;
-    /** Name of the form field */
-    field: FieldName;
-  };
-  /** No API key */
-  missing_api_key: {
-    /** The HTTP status */
-    status: 401;
-  };
-  /** The API key is not valid */
-  invalid_api_key: {
-    /** The HTTP status */
-    status: 401;
-  };
-  /** The key may not use this endpoint */
-  forbidden_scope: {
-    /** The HTTP status */
-    status: 403;
-    /** The scope that the key lacks */
-    required_scope: string;
-  };
-  /** No such endpoint */
-  not_found: {
-    /** The HTTP status */
-    status: 404;
-  };
-  /** This endpoint is switched off */
-  endpoint_disabled: {
-    /** The HTTP status */
-    status: 404;
-  };
-  /** This path takes another method */
-  method_not_allowed: {
-    /** The HTTP status */
-    status: 405;
-  };
-  /** The body did not arrive in time */
-  upload_timeout: {
-    /** The HTTP status */
-    status: 408;
-  };
-  /** The body is too large */
-  body_too_large: {
-    /** The HTTP status */
-    status: 413;
-    /** The most bytes that are taken (from 1) */
-    limit_bytes: number;
-  };
-  /** An image is too large */
-  image_too_large: {
-    /** The HTTP status */
-    status: 413;
-    /** The most bytes that are taken (from 1) */
-    limit_bytes: number;
-    /** Name of the form field */
-    field: ImageField;
-  };
-  /** The body is not multipart/form-data */
-  unsupported_media_type: {
-    /** The HTTP status */
-    status: 415;
-  };
-  /** The image is of a format that is not supported */
-  unsupported_image_format: {
-    /** The HTTP status */
-    status: 415;
-    /** Name of the form field */
-    field: ImageField;
-    /**
-     * What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`:
-     * BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these.
-     */
-    detected: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
-  };
-  /** The image is damaged */
-  image_decode_failed: {
-    /** The HTTP status */
-    status: 422;
-    /** Name of the form field */
-    field: ImageField;
-  };
-  /** The image's width or height is out of range */
-  image_dimensions: {
-    /** The HTTP status */
-    status: 422;
-    /** Name of the form field */
-    field: ImageField;
-    /** Width that the picture declares, pixels (from 0) */
-    width: number;
-    /** Height that the picture declares, pixels (from 0) */
-    height: number;
-    /** The most pixels, width × height, that are taken (from 1) */
-    limit_pixels: number;
-  };
-  /** No face was found */
-  no_face_found: {
-    /** The HTTP status */
-    status: 422;
-    /** One for each picture without a face */
-    errors: {
-      /** The picture */
-      field: ImageField;
-      /** What is the matter with it */
-      code: 'no_face_found';
-    }[];
-  };
-  /** There is no face with that index */
-  face_index_out_of_range: {
-    /** The HTTP status */
-    status: 422;
-    /** Name of the form field */
-    field: ImageField;
-    /** How many faces were found in the picture (from 0) */
-    faces_found: number;
-  };
-  /** A compared face is too poor */
-  low_quality_face: {
-    /** The HTTP status */
-    status: 422;
-    /** One for each picture whose compared face is too poor */
-    errors: {
-      /** The picture */
-      field: ImageField;
-      /** What the compared face is, in the words of the `reason` of a warning */
-      reasons: QualityReason[];
-    }[];
-  };
-  /** Rate limit exceeded */
-  rate_limit_exceeded: {
-    /** The HTTP status */
-    status: 429;
-  };
-  /** Internal error */
-  internal_error: {
-    /** The HTTP status */
-    status: 500;
-  };
-  /** The server is at its limit */
-  overloaded: {
-    /** The HTTP status */
-    status: 503;
-  };
-  /** The server is not ready yet */
-  not_ready: {
-    /** The HTTP status */
-    status: 503;
-  };
-  /** The server is shutting down */
-  shutting_down: {
-    /** The HTTP status */
-    status: 503;
-  };
-  /** The deadline passed before there was an answer */
-  deadline_exceeded: {
-    /** The HTTP status */
-    status: 504;
-  };
-}
-
-/** What is wrong, for programs. New codes may come. */
-export type ErrorCode = keyof ProblemMembers;
-
 /** Every answer that is not 200: `application/problem+json`. `code` tells which members it has. */
-export type Problem<Code extends ErrorCode = ErrorCode> = {
-  [One in Code]: ProblemBase & { code: One } & ProblemMembers[One];
-}[Code];
+export type Problem<Code extends ErrorCode = ErrorCode> = ProblemBase & Extract<AnyProblem, { code: Code }>;

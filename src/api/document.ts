@@ -1,14 +1,12 @@
 import type { Config } from '../config.ts';
 import { errorTable } from '../errors.ts';
 import type { Route } from '../http/routes.ts';
+import { answerSchemas } from './answers.ts';
 import { successExamples } from './examples.ts';
 import { type Header, headers, requestIdPattern } from './headers.ts';
-import { introduction } from './introduction.ts';
-import { matchSchemas } from './match-schema.ts';
-import { modelsSchemas } from './models-schema.ts';
+import { jsonSchemas, type Schema } from './json-schema.ts';
 import { type Operation, operationOf, problemResponse, type Response, tags } from './operations.ts';
-import { errorCodes, problemExample, problemName, problemSchema } from './problems.ts';
-import type { Schema } from './schema.ts';
+import { errorCodes, problemExample, problemSchemas } from './problems.ts';
 
 /** The OpenAPI 3.1 document, built from the tables that the server itself obeys. */
 
@@ -79,7 +77,7 @@ export function openApiDocument(routes: readonly Route[], config: Config): OpenA
         not_found: problemResponse(errorTable.not_found.status, ['not_found']),
         method_not_allowed: problemResponse(errorTable.method_not_allowed.status, ['method_not_allowed']),
       },
-      schemas: { ...matchSchemas, ...modelsSchemas, ...problemSchemas() },
+      schemas: { ...jsonSchemas(answerSchemas), ...problemSchemas() },
       examples: { ...answers(), ...problemExamples() },
     },
   };
@@ -101,10 +99,6 @@ const requestIdParameter: Parameter = {
   schema: { type: 'string', pattern: requestIdPattern },
 };
 
-function problemSchemas(): Record<string, Schema> {
-  return Object.fromEntries(errorCodes.map((code) => [problemName(code), problemSchema(code)]));
-}
-
 function answers(): OpenApiDocument['components']['examples'] {
   return Object.fromEntries(
     Object.entries(successExamples).map(([name, value]) => [name, { summary: 'An answer', value }]),
@@ -116,3 +110,74 @@ function problemExamples(): OpenApiDocument['components']['examples'] {
     errorCodes.map((code) => [code, { summary: errorTable[code].title, value: problemExample(code) }]),
   );
 }
+
+/** The text that the document begins with, in Markdown; it tells the limits of the server that serves it. */
+function introduction(config: Config): string {
+  return [
+    'Tells whether two photos show the same person, and how sure that is. Send both as one form; pictures are judged in ' +
+      'memory, and nothing is kept.',
+    '## What the percentage means',
+    '`confidence_percent` says how rarely two different people look this much alike, whatever the model pack and the mode. ' +
+      'Ten points more are ten times fewer false matches:',
+    ...falseMatches.map(([percent, rate]) => `- ${percent} %: ${rate}`),
+    'Below 40 the scale runs down to 0. The best of several pairs of faces has had several chances to be wrong, and ' +
+      '`confidence_percent` takes that into account. `match` is true from `threshold_percent` on.',
+    '## Keys and quotas',
+    'Send your key in the `x-api-key` header. A key has scopes, which say what it may be used for, and a quota: a bucket ' +
+      'of tokens that refills steadily. `RateLimit-Policy` and `RateLimit` tell what it holds; when it is empty, the ' +
+      'answer is 429 and `Retry-After` says how long to wait.',
+    '## Errors',
+    'Whatever goes wrong, the answer is `application/problem+json` (RFC 9457). `code` is for programs and never changes ' +
+      'its meaning; `detail` says what to do, and names the picture or the field. New members and new codes may come, so ' +
+      'ignore those that you do not know.',
+    '## Warnings',
+    'A match, or none, may come with `warnings`: a field that was ignored, or a compared face so poor that the same person ' +
+      'is recognised less often. `code` and `reason` are for programs, `detail` says what to send instead. The verdict ' +
+      'stands.',
+    '## Requests',
+    'Paths are exact and case-sensitive. HEAD works wherever GET does. An `X-Request-Id` of your own comes back, and is in ' +
+      "the server's log. After 408, 429, 503 and 504 the same request may succeed later; after any other 4xx it will not.",
+    '## Limits',
+    'The operator chose these:',
+    ...limits(config).map(([what, most]) => `- ${what}: ${most}`),
+  ]
+    .join('\n\n')
+    .replaceAll(/\n\n(?=- )/g, '\n');
+}
+
+const falseMatches = [
+  [50, '1 in 100'],
+  [60, '1 in 1,000'],
+  [70, '1 in 10,000 (the default threshold)'],
+  [80, '1 in 100,000'],
+  [90, '1 in 1,000,000'],
+] as const;
+
+function limits(config: Config): [what: string, most: string][] {
+  return [
+    ['Body', bytes(config.max_body_bytes)],
+    ['Picture', bytes(config.max_image_bytes)],
+    ['Pixels of a picture, width × height', grouped(config.max_pixels)],
+    ['Shortest side of a picture', `at least ${grouped(config.min_side)} pixels`],
+    ['Parts of a form', grouped(config.max_parts)],
+    ['Headers of a part', bytes(config.max_part_header_bytes)],
+    ['Text field', bytes(config.max_field_bytes)],
+    ['Time to upload', seconds(config.upload_timeout_ms)],
+    ['Pause within an upload', seconds(config.idle_timeout_s * 1000)],
+    ['Time from the last byte to the answer', seconds(config.deadline_ms)],
+  ];
+}
+
+const grouped = (value: number) => value.toLocaleString('en');
+
+function bytes(value: number): string {
+  for (const [unit, size] of [
+    ['MiB', 1024 * 1024],
+    ['KiB', 1024],
+  ] as const) {
+    if (value % size === 0) return `${grouped(value / size)} ${unit}`;
+  }
+  return `${grouped(value)} bytes`;
+}
+
+const seconds = (ms: number) => `${grouped(ms / 1000)} s`;

@@ -1,9 +1,8 @@
-import type { modelsBody } from '../http/handlers/models.ts';
-import type { matchBody } from '../http/match-result.ts';
+import type { MatchBody, ModelsBody } from './answers.ts';
 
 /** One good answer of each kind; the compiler checks its members, a test its values. */
 
-const match: ReturnType<typeof matchBody> = {
+const match: MatchBody = {
   request_id: '01JD8ZK3V6Q4M9T2X7B5C1W0RN',
   match: true,
   confidence_percent: 87,
@@ -79,7 +78,7 @@ const fitted = {
   floor: 0.00001,
 };
 
-const models: ReturnType<typeof modelsBody> = {
+const models: ModelsBody = {
   pack: 'default',
   version: '2.0.0',
   description: 'A detector, 68 landmarks and an embedding of 512 numbers',

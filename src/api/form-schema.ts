@@ -1,6 +1,6 @@
 import type { EndpointId } from '../config.ts';
 import { type FieldRule, fieldTable, type MatchEndpoint } from '../http/fields.ts';
-import type { Schema } from './schema.ts';
+import type { Schema } from './json-schema.ts';
 
 /** The field table → the body of a request. */
 

@@ -1,5 +1,5 @@
 import type { Route } from '../http/routes.ts';
-import { ref, type Schema } from './schema.ts';
+import { ref, type Schema } from './json-schema.ts';
 
 /** The headers of answers, and which answers have them. */
 

@@ -3,8 +3,8 @@ import { type ErrorCode, errorTable } from '../errors.ts';
 import type { Route } from '../http/routes.ts';
 import { formBody, type RequestBody, takesForm } from './form-schema.ts';
 import { headersOf } from './headers.ts';
+import { ref, type Schema } from './json-schema.ts';
 import { codesOf, problemName } from './problems.ts';
-import { ref, type Schema } from './schema.ts';
 
 /** A route → what OpenAPI calls an operation. */
 

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { errorTable } from '../errors.ts';
+import { type ErrorCode, errorTable } from '../errors.ts';
 import { projectPath } from '../paths.ts';
 import type { OpenApiDocument } from './document.ts';
-import { Html, html } from './html.ts';
-import { type Endpoint, endpointsOf, errorAnchor, headerAnchor, operationView } from './operation-view.ts';
+import { type Content, Html, html } from './html.ts';
+import type { Operation, Response } from './operations.ts';
 import { errorCodes, extrasOf, problemName } from './problems.ts';
-import { inline, prose } from './prose.ts';
-import { schemaAnchor, schemaView } from './schema-view.ts';
+import { inline, listed, prose, schemaLink, schemaView } from './schema-view.ts';
 
 /** The document as one page of HTML: no script, nothing loaded from elsewhere. */
 
@@ -26,10 +25,25 @@ export function docsPage(document: OpenApiDocument): Page {
   };
 }
 
+interface Endpoint {
+  method: string;
+  path: string;
+  operation: Operation;
+}
+
 function layout(document: OpenApiDocument, style: string): Html {
   const { title, summary, version, description } = document.info;
-  const endpoints = endpointsOf(document);
+  const endpoints: Endpoint[] = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  );
   const source = endpoints.find(({ operation }) => operation.operationId === 'openapi')?.path;
+  const contents = [
+    ['introduction', 'Introduction'],
+    ...endpoints.map(({ operation }) => [operation.operationId, operation.summary]),
+    ['errors', 'Errors'],
+    ['schemas', 'Schemas'],
+    ['headers', 'Headers'],
+  ];
   return html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -39,7 +53,7 @@ function layout(document: OpenApiDocument, style: string): Html {
 <link rel="icon" href="data:,">
 ${source && html`<link rel="service-desc" type="application/json" href="${source}">`}
 <style>${new Html(style)}</style>
-<nav aria-label="Contents">${contents(endpoints)}</nav>
+<nav aria-label="Contents"><ul>${contents.map(([id, name]) => html`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
 <main>
 <header>
 <h1>${title} <small>API ${version}</small></h1>
@@ -49,45 +63,99 @@ ${source && html`<p>For programs: <a href="${source}">OpenAPI document</a></p>`}
 <section id="introduction">${prose(description)}</section>
 ${endpoints.map((endpoint) => operationView(endpoint, document))}
 <section id="errors"><h2>Errors</h2>
-<p>${inline(common)}</p>
+<p>${inline('Each has `type`, `title`, `status`, `detail`, `code` and `request_id`. What else one has stands with it.')}</p>
 ${errorCodes.map((code) => errorView(code, document))}</section>
 <section id="schemas"><h2>Schemas</h2>${schemasView(document)}</section>
-<section id="headers"><h2>Headers of answers</h2><dl>${headersView(document)}</dl></section>
+<section id="headers"><h2>Headers of answers</h2><dl>${Object.entries(document.components.headers).map(
+    ([name, { description }]) => html`<dt id="header-${name.toLowerCase()}"><code>${name}</code></dt>
+<dd>${inline(description)}</dd>
+`,
+  )}</dl></section>
 </main>
 </html>
 `;
 }
 
-function contents(endpoints: readonly Endpoint[]): Html {
-  const links = [
-    ['introduction', 'Introduction'],
-    ...endpoints.map(({ operation }) => [operation.operationId, operation.summary]),
-    ['errors', 'Errors'],
-    ['schemas', 'Schemas'],
-    ['headers', 'Headers'],
-  ];
-  return html`<ul>${links.map(([anchor, name]) => html`<li><a href="#${anchor}">${name}</a></li>`)}</ul>`;
+function operationView({ method, path, operation }: Endpoint, document: OpenApiDocument): Html {
+  const { operationId, summary, description, security, requestBody, responses } = operation;
+  const form = requestBody?.content['multipart/form-data'];
+  const [media] = Object.values(responses['200']?.content ?? {});
+  const [example] = Object.values(media?.examples ?? {});
+  const answer = document.components.examples[example?.$ref.split('/').at(-1) ?? ''];
+  return html`<section id="${operationId}">
+<h2>${summary}</h2>
+<p class="route"><b class="method">${method}</b> <code>${path}</code></p>
+${prose(description)}
+<p>${needs(security)}</p>
+${operation['x-codeSamples'].map(({ source }) => html`<pre>${source}</pre>`)}
+${requestBody && form && html`<h3>Fields</h3><p>${inline(requestBody.description)}</p>${schemaView(form.schema)}`}
+<h3>Answers</h3>
+${answersView(responses)}
+${answer && exampleView(answer.value)}
+</section>
+`;
 }
 
-function errorView(code: (typeof errorCodes)[number], { components }: OpenApiDocument): Html {
+function needs(security: Operation['security']): Content {
+  if (security.length === 0) return 'Needs no key.';
+  const scopes = security.flatMap(({ api_key }) => api_key);
+  if (scopes.length === 0) return 'Needs a key, of any scope.';
+  return ['Needs a key with the scope ', scopes.map((scope) => html`<code>${scope}</code>`), '.'];
+}
+
+/** Headers that all answers have stand above the list. */
+function answersView(responses: Operation['responses']): Html {
+  const [first = [], ...rest] = Object.values(responses).map(({ headers }) => Object.keys(headers));
+  const everywhere = first.filter((name) => rest.every((names) => names.includes(name)));
+  const answers = Object.entries(responses).map(([status, response]) => {
+    const own = Object.keys(response.headers).filter((name) => !everywhere.includes(name));
+    const headers = own.length > 0 ? html` <small>with ${headerLinks(own)}</small>` : undefined;
+    return html`<dt>${status}</dt>
+<dd>${meaning(response)}${headers}</dd>
+`;
+  });
+  return html`<p>Each with ${headerLinks(everywhere)}.</p>
+<dl class="answers">${answers}</dl>
+`;
+}
+
+/** Links to the problems, or what there is beside. */
+function meaning({ description, content = {} }: Response): Content {
+  const problems = content['application/problem+json']?.examples;
+  if (problems) {
+    return listed(
+      Object.keys(problems).map((code) => html`<a href="#error-${code}"><code>${code}</code></a>`),
+    );
+  }
+  const component = Object.values(content)[0]?.schema.$ref;
+  return [inline(description), component && [': ', schemaLink(component)]];
+}
+
+function headerLinks(names: readonly string[]): Content {
+  return listed(names.map((name) => html`<a href="#header-${name.toLowerCase()}">${name}</a>`));
+}
+
+function exampleView(value: object): Html {
+  return html`<details><summary>An answer</summary><pre>${JSON.stringify(value, null, 2)}</pre></details>`;
+}
+
+/** The anchor is where a problem's `type` points to. */
+function errorView(code: ErrorCode, { components }: OpenApiDocument): Html {
   const { properties = {} } = components.schemas[problemName(code)]!;
+  const { summary, value } = components.examples[code]!;
   const extras = extrasOf(code);
   const own = {
     properties: Object.fromEntries(extras.map((name) => [name, properties[name]!])),
     required: extras,
   };
-  const { summary, value } = components.examples[code]!;
-  return html`<article id="${errorAnchor(code)}">
+  return html`<article id="error-${code}">
 <h3>${errorTable[code].status} <code>${code}</code></h3>
 <p>${summary}. ${errorTable[code].detail}</p>
 ${extras.length > 0 ? schemaView(own) : undefined}
-<details><summary>An answer</summary><pre>${JSON.stringify(value, null, 2)}</pre></details>
+${exampleView(value)}
 </article>
 `;
 }
-
-const common =
-  'Each has `type`, `title`, `status`, `detail`, `code` and `request_id`. What else one has stands with it.';
 
 /** The problems' own schemas stand among the errors. */
 function schemasView({ components }: OpenApiDocument): Html[] {
@@ -95,16 +163,8 @@ function schemasView({ components }: OpenApiDocument): Html[] {
   return Object.entries(components.schemas)
     .filter(([name]) => !problems.has(name))
     .map(
-      ([name, schema]) => html`<article id="${schemaAnchor(name)}"><h3>${name}</h3>
+      ([name, schema]) => html`<article id="schema-${name}"><h3>${name}</h3>
 <p>${inline(schema.description ?? '')}</p>${schemaView(schema)}</article>
 `,
     );
-}
-
-function headersView({ components }: OpenApiDocument): Html[] {
-  return Object.entries(components.headers).map(
-    ([name, { description }]) => html`<dt id="${headerAnchor(name)}"><code>${name}</code></dt>
-<dd>${inline(description)}</dd>
-`,
-  );
 }

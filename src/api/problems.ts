@@ -1,9 +1,10 @@
+import { z } from 'zod';
 import { type ErrorCode, errorTable, type ProblemExtras } from '../errors.ts';
-import { lowQuality, lowQualityProblem, qualityWords } from '../http/face-quality.ts';
+import { lowQuality, lowQualityProblem, type QualityReason, qualityWords } from '../http/face-quality.ts';
 import { fieldTable } from '../http/fields.ts';
 import type { Route } from '../http/routes.ts';
 import { takesForm } from './form-schema.ts';
-import { integer, list, object, type Schema, text, word } from './schema.ts';
+import { jsonSchemas, type Schema, word } from './json-schema.ts';
 
 /** What the error table leaves open: which requests a problem can answer, and what it carries beside its text. */
 
@@ -13,8 +14,8 @@ const problemTypes = '/API/v1.0/docs#error-';
 type Extra = Exclude<keyof ProblemExtras, 'detail'>;
 
 /**
- * Who can be told: `path` requests that no operation describes; `any` operation; `keyed` ones that need a key, `scoped`
- * ones that need a scope; those that take a `form`, and the `advanced` one.
+ * Which requests get the problem: `path` those that no operation describes; `any` operation; `keyed` those that need a key,
+ * `scoped` those that need a scope; those that take a `form`, and the `advanced` one.
  */
 type Told = 'path' | 'any' | 'keyed' | 'scoped' | 'form' | 'advanced';
 
@@ -24,11 +25,8 @@ const smallFace = {
 };
 
 /** `example` has the extra members that the problem always carries, and perhaps the more specific detail. */
-export const problemTable: Readonly<Record<ErrorCode, { told: Told; example: ProblemExtras }>> = {
-  invalid_multipart: {
-    told: 'form',
-    example: { detail: 'The body ends before its final boundary.' },
-  },
+const problemTable: Readonly<Record<ErrorCode, { told: Told; example: ProblemExtras }>> = {
+  invalid_multipart: { told: 'form', example: { detail: 'The body ends before its final boundary.' } },
   missing_field: {
     told: 'form',
     example: { detail: 'Send the bytes of a picture as image2.', field: 'image2' },
@@ -95,63 +93,6 @@ export const problemTable: Readonly<Record<ErrorCode, { told: Told; example: Pro
   deadline_exceeded: { told: 'form', example: {} },
 };
 
-const pictures = ['image1', 'image2'] as const;
-
-/** Names that `field` may have, where it is not a picture's. */
-const fieldNames: Partial<Record<ErrorCode, readonly string[]>> = {
-  invalid_field: Object.keys(fieldTable).filter((name) => !(pictures as readonly string[]).includes(name)),
-  duplicate_field: Object.keys(fieldTable),
-};
-
-const extraSchemas: Readonly<Record<Exclude<Extra, 'field' | 'errors'>, Schema>> = {
-  expected: text('What the field takes'),
-  required_scope: text('The scope that the key lacks'),
-  limit_bytes: integer('The most bytes that are taken', { minimum: 1 }),
-  limit_pixels: integer('The most pixels, width × height, that are taken', { minimum: 1 }),
-  width: integer('Width that the picture declares, pixels', { minimum: 0 }),
-  height: integer('Height that the picture declares, pixels', { minimum: 0 }),
-  detected: word(
-    {
-      heic: 'HEIC or HEIF, as phones write it',
-      avif: 'AVIF',
-      gif: 'GIF',
-      bmp: 'BMP',
-      tiff: 'TIFF',
-      pdf: 'PDF',
-      unknown: 'none of these',
-    },
-    'What the bytes look like.',
-  ),
-  faces_found: integer('How many faces were found in the picture', { minimum: 0 }),
-};
-
-/** One for each picture at fault, and what is the matter with it. */
-const pictureList = (fault: Record<string, Schema>, description: string) =>
-  list(
-    object({ field: { type: 'string', enum: pictures, description: 'The picture' }, ...fault }),
-    description,
-    { minItems: 1, maxItems: pictures.length },
-  );
-
-const reasons = Object.keys(qualityWords);
-
-const errorLists: Partial<Record<ErrorCode, Schema>> = {
-  no_face_found: pictureList(
-    { code: { type: 'string', const: 'no_face_found', description: 'What is the matter with it' } },
-    'One for each picture without a face',
-  ),
-  low_quality_face: pictureList(
-    {
-      reasons: list(
-        { type: 'string', enum: reasons },
-        'What the compared face is, in the words of the `reason` of a warning',
-        { minItems: 1, maxItems: reasons.length },
-      ),
-    },
-    'One for each picture whose compared face is too poor',
-  ),
-};
-
 export const errorCodes = Object.keys(errorTable) as ErrorCode[];
 
 /** The codes that a request to this route can be answered with, in the order of the error table. */
@@ -177,48 +118,95 @@ export function extrasOf(code: ErrorCode): Extra[] {
   return Object.keys(problemTable[code].example).filter((name): name is Extra => name !== 'detail');
 }
 
-function extraSchema(code: ErrorCode, name: Extra): Schema {
-  if (name === 'errors') return errorLists[code]!;
-  if (name !== 'field') return extraSchemas[name];
-  return { type: 'string', enum: fieldNames[code] ?? pictures, description: 'Name of the form field' };
-}
+const pictures = ['image1', 'image2'];
+const fieldNames = Object.keys(fieldTable);
+const field = (names: string[]) => z.enum(names).describe('Name of the form field');
+
+/** One for each picture at fault, and what is the matter with it. */
+const pictureList = (fault: z.ZodRawShape, description: string) =>
+  z
+    .array(z.object({ field: z.enum(pictures).describe('The picture'), ...fault }))
+    .min(1)
+    .max(pictures.length)
+    .describe(description);
+
+const reasons = Object.keys(qualityWords) as QualityReason[];
+
+const extraSchemas: Readonly<Record<Exclude<Extra, 'errors'>, z.ZodType>> = {
+  field: field(pictures),
+  expected: z.string().describe('What the field takes'),
+  required_scope: z.string().describe('The scope that the key lacks'),
+  limit_bytes: z.int().min(1).describe('The most bytes that are taken'),
+  limit_pixels: z.int().min(1).describe('The most pixels, width × height, that are taken'),
+  width: z.int().min(0).describe('Width that the picture declares, pixels'),
+  height: z.int().min(0).describe('Height that the picture declares, pixels'),
+  detected: word(
+    {
+      heic: 'HEIC or HEIF, as phones write it',
+      avif: 'AVIF',
+      gif: 'GIF',
+      bmp: 'BMP',
+      tiff: 'TIFF',
+      pdf: 'PDF',
+      unknown: 'none of these',
+    },
+    'What the bytes look like.',
+  ),
+  faces_found: z.int().min(0).describe('How many faces were found in the picture'),
+};
+
+/** Members that one code has in a form of its own. */
+const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
+  invalid_field: { field: field(fieldNames.filter((name) => !pictures.includes(name))) },
+  duplicate_field: { field: field(fieldNames) },
+  no_face_found: {
+    errors: pictureList(
+      { code: z.literal('no_face_found').describe('What is the matter with it') },
+      'One for each picture without a face',
+    ),
+  },
+  low_quality_face: {
+    errors: pictureList(
+      {
+        reasons: z
+          .array(z.enum(reasons))
+          .min(1)
+          .max(reasons.length)
+          .describe('What the compared face is, in the words of the `reason` of a warning'),
+      },
+      'One for each picture whose compared face is too poor',
+    ),
+  },
+};
 
 /** RFC 9457 section 3.1, with what this one carries beside. */
-export function problemSchema(code: ErrorCode): Schema {
+function problemSchema(code: ErrorCode): z.ZodType {
   const { status, title, detail } = errorTable[code];
-  const properties: Record<string, Schema> = {
-    type: {
-      type: 'string',
-      format: 'uri-reference',
-      const: problemTypes + code,
-      description: 'Where the problem is explained',
-    },
-    title: { type: 'string', const: title, description: 'What is wrong, the same text each time' },
-    status: { type: 'integer', const: status, description: 'The HTTP status' },
-    detail: text('What to do about it, for people'),
-    code: { type: 'string', const: code, description: 'What is wrong, for programs' },
-    request_id: text('The same as in the X-Request-Id header; quote it to the operator'),
-    ...Object.fromEntries(extrasOf(code).map((name) => [name, extraSchema(code, name)])),
-  };
-  return {
-    type: 'object',
-    description: `${title}. ${detail}`,
-    properties,
-    required: Object.keys(properties),
-  };
+  const extras: Record<string, z.ZodType> = { ...extraSchemas, ...ownSchemas[code] };
+  return z
+    .object({
+      type: z
+        .literal(problemTypes + code)
+        .meta({ format: 'uri-reference', description: 'Where the problem is explained' }),
+      title: z.literal(title).describe('What is wrong, the same text each time'),
+      status: z.literal(status).meta({ type: 'integer', description: 'The HTTP status' }),
+      detail: z.string().describe('What to do about it, for people'),
+      code: z.literal(code).describe('What is wrong, for programs'),
+      request_id: z.string().describe('The same as in the X-Request-Id header; quote it to the operator'),
+      ...Object.fromEntries(extrasOf(code).map((name) => [name, extras[name]!])),
+    })
+    .describe(`${title}. ${detail}`);
+}
+
+/** By the names of their components. */
+export function problemSchemas(): Record<string, Schema> {
+  return jsonSchemas(Object.fromEntries(errorCodes.map((code) => [problemName(code), problemSchema(code)])));
 }
 
 /** An answer as a client would see it. */
 export function problemExample(code: ErrorCode): object {
   const { status, title, detail } = errorTable[code];
   const request_id = '01JD8ZK3V6Q4M9T2X7B5C1W0RN';
-  return {
-    type: problemTypes + code,
-    title,
-    status,
-    detail,
-    code,
-    request_id,
-    ...problemTable[code].example,
-  };
+  const { example } = problemTable[code];
+  return { type: problemTypes + code, title, status, detail, code, request_id, ...example };
 }

@@ -1,46 +1,45 @@
+import { createHash } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { demoPage } from '../demo/page.ts';
+import type { Headers, Reply } from '../http/exchange.ts';
 import type { Route } from '../http/routes.ts';
 import { openApiDocument } from './document.ts';
 import { docsPage } from './page.ts';
-import { Publication } from './publication.ts';
 
-/** The documents of a server, each made when it is first asked for. */
-class Publications {
-  readonly openapi = once(() => new Publication('application/json', JSON.stringify(this.#document())));
-  readonly docs = once(() => {
-    const { html, policy } = docsPage(this.#document());
-    return new Publication(page, html, [
-      ['Content-Security-Policy', policy],
-      ['Referrer-Policy', 'no-referrer'],
-    ]);
-  });
-  readonly demo = once(() => {
-    const { html, headers } = demoPage(this.#routes, this.#config);
-    return new Publication(page, html, headers);
-  });
-  readonly #routes: readonly Route[];
-  readonly #config: Config;
-  readonly #document = once(() => openApiDocument(this.#routes, this.#config));
-
-  constructor(routes: readonly Route[], config: Config) {
-    this.#routes = routes;
-    this.#config = config;
-  }
+/** The documents of a server. */
+export interface Publications {
+  openapi(): Publication;
+  docs(): Publication;
+  demo(): Publication;
 }
-
-const page = 'text/html; charset=utf-8';
 
 /** One configuration in a process; in tests, several. */
 const made = new WeakMap<Config, Publications>();
 
+/** Each document is made when it is first asked for, and kept. */
 export function publications(routes: readonly Route[], config: Config): Publications {
-  let all = made.get(config);
-  if (all === undefined) {
-    all = new Publications(routes, config);
-    made.set(config, all);
-  }
+  const all = made.get(config) ?? newPublications(routes, config);
+  made.set(config, all);
   return all;
+}
+
+function newPublications(routes: readonly Route[], config: Config): Publications {
+  const page = 'text/html; charset=utf-8';
+  const document = once(() => openApiDocument(routes, config));
+  return {
+    openapi: once(() => new Publication('application/json', JSON.stringify(document()))),
+    docs: once(() => {
+      const { html, policy } = docsPage(document());
+      return new Publication(page, html, [
+        ['Content-Security-Policy', policy],
+        ['Referrer-Policy', 'no-referrer'],
+      ]);
+    }),
+    demo: once(() => {
+      const { html, headers } = demoPage(routes, config);
+      return new Publication(page, html, headers);
+    }),
+  };
 }
 
 function once<T>(make: () => T): () => T {
@@ -49,4 +48,37 @@ function once<T>(make: () => T): () => T {
     value ??= { is: make() };
     return value.is;
   };
+}
+
+/** A document that is the same for everybody as long as the server runs: its bytes and its name, made once. */
+export class Publication {
+  readonly #body: Buffer;
+  readonly #own: Headers;
+  readonly #headers: Headers;
+  readonly #etag: string;
+
+  constructor(content_type: string, text: string, headers: Headers = []) {
+    this.#body = Buffer.from(text);
+    this.#etag = `"${createHash('sha256').update(this.#body).digest('base64url')}"`;
+    this.#own = [['ETag', this.#etag]];
+    this.#headers = [
+      ...this.#own,
+      ['Content-Type', content_type],
+      ['X-Content-Type-Options', 'nosniff'],
+      ...headers,
+    ];
+  }
+
+  /** 304 when the client has it already (RFC 9110 section 13.1.2), with what section 15.4.5 asks for. */
+  reply(if_none_match: string | undefined): Reply {
+    return this.#isNamed(if_none_match)
+      ? { status: 304, headers: this.#own, body: '' }
+      : { status: 200, headers: this.#headers, body: this.#body };
+  }
+
+  /** Weak comparison (section 8.8.3.2). Our own names hold no comma, so no name that does can be ours. */
+  #isNamed(if_none_match: string | undefined): boolean {
+    const named = (if_none_match ?? '').split(',').map((name) => name.trim().replace(/^W\//, ''));
+    return named.includes(this.#etag) || named[0] === '*';
+  }
 }

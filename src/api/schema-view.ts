@@ -1,8 +1,9 @@
 import { type Content, type Html, html } from './html.ts';
-import { inline } from './prose.ts';
-import type { Schema } from './schema.ts';
+import type { Schema } from './json-schema.ts';
 
-/** A schema as a list of its members, for people. Members of members are shown below them, components linked to. */
+/** Schemas and descriptions as HTML: what the docs page is made of. */
+
+/** A schema as a list of its members. Members of members are shown below them, components linked to. */
 export function schemaView(schema: Schema): Html {
   return html`<dl>${Object.entries(schema.properties ?? {}).map(([name, member]) => memberView(name, member, schema))}</dl>`;
 }
@@ -17,45 +18,63 @@ function memberView(name: string, member: Schema, owner: Schema): Html {
 
 /** What a value looks like: its type, its bounds and its default. */
 function form(schema: Schema): Content {
-  const notes = [bounds(schema), fallback(schema)].filter((note) => note !== undefined);
-  return [kind(schema), ...notes.map((note) => html`, ${note}`)];
+  const { default: fallback } = schema;
+  const notes = [
+    bounds(schema),
+    fallback === undefined ? undefined : html`default <code>${String(fallback)}</code>`,
+  ];
+  return [kind(schema), notes.map((note) => note && html`, ${note}`)];
 }
 
-function kind(schema: Schema): Content {
-  if (schema.$ref !== undefined) return componentLink(schema.$ref);
-  if (schema.const !== undefined) return html`<code>${JSON.stringify(schema.const)}</code>`;
-  if (schema.enum !== undefined)
-    return schema.enum.map((value, i) => [i > 0 ? ' | ' : '', html`<code>${value}</code>`]);
-  if (schema.prefixItems !== undefined) {
-    return [
-      '[',
-      schema.prefixItems.map((item, i) => [i > 0 ? ', ' : '', item.description ?? kind(item)]),
-      ']',
-    ];
-  }
-  if (schema.items !== undefined) return ['list of ', kind(schema.items)];
-  if (schema.format === 'binary') return 'file';
-  return schema.type;
+function kind({ $ref, type, const: constant, enum: words, prefixItems, items, format }: Schema): Content {
+  if ($ref !== undefined) return schemaLink($ref);
+  if (constant !== undefined) return html`<code>${JSON.stringify(constant)}</code>`;
+  if (words !== undefined)
+    return listed(
+      words.map((value) => html`<code>${value}</code>`),
+      ' | ',
+    );
+  if (prefixItems !== undefined)
+    return ['[', listed(prefixItems.map((item) => item.description ?? kind(item))), ']'];
+  if (items !== undefined) return ['list of ', kind(items)];
+  return format === 'binary' ? 'file' : type;
 }
 
-function bounds({ minimum, maximum, exclusiveMinimum, pattern }: Schema): Content | undefined {
+function bounds({ minimum, maximum, exclusiveMinimum, pattern }: Schema): Content {
   if (pattern !== undefined) return html`<code>${pattern}</code>`;
-  if (exclusiveMinimum !== undefined)
-    return `above ${exclusiveMinimum}${maximum === undefined ? '' : ` to ${maximum}`}`;
-  if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`;
-  return minimum === undefined ? undefined : `from ${minimum}`;
+  const to = maximum === undefined ? '' : ` to ${maximum}`;
+  if (exclusiveMinimum !== undefined) return `above ${exclusiveMinimum}${to}`;
+  if (minimum === undefined) return undefined;
+  return maximum === undefined ? `from ${minimum}` : `${minimum}${to}`;
 }
 
-function fallback({ default: value }: Schema): Content | undefined {
-  return value === undefined ? undefined : html`default <code>${String(value)}</code>`;
-}
-
-/** Where the page shows a component's schema. */
-export function schemaAnchor(name: string): string {
-  return `schema-${name}`;
-}
-
-export function componentLink($ref: string): Html {
+/** To where the page shows a component's schema. */
+export function schemaLink($ref: string): Html {
   const name = $ref.slice($ref.lastIndexOf('/') + 1);
-  return html`<a href="#${schemaAnchor(name)}">${name}</a>`;
+  return html`<a href="#schema-${name}">${name}</a>`;
+}
+
+/** The items with a separator between them. */
+export function listed(items: readonly Content[], separator = ', '): Content {
+  return items.map((item, i) => [i > 0 ? separator : '', item]);
+}
+
+/** The little of Markdown that our own descriptions use: headings, paragraphs, lists and `code`. */
+export function prose(markdown: string): Html[] {
+  return markdown.split(/\n{2,}/).map(block);
+}
+
+function block(text: string): Html {
+  if (text.startsWith('## ')) return html`<h3>${inline(text.slice(3))}</h3>`;
+  const lines = text.split('\n');
+  const first = lines.findIndex((line) => line.startsWith('- '));
+  if (first === -1) return html`<p>${inline(text)}</p>`;
+  const items = lines.slice(first).map((line) => html`<li>${inline(line.slice(2))}</li>`);
+  const lead = first === 0 ? undefined : html`<p>${inline(lines.slice(0, first).join(' '))}</p>`;
+  return html`${lead}<ul>${items}</ul>`;
+}
+
+export function inline(text: string): Html[] {
+  // Between backticks, every other piece is code.
+  return text.split('`').map((piece, i) => (i % 2 === 1 ? html`<code>${piece}</code>` : html`${piece}`));
 }

@@ -1,4 +1,4 @@
-import { page, table } from '../api/markdown-text.ts';
+import { page, table } from '../api/markdown.ts';
 import { type CommandNode, commandTree, everyCommand } from './command-tree.ts';
 import { exitCodeWords } from './exit-codes.ts';
 import { buildProgram } from './program.ts';

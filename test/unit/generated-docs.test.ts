@@ -1,42 +1,54 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
-import { generatedDocs } from '../../src/api/generated-docs.ts';
+import { expect, test } from 'vitest';
+import { generatedDocs } from '../../scripts/lib/generated-docs.mjs';
+import { openApiDocument } from '../../src/api/document.ts';
+import { metricsTable, settingsTable } from '../../src/api/markdown.ts';
+import { docsPage } from '../../src/api/page.ts';
+import { scorePicture } from '../../src/api/score-picture.ts';
 import { commandLineMarkdown } from '../../src/cli/command-line-page.ts';
-import { settings, variableOf } from '../../src/config.ts';
+import { readConfig, settings } from '../../src/config.ts';
+import { packDirectory, readManifest } from '../../src/engine/pack.ts';
+import { routes } from '../../src/http/routes.ts';
 import { projectPath } from '../../src/paths.ts';
 
-const docs: Record<string, string> = {
-  ...generatedDocs(),
-  'docs/command-line.md': commandLineMarkdown(),
-};
+const document = openApiDocument(routes, readConfig({}));
+const docs: Record<string, string> = await generatedDocs({
+  document,
+  page: docsPage(document).html,
+  settings: settingsTable(),
+  metrics: metricsTable(),
+  picture: scorePicture(readManifest(packDirectory('default'))),
+  commandLine: commandLineMarkdown(),
+});
+const committed = (path: string) => readFileSync(projectPath(path), 'utf8');
 
-describe('docs made from tables', () => {
+test.each(Object.keys(docs))('%s is up to date; if not, run: npm run docs', (path) => {
   // Line breaks in JSON are the formatter's business.
-  const content = (path: string, text: string) => (path.endsWith('.json') ? JSON.parse(text) : text);
+  const content = (text: string) => (path.endsWith('.json') ? JSON.parse(text) : text);
+  expect(content(committed(path))).toEqual(content(docs[path]!));
+});
 
-  test.each(
-    Object.keys(docs),
-  )('%s is up to date; if not, build and run: node scripts/generate-docs.mjs', (path) => {
-    const committed = readFileSync(projectPath(path), 'utf8');
-    expect(content(path, committed)).toEqual(content(path, docs[path]!));
-  });
+test('defaults that depend on other settings are as docs/configuration.md says', () => {
+  expect(settings.queue.fallback({ workers: 3 })).toBe(24);
+  expect(docs['docs/configuration.md']).toContain('| 8 × `FACEMATCH_WORKERS` |');
+  const more = 600 * 1024 * 1024;
+  expect(settings.max_upload_bytes.fallback({ max_body_bytes: 0 })).toBe(536_870_912);
+  expect(settings.max_upload_bytes.fallback({ max_body_bytes: more })).toBe(more);
+  expect(docs['docs/configuration.md']).toContain(
+    '| `536870912`, or `FACEMATCH_MAX_BODY_BYTES` when that is more |',
+  );
+});
 
-  test('name every setting, and nothing of the machine that they were made on', () => {
-    const page = docs['docs/configuration.md']!;
-    const rows = page.split('\n').filter((line) => line.startsWith('| `'));
-    expect(rows.map((row) => row.split('`')[1])).toEqual(Object.keys(settings).map(variableOf));
-    expect(rows.find((row) => row.includes('`FACEMATCH_WORKERS`'))).toContain('| the CPU quota |');
-  });
-
-  test('tell the defaults that depend on other settings as they are', () => {
-    expect(settings.queue.fallback({ workers: 3 })).toBe(24);
-    expect(docs['docs/configuration.md']).toContain('| 8 × `FACEMATCH_WORKERS` |');
-    const [least, more] = [0, 600 * 1024 * 1024].map((max_body_bytes) =>
-      settings.max_upload_bytes.fallback({ max_body_bytes }),
+test('the shares in docs/thresholds.md are those of the model card', () => {
+  const card = committed('docs/model-card.md').split('\n');
+  const rows = committed('docs/thresholds.md').match(/^\| \d+ \|.*$/gm)!;
+  expect(rows).toHaveLength(3);
+  for (const row of rows) {
+    const [percent, , press, web] = row.slice(2, -2).split(' | ');
+    const measured = card.find((line) =>
+      line.startsWith(`| balance | with the cohort | ${percent} percent |`),
     );
-    expect(docs['docs/configuration.md']).toContain(
-      `| \`${least}\`, or \`FACEMATCH_MAX_BODY_BYTES\` when that is more |`,
-    );
-    expect(more).toBe(600 * 1024 * 1024);
-  });
+    expect(measured).toContain(`| ${press} |`);
+    expect(measured).toContain(`| ${web} |`);
+  }
 });

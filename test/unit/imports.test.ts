@@ -117,7 +117,7 @@ const doors: readonly { from: string; to: string; values: readonly string[]; typ
     from: 'http',
     to: 'api',
     values: ['api/publications.ts'],
-    types: ['api/publication.ts'],
+    types: [],
   },
   {
     from: 'http',
@@ -161,7 +161,7 @@ const doors: readonly { from: string; to: string; values: readonly string[]; typ
   {
     from: 'cli',
     to: 'api',
-    values: ['api/markdown-text.ts'],
+    values: ['api/markdown.ts'],
     types: [],
   },
 ];

@@ -1,5 +1,4 @@
-import type { Publication } from '../../api/publication.ts';
-import { publications } from '../../api/publications.ts';
+import { type Publication, publications } from '../../api/publications.ts';
 import type { Context } from '../context.ts';
 import type { Reply } from '../exchange.ts';
 import type { Route } from '../routes.ts';

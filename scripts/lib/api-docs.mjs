@@ -1,0 +1,166 @@
+// docs/api.md, docs/errors.md and docs/clients/client-types.d.ts: the docs page as Markdown, the OpenAPI document as types.
+import { compile } from 'json-schema-to-typescript';
+import compactJson from 'json-stringify-pretty-compact';
+import Turndown from 'turndown';
+
+const note = '<!-- Made by scripts/generate-docs.mjs of the docs page; change src/api instead. -->';
+
+const turndown = new Turndown({ headingStyle: 'atx' });
+// The page's text was written as Markdown.
+turndown.escape = (text) => text;
+
+const anchor = ({ id }) => (id ? `<a id="${id}"></a>` : '');
+const rules = {
+  /** The first heading of a section or an article carries its id. */
+  heading: {
+    filter: ['h2', 'h3'],
+    replacement(text, node) {
+      const { parentNode: owner } = node;
+      const isFirst = owner.querySelector('h2, h3') === node;
+      return `\n\n${'#'.repeat(node.nodeName[1])} ${isFirst ? anchor(owner) : ''}${text}\n\n`;
+    },
+  },
+  item: { filter: 'li', replacement: (text) => `- ${text.trim()}\n` },
+  term: { filter: 'dt', replacement: (text, node) => `\n- ${anchor(node)}${text.trim()}: ` },
+  description: {
+    filter: 'dd',
+    replacement: (text) => text.trim().replaceAll(/\n+/g, '\n  '),
+  },
+  code: {
+    filter: 'pre',
+    replacement(_, { textContent: text }) {
+      const json = text.startsWith('{');
+      const code = json ? compactJson(JSON.parse(text), { maxLength: 110 }) : text;
+      return `\n\n\`\`\`${json ? 'json' : 'sh'}\n${code}\n\`\`\`\n\n`;
+    },
+  },
+};
+for (const [name, rule] of Object.entries(rules)) turndown.addRule(name, rule);
+
+const problemWords =
+  'Whatever goes wrong, the answer is `application/problem+json` (RFC 9457). `code` is for programs and never changes its ' +
+  'meaning; `detail` is for people and may be more specific than the text below.';
+
+/** The docs page of `document` → { api, errors }: two pages of Markdown that link to each other. */
+export function apiReference(document, html) {
+  const [, contents] = html.match(/<nav[^>]*>(.*?)<\/nav>/s);
+  const [, before, errors, after] = html.match(
+    /<\/header>(.*)<section id="errors"><h2>Errors<\/h2>(.*?)<\/section>(.*)<\/main>/s,
+  );
+  const problems = Object.entries(document.components.examples).filter(([, { value }]) => value.code);
+  const overview = problems.map(
+    ([code, { summary, value }]) => `- ${value.status} [\`${code}\`](#error-${code}): ${summary}`,
+  );
+  const api = [
+    '# API reference',
+    note,
+    `${document.info.summary} HTTP API version ${document.info.version}, as a server with every default describes it at ` +
+      '`/API/v1.0/docs` for people and at `/API/v1.0/openapi.json` for programs ([the same](openapi.json)). Yours tells its ' +
+      'own limits and endpoints. To begin: [getting started](getting-started.md).',
+    turndown.turndown(contents),
+    turndown.turndown(before + after),
+  ];
+  return {
+    api: `${api.join('\n\n').replaceAll('(#errors)', '(errors.md)').replaceAll('(#error-', '(errors.md#error-')}\n`,
+    errors: `${['# Errors', note, problemWords, overview.join('\n'), turndown.turndown(errors)].join('\n\n')}\n`,
+  };
+}
+
+/** What json-schema-to-typescript cannot say, and names for parts of the answers. */
+const types = `
+/** The form of the basic endpoint. Each becomes a part of the form; what is no picture, as text: \`String(value)\`. */
+export interface MatchFields<Picture = unknown> extends MatchValues {
+  image1: Picture;
+  image2: Picture;
+}
+
+/** The form of the advanced endpoint. */
+export interface AdvancedMatchFields<Picture = unknown> extends AdvancedMatchValues {
+  image1: Picture;
+  image2: Picture;
+}
+
+export type FieldName = keyof AdvancedMatchFields;
+export type ImageField = Exclude<FieldName, keyof AdvancedMatchValues>;
+export type AccuracyMode = MatchAnswer['accuracy_mode'];
+export type Model = MatchAnswer['model'];
+export type Timings = MatchAnswer['timings_ms'];
+export type ImageFormat = Image['format'];
+export type Box = Face['box'];
+export type Landmarks = Face['landmarks'];
+export type FoundBy = Face['found_by'];
+export type Pose = Face['pose'];
+export type Quality = Face['quality'];
+export type WarningCode = Warning['code'];
+export type QualityReason = NonNullable<Warning['reason']>;
+
+/** What is wrong, for programs. New codes may come. */
+export type ErrorCode = AnyProblem['code'];
+
+/** What every problem has (RFC 9457). */
+export interface ProblemBase {
+  /** Where the problem is explained */
+  type: string;
+  /** What is wrong, the same text each time */
+  title: string;
+  /** What to do about it, for people */
+  detail: string;
+  /** The same as in the X-Request-Id header; quote it to the operator */
+  request_id: string;
+}
+
+/** Every answer that is not 200: \`application/problem+json\`. \`code\` tells which members it has. */
+export type Problem<Code extends ErrorCode = ErrorCode> = ProblemBase & Extract<AnyProblem, { code: Code }>;
+`;
+
+/** docs/clients/client-types.d.ts of the OpenAPI document: types alone. */
+export async function clientTypes(document) {
+  const { Match, Models, ...others } = document.components.schemas;
+  const isProblem = (name) => name.endsWith('Problem');
+  const schemas = Object.entries(others).map(([name, schema]) => [
+    name,
+    isProblem(name) ? without(schema, ['type', 'title', 'detail', 'request_id']) : schema,
+  ]);
+  const definitions = {
+    MatchValues: valuesOf(document, '/API/v1.0/face/match/upload'),
+    AdvancedMatchValues: valuesOf(document, '/API/v1.0/face/match/upload/advanced'),
+    MatchAnswer: Match,
+    ModelsAnswer: Models,
+    AnyProblem: { title: 'AnyProblem', oneOf: Object.keys(others).filter(isProblem).map(ref) },
+  };
+  const bodies = {
+    description: 'The bodies of requests, without the pictures, and of answers.',
+    properties: Object.fromEntries(Object.keys(definitions).map((name) => [name, ref(name)])),
+    required: Object.keys(definitions),
+    components: { schemas: { ...definitions, ...Object.fromEntries(schemas) } },
+  };
+  const made = await compile(JSON.parse(JSON.stringify(bodies, draft4Tuple)), 'Bodies', {
+    additionalProperties: false,
+    bannerComment: '// Made by scripts/generate-docs.mjs of the OpenAPI document; change that instead.',
+    ignoreMinAndMaxItems: true,
+    style: { singleQuote: true, printWidth: 110, bracketSpacing: true },
+  });
+  const oneLine = /\/\*\*\n *\* (.+)\n *\*\//g;
+  return made.replaceAll(oneLine, '/** $1 */') + types;
+}
+
+const ref = (name) => ({ $ref: `#/components/schemas/${name}` });
+
+/** The fields of a form that are no pictures. */
+function valuesOf(document, path) {
+  const { schema } = document.paths[path].post.requestBody.content['multipart/form-data'];
+  return without({ ...schema, description: 'The fields that are no pictures.' }, schema.required);
+}
+
+function without(schema, names) {
+  const kept = ([name]) => !names.includes(name);
+  return {
+    ...schema,
+    properties: Object.fromEntries(Object.entries(schema.properties).filter(kept)),
+    required: schema.required.filter((name) => !names.includes(name)),
+  };
+}
+
+/** The library knows tuples of draft 4 alone. */
+const draft4Tuple = (_, value) =>
+  value?.prefixItems ? { type: 'array', items: value.prefixItems, description: value.description } : value;

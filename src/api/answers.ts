@@ -1,0 +1,248 @@
+import { z } from 'zod';
+import type { FoundBy, ImageFormat } from '../engine/addon.ts';
+import { qualityLimits, qualityWords } from '../http/face-quality.ts';
+import { fieldTable } from '../http/fields.ts';
+import type { modelsBody } from '../http/handlers/models.ts';
+import type { matchBody } from '../http/match-result.ts';
+import { word } from './json-schema.ts';
+
+/** The 200 answers as zod schemas. */
+
+export type MatchBody = ReturnType<typeof matchBody>;
+export type ModelsBody = ReturnType<typeof modelsBody>;
+
+const object = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
+  z.object(shape).describe(description);
+const text = (description: string) => z.string().describe(description);
+
+/** As native/core/types.h bounds them. */
+const mostFaces = 20;
+
+const formats: Record<ImageFormat, string> = { jpeg: 'JPEG', png: 'PNG', webp: 'WebP' };
+
+const foundBy: Record<FoundBy, string> = {
+  primary: 'the ordinary look at the whole picture',
+  tiled: 'a look at overlapping tiles, for small faces',
+  rotated: 'a look at the picture turned',
+  padded: 'a look with a border around it, for faces larger than the frame',
+  enhanced: 'a look at the picture with its contrast raised',
+};
+
+const count = z.int().min(0);
+const share = z.number().min(0).max(1);
+const percent = z.number().min(0).max(100);
+const cosine = z.number().min(-1).max(1);
+const degrees = z.number().min(-180).max(180);
+const milliseconds = (what: string) => z.number().min(0).describe(`${what}, milliseconds`);
+const point = (what: string) =>
+  z.tuple([z.number().describe('x'), z.number().describe('y')]).describe(`${what}, pixels`);
+
+const Face = object(
+  'A face. Coordinates are pixels of the upright picture, that is after its EXIF orientation; the origin is top left.',
+  {
+    index: count.describe('Position in the list; what a face index in the form counts'),
+    box: object('Where the face is, pixels', {
+      x: z.number().describe('Left edge; negative when the face begins outside the picture'),
+      y: z.number().describe('Upper edge; negative when the face begins outside the picture'),
+      width: z.number().positive().describe('Width'),
+      height: z.number().positive().describe('Height'),
+    }),
+    landmarks: object("Five points; left and right are the person's own", {
+      right_eye: point('Middle of the right eye'),
+      left_eye: point('Middle of the left eye'),
+      nose: point('Tip of the nose'),
+      mouth_right: point('Right corner of the mouth'),
+      mouth_left: point('Left corner of the mouth'),
+    }),
+    detection_score: share.describe(
+      'How sure the detector is that this is a face; of one that was not found by the ordinary look, in a close-up of it',
+    ),
+    found_by: word(foundBy, 'Which look found the face:'),
+    human_score: z
+      .number()
+      .exactOptional()
+      .describe("How surely this is a human face: faces below the pack's bar are dropped, see GET models"),
+    pose: object('How the head is turned, degrees; all zero is straight into the camera', {
+      yaw: degrees.describe('Positive: the person looks to their own left'),
+      pitch: degrees.describe('Positive: upwards'),
+      roll: degrees.describe('Positive: the head leans towards their own left shoulder'),
+    }),
+    quality: object('What the picture of the face is good for', {
+      sharpness: share.describe(
+        'How much of the detail a further blur would take away (Crete et al. 2007), whatever the size, contrast and brightness: ' +
+          '0.6 to 0.7 is a sharp photo, below 0.5 is clearly blurred',
+      ),
+      brightness: share.describe('Mean luma of the face: 0 is black, 1 is white'),
+      face_pixels: count.describe('Side of the aligned face, in pixels of the picture'),
+    }),
+  },
+);
+
+const Image = object('What was seen in a picture.', {
+  width: z.int().min(1).describe('Of the upright picture, pixels'),
+  height: z.int().min(1).describe('Of the upright picture, pixels'),
+  format: word(formats, 'As recognised by content.'),
+  orientation: z.int().min(1).max(8).describe('EXIF orientation as found; 1 when the picture says nothing'),
+  faces: z
+    .array(Face)
+    .min(1)
+    .max(mostFaces)
+    .describe(`Largest first (area of the box × detection score), at most ${mostFaces}`),
+  face_index: count.describe('The face that the answer is about'),
+});
+
+const Pair = object('Two faces that were compared.', {
+  image1_face_index: count.describe('A face of image1'),
+  image2_face_index: count.describe('A face of image2'),
+  similarity: cosine.describe('As in the answer, for this pair'),
+  confidence_percent: percent.describe('As in the answer, for this pair'),
+});
+
+/** What each reason means, and where it begins to hold, in the members' own names. */
+const qualityReasons = qualityLimits.map(({ reason, member, least, most }) => {
+  const limit = least === undefined ? `beyond ${most}` : `below ${least}`;
+  return [reason, `${qualityWords[reason]} (${member} ${limit})`] as const;
+});
+
+const Warning = object(
+  'Something that was let pass, and may not be what you meant. It never changes the verdict.',
+  {
+    code: word(
+      {
+        unknown_field: 'the endpoint does not know the field, and ignored it',
+        low_quality_face: 'the compared face is so poor that the same person is recognised less often',
+      },
+      'What it is about.',
+    ),
+    field: text('Name of the field; with `low_quality_face`, the picture, whose `face_index` names the face'),
+    reason: word(
+      Object.fromEntries(qualityReasons),
+      'With `low_quality_face` only, what the face is.',
+    ).exactOptional(),
+    detail: text('What happened and what to do about it, for people'),
+  },
+);
+
+const Match = object(
+  'Whether the two pictures show the same person. A non-match is an answer like any other, not an error.',
+  {
+    request_id: text('The same as in the X-Request-Id header'),
+    match: z
+      .boolean()
+      .describe('Whether confidence_percent, before it is rounded, reaches threshold_percent'),
+    confidence_percent: percent.describe(
+      'How sure it is that both are the same person: 30 + 10 × −log10 of the false-match rate from 40 on, so that ten points ' +
+        'more are ten times fewer false matches',
+    ),
+    threshold_percent: percent.describe('The threshold that was applied'),
+    similarity: cosine.describe(
+      'Cosine of the two embeddings as the net gave them; not comparable between model packs',
+    ),
+    false_match_rate: share.describe(
+      'How often two different people would come out at least this alike, all pairs that were tried taken into account; ' +
+        "never below the floor of the pack's table, see GET models",
+    ),
+    extrapolated: z
+      .boolean()
+      .describe(
+        "true when the score lies beyond what the pack's people could show: false_match_rate is then the floor, an upper bound, " +
+          'and confidence_percent goes on in the form of the tail',
+      ),
+    accuracy_mode: z.enum(fieldTable.accuracy_mode.values).describe('The mode that was used'),
+    image1: Image,
+    image2: Image,
+    pairs_compared: z.int().min(1).describe('How many pairs of faces were compared'),
+    pairs: z.array(Pair).min(1).describe('Every pair that was compared, best first'),
+    model: object('What the answer rests on; GET models tells more', {
+      pack: text('Name of the model pack'),
+      version: text('Its version'),
+    }),
+    warnings: z.array(Warning).describe('Empty when there is nothing to say'),
+    timings_ms: object('Where the time went; in the Server-Timing header as well', {
+      queue: milliseconds('Waiting for a worker'),
+      decode: milliseconds('Decoding both pictures'),
+      detect: milliseconds('Finding faces, by further looks too'),
+      align: milliseconds(
+        'Finding their landmarks, making sure that they are faces, and cutting them out upright',
+      ),
+      embed: milliseconds('Turning each face into a vector'),
+      total: milliseconds('From the last byte of the request to the answer'),
+    }),
+  },
+);
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+
+const roles: Record<ModelsBody['files'][number]['role'], string> = {
+  detector: 'finds faces',
+  landmarks: 'finds eyes, nose and mouth',
+  embedder: 'turns a face into a vector',
+  cohort: 'normalises similarities, so that one threshold serves different groups of people',
+  human: 'tells human faces from those of animals',
+};
+
+const sources: Record<ModelsBody['source']['kind'], string> = {
+  npm: 'a package of the npm registry',
+  project: 'a project that publishes its files elsewhere',
+};
+
+const Calibration = object('How a similarity becomes a false-match rate, and that a percentage.', {
+  fitted_on: text('The pairs of pictures that the table was made from'),
+  points: z
+    .array(
+      z
+        .tuple([
+          z.number().describe('Similarity, normalised as the model pack does it'),
+          z.number().positive().max(1).describe('False-match rate'),
+        ])
+        .describe('A similarity, and how often two different people come out at least this alike'),
+    )
+    .min(2)
+    .describe('Rising similarities, falling rates; between points the logarithm of the rate is linear'),
+  floor: z
+    .number()
+    .positive()
+    .max(0.1)
+    .describe(
+      'The lowest false-match rate that the people of the fit can show; below it an answer is `extrapolated`',
+    ),
+});
+
+const Models = object('The model pack that is loaded.', {
+  pack: text('Name of the model pack'),
+  version: text('Its version; answers may differ between versions'),
+  description: text('What it consists of'),
+  source: object("Where the pack's own nets come from", {
+    kind: word(sources, 'What it is.'),
+    name: text('Its name'),
+    version: text('Its version or commit'),
+    licence: text('Its licence, as stated by it'),
+  }),
+  files: z
+    .array(
+      z.object({
+        role: word(roles, 'What the net is for.'),
+        file: text('Name of the file'),
+        pack: text('The model pack that it belongs to: this one, or the one that it was taken over from'),
+        licence: text('Its licence'),
+        sha256: sha256.describe('SHA-256 of the file that is loaded'),
+        source_sha256: sha256.describe('SHA-256 of the file as its authors published it'),
+      }),
+    )
+    .describe('The nets, in the order in which a picture meets them'),
+  min_det_score: share.describe('Default of the form field `min_det_score`'),
+  human: object('How human faces are told from those of animals; absent where the pack takes every face', {
+    bar: z.number().describe('Faces whose `human_score` is below are dropped, as if they had not been found'),
+    fitted_on: text('The pictures that it was made from'),
+  }).exactOptional(),
+  calibration: object('One table for each accuracy mode', { fast: Calibration, balance: Calibration }),
+});
+
+/**
+ * By the names of their components. The compiler keeps schemas and answers equal. It is not told of warnings: only those of
+ * one code have a `reason`, and the schema says so in words.
+ */
+export const answerSchemas = { Match, Image, Face, Pair, Warning, Models, Calibration } satisfies Record<
+  string,
+  z.ZodType
+> & { Match: z.ZodType<Omit<MatchBody, 'warnings'>>; Models: z.ZodType<ModelsBody> };
