@@ -4,50 +4,26 @@ import type { Route } from '../http/routes.ts';
 import { answerSchemas } from './answers.ts';
 import { successExamples } from './examples.ts';
 import { type Header, headers, requestIdPattern } from './headers.ts';
-import { jsonSchemas, type Schema } from './json-schema.ts';
+import { jsonSchemas } from './json-schema.ts';
 import { type Operation, operationOf, problemResponse, type Response, tags } from './operations.ts';
 import { errorCodes, problemExample, problemSchemas } from './problems.ts';
 
 /** The OpenAPI 3.1 document, built from the tables that the server itself obeys. */
 
-export interface OpenApiDocument {
-  openapi: '3.1.0';
-  info: {
-    title: string;
-    version: string;
-    summary: string;
-    description: string;
-    license: { name: string; identifier: string };
-  };
-  servers: { url: string; description: string }[];
-  tags: { name: string; description: string }[];
-  paths: Record<string, Partial<Record<'get' | 'post', Operation>>>;
-  components: {
-    securitySchemes: { api_key: { type: 'apiKey'; in: 'header'; name: string; description: string } };
-    parameters: Record<string, Parameter>;
-    headers: Record<string, Header>;
-    responses: Record<string, Response>;
-    schemas: Record<string, Schema>;
-    examples: Record<string, { summary: string; value: object }>;
-  };
-}
-
-export interface Parameter {
-  name: string;
-  in: 'header';
-  required: boolean;
-  description: string;
-  schema: Schema;
-}
+export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 /** Of the interface, not of the program: it changes when /API/v1.0 does. */
 const version = '1.0';
 
 /** Tells of the endpoints that are switched on, with the limits that are set. */
-export function openApiDocument(routes: readonly Route[], config: Config): OpenApiDocument {
+export function openApiDocument(routes: readonly Route[], config: Config) {
   const open = routes.filter(({ endpoint }) => config.endpoints.includes(endpoint));
-  const operations = open.map((route) => ({ route, operation: operationOf(route) }));
-  const used = new Set(operations.flatMap(({ operation }) => operation.tags));
+  const paths: Record<string, { get?: Operation; post?: Operation }> = {};
+  for (const route of open) {
+    const method = route.method === 'GET' ? 'get' : 'post';
+    paths[route.path] = { ...paths[route.path], [method]: operationOf(route) };
+  }
+  const used = Object.values(paths).flatMap(({ get, post }) => [...(get?.tags ?? []), ...(post?.tags ?? [])]);
   return {
     openapi: '3.1.0',
     info: {
@@ -59,9 +35,9 @@ export function openApiDocument(routes: readonly Route[], config: Config): OpenA
     },
     servers: [{ url: '/', description: 'The server that this document came from' }],
     tags: Object.entries(tags)
-      .filter(([name]) => (used as Set<string>).has(name))
+      .filter(([name]) => used.some((tag) => tag === name))
       .map(([name, description]) => ({ name, description })),
-    paths: pathItems(operations),
+    paths,
     components: {
       securitySchemes: {
         api_key: {
@@ -71,44 +47,37 @@ export function openApiDocument(routes: readonly Route[], config: Config): OpenA
           description: 'A key that the operator has made for you',
         },
       },
-      parameters: { 'X-Request-Id': requestIdParameter },
-      headers,
-      responses: {
-        not_found: problemResponse(errorTable.not_found.status, ['not_found']),
-        method_not_allowed: problemResponse(errorTable.method_not_allowed.status, ['method_not_allowed']),
+      parameters: {
+        'X-Request-Id': {
+          name: 'X-Request-Id',
+          in: 'header',
+          required: false,
+          description: 'Your own id for the request; one of another form is replaced',
+          schema: { type: 'string', pattern: requestIdPattern },
+        },
       },
+      headers: headers as Record<string, Header>,
+      /** To requests that no operation describes. */
+      responses: {
+        not_found: problemResponse(['not_found']),
+        method_not_allowed: problemResponse(['method_not_allowed']),
+      } as Record<string, Response>,
       schemas: { ...jsonSchemas(answerSchemas), ...problemSchemas() },
-      examples: { ...answers(), ...problemExamples() },
+      examples: examples(),
     },
   };
 }
 
-function pathItems(operations: readonly { route: Route; operation: Operation }[]): OpenApiDocument['paths'] {
-  const paths: OpenApiDocument['paths'] = {};
-  for (const { route, operation } of operations) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation };
-  }
-  return paths;
-}
-
-const requestIdParameter: Parameter = {
-  name: 'X-Request-Id',
-  in: 'header',
-  required: false,
-  description: 'Your own id for the request; one of another form is replaced',
-  schema: { type: 'string', pattern: requestIdPattern },
-};
-
-function answers(): OpenApiDocument['components']['examples'] {
-  return Object.fromEntries(
-    Object.entries(successExamples).map(([name, value]) => [name, { summary: 'An answer', value }]),
-  );
-}
-
-function problemExamples(): OpenApiDocument['components']['examples'] {
-  return Object.fromEntries(
-    errorCodes.map((code) => [code, { summary: errorTable[code].title, value: problemExample(code) }]),
-  );
+function examples(): Record<string, { summary: string; value: object }> {
+  const answers = Object.entries(successExamples).map(([name, value]) => [
+    name,
+    { summary: 'An answer', value },
+  ]);
+  const problems = errorCodes.map((code) => [
+    code,
+    { summary: errorTable[code].title, value: problemExample(code) },
+  ]);
+  return Object.fromEntries([...answers, ...problems]);
 }
 
 /** The text that the document begins with, in Markdown; it tells the limits of the server that serves it. */

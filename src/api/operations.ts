@@ -1,59 +1,44 @@
 import type { EndpointId } from '../config.ts';
 import { type ErrorCode, errorTable } from '../errors.ts';
+import { type FieldRule, fieldTable, type MatchEndpoint, type NumberRule } from '../http/fields.ts';
 import type { Route } from '../http/routes.ts';
-import { formBody, type RequestBody, takesForm } from './form-schema.ts';
 import { headersOf } from './headers.ts';
 import { ref, type Schema } from './json-schema.ts';
-import { codesOf, problemName } from './problems.ts';
+import { errorCodes, problemName, problemTable, type Told } from './problems.ts';
 
 /** A route → what OpenAPI calls an operation. */
-
-export interface MediaType {
-  schema: Schema;
-  examples?: Record<string, { $ref: string }>;
-}
 
 export interface Response {
   description: string;
   headers: Record<string, { $ref: string }>;
-  content?: Record<string, MediaType>;
+  content?: Record<string, { schema: Schema; examples?: Record<string, { $ref: string }> }>;
 }
 
-export interface Operation {
-  operationId: EndpointId;
-  tags: [Tag];
-  summary: string;
-  description: string;
-  security: { api_key: string[] }[];
-  parameters: { $ref: string }[];
-  requestBody?: RequestBody;
-  responses: Record<string, Response>;
-  /** Of many readers of OpenAPI documents: requests ready to be tried. */
-  'x-codeSamples': { lang: string; label: string; source: string }[];
-}
+export type Operation = ReturnType<typeof operationOf>;
 
 export const tags = {
   match: 'Compare two photos',
   about: 'What the answers rest on',
   documents: 'This documentation',
 } as const;
-type Tag = keyof typeof tags;
 
 interface Account {
-  tag: Tag;
+  tag: keyof typeof tags;
   summary: string;
   description: string;
-  success: { description: string; content_type: string; schema: Schema };
+  success: { description: string; type: string; schema: Schema };
   /** Arguments of curl behind the address, one a line; with -F it sends a POST. */
   curl: readonly string[];
 }
 
-const photos = ['-F image1=@one.jpg', '-F image2=@two.jpg'];
+const json = (description: string, schema: Schema) => ({ description, type: 'application/json', schema });
 const key = '-H "x-api-key: $FACEMATCH_KEY"';
-const compared = {
-  description: 'The pictures were compared, whether they match or not',
-  content_type: 'application/json',
-  schema: ref('schemas', 'Match'),
+const photos = ['-F image1=@one.jpg', '-F image2=@two.jpg'];
+const match = json('The pictures were compared, whether they match or not', ref('schemas', 'Match'));
+const page = {
+  description: 'The page',
+  type: 'text/html; charset=utf-8',
+  schema: { type: 'string', description: 'HTML' } as Schema,
 };
 
 const accounts: Readonly<Record<EndpointId, Account>> = {
@@ -63,7 +48,7 @@ const accounts: Readonly<Record<EndpointId, Account>> = {
     description:
       'Finds every face in both pictures, compares each of the first with each of the second, and answers for the pair ' +
       'that is most alike. The same as the advanced endpoint with every default.',
-    success: compared,
+    success: match,
     curl: [key, ...photos],
   },
   match_advanced: {
@@ -73,7 +58,7 @@ const accounts: Readonly<Record<EndpointId, Account>> = {
       'As the basic endpoint, and lets you choose faces, trade accuracy for speed, say what counts as a face, and refuse poor ones. ' +
       'With one face index given, that face is compared with all of the other picture; with both, those two; with none, ' +
       '`auto_pair_best` decides.',
-    success: compared,
+    success: match,
     curl: [key, ...photos, '-F threshold_percent=80', '-F image1_face_index=0', '-F accuracy_mode=fast'],
   },
   models: {
@@ -81,33 +66,21 @@ const accounts: Readonly<Record<EndpointId, Account>> = {
     summary: 'Show the model pack',
     description:
       'Names the loaded model pack, the origin, licence and checksum of each net, and its calibration.',
-    success: {
-      description: 'The model pack',
-      content_type: 'application/json',
-      schema: ref('schemas', 'Models'),
-    },
+    success: json('The model pack', ref('schemas', 'Models')),
     curl: [key],
   },
   openapi: {
     tag: 'documents',
     summary: 'Get the OpenAPI document',
     description: 'This interface in OpenAPI 3.1, with the limits and endpoints of this very server.',
-    success: {
-      description: 'The document',
-      content_type: 'application/json',
-      schema: { type: 'object', description: 'An OpenAPI 3.1 document' },
-    },
+    success: json('The document', { type: 'object', description: 'An OpenAPI 3.1 document' }),
     curl: [],
   },
   docs: {
     tag: 'documents',
     summary: 'Read the documentation',
     description: 'The same as a page for people. It runs no script and loads nothing from elsewhere.',
-    success: {
-      description: 'The page',
-      content_type: 'text/html; charset=utf-8',
-      schema: { type: 'string', description: 'HTML' },
-    },
+    success: page,
     curl: [],
   },
   demo: {
@@ -116,72 +89,124 @@ const accounts: Readonly<Record<EndpointId, Account>> = {
     description:
       'A page that takes two photos and a key, sends them to this server and shows the answer: faces, score, pairs, timings. ' +
       'It loads nothing from elsewhere and keeps nothing.',
-    success: {
-      description: 'The page',
-      content_type: 'text/html; charset=utf-8',
-      schema: { type: 'string', description: 'HTML' },
-    },
+    success: page,
     curl: [],
   },
 };
 
-export function operationOf(route: Route): Operation {
+export function operationOf(route: Route) {
   const { endpoint, path, scope, cost } = route;
-  const account = accounts[endpoint];
-  const { tag, summary, description, curl } = account;
+  const { tag, summary, description, success, curl } = accounts[endpoint];
   const price =
     scope === 'none' ? '' : ` Takes ${cost} ${cost === 1 ? 'token' : 'tokens'} from the key's quota.`;
-  const fields = takesForm(endpoint) ? { requestBody: formBody(endpoint) } : {};
+  const headers = headersOf(200, route);
+  const responses: Record<string, Response> = {
+    200: { description: success.description, headers, content: contentOf(route, success) },
+  };
+  if (tag === 'documents')
+    responses[304] = { description: 'The document is still the one named in If-None-Match', headers };
+  const codes = codesOf(route);
+  for (const status of new Set(codes.map((code) => errorTable[code].status))) {
+    const behind = codes.filter((code) => errorTable[code].status === status);
+    responses[status] = problemResponse(behind, route);
+  }
   return {
     operationId: endpoint,
     tags: [tag],
     summary,
     description: description + price,
-    security: securityOf(scope),
+    // For a scheme other than OAuth, the list names the roles that are needed (OpenAPI 3.1, "Security Requirement Object").
+    security: scope === 'none' ? [] : [{ api_key: scope === 'any' ? [] : [scope as string] }],
     parameters: [ref('parameters', 'X-Request-Id')],
-    ...fields,
-    responses: { ...successOf(route, account), ...problemsOf(route) },
+    ...(takesForm(endpoint) ? { requestBody: formBody(endpoint) } : {}),
+    responses,
+    // Many readers of OpenAPI documents show these: requests ready to be tried.
     'x-codeSamples': [
-      {
-        lang: 'Shell',
-        label: 'curl',
-        source: [`curl "$FACEMATCH_URL${path}"`, ...curl].join(' \\\n  '),
-      },
+      { lang: 'Shell', label: 'curl', source: [`curl "$FACEMATCH_URL${path}"`, ...curl].join(' \\\n  ') },
     ],
   };
 }
 
-/** OpenAPI 3.1, "Security Requirement Object": for a scheme other than OAuth, the list names the roles that are needed. */
-function securityOf(scope: Route['scope']): Operation['security'] {
-  if (scope === 'none') return [];
-  return [{ api_key: scope === 'any' ? [] : [scope] }];
+/** With the example of the component that the schema refers to. */
+function contentOf(
+  { endpoint }: Route,
+  { type, schema }: Account['success'],
+): NonNullable<Response['content']> {
+  const component = schema.$ref?.split('/').at(-1);
+  if (component === undefined) return { [type]: { schema } };
+  return { [type]: { schema, examples: { [endpoint]: ref('examples', component) } } };
 }
 
-function successOf(route: Route, { success, tag }: Account): Record<string, Response> {
-  const { description, content_type, schema } = success;
-  const headers = headersOf(200, route);
-  const isJson = schema.$ref !== undefined;
-  const examples = isJson
-    ? { examples: { [route.endpoint]: ref('examples', schema.$ref!.split('/').at(-1)!) } }
-    : {};
-  const found = { 200: { description, headers, content: { [content_type]: { schema, ...examples } } } };
-  if (tag !== 'documents') return found;
-  return { ...found, 304: { description: 'The document is still the one named in If-None-Match', headers } };
+function takesForm(endpoint: EndpointId): endpoint is MatchEndpoint {
+  return endpoint === 'match' || endpoint === 'match_advanced';
 }
 
-function problemsOf(route: Route): Record<string, Response> {
-  const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of codesOf(route)) {
-    const { status } = errorTable[code];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  }
-  return Object.fromEntries(
-    [...byStatus].map(([status, codes]) => [status, problemResponse(status, codes, route)]),
+/** The field table → the body of a request. */
+function formBody(endpoint: MatchEndpoint) {
+  const fields = Object.entries<FieldRule>(fieldTable).filter(([, rule]) =>
+    rule.endpoints.includes(endpoint),
   );
+  const images = fields.filter(([, rule]) => rule.kind === 'image').map(([name]) => name);
+  const schema: Schema = {
+    type: 'object',
+    required: images,
+    properties: Object.fromEntries(fields.map(([name, rule]) => [name, fieldSchema(rule)])),
+  };
+  return {
+    description:
+      'A form as multipart/form-data (RFC 7578), its parts in any order, each field at most once. ' +
+      'A field that the endpoint does not know is ignored and named in `warnings`.',
+    required: true,
+    content: {
+      'multipart/form-data': {
+        schema,
+        encoding: Object.fromEntries(
+          images.map((name) => [name, { contentType: 'image/jpeg, image/png, image/webp' }]),
+        ),
+      },
+    },
+  };
 }
 
-/** One status, and the problems that may be behind it. */
-export function problemResponse(status: number, codes: readonly ErrorCode[], route?: Route): Response {
+function fieldSchema(rule: FieldRule): Schema {
+  const { description } = rule;
+  switch (rule.kind) {
+    case 'image':
+      // `format` is OpenAPI 3.0's word for a file; tools that offer a file picker still look for it.
+      return { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream', description };
+    case 'decimal': {
+      const form = 'Digits with an optional decimal point: no sign, no exponent';
+      return { type: 'number', ...bounds(rule), description: `${description}. ${form}` };
+    }
+    case 'integer':
+      return { type: 'integer', ...bounds(rule), description };
+    case 'boolean':
+      return { type: 'boolean', default: rule.default === 'true', description };
+    case 'choice':
+      return { type: 'string', enum: rule.values, default: rule.default, description };
+  }
+}
+
+function bounds({ min, max, default: fallback }: NumberRule): Schema {
+  return { minimum: min, maximum: max, ...(fallback === undefined ? {} : { default: fallback }) };
+}
+
+/** The codes that a request to this route can be answered with, in the order of the error table. */
+function codesOf({ endpoint, scope }: Route): ErrorCode[] {
+  const applies: Record<Told, boolean> = {
+    path: false,
+    any: true,
+    keyed: scope !== 'none',
+    scoped: scope !== 'none' && scope !== 'any',
+    form: takesForm(endpoint),
+    advanced: endpoint === 'match_advanced',
+  };
+  return errorCodes.filter((code) => applies[problemTable[code].told]);
+}
+
+/** The answer of one status, by the codes that are behind it. */
+export function problemResponse(codes: readonly ErrorCode[], route?: Route): Response {
+  const { status } = errorTable[codes[0]!];
   const schemas = codes.map((code) => ref('schemas', problemName(code)));
   const discriminator = {
     propertyName: 'code',

@@ -2,8 +2,6 @@ import { z } from 'zod';
 import { type ErrorCode, errorTable, type ProblemExtras } from '../errors.ts';
 import { lowQuality, lowQualityProblem, type QualityReason, qualityWords } from '../http/face-quality.ts';
 import { fieldTable } from '../http/fields.ts';
-import type { Route } from '../http/routes.ts';
-import { takesForm } from './form-schema.ts';
 import { jsonSchemas, type Schema, word } from './json-schema.ts';
 
 /** What the error table leaves open: which requests a problem can answer, and what it carries beside its text. */
@@ -17,7 +15,7 @@ type Extra = Exclude<keyof ProblemExtras, 'detail'>;
  * Which requests get the problem: `path` those that no operation describes; `any` operation; `keyed` those that need a key,
  * `scoped` those that need a scope; those that take a `form`, and the `advanced` one.
  */
-type Told = 'path' | 'any' | 'keyed' | 'scoped' | 'form' | 'advanced';
+export type Told = 'path' | 'any' | 'keyed' | 'scoped' | 'form' | 'advanced';
 
 const smallFace = {
   pose: { yaw: 0, pitch: 0, roll: 0 },
@@ -25,7 +23,7 @@ const smallFace = {
 };
 
 /** `example` has the extra members that the problem always carries, and perhaps the more specific detail. */
-const problemTable: Readonly<Record<ErrorCode, { told: Told; example: ProblemExtras }>> = {
+export const problemTable: Readonly<Record<ErrorCode, { told: Told; example: ProblemExtras }>> = {
   invalid_multipart: { told: 'form', example: { detail: 'The body ends before its final boundary.' } },
   missing_field: {
     told: 'form',
@@ -94,19 +92,6 @@ const problemTable: Readonly<Record<ErrorCode, { told: Told; example: ProblemExt
 };
 
 export const errorCodes = Object.keys(errorTable) as ErrorCode[];
-
-/** The codes that a request to this route can be answered with, in the order of the error table. */
-export function codesOf({ endpoint, scope }: Pick<Route, 'endpoint' | 'scope'>): ErrorCode[] {
-  const applies: Record<Told, boolean> = {
-    path: false,
-    any: true,
-    keyed: scope !== 'none',
-    scoped: scope !== 'none' && scope !== 'any',
-    form: takesForm(endpoint),
-    advanced: endpoint === 'match_advanced',
-  };
-  return errorCodes.filter((code) => applies[problemTable[code].told]);
-}
 
 /** `missing_field` → `MissingFieldProblem`, the name of its schema. */
 export function problemName(code: ErrorCode): string {
