@@ -16,41 +16,20 @@ const valueRules = Object.entries<FieldRule>(fieldTable).filter(
 );
 const rule = (name: FieldName) => fieldTable[name] as ValueRule;
 
+const words = (text: string) => text.split(' ');
+
 /** Text that no field of the kind may take. */
 const everywhere = [
   '',
   ' ',
-  'yes',
-  'null',
-  'undefined',
-  'NaN',
-  'Infinity',
-  '-Infinity',
   '\0',
   '1 ',
   ' 1',
   '1\n',
   '\t1',
+  ...words('yes null undefined NaN Infinity -Infinity'),
 ];
-const numbers = [
-  '1e2',
-  '1E2',
-  '+1',
-  '-0',
-  '٣',
-  '１',
-  '0x1',
-  '0b1',
-  '1_0',
-  '1,5',
-  '1.',
-  '.5',
-  '00',
-  '01',
-  '--1',
-  '1e309',
-  '9'.repeat(1000),
-];
+const numbers = [...words('1e2 1E2 +1 -0 ٣ １ 0x1 0b1 1_0 1,5 1. .5 00 01 --1 1e309'), '9'.repeat(1000)];
 const misuse: Record<ValueRule['kind'], readonly string[]> = {
   decimal: [...everywhere, ...numbers, '-0.0', '0.5.5', '1/2', '50%'],
   integer: [...everywhere, ...numbers, '1.5', '1.0', '0.0', '-1.0', '-01', '2147483648', '-2'],
