@@ -239,8 +239,8 @@ const Models = object('The model pack that is loaded.', {
 });
 
 /**
- * By the names of their components. The compiler keeps schemas and answers equal. It is not told of warnings: only those of
- * one code have a `reason`, and the schema says so in words.
+ * By the names of their components. The compiler keeps schemas and answers equal, but for warnings: only those of one code
+ * have a `reason`, which the schema says in words.
  */
 export const answerSchemas = { Match, Image, Face, Pair, Warning, Models, Calibration } satisfies Record<
   string,

@@ -4,7 +4,7 @@ import { type FieldRule, fieldTable, type MatchEndpoint, type NumberRule } from 
 import type { Route } from '../http/routes.ts';
 import { headersOf } from './headers.ts';
 import { ref, type Schema } from './json-schema.ts';
-import { errorCodes, problemName, problemTable, type Told } from './problems.ts';
+import { errorCodes, problemName, problemTable, type Requests } from './problems.ts';
 
 /** A route → what OpenAPI calls an operation. */
 
@@ -193,7 +193,7 @@ function bounds({ min, max, default: fallback }: NumberRule): Schema {
 
 /** The codes that a request to this route can be answered with, in the order of the error table. */
 function codesOf({ endpoint, scope }: Route): ErrorCode[] {
-  const applies: Record<Told, boolean> = {
+  const applies: Record<Requests, boolean> = {
     path: false,
     any: true,
     keyed: scope !== 'none',
@@ -201,7 +201,7 @@ function codesOf({ endpoint, scope }: Route): ErrorCode[] {
     form: takesForm(endpoint),
     advanced: endpoint === 'match_advanced',
   };
-  return errorCodes.filter((code) => applies[problemTable[code].told]);
+  return errorCodes.filter((code) => applies[problemTable[code].requests]);
 }
 
 /** The answer of one status, by the codes that are behind it. */

@@ -15,7 +15,7 @@ type Extra = Exclude<keyof ProblemExtras, 'detail'>;
  * Which requests get the problem: `path` those that no operation describes; `any` operation; `keyed` those that need a key,
  * `scoped` those that need a scope; those that take a `form`, and the `advanced` one.
  */
-export type Told = 'path' | 'any' | 'keyed' | 'scoped' | 'form' | 'advanced';
+export type Requests = 'path' | 'any' | 'keyed' | 'scoped' | 'form' | 'advanced';
 
 const smallFace = {
   pose: { yaw: 0, pitch: 0, roll: 0 },
@@ -23,33 +23,33 @@ const smallFace = {
 };
 
 /** `example` has the extra members that the problem always carries, and perhaps the more specific detail. */
-export const problemTable: Readonly<Record<ErrorCode, { told: Told; example: ProblemExtras }>> = {
-  invalid_multipart: { told: 'form', example: { detail: 'The body ends before its final boundary.' } },
+export const problemTable: Readonly<Record<ErrorCode, { requests: Requests; example: ProblemExtras }>> = {
+  invalid_multipart: { requests: 'form', example: { detail: 'The body ends before its final boundary.' } },
   missing_field: {
-    told: 'form',
+    requests: 'form',
     example: { detail: 'Send the bytes of a picture as image2.', field: 'image2' },
   },
   invalid_field: {
-    told: 'form',
+    requests: 'form',
     example: {
       detail: 'Send a decimal number from 0 to 100, such as 50 as threshold_percent.',
       field: 'threshold_percent',
       expected: 'a decimal number from 0 to 100, such as 50',
     },
   },
-  duplicate_field: { told: 'form', example: { detail: 'Send image1 once.', field: 'image1' } },
-  missing_api_key: { told: 'keyed', example: {} },
-  invalid_api_key: { told: 'keyed', example: {} },
-  forbidden_scope: { told: 'scoped', example: { required_scope: 'match:advanced' } },
-  not_found: { told: 'path', example: {} },
-  endpoint_disabled: { told: 'any', example: {} },
-  method_not_allowed: { told: 'path', example: {} },
-  upload_timeout: { told: 'form', example: {} },
-  body_too_large: { told: 'form', example: { limit_bytes: 20_971_520 } },
-  image_too_large: { told: 'form', example: { limit_bytes: 10_485_760, field: 'image1' } },
-  unsupported_media_type: { told: 'form', example: {} },
+  duplicate_field: { requests: 'form', example: { detail: 'Send image1 once.', field: 'image1' } },
+  missing_api_key: { requests: 'keyed', example: {} },
+  invalid_api_key: { requests: 'keyed', example: {} },
+  forbidden_scope: { requests: 'scoped', example: { required_scope: 'match:advanced' } },
+  not_found: { requests: 'path', example: {} },
+  endpoint_disabled: { requests: 'any', example: {} },
+  method_not_allowed: { requests: 'path', example: {} },
+  upload_timeout: { requests: 'form', example: {} },
+  body_too_large: { requests: 'form', example: { limit_bytes: 20_971_520 } },
+  image_too_large: { requests: 'form', example: { limit_bytes: 10_485_760, field: 'image1' } },
+  unsupported_media_type: { requests: 'form', example: {} },
   unsupported_image_format: {
-    told: 'form',
+    requests: 'form',
     example: {
       detail: 'Send image1 as JPEG, PNG or WebP; this one looks like heic.',
       field: 'image1',
@@ -57,22 +57,22 @@ export const problemTable: Readonly<Record<ErrorCode, { told: Told; example: Pro
     },
   },
   image_decode_failed: {
-    told: 'form',
+    requests: 'form',
     example: { detail: 'Send image2 again: the picture is damaged or cut short.', field: 'image2' },
   },
   image_dimensions: {
-    told: 'form',
+    requests: 'form',
     example: { field: 'image1', width: 65_500, height: 65_500, limit_pixels: 50_000_000 },
   },
   no_face_found: {
-    told: 'form',
+    requests: 'form',
     example: {
       detail: 'Send a picture in which the face is clearly visible as image2.',
       errors: [{ field: 'image2', code: 'no_face_found' }],
     },
   },
   face_index_out_of_range: {
-    told: 'advanced',
+    requests: 'advanced',
     example: {
       detail: 'Choose a face of image1 from 0 to 2, or -1 for automatic choice.',
       field: 'image1',
@@ -80,15 +80,15 @@ export const problemTable: Readonly<Record<ErrorCode, { told: Told; example: Pro
     },
   },
   low_quality_face: {
-    told: 'advanced',
+    requests: 'advanced',
     example: lowQualityProblem(lowQuality('image1', smallFace))!.extras,
   },
-  rate_limit_exceeded: { told: 'keyed', example: {} },
-  internal_error: { told: 'any', example: {} },
-  overloaded: { told: 'form', example: {} },
-  not_ready: { told: 'form', example: {} },
-  shutting_down: { told: 'any', example: {} },
-  deadline_exceeded: { told: 'form', example: {} },
+  rate_limit_exceeded: { requests: 'keyed', example: {} },
+  internal_error: { requests: 'any', example: {} },
+  overloaded: { requests: 'form', example: {} },
+  not_ready: { requests: 'form', example: {} },
+  shutting_down: { requests: 'any', example: {} },
+  deadline_exceeded: { requests: 'form', example: {} },
 };
 
 export const errorCodes = Object.keys(errorTable) as ErrorCode[];
