@@ -96,6 +96,13 @@ function netsOf(pack) {
   return [detector, landmarks, embedder].map(({ file }) => `${pack}/${file}`);
 }
 
+/** Markup, style and script of the demo page, as src/demo/page.ts reads them. */
+const demoBundle = [
+  ...['page.html', 'page.css', 'main.ts'].map((name) => `src/demo/browser/${name}`),
+  ...['--bundle', '--minify', '--format=esm', '--charset=utf8', '--loader:.html=copy', '--log-level=warning'],
+  '--outdir=dist/src/demo/browser',
+];
+
 /** In order. `missing` answers why the step is needed, or undefined; `make` does it. */
 const steps = [
   {
@@ -153,6 +160,10 @@ const steps = [
       rmSync('dist', { recursive: true, force: true });
       await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.'], {
         cure: 'The TypeScript sources did not compile.',
+        onLine,
+      });
+      await run(process.execPath, ['node_modules/esbuild/bin/esbuild', ...demoBundle], {
+        cure: 'The demo page could not be bundled.',
         onLine,
       });
       writeStamp('dist/.stamp', programHash());

@@ -29,7 +29,6 @@ export const program = [
   'dist/src',
   // Styles, scripts and markup of the pages that are made from them.
   'src/api',
-  'src/demo/browser',
   'src/eval/report',
   'models/packs/default',
   'models/packs/int8',

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import { fieldTable } from '../http/fields.ts';
 import type { Route } from '../http/routes.ts';
 import { projectPath } from '../paths.ts';
 import type { Settings } from './browser/types.ts';
-import { linkModules } from './link-modules.ts';
 
 /** The demo page: HTML, style and script in one text, which a browser shows without a further request. */
 
@@ -14,20 +13,21 @@ export interface DemoPage {
   headers: readonly (readonly [name: string, value: string])[];
 }
 
-const browser = projectPath('src/demo/browser');
-const read = (name: string) => readFileSync(`${browser}/${name}`, 'utf8');
-
-/** Throws an Error when the files of src/demo/browser do not fit together. */
+/** Throws an Error when the bundle is not built: `npm run setup` does so. */
 export function demoPage(routes: readonly Route[], config: Config): DemoPage {
-  const style = styles();
-  const script = linkModules(browser, 'main.js');
+  const [markup, style, script] = ['page.html', 'page.css', 'main.js'].map((name) =>
+    readFileSync(projectPath(`dist/src/demo/browser/${name}`), 'utf8'),
+  ) as [string, string, string];
   // A "<" could begin the tag that ends this element.
   const settings = JSON.stringify(settingsOf(routes, config)).replaceAll('<', '\\u003c');
-  const html = fill(read('page.html'), [
-    ['<style></style>', `<style>${style}</style>`],
-    ['>{}</script>', `>${settings}</script>`],
-    ['<script type="module"></script>', `<script type="module">${script}</script>`],
-  ]);
+  const html = markup
+    .replace(
+      /<template>(.*?)<\/template>/s,
+      (_, slot: string) => slot.replaceAll('{n}', '1') + slot.replaceAll('{n}', '2'),
+    )
+    .replace('<style></style>', () => `<style>${style}</style>`)
+    .replace('>{}</script>', () => `>${settings}</script>`)
+    .replace('<script type="module"></script>', () => `<script type="module">${script}</script>`);
   return {
     html,
     headers: [
@@ -59,17 +59,6 @@ function policy(script: string, style: string): string {
 
 const sha256 = (text: string) => `sha256-${createHash('sha256').update(text).digest('base64')}`;
 
-/** One after the other by their names, without what only their reader needs. */
-function styles(): string {
-  const sheets = readdirSync(browser).filter((name) => name.endsWith('.css'));
-  return sheets
-    .sort()
-    .map(read)
-    .join('')
-    .replaceAll(/\/\*[\s\S]*?\*\/\n*/g, '')
-    .replaceAll(/^\s+/gm, '');
-}
-
 function settingsOf(routes: readonly Route[], config: Config): Settings {
   const { threshold_percent, accuracy_mode, ...rest } = fieldTable;
   const { image1: _, image2: __, image1_face_index: ___, image2_face_index: ____, ...options } = rest;
@@ -81,13 +70,4 @@ function settingsOf(routes: readonly Route[], config: Config): Settings {
     options,
     limits: { max_body_bytes: config.max_body_bytes },
   };
-}
-
-/** Each place, which must be there once, becomes its text. */
-function fill(template: string, texts: readonly (readonly [place: string, text: string])[]): string {
-  return texts.reduce((html, [place, text]) => {
-    const [before, after, ...more] = html.split(place);
-    if (after === undefined || more.length > 0) throw new Error(`page.html must have one ${place}`);
-    return before + text + after;
-  }, template);
 }

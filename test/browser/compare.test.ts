@@ -1,8 +1,7 @@
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { samples } from '../server/support/pictures.ts';
-import { chromiumFile } from './support/chromium.ts';
-import { Session } from './support/session.ts';
+import { chromiumFile, Session } from './support/session.ts';
 
 /** From two photos to an answer, and from there to two faces of one's own choice. */
 

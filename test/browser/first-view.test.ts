@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chromiumFile } from './support/chromium.ts';
-import { Session } from './support/session.ts';
+import { chromiumFile, Session } from './support/session.ts';
 
 /** What the first view costs. The bytes are a promise; the time is printed, and judged by who reads it. */
 

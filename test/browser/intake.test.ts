@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { blank, samples } from '../server/support/pictures.ts';
-import { chromiumFile } from './support/chromium.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
-import { Session } from './support/session.ts';
+import { chromiumFile, Session } from './support/session.ts';
 
 /** Every way for a photo into the page: chosen, pasted, dropped, taken. */
 

@@ -1,7 +1,6 @@
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { chromiumFile } from './support/chromium.ts';
-import { Session } from './support/session.ts';
+import { chromiumFile, Session } from './support/session.ts';
 
 /** What a preview shows is what the server judges: the picture upright, by its EXIF orientation, in every format. */
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { samples } from '../server/support/pictures.ts';
-import { chromiumFile } from './support/chromium.ts';
 import { demoPath } from './support/demo-page.ts';
-import { Session } from './support/session.ts';
+import { chromiumFile, Session } from './support/session.ts';
 
 /** The key and the photos go to this server and nowhere else, and nothing of them is kept. */
 
@@ -106,16 +105,5 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     expect((await refused).type()).toBe('error');
     expect(await page.frameLocator('iframe').getByRole('heading').count()).toBe(0);
     await page.close();
-  });
-
-  test('says by its headers that it may not be framed, nor be told of by a referrer', async () => {
-    const { headers } = await fetch(session.server.url(demoPath));
-    const policy = headers.get('content-security-policy')!.split('; ');
-    expect(policy).toEqual(
-      expect.arrayContaining(["default-src 'none'", "frame-ancestors 'none'", "form-action 'none'"]),
-    );
-    expect(policy.join()).not.toMatch(/unsafe|https?:|\*/);
-    expect(headers.get('referrer-policy')).toBe('no-referrer');
-    expect(headers.get('permissions-policy')).toContain('camera=(self)');
   });
 });

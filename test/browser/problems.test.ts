@@ -2,9 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { WorkerGate } from '../server/support/gate.ts';
 import { blank, samples } from '../server/support/pictures.ts';
 import { Home, TestServer } from '../server/support/server.ts';
-import { chromiumFile } from './support/chromium.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
-import { Session } from './support/session.ts';
+import { chromiumFile, Session } from './support/session.ts';
 
 /** Every refusal in the server's own words, beside the control that it is about, with a way on. */
 

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasOpenssl, makePair, overwrite } from '../fixtures/certificates.ts';
 import { samples } from '../server/support/pictures.ts';
 import { startTls } from '../server/support/tls.ts';
-import { chromiumFile } from './support/chromium.ts';
-import { Session } from './support/session.ts';
+import { chromiumFile, Session } from './support/session.ts';
 
 /** A browser against a server that speaks TLS by itself. The certificate is one that no browser knows, and it is told so. */
 

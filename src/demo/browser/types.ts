@@ -2,7 +2,7 @@ import type { EndpointId } from '../../config.ts';
 import type { ChoiceRule, FieldName, NumberRule } from '../../http/fields.ts';
 import type { matchBody } from '../../http/match-result.ts';
 
-/** What server and page have to agree on. The page's modules name these in their comments, and tsc checks them by it. */
+/** What server and page have to agree on. */
 
 /** What the server writes into the page. */
 export interface Settings {
@@ -15,8 +15,8 @@ export interface Settings {
   limits: { max_body_bytes: number };
 }
 
-/** A 200 answer. Warnings may be plain texts or objects that carry one. */
-export type Answer = Omit<ReturnType<typeof matchBody>, 'warnings'> & { warnings: readonly unknown[] };
+/** A 200 answer. */
+export type Answer = ReturnType<typeof matchBody>;
 export type Picture = Answer['image1'];
 export type Face = Picture['faces'][number];
 export type Pair = Answer['pairs'][number];
@@ -38,7 +38,7 @@ export interface Problem {
 
 export type Outcome =
   | { answer: Answer; round_trip_ms: number }
-  | { problem: Problem; retry_after_s: number | undefined };
+  | { problem: Problem; retry_after_s?: number | undefined };
 
 /** Field names and their texts, as the form carries them; the photos stand beside it. */
 export type Fields = Partial<Record<FieldName, string>>;

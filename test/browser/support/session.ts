@@ -1,8 +1,22 @@
-import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { Home, type StartOptions, TestServer } from '../../server/support/server.ts';
-import { launch } from './chromium.ts';
 import { DemoPage } from './demo-page.ts';
+
+/** `CHROMIUM`, or the first of the usual names on the path; undefined, with the reason printed, where there is none. */
+export const chromiumFile = findChromium();
+
+function findChromium(): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const names = ['chromium', 'chromium-browser', 'google-chrome'];
+  const usual = names.flatMap((name) => folders.map((folder) => join(folder, name)));
+  const found = (process.env.CHROMIUM ? [process.env.CHROMIUM] : usual).find((file) => existsSync(file));
+  if (found === undefined)
+    process.stderr.write('Skipped what needs a browser: there is no chromium on the path, nor in CHROMIUM\n');
+  return found;
+}
 
 /** A browser and a server for the tests of one file. Whatever a page did that no page may do fails its test. */
 export class Session {
@@ -14,7 +28,12 @@ export class Session {
   constructor(options: StartOptions = {}) {
     beforeAll(async () => {
       this.home = new Home();
-      [this.browser, this.server] = await Promise.all([launch(), TestServer.start(options, this.home)]);
+      const launched = chromium.launch({
+        executablePath: chromiumFile!,
+        // A moving test picture in place of a camera; who may see it is asked as ever.
+        args: ['--use-fake-device-for-media-stream'],
+      });
+      [this.browser, this.server] = await Promise.all([launched, TestServer.start(options, this.home)]);
     });
     afterEach(async () => {
       const pages = this.#pages.splice(0);

@@ -1,27 +1,21 @@
-import { byId, element, find } from './dom.js';
-import { settings } from './settings.js';
-import { capital, fieldLabel, percentText, thresholdWords } from './words.js';
+import type { ChoiceRule, NumberRule } from '../../http/fields.ts';
+import { byId, element, find, settings } from './dom.ts';
+import type { Fields } from './types.ts';
+import { capital, percentText, thresholdWords } from './words.ts';
 
 /** The settings that go with the photos, with the rules and descriptions of the server's own table of fields. */
 
-/** @typedef {import('../../http/fields.ts').NumberRule} NumberRule */
-/** @typedef {import('../../http/fields.ts').ChoiceRule} ChoiceRule */
-
-const form = find(document, '#form', HTMLFormElement);
+export const form = find(document, '#form', HTMLFormElement);
 
 /** Without the advanced endpoint, the threshold alone can be set. */
 const advanced = settings.paths.match_advanced !== undefined;
-/** @type {Readonly<Record<string, NumberRule | ChoiceRule>>} */
-const rules = {
+const rules: Readonly<Record<string, NumberRule | ChoiceRule>> = {
   threshold_percent: settings.threshold_percent,
   ...(advanced ? { accuracy_mode: settings.accuracy_mode, ...settings.options } : {}),
 };
 
-/**
- * Fills the form.
- * @param {() => void} onChange a value is another
- */
-export function showOptions(onChange) {
+/** Fills the form. `onChange`: a value is another. */
+export function showForm(onChange: () => void): void {
   showThreshold();
   showModes();
   byId('more').hidden = !advanced;
@@ -34,26 +28,25 @@ export function showOptions(onChange) {
 /**
  * What the form says, as texts for a request: the threshold, and what is not as by default. An empty number is the
  * default, be it the model pack's own.
- * @returns {import('./types.ts').Fields}
  */
-export function chosenFields() {
+export function chosenFields(): Fields {
   const data = new FormData(form);
   const chosen = Object.entries(rules).flatMap(([name, rule]) => {
     const text = rule.kind === 'boolean' ? String(data.has(name)) : String(data.get(name) ?? '').trim();
-    const said = text !== '' && text !== String(rule.default);
-    return said || name === 'threshold_percent' ? [[name, text]] : [];
+    const isSet = text !== '' && text !== String(rule.default);
+    return isSet || name === 'threshold_percent' ? [[name, text]] : [];
   });
   return Object.fromEntries(chosen);
 }
 
-function showThreshold() {
+function showThreshold(): void {
   const { min, max, default: value } = settings.threshold_percent;
-  const slider = Object.assign(find(form, '#threshold', HTMLInputElement), { min, max });
-  slider.defaultValue = String(value);
+  const slider = find(form, '#threshold', HTMLInputElement);
+  Object.assign(slider, { min, max, defaultValue: value });
   const describe = () => {
     const percent = percentText(Number(slider.value));
-    byId('threshold-value').textContent = percent;
     const words = thresholdWords(Number(slider.value));
+    byId('threshold-value').textContent = percent;
     byId('threshold-hint').textContent = capital(words);
     slider.setAttribute('aria-valuetext', `${percent}: ${words}`);
   };
@@ -61,43 +54,39 @@ function showThreshold() {
   describe();
 }
 
-function showModes() {
+/** The default first: most people should take it. */
+function showModes(): void {
   const { values, default: usual, description } = settings.accuracy_mode;
   byId('mode-field').hidden = !advanced;
   byId('mode-hint').textContent = capital(description);
-  const segments = values.map((value) => {
+  for (const value of [usual, ...values.filter((other) => other !== usual)]) {
     const radio = { type: 'radio', name: 'accuracy_mode', value, defaultChecked: value === usual };
-    return element('label', {}, element('input', radio), element('span', {}, capital(value)));
-  });
-  // The default first: it is what most should take.
-  byId('modes').append(...segments.sort((a, b) => Number(isUsual(b)) - Number(isUsual(a))));
+    byId('modes').append(element('label', {}, element('input', radio), element('span', {}, capital(value))));
+  }
 }
 
-/** @param {HTMLElement} segment */
-const isUsual = (segment) => find(segment, 'input', HTMLInputElement).defaultChecked;
-
-/**
- * @param {string} name
- * @param {NumberRule | ChoiceRule} rule
- */
-function optionView(name, rule) {
+function optionView(name: string, rule: NumberRule | ChoiceRule): HTMLElement {
   const hint = element('p', { className: 'hint', id: `${name}-hint` }, rule.description);
   const control = controlOf(rule);
   control.setAttribute('name', name);
   control.setAttribute('aria-describedby', hint.id);
-  const label = element('label', { className: rule.kind }, control, element('span', {}, fieldLabel(name)));
-  return element('div', { className: 'field' }, label, hint);
+  const title = element('span', {}, capital(name.replaceAll('_', ' ')));
+  return element(
+    'div',
+    { className: 'field' },
+    element('label', { className: rule.kind }, control, title),
+    hint,
+  );
 }
 
-/** @param {NumberRule | ChoiceRule} rule */
-function controlOf(rule) {
+function controlOf(rule: NumberRule | ChoiceRule): HTMLElement {
   switch (rule.kind) {
     case 'boolean':
       return element('input', { type: 'checkbox', defaultChecked: rule.default === 'true' });
     case 'choice':
       return element('select', {}, ...rule.values.map((value) => element('option', { value }, value)));
     default:
-      // Text and not a number input, which would keep what it cannot read to itself: the server says what it expects.
+      // Text and not a number input, which would hide what it cannot read: the server says what it expects.
       return element('input', {
         type: 'text',
         inputMode: 'decimal',

@@ -1,0 +1,77 @@
+import { byId, find, tell } from './dom.ts';
+
+/** The dialog that takes a photo. */
+
+/** What getUserMedia's errors mean (Media Capture and Streams section 10.2), and what to do. */
+const faults: Readonly<Record<string, string>> = {
+  NotAllowedError:
+    'The browser does not let this page use the camera. Allow it in the address bar, or choose a file.',
+  NotFoundError: 'No camera was found. Choose a file instead.',
+  NotReadableError: 'Another program uses the camera. Close it there, or choose a file.',
+};
+
+const jpegQuality = 0.95;
+const dialog = find(document, '#camera', HTMLDialogElement);
+const video = find(document, '#viewfinder', HTMLVideoElement);
+const turn = byId('turn');
+
+let stream: MediaStream | undefined;
+/** Towards the person first, as for a selfie. */
+let facing: 'user' | 'environment' = 'user';
+let give: (photo: File) => void = () => {};
+
+byId('snap').addEventListener('click', snap);
+byId('close-camera').addEventListener('click', () => dialog.close());
+turn.addEventListener('click', () => {
+  facing = facing === 'user' ? 'environment' : 'user';
+  void start();
+});
+// Escape closes it as well: the camera's light must go out.
+dialog.addEventListener('close', stop);
+
+/** Browsers give cameras to secure origins only: HTTPS or this very machine. */
+export const hasCamera = (): boolean => navigator.mediaDevices !== undefined;
+
+export async function openCamera(title: string, onPhoto: (photo: File) => void): Promise<void> {
+  byId('camera-title').textContent = title;
+  give = onPhoto;
+  dialog.showModal();
+  await start();
+}
+
+async function start(): Promise<void> {
+  stop();
+  tell(byId('camera-fault'), undefined);
+  try {
+    stream = await navigator.mediaDevices.getUserMedia({
+      video: { facingMode: facing, width: { ideal: 1920 }, height: { ideal: 1080 } },
+    });
+    // Closed while the browser was asking for permission.
+    if (!dialog.open) return stop();
+    video.srcObject = stream;
+    video.classList.toggle('mirrored', facing === 'user');
+    await video.play();
+    const devices = await navigator.mediaDevices.enumerateDevices();
+    turn.hidden = devices.filter(({ kind }) => kind === 'videoinput').length < 2;
+  } catch (error) {
+    const { name, message } = error as Error;
+    tell(byId('camera-fault'), faults[name] ?? message);
+  }
+}
+
+function stop(): void {
+  for (const track of stream?.getTracks() ?? []) track.stop();
+  stream = undefined;
+  video.srcObject = null;
+}
+
+/** The picture as the camera gave it; only the viewfinder is mirrored. */
+async function snap(): Promise<void> {
+  const { videoWidth, videoHeight } = video;
+  if (stream === undefined || videoWidth === 0) return;
+  const canvas = new OffscreenCanvas(videoWidth, videoHeight);
+  canvas.getContext('2d')?.drawImage(video, 0, 0);
+  const photo = await canvas.convertToBlob({ type: 'image/jpeg', quality: jpegQuality });
+  give(new File([photo], 'camera.jpg', { type: photo.type }));
+  dialog.close();
+}

@@ -1,0 +1,36 @@
+import type { Settings } from './types.ts';
+
+/** Elements found and made. Texts go in as text: nothing in this page is parsed as HTML. */
+
+/** Throws an Error when there is no such element, or one of another kind. */
+export function find<T extends Element>(parent: ParentNode, selector: string, kind: new () => T): T {
+  const found = parent.querySelector(selector);
+  if (!(found instanceof kind)) throw new Error(`The page has no ${kind.name} ${selector}`);
+  return found;
+}
+
+export const byId = (id: string): HTMLElement => find(document, `#${id}`, HTMLElement);
+
+export function element<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  properties: Partial<HTMLElementTagNameMap[Name]> = {},
+  ...children: readonly (Node | string)[]
+): HTMLElementTagNameMap[Name] {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+/** Sets custom properties for the style sheet. The policy forbids style attributes in markup, not this. */
+export function place(target: HTMLElement, values: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(values)) target.style.setProperty(`--${name}`, String(value));
+}
+
+/** Shows a text, or hides its element when there is none. */
+export function tell(target: HTMLElement, text: string | undefined): void {
+  target.textContent = text ?? '';
+  target.hidden = text === undefined;
+}
+
+/** What the server wrote into the page: endpoints that are on, fields, limits. */
+export const settings: Settings = JSON.parse(byId('settings').textContent ?? '');

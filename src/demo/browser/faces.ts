@@ -1,0 +1,137 @@
+import { byId, element, find, place } from './dom.ts';
+import type { PhotoSlot } from './photos.ts';
+import type { Face, Picture } from './types.ts';
+import { count } from './words.ts';
+
+/** The faces of one photo: buttons over its preview, in the answer's order. */
+export class Faces {
+  readonly #slot: PhotoSlot;
+  readonly #onChoose: (index: number) => void;
+  readonly #layer: HTMLElement;
+  #buttons: HTMLButtonElement[] = [];
+
+  /** @param onChoose a face was clicked */
+  constructor(slot: PhotoSlot, onChoose: (index: number) => void) {
+    this.#slot = slot;
+    this.#onChoose = onChoose;
+    this.#layer = find(slot.section, '.faces', HTMLElement);
+  }
+
+  show(picture: Picture): void {
+    const { width, height, faces, face_index } = picture;
+    // A click sends a new request, whose answer brings new buttons: the focus stays on the same face.
+    const focused = this.#buttons.indexOf(document.activeElement as HTMLButtonElement);
+    const caption = `${this.#slot.label}, ${width} × ${height}, ${count(faces.length, 'face')}`;
+    this.#buttons = faces.map((face) => this.#button(face, picture, caption));
+    this.#layer.replaceChildren(...this.#buttons);
+    this.#buttons[focused]?.focus({ preventScroll: true });
+    this.#buttons[face_index]?.classList.add('compared');
+    this.#say(caption);
+  }
+
+  clear(): void {
+    this.#buttons = [];
+    this.#layer.replaceChildren();
+  }
+
+  /** @param index none when -1 */
+  press(index: number): void {
+    for (const [i, button] of this.#buttons.entries()) button.ariaPressed = String(i === index);
+  }
+
+  get compared(): HTMLButtonElement | undefined {
+    return this.#buttons.find((button) => button.classList.contains('compared'));
+  }
+
+  /** @param caption what stands below the photo unless a face is pointed at */
+  #button(face: Face, { width, height, faces, face_index }: Picture, caption: string): HTMLButtonElement {
+    const { index, box, landmarks } = face;
+    const which = faces.length === 1 ? 'the only face' : `face ${index + 1} of ${faces.length}`;
+    const details = detailsOf(face);
+    const dots = Object.values(landmarks).map(([x, y]) => {
+      const dot = element('i', { className: 'landmark' });
+      place(dot, { x: (x - box.x) / box.width, y: (y - box.y) / box.height });
+      return dot;
+    });
+    const button = element(
+      'button',
+      {
+        type: 'button',
+        className: 'face',
+        ariaPressed: 'false',
+        ariaLabel: `Photo ${this.#slot.number}, ${which}${index === face_index ? ', compared' : ''}`,
+        ariaDescription: details,
+      },
+      element('span', { className: 'number', ariaHidden: 'true' }, String(index + 1)),
+      ...dots,
+    );
+    place(button, { x: box.x / width, y: box.y / height, w: box.width / width, h: box.height / height });
+    button.addEventListener('click', () => this.#onChoose(index));
+    for (const enter of ['pointerenter', 'focus']) {
+      button.addEventListener(enter, () => this.#say(`Face ${index + 1}: ${details}`));
+    }
+    for (const leave of ['pointerleave', 'blur']) button.addEventListener(leave, () => this.#say(caption));
+    return button;
+  }
+
+  #say(text: string): void {
+    this.#slot.caption.textContent = text;
+  }
+}
+
+function detailsOf({ detection_score, found_by, pose, quality }: Face): string {
+  const { yaw, pitch, roll } = pose;
+  return [
+    `score ${detection_score.toFixed(2)}`,
+    found_by === 'primary' ? '' : `found by the fallback: ${found_by}`,
+    `${quality.face_pixels} px`,
+    `sharpness ${quality.sharpness.toFixed(2)}`,
+    `brightness ${quality.brightness.toFixed(2)}`,
+    `yaw ${degrees(yaw)}, pitch ${degrees(pitch)}, roll ${degrees(roll)}`,
+  ]
+    .filter(Boolean)
+    .join(', ');
+}
+
+/** With the true minus sign, which screen readers read. */
+const degrees = (angle: number) => `${Math.round(angle).toString().replace('-', '−')}°`;
+
+const canvas = find(document, '#join', SVGSVGElement);
+
+/** Draws the line between two faces over both photos, or none where one is missing. */
+export function joinFaces(one: HTMLElement | undefined, two: HTMLElement | undefined): void {
+  canvas.replaceChildren();
+  if (one === undefined || two === undefined) return;
+  const origin = canvas.getBoundingClientRect();
+  const [a, b] = [one.getBoundingClientRect(), two.getBoundingClientRect()];
+  const [from, to] = [edge(a, middle(b)), edge(b, middle(a))];
+  for (const className of ['halo', 'line']) {
+    const line = document.createElementNS('http://www.w3.org/2000/svg', 'line');
+    const ends = { x1: from.x - origin.x, y1: from.y - origin.y, x2: to.x - origin.x, y2: to.y - origin.y };
+    for (const [name, value] of Object.entries({ class: className, ...ends })) {
+      line.setAttribute(name, String(value));
+    }
+    canvas.append(line);
+  }
+}
+
+/** Calls back when photos come, go or wrap with the page's width. */
+export function onMove(redraw: () => void): void {
+  const observer = new ResizeObserver(redraw);
+  for (const watched of [canvas, ...byId('photos').querySelectorAll('.stage')]) observer.observe(watched);
+}
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+const middle = ({ x, y, width, height }: DOMRect): Point => ({ x: x + width / 2, y: y + height / 2 });
+
+/** Where the line from a box's middle leaves the box, so that it covers no face. */
+function edge(box: DOMRect, to: Point): Point {
+  const from = middle(box);
+  const [dx, dy] = [to.x - from.x, to.y - from.y];
+  const share = Math.min(1, box.width / 2 / Math.abs(dx), box.height / 2 / Math.abs(dy));
+  return { x: from.x + share * dx, y: from.y + share * dy };
+}

@@ -1,0 +1,197 @@
+import { byId, element, find, settings, tell } from './dom.ts';
+import { Faces, joinFaces, onMove } from './faces.ts';
+import { chosenFields, form, showForm } from './form.ts';
+import { PhotoSlot, takeDroppedAndPasted } from './photos.ts';
+import { clearProblem, fieldsOf, showProblem } from './problem.ts';
+import { planOf, send } from './request.ts';
+import { announcement, showResult } from './result.ts';
+import type { Choice, Fields, Outcome } from './types.ts';
+import { curlLine } from './words.ts';
+
+/** The page: what happens when, and what is remembered between two requests. None of it outlives the page. */
+
+const key = find(document, '#key', HTMLInputElement);
+const slots = [new PhotoSlot(1, forget), new PhotoSlot(2, forget)] as const;
+const faces = [
+  new Faces(slots[0], (index) => choose([index, chosen[1]], 0)),
+  new Faces(slots[1], (index) => choose([chosen[0], index], 1)),
+] as const;
+
+/** The faces that were clicked. */
+let chosen: Choice = [-1, -1];
+/** Endpoints that the key may not use, as the server said. */
+const refused = new Set<string>();
+let running: AbortController | undefined;
+
+takeDroppedAndPasted(slots);
+showForm(() => tell(byId('stale'), 'You changed something since: compare again for an answer to that.'));
+onMove(drawJoin);
+for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copies]')) makeCopyButton(button);
+for (const [id, title] of [['docs', 'Documentation'] as const, ['openapi', 'OpenAPI'] as const]) {
+  const href = settings.paths[id];
+  if (href !== undefined) byId('links').append(element('a', { href }, title));
+}
+key.addEventListener('input', () => refused.clear());
+byId('show-key').addEventListener('click', () => {
+  key.type = key.type === 'password' ? 'text' : 'password';
+  byId('show-key').ariaPressed = String(key.type === 'text');
+});
+byId('cancel').addEventListener('click', () => running?.abort());
+byId('unchoose').addEventListener('click', () => {
+  setChosen([-1, -1]);
+  byId('compare').focus();
+  void compare();
+});
+form.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  if (await compare()) reveal(byId('result'));
+});
+
+/** Sends what the form holds and shows what comes of it; true for an answer. A request that still runs is given up. */
+async function compare(): Promise<boolean> {
+  running?.abort();
+  clearFaults();
+  const plan = planOf({ ...chosenFields(), ...chosenFaces() }, refused);
+  if (plan === undefined) return fail({ problem: allOff });
+  const mine = new AbortController();
+  running = mine;
+  showBusy(true);
+  const outcome = await send(plan, key.value.trim(), slots, mine.signal);
+  // A newer request has taken over.
+  if (running !== mine) return false;
+  running = undefined;
+  showBusy(false);
+  if (mine.signal.aborted) {
+    say('Cancelled.');
+    return false;
+  }
+  if ('problem' in outcome && outcome.problem.code === 'forbidden_scope' && !refused.has(plan.endpoint)) {
+    // The other endpoint may answer the same.
+    refused.add(plan.endpoint);
+    if (planOf(plan.fields, refused)?.endpoint !== plan.endpoint) return compare();
+  }
+  byId('curl').textContent = curlLine(location.origin, plan, slots);
+  byId('json').textContent = JSON.stringify('answer' in outcome ? outcome.answer : outcome.problem, null, 2);
+  byId('exchange').hidden = false;
+  return 'answer' in outcome ? succeed(outcome) : fail(outcome);
+}
+
+function succeed({ answer, round_trip_ms }: Extract<Outcome, { answer: unknown }>): true {
+  showResult(answer, round_trip_ms, [slots[0].image, slots[1].image]);
+  tell(byId('stale'), undefined);
+  faces[0].show(answer.image1);
+  faces[1].show(answer.image2);
+  setChosen(chosen);
+  drawJoin();
+  say(announcement(answer));
+  return true;
+}
+
+function fail({ problem, retry_after_s }: Extract<Outcome, { problem: unknown }>): false {
+  byId('result').hidden = true;
+  showProblem(problem, retry_after_s, () => void compare());
+  const names = fieldsOf(problem);
+  for (const slot of slots) slot.mark(names.includes(slot.name) ? problem.title : undefined);
+  const controls = names.map((name) => form.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`));
+  for (const control of controls) {
+    control?.setAttribute('aria-invalid', 'true');
+    control?.setAttribute('aria-errormessage', 'problem-text');
+  }
+  controls[0]?.focus({ preventScroll: true });
+  reveal(byId('problem'));
+  return false;
+}
+
+const allOff = {
+  code: 'endpoint_disabled',
+  title: 'This endpoint is switched off',
+  detail: 'Both match endpoints are switched off on this server.',
+};
+
+/** Another photo: what was found belongs to the one before. */
+function forget(): void {
+  running?.abort();
+  clearFaults();
+  setChosen([-1, -1]);
+  for (const overlay of faces) overlay.clear();
+  drawJoin();
+  byId('result').hidden = true;
+  byId('exchange').hidden = true;
+}
+
+function clearFaults(): void {
+  clearProblem();
+  for (const slot of slots) slot.mark(undefined);
+  for (const control of form.querySelectorAll('[aria-invalid="true"]'))
+    control.removeAttribute('aria-invalid');
+}
+
+function drawJoin(): void {
+  joinFaces(faces[0].compared, faces[1].compared);
+}
+
+/** A face of photo 0 or 1 was clicked: it is chosen, or no longer. With one in each photo, these two are compared. */
+function choose(wanted: Choice, photo: 0 | 1): void {
+  if (settings.paths.match_advanced === undefined) return;
+  const again = wanted[photo] === chosen[photo];
+  if (again) wanted[photo] = -1;
+  setChosen(wanted);
+  if (!again && !chosen.includes(-1)) void compare();
+}
+
+function setChosen(wanted: Choice): void {
+  chosen = wanted;
+  for (const [i, overlay] of faces.entries()) overlay.press(chosen[i]!);
+  const words = chosen.flatMap((index, i) => (index === -1 ? [] : [`face ${index + 1} of photo ${i + 1}`]));
+  byId('chosen').hidden = words.length === 0;
+  const rest = words.length === 1 ? ` Choose one in photo ${chosen[0] === -1 ? 1 : 2} as well.` : '';
+  byId('chosen-text').textContent = `Chosen: ${words.join(' and ')}.${rest}`;
+  if (rest !== '') say(byId('chosen-text').textContent);
+}
+
+function chosenFaces(): Fields {
+  const [one, two] = chosen;
+  return {
+    ...(one === -1 ? {} : { image1_face_index: String(one) }),
+    ...(two === -1 ? {} : { image2_face_index: String(two) }),
+  };
+}
+
+function showBusy(now: boolean): void {
+  // Not disabled: that would take the focus away from those who work by keyboard.
+  byId('compare').ariaDisabled = String(now);
+  byId('compare').textContent = now ? 'Comparing…' : 'Compare';
+  byId('cancel').hidden = !now;
+  byId('outcome').ariaBusy = String(now);
+  if (now) say('Comparing.');
+}
+
+/** On a phone, what comes of a request is below the fold. */
+function reveal(target: HTMLElement): void {
+  const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  target.scrollIntoView({ block: 'nearest', behavior: calm ? 'auto' : 'smooth' });
+}
+
+/** To those who listen to the page. */
+function say(text: string | null): void {
+  byId('status').textContent = text;
+}
+
+/** Copies the text of the element that data-copies names. */
+function makeCopyButton(button: HTMLButtonElement): void {
+  const source = byId(button.dataset.copies!);
+  // Browsers give the clipboard to secure origins only.
+  button.hidden = navigator.clipboard === undefined;
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(source.textContent ?? '');
+      button.textContent = 'Copied';
+    } catch {
+      getSelection()?.selectAllChildren(source);
+      button.textContent = 'Selected';
+    }
+  });
+  button.addEventListener('blur', () => {
+    button.textContent = 'Copy';
+  });
+}

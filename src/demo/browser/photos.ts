@@ -1,0 +1,127 @@
+import { hasCamera, openCamera } from './camera.ts';
+import { byId, find, tell } from './dom.ts';
+import { previewOf } from './preview.ts';
+import { bytesText } from './words.ts';
+
+/** One of the two photos: the file as it was given, its preview, and what is said about it. */
+export class PhotoSlot {
+  readonly number: 1 | 2;
+  /** The form field. */
+  readonly name: 'image1' | 'image2';
+  file: File | undefined;
+  readonly section: HTMLElement;
+  readonly image: HTMLImageElement;
+  readonly caption: HTMLElement;
+  readonly #input: HTMLInputElement;
+  readonly #stage: HTMLElement;
+  readonly #unseen: HTMLElement;
+  readonly #remove: HTMLElement;
+  readonly #onChange: () => void;
+  #url = '';
+
+  /** @param onChange the photo is another or gone */
+  constructor(number: 1 | 2, onChange: () => void) {
+    this.number = number;
+    this.name = `image${number}`;
+    this.#onChange = onChange;
+    this.section = byId(`slot${number}`);
+    this.image = find(this.section, 'img', HTMLImageElement);
+    this.image.alt = `Photo ${number}`;
+    this.caption = find(this.section, '.caption', HTMLElement);
+    this.#input = find(this.section, '.tools input', HTMLInputElement);
+    this.#stage = find(this.section, '.stage', HTMLElement);
+    this.#unseen = find(this.section, '.unseen', HTMLElement);
+    this.#remove = find(this.section, '.remove', HTMLElement);
+    this.#listen();
+  }
+
+  /** Takes a photo, or none. Its preview may come later or not at all: the page sends what it cannot show. */
+  async show(file: File | undefined): Promise<void> {
+    this.file = file;
+    this.#remove.hidden = file === undefined;
+    this.section.classList.toggle('filled', file !== undefined);
+    this.#stage.hidden = true;
+    this.mark(undefined);
+    tell(this.#unseen, undefined);
+    this.caption.textContent = this.label;
+    URL.revokeObjectURL(this.#url);
+    this.#onChange();
+    if (file === undefined) return;
+    const preview = await previewOf(file);
+    if (this.file !== file) return;
+    this.#url = URL.createObjectURL(preview);
+    this.image.src = this.#url;
+  }
+
+  /** Name and size. */
+  get label(): string {
+    return this.file === undefined ? '' : `${this.file.name}, ${bytesText(this.file.size)}`;
+  }
+
+  /** Says what is wrong with this photo, or that nothing is. */
+  mark(fault: string | undefined): void {
+    tell(byId(`${this.name}-fault`), fault);
+    this.section.classList.toggle('faulty', fault !== undefined);
+    this.#input.ariaInvalid = String(fault !== undefined);
+  }
+
+  #listen(): void {
+    const capture = find(this.section, '.capture', HTMLInputElement);
+    for (const input of [this.#input, capture]) {
+      input.addEventListener('change', () => {
+        const [file] = input.files ?? [];
+        // Cancelling the dialog empties the input in some browsers; the photo stays.
+        if (file !== undefined) void this.show(file);
+        // The same file may be chosen again after it was removed.
+        input.value = '';
+      });
+    }
+    find(this.section, '.camera', HTMLElement).addEventListener('click', () => {
+      if (hasCamera()) void openCamera(`Photo ${this.number}`, (photo) => this.show(photo));
+      else capture.click();
+    });
+    this.#remove.addEventListener('click', () => {
+      void this.show(undefined);
+      this.#input.focus();
+    });
+    this.image.addEventListener('load', () => {
+      this.#stage.hidden = false;
+    });
+    this.image.addEventListener('error', () => {
+      tell(this.#unseen, 'This browser cannot show the file. It is sent as it is.');
+    });
+  }
+}
+
+/**
+ * Takes photos that are dropped or pasted anywhere on the page. The first goes where it was dropped, or to the first
+ * empty place; a second one to the other.
+ */
+export function takeDroppedAndPasted(slots: readonly PhotoSlot[]): void {
+  const slotAt = (target: EventTarget | null) =>
+    slots.find(({ section }) => target instanceof Node && section.contains(target));
+  const highlight = (chosen: PhotoSlot | undefined) => {
+    for (const slot of slots) slot.section.classList.toggle('aimed', slot === chosen);
+  };
+  const put = (files: readonly File[], chosen: PhotoSlot | undefined) => {
+    const first = chosen ?? slots.find(({ file }) => file === undefined) ?? slots[0];
+    const order = [first, ...slots.filter((slot) => slot !== first)];
+    for (const [i, file] of files.entries()) void order[i]?.show(file);
+  };
+
+  // A pasted text holds no files: it is the key's.
+  addEventListener('paste', ({ clipboardData, target }) =>
+    put([...(clipboardData?.files ?? [])], slotAt(target)),
+  );
+  // Taken wherever it is dropped: a browser would leave the page to show the file.
+  addEventListener('dragover', (event) => {
+    event.preventDefault();
+    highlight(slotAt(event.target));
+  });
+  addEventListener('dragleave', ({ relatedTarget }) => relatedTarget === null && highlight(undefined));
+  addEventListener('drop', (event) => {
+    event.preventDefault();
+    highlight(undefined);
+    put([...(event.dataTransfer?.files ?? [])], slotAt(event.target));
+  });
+}

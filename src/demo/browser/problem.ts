@@ -1,0 +1,69 @@
+import { byId, element, settings } from './dom.ts';
+import type { Problem } from './types.ts';
+import { bytesText, count } from './words.ts';
+
+/** Members beside the standard ones → how they are told. */
+// biome-ignore lint/suspicious/noExplicitAny: each member has a type of its own
+const extras: Readonly<Record<string, (value: any) => string>> = {
+  required_scope: (scope) => `The key lacks the scope ${scope}.`,
+  detected: (format) => `It looks like ${format}.`,
+  limit_bytes: (limit) => `The limit is ${bytesText(limit)}.`,
+  limit_pixels: (limit) => `The limit is ${limit / 1e6} megapixels.`,
+  faces_found: (faces) => `${count(faces, 'face')} found.`,
+};
+
+let clock: ReturnType<typeof setInterval> | undefined;
+
+/** Shows a problem as the server words it, and how to try again after the seconds of Retry-After. */
+export function showProblem(problem: Problem, retry_after_s: number | undefined, retry: () => void): void {
+  const told = Object.entries(extras).flatMap(([name, words]) =>
+    name in problem ? [words(problem[name])] : [],
+  );
+  byId('problem').hidden = false;
+  byId('problem-text').replaceChildren(
+    element('h2', {}, problem.title),
+    element('p', {}, [problem.detail, ...told].join(' ')),
+    sourceOf(problem),
+  );
+  // Outside the text that is read out: it changes every second.
+  if (retry_after_s !== undefined) byId('problem-actions').append(retryButton(retry_after_s, retry));
+}
+
+export function clearProblem(): void {
+  clearInterval(clock);
+  byId('problem').hidden = true;
+  byId('problem-text').replaceChildren();
+  byId('problem-actions').replaceChildren();
+}
+
+/** Names of the controls that the problem is about. */
+export function fieldsOf({ code, field, errors = [] }: Problem): string[] {
+  if (['missing_api_key', 'invalid_api_key', 'forbidden_scope'].includes(code)) return ['x-api-key'];
+  return field === undefined ? errors.map((error) => error.field) : [field];
+}
+
+/** For programs and operators: status, code, id, and where the code is explained. */
+function sourceOf({ status, code, request_id, type }: Problem): HTMLElement {
+  const line = element('p', { className: 'source' });
+  line.append(status === undefined ? '' : `HTTP ${status} `, element('code', {}, code));
+  if (request_id !== undefined) line.append(', request ', element('code', {}, request_id));
+  if (type !== undefined && settings.paths.docs !== undefined) {
+    line.append(' · ', element('a', { href: type, target: '_blank' }, 'What this means'));
+  }
+  return line;
+}
+
+function retryButton(seconds: number, retry: () => void): HTMLButtonElement {
+  const button = element('button', { type: 'button', className: 'plain' });
+  const due = performance.now() + seconds * 1000;
+  const tick = () => {
+    const left = Math.max(0, Math.ceil((due - performance.now()) / 1000));
+    button.disabled = left > 0;
+    button.textContent = left > 0 ? `Try again in ${left} s` : 'Try again';
+    if (left === 0) clearInterval(clock);
+  };
+  clock = setInterval(tick, 250);
+  tick();
+  button.addEventListener('click', retry);
+  return button;
+}

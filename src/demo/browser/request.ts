@@ -1,0 +1,87 @@
+import { settings } from './dom.ts';
+import type { Fields, Outcome, Plan, Problem } from './types.ts';
+
+interface Photo {
+  name: string;
+  file: File | undefined;
+}
+
+/**
+ * Which endpoint to ask, and with what: the basic one as long as everything is as it is by default, so that a key for it
+ * is enough. `refused` are those that the key may not use. undefined when no match endpoint is switched on.
+ */
+export function planOf(fields: Fields, refused: ReadonlySet<string>): Plan | undefined {
+  const isBasic = Object.keys(fields).every((name) => name === 'threshold_percent');
+  const able = isBasic ? (['match', 'match_advanced'] as const) : (['match_advanced'] as const);
+  const open = able.filter((endpoint) => settings.paths[endpoint] !== undefined);
+  const endpoint = open.find((candidate) => !refused.has(candidate)) ?? open[0];
+  return endpoint && { endpoint, path: settings.paths[endpoint]!, fields };
+}
+
+/** Sends the photos as they are. Never rejects: whatever happens is an answer or a problem. */
+export async function send(
+  { path, fields }: Plan,
+  key: string,
+  photos: readonly Photo[],
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const body = new FormData();
+  for (const { name, file } of photos) if (file !== undefined) body.append(name, file, file.name);
+  for (const [name, text] of Object.entries(fields)) body.append(name, text);
+  const headers = headersOf(key);
+  if (headers === undefined) return { problem: unsendableKey };
+  const started = performance.now();
+  try {
+    const response = await fetch(path, { method: 'POST', headers, body, signal });
+    const text = await response.text();
+    const round_trip_ms = performance.now() - started;
+    if (response.ok) return { answer: JSON.parse(text), round_trip_ms };
+    const wait = Number.parseInt(response.headers.get('retry-after') ?? '', 10);
+    return { problem: problemOf(response, text), retry_after_s: Number.isNaN(wait) ? undefined : wait };
+  } catch (error) {
+    return { problem: unreachable(photos, error as Error) };
+  }
+}
+
+/** RFC 9110 section 5.5: a header carries no line breaks, and fetch sends nothing beyond Latin-1. */
+function headersOf(key: string): Headers | undefined {
+  try {
+    return new Headers(key === '' ? {} : { 'x-api-key': key });
+  } catch {
+    return undefined;
+  }
+}
+
+const unsendableKey: Problem = {
+  code: 'invalid_api_key',
+  title: 'The API key is not valid',
+  detail: 'The key has a character that no key can have. Copy it again.',
+};
+
+/** In the server's words; a proxy in front of it may have others. */
+function problemOf({ status, statusText }: Response, text: string): Problem {
+  try {
+    const problem = JSON.parse(text);
+    if (typeof problem.detail === 'string') return problem;
+  } catch {
+    // Not JSON, so not from this service.
+  }
+  return {
+    status,
+    code: 'no_problem_json',
+    title: `HTTP ${status} ${statusText}`.trim(),
+    detail: 'This answer is not of facematch: something between may have sent it.',
+  };
+}
+
+/** A browser does not say why; the server hangs up on a body far beyond its limit, so that is the likeliest cause. */
+function unreachable(photos: readonly Photo[], { message }: Error): Problem {
+  const code = 'unreachable';
+  const { max_body_bytes: limit_bytes } = settings.limits;
+  if (photos.reduce((sum, { file }) => sum + (file?.size ?? 0), 0) > limit_bytes) {
+    const detail = 'The server hung up before they were sent. Send smaller photos.';
+    return { code, title: 'The photos are too large', detail, limit_bytes };
+  }
+  const detail = `Check that the server runs and the photos are still where they were (the browser says: ${message}).`;
+  return { code, title: 'No answer from the server', detail };
+}

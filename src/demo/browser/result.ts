@@ -1,0 +1,129 @@
+import { byId, element, place } from './dom.ts';
+import type { Answer, Pair, Picture } from './types.ts';
+import { capital, count, percentText, strangersAlike, thresholdWords } from './words.ts';
+
+/** Shows an answer. `images` are the previews, `round_trip_ms` the time that the browser waited. */
+export function showResult(
+  answer: Answer,
+  round_trip_ms: number,
+  images: readonly [HTMLImageElement, HTMLImageElement],
+): void {
+  const { match, confidence_percent, image1, image2, warnings } = answer;
+  byId('verdict').textContent = verdict(match);
+  byId('percent').textContent = percentText(confidence_percent);
+  byId('result').classList.toggle('match', match);
+  byId('face1').replaceChildren(thumbnail(images[0], image1, image1.face_index));
+  byId('face2').replaceChildren(thumbnail(images[1], image2, image2.face_index));
+  showGauge(answer);
+  byId('meaning').replaceChildren(...meaning(answer));
+  byId('warnings').replaceChildren(...warnings.map(({ detail }) => element('li', {}, detail)));
+  byId('pairs').replaceChildren(...pairTable(answer, images));
+  byId('timings').replaceChildren(timingTable({ ...answer.timings_ms, 'round trip': round_trip_ms }));
+  byId('result').hidden = false;
+}
+
+/** The answer in a sentence, for those who do not see it. */
+export function announcement(answer: Answer): string {
+  const { match, confidence_percent, pairs_compared } = answer;
+  const strangers = `${strangersAlike(answer)} strangers look this alike`;
+  return `${verdict(match)}. ${percentText(confidence_percent)}: ${strangers}. ${count(pairs_compared, 'pair')} compared.`;
+}
+
+const verdict = (match: boolean) => (match ? 'Match' : 'No match');
+
+/** The percentage on its scale with the threshold. */
+function showGauge(answer: Answer): void {
+  const { confidence_percent, threshold_percent } = answer;
+  const threshold = percentText(threshold_percent);
+  byId('threshold-label').textContent = `threshold ${threshold}`;
+  place(byId('gauge'), { value: confidence_percent / 100, threshold: threshold_percent / 100 });
+  Object.assign(byId('gauge'), {
+    role: 'meter',
+    ariaLabel: 'Confidence',
+    ariaValueMin: '0',
+    ariaValueMax: '100',
+    ariaValueNow: String(confidence_percent),
+    ariaValueText: `${percentText(confidence_percent)}, ${strangersAlike(answer)} strangers; the threshold is ${threshold}`,
+  });
+}
+
+function meaning(answer: Answer): (Node | string)[] {
+  const { threshold_percent, pairs_compared, accuracy_mode } = answer;
+  const share = element('strong', {}, `${capital(strangersAlike(answer))} strangers look this alike.`);
+  const threshold = ` At the threshold of ${percentText(threshold_percent)}, ${thresholdWords(threshold_percent)}.`;
+  const pairs =
+    pairs_compared === 1 ? '' : ` This is the best of ${pairs_compared} pairs, and allows for so many tries.`;
+  return [share, `${threshold}${pairs} Accuracy mode: ${accuracy_mode}.`];
+}
+
+/** Rows at first: two photos of twenty faces have 400 pairs. */
+const rowsAtFirst = 6;
+
+/** The compared pairs, best first as the answer has them. */
+function pairTable(
+  { image1, image2, pairs }: Answer,
+  [one, two]: readonly [HTMLImageElement, HTMLImageElement],
+): HTMLElement[] {
+  const faceCell = (image: HTMLImageElement, picture: Picture, index: number) => {
+    const face = [thumbnail(image, picture, index), `Face ${index + 1}`];
+    return element('td', {}, element('div', { className: 'cell' }, ...face));
+  };
+  const rowOf = ({ image1_face_index, image2_face_index, similarity, confidence_percent }: Pair) =>
+    element(
+      'tr',
+      {},
+      faceCell(one, image1, image1_face_index),
+      faceCell(two, image2, image2_face_index),
+      element('td', { className: 'digits' }, similarity.toFixed(4)),
+      element('td', { className: 'digits' }, percentText(confidence_percent)),
+    );
+  const titles = ['Photo 1', 'Photo 2', 'Cosine', 'Confidence'];
+  const head = element('tr', {}, ...titles.map((title) => element('th', { scope: 'col' }, title)));
+  const body = element('tbody', {}, ...pairs.slice(0, rowsAtFirst).map(rowOf));
+  const table = element('table', {}, element('thead', {}, head), body);
+  const rest = pairs.slice(rowsAtFirst);
+  if (rest.length === 0) return [table];
+  const label = `Show ${count(rest.length, 'more pair')}`;
+  const more = element('button', { type: 'button', className: 'plain' }, label);
+  more.addEventListener('click', () => {
+    body.append(...rest.map(rowOf));
+    more.remove();
+  });
+  return [table, more];
+}
+
+/** The stages of both photos together, which two cores may share: their sum can be more than the time in all. */
+function timingTable(stages_ms: Readonly<Record<string, number>>): HTMLElement {
+  const longest = Math.max(...Object.values(stages_ms));
+  const rows = Object.entries(stages_ms).map(([stage, ms]) => {
+    const bar = element('td', { className: 'bar' });
+    place(bar, { value: ms / longest });
+    const name = element('th', { scope: 'row' }, capital(stage));
+    return element('tr', {}, name, element('td', { className: 'digits' }, `${ms.toFixed(1)} ms`), bar);
+  });
+  return element('table', {}, element('tbody', {}, ...rows));
+}
+
+/** How much of the picture around a face is shown with it, as a share of its box. */
+const margin = 0.2;
+/** Of the drawn picture; twice the size on the page, for sharp screens. */
+const sidePixels = 128;
+
+/** A square cut out of a preview around a face; empty where there is no preview. */
+function thumbnail(
+  image: HTMLImageElement,
+  { width, height, faces }: Picture,
+  index: number,
+): HTMLCanvasElement {
+  const canvas = element('canvas', { width: sidePixels, height: sidePixels, className: 'thumbnail' });
+  const box = faces[index]?.box;
+  if (box === undefined || image.naturalWidth === 0) return canvas;
+  const side = Math.max(box.width, box.height) * (1 + 2 * margin);
+  // A preview may be smaller than the photo.
+  const [across, down] = [image.naturalWidth / width, image.naturalHeight / height];
+  const left = (box.x + box.width / 2 - side / 2) * across;
+  const top = (box.y + box.height / 2 - side / 2) * down;
+  const context = canvas.getContext('2d');
+  context?.drawImage(image, left, top, side * across, side * down, 0, 0, sidePixels, sidePixels);
+  return canvas;
+}

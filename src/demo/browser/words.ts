@@ -1,0 +1,67 @@
+import type { Plan } from './types.ts';
+
+/** What the page says: numbers as people read them, and the request as a command. */
+
+const twoDigits = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 });
+const grouped = new Intl.NumberFormat('en');
+
+/** A false-match rate, 0..1, as a share of strangers: "1 in 10,000", from one in ten on "4 in 10", above half "most". */
+export function shareOfStrangers(rate: number): string {
+  // The scale ends at 100 %, which is a rate of 1e-7.
+  if (rate <= 1e-7) return 'fewer than 1 in 10 million';
+  if (rate > 0.5) return 'most';
+  if (rate >= 0.1) return `${Math.round(rate * 10)} in 10`;
+  const one = 1 / rate;
+  return one >= 1e6 ? `1 in ${twoDigits.format(one / 1e6)} million` : `1 in ${twoDigits.format(one)}`;
+}
+
+/** How many strangers look as alike as an answer says; where the data end, an upper bound. */
+export function strangersAlike(answer: { false_match_rate: number; extrapolated: boolean }): string {
+  const share = shareOfStrangers(answer.false_match_rate);
+  return answer.extrapolated && share.startsWith('1 in') ? `fewer than ${share}` : share;
+}
+
+/** What a threshold lets pass: 10 points a power of ten from 1 in 10 at 40 % on; below, the scale is no such power. */
+export function thresholdWords(percent: number): string {
+  const share = percent < 40 ? 'more than 1 in 10' : shareOfStrangers(10 ** ((30 - percent) / 10));
+  return `${share} strangers would pass`;
+}
+
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+export function count(number: number, noun: string): string {
+  return `${grouped.format(number)} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** With a space that no line ends at. */
+export const percentText = (percent: number): string => `${Number(percent.toFixed(1))}\u00a0%`;
+
+/** 10 MiB, 3.4 MB: powers of two when it is a whole number of them, as limits are. */
+export function bytesText(bytes: number): string {
+  const MiB = 1024 * 1024;
+  if (bytes >= MiB && bytes % MiB === 0) return `${bytes / MiB} MiB`;
+  if (bytes >= 1e6) return `${(bytes / 1e6).toFixed(1)} MB`;
+  return bytes >= 1000 ? `${Math.round(bytes / 1000)} kB` : count(bytes, 'byte');
+}
+
+/** The request as a command. The key is not in it: a shell keeps a history. */
+export function curlLine(
+  origin: string,
+  { path, fields }: Plan,
+  photos: readonly { name: string; file: { name: string } | undefined }[],
+): string {
+  const files = photos.flatMap(({ name, file }) => (file ? [`${name}=@${formFile(file.name)}`] : []));
+  const texts = Object.entries(fields).map(([name, text]) => `${name}=${text}`);
+  const parts = [...files, ...texts].map((part) => `-F ${shellWord(part)}`);
+  return ['curl -H "x-api-key: $FACEMATCH_KEY"', ...parts, shellWord(origin + path)].join(' \\\n  ');
+}
+
+/** curl(1), --form: a name with a comma or semicolon in it stands between double quotes. */
+function formFile(name: string): string {
+  return /[,;"\\]/.test(name) ? `"${name.replaceAll(/["\\]/g, '\\$&')}"` : name;
+}
+
+/** POSIX shell, section 2.2.2: between single quotes, everything but a single quote is itself. */
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
