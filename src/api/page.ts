@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type ErrorCode, errorTable } from '../errors.ts';
 import { projectPath } from '../paths.ts';
 import type { OpenApiDocument } from './document.ts';
-import { type Content, Html, html } from './html.ts';
+import { type Content, Html, html } from '../html.ts';
 import type { Operation, Response } from './operations.ts';
 import { errorCodes, extrasOf, problemName } from './problems.ts';
 import { inline, listed, prose, schemaLink, schemaView } from './schema-view.ts';

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../api/html.ts';
+import { type Html, html } from '../../html.ts';
 import type { Scale } from './scale.ts';
 
 /** A chart as data; chartView() draws it. Coordinates are values of the axes. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Html, html } from '../../api/html.ts';
+import { Html, html } from '../../html.ts';
 import { projectPath } from '../../paths.ts';
 import type { CohortUse } from '../figures.ts';
 import type { Results } from '../results.ts';

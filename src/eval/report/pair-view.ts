@@ -1,5 +1,5 @@
-import { type Html, html } from '../../api/html.ts';
 import type { Face } from '../../engine/addon.ts';
+import { type Html, html } from '../../html.ts';
 import type { EmbeddedPicture } from '../embed-worker.ts';
 import { confidenceText, scoreText } from '../number-text.ts';
 import type { WorstPair } from '../pairs.ts';

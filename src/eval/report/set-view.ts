@@ -1,4 +1,4 @@
-import { type Html, html } from '../../api/html.ts';
+import { type Html, html } from '../../html.ts';
 import type { Evaluation } from '../evaluate.ts';
 import { countText } from '../number-text.ts';
 import { chartView } from './chart.ts';

@@ -1,4 +1,4 @@
-import { type Content, type Html, html } from '../../api/html.ts';
+import { type Content, type Html, html } from '../../html.ts';
 import type { Figures, ScoreKind } from '../figures.ts';
 import {
   confidenceText,
