@@ -80,6 +80,6 @@ export async function evaluateSets(
 }
 
 async function openReport(directory: string) {
-  const { ReportFolder } = await import('../eval/report/report-folder.ts');
-  return ReportFolder.open(directory);
+  const { ReportFolder } = await import('../eval/report/folder.ts');
+  return new ReportFolder(directory);
 }

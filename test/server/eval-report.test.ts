@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Element, readHtml } from '../fixtures/strict-html.ts';
+import { type Element, readHtml } from '../fixtures/html.ts';
 import { built, program, run } from './support/cli.ts';
 import type { Json } from './support/client.ts';
 import { evalFolder, hostile } from './support/eval-folder.ts';

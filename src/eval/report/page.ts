@@ -1,27 +1,30 @@
 import { readFileSync } from 'node:fs';
 import { Html, html } from '../../html.ts';
 import { projectPath } from '../../paths.ts';
-import type { CohortUse } from '../figures.ts';
+import type { CohortUse, Figures } from '../figures.ts';
+import { countText, kindTexts } from '../number-text.ts';
 import type { Results } from '../results.ts';
 import { chartView } from './chart.ts';
-import { detChart } from './curves.ts';
-import type { Gallery } from './pair-view.ts';
-import { thresholdChart } from './score-charts.ts';
-import { setView } from './set-view.ts';
-import { sharedTable } from './tables.ts';
+import { detChart, histogramChart, rocChart, thresholdChart } from './charts.ts';
+import { type Gallery, pairsView, picturesView } from './pairs.ts';
+import { sharedTable, summaryTable, thresholdTable } from './tables.ts';
 
 /** By which a folder's page is known to be a report. */
 export const generator = '<meta name="generator" content="facematch eval">';
 
-const styles = ['page.css', 'chart.css', 'pair.css'] as const;
-
-/** What is asked of the browser for a page that holds text of strangers: no script, nothing from elsewhere (CSP level 3). */
+/** For a page that holds text of strangers: no script, nothing from elsewhere (CSP level 3). */
 const policy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file: data:; base-uri 'none'; form-action 'none'";
 
-/** The whole page: no script, nothing loaded but the pictures beside it. `galleries` are those of the sets, in their order. */
+const cohortText: Readonly<Record<CohortUse, string>> = {
+  pack: "Normalised similarities use the pack's cohort: of people whom it was made of they are bent.",
+  'held-out': 'Normalised similarities use cohorts that were refitted without the people of each pair.',
+  none: 'The pack has no cohort: the normalised similarity is the cosine.',
+};
+
+/** The whole page; it loads nothing but the pictures beside it. `galleries` are those of the sets, in their order. */
 export function reportPage(results: Results, galleries: readonly Gallery[], date: Date): string {
-  const style = styles.map((name) => readFileSync(projectPath(`src/eval/report/${name}`), 'utf8')).join('\n');
+  const style = readFileSync(projectPath('src/eval/report/report.css'), 'utf8');
   const { pack, evaluations } = results;
   const { mode, cohort } = evaluations[0]!.figures;
   const names = evaluations.map(({ figures }) => figures.set);
@@ -44,35 +47,22 @@ ${several ? contents(names) : undefined}
 </header>
 <main>
 ${several ? allSets(results) : undefined}
-${evaluations.map((evaluation, index) => setView(evaluation, setId(index), galleries[index]!))}
+${evaluations.map(({ figures }, index) => setView(figures, `set-${index + 1}`, galleries[index]!))}
 </main>
 </html>
 `.text;
 }
 
-const cohortText: Readonly<Record<CohortUse, string>> = {
-  pack: "Normalised similarities use the pack's cohort: of people whom it was made of they are bent.",
-  'held-out': 'Normalised similarities use cohorts that were refitted without the people of each pair.',
-  none: 'The pack has no cohort: the normalised similarity is the cosine.',
-};
-
-const setId = (index: number) => `set-${index + 1}`;
-
 function contents(names: readonly string[]): Html {
   return html`<nav aria-label="Sets"><ul><li><a href="#all">All sets</a></li>${names.map(
-    (name, index) => html`<li><a href="#${setId(index)}"><bdi>${name}</bdi></a></li>`,
+    (name, index) => html`<li><a href="#set-${index + 1}"><bdi>${name}</bdi></a></li>`,
   )}</ul></nav>`;
 }
 
 /** Whether one threshold serves all. */
 function allSets({ evaluations, shared_thresholds }: Results): Html {
   const sets = evaluations.map(({ figures }) => figures);
-  const curves = sets.map(({ set, by, pairs }, series) => ({
-    name: set,
-    series,
-    figures: by.normalised,
-    pairs,
-  }));
+  const curves = sets.map(({ set, by, pairs }) => ({ name: set, figures: by.normalised, pairs }));
   return html`<section id="all" aria-labelledby="all-name">
 <h2 id="all-name">All sets</h2>
 <p>Where the falling lines of two sets lie apart, one threshold lets more strangers of one set through than of the other.</p>
@@ -85,4 +75,52 @@ ${sharedTable('normalised', shared_thresholds)}
 ${sharedTable('cosine', shared_thresholds)}
 </section>
 `;
+}
+
+/** One set: figures, curves, thresholds, and where it goes wrong. `id` is unique in the page. */
+function setView(figures: Figures, id: string, gallery: Gallery): Html {
+  const { set, by, pairs, worst, without_face, failures } = figures;
+  const curves = (['normalised', 'cosine'] as const).map((kind) => ({
+    name: kindTexts[kind],
+    figures: by[kind],
+    pairs,
+  }));
+  const unread = Object.entries(failures);
+  return html`<section id="${id}" aria-labelledby="${id}-name">
+<h2 id="${id}-name"><bdi>${set}</bdi></h2>
+${summaryTable(figures)}
+<div class="charts">
+${chartView(detChart(`${id}-det`, curves))}
+${chartView(rocChart(`${id}-roc`, curves))}
+${chartView(histogramChart(`${id}-normalised`, 'normalised', by.normalised))}
+${chartView(histogramChart(`${id}-cosine`, 'cosine', by.cosine))}
+</div>
+${thresholdTable(figures)}
+${pairsView('Different people who look most alike', worst.different, gallery)}
+${pairsView('One person who looks least alike', worst.same, gallery)}
+<h3>Pictures without a face</h3>
+${without_face.length === 0 ? html`<p>None.</p>` : withoutFace(without_face, gallery)}
+${
+  unread.length === 0
+    ? undefined
+    : html`<h3>Pictures that could not be read</h3>
+<ul>${unread.map(([name, reason]) => html`<li><bdi>${name}</bdi>: <code>${reason}</code></li>`)}</ul>`
+}
+</section>
+`;
+}
+
+/** Most pictures without a face that are shown; the others are named. */
+const mostShown = 24;
+
+/** The pictures of a set that its part of the page shows. */
+export function picturesShown({ worst, without_face }: Figures): string[] {
+  const pairs = [...worst.different, ...worst.same].flatMap(({ image1, image2 }) => [image1, image2]);
+  return [...new Set([...pairs, ...without_face.slice(0, mostShown)])];
+}
+
+function withoutFace(names: readonly string[], gallery: Gallery): Html {
+  const rest = names.slice(mostShown);
+  const named = html`<details><summary>${countText(rest.length)} more</summary><ul>${rest.map((name) => html`<li><bdi>${name}</bdi></li>`)}</ul></details>`;
+  return html`${picturesView(names.slice(0, mostShown), gallery)}${rest.length > 0 ? named : undefined}`;
 }

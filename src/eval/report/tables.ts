@@ -9,7 +9,8 @@ import {
   rateText,
   scoreText,
 } from '../number-text.ts';
-import type { Observed, SharedThreshold, ThresholdPoint } from '../thresholds.ts';
+import type { SharedThreshold } from '../thresholds.ts';
+import type { Observed } from '../thresholds.ts';
 
 const kinds: readonly ScoreKind[] = ['normalised', 'cosine'];
 
@@ -28,79 +29,72 @@ function table(caption: string, head: readonly string[], rows: readonly (readonl
 }
 
 /** Accuracy and what it was measured on. */
-export function summaryTable(figures: Figures): Html {
-  const { by, pairs, pictures, without_face, failures } = figures;
-  const spread = (deviation: number | undefined) =>
-    deviation === undefined ? ' (not cross-validated)' : ` ± ${percentText(deviation)}`;
+export function summaryTable({ by, pairs, pictures, without_face, failures }: Figures): Html {
+  const rows = kinds.map((kind) => {
+    const { accuracy, equal_error_rate } = by[kind];
+    const { mean, deviation, threshold } = accuracy;
+    const spread = deviation === undefined ? ' (not cross-validated)' : ` ± ${percentText(deviation)}`;
+    return [kindTexts[kind], percentText(mean) + spread, scoreText(threshold), percentText(equal_error_rate)];
+  });
   return html`<p>${countText(pairs.same)} pairs of one person, ${countText(pairs.different)} of different people, ${countText(pictures)} pictures;
 ${countText(without_face.length)} without a face, ${countText(Object.keys(failures).length)} that could not be read. A pair that lacks a face counts as no match.</p>
-${table(
-  'Accuracy',
-  ['score', 'accuracy', 'best threshold', 'equal error rate'],
-  kinds.map((kind) => {
-    const { accuracy, equal_error_rate } = by[kind];
-    return [
-      kindTexts[kind],
-      `${percentText(accuracy.mean)}${spread(accuracy.deviation)}`,
-      scoreText(accuracy.threshold),
-      percentText(equal_error_rate),
-    ];
-  }),
-)}`;
+${table('Accuracy', ['score', 'accuracy', 'best threshold', 'equal error rate'], rows)}`;
 }
 
 /** Thresholds chosen by the set's own false-match rates, and those of the pack's percents. */
 export function thresholdTable({ by }: Figures): Html {
-  return html`${kinds.map((kind) => {
+  const tables = kinds.map((kind) => {
     const { operating_points, percent_points } = by[kind];
+    const rows = [
+      ...operating_points.map((point) => ({ name: `at most ${rateText(point.fmr)} here`, point })),
+      ...percent_points.map((point) => ({ name: promise(point), point })),
+    ];
     return table(
       `Thresholds of the ${kindTexts[kind]}, with 95 % confidence intervals`,
       ['chosen by', 'threshold', 'percent', 'false-match rate', 'true-accept rate'],
-      [
-        ...operating_points.map((point) => row(`at most ${rateText(point.fmr)} here`, point)),
-        ...percent_points.map((point) =>
-          row(`${point.confidence_percent} %, promises ${rateText(point.fmr)}`, point),
-        ),
-      ],
+      rows.map(({ name, point }) => {
+        return [
+          name,
+          scoreText(point.threshold),
+          confidenceText(point.confidence_percent),
+          ...ratesOf(point),
+        ];
+      }),
     );
-  })}`;
-}
-
-function row(name: string, point: ThresholdPoint): Content[] {
-  return [
-    name,
-    scoreText(point.threshold),
-    confidenceText(point.confidence_percent),
-    fmrOf(point),
-    tarOf(point),
-  ];
+  });
+  return html`${tables}`;
 }
 
 /** One row a threshold, two columns a set. */
 export function sharedTable(by: ScoreKind, thresholds: readonly SharedThreshold[]): Html {
   const own = thresholds.filter((threshold) => threshold.by === by);
   const sets = Object.keys(own[0]?.sets ?? {});
+  const columns = sets.flatMap((set) => [`${set}: false-match rate`, `${set}: true-accept rate`]);
   return table(
     `One threshold for all sets, by the ${kindTexts[by]}`,
-    [
-      'chosen by',
-      'threshold',
-      ...sets.flatMap((set) => [`${set}: false-match rate`, `${set}: true-accept rate`]),
-    ],
-    own.map(({ chosen_on, fmr, confidence_percent, threshold, sets: observed }) => [
-      chosen_on === undefined
-        ? `${confidence_percent} %, promises ${rateText(fmr)}`
-        : `at most ${rateText(fmr)} on ${chosen_on}`,
-      scoreText(threshold),
-      ...sets.flatMap((set) => [fmrOf(observed[set]!), tarOf(observed[set]!)]),
-    ]),
+    ['chosen by', 'threshold', ...columns],
+    own.map((point) => {
+      const { chosen_on, fmr, threshold, sets: observed } = point;
+      const name = chosen_on === undefined ? promise(point) : `at most ${rateText(fmr)} on ${chosen_on}`;
+      return [name, scoreText(threshold), ...sets.flatMap((set) => ratesOf(observed[set]!))];
+    }),
   );
 }
 
-function fmrOf({ measured_fmr, fmr_interval }: Observed): string {
-  return `${percentText(measured_fmr)} ${intervalText(fmr_interval)}`;
+function promise({
+  confidence_percent,
+  fmr,
+}: {
+  confidence_percent: number | undefined;
+  fmr: number;
+}): string {
+  return `${confidence_percent} %, promises ${rateText(fmr)}`;
 }
 
-function tarOf({ tar, tar_interval }: Observed): string {
-  return `${percentText(tar)} ${intervalText(tar_interval)}`;
+/** False-match rate and true-accept rate with their intervals. */
+function ratesOf({ measured_fmr, fmr_interval, tar, tar_interval }: Observed): string[] {
+  return [
+    `${percentText(measured_fmr)} ${intervalText(fmr_interval)}`,
+    `${percentText(tar)} ${intervalText(tar_interval)}`,
+  ];
 }

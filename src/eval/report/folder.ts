@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ImageFormat, type ImageReport, loadAddon } from '../../engine/addon.ts';
+import type { Evaluation } from '../evaluate.ts';
+import { type Results, resultsJson } from '../results.ts';
+import { generator, picturesShown, reportPage } from './page.ts';
+import type { Gallery } from './pairs.ts';
+
+const extensions: Readonly<Record<ImageFormat, string>> = { jpeg: 'jpg', png: 'png', webp: 'webp' };
+/** Of a copy: nothing of a picture's own name, which may be anything, becomes a name here. */
+const copyName = /^[0-9a-f]{16}\.(?:jpg|png|webp)$/;
+
+/** A folder with index.html, figures.json and pictures/, which can be moved as a whole. */
+export class ReportFolder {
+  readonly page: string;
+  readonly #folder: string;
+  readonly #pictures: string;
+  /** Names of the copies that this report shows. */
+  readonly #shown = new Set<string>();
+
+  /** Makes the folder. Throws an Error with a message for people when that fails or it holds something else than a report. */
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#pictures = join(folder, 'pictures');
+    this.page = join(folder, 'index.html');
+    try {
+      mkdirSync(folder, { recursive: true });
+    } catch (error) {
+      throw new Error(`The folder ${folder} cannot be made (${(error as NodeJS.ErrnoException).code})`);
+    }
+    const isReport = existsSync(this.page) && readFileSync(this.page, 'utf8').includes(generator);
+    if (readdirSync(folder).length > 0 && !isReport) {
+      throw new Error(`${folder} holds something else than an earlier report: give an empty or a new folder`);
+    }
+  }
+
+  write(results: Results, date: Date): void {
+    mkdirSync(this.#pictures, { recursive: true });
+    const galleries = results.evaluations.map((evaluation) => this.#gallery(evaluation));
+    writeFileSync(this.page, reportPage(results, galleries, date));
+    writeFileSync(join(this.#folder, 'figures.json'), `${resultsJson(results)}\n`);
+    // Copies that an earlier report left and this one does not show: they are photos of people.
+    for (const name of readdirSync(this.#pictures)) {
+      if (copyName.test(name) && !this.#shown.has(name)) rmSync(join(this.#pictures, name));
+    }
+  }
+
+  /** Copies what the page shows of a set. */
+  #gallery(evaluation: Evaluation): Gallery {
+    const { set, figures, pictures } = evaluation;
+    return new Map(
+      picturesShown(figures).map((name) => {
+        const { image, faces, chosen } = pictures.get(name)!;
+        // A picture that is shown was read.
+        const link = `pictures/${this.#copy(join(set.folder, name), image!)}`;
+        return [name, { image: image!, faces, chosen, link }];
+      }),
+    );
+  }
+
+  /** Copies a picture, and returns the name of the copy, which is made from its content. */
+  #copy(file: string, image: Omit<ImageReport, 'faces'>): string {
+    const { bytes, format } = displayable(readFileSync(file), image);
+    const name = `${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}.${extensions[format]}`;
+    if (!this.#shown.has(name)) writeFileSync(join(this.#pictures, name), bytes);
+    this.#shown.add(name);
+    return name;
+  }
+}
+
+/** Every browser heeds the EXIF orientation of JPEG, but not of PNG and WebP: such a picture is copied upright, as PNG. */
+function displayable(bytes: Uint8Array, { format, orientation, width, height }: Omit<ImageReport, 'faces'>) {
+  if (format === 'jpeg' || orientation === 1) return { bytes, format };
+  const upright = loadAddon().draw(bytes, [], { max_pixels: width * height, min_side: 1 });
+  return upright.ok ? { bytes: upright.png, format: 'png' as const } : { bytes, format };
+}
