@@ -106,7 +106,7 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
   });
 
   test('for too many requests counts down to the time that the server tells, and then sends again', async () => {
-    const demo = await session.open({ key: session.home.key({ rate: 0.5, burst: 1 }) });
+    const demo = await session.open({ key: session.home.key({ rate: 0.2, burst: 1 }) });
     await demo.givePhotos(samples.one, samples.three);
     expect((await demo.compare()).match).toBe(true);
     const { title } = await demo.compare();
@@ -189,15 +189,6 @@ describe.skipIf(chromiumFile === undefined)('a server', () => {
     await demo.page.getByRole('button', { name: 'Compare', exact: true }).click();
     await demo.problem.waitFor();
     expect(await demo.problem.innerText()).toContain('Both match endpoints are switched off');
-    await server.stop();
-  });
-
-  test('with the page switched off answers endpoint_disabled', async () => {
-    const server = await TestServer.start({ env: { FACEMATCH_ENDPOINTS: 'match' }, until: 'listening' });
-    const page = await session.browser.newPage();
-    const answer = await page.goto(server.url('/API/v1.0/demo'));
-    expect([answer!.status(), (await answer!.json()).code]).toEqual([404, 'endpoint_disabled']);
-    await page.close();
     await server.stop();
   });
 });
