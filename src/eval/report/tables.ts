@@ -9,8 +9,7 @@ import {
   rateText,
   scoreText,
 } from '../number-text.ts';
-import type { SharedThreshold } from '../thresholds.ts';
-import type { Observed } from '../thresholds.ts';
+import type { Observed, SharedThreshold } from '../thresholds.ts';
 
 const kinds: readonly ScoreKind[] = ['normalised', 'cosine'];
 
