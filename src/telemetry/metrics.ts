@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { ErrorCode } from '../errors.ts';
 import {
   build,
   counted,
@@ -9,7 +10,6 @@ import {
   refusalReasons,
   type stages,
 } from './metric-table.ts';
-import { RequestTally } from './request-tally.ts';
 import type { RequestRecord } from './telemetry.ts';
 
 /** What the metrics of the table `read` read when they are scraped; undefined for no series. */
@@ -23,16 +23,14 @@ export type BuildInfo = Readonly<Record<keyof typeof build.build_info.labels, st
  */
 const lookAtLoop_ms = 200;
 
-/**
- * The registry, filled from the metric table. Labels are given with each count: prom-client's `labels()` hashes them
- * again all the same.
- */
+/** The registry, filled from the metric table. */
 export class Metrics {
   readonly registry = new Registry();
-  readonly #tally = new RequestTally();
+  readonly #requests = this.#counter('requests_total');
   readonly #durations = this.#histogram('request_duration_seconds');
   readonly #stages = this.#histogram('stage_duration_seconds');
-  #received_bytes = 0;
+  readonly #received = this.#counter('received_bytes_total');
+  readonly #refusals = this.#counter('refusals_total');
   readonly #comparisons = this.#counter('comparisons_total');
   readonly #confidences = this.#histogram('confidence_percent');
   readonly #images = this.#counter('images_total');
@@ -42,9 +40,7 @@ export class Metrics {
 
   constructor(readings: Readings, info: BuildInfo) {
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: lookAtLoop_ms });
-    this.#requests();
-    this.#refusals();
-    this.#received();
+    for (const code of errorCodes) this.#refusals.inc({ reason: refusalReasons[code], code }, 0);
     for (const [name, row] of Object.entries<Metric>(read)) {
       this.#reading(name, row, readings[name as keyof Readings]);
     }
@@ -52,9 +48,10 @@ export class Metrics {
   }
 
   observe({ route, status, code = 'ok', bytes, duration_ms, timings_ms, findings }: RequestRecord): void {
-    this.#tally.count(route, code, status);
+    this.#requests.inc({ route, status, code });
+    if (isErrorCode(code)) this.#refusals.inc({ reason: refusalReasons[code], code });
     this.#durations.observe({ route }, duration_ms / 1000);
-    this.#received_bytes += bytes;
+    this.#received.inc(bytes);
     for (const stage in timings_ms) {
       this.#stages.observe({ stage }, timings_ms[stage as (typeof stages)[number]]! / 1000);
     }
@@ -91,40 +88,16 @@ export class Metrics {
     return histogram;
   }
 
-  /** A counter that is counted elsewhere, only ever rises, and is told of as a whole when a scrape comes. */
-  #total(name: string, row: Metric, tell: (counter: Counter) => void): void {
-    new Counter({
-      ...this.#options(name, row),
-      collect() {
-        this.reset();
-        tell(this);
-      },
-    });
-  }
-
-  #requests(): void {
-    this.#total('requests_total', counted.requests_total, (counter) => {
-      for (const { count, ...labels } of this.#tally.ends()) counter.inc(labels, count);
-    });
-  }
-
-  #refusals(): void {
-    this.#total('refusals_total', counted.refusals_total, (counter) => {
-      const counts = this.#tally.byCode();
-      for (const code of errorCodes) {
-        counter.inc({ reason: refusalReasons[code], code }, counts.get(code) ?? 0);
-      }
-    });
-  }
-
-  #received(): void {
-    const row = counted.received_bytes_total;
-    this.#total('received_bytes_total', row, (counter) => counter.inc(this.#received_bytes));
-  }
-
   #reading(name: string, row: Metric, value: () => number | undefined): void {
     if (row.type === 'counter') {
-      this.#total(name, row, (counter) => counter.inc(value() ?? 0));
+      new Counter({
+        ...this.#options(name, row),
+        // Counted elsewhere, where it only ever rises.
+        collect() {
+          this.reset();
+          this.inc(value() ?? 0);
+        },
+      });
       return;
     }
     new Gauge({
@@ -146,6 +119,11 @@ export class Metrics {
       ...(buckets && { buckets: [...buckets] }),
     };
   }
+}
+
+/** `ok` and `client_left` are none. */
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(refusalReasons, code);
 }
 
 /** Every set of labels that a metric can have; none when one of them has values that the table does not list. */

@@ -91,8 +91,8 @@ test('requests and their bytes are told as they are, at every scrape', async () 
   metrics.observe({ ...record, status: 503, code: 'overloaded' });
   expect(await told()).toEqual([
     'facematch_requests_total{route="match",status="200",code="ok"} 2',
-    'facematch_requests_total{route="match",status="503",code="overloaded"} 1',
     'facematch_requests_total{route="none",status="404",code="not_found"} 1',
+    'facematch_requests_total{route="match",status="503",code="overloaded"} 1',
     'facematch_received_bytes_total 12',
   ]);
 });
