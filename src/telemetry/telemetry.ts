@@ -1,7 +1,6 @@
-import { isoTime, type Log } from './log.ts';
+import type { Log } from './log.ts';
 import type { foundBy } from './metric-table.ts';
 import { type BuildInfo, Metrics, type Readings } from './metrics.ts';
-import { requestLine, tenths } from './request-line.ts';
 
 /** All that is kept of a request. Never a picture, an embedding, a key, a path or an address. */
 export interface RequestRecord {
@@ -35,37 +34,27 @@ export interface Findings {
 export class Telemetry {
   readonly #log: Log;
   readonly metrics: Metrics;
-  /** Whether each request has its line, by the level of the log. */
-  readonly #lines: boolean;
 
   constructor(log: Log, readings: Readings, info: BuildInfo) {
     this.#log = log;
-    this.#lines = log.logger.isLevelEnabled('info');
     this.metrics = new Metrics(readings, info);
   }
 
   finished(record: RequestRecord): void {
-    this.#log.later(() => this.#record(record));
+    this.metrics.observe(record);
+    // Tenths are enough here, and the metrics tell more. pino leaves out what is undefined.
+    const duration_ms = Math.round(record.duration_ms * 10) / 10;
+    const line = { ...record, duration_ms, findings: undefined };
+    if (record.fault === undefined) this.#log.logger.info(line, 'request');
+    else this.#log.logger.error(line, 'request');
   }
 
   /** Prometheus text. */
   exposition(): Promise<string> {
-    this.#log.settle();
     return this.metrics.registry.metrics();
   }
 
   get expositionType(): string {
     return this.metrics.registry.contentType;
-  }
-
-  #record(record: RequestRecord): void {
-    this.metrics.observe(record);
-    if (record.fault === undefined) {
-      if (this.#lines) this.#log.write(requestLine(record, isoTime()));
-    } else {
-      // pino leaves out what is undefined.
-      const line = { ...record, duration_ms: tenths(record.duration_ms), findings: undefined };
-      this.#log.logger.error(line, 'request');
-    }
   }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { head, paths, RawClient } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
-/** Requests are counted and logged some time after their answers, many at once: none may be lost or come twice. */
+/** The log is written some time after the answers: no line may be lost or come twice. */
 
 const ids = (from: number, count: number) => Array.from({ length: count }, (_, i) => `burst-${from + i}`);
 
