@@ -26,11 +26,4 @@ describe('the body of a problem', () => {
     expect(body.detail).toBe('Say "please", \\ and\nwait');
     expect(Object.keys(body)).toEqual(['type', 'title', 'status', 'detail', 'code', 'request_id']);
   });
-
-  test('a problem that requests share tells each its own id', () => {
-    const shared = Object.freeze(new Problem('forbidden_scope', { required_scope: 'match:basic' }));
-    const first = bodyOf(shared, 'first');
-    expect(first).toMatchObject({ request_id: 'first', required_scope: 'match:basic' });
-    expect(bodyOf(shared, 'second')).toEqual({ ...first, request_id: 'second' });
-  });
 });
