@@ -174,11 +174,6 @@ export interface Addon {
    * (native/core/reuseport.h says why). Answers false where the system cannot; throws a TypeError for what is no port.
    */
   preferNewestListener(port: number): boolean;
-  /**
-   * Asks the kernel for long turns for the calling thread (native/core/time_slice.h says why). Answers false where it
-   * has none to give.
-   */
-  lengthenTimeSlice(): boolean;
   versions(): { onnxruntime: string; opencv: string; libjpeg: string; libpng: string; libwebp: string };
 }
 

@@ -10,7 +10,6 @@ import { warmUp } from './warmup.ts';
 
 const { pack_directory, embedding_cache } = workerData as WorkerData;
 const addon = loadNativeAddon();
-addon.lengthenTimeSlice();
 addon.loadPack(pack_directory);
 warmUp(addon, pack_directory);
 parentPort?.postMessage({ worker_up: true } satisfies WorkerUp);
