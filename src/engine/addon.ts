@@ -1,16 +1,23 @@
 import { createRequire } from 'node:module';
 import { addonFile } from '../config.ts';
 import { projectPath } from '../paths.ts';
-import { readDetect, readMatch } from './found-numbers.ts';
+import {
+  type DetectResult,
+  type EmbedResult,
+  type Face,
+  type MatchResult,
+  readDetect,
+  readMatch,
+} from './found-numbers.ts';
 
 /**
  * The one typed hole to the native addon: every native signature stands here, and no other file loads the `.node`.
  * Field names are the wire's own (snake_case), the same word from the C++ struct to the JSON answer.
  */
 
+export type * from './found-numbers.ts';
+
 export type AccuracyMode = 'fast' | 'balance';
-export type ImageFormat = 'jpeg' | 'png' | 'webp';
-export type FoundBy = 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
 export type ImageField = 'image1' | 'image2';
 
 /** Where an image lies within a body: bytes from `start` up to, not including, `end`. */
@@ -46,73 +53,6 @@ export interface MatchOptions extends DetectOptions {
    */
   image1_sha256?: Uint8Array;
   image2_sha256?: Uint8Array;
-}
-
-export type Point = [x: number, y: number];
-
-/** Coordinates are pixels of the upright picture, origin top left; left and right are the person's own. */
-export interface Face {
-  index: number;
-  box: { x: number; y: number; width: number; height: number };
-  landmarks: { right_eye: Point; left_eye: Point; nose: Point; mouth_right: Point; mouth_left: Point };
-  /** 0..1 */
-  detection_score: number;
-  found_by: FoundBy;
-  /** How surely it is a human face; none where the pack has no check. */
-  human_score?: number | undefined;
-  /** Degrees. */
-  pose: { yaw: number; pitch: number; roll: number };
-  /** sharpness and brightness 0..1; face_pixels is the chip's side measured in source pixels. */
-  quality: { sharpness: number; brightness: number; face_pixels: number };
-}
-
-export interface ImageReport {
-  /** Of the upright picture. */
-  width: number;
-  height: number;
-  format: ImageFormat;
-  /** EXIF orientation 1..8 as found, 1 when there is none. */
-  orientation: number;
-  faces: Face[];
-}
-
-export interface Pair {
-  image1_face_index: number;
-  image2_face_index: number;
-  /** Cosine of the two embeddings, -1..1. */
-  similarity: number;
-  /** What the calibration table is indexed by. */
-  normalised_similarity: number;
-}
-
-/** Milliseconds spent in each stage, both images together; 0 for what the embedding cache spared. */
-export interface StageTimings {
-  decode: number;
-  detect: number;
-  align: number;
-  embed: number;
-}
-
-export interface MatchResult {
-  ok: true;
-  image1: ImageReport;
-  image2: ImageReport;
-  /** Every pair that was compared, best first. */
-  pairs: Pair[];
-  timings_ms: StageTimings;
-}
-
-export interface DetectResult {
-  ok: true;
-  image: ImageReport;
-  timings_ms: StageTimings;
-}
-
-/** As DetectResult; `embeddings` holds one unit vector for each face, in the order of `image.faces`. */
-export interface EmbedResult extends DetectResult {
-  embeddings: Float32Array[];
-  /** Of each face, what normalisation subtracts: the normalised similarity is the cosine less the mean of two of these. */
-  cohort_scores: number[];
 }
 
 export interface DrawResult {
@@ -177,14 +117,8 @@ export interface Addon {
   versions(): { onnxruntime: string; opencv: string; libjpeg: string; libpng: string; libwebp: string };
 }
 
-/** What was found, as found-numbers.ts reads it. */
-export interface FoundNumbers {
-  ok: true;
-  numbers: Float64Array;
-}
-
 /** The addon as C++ exports it: what it finds, it answers as numbers. */
-export type NativeAddon = Omit<Addon, 'match' | 'detect' | 'embed'> & {
+type NativeAddon = Omit<Addon, 'match' | 'detect' | 'embed'> & {
   match(...call: Parameters<Addon['match']>): FoundNumbers | NativeFailure;
   detect(...call: Parameters<Addon['detect']>): FoundNumbers | NativeFailure;
   embed(
@@ -192,23 +126,14 @@ export type NativeAddon = Omit<Addon, 'match' | 'detect' | 'embed'> & {
   ): (FoundNumbers & Pick<EmbedResult, 'embeddings' | 'cohort_scores'>) | NativeFailure;
 };
 
-/** Loads the addon. Throws an Error whose message says what to do when it is missing or does not load. */
-export function loadNativeAddon(): NativeAddon {
-  const file = addonFile() ?? projectPath('build/addon/Release/facematch.node');
-  try {
-    return createRequire(import.meta.url)(file) as NativeAddon;
-  } catch (error) {
-    throw new Error(
-      // Node puts the list of requiring files below the first line.
-      `The native addon did not load from ${file}: ${(error as Error).message.split('\n')[0]}\nBuild it with: npm run setup`,
-      { cause: error },
-    );
-  }
+interface FoundNumbers {
+  ok: true;
+  numbers: Float64Array;
 }
 
-/** The same, its numbers named. */
+/** Loads the addon. Throws an Error whose message says what to do when it is missing or does not load. */
 export function loadAddon(): Addon {
-  const native = loadNativeAddon();
+  const native = loadNative();
   return {
     ...native,
     match(...call) {
@@ -226,4 +151,17 @@ export function loadAddon(): Addon {
       return { ...readDetect(numbers), embeddings, cohort_scores };
     },
   };
+}
+
+function loadNative(): NativeAddon {
+  const file = addonFile() ?? projectPath('build/addon/Release/facematch.node');
+  try {
+    return createRequire(import.meta.url)(file) as NativeAddon;
+  } catch (error) {
+    throw new Error(
+      // Node puts the list of requiring files below the first line.
+      `The native addon did not load from ${file}: ${(error as Error).message.split('\n')[0]}\nBuild it with: npm run setup`,
+      { cause: error },
+    );
+  }
 }

@@ -1,9 +1,76 @@
-import type { DetectResult, Face, FoundBy, ImageFormat, ImageReport, MatchResult, Pair } from './addon.ts';
-
 /**
- * What the addon has found comes as one array of numbers: to make an object of a hundred members in C++, and to clone it
- * from thread to thread, costs many times as much. The order is that of native/binding/values.cpp, `Numbers`.
+ * What the addon finds. It answers one array of numbers, because to make an object of a hundred members in C++ costs many
+ * times as much. The order is that of native/binding/values.cpp, `Numbers`.
  */
+
+export type ImageFormat = 'jpeg' | 'png' | 'webp';
+export type FoundBy = 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
+export type Point = [x: number, y: number];
+
+/** Coordinates are pixels of the upright picture, origin top left; left and right are the person's own. */
+export interface Face {
+  index: number;
+  box: { x: number; y: number; width: number; height: number };
+  landmarks: { right_eye: Point; left_eye: Point; nose: Point; mouth_right: Point; mouth_left: Point };
+  /** 0..1 */
+  detection_score: number;
+  found_by: FoundBy;
+  /** How surely it is a human face; none where the pack has no check. */
+  human_score?: number | undefined;
+  /** Degrees. */
+  pose: { yaw: number; pitch: number; roll: number };
+  /** sharpness and brightness 0..1; face_pixels is the chip's side measured in source pixels. */
+  quality: { sharpness: number; brightness: number; face_pixels: number };
+}
+
+export interface ImageReport {
+  /** Of the upright picture. */
+  width: number;
+  height: number;
+  format: ImageFormat;
+  /** EXIF orientation 1..8 as found, 1 when there is none. */
+  orientation: number;
+  faces: Face[];
+}
+
+export interface Pair {
+  image1_face_index: number;
+  image2_face_index: number;
+  /** Cosine of the two embeddings, -1..1. */
+  similarity: number;
+  /** What the calibration table is indexed by. */
+  normalised_similarity: number;
+}
+
+/** Milliseconds spent in each stage, both images together; 0 for what the embedding cache spared. */
+export interface StageTimings {
+  decode: number;
+  detect: number;
+  align: number;
+  embed: number;
+}
+
+export interface MatchResult {
+  ok: true;
+  image1: ImageReport;
+  image2: ImageReport;
+  /** Every pair that was compared, best first. */
+  pairs: Pair[];
+  timings_ms: StageTimings;
+}
+
+export interface DetectResult {
+  ok: true;
+  image: ImageReport;
+  timings_ms: StageTimings;
+}
+
+/** As DetectResult; `embeddings` holds one unit vector for each face, in the order of `image.faces`. */
+export interface EmbedResult extends DetectResult {
+  embeddings: Float32Array[];
+  /** Of each face, what normalisation subtracts: the normalised similarity is the cosine less the mean of two of these. */
+  cohort_scores: number[];
+}
 
 /** In the order of native/core/types.h. */
 const formats: readonly ImageFormat[] = ['jpeg', 'png', 'webp'];

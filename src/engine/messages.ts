@@ -1,4 +1,4 @@
-import type { ByteRange, FoundNumbers, MatchOptions, MatchResult, NativeFailure } from './addon.ts';
+import type { ByteRange, MatchOptions, MatchResult, NativeFailure } from './addon.ts';
 
 /** What crosses between the threads. Types only. */
 
@@ -13,9 +13,9 @@ export interface MatchJob {
 /** Failures are data: structured clone would drop an error's class and code. */
 export type MatchOutcome = MatchResult | NativeFailure;
 
-/** What a worker answers: what was found, and the body's memory, wiped, where that is worth using again. */
+/** What a worker answers: the outcome, and the body's memory, wiped, where that is worth using again. */
 export interface MatchAnswer {
-  found: FoundNumbers | NativeFailure;
+  outcome: MatchOutcome;
   memory?: ArrayBuffer;
 }
 

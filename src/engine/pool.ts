@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import { readMatch } from './found-numbers.ts';
 import type { MatchAnswer, MatchJob, MatchOutcome, WorkerData, WorkerUp } from './messages.ts';
 import { threads } from './threads.ts';
 
@@ -79,9 +78,9 @@ export class Pool {
     const options = { ...job.options, parallel };
     this.#choice.worker = worker;
     const running = this.#piscina.run({ ...job, options }, { transferList: [job.body.buffer] });
-    const { found, memory } = await running;
+    const { outcome, memory } = await running;
     if (memory) this.#onMemory?.(memory);
-    return found.ok ? readMatch(found.numbers) : found;
+    return outcome;
   }
 
   /** Ends the workers, waiting for native calls in progress. */

@@ -1,4 +1,4 @@
-import type { NativeAddon } from './addon.ts';
+import type { Addon } from './addon.ts';
 
 /** A drawn face of 96 × 96 pixels (WebP). */
 const picture = Buffer.from(
@@ -13,7 +13,7 @@ const picture = Buffer.from(
  * One real inference through every net: the first run of a session allocates its buffers and touches its weights, and a
  * pack that loads but does not run must be found out before a client does.
  */
-export function warmUp(addon: NativeAddon, pack_directory: string): void {
+export function warmUp(addon: Addon, pack_directory: string): void {
   const range = { start: 0, end: picture.length };
   const outcome = addon.match(pack_directory, picture, range, range, {
     accuracy_mode: 'balance',

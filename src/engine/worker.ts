@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import { type ByteRange, loadNativeAddon, type MatchOptions } from './addon.ts';
+import { type ByteRange, loadAddon, type MatchOptions } from './addon.ts';
 import { recyclable } from './body-memory.ts';
 import type { MatchAnswer, MatchJob, WorkerData, WorkerUp } from './messages.ts';
 import { warmUp } from './warmup.ts';
@@ -9,7 +9,7 @@ import { warmUp } from './warmup.ts';
 /** Runs in a worker thread: one synchronous native call for each job. */
 
 const { pack_directory, embedding_cache } = workerData as WorkerData;
-const addon = loadNativeAddon();
+const addon = loadAddon();
 addon.loadPack(pack_directory);
 warmUp(addon, pack_directory);
 parentPort?.postMessage({ worker_up: true } satisfies WorkerUp);
@@ -19,8 +19,8 @@ export default function match(job: MatchJob) {
   const returns = recyclable(memory);
   try {
     const options = embedding_cache ? withDigests(job) : job.options;
-    const found = addon.match(pack_directory, job.body, job.image1, job.image2, options);
-    return returns ? moved({ found, memory }, memory) : ({ found } satisfies MatchAnswer);
+    const outcome = addon.match(pack_directory, job.body, job.image1, job.image2, options);
+    return returns ? moved({ outcome, memory }, memory) : ({ outcome } satisfies MatchAnswer);
   } finally {
     // The next request's body comes into the same memory, and must find nothing of this one's.
     if (returns) job.body.fill(0);
