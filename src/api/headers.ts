@@ -9,7 +9,7 @@ export interface Header {
   schema: Schema;
 }
 
-/** The client's own id of a request, and ours: src/http/request-id.ts. */
+/** The client's own id of a request, and ours: src/http/request.ts. */
 export const requestIdPattern = '^[A-Za-z0-9._-]{1,128}$';
 
 const string: Schema = { type: 'string' };

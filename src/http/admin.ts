@@ -2,7 +2,7 @@ import { Problem } from '../errors.ts';
 import type { Readiness } from '../readiness.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Exchange, Reply } from './exchange.ts';
-import { requestId } from './request-id.ts';
+import { requestId } from './request.ts';
 import { json, problem, text } from './responses.ts';
 
 /** The admin listener: no key, and therefore an address of its own that outsiders do not reach. */

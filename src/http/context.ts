@@ -1,6 +1,6 @@
 import type { Findings } from '../telemetry/telemetry.ts';
 import type { Exchange } from './exchange.ts';
-import { requestId } from './request-id.ts';
+import { requestId } from './request.ts';
 import type { Route } from './routes.ts';
 import type { Services } from './services.ts';
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { HttpRequest, HttpResponse } from './uws.ts';
 
 /**
@@ -62,4 +63,25 @@ export function framingOf(headers: ReadonlyMap<string, string>): Framing {
   if (length === undefined) return 'none';
   if (!/^\d{1,9}$/.test(length)) return 'unclear';
   return Number(length) === 0 ? 'none' : 'length';
+}
+
+/** Crockford's base 32. */
+const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const time_digits = 10;
+const random_digits = 16;
+
+/**
+ * Names a request in the answer and in the log. It has the form of a ULID, 48 bits of time and 80 random bits, so that
+ * ids sort by time and nobody can guess another's.
+ */
+export function newRequestId(now_ms = Date.now()): string {
+  let id = '';
+  for (let place = time_digits - 1; place >= 0; place--) id += digits[Math.floor(now_ms / 32 ** place) % 32];
+  for (const byte of randomBytes(random_digits)) id += digits[byte % 32];
+  return id;
+}
+
+/** The client's own X-Request-Id when it may be kept (it goes into a header and a log line), or a new one. */
+export function requestId(sent: string | undefined): string {
+  return sent !== undefined && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : newRequestId();
 }
