@@ -16,7 +16,7 @@ import { Listener, type ListenerOptions } from './http/listener.ts';
 import { routes } from './http/routes.ts';
 import type { Services } from './http/services.ts';
 import { TlsListener } from './http/tls-listener.ts';
-import { UploadBudget } from './http/upload-budget.ts';
+import { UploadBudget } from './http/upload.ts';
 import { loadUws } from './http/uws.ts';
 import { memoryLimit } from './memory.ts';
 import { Readiness } from './readiness.ts';

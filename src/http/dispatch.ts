@@ -3,7 +3,6 @@ import { rateHeaders, type Verdict } from '../gate/gate.ts';
 import { Context } from './context.ts';
 import { Cors } from './cors.ts';
 import type { Exchange, Reply } from './exchange.ts';
-import { holdBody } from './held-body.ts';
 import { problem } from './responses.ts';
 import { type Route, Router } from './routes.ts';
 import type { Services } from './services.ts';
@@ -100,12 +99,27 @@ export class Dispatcher {
 
   /** A shared limiter is asked: what comes of the body meanwhile is kept for the handler. */
   async #await(context: Context, route: Route, asked: Promise<Verdict>): Promise<Reply> {
-    const release = route.method === 'POST' ? holdBody(context) : undefined;
+    const release = route.method === 'POST' ? this.#hold(context) : undefined;
     const refusal = this.#obey(context, await asked);
     // Nothing comes between this and the handler, which reserves the same memory.
     release?.();
     if (refusal) throw refusal;
     return route.handle(context);
+  }
+
+  /**
+   * Keeps what comes of a body before its handler can ask for it, under the limits that the handler will keep: one body's
+   * length, and the memory of all together. What passes them is not kept, and the handler refuses such a request.
+   * Returns what frees the memory for the handler to reserve; call it once, right before the handler or the refusal.
+   */
+  #hold({ exchange }: Context): (() => void) | undefined {
+    const { config, uploads, bodies } = this.#services;
+    const limit = config.max_body_bytes;
+    const length = exchange.request.content_length ?? limit;
+    if (length > limit) return undefined;
+    const release = uploads.reserve(length);
+    if (release !== undefined) exchange.hold(limit, (bytes) => bodies.take(bytes));
+    return release;
   }
 
   /** Writes down what the verdict says; undefined when the request may go on. */

@@ -1,10 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { Problem } from '../errors.ts';
-import { type Allocate, bodyOf } from './body.ts';
-import { ClientLeft } from './client-left.ts';
-import { HeldBody } from './held-body.ts';
 import { copyRequest, type Request } from './request.ts';
-import { UploadWatch } from './upload-watch.ts';
+import { type Allocate, Body, UploadClocks } from './upload.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
 
 /**
@@ -25,6 +22,14 @@ export interface ExchangeLimits {
   idle_ms: number;
   /** Most bytes that are read and thrown away behind an answer. */
   drain_bytes: number;
+}
+
+/** The client closed its connection before it was answered. There is nobody to tell. */
+export class ClientLeft extends Error {
+  constructor() {
+    super('The client left before it was answered');
+    this.name = 'ClientLeft';
+  }
 }
 
 /** A rest of a body up to this size is cheaper to read than a new connection would be. */
@@ -67,9 +72,9 @@ export class Exchange {
   /** Still inside µWS's request callback. */
   #inCallback = true;
   #sink: (chunk: ArrayBuffer, last: boolean) => void = never;
-  #watch: UploadWatch | undefined;
+  #clocks: UploadClocks | undefined;
   #onLeft: () => void = never;
-  #held: HeldBody | undefined;
+  #held: Body | undefined;
 
   /** Call inside µWS's request callback, and `stay` before that returns. */
   constructor(res: HttpResponse, req: HttpRequest, limits: ExchangeLimits) {
@@ -107,8 +112,9 @@ export class Exchange {
    */
   hold(limit: number, allocate: Allocate): void {
     if (this.#arrived) return;
-    this.#held = new HeldBody(this.request.content_length, limit, allocate);
-    this.#sink = (chunk) => this.#held?.add(chunk);
+    const body = new Body(this.request.content_length, limit, allocate);
+    this.#held = body;
+    this.#sink = (chunk) => body.add(chunk);
   }
 
   /**
@@ -119,28 +125,30 @@ export class Exchange {
     return new Promise((resolve, reject) => {
       const res = this.#res;
       if (res === undefined) return reject(new ClientLeft());
-      const held = this.#held;
-      if (held === undefined && this.received > 0) return reject(new Problem('overloaded'));
-      this.#held = undefined;
-      const body = held?.take() ?? bodyOf(this.request.content_length, limit, allocate);
-      if (this.#arrived) return resolve(body.take());
+      if (this.#held === undefined && this.received > 0) return reject(new Problem('overloaded'));
+      const body = this.#held ?? new Body(this.request.content_length, limit, allocate);
       const fail = (error: Error) => {
         this.#stopReceiving();
         reject(error);
       };
-      this.#sink = (chunk, last) => {
-        // Out of memory must end here: no exception may unwind into µWS.
+      const proceed = () => {
+        if (body.fault !== undefined) return fail(body.fault);
+        if (!this.#arrived) return;
+        this.#stopReceiving();
         try {
-          if (!body.add(chunk)) return fail(new Problem('body_too_large', { limit_bytes: limit }));
-          if (!last) return;
-          this.#stopReceiving();
           resolve(body.take());
         } catch (error) {
-          fail(error as Error);
+          // No exception may unwind into µWS.
+          reject(error);
         }
       };
+      this.#sink = (chunk) => {
+        body.add(chunk);
+        proceed();
+      };
       this.#onLeft = () => fail(new ClientLeft());
-      this.#startWatch(res, () => fail(new Problem('upload_timeout')));
+      this.#startClocks(res, () => fail(new Problem('upload_timeout')));
+      proceed();
     });
   }
 
@@ -222,7 +230,7 @@ export class Exchange {
       setImmediate(finish);
     };
     this.#onLeft = never;
-    this.#startWatch(res, finish);
+    this.#startClocks(res, finish);
   }
 
   /** µWS drops what is in its buffer when it closes such a connection, so the answer is made too large for it. */
@@ -257,7 +265,7 @@ export class Exchange {
   #data(chunk: ArrayBuffer, last: boolean): void {
     this.received += chunk.byteLength;
     if (last) this.#arrived = true;
-    this.#watch?.touch();
+    this.#clocks?.touch();
     this.#sink(chunk, last);
   }
 
@@ -270,8 +278,8 @@ export class Exchange {
     onLeft();
   }
 
-  #startWatch(res: HttpResponse, onTimeout: () => void): void {
-    this.#watch = new UploadWatch({
+  #startClocks(res: HttpResponse, onTimeout: () => void): void {
+    this.#clocks = new UploadClocks({
       timeout_ms: this.#limits.upload_timeout_ms,
       idle_ms: this.#limits.idle_ms,
       onTimeout,
@@ -284,8 +292,8 @@ export class Exchange {
   }
 
   #stopReceiving(): void {
-    this.#watch?.stop();
-    this.#watch = undefined;
+    this.#clocks?.stop();
+    this.#clocks = undefined;
     this.#sink = never;
     this.#held = undefined;
   }

@@ -8,7 +8,7 @@ import type { JobQueue } from '../engine/queue.ts';
 import type { Gate } from '../gate/gate.ts';
 import type { Readiness } from '../readiness.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import type { UploadBudget } from './upload-budget.ts';
+import type { UploadBudget } from './upload.ts';
 
 /** What the handlers work with; made once, by src/server.ts. */
 export interface Services {

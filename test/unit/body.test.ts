@@ -1,23 +1,24 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bodyOf } from '../../src/http/body.ts';
+import { Body } from '../../src/http/upload.ts';
 
 /** As fresh memory may be: larger than what was asked for. */
 const allocate = (bytes: number) => new ArrayBuffer(bytes + 3);
 
 const chunkOf = (bytes: Uint8Array): ArrayBuffer => Uint8Array.from(bytes).buffer;
 
-describe('bodyOf', () => {
+describe('Body', () => {
   test.each([
     ['of a known length', 10],
     ['of unknown length', undefined],
   ])('a body %s is one buffer, alone in the memory that it was given', (_what, length) => {
     const given: ArrayBuffer[] = [];
-    const body = bodyOf(length, 100, (bytes) => {
+    const body = new Body(length, 100, (bytes) => {
       given.push(allocate(bytes));
       return given[0]!;
     });
-    for (const text of ['abc', '', 'defghij']) expect(body.add(chunkOf(Buffer.from(text)))).toBe(true);
+    for (const text of ['abc', '', 'defghij']) body.add(chunkOf(Buffer.from(text)));
+    expect(body.fault).toBeUndefined();
     const bytes = body.take();
     expect(bytes.toString()).toBe('abcdefghij');
     expect(bytes.byteOffset).toBe(0);
@@ -27,7 +28,7 @@ describe('bodyOf', () => {
 
   test('a chunk that µWS takes back afterwards has been copied', () => {
     const chunk = chunkOf(Buffer.from('abc'));
-    const body = bodyOf(undefined, 100, allocate);
+    const body = new Body(undefined, 100, allocate);
     body.add(chunk);
     new Uint8Array(chunk).fill(0);
     expect(body.take().toString()).toBe('abc');
@@ -37,13 +38,15 @@ describe('bodyOf', () => {
     ['of a known length', 4],
     ['of unknown length', undefined],
   ])('a body %s takes its last byte and refuses one more', (_what, length) => {
-    const body = bodyOf(length, 4, allocate);
-    expect(body.add(chunkOf(Buffer.from('abcd')))).toBe(true);
-    expect(body.add(chunkOf(Buffer.from('e')))).toBe(false);
+    const body = new Body(length, 4, allocate);
+    body.add(chunkOf(Buffer.from('abcd')));
+    expect(body.fault).toBeUndefined();
+    body.add(chunkOf(Buffer.from('e')));
+    expect(body.fault).toMatchObject({ code: 'body_too_large', extras: { limit_bytes: 4 } });
   });
 
   test('an empty body is an empty buffer', () => {
-    expect(bodyOf(undefined, 4, allocate).take().length).toBe(0);
+    expect(new Body(undefined, 4, allocate).take().length).toBe(0);
   });
 
   test('whatever the chunks, their bytes come out in order', () => {
@@ -51,8 +54,9 @@ describe('bodyOf', () => {
     fc.assert(
       fc.property(chunks, fc.boolean(), (parts, known) => {
         const whole = Buffer.concat(parts);
-        const body = bodyOf(known ? whole.length : undefined, whole.length, allocate);
-        for (const part of parts) expect(body.add(chunkOf(part))).toBe(true);
+        const body = new Body(known ? whole.length : undefined, whole.length, allocate);
+        for (const part of parts) body.add(chunkOf(part));
+        expect(body.fault).toBeUndefined();
         const bytes = body.take();
         expect(bytes.equals(whole)).toBe(true);
       }),

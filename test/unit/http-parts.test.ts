@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Cors } from '../../src/http/cors.ts';
 import { addressText, framingOf, newRequestId, type Request, requestId } from '../../src/http/request.ts';
 import { Router, routes } from '../../src/http/routes.ts';
-import { UploadBudget } from '../../src/http/upload-budget.ts';
+import { UploadBudget } from '../../src/http/upload.ts';
 
 describe('requestId', () => {
   test.each(['a', 'A-b_c.9', 'x'.repeat(128)])("the client's own is kept: %s", (id) => {

@@ -1,8 +1,7 @@
 import type { MatchOptions } from '../../engine/addon.ts';
 import { Problem } from '../../errors.ts';
-import { ClientLeft } from '../client-left.ts';
 import type { Context } from '../context.ts';
-import type { Reply } from '../exchange.ts';
+import { ClientLeft, type Reply } from '../exchange.ts';
 import { lowQualityProblem } from '../face-quality.ts';
 import type { MatchEndpoint } from '../fields.ts';
 import { facelessFindings, matchFindings } from '../findings.ts';
