@@ -3,8 +3,7 @@ import { readConfig } from '../config.ts';
 import { type AccuracyMode, loadAddon } from '../engine/addon.ts';
 import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
 import type { Problem } from '../errors.ts';
-import { type ImageBody, imageBody } from '../http/match-result.ts';
-import { nativeProblem } from '../http/native-problem.ts';
+import { type ImageBody, imageBody, nativeProblem } from '../http/match-result.ts';
 import { drawingFiles } from './drawing-files.ts';
 import { readPicture } from './picture.ts';
 

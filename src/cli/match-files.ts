@@ -5,8 +5,7 @@ import { readConfig } from '../config.ts';
 import { type AccuracyMode, loadAddon } from '../engine/addon.ts';
 import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
 import { fillFields } from '../http/fields.ts';
-import { matchBody } from '../http/match-result.ts';
-import { nativeProblem } from '../http/native-problem.ts';
+import { matchBody, nativeProblem } from '../http/match-result.ts';
 
 export interface MatchFilesOptions {
   accuracy_mode: AccuracyMode;

@@ -1,4 +1,4 @@
-import type { Findings } from '../telemetry/telemetry.ts';
+import type { Findings } from '../telemetry/metrics.ts';
 import type { Exchange } from './exchange.ts';
 import { requestId } from './request.ts';
 import type { Route } from './routes.ts';

@@ -4,13 +4,41 @@ import {
   build,
   counted,
   errorCodes,
+  type foundBy,
   type Metric,
   metricName,
   read,
   refusalReasons,
   type stages,
 } from './metric-table.ts';
-import type { RequestRecord } from './telemetry.ts';
+
+/** All that is kept of a request. Never a picture, an embedding, a key, a path or an address. */
+export interface RequestRecord {
+  request_id: string;
+  /** The id part of the key; it opens nothing. */
+  key_id: string | undefined;
+  /** Endpoint id, or 'none'. */
+  route: string;
+  status: number;
+  /** Error code; undefined for an answer. */
+  code: string | undefined;
+  /** Of the body, as far as it arrived. */
+  bytes: number;
+  duration_ms: number;
+  timings_ms: Readonly<Record<string, number>>;
+  /** What went wrong on our side; goes to the log and nowhere else. */
+  fault: string | undefined;
+  /** For the metrics alone: a line of the log would tell of a person. */
+  findings: Findings | undefined;
+}
+
+/** What a match saw, as far as it is counted. */
+export interface Findings {
+  /** Undefined where none was told: a picture had no face, or a poor one was not to be compared. */
+  verdict: { accuracy_mode: string; match: boolean; confidence_percent: number } | undefined;
+  /** The pictures of which it is known. */
+  images: readonly { faces: number; found_by: (typeof foundBy)[number] }[];
+}
 
 /** What the metrics of the table `read` read when they are scraped; undefined for no series. */
 export type Readings = Readonly<Record<keyof typeof read, () => number | undefined>>;

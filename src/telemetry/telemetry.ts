@@ -1,33 +1,47 @@
-import type { Log } from './log.ts';
-import type { foundBy } from './metric-table.ts';
-import { type BuildInfo, Metrics, type Readings } from './metrics.ts';
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import type { LogLevel } from '../config.ts';
 
-/** All that is kept of a request. Never a picture, an embedding, a key, a path or an address. */
-export interface RequestRecord {
-  request_id: string;
-  /** The id part of the key; it opens nothing. */
-  key_id: string | undefined;
-  /** Endpoint id, or 'none'. */
-  route: string;
-  status: number;
-  /** Error code; undefined for an answer. */
-  code: string | undefined;
-  /** Of the body, as far as it arrived. */
-  bytes: number;
-  duration_ms: number;
-  timings_ms: Readonly<Record<string, number>>;
-  /** What went wrong on our side; goes to the log and nowhere else. */
-  fault: string | undefined;
-  /** For the metrics alone: a line of the log would tell of a person. */
-  findings: Findings | undefined;
+import { type BuildInfo, Metrics, type Readings, type RequestRecord } from './metrics.ts';
+
+/**
+ * JSON lines on standard error. Writes are handed to a thread of libuv's, so that a slow terminal or pipe never stops
+ * the thread that talks to clients.
+ */
+export interface Log {
+  readonly logger: Logger;
+  /**
+   * For the end of the process: waits until everything is written. Resolves to false when that takes longer than a
+   * second, because the reader of standard error has stopped reading.
+   */
+  flush(): Promise<boolean>;
 }
 
-/** What a match saw, as far as it is counted. */
-export interface Findings {
-  /** Undefined where none was told: a picture had no face, or a poor one was not to be compared. */
-  verdict: { accuracy_mode: string; match: boolean; confidence_percent: number } | undefined;
-  /** The pictures of which it is known. */
-  images: readonly { faces: number; found_by: (typeof foundBy)[number] }[];
+const flush_ms = 1000;
+
+export function openLog(level: LogLevel): Log {
+  // With a minLength of 0 the destination's flush() would not wait for the write in progress.
+  const destination = pino.destination({ dest: 2, sync: false, minLength: 1 }) as DestinationStream & {
+    flush(done?: () => void): void;
+    on(event: 'error', listener: () => void): void;
+  };
+  // Nobody reads standard error any more, and there is nowhere else to say so.
+  let broken = false;
+  destination.on('error', () => {
+    broken = true;
+  });
+  return {
+    logger: pino({ level, base: null, timestamp: stdTimeFunctions.isoTime }, destination),
+    flush() {
+      if (broken) return Promise.resolve(true);
+      return new Promise((resolve) => {
+        const late = setTimeout(() => resolve(broken), flush_ms);
+        destination.flush(() => {
+          clearTimeout(late);
+          resolve(true);
+        });
+      });
+    },
+  };
 }
 
 /** One log line and one set of counts for each request. */

@@ -149,7 +149,7 @@ const doors: readonly { from: string; to: string; values: readonly string[]; typ
     from: 'cli',
     to: 'http',
     // The doctor asks whether µWS loads.
-    values: ['http/fields.ts', 'http/match-result.ts', 'http/native-problem.ts', 'http/uws.ts'],
+    values: ['http/fields.ts', 'http/match-result.ts', 'http/match-result.ts', 'http/uws.ts'],
     types: [],
   },
   // docs/command-line.md looks as the other pages that are made.
@@ -224,7 +224,7 @@ const kept: readonly [what: string, pattern: RegExp, files: readonly string[]][]
     /from 'piscina'/,
     ['engine/pool.ts', 'engine/worker.ts', 'eval/embed-pictures.ts', 'eval/held-out.ts'],
   ],
-  ['pino', /from 'pino'/, ['telemetry/log.ts']],
+  ['pino', /from 'pino'/, ['telemetry/telemetry.ts']],
   ['ioredis', /(?:from |import\()'ioredis'/, ['gate/redis-client.ts']],
   ['jsonc-parser', /'jsonc-parser'/, ['flat-json.ts']],
   ['leven', /from 'leven'/, ['settings-file.ts']],

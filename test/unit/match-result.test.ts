@@ -4,8 +4,7 @@ import type { Face, MatchResult, NativeFailure, Pair } from '../../src/engine/ad
 import { type ErrorCode, errorTable } from '../../src/errors.ts';
 import { fillFields } from '../../src/http/fields.ts';
 import type { Form } from '../../src/http/form.ts';
-import { matchBody } from '../../src/http/match-result.ts';
-import { nativeProblem } from '../../src/http/native-problem.ts';
+import { matchBody, nativeProblem } from '../../src/http/match-result.ts';
 import { problem } from '../../src/http/responses.ts';
 
 /** FMR 1 at 0, 0.1 at 0.2, 1e-7 at 0.8: exactly one decade for each 0.1 between the last two. */

@@ -4,11 +4,9 @@ import type { Context } from '../context.ts';
 import { ClientLeft, type Reply } from '../exchange.ts';
 import { lowQualityProblem } from '../face-quality.ts';
 import type { MatchEndpoint } from '../fields.ts';
-import { facelessFindings, matchFindings } from '../findings.ts';
 import { asProblem, type Form, readForm } from '../form.ts';
-import { matchBody } from '../match-result.ts';
+import { facelessFindings, matchBody, matchFindings, nativeProblem } from '../match-result.ts';
 import { boundaryOf } from '../multipart.ts';
-import { nativeProblem } from '../native-problem.ts';
 import type { Request } from '../request.ts';
 import { json, serverTiming } from '../responses.ts';
 
