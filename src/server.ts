@@ -1,30 +1,28 @@
+import { totalmem } from 'node:os';
+import { publications } from './api/publications.ts';
 import { calibrationOf } from './calibration.ts';
 import type { Config } from './config.ts';
-import { type Addon, loadAddon } from './engine/addon.ts';
-import { BodyMemory } from './engine/body-memory.ts';
-import type { MatchJob, MatchOutcome } from './engine/messages.ts';
-import { packDirectory, readManifest, verifyPack } from './engine/pack.ts';
-import { Pool } from './engine/pool.ts';
-import { JobQueue } from './engine/queue.ts';
+import { Engine } from './engine/engine.ts';
+import { packDirectory, readManifest } from './engine/pack.ts';
 import { Gate, mostBuckets } from './gate/gate.ts';
 import { KeyStore } from './gate/keys.ts';
 import { SharedLimiter } from './gate/shared-limiter.ts';
-import { handleAdmin } from './http/admin.ts';
+import { handleAdmin, Readiness } from './http/admin.ts';
+import type { Handlers, Services } from './http/context.ts';
 import { Dispatcher } from './http/dispatch.ts';
 import type { ExchangeLimits } from './http/exchange.ts';
+import { match } from './http/handlers/match.ts';
+import { models } from './http/handlers/models.ts';
 import { Listener, type ListenerOptions } from './http/listener.ts';
+import { published } from './http/responses.ts';
 import { routes } from './http/routes.ts';
-import type { Services } from './http/services.ts';
 import { TlsListener } from './http/tls-listener.ts';
 import { UploadBudget } from './http/upload.ts';
-import { loadUws } from './http/uws.ts';
-import { memoryLimit } from './memory.ts';
-import { Readiness } from './readiness.ts';
+import { loadUws, type Uws } from './http/uws.ts';
 import type { RedisAddress } from './redis-address.ts';
 import type { Readings } from './telemetry/metrics.ts';
-import type { Log } from './telemetry/telemetry.ts';
-import { Telemetry } from './telemetry/telemetry.ts';
-import { certificateFiles } from './tls/certificate.ts';
+import { type Log, Telemetry } from './telemetry/telemetry.ts';
+import { type CertificateFiles, certificateFiles } from './tls/certificate.ts';
 import { CertificateWatch } from './tls/certificate-watch.ts';
 import { version } from './version.ts';
 
@@ -44,18 +42,15 @@ export interface Server {
   close(): Promise<number>;
 }
 
-/** Memory of bodies that waits for the next ones: some of phones, or many of ordinary photos, and how long. */
-const kept_bytes = 64 * 1024 * 1024;
-const kept_ms = 1000;
-/** Bodies up to here are those of small pictures: a job of milliseconds, like the way from worker to worker. */
-const light_bytes = 256 * 1024;
+/** What the end has to close, in this order. */
+type Opened = { close(): void }[];
 
 /**
  * Config → pack → gate → listeners → workers. Listens before the workers are up, so that health can be asked for and
  * requests hear not_ready. Throws an Error with a message for people.
  */
 export function startServer(config: Config, log: Log): Server {
-  const opened: { close(): void }[] = [];
+  const opened: Opened = [];
   try {
     return start(config, log, opened);
   } catch (error) {
@@ -65,50 +60,34 @@ export function startServer(config: Config, log: Log): Server {
   }
 }
 
-function start(config: Config, log: Log, opened: { close(): void }[]): Server {
+function start(config: Config, log: Log, opened: Opened): Server {
   const { logger } = log;
   const uws = loadUws();
-  const directory = packDirectory(config.pack);
-  const manifest = readManifest(directory);
+  const pack_directory = packDirectory(config.pack);
+  const manifest = readManifest(pack_directory);
   const keys = KeyStore.open(config.keys_file, logger);
   opened.push(keys);
-  const certificate = certificateFiles(config.tls_cert, config.tls_key);
-  const certificateWatch = certificate && CertificateWatch.open(certificate, logger);
-  if (certificateWatch) opened.push(certificateWatch);
-  const readiness = new Readiness();
-  const queue = new JobQueue<MatchJob, MatchOutcome>({
-    workers: config.workers,
-    capacity: config.queue,
-    deadline_ms: config.deadline_ms,
-    light: ({ body }) => body.length <= light_bytes,
-    run: (job, worker, spare) => pool.run(job, worker, spare),
+  const certificate = openCertificate(config, log);
+  if (certificate) opened.push(certificate.watch);
+  const engine = new Engine({
+    config,
+    pack_directory,
+    manifest,
+    onWorkerError: (error) => logger.error({ fault: error.message }, 'a worker died; it is replaced'),
   });
   const uploads = new UploadBudget(config.max_upload_bytes);
-  const bodies = new BodyMemory({
-    capacity_bytes: kept_bytes,
-    idle_ms: kept_ms,
-    free: (memory) => addon?.release(new Uint8Array(memory)),
-  });
-  let workerReplacements = 0;
-  const memoryLimit_bytes = memoryLimit();
+  const readiness = new Readiness();
+  const memory_limit_bytes = memoryLimit();
   const readings: Readings = {
-    queue_depth: () => queue.depth,
-    queue_capacity: () => config.queue,
-    workers: () => config.workers,
-    workers_busy: () => queue.running,
-    worker_busy_seconds_total: () => queue.busy_ms / 1000,
-    worker_replacements_total: () => workerReplacements,
+    ...engine.readings(),
     upload_bytes: () => uploads.used_bytes,
     upload_capacity_bytes: () => config.max_upload_bytes,
     requests_unanswered: () => dispatcher.unanswered,
-    embedding_cache_hits_total: () => addon?.embeddingCache().hits ?? 0,
-    embedding_cache_misses_total: () => addon?.embeddingCache().misses ?? 0,
-    embedding_cache_pictures: () => addon?.embeddingCache().pictures ?? 0,
-    limiter_up: () => callers && Number(callers.up),
-    tls_certificate_not_after_seconds: () => certificateWatch?.not_after_s,
+    limiter_up: () => limiter && Number(limiter.up),
+    tls_certificate_not_after_seconds: () => certificate?.watch.not_after_s,
     ready: () => Number(readiness.stage === 'ready'),
     event_loop_active_seconds_total: () => performance.eventLoopUtilization().active / 1000,
-    memory_limit_bytes: () => memoryLimit_bytes,
+    memory_limit_bytes: () => memory_limit_bytes,
   };
   const telemetry = new Telemetry(log, readings, {
     version: version(),
@@ -117,56 +96,24 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
     pack: manifest.name,
     pack_version: manifest.version,
   });
-  const callers = config.limiter === 'local' ? undefined : shareLimits(config.limiter, log, telemetry);
-  if (callers !== undefined) opened.push(callers);
-  const services: Services = {
-    config,
-    gate: new Gate({
-      keys,
-      failuresPerMinute: config.auth_failures_per_minute,
-      failureBurst: config.auth_failure_burst,
-      trustedHops: config.trusted_hops,
-      callers,
-    }),
-    manifest,
-    calibrations: {
-      fast: calibrationOf(manifest.calibration.fast),
-      balance: calibrationOf(manifest.calibration.balance),
-    },
-    queue,
-    uploads,
-    bodies,
-    readiness,
-    telemetry,
-  };
-  const dispatcher = new Dispatcher(services, routes);
-  const limits = exchangeLimits(config);
-  const onFault = (error: unknown) => logger.error({ fault: String(error) }, 'unexpected');
-  const frontOptions: ListenerOptions = {
-    host: config.host,
-    port: config.port,
-    variables: 'FACEMATCH_HOST and FACEMATCH_PORT',
-    limits,
-    handle: (exchange) => dispatcher.handle(exchange),
-    onFault,
-  };
-  const front = certificate
-    ? TlsListener.open(uws, {
-        ...frontOptions,
-        certificate,
-        preferNewest: (port) => void addon?.preferNewestListener(port),
-      })
-    : Listener.open(uws, frontOptions);
-  opened.push(front);
-  if (front instanceof TlsListener) certificateWatch?.onRenew(() => front.renew());
-  const admin = Listener.open(uws, {
-    host: config.admin_host,
-    port: config.admin_port,
-    variables: 'FACEMATCH_ADMIN_HOST and FACEMATCH_ADMIN_PORT',
-    limits,
-    handle: (exchange) => void handleAdmin(exchange, { readiness, telemetry }),
-    onFault,
+  const limiter = config.limiter === 'local' ? undefined : shareLimits(config.limiter, log, telemetry);
+  if (limiter) opened.push(limiter);
+  const gate = new Gate({
+    keys,
+    failuresPerMinute: config.auth_failures_per_minute,
+    failureBurst: config.auth_failure_burst,
+    trustedHops: config.trusted_hops,
+    callers: limiter,
   });
+  const calibrations = {
+    fast: calibrationOf(manifest.calibration.fast),
+    balance: calibrationOf(manifest.calibration.balance),
+  };
+  const services = { config, gate, manifest, calibrations, engine, uploads, readiness, telemetry };
+  const dispatcher = new Dispatcher(services, routes, handlersOf(config));
+  const front = openFront(uws, services, dispatcher, certificate, log);
+  opened.push(front);
+  const admin = openAdmin(uws, services, log);
   opened.push(admin);
   logger.info(
     {
@@ -178,49 +125,21 @@ function start(config: Config, log: Log, opened: { close(): void }[]): Server {
     },
     'starting',
   );
+  const ready = becomeReady(engine, readiness, log);
+  const close = () => shutDown(services, dispatcher, opened, ready, log);
+  return { address: front.url, adminAddress: admin.url, ready, close };
+}
 
-  let pool: Pool;
-  let addon: Addon | undefined;
-  const started = performance.now();
-  const ready = (async () => {
-    await verifyPack(directory, manifest);
-    // Here once, for the whole process: the workers find the sessions made, and a fault is told once and clearly.
-    addon = loadAddon();
-    addon.loadPack(directory);
-    addon.keepEmbeddings(config.embedding_cache);
-    pool = await Pool.start({
-      workers: config.workers,
-      pack_directory: directory,
-      embedding_cache: config.embedding_cache > 0,
-      onMemory: (memory) => bodies.give(memory),
-      onWorkerReplaced: () => {
-        workerReplacements += 1;
-      },
-      onWorkerError: (error) => logger.error({ fault: error.message }, 'a worker died; it is replaced'),
-    });
-    readiness.ready();
-    logger.info({ ready_ms: Math.round(performance.now() - started) }, 'ready');
-    return readiness.stage === 'ready';
-  })();
-
+/** What answers each endpoint of the route table. */
+function handlersOf(config: Config): Handlers {
+  const documents = publications(routes, config);
   return {
-    address: front.url,
-    adminAddress: admin.url,
-    ready,
-    async close() {
-      readiness.drain();
-      logger.info({ unanswered: dispatcher.unanswered }, 'shutting down');
-      await within(config.shutdown_ms, dispatcher.idle());
-      const cut = dispatcher.unanswered;
-      for (const thing of opened.splice(0)) thing.close();
-      // A start that failed has told so already, and has ended its workers.
-      await within(
-        config.shutdown_ms,
-        ready.then(() => pool.close()).catch(() => {}),
-      );
-      logger.info({ cut }, 'stopped');
-      return cut;
-    },
+    match: (context) => match(context, 'match'),
+    match_advanced: (context) => match(context, 'match_advanced'),
+    models,
+    openapi: (context) => published(context, documents.openapi()),
+    docs: (context) => published(context, documents.docs()),
+    demo: (context) => published(context, documents.demo()),
   };
 }
 
@@ -237,6 +156,54 @@ function shareLimits(address: RedisAddress, { logger }: Log, { metrics }: Teleme
   });
 }
 
+interface OpenCertificate {
+  files: CertificateFiles;
+  watch: CertificateWatch;
+}
+
+/** Undefined when the service speaks plain HTTP. */
+function openCertificate({ tls_cert, tls_key }: Config, { logger }: Log): OpenCertificate | undefined {
+  const files = certificateFiles(tls_cert, tls_key);
+  return files && { files, watch: CertificateWatch.open(files, logger) };
+}
+
+function openFront(
+  uws: Uws,
+  { config, engine }: Services,
+  dispatcher: Dispatcher,
+  certificate: OpenCertificate | undefined,
+  log: Log,
+): Listener | TlsListener {
+  const options: ListenerOptions = {
+    host: config.host,
+    port: config.port,
+    variables: 'FACEMATCH_HOST and FACEMATCH_PORT',
+    limits: exchangeLimits(config),
+    handle: (exchange) => dispatcher.handle(exchange),
+    onFault: faultLog(log),
+  };
+  if (certificate === undefined) return Listener.open(uws, options);
+  const listener = TlsListener.open(uws, {
+    ...options,
+    certificate: certificate.files,
+    preferNewest: (port) => engine.preferNewestListener(port),
+  });
+  certificate.watch.onRenew(() => listener.renew());
+  return listener;
+}
+
+function openAdmin(uws: Uws, services: Services, log: Log): Listener {
+  const { config } = services;
+  return Listener.open(uws, {
+    host: config.admin_host,
+    port: config.admin_port,
+    variables: 'FACEMATCH_ADMIN_HOST and FACEMATCH_ADMIN_PORT',
+    limits: exchangeLimits(config),
+    handle: (exchange) => void handleAdmin(exchange, services),
+    onFault: faultLog(log),
+  });
+}
+
 function exchangeLimits(config: Config): ExchangeLimits {
   return {
     upload_timeout_ms: config.upload_timeout_ms,
@@ -246,6 +213,39 @@ function exchangeLimits(config: Config): ExchangeLimits {
   };
 }
 
+function faultLog({ logger }: Log): (error: unknown) => void {
+  return (error) => logger.error({ fault: String(error) }, 'unexpected');
+}
+
+async function becomeReady(engine: Engine, readiness: Readiness, { logger }: Log): Promise<boolean> {
+  const started = performance.now();
+  await engine.start();
+  readiness.ready();
+  logger.info({ ready_ms: Math.round(performance.now() - started) }, 'ready');
+  return readiness.stage === 'ready';
+}
+
+async function shutDown(
+  { config, engine, readiness }: Services,
+  dispatcher: Dispatcher,
+  opened: Opened,
+  ready: Promise<boolean>,
+  { logger }: Log,
+): Promise<number> {
+  readiness.drain();
+  logger.info({ unanswered: dispatcher.unanswered }, 'shutting down');
+  await within(config.shutdown_ms, dispatcher.idle());
+  const cut = dispatcher.unanswered;
+  for (const thing of opened.splice(0)) thing.close();
+  // A start that failed has told so already, and has ended its workers.
+  await within(
+    config.shutdown_ms,
+    ready.then(() => engine.close()).catch(() => {}),
+  );
+  logger.info({ cut }, 'stopped');
+  return cut;
+}
+
 /** Also keeps the process alive, which piscina's workers do not. */
 function within(limit_ms: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout;
@@ -253,4 +253,11 @@ function within(limit_ms: number, work: Promise<void>): Promise<void> {
     timer = setTimeout(resolve, limit_ms);
   });
   return Promise.race([work, limit]).finally(() => clearTimeout(timer));
+}
+
+/** Bytes of memory that the process may use: its control group's limit, or else what the machine has. */
+function memoryLimit(): number {
+  // 0 where it is not known, nearly 2^64 where there is none.
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }

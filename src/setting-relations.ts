@@ -1,4 +1,9 @@
-import type { Config } from './config.ts';
+interface Config {
+  max_upload_bytes: number;
+  max_body_bytes: number;
+  tls_cert: string;
+  tls_key: string;
+}
 
 /** What settings must be to each other: each answers its faults, as src/config.ts words them. */
 export const relations: readonly ((config: Config) => string[])[] = [

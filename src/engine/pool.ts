@@ -1,7 +1,37 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import type { MatchAnswer, MatchJob, MatchOutcome, WorkerData, WorkerUp } from './messages.ts';
-import { threads } from './threads.ts';
+import type { ByteRange, MatchOptions, MatchResult, NativeFailure } from './addon.ts';
+
+// What crosses between the threads.
+
+export interface MatchJob {
+  /** Alone in its ArrayBuffer, which is moved to the worker: the sender's is detached. */
+  body: Uint8Array<ArrayBuffer>;
+  image1: ByteRange;
+  image2: ByteRange;
+  options: MatchOptions;
+}
+
+/** Failures are data: structured clone would drop an error's class and code. */
+export type MatchOutcome = MatchResult | NativeFailure;
+
+/** What a worker answers: the outcome, and the body's memory, wiped, where that is worth using again. */
+export interface MatchAnswer {
+  outcome: MatchOutcome;
+  memory?: ArrayBuffer;
+}
+
+/** Given to each worker when it starts. */
+export interface WorkerData {
+  pack_directory: string;
+  /** Pictures are hashed, so that the embedding cache can know them again. */
+  embedding_cache: boolean;
+}
+
+/** Posted by a worker once it has loaded everything and done one real inference. */
+export interface WorkerUp {
+  worker_up: true;
+}
 
 /**
  * The worker threads. Each holds the addon and the pack, whose sessions are shared by the whole process, and runs one
@@ -104,4 +134,24 @@ function allUp(piscina: Piscina<MatchJob, MatchAnswer>, workers: number): Promis
     // How piscina tells that a worker threw while it started.
     piscina.on('error', reject);
   });
+}
+
+/**
+ * Piscina's options for so many worker threads, all of them from the start.
+ *
+ * Piscina first tries require() on a worker's file. Where Node can require ES modules, a worker that is terminated in the
+ * middle of that ends the whole process with an assertion (CreateRequiredModuleFacade, Node 20). Without it piscina
+ * imports the file, which may be broken off at any time. Node's own flags are not handed on: V8's count for all threads
+ * as it is, and a thread that is given one does not start.
+ *
+ * A worker makes little garbage, and little of it lives on. Left alone V8 would still let its young generation grow to
+ * 48 MiB by and by, over thousands of jobs.
+ */
+export function threads(count: number) {
+  return {
+    minThreads: count,
+    maxThreads: count,
+    resourceLimits: { maxYoungGenerationSizeMb: 3 },
+    execArgv: ['--no-experimental-require-module'],
+  };
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Piscina } from 'piscina';
 import type { AccuracyMode } from '../engine/addon.ts';
-import { threads } from '../engine/threads.ts';
+import { threads } from '../engine/pool.ts';
 import type { EmbeddedPicture, EmbedJob } from './embed-worker.ts';
 
 export interface EmbedPicturesOptions {

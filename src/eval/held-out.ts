@@ -1,5 +1,5 @@
 import { Piscina } from 'piscina';
-import { threads } from '../engine/threads.ts';
+import { threads } from '../engine/pool.ts';
 import { cohortScore, dot, type LabelledEmbedding } from './cohort.ts';
 import { partOf } from './people.ts';
 

@@ -1,9 +1,31 @@
 import { Problem } from '../errors.ts';
-import type { Readiness } from '../readiness.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Exchange, Reply } from './exchange.ts';
 import { requestId } from './request.ts';
 import { json, problem, text } from './responses.ts';
+
+/**
+ * Where the process stands in its life. Ready means: pack verified, every worker up, one real inference done by each,
+ * and no shutdown begun.
+ */
+export type Stage = 'starting' | 'ready' | 'draining';
+
+export class Readiness {
+  #stage: Stage = 'starting';
+
+  get stage(): Stage {
+    return this.#stage;
+  }
+
+  /** A shutdown that began during the start wins. */
+  ready(): void {
+    if (this.#stage === 'starting') this.#stage = 'ready';
+  }
+
+  drain(): void {
+    this.#stage = 'draining';
+  }
+}
 
 /** The admin listener: no key, and therefore an address of its own that outsiders do not reach. */
 export interface AdminServices {

@@ -1,10 +1,35 @@
+import type { Calibration } from '../calibration.ts';
+import type { Config, EndpointId } from '../config.ts';
+import type { AccuracyMode } from '../engine/addon.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { PackManifest } from '../engine/pack.ts';
+import type { Gate } from '../gate/gate.ts';
 import type { Findings } from '../telemetry/metrics.ts';
-import type { Exchange } from './exchange.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Readiness } from './admin.ts';
+import type { Exchange, Reply } from './exchange.ts';
 import { requestId } from './request.ts';
 import type { Route } from './routes.ts';
-import type { Services } from './services.ts';
+import type { UploadBudget } from './upload.ts';
 
-/** One request on its way through the house: who asks for what, and what is to be said about it in the end. */
+/** What the handlers work with; made once, by src/server.ts. */
+export interface Services {
+  readonly config: Config;
+  readonly gate: Gate;
+  readonly manifest: PackManifest;
+  readonly calibrations: Readonly<Record<AccuracyMode, Calibration>>;
+  readonly engine: Engine;
+  readonly uploads: UploadBudget;
+  readonly readiness: Readiness;
+  readonly telemetry: Telemetry;
+}
+
+/** Answers, or throws a Problem. Must ask for the body before its first await, or µWS drops it. */
+export type Handler = (context: Context) => Reply | Promise<Reply>;
+
+export type Handlers = Readonly<Record<EndpointId, Handler>>;
+
+/** One request: who asks for what, and what is to be said about it in the end. */
 export class Context {
   readonly exchange: Exchange;
   readonly services: Services;
@@ -17,7 +42,7 @@ export class Context {
   readonly headers: (readonly [name: string, value: string])[] = [];
   /** Milliseconds of each stage, for the log and the metrics. */
   timings_ms: Readonly<Record<string, number>> = {};
-  /** What a match saw, for the metrics. */
+  /** What a match found, for the metrics. */
   findings: Findings | undefined;
   /** Why the answer is internal_error; for the log alone. */
   fault: string | undefined;

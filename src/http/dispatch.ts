@@ -1,11 +1,9 @@
 import { Problem } from '../errors.ts';
 import { rateHeaders, type Verdict } from '../gate/gate.ts';
-import { Context } from './context.ts';
-import { Cors } from './cors.ts';
+import { Context, type Handlers, type Services } from './context.ts';
 import type { Exchange, Reply } from './exchange.ts';
-import { problem } from './responses.ts';
+import { Cors, problem } from './responses.ts';
 import { type Route, Router } from './routes.ts';
-import type { Services } from './services.ts';
 
 /**
  * Judges requests in the contract's order as far as their heads go (route, key, scope, rate limit), hands them to their
@@ -13,13 +11,15 @@ import type { Services } from './services.ts';
  */
 export class Dispatcher {
   readonly #services: Services;
+  readonly #handlers: Handlers;
   readonly #router: Router;
   readonly #cors: Cors;
   #unanswered = 0;
   #whenIdle: (() => void) | undefined;
 
-  constructor(services: Services, routes: readonly Route[]) {
+  constructor(services: Services, routes: readonly Route[], handlers: Handlers) {
     this.#services = services;
+    this.#handlers = handlers;
     this.#router = new Router(routes, services.config.endpoints);
     this.#cors = new Cors(services.config.cors_origins);
   }
@@ -42,9 +42,7 @@ export class Dispatcher {
     const context = new Context(exchange, this.#services);
     try {
       const outcome = this.#judge(context);
-      if (outcome instanceof Problem) {
-        this.#refuse(context, outcome);
-      } else if (outcome instanceof Promise) {
+      if (outcome instanceof Promise) {
         outcome.then(
           (late) => this.#send(context, late),
           (error: unknown) => this.#fail(context, error),
@@ -57,27 +55,24 @@ export class Dispatcher {
     }
   }
 
-  /**
-   * The gate's refusals are returned, not thrown: V8 warms a function up by its returns, so one that nearly always
-   * throws would never be compiled and never have inline caches.
-   */
-  #judge(context: Context): Reply | Promise<Reply> | Problem {
+  #judge(context: Context): Reply | Promise<Reply> {
     const { request } = context.exchange;
-    if (this.#services.readiness.stage === 'draining') return new Problem('shutting_down');
-    const methods = this.#router.methods(request.path);
     for (const header of this.#cors.headers(request)) context.headers.push(header);
-    const preflight = this.#cors.preflight(request, methods);
+    const preflight = this.#cors.preflight(request, this.#router.methods(request.path));
     if (preflight) return { status: 204, headers: preflight, body: '' };
     const route = this.#router.find(request.method, request.path);
     context.route = route;
-    if (route.scope === 'none') return route.handle(context);
+    if (this.#services.readiness.stage === 'draining') throw new Problem('shutting_down');
+    const handle = this.#handlers[route.endpoint];
+    if (route.scope === 'none') return handle(context);
     const verdict = this.#check(context, route.scope, route.cost);
     if (verdict instanceof Promise) {
       // µWS closes it right after this callback, and the handler refuses it whatever the limiter says.
       const unclear = request.framing === 'unclear' && route.method === 'POST';
-      return unclear ? route.handle(context) : this.#await(context, route, verdict);
+      return unclear ? handle(context) : this.#await(context, route, verdict);
     }
-    return this.#obey(context, verdict) ?? route.handle(context);
+    this.#obey(context, verdict);
+    return handle(context);
   }
 
   /** Key, scope, rate limit. */
@@ -100,11 +95,11 @@ export class Dispatcher {
   /** A shared limiter is asked: what comes of the body meanwhile is kept for the handler. */
   async #await(context: Context, route: Route, asked: Promise<Verdict>): Promise<Reply> {
     const release = route.method === 'POST' ? this.#hold(context) : undefined;
-    const refusal = this.#obey(context, await asked);
+    const verdict = await asked;
     // Nothing comes between this and the handler, which reserves the same memory.
     release?.();
-    if (refusal) throw refusal;
-    return route.handle(context);
+    this.#obey(context, verdict);
+    return this.#handlers[route.endpoint](context);
   }
 
   /**
@@ -113,27 +108,27 @@ export class Dispatcher {
    * Returns what frees the memory for the handler to reserve; call it once, right before the handler or the refusal.
    */
   #hold({ exchange }: Context): (() => void) | undefined {
-    const { config, uploads, bodies } = this.#services;
+    const { config, uploads, engine } = this.#services;
     const limit = config.max_body_bytes;
     const length = exchange.request.content_length ?? limit;
     if (length > limit) return undefined;
     const release = uploads.reserve(length);
-    if (release !== undefined) exchange.hold(limit, (bytes) => bodies.take(bytes));
+    if (release !== undefined) exchange.hold(limit, (bytes) => engine.bodies.take(bytes));
     return release;
   }
 
-  /** Writes down what the verdict says; undefined when the request may go on. */
-  #obey(context: Context, verdict: Verdict): Problem | undefined {
+  /** Writes down what the verdict says. Throws its Problem when the request may not go on. */
+  #obey(context: Context, verdict: Verdict): void {
     if (verdict.rate) context.headers.push(...rateHeaders(verdict.rate));
     if (verdict.ok) {
       context.key_id = verdict.key.id;
-      return undefined;
+      return;
     }
     context.key_id = verdict.key_id;
     if (verdict.retry_after_seconds !== undefined) {
       context.headers.push(['Retry-After', String(verdict.retry_after_seconds)]);
     }
-    return verdict.problem;
+    throw verdict.problem;
   }
 
   #fail(context: Context, error: unknown): void {

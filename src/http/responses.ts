@@ -1,7 +1,8 @@
 import { type ErrorCode, errorTable, type Problem } from '../errors.ts';
-import type { Headers, Reply } from './exchange.ts';
+import type { Exchange, Headers, Reply } from './exchange.ts';
+import type { Request } from './request.ts';
 
-/** Turns results and problems into bytes. No other file does. */
+/** Turns results and problems into bytes, which no other file does, and knows what headers answers carry. */
 
 /** Where the docs page explains the codes; a reference relative to the host that was asked (RFC 9457 section 3.1.1). */
 const problemTypes = '/API/v1.0/docs#error-';
@@ -45,3 +46,57 @@ export function serverTiming(timings_ms: Readonly<Record<string, number>>): read
   const stages = Object.entries(timings_ms).map(([stage, ms]) => `${stage};dur=${ms}`);
   return ['Server-Timing', stages.join(', ')];
 }
+
+/** A document that is the same for everybody as long as the server runs. */
+export interface Published {
+  reply(if_none_match: string | undefined): Reply;
+}
+
+/** Unlike every other answer, a document may be kept: it changes only when the server starts again. */
+export function published(
+  { exchange, headers }: { exchange: Exchange; headers: (readonly [name: string, value: string])[] },
+  document: Published,
+): Reply {
+  const at = headers.findIndex(([name]) => name === 'Cache-Control');
+  headers[at] = ['Cache-Control', 'public, max-age=300'];
+  return document.reply(exchange.request.headers.get('if-none-match'));
+}
+
+/**
+ * Cross-origin requests (Fetch standard, section 3.2), off unless origins are configured. Keys travel in a header and
+ * never in cookies, so credentials are not allowed.
+ */
+export class Cors {
+  readonly #origins: ReadonlySet<string>;
+
+  constructor(origins: readonly string[]) {
+    this.#origins = new Set(origins);
+  }
+
+  /** Headers for any answer to this request. */
+  headers(request: Request): Headers {
+    if (this.#origins.size === 0) return [];
+    // Caches must know that answers differ by origin, also when this one is refused.
+    const vary = ['Vary', 'Origin'] as const;
+    const origin = request.headers.get('origin');
+    if (!this.#allows(origin)) return [vary];
+    return [vary, ['Access-Control-Allow-Origin', origin], ['Access-Control-Expose-Headers', exposed]];
+  }
+
+  /** Further headers when this is an allowed preflight, which is then answered 204 without a key. */
+  preflight(request: Request, methods: readonly string[]): Headers | undefined {
+    const asks = request.method === 'OPTIONS' && request.headers.has('access-control-request-method');
+    if (!asks || methods.length === 0 || !this.#allows(request.headers.get('origin'))) return undefined;
+    return [
+      ['Access-Control-Allow-Methods', methods.join(', ')],
+      ['Access-Control-Allow-Headers', 'x-api-key, x-request-id, content-type'],
+      ['Access-Control-Max-Age', '600'],
+    ];
+  }
+
+  #allows(origin: string | undefined): origin is string {
+    return origin !== undefined && (this.#origins.has('*') || this.#origins.has(origin));
+  }
+}
+
+const exposed = 'X-Request-Id, Server-Timing, RateLimit, RateLimit-Policy, Retry-After';

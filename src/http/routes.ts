@@ -1,15 +1,8 @@
 import type { EndpointId } from '../config.ts';
 import { Problem } from '../errors.ts';
 import type { Scope } from '../gate/keys.ts';
-import type { Context } from './context.ts';
-import type { Reply } from './exchange.ts';
-import { demo } from './handlers/demo.ts';
-import { docs } from './handlers/docs.ts';
-import { match } from './handlers/match.ts';
-import { models } from './handlers/models.ts';
-import { openapi } from './handlers/openapi.ts';
 
-/** The route table. */
+/** The route table. src/server.ts puts a handler behind each endpoint. */
 export interface Route {
   method: 'GET' | 'POST';
   /** Exact and case-sensitive. */
@@ -19,8 +12,6 @@ export interface Route {
   scope: Scope | 'any' | 'none';
   /** Tokens taken from the key's bucket. */
   cost: number;
-  /** Answers, or throws a Problem. Must ask for the body before its first await, or µWS drops it. */
-  handle(context: Context): Reply | Promise<Reply>;
 }
 
 export const prefix = '/API/v1.0';
@@ -32,7 +23,6 @@ export const routes: readonly Route[] = [
     endpoint: 'match',
     scope: 'match:basic',
     cost: 1,
-    handle: (context) => match(context, 'match'),
   },
   {
     method: 'POST',
@@ -40,7 +30,6 @@ export const routes: readonly Route[] = [
     endpoint: 'match_advanced',
     scope: 'match:advanced',
     cost: 1,
-    handle: (context) => match(context, 'match_advanced'),
   },
   {
     method: 'GET',
@@ -48,7 +37,6 @@ export const routes: readonly Route[] = [
     endpoint: 'models',
     scope: 'any',
     cost: 1,
-    handle: models,
   },
   {
     method: 'GET',
@@ -56,7 +44,6 @@ export const routes: readonly Route[] = [
     endpoint: 'openapi',
     scope: 'none',
     cost: 0,
-    handle: (context) => openapi(context, routes),
   },
   {
     method: 'GET',
@@ -64,7 +51,6 @@ export const routes: readonly Route[] = [
     endpoint: 'docs',
     scope: 'none',
     cost: 0,
-    handle: (context) => docs(context, routes),
   },
   {
     method: 'GET',
@@ -72,7 +58,6 @@ export const routes: readonly Route[] = [
     endpoint: 'demo',
     scope: 'none',
     cost: 0,
-    handle: (context) => demo(context, routes),
   },
 ];
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadAddon } from '../../src/engine/addon.ts';
-import type { MatchJob } from '../../src/engine/messages.ts';
-import type { Pool as PoolClass } from '../../src/engine/pool.ts';
+import type { MatchJob, Pool as PoolClass } from '../../src/engine/pool.ts';
 import { projectPath } from '../../src/paths.ts';
 import { bodyOf, matchOptions, pack } from '../fixtures/pictures.ts';
 import { type Fields, type Json, match, paths, twoPhotos } from './support/client.ts';

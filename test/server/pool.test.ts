@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { MatchJob } from '../../src/engine/messages.ts';
 import { packDirectory, readManifest } from '../../src/engine/pack.ts';
-import type { Pool as PoolClass } from '../../src/engine/pool.ts';
+import type { MatchJob, Pool as PoolClass } from '../../src/engine/pool.ts';
 import { projectPath } from '../../src/paths.ts';
 import { blank, samples } from './support/pictures.ts';
 

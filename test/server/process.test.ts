@@ -202,6 +202,8 @@ describe('the end', () => {
     expect(late).toMatchObject({ status: 503, body: { code: 'shutting_down' } });
     expect(late.headers.get('connection')).toBe('close');
     expect(late.headers.get('retry-after')).toBe('5');
+    // The route is judged first.
+    expect((await send(server, { path: '/nowhere', method: 'GET' })).status).toBe(404);
     const readyz = await fetch(`${server.adminAddress}/readyz`);
     expect([readyz.status, await readyz.json()]).toEqual([503, { status: 'draining' }]);
 

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { Cors } from '../../src/http/cors.ts';
 import { addressText, framingOf, newRequestId, type Request, requestId } from '../../src/http/request.ts';
+import { Cors } from '../../src/http/responses.ts';
 import { Router, routes } from '../../src/http/routes.ts';
 import { UploadBudget } from '../../src/http/upload.ts';
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { threads } from '../../src/engine/threads.ts';
+import { threads } from '../../src/engine/pool.ts';
 
 test('a worker thread cannot require an ES module, which its termination would not survive', async () => {
   const { execArgv, minThreads, maxThreads } = threads(2);

@@ -16,13 +16,13 @@ export function match(context: Context, endpoint: MatchEndpoint): Promise<Reply>
   const { config } = services;
   // Before the body is read: what cannot be served must not be uploaded.
   if (services.readiness.stage !== 'ready') throw new Problem('not_ready');
-  if (services.queue.full) throw new Problem('overloaded');
+  if (services.engine.queue.full) throw new Problem('overloaded');
   checkLength(exchange.request, config.max_body_bytes);
   const boundary = declaredBoundary(exchange.request);
   const release = services.uploads.reserve(exchange.request.content_length ?? config.max_body_bytes);
   if (release === undefined) throw new Problem('overloaded');
   // Called here and not after an await: µWS drops a body that nobody has asked for.
-  const body = exchange.receive(config.max_body_bytes, (bytes) => services.bodies.take(bytes));
+  const body = exchange.receive(config.max_body_bytes, (bytes) => services.engine.bodies.take(bytes));
   return answer(context, endpoint, boundary, body).finally(release);
 }
 
@@ -38,7 +38,7 @@ async function answer(
   const arrived = performance.now();
   const form = readForm(body, boundary, endpoint, config, manifest);
   if (!exchange.open) throw new ClientLeft();
-  const ticket = services.queue.submit({
+  const ticket = services.engine.queue.submit({
     body,
     image1: form.image1,
     image2: form.image2,
