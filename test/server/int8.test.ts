@@ -3,7 +3,7 @@ import { usePack } from '../fixtures/packs.ts';
 
 /** A pack is data: the contract's answers once more, with an embedder in whole numbers. */
 usePack('int8');
-await import('./match-advanced.test.ts');
+await import('./match.test.ts');
 const { manifest } = await import('../fixtures/pictures.ts');
 
 test('these tests ran on the pack int8', () => {

@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, type Fields, match, paths, type Send, send, twoPhotos } from './support/client.ts';
-import { samples } from './support/pictures.ts';
+import type { ErrorCode } from '../../src/errors.ts';
+import { head, match, paths, RawClient, type Send, send, twoPhotos } from './support/client.ts';
+import { blank } from './support/pictures.ts';
 import { expectProblem } from './support/problem.ts';
 import { Home, TestServer } from './support/server.ts';
 
-/** The contract's error table, as far as routes, keys and forms go. */
+/** In which order requests are judged, and what is said of keys. contract-errors.test.ts provokes each code by itself. */
+
+const limits = { body: 3_000_000 };
+const pdf = Buffer.from('%PDF-1.7\n');
 
 let server: TestServer;
 let keys: Record<'revoked' | 'expired' | 'basic' | 'advanced' | 'poor', string>;
@@ -18,58 +22,68 @@ beforeAll(async () => {
     advanced: home.key({ scopes: ['match:advanced'] }),
     poor: home.key({ rate: 0.001, burst: 1 }),
   };
-  server = await TestServer.start({ env: { FACEMATCH_MAX_PARTS: '4' } }, home);
+  server = await TestServer.start({ env: { FACEMATCH_MAX_BODY_BYTES: String(limits.body) } }, home);
 });
 afterAll(() => server.stop());
 
-describe('the route', () => {
-  test.each<[Send, RegExp]>([
-    [{ path: '/', method: 'GET' }, /under \/API\/v1\.0.*POST \/API\/v1\.0\/face\/match\/upload,/],
-    [{ path: `${paths.match}/`, method: 'POST' }, /paths are case-sensitive/],
-    [{ path: paths.match.toLowerCase(), method: 'POST' }, /GET \/API\/v1\.0\/models/],
-    [{ path: '/healthz', method: 'GET' }, /./],
-    [{ path: '/metrics', method: 'GET' }, /./],
-  ])('%j is not_found with a hint', async (request, hint) => {
-    const answer = await send(server, { ...request, key: null });
-    expectProblem(answer, 'not_found', { detail: expect.stringMatching(hint) });
+describe('the order of judgement', () => {
+  // Each row is wrong in everything from its own step on; what is told is the step's.
+  const wrongBody: Send = { headers: { 'content-type': 'text/plain' }, body: Buffer.alloc(limits.body + 1) };
+
+  test.each<[what: string, request: () => Send, code: ErrorCode]>([
+    ['route before all', () => ({ ...wrongBody, key: null, path: '/nowhere' }), 'not_found'],
+    ['method before key', () => ({ ...wrongBody, key: null, method: 'PUT' }), 'method_not_allowed'],
+    ['key before length', () => ({ ...wrongBody, key: null }), 'missing_api_key'],
+    ['key before scope', () => ({ ...wrongBody, key: 'fm_wrong', path: paths.advanced }), 'invalid_api_key'],
+    [
+      'scope before rate and length',
+      () => ({ ...wrongBody, key: keys.basic, path: paths.advanced }),
+      'forbidden_scope',
+    ],
+    ['rate before length', () => ({ ...wrongBody, key: keys.poor }), 'rate_limit_exceeded'],
+    ['length before type', () => wrongBody, 'body_too_large'],
+    [
+      'type before form',
+      () => ({ headers: { 'content-type': 'text/plain' }, body: 'x' }),
+      'unsupported_media_type',
+    ],
+  ])('%s', async (_what, request, code) => {
+    // The poor key's one token, should it still be there.
+    await send(server, { path: paths.models, method: 'GET', key: keys.poor });
+    expectProblem(await send(server, request()), code);
   });
 
-  test.each<[method: string, path: string, allow: string]>([
-    ['GET', paths.match, 'POST'],
-    ['PUT', paths.match, 'POST'],
-    ['OPTIONS', paths.advanced, 'POST'],
-    ['DELETE', paths.models, 'GET, HEAD'],
-    ['POST', paths.models, 'GET, HEAD'],
-  ])('%s %s is method_not_allowed', async (method, path, allow) => {
-    const answer = await send(server, { method, path, key: null });
-    expectProblem(answer, 'method_not_allowed');
-    expect(answer.headers.get('allow')).toBe(allow);
+  test('form before pictures, pictures before faces', async () => {
+    const broken = { image1: pdf, image2: await blank(64, 64, 'png') };
+    expectProblem(await match(server, { ...broken, threshold_percent: 'x' }), 'invalid_field');
+    expectProblem(await match(server, broken), 'unsupported_image_format', { field: 'image1' });
+  });
+
+  test('what the head decides is told before the body is sent', async () => {
+    for (const [headers, code] of [
+      [{ 'x-api-key': undefined }, 'missing_api_key'],
+      [{ 'x-api-key': 'wrong' }, 'invalid_api_key'],
+      [{ 'x-api-key': keys.advanced }, 'forbidden_scope'],
+      [{ 'content-type': 'text/plain' }, 'unsupported_media_type'],
+    ] as const) {
+      const client = new RawClient(server.port);
+      client.write(head(server, { ...headers, 'content-length': '100000' }));
+      expect((await client.answer()).body.code).toBe(code);
+      client.leave();
+    }
   });
 });
 
-describe('the key', () => {
-  const challenge = (answer: Answer) => answer.headers.get('www-authenticate');
-
-  test.each([
-    ['none', null],
-    ['an empty one', ''],
-  ])('%s is missing_api_key', async (_what, key) => {
-    const answer = await match(server, twoPhotos(), { key });
-    expectProblem(answer, 'missing_api_key');
-    expect(challenge(answer)).toBe('ApiKey');
+describe('a key', () => {
+  test('that is empty is missing_api_key', async () => {
+    expectProblem(await match(server, twoPhotos(), { key: '' }), 'missing_api_key');
   });
 
-  test('unknown, revoked, expired, garbled and doubled keys are all invalid_api_key, word for word', async () => {
+  test('unknown, revoked, expired, garbled and doubled ones are all invalid_api_key, word for word', async () => {
     const unknown = server.key.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x'));
     const wrong = [
-      unknown,
-      keys.revoked,
-      keys.expired,
-      'x',
-      'fm__',
-      `${server.key}, ${server.key}`,
-      server.key.toUpperCase(),
-      'x🔑x'.repeat(9),
+      ...[unknown, keys.revoked, keys.expired, 'x', 'fm__', `${server.key}, ${server.key}`],
+      ...[server.key.toUpperCase(), 'x🔑x'.repeat(9)],
     ];
     const details = new Set<string>();
     for (const key of wrong) {
@@ -79,96 +93,25 @@ describe('the key', () => {
         key: Buffer.from(key).toString('latin1'),
       });
       expectProblem(answer, 'invalid_api_key');
-      expect(challenge(answer)).toBe('ApiKey');
       details.add(answer.body.detail);
     }
     expect(details.size).toBe(1);
   });
 
-  test.each([
-    ['basic', paths.advanced, 'match:advanced'],
-    ['advanced', paths.match, 'match:basic'],
-  ] as const)('a key with the scope match:%s on the other endpoint is forbidden_scope', async (name, path, required_scope) => {
-    const answer = await match(server, twoPhotos(), { key: keys[name], path });
-    expectProblem(answer, 'forbidden_scope', { required_scope });
-  });
-
-  test('a key beyond its rate is rate_limit_exceeded with Retry-After and RateLimit', async () => {
-    const get = () => send(server, { path: paths.models, method: 'GET', key: keys.poor });
-    const first = await get();
-    expect(first.status).toBe(200);
-    expect(first.headers.get('ratelimit')).toMatch(/^"default";r=0;t=\d+$/);
-    const second = await get();
-    expectProblem(second, 'rate_limit_exceeded');
-    const wait = Number(second.headers.get('retry-after'));
+  test('beyond its rate hears how long to wait, the same in both headers', async () => {
+    const key = server.home.key({ rate: 0.001, burst: 1 });
+    await server.line(server.stderr, /key file was reloaded/);
+    const get = () => send(server, { path: paths.models, method: 'GET', key });
+    expect((await get()).headers.get('ratelimit')).toMatch(/^"default";r=0;t=\d+$/);
+    const { headers } = await get();
+    const wait = Number(headers.get('retry-after'));
     expect(wait).toBeGreaterThan(0);
-    expect(second.headers.get('ratelimit')).toBe(`"default";r=0;t=${wait}`);
-    expect(second.headers.get('ratelimit-policy')).toMatch(/^"default";q=1;w=\d+$/);
+    expect(headers.get('ratelimit')).toBe(`"default";r=0;t=${wait}`);
   });
 });
 
-describe('the form', () => {
-  const picture = { image1: samples.one };
-  const multipart = { 'content-type': 'multipart/form-data; boundary=b' };
-  const part = '--b\r\nContent-Disposition: form-data; name="image1"\r\n\r\nx\r\n';
-
-  test.each<[what: string, body: string, headers: Record<string, string>]>([
-    ['an empty body', '', multipart],
-    ['no boundary in it', 'image1=x&image2=y', multipart],
-    ['an end before the final boundary', part, multipart],
-    ['an end inside a header', '--b\r\nContent-Disp', multipart],
-    ['a part without a name', '--b\r\nContent-Disposition: form-data\r\n\r\nx\r\n--b--\r\n', multipart],
-    ['more parts than allowed', `${part.repeat(5)}--b--\r\n`, multipart],
-    ['a part with too long headers', `--b\r\nX: ${'y'.repeat(9000)}\r\n\r\nx\r\n--b--\r\n`, multipart],
-    ['a Content-Type without a boundary', `${part}--b--\r\n`, { 'content-type': 'multipart/form-data' }],
-    [
-      'a boundary of 71 characters',
-      part,
-      { 'content-type': `multipart/form-data; boundary=${'b'.repeat(71)}` },
-    ],
-  ])('%s is invalid_multipart', async (_what, body, headers) => {
-    expectProblem(await send(server, { body, headers }), 'invalid_multipart');
-  });
-
-  test.each<[what: string, fields: Fields, field: string]>([
-    ['no field at all', { colour: 'x' }, 'image1'],
-    ['no image1', { image2: samples.one }, 'image1'],
-    ['no image2', picture, 'image2'],
-    ['an empty image1', { image1: new Uint8Array(), image2: samples.one }, 'image1'],
-    ['an empty image2', { ...picture, image2: '' }, 'image2'],
-  ])('%s is missing_field', async (_what, fields, field) => {
-    expectProblem(await match(server, fields), 'missing_field', { field });
-  });
-
-  test.each<[field: string, value: string]>([
-    ['threshold_percent', '100.1'],
-    ['threshold_percent', '-0.1'],
-    ['threshold_percent', '1e1'],
-    ['threshold_percent', ''],
-    ['threshold_percent', 'NaN'],
-    ['threshold_percent', ' 1'],
-    ['threshold_percent', '٣'],
-    ['threshold_percent', '1'.repeat(1025)],
-    ['image1_face_index', '-2'],
-    ['image1_face_index', '1.5'],
-    ['image1_face_index', '1e309'],
-    ['image2_face_index', 'first'],
-    ['image2_face_index', '9'.repeat(1000)],
-    ['accuracy_mode', 'best'],
-    ['accuracy_mode', 'FAST'],
-    ['use_heuristic_fallback', 'yes'],
-    ['auto_pair_best', '1'],
-    ['reject_low_quality', 'TRUE'],
-    ['min_det_score', '1.01'],
-    ['min_det_score', 'Infinity'],
-  ])('%s with the value %j is invalid_field', async (field, value) => {
-    const answer = await match(server, { ...twoPhotos(), [field]: value }, { path: paths.advanced });
-    expectProblem(answer, 'invalid_field', { field, expected: expect.any(String) });
-  });
-
-  test.each(['image1', 'image2', 'threshold_percent'])('%s sent twice is duplicate_field', async (field) => {
-    const fields: Fields = { ...twoPhotos(), threshold_percent: '70' };
-    const value = fields[field] as string;
-    expectProblem(await match(server, { ...fields, [field]: [value, value] }), 'duplicate_field', { field });
-  });
+test('after all of this the server still answers', async () => {
+  expect((await match(server, twoPhotos())).status).toBe(200);
+  expect(await server.metric('facematch_requests_unanswered')).toBe(0);
+  expect(await server.metric('facematch_upload_bytes')).toBe(0);
 });

@@ -6,7 +6,6 @@ import type { TestServer as Server } from './support/server.ts';
 /** A pack is data: the contract's answers once more, with another detector. */
 if (usePack('yunet')) {
   await import('./match.test.ts');
-  await import('./match-advanced.test.ts');
   const { paths, send } = await import('./support/client.ts');
   const { TestServer } = await import('./support/server.ts');
 

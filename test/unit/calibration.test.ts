@@ -2,13 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Calibration, type CalibrationPoint, calibrationOf } from '../../src/calibration.ts';
 
-const table: CalibrationPoint[] = [
-  [-0.1, 1],
-  [0.08, 0.1],
-  [0.2, 0.01],
-  [0.33, 0.001],
-  [0.58, 0.000001],
-];
+const table = pointsOf(-0.1, 1, 0.08, 0.1, 0.2, 0.01, 0.33, 0.001, 0.58, 0.000001);
 const calibration = new Calibration(table);
 
 /** Rounding may move a percent by this much where the exact answer would stay. */
@@ -42,102 +36,32 @@ function percentOf(scale: Calibration, similarity: number): number {
   return scale.judge(similarity, 1).confidence_percent;
 }
 
+/** Similarities and rates by turns. */
+function pointsOf(...numbers: number[]): CalibrationPoint[] {
+  return Array.from({ length: numbers.length / 2 }, (_, i) => [numbers[2 * i]!, numbers[2 * i + 1]!]);
+}
+
 describe('a table', () => {
   test.each<[string, CalibrationPoint[]]>([
     ['no points', []],
-    ['a single point', [[0, 1]]],
-    [
-      'a first rate below 1',
-      [
-        [0, 0.9],
-        [0.5, 0.1],
-      ],
-    ],
-    [
-      'a first rate above 1',
-      [
-        [0, 1.1],
-        [0.5, 0.1],
-      ],
-    ],
-    [
-      'a rate that stays',
-      [
-        [0, 1],
-        [0.2, 0.1],
-        [0.4, 0.1],
-      ],
-    ],
-    [
-      'a rate that rises',
-      [
-        [0, 1],
-        [0.2, 0.1],
-        [0.4, 0.2],
-      ],
-    ],
-    [
-      'a rate of zero',
-      [
-        [0, 1],
-        [0.2, 0],
-      ],
-    ],
-    [
-      'a negative rate',
-      [
-        [0, 1],
-        [0.2, -0.1],
-      ],
-    ],
-    [
-      'a rate that is not a number',
-      [
-        [0, 1],
-        [0.2, Number.NaN],
-      ],
-    ],
-    [
-      'a similarity that stays',
-      [
-        [0, 1],
-        [0, 0.1],
-      ],
-    ],
-    [
-      'a similarity that falls',
-      [
-        [0, 1],
-        [-0.1, 0.1],
-      ],
-    ],
-    [
-      'a similarity that is not a number',
-      [
-        [0, 1],
-        [Number.NaN, 0.1],
-      ],
-    ],
-    [
-      'an infinite similarity',
-      [
-        [0, 1],
-        [Number.POSITIVE_INFINITY, 0.1],
-      ],
-    ],
+    ['a single point', pointsOf(0, 1)],
+    ['a first rate below 1', pointsOf(0, 0.9, 0.5, 0.1)],
+    ['a first rate above 1', pointsOf(0, 1.1, 0.5, 0.1)],
+    ['a rate that stays', pointsOf(0, 1, 0.2, 0.1, 0.4, 0.1)],
+    ['a rate that rises', pointsOf(0, 1, 0.2, 0.1, 0.4, 0.2)],
+    ['a rate of zero', pointsOf(0, 1, 0.2, 0)],
+    ['a rate that is not a number', pointsOf(0, 1, 0.2, Number.NaN)],
+    ['a similarity that stays', pointsOf(0, 1, 0, 0.1)],
+    ['a similarity that falls', pointsOf(0, 1, -0.1, 0.1)],
+    ['an infinite similarity', pointsOf(0, 1, Number.POSITIVE_INFINITY, 0.1)],
   ])('with %s is refused', (_, points) => {
     expect(() => new Calibration(points)).toThrow(RangeError);
   });
 
   test('that is refused is named by the point that is wrong', () => {
-    expect(
-      () =>
-        new Calibration([
-          [0, 1],
-          [0.2, 0.1],
-          [0.1, 0.01],
-        ]),
-    ).toThrow('[0.1, 0.01] after [0.2, 0.1]');
+    expect(() => new Calibration(pointsOf(0, 1, 0.2, 0.1, 0.1, 0.01))).toThrow(
+      '[0.1, 0.01] after [0.2, 0.1]',
+    );
   });
 });
 
@@ -214,22 +138,14 @@ describe('the percent', () => {
   });
 
   test('is linear in the similarity below 40 across a point of the table in between', () => {
-    const bent = new Calibration([
-      [0, 1],
-      [0.3, 0.9],
-      [0.4, 0.1],
-      [0.5, 0.01],
-    ]);
+    const bent = new Calibration(pointsOf(0, 1, 0.3, 0.9, 0.4, 0.1, 0.5, 0.01));
     expect(percentOf(bent, 0.1)).toBeCloseTo(10, 9);
     expect(percentOf(bent, 0.2)).toBeCloseTo(20, 9);
     expect(percentOf(bent, 0.35)).toBeCloseTo(35, 9);
   });
 
   test('meets 40 where a table has no point at 0.1, even beyond its end', () => {
-    const short = new Calibration([
-      [0, 1],
-      [0.1, 0.5],
-    ]);
+    const short = new Calibration(pointsOf(0, 1, 0.1, 0.5));
     const knee = 0.1 / -Math.log10(0.5);
     expect(percentOf(short, knee)).toBeCloseTo(40, 9);
     expect(percentOf(short, knee / 2)).toBeCloseTo(20, 9);
