@@ -40,21 +40,9 @@ const beyondCork_bytes = 16 * 1024 + 1;
 
 const never = () => {};
 
-/** A reply with its head as `writeStatus` is given it. */
-interface Answer {
-  status: number;
-  head: string;
-  body: string | Buffer;
-}
-
-/**
- * Status and headers as one text: a call into µWS costs more than what it writes, and its writeStatus sends what it is
- * given.
- */
-function headOf(status: number, ...lists: readonly Headers[]): string {
-  let head = `${status} ${STATUS_CODES[status] ?? ''}`;
-  for (const headers of lists) for (const [name, value] of headers) head += `\r\n${name}: ${value}`;
-  return head;
+function writeHead(res: HttpResponse, { status, headers }: Reply): void {
+  res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);
+  for (const [name, value] of headers) res.writeHeader(name, value);
 }
 
 export class Exchange {
@@ -157,10 +145,10 @@ export class Exchange {
     const res = this.#res;
     if (res === undefined) return false;
     this.#stopReceiving();
-    const answer = { status, head: headOf(status, headers, further), body };
-    if (this.request.framing === 'unclear') this.#answerAndClose(res, answer);
-    else if (this.#arrived || this.#skips(close)) this.#answer(res, answer, close);
-    else this.#answerAndDrain(res, answer);
+    const whole = { status, headers: [...headers, ...further], body };
+    if (this.request.framing === 'unclear') this.#answerAndClose(res, whole);
+    else if (this.#arrived || this.#skips(close)) this.#answer(res, whole, close);
+    else this.#answerAndDrain(res, whole);
     return true;
   }
 
@@ -172,12 +160,13 @@ export class Exchange {
     );
   }
 
-  #answer(res: HttpResponse, { status, head, body }: Answer, close: boolean): void {
+  #answer(res: HttpResponse, reply: Reply, close: boolean): void {
+    const { status, body } = reply;
     this.#res = undefined;
     // RFC 9110 sections 15.3.5 and 15.4.5: neither has a body, nor the length of one.
     const bodiless = status === 204 || status === 304;
     this.#cork(res, () => {
-      res.writeStatus(head);
+      writeHead(res, reply);
       if (this.request.method !== 'HEAD' && !bodiless) {
         this.#end(res, body, close);
         return;
@@ -201,7 +190,6 @@ export class Exchange {
       res.end(body, close);
       return;
     }
-    // Not as text, whose length µWS would take twice.
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     if (res.tryEnd(bytes, bytes.length)[0]) return;
     res.onWritable((offset) => res.tryEnd(bytes.subarray(offset), bytes.length)[0]);
@@ -212,8 +200,8 @@ export class Exchange {
    * report in place of the answer. So the answer goes out, what still comes is thrown away within bounds of bytes and
    * time, and then the connection is closed (RFC 9112 section 9.6).
    */
-  #answerAndDrain(res: HttpResponse, answer: Answer): void {
-    this.#writeWhole(res, answer, 0);
+  #answerAndDrain(res: HttpResponse, reply: Reply): void {
+    this.#writeWhole(res, reply, 0);
     this.#res = undefined;
     this.#draining = res;
     const finish = () => {
@@ -234,9 +222,9 @@ export class Exchange {
   }
 
   /** µWS drops what is in its buffer when it closes such a connection, so the answer is made too large for it. */
-  #answerAndClose(res: HttpResponse, answer: Answer): void {
+  #answerAndClose(res: HttpResponse, reply: Reply): void {
     this.#res = undefined;
-    this.#writeWhole(res, answer, beyondCork_bytes);
+    this.#writeWhole(res, reply, beyondCork_bytes);
     res.close();
   }
 
@@ -244,12 +232,12 @@ export class Exchange {
    * A complete answer that leaves the exchange open. µWS has no call for that: `end` gives the response up, and `write`
    * turns to chunks. Its writeHeader sends what it is given, so the last header's value carries the body behind it.
    */
-  #writeWhole(res: HttpResponse, { head, body }: Answer, least_bytes: number): void {
+  #writeWhole(res: HttpResponse, reply: Reply, least_bytes: number): void {
     // writeHeader ends its value with CRLF, which JSON and text may have behind them; it is counted below.
-    const text = this.request.method === 'HEAD' ? '' : body.toString().padEnd(least_bytes);
+    const text = this.request.method === 'HEAD' ? '' : reply.body.toString().padEnd(least_bytes);
     const length = Buffer.byteLength(text) + 2;
     this.#cork(res, () => {
-      res.writeStatus(head);
+      writeHead(res, reply);
       res.writeHeader('Date', new Date().toUTCString());
       res.writeHeader('Connection', 'close');
       res.writeHeader('Content-Length', `${length}\r\n\r\n${text}`);
