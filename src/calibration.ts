@@ -64,8 +64,8 @@ export class Calibration {
     }
     if (!(falseMatchRate < 1)) return 0;
     const first = this.#similarities[0]!;
-    const climbed = share(this.similarityAt(falseMatchRate), first, this.#kneeSimilarity - first);
-    return kneePercent * Math.min(1, Math.max(0, climbed));
+    const position = share(this.similarityAt(falseMatchRate), first, this.#kneeSimilarity - first);
+    return kneePercent * Math.min(1, Math.max(0, position));
   }
 
   /**

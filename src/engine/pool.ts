@@ -80,7 +80,7 @@ export class Pool {
       concurrentTasksPerWorker: 2,
       // While one is being replaced there are fewer; without any, piscina keeps the job until there is.
       loadBalancer: (_, workers) => workers[Math.min(choice.worker, workers.length - 1)] ?? null,
-      // Its other way would run two jobs that have come before it answers the first.
+      // With atomics a worker would run both of its jobs before it answers the first.
       atomics: 'disabled',
       recordTiming: false,
     });

@@ -5,9 +5,9 @@ import { Problem } from '../errors.ts';
  * back at the tail when none is free, so that the oldest request waits longest of all.
  *
  * A job goes to a worker that is free. While many wait, each worker is also given the next job ahead of time (prefetch):
- * between two jobs it would otherwise stand still until this thread has woken, read an answer and handed over another.
- * Only light jobs are prefetched, behind light ones, and only while so many wait that no worker should run out: what
- * lies at one worker's hand cannot go to another.
+ * between two jobs it would otherwise be idle until this thread has woken, read an answer and sent another job. A
+ * prefetched job cannot move to another worker. So only light jobs are prefetched, behind light ones, and only while so
+ * many wait that no worker should run out.
  *
  * A place in the queue is taken by a request whose body has arrived, never by one that is still being uploaded: a slow
  * sender would otherwise keep the workers idle in front of a full queue. Admission therefore happens twice: `full` is
@@ -47,7 +47,7 @@ export interface Ticket<Outcome> {
 
 interface Entry<Job, Outcome> {
   job: Job;
-  /** Told when it was submitted: a body that was handed over is empty. */
+  /** Judged when it is submitted: a body that was moved to a worker is empty. */
   light: boolean;
   submitted: number;
   started: number;
@@ -60,8 +60,8 @@ export class JobQueue<Job, Outcome> {
   readonly #options: QueueOptions<Job, Outcome>;
   /** A Set keeps the order of insertion and removes from the middle in constant time. */
   readonly #waiting = new Set<Entry<Job, Outcome>>();
-  /** What each worker has: the job that runs, and the one that was prefetched. */
-  readonly #hands: Entry<Job, Outcome>[][];
+  /** The jobs of each worker: the one that runs, and the one that was prefetched. */
+  readonly #assigned: Entry<Job, Outcome>[][];
   #running = 0;
   #prefetched = 0;
   /** Up to `#counted`. */
@@ -70,7 +70,7 @@ export class JobQueue<Job, Outcome> {
 
   constructor(options: QueueOptions<Job, Outcome>) {
     this.#options = options;
-    this.#hands = Array.from({ length: options.workers }, () => []);
+    this.#assigned = Array.from({ length: options.workers }, () => []);
   }
 
   get depth(): number {
@@ -108,7 +108,7 @@ export class JobQueue<Job, Outcome> {
       reject,
     };
     this.#waiting.add(entry);
-    this.#handOver();
+    this.#assign();
     return {
       done: promise,
       cancel: (reason) => {
@@ -119,7 +119,7 @@ export class JobQueue<Job, Outcome> {
     };
   }
 
-  #handOver(): void {
+  #assign(): void {
     for (;;) {
       const entry = this.#waiting.values().next().value;
       const worker = entry ? this.#workerFor(entry) : -1;
@@ -131,16 +131,16 @@ export class JobQueue<Job, Outcome> {
 
   /** -1 while none may have it. */
   #workerFor(entry: Entry<Job, Outcome>): number {
-    const free = this.#hands.findIndex((hand) => hand.length === 0);
+    const free = this.#assigned.findIndex((jobs) => jobs.length === 0);
     if (free >= 0 || !entry.light || this.#waiting.size <= this.#options.workers) return free;
-    return this.#hands.findIndex(([running, ahead]) => running?.light && !ahead);
+    return this.#assigned.findIndex(([running, ahead]) => running?.light && !ahead);
   }
 
   /** The worker is held until `run` returns, even when the deadline has answered the client long before. */
   async #run(entry: Entry<Job, Outcome>, worker: number): Promise<void> {
-    const hand = this.#hands[worker] as Entry<Job, Outcome>[];
-    hand.push(entry);
-    if (hand.length > 1) this.#prefetched += 1;
+    const jobs = this.#assigned[worker] as Entry<Job, Outcome>[];
+    jobs.push(entry);
+    if (jobs.length > 1) this.#prefetched += 1;
     else this.#setRunning(this.#running + 1);
     entry.started = performance.now();
     const spare = this.#waiting.size === 0 && this.#running < this.#options.workers;
@@ -151,15 +151,15 @@ export class JobQueue<Job, Outcome> {
       entry.reject(error);
     } finally {
       clearTimeout(entry.timer);
-      hand.splice(hand.indexOf(entry), 1);
-      const [next] = hand;
+      jobs.splice(jobs.indexOf(entry), 1);
+      const [next] = jobs;
       if (next) {
         this.#prefetched -= 1;
         next.started = performance.now();
       } else {
         this.#setRunning(this.#running - 1);
       }
-      this.#handOver();
+      this.#assign();
     }
   }
 

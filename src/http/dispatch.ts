@@ -6,8 +6,8 @@ import { Cors, problem } from './responses.ts';
 import { type Route, Router } from './routes.ts';
 
 /**
- * Judges requests in the contract's order as far as their heads go (route, key, scope, rate limit), hands them to their
- * handlers, and sees to it that each is answered once and told of once.
+ * Judges requests by their heads in the contract's order (route, key, scope, rate limit), calls their handlers, and
+ * answers, logs and counts each of them once.
  */
 export class Dispatcher {
   readonly #services: Services;
@@ -117,7 +117,7 @@ export class Dispatcher {
     return release;
   }
 
-  /** Writes down what the verdict says. Throws its Problem when the request may not go on. */
+  /** Sets what the verdict says: rate headers and key id. Throws its Problem when the request may not go on. */
   #obey(context: Context, verdict: Verdict): void {
     if (verdict.rate) context.headers.push(...rateHeaders(verdict.rate));
     if (verdict.ok) {

@@ -72,10 +72,7 @@ export class Exchange {
     this.#arrived = this.request.framing === 'none';
   }
 
-  /**
-   * Call at the end of µWS's request callback: attaches what an exchange needs that is not over by then. Most refusals
-   * are, and go without.
-   */
+  /** Call at the end of µWS's request callback: attaches the listeners that an unfinished exchange needs. */
   stay(): void {
     this.#inCallback = false;
     const res = this.#res ?? this.#draining;
@@ -95,8 +92,8 @@ export class Exchange {
   }
 
   /**
-   * Begins to collect the body, for a `receive` with the same limit that can only be called after an await. To pause the
-   * socket instead is no way: see `resume()` in docs/uws-lifecycle.md. The wait must be short, for no clock watches it.
+   * Begins to collect the body, for a `receive` with the same limit that can only be called after an await. The socket
+   * cannot be paused instead: see `resume()` in docs/uws-lifecycle.md. The wait must be short, because no clock limits it.
    */
   hold(limit: number, allocate: Allocate): void {
     if (this.#arrived) return;
@@ -179,10 +176,10 @@ export class Exchange {
   }
 
   /**
-   * Where what is in its cork buffer cannot be written, because the client reads nothing or has left, `end` of µWS 20.30
-   * loses the body and takes the request for unanswered: which ends the process, unless it may tell of an abort.
-   * `tryEnd` says so, and the rest goes out when there is room. It cannot close: that is left to `end`, and a client who
-   * reads nothing may then miss the body of the last answer.
+   * When its cork buffer cannot be written, because the client reads nothing or has left, `end` of µWS 20.30 loses the
+   * body and takes the request for unanswered, which ends the process unless there is an abort handler. `tryEnd` reports
+   * it, and the rest is sent when there is room. It cannot close the connection: only `end` can, and a client who reads
+   * nothing may then miss the body of the last answer.
    */
   #end(res: HttpResponse, body: string | Buffer, close: boolean): void {
     res.onAborted(never);
