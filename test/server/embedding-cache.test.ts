@@ -5,10 +5,9 @@ import { projectPath } from '../../src/paths.ts';
 import { bodyOf, matchOptions, pack } from '../fixtures/pictures.ts';
 import { type Fields, type Json, match, paths, twoPhotos } from './support/client.ts';
 import { samples } from './support/pictures.ts';
-import { expectProblem } from './support/problem.ts';
 import { TestServer } from './support/server.ts';
 
-/** FACEMATCH_EMBEDDING_CACHE as callers and operators see it. */
+/** FACEMATCH_EMBEDDING_CACHE as callers and operators see it; test/native/embedding-cache.test.ts has the rest. */
 
 const timeless = ({ request_id, timings_ms, ...rest }: Json) => rest;
 
@@ -65,20 +64,6 @@ describe('with a cache for two pictures', () => {
     expect((await counts(server)).pictures).toBe(2);
   });
 
-  test('a reference beside many others is looked at once, and the others push each other out', async () => {
-    await match(server, { image1: samples.one, image2: samples.two });
-    for (const image2 of [samples.three, samples.two, samples.three]) {
-      const fields = { image1: samples.one, image2 };
-      let body: Json;
-      const ask = async () => {
-        ({ body } = await match(server, fields));
-      };
-      expect(await added(ask)).toEqual([1, 1]);
-      expect(timeless(body)).toEqual(timeless((await match(plain, fields)).body));
-    }
-    expect((await counts(server)).pictures).toBe(2);
-  });
-
   test('another choice of a face is a hit, another mode and a changed byte are not', async () => {
     const advanced = (fields: Fields) =>
       match(server, { ...twoPhotos(), ...fields }, { path: paths.advanced });
@@ -89,23 +74,6 @@ describe('with a cache for two pictures', () => {
     expect(await added(() => advanced({ accuracy_mode: 'fast' }))).toEqual([0, 2]);
     const image1 = Buffer.concat([samples.one, Buffer.of(0)]);
     expect(await added(() => advanced({ image1, accuracy_mode: 'fast' }))).toEqual([1, 1]);
-  });
-
-  test('errors are the same every time, and push nothing out', async () => {
-    await match(server, twoPhotos());
-    for (let again = 0; again < 2; again++) {
-      const damaged = async () => {
-        const answer = await match(server, { image1: samples.one, image2: 'no picture' });
-        expectProblem(answer, 'unsupported_image_format', { field: 'image2' });
-      };
-      expect(await added(damaged)).toEqual([1, 1]);
-      const beyond = { ...twoPhotos(), image1_face_index: '3' };
-      const outOfRange = async () => {
-        const answer = await match(server, beyond, { path: paths.advanced });
-        expectProblem(answer, 'face_index_out_of_range', { field: 'image1', faces_found: 3 });
-      };
-      expect(await added(outOfRange)).toEqual([2, 0]);
-    }
   });
 });
 

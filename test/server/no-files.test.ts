@@ -53,11 +53,10 @@ const noFiles = /"\/dev\/(null|tty)"/;
 const home = new Home();
 const traceFile = join(home.folder, 'trace');
 const secretName = 'name-of-a-file-on-the-disk-of-the-client.jpg';
-const rounds = 100;
+const rounds = 20;
 let server: TestServer;
 let trace: string[] = [];
 const statuses: Record<number, number> = {};
-let requests = 0;
 
 beforeAll(async () => {
   server = await TestServer.start(hasStrace ? { under: strace(traceFile) } : {}, home);
@@ -89,12 +88,11 @@ beforeAll(async () => {
   ];
   for (let round = 0; round < rounds; round++) {
     const answers = await Promise.all(kinds.map((kind) => kind()));
-    requests += kinds.length;
     for (const answer of answers) {
       if (answer) statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
     }
     // A body for which others would take a temporary file.
-    if (round % 25 === 0) await match(server, { image1: large, image2: samples.one });
+    if (round % 10 === 0) await match(server, { image1: large, image2: samples.one });
   }
   server.child.kill('SIGTERM');
   await server.ended;
@@ -102,15 +100,13 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => home.remove());
 
-test('a thousand requests of every kind were answered', () => {
-  expect(requests).toBe(1000);
+test('requests of every kind were answered', () => {
   expect(statuses).toEqual({
     200: 2 * rounds,
     400: 2 * rounds,
-    401: expect.any(Number),
+    401: rounds,
     415: 2 * rounds,
     422: 2 * rounds,
-    429: expect.any(Number),
   });
 });
 

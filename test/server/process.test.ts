@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, mkdirSync, readdirSync, truncateSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, truncateSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -278,14 +278,6 @@ describe('an end that nobody asked for', () => {
     expect(await running).toBeInstanceOf(Error);
     expect(await server.line(server.stderr, logged)).toBeDefined();
   });
-});
-
-test('a picture never becomes a file', async () => {
-  const server = await TestServer.start({}, newHome());
-  for (let round = 0; round < 5; round++) expect((await match(server, twoPhotos())).status).toBe(200);
-  // The working directory and the temporary one are the test's own: nothing but the keys may be there.
-  expect(readdirSync(server.home.folder)).toEqual(['keys.json']);
-  await server.stop();
 });
 
 test('a log that nobody reads any more does not stop the service', async () => {

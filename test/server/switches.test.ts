@@ -91,28 +91,6 @@ describe('the admin listener', () => {
     expect(await (await get('/readyz')).json()).toEqual({ status: 'ready' });
   });
 
-  test('counts requests by route, status and code, and times them by route and stage', async () => {
-    await match(server, twoPhotos());
-    await match(server, { image1: 'x', image2: 'y' });
-    const response = await get('/metrics');
-    expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
-    const text = await response.text();
-    for (const series of [
-      'facematch_requests_total{route="match",status="200",code="ok"}',
-      'facematch_requests_total{route="match",status="415",code="unsupported_image_format"}',
-      'facematch_request_duration_seconds_count{route="match"}',
-      'facematch_stage_duration_seconds_count{stage="queue"}',
-      'facematch_stage_duration_seconds_count{stage="embed"}',
-      'facematch_queue_depth',
-      'facematch_workers 1',
-      'facematch_workers_busy 0',
-      'facematch_ready 1',
-      'process_resident_memory_bytes',
-    ]) {
-      expect(text).toContain(series);
-    }
-  });
-
   test('makes no series out of what a client sends', async () => {
     const odd = 'no-such-path-9f3a';
     await send(server, { path: `/${odd}`, headers: { 'x-request-id': odd } });

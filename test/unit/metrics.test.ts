@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { errorTable } from '../../src/errors.ts';
-import { build, counted, metricTable, read, refusalReasons } from '../../src/telemetry/metric-table.ts';
+import { metricTable, read } from '../../src/telemetry/metric-table.ts';
 import { Metrics, type Readings } from '../../src/telemetry/metrics.ts';
 
 /** The metric table, and what is read when a scrape comes; test/server/metrics.test.ts has the rest. */
@@ -23,18 +23,6 @@ describe('a name of the table', () => {
     expect(help).toMatch(/^[A-Z1].*[^.]$/);
     for (const label of Object.keys(labels ?? {})) expect(label).toMatch(/^[a-z_]+$/);
   });
-
-  test('is in one part of the table only', () => {
-    const parts = [counted, read, build].flatMap((part) => Object.keys(part));
-    expect(Object.keys(metricTable)).toHaveLength(parts.length);
-  });
-});
-
-test('every error code has a reason, and every reason has a code', () => {
-  expect(Object.keys(refusalReasons).sort()).toEqual(Object.keys(errorTable).sort());
-  expect([...new Set(Object.values(refusalReasons))].sort()).toEqual(
-    [...counted.refusals_total.labels.reason].sort(),
-  );
 });
 
 describe('a reading', () => {

@@ -98,38 +98,24 @@ describe('a manifest', () => {
     ['detector', undefined],
     ['detector.input', undefined],
     ['name', ''],
-    ['source.integrity', 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk='],
     ['detector.sha256', 'ABCD'],
-    ['detector.sha256', 'A'.repeat(64)],
     ['detector.file', '../detect.onnx'],
     ['detector.file', '/etc/detect.onnx'],
-    ['detector.file', '.onnx'],
-    ['detector.file', 'detect.bin'],
     ['detector.family', 'yolo'],
-    ['detector.width', 0],
     ['detector.width', 320.5],
-    ['detector.width', '320'],
     ['detector.channels', 'grey'],
     ['detector.nms_iou', 1.1],
-    ['detector.second_look_score', 1.1],
     ['landmarks.scale', 0],
-    ['landmarks.crop', -1],
-    ['landmarks.upright_degrees', 200],
     ['embedder.dimensions', 0],
     ['embedder.template', [[1, 2]]],
     ['embedder.mean', null],
     ['cohort.weights', undefined],
-    ['cohort.weights.highest', undefined],
     ['cohort.weights.highest', -0.1],
-    ['cohort.weights.spread', -0.1],
-    ['cohort.weights.spread', '1'],
     ['min_det_score', 2],
     ['calibration.fast.points', [[0, 1]]],
     ['calibration.balance', undefined],
-    ['calibration.fast.floor', undefined],
     ['calibration.fast.floor', 0],
     ['calibration.balance.floor', 0.2],
-    ['calibration.balance.floor', '1e-5'],
   ])('with a wrong %s (%j) is refused by the member’s name', (path, value) => {
     writeManifest(manifestWith(path, value));
     expect(() => readManifest(directory)).toThrow(`manifest.json is not a valid pack manifest:\n  ${path}: `);
@@ -138,18 +124,13 @@ describe('a manifest', () => {
   test.each([
     ['source.kind', 'git'],
     ['source.get', undefined],
-    ['source.integrity', 'sha512-'],
     ['detector.cls', undefined],
-    ['detector.obj', ['obj_8', 'obj_16']],
     ['detector.bbox', 'bbox_8'],
     ['detector.width', 330],
-    ['detector.height', 16],
     ['detector.family', 'rfb'],
     ['landmarks.from', {}],
-    ['landmarks.from', ''],
     ['landmarks.from', { pack: '../default' }],
     ['landmarks.from', { pack: '/srv/packs/mine' }],
-    ['landmarks.from', { pack: '..' }],
     ['embedder.from', { pack: 'default', file: 'embed.onnx' }],
   ])('of the pack yunet with a wrong %s (%j) is refused by the member’s name', (path, value) => {
     expect(() => readManifest(projectPath('models/packs/yunet'))).not.toThrow();
@@ -177,14 +158,9 @@ describe('a manifest', () => {
 
   test.each([
     ['file', '../human.i8'],
-    ['file', 'human.bin'],
     ['sha256', 'abc'],
-    ['licence', ''],
     ['scale', 0],
-    ['scale', undefined],
     ['bias', '1'],
-    ['bar', null],
-    ['fitted_on', undefined],
   ])('with a wrong %s (%j) of that check is refused', (member, value) => {
     writeManifest(manifestWith('human', { ...human, [member]: value }));
     expect(() => readManifest(directory)).toThrow(`human.${member}: `);
@@ -228,16 +204,6 @@ describe('a manifest', () => {
   ])('of the pack %s tells how to prepare it', (name, text, command) => {
     writeManifest(text);
     expect(prepareCommand(`/srv/${name}`, readDraft(directory))).toBe(command);
-  });
-
-  test('with a rate above 1 is refused by the point’s place', () => {
-    writeManifest(
-      manifestWith('calibration.fast.points', [
-        [0, 1],
-        [0.1, 1.5],
-      ]),
-    );
-    expect(() => readManifest(directory)).toThrow('calibration.fast.points.1.1: ');
   });
 
   test('with a member that nobody knows is refused, since a misspelt one would be lost', () => {
