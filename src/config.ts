@@ -1,6 +1,5 @@
 import { cpuLimit } from './cpus.ts';
 import { RedisAddress } from './redis-address.ts';
-import { relations } from './setting-relations.ts';
 import { readSettingsFile, type SettingsFile } from './settings-file.ts';
 
 /**
@@ -147,24 +146,38 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
   for (const [name, setting] of Object.entries<Setting<unknown>>(table)) {
     const variable = variableOf(name);
     const read = (received: string | undefined, place = '') => {
-      if (received === undefined) return undefined;
+      // An empty variable counts as unset: compose files and unit files write `NAME=` for "the default".
+      if (!received) return undefined;
       const value = setting.parse(received);
       if (value === undefined) faults.push(`${variable}: ${mismatch(setting, received)}${place}`);
       return value;
     };
-    const written = file.values.get(variable);
-    const fromFile = read(written?.text || undefined, ` (${written?.place})`);
-    // An empty variable counts as unset: compose files and unit files write `NAME=` for "the default".
-    const fromEnv = read(env[variable] || undefined);
+    const fromFile = read(file.values.get(variable), ` (${config.config})`);
+    const fromEnv = read(env[variable]);
     sources[name] = fromEnv !== undefined ? 'environment' : fromFile !== undefined ? 'file' : 'default';
     config[name] = fromEnv ?? fromFile ?? setting.fallback(config);
   }
   const filled = Object.freeze(config) as Config;
-  faults.push(...relations.flatMap((relation) => relation(filled)));
+  faults.push(...relationFaults(filled));
   const set = Object.keys(table)
     .map(variableOf)
-    .filter((variable) => env[variable] || file.values.get(variable)?.text);
+    .filter((variable) => env[variable] || file.values.get(variable));
   return { config: filled, faults, sources: Object.freeze(sources) as SettingsSurvey['sources'], set };
+}
+
+/** What settings must be to each other. */
+function relationFaults({ max_upload_bytes, max_body_bytes, tls_cert, tls_key }: Config): string[] {
+  const faults: string[] = [];
+  if (max_upload_bytes < max_body_bytes) {
+    faults.push(
+      `FACEMATCH_MAX_UPLOAD_BYTES: expected at least FACEMATCH_MAX_BODY_BYTES (${max_body_bytes}) but received "${max_upload_bytes}"`,
+    );
+  }
+  if ((tls_cert === '') !== (tls_key === '')) {
+    const [lacking, given] = tls_key === '' ? ['KEY', 'CERT'] : ['CERT', 'KEY'];
+    faults.push(`FACEMATCH_TLS_${lacking}: expected a file, because FACEMATCH_TLS_${given} is set`);
+  }
+  return faults;
 }
 
 /** A value as it may be printed. */

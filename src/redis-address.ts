@@ -1,3 +1,6 @@
+const defaultPort = 6379;
+const schemes: Readonly<Record<string, boolean>> = { 'redis:': false, 'rediss:': true };
+
 /**
  * Where a Redis is and how to log in. The password is private to it: whatever prints, serialises or compares a
  * configuration sees `***` in its place.
@@ -11,19 +14,36 @@ export class RedisAddress {
   readonly username: string | undefined;
   readonly #password: string | undefined;
 
-  private constructor(parts: Parts) {
-    this.host = parts.host;
-    this.port = parts.port;
-    this.db = parts.db;
-    this.tls = parts.tls;
-    this.username = parts.username;
-    this.#password = parts.password;
+  /** Throws URIError for a percent sign that starts no code. */
+  private constructor(url: URL, tls: boolean) {
+    this.host = url.hostname.replace(/^\[|\]$/g, '');
+    this.port = Number(url.port || defaultPort);
+    this.db = Number(url.pathname.slice(1));
+    this.tls = tls;
+    this.username = decodeURIComponent(url.username) || undefined;
+    this.#password = decodeURIComponent(url.password) || undefined;
   }
 
   /** `redis://[[user]:password@]host[:port][/db]`, `rediss://` for TLS. Undefined when `text` is not of this form. */
   static parse(text: string): RedisAddress | undefined {
-    const parts = partsOf(text);
-    return parts === undefined ? undefined : new RedisAddress(parts);
+    // URL takes blanks around it, and line breaks within.
+    if (/[\s\0]/.test(text) || !URL.canParse(text)) return undefined;
+    const url = new URL(text);
+    const tls = schemes[url.protocol];
+    const wrong =
+      url.hostname === '' ||
+      url.port === '0' ||
+      !/^(?:\/(?:\d{1,5})?)?$/.test(url.pathname) ||
+      url.search !== '' ||
+      url.hash !== '' ||
+      // A user without a password cannot log in.
+      (url.username !== '' && url.password === '');
+    if (tls === undefined || wrong) return undefined;
+    try {
+      return new RedisAddress(url, tls);
+    } catch {
+      return undefined;
+    }
   }
 
   /** undefined when there is none to be sent. */
@@ -40,49 +60,5 @@ export class RedisAddress {
 
   toJSON(): string {
     return this.toString();
-  }
-}
-
-interface Parts {
-  host: string;
-  port: number;
-  db: number;
-  tls: boolean;
-  username: string | undefined;
-  password: string | undefined;
-}
-
-const defaultPort = 6379;
-const schemes: Readonly<Record<string, boolean>> = { 'redis:': false, 'rediss:': true };
-
-function partsOf(text: string): Parts | undefined {
-  // URL takes blanks around it, and line breaks within.
-  if (/[\s\0]/.test(text) || !URL.canParse(text)) return undefined;
-  const { protocol, hostname, port, pathname, search, hash, username, password } = new URL(text);
-  const tls = schemes[protocol];
-  const [, db = '0'] = /^\/(\d{1,5})$/.exec(pathname) ?? [];
-  const known = ['', '/', `/${db}`].includes(pathname) && search === '' && hash === '';
-  // A user without a password cannot log in; port 0 is none.
-  if (
-    tls === undefined ||
-    hostname === '' ||
-    port === '0' ||
-    !known ||
-    (username !== '' && password === '')
-  ) {
-    return undefined;
-  }
-  try {
-    return {
-      host: hostname.replace(/^\[|\]$/g, ''),
-      port: Number(port || defaultPort),
-      db: Number(db),
-      tls,
-      username: decodeURIComponent(username) || undefined,
-      password: decodeURIComponent(password) || undefined,
-    };
-  } catch {
-    // A percent sign that starts no code.
-    return undefined;
   }
 }

@@ -5,7 +5,7 @@ import type { Config } from './config.ts';
 import { Engine } from './engine/engine.ts';
 import { packDirectory, readManifest } from './engine/pack.ts';
 import { Gate, mostBuckets } from './gate/gate.ts';
-import { KeyStore } from './gate/keys.ts';
+import { KeyStore } from './gate/key-store.ts';
 import { SharedLimiter } from './gate/shared-limiter.ts';
 import { handleAdmin, Readiness } from './http/admin.ts';
 import type { Handlers, Services } from './http/context.ts';
@@ -22,8 +22,7 @@ import { loadUws, type Uws } from './http/uws.ts';
 import type { RedisAddress } from './redis-address.ts';
 import type { Readings } from './telemetry/metrics.ts';
 import { type Log, Telemetry } from './telemetry/telemetry.ts';
-import { type CertificateFiles, certificateFiles } from './tls/certificate.ts';
-import { CertificateWatch } from './tls/certificate-watch.ts';
+import { type CertificateFiles, CertificateWatch, certificateFiles } from './tls/certificate.ts';
 import { version } from './version.ts';
 
 export interface Server {
@@ -164,7 +163,7 @@ interface OpenCertificate {
 /** Undefined when the service speaks plain HTTP. */
 function openCertificate({ tls_cert, tls_key }: Config, { logger }: Log): OpenCertificate | undefined {
   const files = certificateFiles(tls_cert, tls_key);
-  return files && { files, watch: CertificateWatch.open(files, logger) };
+  return files && { files, watch: new CertificateWatch(files, logger) };
 }
 
 function openFront(

@@ -1,19 +1,22 @@
+import type { Command, Option } from 'commander';
 import { page, table } from '../api/markdown.ts';
-import { type CommandNode, commandTree, everyCommand } from './command-tree.ts';
-import { exitCodeWords } from './exit-codes.ts';
+import { everyCommand, exitCodeWords, helpOf, subcommands } from './help.ts';
 import { buildProgram } from './program.ts';
 
 /** docs/command-line.md, made from the program's own definitions. */
 export function commandLineMarkdown(): string {
-  const program = commandTree(buildProgram());
-  const commands = everyCommand(program).slice(1);
+  const commands = everyCommand(buildProgram()).slice(1);
   return page(
     '# Command line',
     'In the project’s folder: `npx facematch COMMAND`. After `npm link`, run there once, `facematch COMMAND` anywhere; the ' +
       'examples are written so. Settings come from the [environment or a file](configuration.md).',
     table(
       ['command', 'does'],
-      commands.map(({ path, description }) => [`[\`${path}\`](#${anchorOf(path)})`, description]),
+      commands.map(({ path, command }) => [
+        // The anchor is as GitHub makes it of a heading.
+        `[\`${path}\`](#${path.replaceAll(' ', '-')})`,
+        command.description(),
+      ]),
     ),
     '## For scripts',
     table(
@@ -24,61 +27,55 @@ export function commandLineMarkdown(): string {
       'output, and everything else to standard error: messages, and on a terminal the progress of what takes longer. With ' +
       '`--json`, standard output holds the JSON and nothing else.',
     'Colours show on a terminal alone. `NO_COLOR=1` takes them away, `FORCE_COLOR=1` keeps them in a pipe.',
-    ...commands.flatMap(section),
+    ...commands.flatMap(({ path, command }) => section(path, command)),
   );
 }
 
-function section(command: CommandNode): string[] {
-  const { path, description, arguments: args, options, help } = command;
-  const depth = '#'.repeat(path.split(' ').length);
+function section(path: string, command: Command): string[] {
+  const { notes, examples } = helpOf(command);
+  const help = command.createHelp();
+  const description = command.description();
+  const args = command.registeredArguments;
+  const options = help.visibleOptions(command);
+  const terms = args.map((one) => {
+    const inner = `${one.name()}${one.variadic ? '...' : ''}`;
+    return one.required ? `<${inner}>` : `[${inner}]`;
+  });
+  const rest = subcommands(command).length > 0 ? ['<command>'] : ['[options]', ...terms];
+  const needed = options.filter(({ mandatory }) => mandatory).map(({ flags }) => flags);
   return [
-    `${depth} ${path}`,
-    `${sentence(description)}.`,
-    `\`\`\`text\n${usageOf(command)}\n\`\`\``,
+    `${'#'.repeat(path.split(' ').length)} ${path}`,
+    `${description.charAt(0).toUpperCase()}${description.slice(1)}.`,
+    `\`\`\`text\n${[path, ...needed, ...rest].join(' ')}\n\`\`\``,
     ...(args.length === 0
       ? []
       : [
           table(
             ['argument', 'what'],
-            args.map((arg) => [`\`${arg.term}\``, `${arg.description}${choicesOf(arg.value)}`]),
+            args.map(({ description, argChoices }, at) => [
+              `\`${terms[at]}\``,
+              `${description}${argChoices === undefined ? '' : ` (${argChoices.join(', ')})`}`,
+            ]),
           ),
         ]),
     table(
       ['option', 'what'],
-      options.map(({ flags, description, extra, required }) => [
-        `\`${flags}\``,
-        [
-          description,
-          ...(extra === undefined ? [] : [`(${extra})`]),
-          ...(required ? ['(required)'] : []),
-        ].join(' '),
+      options.map((option) => [
+        `\`${option.flags}\``,
+        describeOption(option, help.optionDescription(option)),
       ]),
     ),
-    ...(help.notes === undefined ? [] : help.notes.split('\n\n').map(paragraph)),
-    `\`\`\`sh\n${help.examples.join('\n')}\n\`\`\``,
+    ...(notes === undefined ? [] : notes.split('\n\n').map(paragraph)),
+    `\`\`\`sh\n${examples.join('\n')}\n\`\`\``,
   ];
 }
 
-function usageOf({ path, arguments: args, options, commands }: CommandNode): string {
-  const needed = options.filter(({ required }) => required).map(({ flags }) => flags);
-  const rest = commands.length > 0 ? ['<command>'] : ['[options]', ...args.map(({ term }) => term)];
-  return [path, ...needed, ...rest].join(' ');
-}
-
-function choicesOf(value: CommandNode['arguments'][number]['value']): string {
-  return typeof value === 'string' ? '' : ` (${value.join(', ')})`;
+/** `described` is commander's own text, with defaults and choices in brackets. */
+function describeOption({ mandatory }: Option, described: string): string {
+  return mandatory ? `${described} (required)` : described;
 }
 
 /** Help's own layout is kept where it is a list; running text is left to the reader's window. */
 function paragraph(text: string): string {
   return /\n {2}/.test(text) ? `\`\`\`text\n${text}\n\`\`\`` : text.replaceAll('\n', ' ');
-}
-
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
-}
-
-/** As GitHub makes it of a heading. */
-function anchorOf(path: string): string {
-  return path.replaceAll(' ', '-');
 }

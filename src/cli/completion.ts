@@ -1,17 +1,77 @@
-import { Argument, type Command } from 'commander';
-import { addHelp } from './help-text.ts';
+import { Argument, type Command, type Option } from 'commander';
+import { addHelp, subcommands } from './help.ts';
 
-const shells = ['bash', 'zsh', 'fish'] as const;
-type Shell = (typeof shells)[number];
+/**
+ * What a shell does at the tab key: it asks `facematch complete -- WORD…`, of which the last is the word at the cursor, and
+ * offers the lines that come back. The lines :files and :folders ask for the shell's own completion of those.
+ */
+const scripts = {
+  bash: `# Completion of facematch for bash 4 or later, made by: facematch completion bash
+_facematch() {
+  mapfile -t COMPREPLY < <(facematch complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  # Where nothing is offered, readline completes by itself: it knows ~ and variables.
+  case \${COMPREPLY[0]-} in
+    :files) COMPREPLY=(); compopt -o default ;;
+    :folders) COMPREPLY=(); compopt -o dirnames ;;
+  esac
+}
+complete -F _facematch facematch
+`,
+  zsh: `#compdef facematch
+# Completion of facematch for zsh, made by: facematch completion zsh
+_facematch() {
+  local -a offers=(\${(f)"$(facematch complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"})
+  # In --mode=fast and NAME=FILE:FOLDER, what stands before is complete.
+  compset -P '*[=:]'
+  case $offers[1] in
+    :files) _files ;;
+    :folders) _files -/ ;;
+    *) compadd -a offers ;;
+  esac
+}
+if [[ $funcstack[1] == _facematch ]]; then
+  _facematch "$@"
+else
+  compdef _facematch facematch
+fi
+`,
+  fish: `# Completion of facematch for fish 3 or later, made by: facematch completion fish
+function __facematch_offers
+  set -l word (commandline -ct)
+  set -l offers (facematch complete -- (commandline -opc)[2..-1] "$word" 2>/dev/null)
+  # In --mode=fast the whole word is offered.
+  set -l before (string match -r -- '^--[^=]*=' "$word"; or echo '')
+  set -l after (string replace -r -- '^--[^=]*=' '' "$word")
+  switch "$offers[1]"
+    case :files
+      set offers (__fish_complete_path "$after")
+    case :folders
+      set offers (__fish_complete_directories "$after" '')
+  end
+  for offer in $offers
+    echo $before$offer
+  end
+end
+complete -c facematch -f -a '(__facematch_offers)'
+`,
+} as const;
+
+type Shell = keyof typeof scripts;
 
 export function registerCompletion(program: Command): void {
+  const shells = Object.keys(scripts);
   const command = program
     .command('completion')
     .description("print a script for a shell's completion of commands, options, choices and files")
     .addArgument(new Argument('<shell>', 'the shell').choices(shells))
-    .action(async (shell: Shell) => {
-      const { completionScript } = await import('./completion/script.ts');
-      process.stdout.write(completionScript(shell, program));
+    .action((shell: Shell) => {
+      process.stdout.write(scripts[shell]);
+    });
+  program
+    .command('complete', { hidden: true })
+    .argument('[words...]')
+    .action((words: string[]) => {
+      for (const offer of offersFor(program, words)) console.log(offer);
     });
   addHelp(command, {
     notes: `To have it in every shell from now on:
@@ -28,4 +88,45 @@ It completes the word facematch, not npx. Where that is no command yet: npm link
       'facematch completion fish > ~/.config/fish/completions/facematch.fish',
     ],
   });
+}
+
+/** Lines for the shell: what may stand for the last of the words that were typed after the program's name. */
+export function offersFor(program: Command, typed: readonly string[]): readonly string[] {
+  // --mode=fast is one word in zsh and fish. In bash it is three, since = and : end words there.
+  const words = typed.flatMap((word) => (/^--[^=]+=/.test(word) ? word.split(/=(.*)/s, 2) : [word]));
+  const last = words.pop() ?? '';
+  let command = program;
+  let option: Option | undefined;
+  let ended = false;
+  for (const word of words.filter((word) => word !== '=')) {
+    if (option !== undefined) option = undefined;
+    else if (word === '--') ended = true;
+    else if (word.startsWith('-') && !ended)
+      option = command.options.find(({ required, short, long }) => required && [short, long].includes(word));
+    else command = subcommands(command).find((child) => child.name() === word) ?? command;
+  }
+  const start = /^[=:]$/.test(last) ? '' : last;
+  let offers = argumentsOf(command);
+  if (option !== undefined) offers = valuesOf(/<([\w-]+)/.exec(option.flags)?.[1], option.argChoices);
+  else if (start.startsWith('-') && !ended) {
+    offers = [...command.options.flatMap(({ long }) => long ?? []), '--help'];
+  }
+  return offers.filter((offer) => offer.startsWith(':') || offer.startsWith(start));
+}
+
+function argumentsOf(command: Command): readonly string[] {
+  const children = subcommands(command);
+  if (children.length > 0) return [...children.map((child) => child.name()), 'help'];
+  // Every argument of a command takes the same kind of value.
+  const [argument] = command.registeredArguments;
+  return valuesOf(argument?.name(), argument?.argChoices);
+}
+
+/** Placeholders for a path; in NAME=PAIRS.tsv:FOLDER of `set`, for the part behind the sign. */
+const filePlaceholders = ['image', 'image1', 'image2', 'out', 'path', 'set'];
+
+function valuesOf(placeholder = '', choices?: readonly string[]): readonly string[] {
+  if (choices !== undefined) return choices;
+  if (placeholder === 'dir') return [':folders'];
+  return filePlaceholders.includes(placeholder) ? [':files'] : [];
 }

@@ -1,6 +1,16 @@
 import type { Command } from 'commander';
-import { exitCodes } from './exit-codes.ts';
-import { addHelp } from './help-text.ts';
+import {
+  type Config,
+  type SettingName,
+  type SettingSource,
+  type SettingsSurvey,
+  shownValue,
+  surveySettings,
+  unknownVariables,
+  variableOf,
+} from '../config.ts';
+import { addHelp, exitCodes } from './help.ts';
+import { coloursFor, printable } from './terminal.ts';
 
 interface ConfigOptions {
   check?: true;
@@ -27,10 +37,7 @@ Exit codes: ${exitCodes.success} a server would take all of them; ${exitCodes.fa
   });
 }
 
-async function config({ check, json }: ConfigOptions): Promise<void> {
-  const { surveySettings, unknownVariables } = await import('../config.ts');
-  const { effectiveSettings, settingTable } = await import('./config-text.ts');
-  const { coloursFor, printable } = await import('./terminal.ts');
+function config({ check, json }: ConfigOptions): void {
   const survey = surveySettings();
   const { faults } = survey;
   const warnings = unknownVariables().map((name) => `${name} is not a setting and is ignored`);
@@ -44,4 +51,28 @@ async function config({ check, json }: ConfigOptions): Promise<void> {
     for (const fault of faults) console.error(`${red('error:')} ${printable(fault)}`);
   }
   if (!ok) process.exitCode = exitCodes.failure;
+}
+
+/** By variable, in the order of the table. */
+type EffectiveSettings = Readonly<Record<string, { value: Config[SettingName]; from: SettingSource }>>;
+
+/** What may be printed of the settings in force. */
+function effectiveSettings({ config, sources }: SettingsSurvey): EffectiveSettings {
+  const names = Object.keys(config) as SettingName[];
+  return Object.fromEntries(
+    names.map((name) => [variableOf(name), { value: shownValue(name, config[name]), from: sources[name] }]),
+  );
+}
+
+/** One line each: variable, value, where it comes from. */
+function settingTable(settings: EffectiveSettings): string {
+  const rows = Object.entries(settings).map(([variable, { value, from }]) => {
+    const text = printable(Array.isArray(value) ? value.join(',') : String(value));
+    return [variable, text === '' ? '-' : text, from] as const;
+  });
+  const width = (at: 0 | 1) => Math.max(...rows.map((row) => row[at].length));
+  const [variables, values] = [width(0), width(1)];
+  return rows
+    .map(([variable, value, from]) => `${variable.padEnd(variables)}  ${value.padEnd(values)}  ${from}`)
+    .join('\n');
 }

@@ -58,34 +58,27 @@ export async function startDemoServer(signal: AbortSignal): Promise<DemoServer> 
 /** Waits for the one line that says where the server listens. */
 async function listening(child: ChildProcess, signal: AbortSignal): Promise<string> {
   const tail: string[] = [];
-  const { promise, resolve, reject } = deferred<string>();
-  const fail = (what: string) => reject(new Error([`${what} Its last lines:`, ...tail].join('\n  ')));
-  const timer = setTimeout(
-    () => fail(`The server did not listen within ${startLimit_ms / 1000} s.`),
-    startLimit_ms,
-  );
-  const interrupt = () => reject(signal.reason as Error);
-  signal.addEventListener('abort', interrupt);
-  child.once('error', ({ message }) => reject(new Error(`The server could not be started: ${message}`)));
-  // `close`, not `exit`: its last words have been read by then.
-  child.once('close', (code, killer) => fail(`The server ended at once (${describeEnd(code, killer)}).`));
-  for (const stream of [child.stdout, child.stderr]) {
-    if (stream === null) continue;
-    // Read to the end of the server's life: a full pipe would block its log.
-    createInterface({ input: stream }).on('line', (line) => {
-      tail.push(line);
-      if (tail.length > tailLength) tail.shift();
-      const [, origin] = /\blistens on (https?:\/\/\S+?:\d+)/.exec(line) ?? [];
-      if (origin !== undefined) resolve(origin);
-    });
-  }
-  try {
-    if (signal.aborted) interrupt();
-    return await promise;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', interrupt);
-  }
+  let timer: NodeJS.Timeout | undefined;
+  const origin = new Promise<string>((resolve, reject) => {
+    const fail = (what: string) => reject(new Error([`${what} Its last lines:`, ...tail].join('\n  ')));
+    const late = `The server did not listen within ${startLimit_ms / 1000} s.`;
+    timer = setTimeout(fail, startLimit_ms, late);
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason));
+    child.once('error', ({ message }) => reject(new Error(`The server could not be started: ${message}`)));
+    // `close`, not `exit`: its last words have been read by then.
+    child.once('close', (code, killer) => fail(`The server ended at once (${describeEnd(code, killer)}).`));
+    for (const stream of [child.stdout, child.stderr]) {
+      // Read to the end of the server's life: a full pipe would block its log.
+      createInterface({ input: stream! }).on('line', (line) => {
+        tail.push(line);
+        if (tail.length > tailLength) tail.shift();
+        const [, told] = /\blistens on (https?:\/\/\S+?:\d+)/.exec(line) ?? [];
+        if (told !== undefined) resolve(told);
+      });
+    }
+  });
+  return await origin.finally(() => clearTimeout(timer));
 }
 
 async function stop(child: ChildProcess, folder: string): Promise<string | undefined> {
@@ -106,15 +99,4 @@ async function stop(child: ChildProcess, folder: string): Promise<string | undef
 
 function describeEnd(code: number | null, killer: NodeJS.Signals | null): string {
   return killer ?? `exit code ${code}`;
-}
-
-/** Promise.withResolvers, which Node 20 lacks. */
-function deferred<T>() {
-  let resolve!: (value: T) => void;
-  let reject!: (reason: Error) => void;
-  const promise = new Promise<T>((fulfil, refuse) => {
-    resolve = fulfil;
-    reject = refuse;
-  });
-  return { promise, resolve, reject };
 }

@@ -1,6 +1,11 @@
 import type { Command } from 'commander';
 import { projectPath } from '../paths.ts';
-import { addHelp } from './help-text.ts';
+import type { MatchAnswer } from './demo-answer.ts';
+import type { DemoServer } from './demo-server.ts';
+import { addHelp } from './help.ts';
+import { type Picture, readPicture } from './picture.ts';
+import { activity } from './progress.ts';
+import { coloursFor } from './terminal.ts';
 
 /** Two photos that the development dependency face-api ships: one woman is in both. */
 const samples = ['sample1.jpg', 'sample3.jpg'].map((name) =>
@@ -30,12 +35,8 @@ export function registerDemo(program: Command): void {
 }
 
 async function demo(file1: string, file2: string, json: boolean): Promise<void> {
-  const { sendPair } = await import('./demo-request.ts');
-  const { readPicture } = await import('./picture.ts');
   const { startDemoServer } = await import('./demo-server.ts');
   const { describeAnswer } = await import('./demo-answer.ts');
-  const { activity } = await import('./progress.ts');
-  const { coloursFor } = await import('./terminal.ts');
 
   // Before the server: a file that is not there should not cost its start.
   const pictures = { image1: await readPicture(file1), image2: await readPicture(file2) };
@@ -65,5 +66,57 @@ async function demo(file1: string, file2: string, json: boolean): Promise<void> 
     for (const name of endings) process.off(name, interrupt);
     // All is put away: now the signal does what it does by itself.
     if (interruptedBy !== undefined) process.kill(process.pid, interruptedBy);
+  }
+}
+
+const answerLimit_ms = 60_000;
+
+/** Sends the pair as any client would, and times it. Throws an Error with a message for people. */
+async function sendPair(
+  { origin, key }: Pick<DemoServer, 'origin' | 'key'>,
+  pictures: { image1: Picture; image2: Picture },
+  signal: AbortSignal,
+): Promise<{ body: MatchAnswer; elapsed_ms: number }> {
+  const form = new FormData();
+  for (const [field, { name, bytes }] of Object.entries(pictures)) form.set(field, new Blob([bytes]), name);
+  const started_ms = performance.now();
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(`${origin}/API/v1.0/face/match/upload`, {
+      method: 'POST',
+      headers: { 'x-api-key': key },
+      body: form,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(answerLimit_ms)]),
+    });
+    text = await response.text();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new Error(`The server gave no answer: ${causeOf(error)}`);
+  }
+  const elapsed_ms = performance.now() - started_ms;
+  if (response.ok) return { body: JSON.parse(text) as MatchAnswer, elapsed_ms };
+  throw new Error(`The server answered ${response.status}: ${problemText(text)}`);
+}
+
+/** fetch says "fetch failed" and keeps what happened in its cause. */
+function causeOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? cause.message : message;
+}
+
+/** A problem+json body in one line, anything else as it is. */
+function problemText(text: string): string {
+  try {
+    const { title, detail, code, errors } = JSON.parse(text) as {
+      title: string;
+      detail: string;
+      code: string;
+      errors?: { field: string }[];
+    };
+    const fields = errors === undefined ? '' : ` (${errors.map(({ field }) => field).join(', ')})`;
+    return `${title}${fields}. ${detail} [${code}]`;
+  } catch {
+    return text.slice(0, 500);
   }
 }

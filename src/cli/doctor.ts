@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { exitCodes } from './exit-codes.ts';
-import { addHelp } from './help-text.ts';
+import { addHelp, exitCodes } from './help.ts';
 
 interface DoctorOptions {
   json?: true;
@@ -25,17 +24,19 @@ Exit codes: ${exitCodes.success} all is well, or there are only warnings; ${exit
 }
 
 async function doctor({ json, strict }: DoctorOptions): Promise<void> {
-  const { examine, verdictOf } = await import('./doctor/examine.ts');
-  const { describeFinding, describeVerdict } = await import('./doctor/text.ts');
+  const { describeFinding, examine, verdictOf } = await import('./doctor/finding.ts');
+  const { machineChecks } = await import('./doctor/machine.ts');
+  const { serviceChecks } = await import('./doctor/service.ts');
   const { coloursFor } = await import('./terminal.ts');
   const colours = coloursFor('stdout');
   const findings = [];
-  for await (const finding of examine()) {
+  for await (const finding of examine({ ...machineChecks, ...serviceChecks })) {
     findings.push(finding);
     if (!json) console.log(describeFinding(finding, colours));
   }
-  const verdict = verdictOf(findings, strict === true);
-  if (json) console.log(JSON.stringify({ ok: verdict.ok, findings }, null, 2));
-  else console.log(`\n${describeVerdict(verdict)}`);
-  if (!verdict.ok) process.exitCode = exitCodes.failure;
+  const { ok, wrong, warning } = verdictOf(findings, strict === true);
+  const told =
+    wrong + warning === 0 ? 'All is well.' : `${wrong} wrong, ${warning} warning${warning === 1 ? '' : 's'}.`;
+  console.log(json ? JSON.stringify({ ok, findings }, null, 2) : `\n${told}`);
+  if (!ok) process.exitCode = exitCodes.failure;
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { parseSetFolder } from './calibrate.ts';
 import type { SetFolder } from './calibrate-pack.ts';
-import { addHelp } from './help-text.ts';
+import { addHelp } from './help.ts';
 import { modeOption } from './match.ts';
 
 interface EvalOptions {

@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { isLine, keyLimits } from '../gate/key-limits.ts';
-import { type Scope, scopes } from '../gate/scopes.ts';
+import { isLine, keyLimits, type Scope, scopes } from '../gate/keys.ts';
 
 /**
  * Texts of the key commands' options → values. Each throws InvalidArgumentError, before which commander puts the name of

@@ -1,10 +1,8 @@
 import { type Command, Option } from 'commander';
-import { isKeyId } from '../gate/key-format.ts';
-import type { KeyRecord, KeySettings } from '../gate/key-record.ts';
-import { scopes } from '../gate/scopes.ts';
-import { addHelp } from './help-text.ts';
+import type { KeySettings } from '../gate/key-edits.ts';
+import { isKeyId, type KeyRecord, type KeyStatus, scopes, statusOf } from '../gate/keys.ts';
+import { addHelp } from './help.ts';
 import * as parse from './key-options.ts';
-import { describeKey, keyTable, type ShownKey } from './keys-text.ts';
 
 const defaultFile = './keys.json';
 
@@ -53,7 +51,7 @@ function registerCreate(keys: Command): void {
       const settings = expires === undefined ? chosen : { ...chosen, expires_in_ms: expires };
       const { key, record } = editKeyFile(file, (records) => create(records, settings, Date.now()));
       console.error(`Made the key ${describeKey(record)} in ${file}.`);
-      hand(key, json ? { key, ...(await shown(record)) } : undefined);
+      hand(key, json ? { key, ...shown(record) } : undefined);
     });
   addHelp(command, {
     notes: 'The key goes to standard output alone, everything else to standard error.',
@@ -73,7 +71,7 @@ function registerList(keys: Command): void {
     .addOption(fileOption())
     .action(async ({ json }: { json?: true }) => {
       const { readKeyFile } = await import('../gate/key-file.ts');
-      const listed = await Promise.all(readKeyFile(fileOf(command)).map(shown));
+      const listed = readKeyFile(fileOf(command)).map(shown);
       if (json) printJson(listed);
       else console.log(keyTable(listed));
     });
@@ -93,7 +91,7 @@ function registerRevoke(keys: Command): void {
       const { revoke } = await import('../gate/key-edits.ts');
       const { record } = editKeyFile(fileOf(command), (records) => revoke(records, id, Date.now()));
       console.error(`The key ${describeKey(record)} is revoked since ${record.revoked_at}.`);
-      if (json) printJson(await shown(record));
+      if (json) printJson(shown(record));
     });
   addHelp(command, { examples: ['facematch keys revoke 4fQ0ZtXy81Ab'] });
 }
@@ -115,7 +113,7 @@ function registerRotate(keys: Command): void {
       console.error(`Made the key ${describeKey(record)} in ${file}.`);
       const verb = grace > 0 ? 'works until' : 'is revoked since';
       console.error(`The old key ${describeKey(retired)} ${verb} ${retired.revoked_at}.`);
-      hand(key, json ? { key, ...(await shown(record)), retired: await shown(retired) } : undefined);
+      hand(key, json ? { key, ...shown(record), retired: shown(retired) } : undefined);
     });
   addHelp(command, {
     notes:
@@ -149,11 +147,44 @@ function hand(key: string, json: object | undefined): void {
   else printJson(json);
 }
 
-async function shown({ sha256: _, ...record }: KeyRecord): Promise<ShownKey> {
-  const { statusOf } = await import('../gate/key-record.ts');
+/** A key as it may be shown: all but the hash of its secret. */
+type ShownKey = Omit<KeyRecord, 'sha256'> & { status: KeyStatus };
+
+function shown({ sha256: _, ...record }: KeyRecord): ShownKey {
   return { ...record, status: statusOf(record, Date.now()) };
 }
 
 function printJson(value: object): void {
   console.log(JSON.stringify(value, null, 2));
+}
+
+const columns = [
+  'id',
+  'name',
+  'status',
+  'scopes',
+  'rate',
+  'burst',
+  'created_at',
+  'expires_at',
+  'revoked_at',
+  'note',
+] as const satisfies readonly (keyof ShownKey)[];
+
+/** Columns that no key uses are left out. */
+function keyTable(rows: readonly ShownKey[]): string {
+  if (rows.length === 0) return 'There are no keys.';
+  const cells = rows.map((row) => columns.map((column) => String(row[column] ?? '')));
+  const used = columns.map((_, at) => at).filter((at) => cells.some((row) => row[at] !== ''));
+  const widths = columns.map((title, at) => Math.max(title.length, ...cells.map((row) => row[at]!.length)));
+  const line = (row: readonly string[]) =>
+    used
+      .map((at) => row[at]!.padEnd(widths[at]!))
+      .join('  ')
+      .trimEnd();
+  return [line(columns), ...cells.map(line)].join('\n');
+}
+
+function describeKey({ id, name }: Pick<KeyRecord, 'id' | 'name'>): string {
+  return `${id} ("${name}")`;
 }

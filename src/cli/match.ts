@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AccuracyMode } from '../engine/addon.ts';
-import { addHelp } from './help-text.ts';
+import { addHelp } from './help.ts';
 
 interface MatchCommandOptions {
   json?: boolean;
@@ -18,7 +18,7 @@ export function registerMatch(program: Command): void {
     .addOption(modeOption())
     .option('--threshold <percent>', 'confidence from which it is a match', parsePercent, 70)
     .action(async (file1: string, file2: string, options: MatchCommandOptions) => {
-      const { matchFiles } = await import('./match-files.ts');
+      const { matchFiles } = await import('./picture-files.ts');
       const start = performance.now();
       const answer = await matchFiles([file1, file2], {
         accuracy_mode: options.mode,

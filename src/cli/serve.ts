@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { addHelp } from './help-text.ts';
+import { addHelp } from './help.ts';
 
 export function registerServe(program: Command): void {
   const command = program

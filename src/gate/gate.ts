@@ -1,13 +1,11 @@
 import { Problem } from '../errors.ts';
 import { clientAddress } from './client-address.ts';
-import type { ApiKey, KeyStore, Scope } from './keys.ts';
-import { type Admission, Limiter, type RateLimiter } from './limiter.ts';
-import type { RateState } from './rate-state.ts';
-import { scopes } from './scopes.ts';
+import type { ApiKey, KeyStore } from './key-store.ts';
+import { type Scope, scopes } from './keys.ts';
+import { type Admission, Limiter, type RateLimiter, type RateState } from './limiter.ts';
 import { checkQuota, type Quota } from './token-bucket.ts';
 
-export type { RateLimiter } from './limiter.ts';
-export { type RateState, rateHeaders } from './rate-state.ts';
+export { rateHeaders } from './limiter.ts';
 
 export interface GateOptions {
   keys: KeyStore;

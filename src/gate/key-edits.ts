@@ -1,5 +1,14 @@
-import { createKey, keyHash } from './key-format.ts';
-import { type KeyRecord, type KeySettings, statusOf } from './key-record.ts';
+import { createKey, type KeyRecord, keyHash, type Scope, statusOf } from './keys.ts';
+
+/** What the operator chooses about a key. */
+export interface KeySettings {
+  name: string;
+  scopes: readonly Scope[];
+  rate: number;
+  burst: number;
+  expires_in_ms?: number;
+  note?: string;
+}
 
 /** What an edit did: the new list for the file, the record in question, and the new key where there is one. */
 export interface KeyEdit {

@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fchmodSync,
   fchownSync,
   fstatSync,
@@ -13,10 +14,31 @@ import {
   type Stats,
   writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
-import { type KeyRecord, keyRecords } from './key-record.ts';
+import { z } from 'zod';
+import { isKeyId, isLine, type KeyRecord, keyLimits, scopes } from './keys.ts';
 
-const howToCreate = 'Make a key with: npx facematch keys create --name NAME';
+const moment = z.iso.datetime({ error: 'expected a time such as 2030-01-31T12:00:00.000Z' });
+const line = z.string().refine(isLine, { error: 'control characters are not allowed' });
+
+const keyRecord: z.ZodType<KeyRecord> = z.strictObject({
+  id: z.string().refine(isKeyId, { error: 'expected 12 letters and digits' }),
+  name: line.min(1).max(keyLimits.name),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, { error: 'expected 64 hexadecimal digits' }),
+  scopes: z.array(z.enum(scopes)).min(1),
+  rate: z.number().positive().max(keyLimits.rate),
+  burst: z.int().min(1).max(keyLimits.burst),
+  created_at: moment,
+  expires_at: z.exactOptional(moment),
+  revoked_at: z.exactOptional(moment),
+  note: z.exactOptional(line.max(keyLimits.note)),
+});
+
+const keyFile = z.strictObject({
+  version: z.literal(1),
+  keys: z.array(keyRecord).refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, {
+    error: 'two keys have the same id',
+  }),
+});
 
 /** A key file that cannot be used. `reason` is for the log, where no path belongs; the message is for a person. */
 export class KeyFileError extends Error {
@@ -35,42 +57,66 @@ export class KeyFileError extends Error {
   }
 }
 
+const howToCreate = 'Make a key with: npx facematch keys create --name NAME';
+
+/** Says that the file holds nothing to check a request against. */
+export function noUsableKey(file: string): KeyFileError {
+  const reason = 'holds no usable key (all are revoked or expired, or there is none)';
+  return new KeyFileError(file, reason, howToCreate);
+}
+
 /** Reads and checks the key file. Throws KeyFileError. */
 export function readKeyFile(file: string): KeyRecord[] {
-  return parse(file, readPrivate(file).text);
+  return recordsOf(file, readPrivate(file).text);
 }
 
 /**
  * Replaces the key file by what `edit` makes of its records (none when there is no file yet), and returns what `edit`
  * returned. As git does, the new content is written to `<file>.lock`, which only one writer can create, and renamed
- * into place: readers see the old file or the new one, and two writers never lose each other's keys.
+ * into place: readers see the old file or the new one, and two writers never lose each other's keys. A link stays a link:
+ * what it points to is replaced. Throws KeyFileError.
  */
 export function editKeyFile<T extends { records: KeyRecord[] }>(
   file: string,
   edit: (records: KeyRecord[]) => T,
 ): T {
-  const target = resolveLink(file);
+  const target = existsSync(file) ? realpathSync(file) : file;
   const lock = `${target}.lock`;
   const descriptor = openLock(file, lock);
   try {
-    const old = readForEdit(target);
-    const result = edit(old.records);
+    const old = existsSync(target) ? readPrivate(target) : undefined;
+    const result = edit(old === undefined ? [] : recordsOf(target, old.text));
     // The umask may have taken bits away from the mode given to open.
     fchmodSync(descriptor, 0o600);
-    if (old.stats !== undefined && process.getuid?.() === 0) {
-      // An administrator's edit must not take the file away from the account that the server runs as.
+    // An administrator's edit must not take the file away from the account that the server runs as.
+    if (old !== undefined && process.getuid?.() === 0) {
       fchownSync(descriptor, old.stats.uid, old.stats.gid);
     }
     writeFileSync(descriptor, `${JSON.stringify({ version: 1, keys: result.records }, null, 2)}\n`);
     fsyncSync(descriptor);
     renameSync(lock, target);
-    syncFolder(dirname(target));
     return result;
   } catch (error) {
     rmSync(lock, { force: true });
     throw error;
   } finally {
     closeSync(descriptor);
+  }
+}
+
+function openLock(file: string, lock: string): number {
+  try {
+    return openSync(lock, 'wx', 0o600);
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    const [reason, remedy] =
+      code === 'EEXIST'
+        ? [
+            'is being changed by another command',
+            `Try again; if no other command runs, one was interrupted: rm ${quote(lock)}`,
+          ]
+        : [`cannot be written (${code})`, 'Check that its folder exists and is yours to write.'];
+    throw new KeyFileError(file, reason, remedy);
   }
 }
 
@@ -99,17 +145,7 @@ function readPrivate(file: string): { text: string; stats: Stats } {
   }
 }
 
-function readForEdit(file: string): { records: KeyRecord[]; stats?: Stats } {
-  try {
-    const { text, stats } = readPrivate(file);
-    return { records: parse(file, text), stats };
-  } catch (error) {
-    if (error instanceof KeyFileError && error.missing) return { records: [] };
-    throw error;
-  }
-}
-
-function parse(file: string, text: string): KeyRecord[] {
+function recordsOf(file: string, text: string): KeyRecord[] {
   const remedy = 'Correct it, or restore it from a backup.';
   let json: unknown;
   try {
@@ -118,64 +154,14 @@ function parse(file: string, text: string): KeyRecord[] {
     // The engine's own message quotes the text around the fault, and hashes do not belong in a log.
     throw new KeyFileError(file, 'is not valid JSON', remedy);
   }
-  const result = keyRecords.safeParse(json);
+  const result = keyFile.safeParse(json);
   if (result.success) return result.data.keys;
   const [issue] = result.error.issues;
   const where = issue === undefined || issue.path.length === 0 ? 'the top level' : issue.path.join('.');
   throw new KeyFileError(file, `is not a key file: at ${where}, ${issue?.message}`, remedy);
 }
 
-function openLock(file: string, lock: string): number {
-  try {
-    return openSync(lock, 'wx', 0o600);
-  } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') {
-      throw new KeyFileError(
-        file,
-        'is being changed by another command',
-        `Try again; if no other command runs, one was interrupted: rm ${quote(lock)}`,
-      );
-    }
-    throw new KeyFileError(
-      file,
-      `cannot be written (${code})`,
-      'Check that its folder exists and is yours to write.',
-    );
-  }
-}
-
-/** A link stays a link: what it points to is replaced. */
-function resolveLink(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
-  }
-}
-
-/** The rename itself must reach the disk as well; systems that cannot sync a folder do without. */
-function syncFolder(folder: string): void {
-  try {
-    const descriptor = openSync(folder, 'r');
-    try {
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch {}
-}
-
 /** Single quotes for a POSIX shell, where the path needs them. */
 function quote(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
-}
-
-/** Says that the file holds nothing to check a request against. */
-export function noUsableKey(file: string): KeyFileError {
-  return new KeyFileError(
-    file,
-    'holds no usable key (all are revoked or expired, or there is none)',
-    howToCreate,
-  );
 }

@@ -1,125 +1,98 @@
-import { timingSafeEqual } from 'node:crypto';
-import { FileWatch, type FileWatchOptions } from './file-watch.ts';
-import { KeyFileError, noUsableKey, readKeyFile } from './key-file.ts';
-import { keyHash, keyId } from './key-format.ts';
-import { endOf, type KeyRecord } from './key-record.ts';
-import type { Scope } from './scopes.ts';
+import { hash, randomInt } from 'node:crypto';
 
-export { type Scope, scopes } from './scopes.ts';
+/** What a key may be used for; each endpoint asks for one. */
+export const scopes = ['match:basic', 'match:advanced'] as const;
+export type Scope = (typeof scopes)[number];
 
-/** What a request with a valid key is known by. */
-export interface ApiKey {
-  readonly id: string;
-  readonly name: string;
-  readonly scopes: readonly Scope[];
+/** Bounds of what an operator may choose for a key. */
+export const keyLimits = {
+  /** Characters. */
+  name: 100,
+  note: 500,
+  /** A million a second is more than any server of this kind gives, and keeps the headers' integers short. */
+  rate: 1_000_000,
+  burst: 1_000_000,
+} as const;
+
+/** Control characters would let a name rewrite the terminal that lists it. */
+export function isLine(text: string): boolean {
+  return /^\P{Cc}*$/u.test(text);
+}
+
+/** A key as the key file has it. Times are in ISO 8601. */
+export interface KeyRecord {
+  id: string;
+  name: string;
+  /** SHA-256 of the whole key, hexadecimal. */
+  sha256: string;
+  scopes: Scope[];
   /** Tokens per second. */
-  readonly rate: number;
-  readonly burst: number;
+  rate: number;
+  burst: number;
+  created_at: string;
+  expires_at?: string;
+  /** May lie ahead: a rotated key with grace is retired at a set time. */
+  revoked_at?: string;
+  note?: string;
 }
 
-export interface KeyStoreLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
+export type KeyStatus = 'active' | 'retiring' | 'revoked' | 'expired';
+
+type Ends = Pick<KeyRecord, 'expires_at' | 'revoked_at'>;
+
+/** The moment from which the key is refused, in milliseconds since the epoch; Infinity when there is none. */
+export function endOf({ expires_at, revoked_at }: Ends): number {
+  return Math.min(momentOf(expires_at), momentOf(revoked_at));
 }
 
-interface Entry {
-  key: ApiKey;
-  hash: Buffer;
-  /** From this moment on the key is refused. */
-  end_ms: number;
+export function statusOf(record: Ends, now_ms: number): KeyStatus {
+  if (momentOf(record.revoked_at) <= now_ms) return 'revoked';
+  if (endOf(record) <= now_ms) return 'expired';
+  return record.revoked_at === undefined ? 'active' : 'retiring';
 }
 
-/** An unknown id is compared with this, so that it takes as long as a known one. No SHA-256 is known to give it. */
-const dummyHash = Buffer.alloc(32);
-
-/** Where the hash of the key in question is written: a Buffer of its own for each would cost more than the hash. */
-const presentedHash = Buffer.alloc(32);
-
-const defaultWatch: FileWatchOptions = { poll_ms: 5_000, settle_ms: 50 };
-
-/** The keys in force: those of the file as it last was when it could be used. */
-export class KeyStore {
-  readonly #file: string;
-  readonly #log: KeyStoreLog;
-  readonly #watch: FileWatch;
-  readonly #listeners: (() => void)[] = [];
-  #entries: ReadonlyMap<string, Entry>;
-
-  /**
-   * Reads the key file and follows its changes. Throws an Error with a message for people when the file is missing,
-   * open to other users, broken, or without any usable key.
-   */
-  static open(file: string, log: KeyStoreLog, watch: FileWatchOptions = defaultWatch): KeyStore {
-    return new KeyStore(file, log, watch);
-  }
-
-  private constructor(file: string, log: KeyStoreLog, watch: FileWatchOptions) {
-    this.#file = file;
-    this.#log = log;
-    // Watched before it is read: a change in between is then seen as one.
-    this.#watch = new FileWatch(file, watch, () => this.#reload());
-    try {
-      this.#entries = entriesOf(readKeyFile(file));
-      if (this.size === 0) throw noUsableKey(file);
-    } catch (error) {
-      this.#watch.close();
-      throw error;
-    }
-  }
-
-  /** Keys that are neither revoked nor expired at this moment. */
-  get size(): number {
-    const now_ms = Date.now();
-    let usable = 0;
-    for (const { end_ms } of this.#entries.values()) if (now_ms < end_ms) usable += 1;
-    return usable;
-  }
-
-  /**
-   * The key that `presented` is, or undefined when it is unknown, revoked or expired. Text that has not even the form
-   * of a key is refused without hashing: the form is no secret.
-   */
-  verify(presented: string, now_ms: number): ApiKey | undefined {
-    const id = keyId(presented);
-    if (id === undefined) return undefined;
-    const entry = this.#entries.get(id);
-    presentedHash.write(keyHash(presented), 'hex');
-    const equal = timingSafeEqual(presentedHash, entry?.hash ?? dummyHash);
-    return equal && entry !== undefined && now_ms < entry.end_ms ? entry.key : undefined;
-  }
-
-  /** Calls back after each change of the file that was taken over. */
-  onReload(listener: () => void): void {
-    this.#listeners.push(listener);
-  }
-
-  close(): void {
-    this.#watch.close();
-  }
-
-  #reload(): void {
-    let records: KeyRecord[];
-    try {
-      records = readKeyFile(this.#file);
-    } catch (error) {
-      const reason = error instanceof KeyFileError ? error.reason : 'cannot be read';
-      this.#log.warn({ reason }, 'the key file was not taken over; the keys before it stay in force');
-      return;
-    }
-    this.#entries = entriesOf(records);
-    // A file without a usable key is taken over all the same: to revoke the last key must work.
-    if (this.size === 0) this.#log.warn({ keys: 0 }, 'the key file was reloaded; no usable key is left');
-    else this.#log.info({ keys: this.size }, 'the key file was reloaded');
-    for (const listener of this.#listeners) listener();
-  }
+function momentOf(time: string | undefined): number {
+  return time === undefined ? Number.POSITIVE_INFINITY : Date.parse(time);
 }
 
-function entriesOf(records: readonly KeyRecord[]): Map<string, Entry> {
-  return new Map(
-    records.map((record) => {
-      const { id, name, scopes, rate, burst } = record;
-      const key = { id, name, scopes, rate, burst };
-      return [id, { key, hash: Buffer.from(record.sha256, 'hex'), end_ms: endOf(record) }];
-    }),
-  );
+/**
+ * A key is `fm_<id>_<secret>`. The id is public: it names the key in lists, in logs and to `keys revoke`. Letters and
+ * digits only, so that a double click selects the whole key and no shell, URL or header needs to quote it; the fixed
+ * prefix lets secret scanners find one that leaked.
+ */
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const idLength = 12;
+/** 62^43 is the first power of 62 above 2^256. */
+const secretLength = 43;
+
+const keyPattern = new RegExp(`^fm_([0-9A-Za-z]{${idLength}})_[0-9A-Za-z]{${secretLength}}$`);
+const idPattern = new RegExp(`^[0-9A-Za-z]{${idLength}}$`);
+const keyLength = 'fm_'.length + idLength + '_'.length + secretLength;
+
+/** A new key; the only place where one exists in full. */
+export function createKey(): { id: string; key: string } {
+  const id = randomText(idLength);
+  return { id, key: `fm_${id}_${randomText(secretLength)}` };
+}
+
+/** The id inside a presented key, undefined when it cannot be a key. The length comes first: a header may be long. */
+export function keyId(presented: string): string | undefined {
+  return presented.length === keyLength ? keyPattern.exec(presented)?.[1] : undefined;
+}
+
+export function isKeyId(text: string): boolean {
+  return idPattern.test(text);
+}
+
+/**
+ * SHA-256 of the whole key in hex, as the key file has it. A fast hash is right here: the secret is 256 random bits,
+ * which nobody can guess, so a slow password hash would cost every request and protect nothing.
+ */
+export function keyHash(key: string): string {
+  return hash('sha256', key);
+}
+
+function randomText(length: number): string {
+  // randomInt draws without the bias that a byte modulo 62 would have.
+  return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 }

@@ -1,5 +1,16 @@
-import { type RateState, rateState } from './rate-state.ts';
 import { type Quota, TokenBucket } from './token-bucket.ts';
+
+/** What a client is told about its bucket, in whole units and whole seconds. */
+export interface RateState {
+  /** Tokens of a full bucket. */
+  limit: number;
+  /** Whole tokens left. */
+  remaining: number;
+  /** After an admitted request: until the bucket is full again. After a refused one: the same as Retry-After. */
+  reset_seconds: number;
+  /** How long an empty bucket takes to fill; at least 1, because `w` knows no fractions. */
+  window_seconds: number;
+}
 
 export interface Admission {
   admitted: boolean;
@@ -30,8 +41,6 @@ export class Limiter implements RateLimiter {
   readonly #capacity: number;
   /** In the order of use, the longest unused first: a Map iterates in the order of insertion. */
   readonly #buckets = new Map<string, TokenBucket>();
-  /** The last of them: a caller that comes again and again, as one who guesses does, need not be moved to the end. */
-  #latest: string | undefined;
 
   constructor(capacity: number) {
     if (!(capacity >= 1)) throw new RangeError(`Expected a capacity of 1 or more but received ${capacity}`);
@@ -50,11 +59,17 @@ export class Limiter implements RateLimiter {
   }
 
   /** Takes over what another limiter decided and what it has left, and tells it as if it were its own decision. */
-  follow(caller: string, quota: Quota, cost: number, now_ms: number, decided: Decision): Admission {
+  follow(
+    caller: string,
+    quota: Quota,
+    cost: number,
+    now_ms: number,
+    { admitted, tokens }: Decision,
+  ): Admission {
     const bucket = this.#bucket(caller, quota, now_ms);
-    bucket.follow(decided.tokens, now_ms);
-    const refused_cost = decided.admitted ? undefined : Math.min(cost, quota.burst);
-    return { admitted: decided.admitted, rate: rateState(bucket, quota, now_ms, refused_cost) };
+    bucket.follow(tokens, now_ms);
+    const payable = Math.min(cost, quota.burst);
+    return { admitted, rate: rateState(bucket, quota, now_ms, admitted ? undefined : payable) };
   }
 
   #bucket(caller: string, quota: Quota, now_ms: number): TokenBucket {
@@ -64,26 +79,54 @@ export class Limiter implements RateLimiter {
       bucket = new TokenBucket(quota, now_ms);
     } else {
       bucket.requota(quota, now_ms);
-      if (caller === this.#latest) return bucket;
       this.#buckets.delete(caller);
     }
     this.#buckets.set(caller, bucket);
-    this.#latest = caller;
     return bucket;
   }
 
   #evict(now_ms: number): void {
-    let oldest: string | undefined;
+    let chosen: string | undefined;
     let scanned = 0;
     for (const [caller, bucket] of this.#buckets) {
-      if (bucket.isFull(now_ms)) {
-        this.#buckets.delete(caller);
-        return;
-      }
-      oldest ??= caller;
+      chosen ??= caller;
       scanned += 1;
-      if (scanned === evictionScan) break;
+      const full = bucket.isFull(now_ms);
+      if (full) chosen = caller;
+      if (full || scanned === evictionScan) break;
     }
-    if (oldest !== undefined) this.#buckets.delete(oldest);
+    if (chosen !== undefined) this.#buckets.delete(chosen);
   }
+}
+
+/** `refused_cost` is what a refused request would have cost; undefined for an admitted one. */
+function rateState(
+  bucket: TokenBucket,
+  quota: Quota,
+  now_ms: number,
+  refused_cost: number | undefined,
+): RateState {
+  // If Retry-After and RateLimit both occur, they should name one moment (draft, "Server Behavior").
+  const wait =
+    refused_cost === undefined
+      ? bucket.secondsUntil(quota.burst, now_ms)
+      : Math.max(1, bucket.secondsUntil(refused_cost, now_ms));
+  return {
+    limit: quota.burst,
+    remaining: Math.floor(bucket.tokens(now_ms)),
+    reset_seconds: Math.ceil(wait),
+    window_seconds: Math.max(1, Math.ceil(quota.burst / quota.rate)),
+  };
+}
+
+/**
+ * The headers of draft-ietf-httpapi-ratelimit-headers-11: `RateLimit-Policy` (§ 3) with the quota q and its window w,
+ * `RateLimit` (§ 4) with what remains r and the effective window t. Both are Lists of Strings with Integer parameters
+ * (RFC 9651), hence the quotes around the policy's name.
+ */
+export function rateHeaders(rate: RateState): [string, string][] {
+  return [
+    ['RateLimit-Policy', `"default";q=${rate.limit};w=${rate.window_seconds}`],
+    ['RateLimit', `"default";r=${rate.remaining};t=${rate.reset_seconds}`],
+  ];
 }

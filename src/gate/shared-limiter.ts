@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { RedisAddress } from '../redis-address.ts';
 import { type Admission, Limiter, type RateLimiter } from './limiter.ts';
 import { RedisClient } from './redis-client.ts';
@@ -17,10 +18,9 @@ export interface SharedLimiterOptions {
   onDecision(seconds: number): void;
 }
 
-const firstPause_ms = 100;
+/** Before a new connection is tried. Replicas lose Redis at one time, and need not come back at one time. */
+const leastPause_ms = 100;
 const longestPause_ms = 1000;
-/** A connection that lived this long was a good one: pauses begin anew after it. */
-const steady_ms = 10_000;
 
 /**
  * Token buckets that several processes share, in Redis. Each has its mirror here, of what Redis last said of it:
@@ -38,8 +38,6 @@ export class SharedLimiter implements RateLimiter {
   /** Told already, so that a long absence is told once. */
   #away = false;
   #ended = false;
-  #pause: NodeJS.Timeout | undefined;
-  #resume: () => void = () => {};
 
   /** Returns at once; the first connection is tried in the background. */
   constructor(options: SharedLimiterOptions) {
@@ -75,28 +73,22 @@ export class SharedLimiter implements RateLimiter {
 
   close(): void {
     this.#ended = true;
-    clearTimeout(this.#pause);
-    this.#resume();
     this.#client?.close();
   }
 
   async #keepConnected(): Promise<void> {
-    let pause_ms = 0;
     while (!this.#ended) {
-      const since = performance.now();
-      const reason = await this.#serve();
+      const reason = await this.#useConnection();
       if (this.#ended) return;
       if (!this.#away) this.#options.onDown(reason.message);
       this.#away = true;
-      const steady = performance.now() - since > steady_ms;
-      pause_ms = steady ? firstPause_ms : Math.min(Math.max(2 * pause_ms, firstPause_ms), longestPause_ms);
-      // Replicas lose Redis at one time, and need not come back at one time.
-      await this.#wait(pause_ms * (0.75 + Math.random() / 2));
+      const pause_ms = leastPause_ms + Math.random() * (longestPause_ms - leastPause_ms);
+      await pause(pause_ms, undefined, { ref: false });
     }
   }
 
   /** From one connection's start to its end, and why it ended. */
-  async #serve(): Promise<Error> {
+  async #useConnection(): Promise<Error> {
     try {
       const client = await RedisClient.open(this.#options.address);
       if (this.#ended) client.close();
@@ -111,12 +103,5 @@ export class SharedLimiter implements RateLimiter {
     } finally {
       this.#client = undefined;
     }
-  }
-
-  #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#resume = resolve;
-      this.#pause = setTimeout(resolve, ms);
-    });
   }
 }

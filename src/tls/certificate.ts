@@ -1,6 +1,7 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { watchFiles } from '../file-watch.ts';
 
 /** Paths of two PEM files: the certificate with those that signed it, and its private key. */
 export interface CertificateFiles {
@@ -21,49 +22,37 @@ export interface Certificate {
 export class CertificateError extends Error {
   readonly reason: string;
 
-  constructor(file: string, { variable, reason, remedy }: Fault) {
-    super(`${variable}: the file ${file} ${reason}. ${remedy}`);
+  constructor(
+    variable: 'FACEMATCH_TLS_CERT' | 'FACEMATCH_TLS_KEY',
+    file: string,
+    what: string,
+    remedy: string,
+  ) {
+    super(`${variable}: the file ${file} ${what}. ${remedy}`);
     this.name = 'CertificateError';
-    this.reason = `the file of ${variable} ${reason}`;
+    this.reason = `the file of ${variable} ${what}`;
   }
 }
-
-type Variable = 'FACEMATCH_TLS_CERT' | 'FACEMATCH_TLS_KEY';
-
-interface Fault {
-  variable: Variable;
-  reason: string;
-  remedy: string;
-}
-
-const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /** With absolute paths; undefined where no TLS is wanted, when both are ''. */
 export function certificateFiles(cert: string, key: string): CertificateFiles | undefined {
   return cert === '' || key === '' ? undefined : { cert: resolve(cert), key: resolve(key) };
 }
 
-/** Of Node's types of keys, what µWS (BoringSSL) takes. */
-const keyTypes: readonly (string | undefined)[] = ['rsa', 'ec', 'ed25519'];
-const curves: readonly (string | undefined)[] = ['prime256v1', 'secp384r1', 'secp521r1'];
-
 /** Reads both files and holds them against each other. Throws CertificateError. */
 export function readCertificate(files: CertificateFiles, now_ms: number): Certificate {
-  const certText = readText(files.cert, 'FACEMATCH_TLS_CERT');
-  const keyText = readText(files.key, 'FACEMATCH_TLS_KEY');
+  const certText = readText('FACEMATCH_TLS_CERT', files.cert);
+  const keyText = readText('FACEMATCH_TLS_KEY', files.key);
   const [leaf, ...signers] = certificatesOf(files.cert, certText);
   const key = keyOf(files.key, keyText);
   if (!leaf!.checkPrivateKey(key)) {
-    const later = signers.some((one) => one.checkPrivateKey(key));
-    throw new CertificateError(files.key, {
-      variable: 'FACEMATCH_TLS_KEY',
-      reason: later
-        ? 'fits a certificate that is not the first of its file'
-        : 'holds the key of another certificate',
-      remedy: later
-        ? 'Put the certificate of the server first, and those that signed it behind it.'
-        : 'Give the two files that were made together.',
-    });
+    const [what, remedy] = signers.some((one) => one.checkPrivateKey(key))
+      ? [
+          'fits a certificate that is not the first of its file',
+          'Put the certificate of the server first, and those that signed it behind it.',
+        ]
+      : ['holds the key of another certificate', 'Give the two files that were made together.'];
+    throw new CertificateError('FACEMATCH_TLS_KEY', files.key, what, remedy);
   }
   return {
     not_after_s: Date.parse(leaf!.validTo) / 1000,
@@ -72,49 +61,54 @@ export function readCertificate(files: CertificateFiles, now_ms: number): Certif
   };
 }
 
-function readText(file: string, variable: Variable): string {
+function readText(variable: 'FACEMATCH_TLS_CERT' | 'FACEMATCH_TLS_KEY', file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    throw new CertificateError(file, {
-      variable,
-      reason: code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`,
-      remedy: code === 'ENOENT' ? 'Correct the path.' : 'Check who owns it and its folder.',
-    });
+    const missing = code === 'ENOENT';
+    const what = missing ? 'does not exist' : `cannot be read (${code})`;
+    const remedy = missing ? 'Correct the path.' : 'Check who owns it and its folder.';
+    throw new CertificateError(variable, file, what, remedy);
   }
 }
 
+const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
 /** At least one. */
 function certificatesOf(file: string, text: string): X509Certificate[] {
+  const fault = (what: string) => {
+    const remedy = 'It must begin with -----BEGIN CERTIFICATE-----, as fullchain.pem of certbot does.';
+    return new CertificateError('FACEMATCH_TLS_CERT', file, what, remedy);
+  };
   const blocks = text.match(pemCertificate) ?? [];
-  const fault = (reason: string) =>
-    new CertificateError(file, {
-      variable: 'FACEMATCH_TLS_CERT',
-      reason,
-      remedy: 'It must begin with -----BEGIN CERTIFICATE-----, as fullchain.pem of certbot does.',
-    });
   if (blocks.length === 0) throw fault('holds no certificate in PEM form');
-  return blocks.map((block) => {
-    try {
-      return new X509Certificate(block);
-    } catch {
-      throw fault('holds a damaged certificate');
-    }
-  });
+  try {
+    return blocks.map((block) => new X509Certificate(block));
+  } catch {
+    throw fault('holds a damaged certificate');
+  }
 }
 
+/** Of Node's types of keys, what µWS (BoringSSL) takes. */
+const keyTypes: readonly (string | undefined)[] = ['rsa', 'ec', 'ed25519'];
+const curves: readonly (string | undefined)[] = ['prime256v1', 'secp384r1', 'secp521r1'];
+
 function keyOf(file: string, text: string): KeyObject {
-  const fault = (reason: string, remedy: string) =>
-    new CertificateError(file, { variable: 'FACEMATCH_TLS_KEY', reason, remedy });
+  const fault = (what: string, remedy: string) =>
+    new CertificateError('FACEMATCH_TLS_KEY', file, what, remedy);
   if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
     throw fault('holds no private key in PEM form', 'It is privkey.pem of certbot, tls.key of Kubernetes.');
   }
   if (/-----BEGIN ENCRYPTED|^Proc-Type: 4,ENCRYPTED/m.test(text)) {
     throw fault('is encrypted', 'Decrypt it (openssl pkey), and let nobody else read it.');
   }
-  const key = parsedKey(text);
-  if (key === undefined) throw fault('holds a damaged private key', 'Restore it, or have a new one made.');
+  let key: KeyObject;
+  try {
+    key = createPrivateKey(text);
+  } catch {
+    throw fault('holds a damaged private key', 'Restore it, or have a new one made.');
+  }
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
   if (!keyTypes.includes(type) || (type === 'ec' && !curves.includes(details?.namedCurve))) {
     throw fault(
@@ -123,14 +117,6 @@ function keyOf(file: string, text: string): KeyObject {
     );
   }
   return key;
-}
-
-function parsedKey(text: string): KeyObject | undefined {
-  try {
-    return createPrivateKey(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function datesOf({ validFrom, validTo }: X509Certificate, now_ms: number): string[] {
@@ -144,4 +130,77 @@ function datesOf({ validFrom, validTo }: X509Certificate, now_ms: number): strin
 function modeOf(key: string): string[] {
   const open = process.platform !== 'win32' && (statSync(key).mode & 0o007) !== 0;
   return open ? ['the TLS key is open to other users'] : [];
+}
+
+export interface CertificateLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** How often the files are looked at, and how long the second of a pair may take after the first. */
+const interval_ms = 500;
+
+/** Follows the two files of a certificate, and has each new pair that fits together taken over. */
+export class CertificateWatch {
+  readonly #files: CertificateFiles;
+  readonly #log: CertificateLog;
+  readonly #unwatch: () => void;
+  #current: Certificate;
+  /** Takes the files over; rejects when it cannot. */
+  #renew: () => Promise<void> = async () => {};
+  #busy = Promise.resolve();
+  #closed = false;
+
+  /** Reads the files and follows their changes. Throws CertificateError. */
+  constructor(files: CertificateFiles, log: CertificateLog) {
+    this.#files = files;
+    this.#log = log;
+    // Watched before they are read: a change in between is then seen as one.
+    this.#unwatch = watchFiles([files.cert, files.key], interval_ms, () => {
+      this.#busy = this.#busy.then(() => this.#takeOver());
+    });
+    try {
+      this.#current = readCertificate(files, Date.now());
+    } catch (error) {
+      this.#unwatch();
+      throw error;
+    }
+    this.#warn(this.#current);
+  }
+
+  /** Of the certificate in force, in seconds since 1970. */
+  get not_after_s(): number {
+    return this.#current.not_after_s;
+  }
+
+  /** `renew` is called for each new pair, never twice at once; what it rejects with is logged, and the old pair stays. */
+  onRenew(renew: () => Promise<void>): void {
+    this.#renew = renew;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#unwatch();
+  }
+
+  /** Never rejects. */
+  async #takeOver(): Promise<void> {
+    try {
+      if (this.#closed) return;
+      const next = readCertificate(this.#files, Date.now());
+      if (next.fingerprint === this.#current.fingerprint) return;
+      await this.#renew();
+      this.#current = next;
+      const not_after = new Date(next.not_after_s * 1000).toISOString();
+      this.#log.info({ not_after }, 'the TLS certificate was renewed');
+      this.#warn(next);
+    } catch (error) {
+      const reason = error instanceof CertificateError ? error.reason : (error as Error).message;
+      this.#log.warn({ reason }, 'the TLS certificate was not taken over; the one before stays in force');
+    }
+  }
+
+  #warn({ warnings }: Certificate): void {
+    for (const warning of warnings) this.#log.warn({}, warning);
+  }
 }

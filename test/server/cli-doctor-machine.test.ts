@@ -29,7 +29,6 @@ describe.skipIf(!built)('a port', () => {
   }
 
   test.each([
-    { whose: 'a program that hangs up', server: () => createServer((socket) => socket.end()) },
     { whose: 'a program that never answers', server: () => createServer(() => {}) },
     {
       whose: 'another HTTP server',
@@ -71,29 +70,14 @@ describe.skipIf(!built)('a port', () => {
     }
   });
 
-  test('that is not taken is free, and is left so', async () => {
-    let port = '';
-    await holding(createServer(), async (taken) => {
-      port = taken;
-    });
-    for (const _ of [1, 2]) {
-      expect((await diagnose(folder, { FACEMATCH_PORT: port })).of('port')).toMatchObject({
-        status: 'ok',
-        value: `127.0.0.1:${port} is free`,
-      });
-    }
-  });
-
   test('for both listeners is wrong, also where one of them takes every address', async () => {
-    for (const host of ['127.0.0.1', '0.0.0.0']) {
-      const env = { FACEMATCH_HOST: host, FACEMATCH_PORT: '47831', FACEMATCH_ADMIN_PORT: '47831' };
-      const { code, of } = await diagnose(folder, env);
-      expect(code).toBe(1);
-      expect(of('admin port')).toMatchObject({
-        status: 'wrong',
-        cure: 'Set FACEMATCH_ADMIN_PORT to another one',
-      });
-    }
+    const env = { FACEMATCH_HOST: '0.0.0.0', FACEMATCH_PORT: '47831', FACEMATCH_ADMIN_PORT: '47831' };
+    const { code, of } = await diagnose(folder, env);
+    expect(code).toBe(1);
+    expect(of('admin port')).toMatchObject({
+      status: 'wrong',
+      cure: 'Set FACEMATCH_ADMIN_PORT to another one',
+    });
   });
 
   test("of an address that is not this machine's is wrong", async () => {
@@ -111,9 +95,7 @@ describe.skipIf(!built)('a port', () => {
 describe.skipIf(!built)('an addon', () => {
   test.each([
     { what: 'is missing', text: undefined, value: 'did not load' },
-    { what: 'is no library', text: 'not a library', value: 'did not load' },
     { what: 'ends its process', text: "process.kill(process.pid, 'SIGILL')", value: 'was ended by SIGILL' },
-    { what: 'exits', text: 'process.exit(3)', value: 'ended with exit code 3' },
   ])('that $what is a line with its cure, and the JSON stays whole', async ({ text, value }) => {
     const file = join(folder, text?.includes('process') ? 'addon.cjs' : 'addon.node');
     if (text !== undefined) writeFileSync(file, `${text}\n`);
@@ -201,7 +183,7 @@ describe.skipIf(!built)('a copy of the program', () => {
       expect(of(what)).toMatchObject({
         status: 'wrong',
         value: expect.stringContaining("Cannot find package 'zod'"),
-        cure: 'npm ci',
+        cure: 'npm ci && npm run setup',
       });
     }
     expect(of('port').status).toBe('ok');

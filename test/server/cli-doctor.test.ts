@@ -1,12 +1,13 @@
-import { execFile, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { packDirectory } from '../../src/engine/pack.ts';
 import { hasOpenssl, makePair } from '../fixtures/certificates.ts';
 import { addKey, expireKeys } from '../fixtures/key-files.ts';
-import { built, type Outcome, program, run } from './support/cli.ts';
-import { diagnose, diagnosisOf } from './support/doctor.ts';
+import { built, program, run } from './support/cli.ts';
+import { diagnose } from './support/doctor.ts';
+import { redisInstalled, TestRedis } from './support/redis.ts';
 
 /** The doctor in states that are really broken. */
 
@@ -64,23 +65,18 @@ describe.skipIf(!built)('facematch doctor', () => {
       'ok       settings        valid; set: FACEMATCH_PORT, FACEMATCH_ADMIN_PORT',
     );
   });
-
-  test('refuses an argument', async () => {
-    expect(await run(program, ['doctor', 'all'], folder)).toMatchObject({ code: 2, stdout: '' });
-  });
 });
 
 describe.skipIf(!built)('the key file', () => {
   test('that is missing is a warning, and a failure with --strict', async () => {
-    const lenient = await diagnose(folder);
-    expect(lenient.code).toBe(0);
-    expect(lenient.of('key file')).toEqual({
+    const { code, ok, of } = await diagnose(folder, {}, { args: ['--strict'] });
+    expect({ code, ok }).toEqual({ code: 1, ok: false });
+    expect(of('key file')).toEqual({
       what: 'key file',
       status: 'warning',
       value: `${keysFile} does not exist`,
       cure: 'npx facematch keys create --name NAME',
     });
-    expect(await diagnose(folder, {}, { args: ['--strict'] })).toMatchObject({ code: 1, ok: false });
   });
 
   test('is told with its mode and the number of its keys, and without anything of a key', async () => {
@@ -108,131 +104,151 @@ describe.skipIf(!built)('the key file', () => {
     });
   });
 
-  test.each([
-    {
-      what: 'open to others',
-      damage: () => chmodSync(keysFile, 0o644),
-      value: 'is open to other users',
-      cure: 'chmod 600',
-    },
-    {
-      what: 'cut short',
-      damage: () => truncateSync(keysFile, 40),
-      value: 'is not valid JSON',
-      cure: 'Correct it',
-    },
-    {
-      what: 'no key file',
-      damage: () => writeFileSync(keysFile, '{}'),
-      value: 'is not a key file',
-      cure: 'Correct it',
-    },
-  ])('that is $what is wrong, with its cure', async ({ damage, value, cure }) => {
+  // Whatever else may be the matter with it, test/unit/key-file.test.ts has.
+  test('that others may read is wrong, with its cure', async () => {
     addKey(keysFile);
-    damage();
+    chmodSync(keysFile, 0o644);
     const { code, of } = await diagnose(folder);
     expect(code).toBe(1);
     expect(of('key file')).toMatchObject({
       status: 'wrong',
-      value: expect.stringContaining(value),
-      cure: expect.stringContaining(cure),
-    });
-  });
-
-  // Root may read everything: it lets somebody else ask.
-  const stranger = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-  const may =
-    spawnSync(process.execPath, [program, '--version'], { cwd: tmpdir(), ...stranger }).status === 0;
-  if (built && !may)
-    process.stderr.write('No unreadable key file is tested: another user may not run this\n');
-
-  test.skipIf(!may)('that another user owns cannot be read, and says whom to ask', async () => {
-    addKey(keysFile);
-    chmodSync(folder, 0o755);
-    if (!('uid' in stranger)) chmodSync(keysFile, 0);
-    const env = { PATH: process.env.PATH, FACEMATCH_PORT: '0', FACEMATCH_ADMIN_PORT: '0' };
-    const outcome = await new Promise<Outcome>((resolve) => {
-      const options = { cwd: folder, env, ...stranger };
-      execFile(process.execPath, [program, 'doctor', '--json'], options, (error, stdout, stderr) => {
-        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-      });
-    });
-    expect(outcome).toMatchObject({ code: 1, stderr: '' });
-    expect(diagnosisOf(outcome).of('key file')).toMatchObject({
-      status: 'wrong',
-      value: `${keysFile} cannot be read (EACCES)`,
-      cure: 'Check who owns it and its folder.',
+      value: `${keysFile} is open to other users`,
+      cure: expect.stringContaining('chmod 600'),
     });
   });
 });
 
 describe.skipIf(!built || !hasOpenssl)('TLS', () => {
-  const on = (cert: string, key: string) => ({ FACEMATCH_TLS_CERT: cert, FACEMATCH_TLS_KEY: key });
-
-  test('that is off is well', async () => {
-    expect((await diagnose(folder)).of('TLS')).toMatchObject({
-      status: 'ok',
-      value: expect.stringContaining('off'),
-    });
+  const on = ({ cert, key }: { cert: string; key: string }) => ({
+    FACEMATCH_TLS_CERT: cert,
+    FACEMATCH_TLS_KEY: key,
   });
 
   test('with a certificate and its key is well, and says until when', async () => {
-    const { cert, key } = makePair(folder, 'one');
-    const { of } = await diagnose(folder, on(cert, key));
-    expect(of('TLS')).toMatchObject({
-      status: 'ok',
-      value: expect.stringMatching(/one\.crt and its key, valid until 2/),
-    });
+    const { of } = await diagnose(folder, on(makePair(folder, 'one')));
+    const value = expect.stringMatching(/one\.crt and its key, valid until 2/);
+    expect(of('TLS')).toMatchObject({ status: 'ok', value });
   });
 
   test('with a key that everybody may read is a warning', async () => {
-    const { cert, key } = makePair(folder, 'one');
-    chmodSync(key, 0o644);
-    expect((await diagnose(folder, on(cert, key))).of('TLS')).toMatchObject({ status: 'warning' });
+    const pair = makePair(folder, 'one');
+    chmodSync(pair.key, 0o644);
+    expect((await diagnose(folder, on(pair))).of('TLS')).toMatchObject({ status: 'warning' });
   });
 
   test('with the key of another certificate is wrong', async () => {
-    const { cert } = makePair(folder, 'one');
     const { key } = makePair(folder, 'two');
-    const { code, of } = await diagnose(folder, on(cert, key));
+    const { code, of } = await diagnose(folder, on({ ...makePair(folder, 'one'), key }));
     expect(code).toBe(1);
-    expect(of('TLS')).toMatchObject({
-      status: 'wrong',
-      value: expect.stringContaining('key of another certificate'),
-    });
-  });
-
-  test('with one file of two is a wrong setting', async () => {
-    const { code, of } = await diagnose(folder, { FACEMATCH_TLS_KEY: 'one.key' });
-    expect(code).toBe(1);
-    expect(of('settings')).toMatchObject({
-      status: 'wrong',
-      value: expect.stringContaining('FACEMATCH_TLS_CERT'),
-    });
+    const value = expect.stringContaining('key of another certificate');
+    expect(of('TLS')).toMatchObject({ status: 'wrong', value });
   });
 });
 
 describe.skipIf(!built)('settings', () => {
   test('that are wrong have a line each, and the rest is looked at all the same', async () => {
-    const env = { FACEMATCH_QUEUE: 'many', FACEMATCH_LOG_LEVEL: 'loud', FACEMATCH_PROT: '80' };
-    const { code, findings } = await diagnose(folder, env);
+    const env = { FACEMATCH_QUEUE: 'many', FACEMATCH_WORKERS: '256', FACEMATCH_PROT: '80' };
+    const { code, findings, of } = await diagnose(folder, env);
     expect(code).toBe(1);
-    expect(findings.slice(0, 3)).toMatchObject([
+    expect(findings.slice(0, 2)).toMatchObject([
       {
         status: 'wrong',
         value: 'FACEMATCH_QUEUE: expected a whole number from 0 to 100000 but received "many"',
       },
-      { status: 'wrong', value: expect.stringContaining('FACEMATCH_LOG_LEVEL: expected one of trace, ') },
       { status: 'warning', value: 'FACEMATCH_PROT is not a setting and is ignored' },
     ]);
-    expect(findings.slice(3).map(({ what }) => what)).toEqual(everything.slice(1));
+    expect(findings.slice(2).map(({ what }) => what)).toEqual(everything.slice(1));
+    // More workers than processors.
+    const value = expect.stringMatching(/^256 workers on \d+ CPU/);
+    expect(of('workers')).toMatchObject({ status: 'warning', value });
+  });
+});
+
+describe.skipIf(!built)('the model pack', () => {
+  let pack: string;
+  beforeEach(() => {
+    pack = join(folder, 'pack');
+    cpSync(packDirectory('default'), pack, { recursive: true });
   });
 
-  test('for more workers than CPUs are a warning', async () => {
-    const { of } = await diagnose(folder, { FACEMATCH_WORKERS: '256' });
-    expect(of('workers')).toMatchObject({
-      status: 'warning',
-      value: expect.stringMatching(/^256 workers on \d+ CPU/),
+  test('with files that are damaged or missing is wrong in their lines alone', async () => {
+    truncateSync(join(pack, 'embed.onnx'), 5000);
+    appendFileSync(join(pack, 'detect.onnx'), ' ');
+    rmSync(join(pack, 'landmark.onnx'));
+    truncateSync(join(pack, 'cohort.i8'));
+    rmSync(join(pack, 'human.i8'));
+    const { code, of, findings } = await diagnose(folder, { FACEMATCH_PACK: pack });
+    expect(code).toBe(1);
+    const values = {
+      embedder: 'embed.onnx is not the one',
+      detector: 'detect.onnx is not the one',
+      landmarks: 'landmark.onnx is missing',
+      cohort: 'cohort.i8 is not the one',
+      human: 'human.i8 is missing',
+    };
+    for (const [role, value] of Object.entries(values)) {
+      expect(of(role)).toMatchObject({
+        status: 'wrong',
+        value: expect.stringContaining(value),
+        cure: expect.stringMatching(/npm run setup|from the repository/),
+      });
+    }
+    expect(of('nets').status).toBe('unknown');
+    expect(findings.filter(({ status }) => status === 'wrong')).toHaveLength(5);
+  });
+
+  test.each([
+    {
+      what: 'broken',
+      damage: (file: string) => truncateSync(file, 100),
+      value: 'is not valid JSON',
+    },
+    { what: 'missing', damage: (file: string) => rmSync(file), value: 'There is no model pack' },
+  ])('whose manifest is $what is one line', async ({ damage, value }) => {
+    damage(join(pack, 'manifest.json'));
+    const { code, of, findings } = await diagnose(folder, { FACEMATCH_PACK: pack });
+    expect(code).toBe(1);
+    expect(of('model pack')).toMatchObject({ status: 'wrong', value: expect.stringContaining(value) });
+    expect(of('model pack').value).not.toContain('\n');
+    expect(findings.map(({ what }) => what)).not.toContain('embedder');
+  });
+});
+
+describe.skipIf(!built || !redisInstalled)('the limiter', () => {
+  let redis: TestRedis;
+  afterEach(() => redis.stop());
+
+  const look = async (url: string) => {
+    const diagnosis = await diagnose(folder, { FACEMATCH_LIMITER: url });
+    expect(diagnosis.stdout + diagnosis.stderr).not.toContain('hunter2');
+    return diagnosis.of('limiter');
+  };
+
+  test('that is shared is told with its version', async () => {
+    redis = await TestRedis.start('--requirepass', 'hunter2');
+    expect(await look(`redis://:hunter2@127.0.0.1:${redis.port}/1`)).toEqual({
+      what: 'limiter',
+      status: 'ok',
+      value: expect.stringMatching(/^redis:\/\/:\*\*\*@127\.0\.0\.1:\d+\/1 answers, Redis \d+\.\d+\.\d+$/),
     });
+  });
+
+  test.each([
+    ['another password', 'redis://:hunter2@127.0.0.1:PORT', /WRONGPASS/, /user and password/],
+    ['a database that is not there', 'redis://:right@127.0.0.1:PORT/99', /DB index/, /database/],
+    ['TLS where there is none', 'rediss://127.0.0.1:PORT', /no answer|closed/, /Start Redis/],
+  ])('with %s is a warning with its cure', async (_what, url, value, cure) => {
+    redis = await TestRedis.start('--requirepass', 'right');
+    expect(await look(url.replace('PORT', String(redis.port)))).toMatchObject({
+      status: 'warning',
+      value: expect.stringMatching(value),
+      cure: expect.stringMatching(cure),
+    });
+  });
+
+  test('that stopped answering does not hold the doctor up', async () => {
+    redis = await TestRedis.start();
+    redis.pause();
+    expect(await look(redis.url)).toMatchObject({ value: expect.stringMatching(/no answer within 1000 ms/) });
   });
 });

@@ -1,9 +1,13 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { everyCommand } from '../../src/cli/help.ts';
+import { buildProgram } from '../../src/cli/program.ts';
 import { projectPath } from '../../src/paths.ts';
+import { sample } from '../fixtures/pictures.ts';
 import { built, program, run } from './support/cli.ts';
+import { blank } from './support/pictures.ts';
 
 let folder: string;
 
@@ -60,5 +64,37 @@ describe('the bin', () => {
 
   test('may be executed', () => {
     expect(statSync(projectPath('scripts/facematch.mjs')).mode & 0o111).toBe(0o111);
+  });
+});
+
+test('every command that tells something has --json', () => {
+  const leaves = everyCommand(buildProgram()).filter(({ command }) => command.commands.length === 0);
+  const without = leaves.filter(({ command }) => command.options.every(({ long }) => long !== '--json'));
+  // A server's log is JSON anyway, and a script is for a shell.
+  expect(without.map(({ path }) => path)).toEqual(['facematch serve', 'facematch completion']);
+});
+
+describe.skipIf(!built)('demo --json', () => {
+  const put = (name: string, bytes: Uint8Array) => writeFileSync(join(folder, name), bytes);
+
+  test('prints the answer of the server, and leaves nothing behind', async () => {
+    put('a.jpg', sample(1));
+    put('b.jpg', sample(3));
+    const { code, stdout, stderr } = await run(program, ['demo', '--json', 'a.jpg', 'b.jpg'], folder);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({
+      match: true,
+      threshold_percent: 70,
+      accuracy_mode: 'balance',
+    });
+    expect(readdirSync(folder).sort()).toEqual(['a.jpg', 'b.jpg']);
+  });
+
+  test('prints nothing when the server refuses, and fails with its words', async () => {
+    put('a.jpg', sample(1));
+    put('b.png', await blank(60, 60, 'png'));
+    const { code, stdout, stderr } = await run(program, ['demo', '--json', 'a.jpg', 'b.png'], folder);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('[no_face_found]');
   });
 });

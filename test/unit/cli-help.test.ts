@@ -1,10 +1,14 @@
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { commandTree, everyCommand } from '../../src/cli/command-tree.ts';
+import { everyCommand, helpOf } from '../../src/cli/help.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { settings, variableOf } from '../../src/config.ts';
 
-const commands = everyCommand(commandTree(buildProgram()));
+const commands = everyCommand(buildProgram()).map(({ path, command }) => ({
+  path,
+  command,
+  help: helpOf(command),
+}));
 
 /** The words after `facematch` in a line of shell: without comment, redirection and what stands around it. */
 function wordsOf(example: string): string[] {
@@ -58,8 +62,11 @@ test.each([
   await expect(parse(wordsOf(line))).rejects.toMatchObject({ code });
 });
 
-test('every command and every option says what it does', () => {
-  const options = commands.flatMap((command) => command.options);
-  const described = [...commands, ...options, ...commands.flatMap((command) => command.arguments)];
+test('every command, option and argument says what it does', () => {
+  const described = commands.flatMap(({ command }) => [
+    { description: command.description() },
+    ...command.options,
+    ...command.registeredArguments,
+  ]);
   expect(described.filter(({ description }) => description === '')).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readConfig, settings, unknownVariables, variableOf } from '../../src/config.ts';
+import { readConfig, settings, shownValue, unknownVariables, variableOf } from '../../src/config.ts';
 
 describe('readConfig', () => {
   test('an empty environment gives the defaults of the contract', () => {
@@ -101,10 +101,24 @@ describe('readConfig', () => {
     expect(() => readConfig(env)).toThrow(/FACEMATCH_MAX_UPLOAD_BYTES: expected at least/);
   });
 
+  test.each([
+    ['FACEMATCH_TLS_CERT', 'FACEMATCH_TLS_KEY'],
+    ['FACEMATCH_TLS_KEY', 'FACEMATCH_TLS_CERT'],
+  ])('%s alone names the other', (given, lacking) => {
+    const read = () => readConfig({ [given]: 'x.pem' });
+    expect(read).toThrow(`${lacking}: expected a file, because ${given} is set`);
+  });
+
   test('a larger body limit raises the memory for uploads with it', () => {
     const config = readConfig({ FACEMATCH_MAX_BODY_BYTES: String(800 * 1024 * 1024) });
     expect(config.max_upload_bytes).toBe(config.max_body_bytes);
   });
+});
+
+test('a value that holds a secret is shown without it, and others as they are', () => {
+  const { limiter } = readConfig({ FACEMATCH_LIMITER: 'redis://me:secret@host' });
+  expect(shownValue('limiter', limiter)).toBe('redis://me:***@host:6379/0');
+  expect(shownValue('port', 80)).toBe(80);
 });
 
 test('a misspelt variable is noticed, a known one and a foreign one are not', () => {

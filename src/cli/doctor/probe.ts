@@ -1,6 +1,18 @@
+import type { Addon } from '../../engine/addon.ts';
+
 // A process of its own for native code: what it does to its process, from a line on standard output to a signal that
-// ends it, it does to this one. Started by probing.ts with the name of a probe and its argument; sends its answer.
-import type { Answer, Probes } from './probing.ts';
+// ends it, it does to this one. Started by probe() of machine.ts with the name of a probe and its argument; sends its answer.
+
+/** What each probe answers with. */
+export interface Probes {
+  /** The version of the package that loaded. */
+  uws: string;
+  addon: ReturnType<Addon['versions']>;
+  /** Takes a pack's directory, and loads its nets. */
+  pack: undefined;
+}
+
+export type Answer = { value: unknown } | { error: string };
 
 const probes: { [Name in keyof Probes]: (argument: string) => Promise<Probes[Name]> } = {
   uws: async () => (await import('../../http/uws.ts')).loadUws().version,

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Gate, type GateRequest, type Verdict } from '../../src/gate/gate.ts';
 import { create } from '../../src/gate/key-edits.ts';
 import { editKeyFile } from '../../src/gate/key-file.ts';
-import { KeyStore, type Scope } from '../../src/gate/keys.ts';
+import { KeyStore } from '../../src/gate/key-store.ts';
+import type { Scope } from '../../src/gate/keys.ts';
 
 const now_ms = Date.UTC(2100, 0, 1);
 const silent = { info: () => {}, warn: () => {} };

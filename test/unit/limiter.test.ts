@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { Limiter, rateHeaders } from '../../src/gate/limiter.ts';
 import { TokenBucket } from '../../src/gate/token-bucket.ts';
 
 /** One request: it comes `after_ms` after the one before it, and asks for `cost`. */
@@ -115,14 +116,6 @@ describe('a token bucket', () => {
     expect(bucket.take(1, 10_000)).toBe(true);
   });
 
-  test('lets a request that costs nothing through when it is empty', () => {
-    const bucket = new TokenBucket({ rate: 1, burst: 1 }, 0);
-    bucket.take(1, 0);
-    expect(bucket.take(0, 0)).toBe(true);
-    expect(bucket.take(1, 999)).toBe(false);
-    expect(bucket.take(1, 1000)).toBe(true);
-  });
-
   test('charges nothing for what it refuses', () => {
     const bucket = new TokenBucket({ rate: 1, burst: 3 }, 0);
     bucket.take(1, 0);
@@ -164,5 +157,106 @@ describe('a token bucket', () => {
   ])('refuses the quota $rate, $burst', (quota) => {
     expect(() => new TokenBucket(quota, 0)).toThrow(RangeError);
     expect(() => new TokenBucket({ rate: 1, burst: 1 }, 0).requota(quota, 0)).toThrow(RangeError);
+  });
+});
+
+const one = { rate: 1, burst: 1 };
+
+describe('a limiter', () => {
+  test('gives every caller a bucket of its own', () => {
+    const limiter = new Limiter(10);
+    expect(limiter.take('a', one, 1, 0).admitted).toBe(true);
+    expect(limiter.take('a', one, 1, 0).admitted).toBe(false);
+    expect(limiter.take('b', one, 1, 0).admitted).toBe(true);
+  });
+
+  test('never holds more buckets than its capacity', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 20 }), fc.array(fc.nat(60)), (capacity, callers) => {
+        const limiter = new Limiter(capacity);
+        for (const [now_ms, caller] of callers.entries()) {
+          limiter.take(String(caller), one, 1, now_ms);
+          expect(limiter.size).toBeLessThanOrEqual(capacity);
+        }
+      }),
+    );
+  });
+
+  test('makes room by dropping a full bucket before an older one that is part spent', () => {
+    const limiter = new Limiter(2);
+    limiter.take('spent', { rate: 0.001, burst: 1 }, 1, 0);
+    limiter.take('full', one, 0, 0);
+    limiter.take('new', one, 1, 0);
+    expect(limiter.size).toBe(2);
+    expect(limiter.take('spent', { rate: 0.001, burst: 1 }, 1, 0).admitted).toBe(false);
+  });
+
+  test('drops the longest unused bucket when all are part spent', () => {
+    const limiter = new Limiter(2);
+    const slow = { rate: 0.001, burst: 2 };
+    limiter.take('a', slow, 2, 0);
+    limiter.take('b', slow, 2, 0);
+    // Even a refused request counts as use.
+    expect(limiter.take('a', slow, 1, 0).admitted).toBe(false);
+    limiter.take('c', slow, 2, 0);
+    expect(limiter.take('a', slow, 1, 0).admitted).toBe(false);
+    expect(limiter.take('b', slow, 1, 0).admitted).toBe(true);
+  });
+
+  test('takes over a changed quota without forgiving what was spent', () => {
+    const limiter = new Limiter(2);
+    limiter.take('a', { rate: 1, burst: 10 }, 10, 0);
+    const { admitted, rate } = limiter.take('a', { rate: 2, burst: 12 }, 3, 0);
+    expect(admitted).toBe(false);
+    expect(rate).toEqual({ limit: 12, remaining: 2, reset_seconds: 1, window_seconds: 6 });
+  });
+
+  test('lets a cost above the burst be paid by the whole burst', () => {
+    const limiter = new Limiter(2);
+    const quota = { rate: 1, burst: 3 };
+    expect(limiter.take('a', quota, 5, 0).admitted).toBe(true);
+    expect(limiter.take('a', quota, 5, 2999).admitted).toBe(false);
+    expect(limiter.take('a', quota, 5, 5999).admitted).toBe(true);
+  });
+
+  test.each([0, -1, Number.NaN])('refuses a capacity of %s', (capacity) => {
+    expect(() => new Limiter(capacity)).toThrow(RangeError);
+  });
+});
+
+/** Headers after `requests` of cost 1 at the same moment. */
+function headersAfter(quota: { rate: number; burst: number }, requests: number) {
+  const limiter = new Limiter(1);
+  let last = limiter.take('a', quota, 1, 0);
+  for (let sent = 1; sent < requests; sent++) last = limiter.take('a', quota, 1, 0);
+  return { admitted: last.admitted, ...Object.fromEntries(rateHeaders(last.rate)) };
+}
+
+describe('the RateLimit headers', () => {
+  test.each([
+    { rate: 50, burst: 100, requests: 1, admitted: true, policy: 'q=100;w=2', limit: 'r=99;t=1' },
+    { rate: 50, burst: 100, requests: 100, admitted: true, policy: 'q=100;w=2', limit: 'r=0;t=2' },
+    { rate: 50, burst: 100, requests: 101, admitted: false, policy: 'q=100;w=2', limit: 'r=0;t=1' },
+    { rate: 0.1, burst: 1, requests: 1, admitted: true, policy: 'q=1;w=10', limit: 'r=0;t=10' },
+    { rate: 0.1, burst: 1, requests: 2, admitted: false, policy: 'q=1;w=10', limit: 'r=0;t=10' },
+    { rate: 3, burst: 10, requests: 4, admitted: true, policy: 'q=10;w=4', limit: 'r=6;t=2' },
+    { rate: 1000, burst: 1, requests: 1, admitted: true, policy: 'q=1;w=1', limit: 'r=0;t=1' },
+  ])('after $requests requests at $rate/s with a burst of $burst are $policy and $limit', (row) => {
+    expect(headersAfter(row, row.requests)).toEqual({
+      admitted: row.admitted,
+      'RateLimit-Policy': `"default";${row.policy}`,
+      RateLimit: `"default";${row.limit}`,
+    });
+  });
+
+  test('count whole tokens only', () => {
+    const limiter = new Limiter(1);
+    const { rate } = limiter.take('a', { rate: 1, burst: 10 }, 0.5, 0);
+    expect(rateHeaders(rate)).toContainEqual(['RateLimit', '"default";r=9;t=1']);
+  });
+
+  test('say 0 seconds for a full bucket', () => {
+    const { rate } = new Limiter(1).take('a', { rate: 1, burst: 10 }, 0, 0);
+    expect(rateHeaders(rate)).toContainEqual(['RateLimit', '"default";r=10;t=0']);
   });
 });

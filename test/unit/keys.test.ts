@@ -1,7 +1,63 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { create, revoke, rotate } from '../../src/gate/key-edits.ts';
-import { keyHash } from '../../src/gate/key-format.ts';
-import { endOf, type KeySettings, statusOf } from '../../src/gate/key-record.ts';
+import { create, type KeySettings, revoke, rotate } from '../../src/gate/key-edits.ts';
+import { createKey, endOf, isKeyId, keyHash, keyId, statusOf } from '../../src/gate/keys.ts';
+
+const wellFormed = `fm_${'a'.repeat(12)}_${'b'.repeat(43)}`;
+
+describe('a key', () => {
+  test('is fm, a public id and a secret of at least 256 bits, in letters and digits', () => {
+    const { id, key } = createKey();
+    expect(key).toMatch(/^fm_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}$/);
+    expect(keyId(key)).toBe(id);
+    expect(43 * Math.log2(62)).toBeGreaterThanOrEqual(256);
+  });
+
+  test('is never the same twice, in id or secret', () => {
+    const keys = Array.from({ length: 500 }, createKey);
+    expect(new Set(keys.map(({ id }) => id)).size).toBe(500);
+    expect(new Set(keys.map(({ key }) => key.slice(16))).size).toBe(500);
+  });
+
+  test('draws on the whole alphabet', () => {
+    const text = Array.from({ length: 100 }, () => createKey().key.slice(16)).join('');
+    expect(new Set(text).size).toBe(62);
+  });
+
+  test('is hashed by SHA-256 as a whole', () => {
+    expect(keyHash(wellFormed)).toBe(createHash('sha256').update(wellFormed).digest('hex'));
+  });
+});
+
+describe('text that is no key', () => {
+  test.each([
+    ['', 'is empty'],
+    ['fm_', 'is a prefix'],
+    [wellFormed.slice(0, -1), 'lacks a character'],
+    [`${wellFormed}b`, 'has one too many'],
+    [` ${wellFormed.slice(0, -1)}`, 'begins with a blank'],
+    [`${wellFormed.slice(0, -1)}\n`, 'ends in a line feed'],
+    [wellFormed.toUpperCase(), 'has another prefix'],
+    [wellFormed.replace('fm_', 'fm-'), 'has another separator'],
+    [wellFormed.replaceAll('b', '-'), 'has another alphabet'],
+    [wellFormed.replaceAll('b', 'ß'), 'has letters beyond ASCII'],
+    [wellFormed.replace(/_b/, 'bb'), 'lacks the second separator'],
+    [wellFormed.repeat(200), 'is endless'],
+  ])('has no id: %j %s', (text) => {
+    expect(keyId(text)).toBeUndefined();
+  });
+
+  test.each([
+    '',
+    'a'.repeat(11),
+    'a'.repeat(13),
+    `${'a'.repeat(11)}-`,
+    `${'a'.repeat(12)}\n`,
+    wellFormed,
+  ])('is no id: %j', (text) => {
+    expect(isKeyId(text)).toBe(false);
+  });
+});
 
 const day_ms = 86_400_000;
 const now_ms = Date.UTC(2030, 0, 1);

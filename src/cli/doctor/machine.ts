@@ -1,0 +1,210 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { addonFile, surveySettings, unknownVariables } from '../../config.ts';
+import { cpuLimit } from '../../cpus.ts';
+import { projectPath } from '../../paths.ts';
+import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
+import type { Answer, Probes } from './probe.ts';
+
+/** The settings, and what a server runs on. */
+export const machineChecks: Checks = {
+  settings() {
+    const { faults, set } = surveySettings();
+    const page = 'See docs/configuration.md';
+    const findings = [
+      ...faults.map((fault) => wrong('settings', fault, page)),
+      ...unknownVariables().map((name) =>
+        warning('settings', `${name} is not a setting and is ignored`, page),
+      ),
+    ];
+    if (findings.length > 0) return findings;
+    return [ok('settings', set.length === 0 ? 'every one has its default' : `valid; set: ${set.join(', ')}`)];
+  },
+
+  async Node() {
+    const { default: semver } = await import('semver');
+    const { node: version } = process.versions;
+    const { node: range } = packageJson('').engines;
+    if (semver.satisfies(version, range, { includePrerelease: true })) return [ok('Node', version)];
+    return [wrong('Node', `${version} is not ${range}`, 'Install Node 20 LTS, 20.17 or later')];
+  },
+
+  /** The C library decides which binaries load. */
+  system() {
+    const { platform, arch } = process;
+    const cure = 'Use Linux with glibc, such as Debian 12';
+    if (platform !== 'linux')
+      return [warning('system', `${platform} ${arch}, where nothing is tested`, cure)];
+    // The report would otherwise look names of open connections up.
+    (process.report as { excludeNetwork?: boolean }).excludeNetwork = true;
+    const { header } = process.report.getReport() as { header?: { glibcVersionRuntime?: string } };
+    const glibc = header?.glibcVersionRuntime;
+    if (glibc !== undefined) return [ok('system', `${platform} ${arch}, glibc ${glibc}`)];
+    return [wrong('system', `${platform} ${arch} without glibc (Alpine?)`, cure)];
+  },
+
+  /** The packages that a server needs: there, and in the versions of package.json. */
+  'npm packages'() {
+    const versions = Object.entries(packageJson('').dependencies).map(([name, spec]) => ({
+      name,
+      // `npm:NAME@VERSION` for an alias.
+      wanted: spec.slice(spec.lastIndexOf('@') + 1),
+      found: installedVersion(name),
+    }));
+    const absent = versions.filter(({ found }) => found === undefined).map(({ name }) => name);
+    if (absent.length > 0) return [wrong('npm packages', `missing: ${absent.join(', ')}`, 'npm ci')];
+    const others = versions
+      .filter(({ wanted, found }) => wanted !== found)
+      .map(({ name, wanted, found }) => `${name} ${found} instead of ${wanted}`);
+    if (others.length > 0) return [warning('npm packages', others.join(', '), 'npm ci')];
+    const value = `all ${versions.length} that a server needs, as package.json wants them`;
+    return [ok('npm packages', value)];
+  },
+
+  async 'µWebSockets.js'() {
+    try {
+      return [ok('µWebSockets.js', `${await probe('uws')}, its native binary`)];
+    } catch (error) {
+      const [, ...reasons] = (error as Error).message.split('\n');
+      // Node's list of requiring files follows a module that is not there.
+      const told = reasons.map((reason) => reason.replace(/ Require stack:.*/, '')).join('; ');
+      const value = told === '' ? firstLine(error) : `no native binary loads here: ${told}`;
+      return [wrong('µWebSockets.js', value, 'Use Node 20 on Linux with glibc, and run: npm ci')];
+    }
+  },
+
+  /** The addon and the libraries that it brings into the process, which tell their versions only through it. */
+  async 'native addon'() {
+    const file = addonFile();
+    try {
+      const { onnxruntime, opencv, ...decoders } = await probe('addon');
+      const codecs = Object.entries(decoders).map(([name, version]) => `${name} ${version}`);
+      return [
+        ok('native addon', `loads${file === undefined ? '' : ` from ${file} (FACEMATCH_ADDON)`}`),
+        ok('ONNX Runtime', onnxruntime),
+        ok('OpenCV', `${opencv}; ${codecs.join(', ')}`),
+      ];
+    } catch (error) {
+      const complaint = firstLine(error);
+      const cure = file === undefined ? addonCure(complaint) : 'Correct or unset FACEMATCH_ADDON';
+      const untold = 'the native addon tells it, and did not load';
+      return [
+        wrong('native addon', complaint, cure),
+        unknown('ONNX Runtime', untold),
+        unknown('OpenCV', untold),
+      ];
+    }
+  },
+
+  /** The instructions that the speed of the nets depends on. */
+  CPU() {
+    const model = cpus()[0]?.model.trim() || 'unnamed processor';
+    const text = process.platform === 'linux' ? readFileSync('/proc/cpuinfo', 'utf8') : '';
+    return [judgeCpu(model, process.arch, text)];
+  },
+
+  workers() {
+    const { config } = surveySettings();
+    const [usable, all] = [cpuLimit(), cpus().length];
+    const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`;
+    const machine = usable === all ? '' : `, of the machine's ${all}`;
+    const value = `${count(config.workers, 'worker')} on ${count(usable, 'CPU')}${machine}; a queue of ${config.queue}`;
+    if (config.workers <= usable) return [ok('workers', value)];
+    const cure = 'Unset FACEMATCH_WORKERS: one for each CPU';
+    return [warning('workers', `${value}: they will wait for each other`, cure)];
+  },
+};
+
+/** Of the project, or of a package under node_modules. */
+function packageJson(folder: string) {
+  return JSON.parse(readFileSync(projectPath(`${folder}package.json`), 'utf8')) as {
+    version: string;
+    engines: { node: string };
+    dependencies: Record<string, string>;
+  };
+}
+
+/** Undefined when the package is not there. */
+function installedVersion(name: string): string | undefined {
+  try {
+    return packageJson(`node_modules/${name}/`).version;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the dynamic linker complains about → what mends an addon that was built here. */
+export function addonCure(complaint: string): string {
+  if (complaint.includes('libonnxruntime')) return 'npm ci';
+  // Built on another system or for another processor, or cut short: set-up would take it for its own.
+  const foreign = /GLIBC|ELF|too short|undefined symbol|was ended by SIG/.test(complaint);
+  return foreign ? 'rm -r build/addon && npm run setup' : 'npm run setup';
+}
+
+/** By architecture: names of instructions and the words for them in /proc/cpuinfo; the first is needed for speed. */
+const instructions: Readonly<Partial<Record<NodeJS.Architecture, readonly [name: string, flag: string][]>>> =
+  {
+    x64: [
+      ['AVX2', 'avx2'],
+      ['AVX-512', 'avx512f'],
+      ['VNNI', 'avx512_vnni'],
+      ['AVX-VNNI', 'avx_vnni'],
+    ],
+    arm64: [
+      ['NEON', 'asimd'],
+      ['dot product', 'asimddp'],
+      ['I8MM', 'i8mm'],
+    ],
+  };
+
+/** `cpuinfo`: the text of /proc/cpuinfo, whose first processor is judged; empty where there is none. */
+export function judgeCpu(model: string, arch: NodeJS.Architecture, cpuinfo: string): Finding {
+  const known = instructions[arch];
+  const [, words] = /^(?:flags|Features)\s*:\s*(.+)$/m.exec(cpuinfo) ?? [];
+  if (known === undefined || words === undefined) {
+    return unknown('CPU', `${model}, ${arch}: nothing tells what it can do`);
+  }
+  const flags = new Set(words.trim().split(/\s+/));
+  const found = known.filter(([, flag]) => flags.has(flag)).map(([name]) => name);
+  const needed = known[0]![0];
+  if (found.includes(needed)) {
+    const quicker = needed === 'AVX2' && !found.includes('AVX-512') ? '; AVX-512 would be quicker' : '';
+    return ok('CPU', `${model} with ${found.join(', ')}${quicker}`);
+  }
+  const cure = `Choose a machine with ${needed}; a virtual one may only need its host's CPU model passed through`;
+  return warning('CPU', `${model} without ${needed}: the nets run slowly`, cure);
+}
+
+const probeLimit_ms = 60_000;
+
+/**
+ * Runs a probe of probe.ts in a process of its own, which native code may end. Rejects with what it complained about, or
+ * with what ended it.
+ */
+export async function probe<Name extends keyof Probes>(name: Name, argument = ''): Promise<Probes[Name]> {
+  const file = fileURLToPath(new URL('./probe.js', import.meta.url));
+  const child = fork(file, [name, argument], {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    timeout: probeLimit_ms,
+    killSignal: 'SIGKILL',
+  });
+  let answer: Answer | undefined;
+  let complaints = '';
+  child.once('message', (message) => {
+    answer = message as Answer;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    complaints += text;
+  });
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  if (answer === undefined) {
+    const end = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+    const [complaint = ''] = complaints.trim().split('\n');
+    throw new Error(`The process that tried it ${end}${complaint && `: ${complaint}`}`);
+  }
+  if ('error' in answer) throw new Error(answer.error);
+  return answer.value as Probes[Name];
+}

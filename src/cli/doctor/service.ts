@@ -1,0 +1,226 @@
+import { statSync } from 'node:fs';
+import { get } from 'node:http';
+import { get as getByTls } from 'node:https';
+import { createServer } from 'node:net';
+import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { surveySettings } from '../../config.ts';
+import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
+import { probe } from './machine.ts';
+
+/** What the settings name: files, Redis and ports. */
+export const serviceChecks: Checks = {
+  /** The manifest, a line for each file, and whether the nets load. */
+  async 'model pack'() {
+    const pack = await import('../../engine/pack.ts');
+    const directory = pack.packDirectory(surveySettings().config.pack);
+    let manifest: ReturnType<typeof pack.readManifest>;
+    try {
+      manifest = pack.readManifest(directory);
+    } catch (error) {
+      const [first = '', ...members] = (error as Error).message.split('\n').map((line) => line.trim());
+      const value = [first, members.join('; ')].filter(Boolean).join(' ');
+      return [wrong('model pack', value, 'git checkout models/packs, or correct FACEMATCH_PACK')];
+    }
+    const judge = async (what: string, file: string, verifying: Promise<void>): Promise<Finding> => {
+      try {
+        await verifying;
+        return ok(what, `${file} has the SHA-256 of the manifest`);
+      } catch (error) {
+        if (error instanceof pack.ModelFileError) return wrong(what, `${file} ${error.reason}`, error.remedy);
+        throw error;
+      }
+    };
+    const files = await Promise.all([
+      ...pack.roles.map((role) =>
+        judge(role, manifest[role].file, pack.verifyNet(directory, manifest, role)),
+      ),
+      ...pack.madeHere.flatMap((role) => {
+        const { [role]: made } = manifest;
+        return made ? [judge(role, made.file, pack.verifyMadeHere(directory, manifest, role))] : [];
+      }),
+    ]);
+    const sound = files.every(({ status }) => status === 'ok');
+    return [
+      ok('model pack', `${manifest.name} ${manifest.version} in ${directory}`),
+      ...files,
+      sound ? await netsOf(directory) : unknown('nets', 'a file of the pack is not as it should be'),
+    ];
+  },
+
+  /** Where it is, whether it can be used, and how many keys it has; never a key, not even an id. */
+  async 'key file'() {
+    const { KeyFileError, readKeyFile } = await import('../../gate/key-file.ts');
+    const { statusOf } = await import('../../gate/keys.ts');
+    const file = resolve(surveySettings().config.keys_file);
+    const create = 'npx facematch keys create --name NAME';
+    try {
+      const records = readKeyFile(file);
+      const usable = records.filter((record) =>
+        ['active', 'retiring'].includes(statusOf(record, Date.now())),
+      );
+      const mode = (statSync(file).mode & 0o777).toString(8).padStart(3, '0');
+      const value = `${file}, mode ${mode}, ${usable.length} usable of ${records.length} keys`;
+      return [usable.length > 0 ? ok('key file', value) : warning('key file', value, create)];
+    } catch (error) {
+      if (!(error instanceof KeyFileError)) throw error;
+      const value = `${file} ${error.reason}`;
+      return [error.missing ? warning('key file', value, create) : wrong('key file', value, error.remedy)];
+    }
+  },
+
+  /** Whether the Redis that replicas share can be used. A warning where not: a server would start, and count by itself. */
+  async limiter() {
+    const address = surveySettings().config.limiter;
+    if (address === 'local') return [ok('limiter', 'local: each server counts by itself')];
+    const { RedisClient } = await import('../../gate/redis-client.ts');
+    try {
+      const client = await RedisClient.open(address);
+      const version = await client.version();
+      client.close();
+      return [ok('limiter', `${address} answers${version === undefined ? '' : `, Redis ${version}`}`)];
+    } catch (error) {
+      const reason = firstLine(error);
+      const cure = redisCures.find(([complaint]) => complaint.test(reason))?.[1] ?? 'See docs/replicas.md';
+      return [warning('limiter', `${address}: ${reason}; servers would count by themselves`, cure)];
+    }
+  },
+
+  /** Whether the service would speak TLS, with which certificate, and until when. */
+  async TLS() {
+    const { CertificateError, certificateFiles, readCertificate } = await import('../../tls/certificate.ts');
+    const { tls_cert, tls_key } = surveySettings().config;
+    const files = certificateFiles(tls_cert, tls_key);
+    if (files === undefined) return [ok('TLS', 'off: the service speaks plain HTTP')];
+    try {
+      const { not_after_s, warnings } = readCertificate(files, Date.now());
+      if (warnings.length > 0) return warnings.map((text) => warning('TLS', text, 'See docs/proxies.md'));
+      const end = new Date(not_after_s * 1000).toISOString();
+      return [ok('TLS', `${files.cert} and its key, valid until ${end}`)];
+    } catch (error) {
+      if (!(error instanceof CertificateError)) throw error;
+      return [wrong('TLS', error.message, 'See docs/proxies.md')];
+    }
+  },
+
+  /** Whether a server could listen where it is told to. */
+  async ports() {
+    const { host, port, admin_host, admin_port, tls_cert } = surveySettings().config;
+    const front = await listening('port', host, port, { tls: tls_cert !== '', prefix: 'FACEMATCH_' });
+    const shared = host === admin_host || host in wildcards || admin_host in wildcards;
+    if (port !== 0 && port === admin_port && shared) {
+      const value = `${admin_host}:${admin_port} is the service's own`;
+      return [front, wrong('admin port', value, 'Set FACEMATCH_ADMIN_PORT to another one')];
+    }
+    const admin = { tls: false, prefix: 'FACEMATCH_ADMIN_' };
+    return [front, await listening('admin port', admin_host, admin_port, admin)];
+  },
+};
+
+async function netsOf(directory: string): Promise<Finding> {
+  try {
+    await probe('pack', directory);
+    return ok('nets', 'load');
+  } catch (error) {
+    // Whose fault is it? An addon that ends its process never gets as far as the nets.
+    const loads = await probe('addon').catch(() => undefined);
+    if (loads === undefined) return unknown('nets', 'the native addon did not load');
+    return wrong('nets', firstLine(error), 'Get the nets anew: npm run setup');
+  }
+}
+
+const correct = 'Correct FACEMATCH_LIMITER';
+
+/** What Redis or the connection complains about → what mends it. */
+const redisCures: readonly (readonly [complaint: RegExp, cure: string])[] = [
+  [/^(WRONGPASS|NOAUTH|ERR AUTH|ERR invalid password)/, `${correct}: its user and password`],
+  [/^ERR DB index/, `${correct}: the number of its database`],
+  [/^NOPERM/, 'Give this user the rights that docs/replicas.md lists'],
+  [/^READONLY|^MOVED/, `${correct}: it must name a node that takes writes`],
+  [/^LOADING/, 'Wait until Redis has loaded its data'],
+  [/^OOM/, 'Give Redis more memory, or a policy that evicts'],
+  [
+    /certificate|altnames/,
+    'Set NODE_EXTRA_CA_CERTS to the file of the authority that signed its certificate',
+  ],
+  [/ENOTFOUND|EAI_AGAIN/, `${correct}: its host`],
+  [
+    /ECONNREFUSED|no answer|closed|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/,
+    'Start Redis, or correct its address in FACEMATCH_LIMITER',
+  ],
+];
+
+const wildcards: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/** `prefix`: of the two variables that choose another place. */
+async function listening(
+  what: string,
+  host: string,
+  port: number,
+  { tls, prefix }: { tls: boolean; prefix: string },
+): Promise<Finding> {
+  const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const code = await listenError(host, port);
+  switch (code) {
+    case undefined:
+      return ok(what, port === 0 ? `${host}, any free one` : `${place} is free`);
+    case 'EADDRINUSE': {
+      const cure = `Stop it, or set ${prefix}PORT`;
+      if (await isFacematch(wildcards[host] ?? host, port, tls)) {
+        return warning(what, `${place} is taken by a facematch that runs`, cure);
+      }
+      const value = `${place} is taken by another program`;
+      return wrong(what, value, `${cure}; who it is: ss -ltnp 'sport = :${port}'`);
+    }
+    case 'EACCES':
+      return wrong(what, `${place} needs more rights`, `Set ${prefix}PORT to 1024 or more`);
+    case 'EADDRNOTAVAIL': {
+      const cure = `Set ${prefix}HOST to one of them, or to 0.0.0.0`;
+      return wrong(what, `${place} is not one of this machine's addresses`, cure);
+    }
+    default: {
+      const cure = `Set ${prefix}HOST to an address, such as 127.0.0.1, and ${prefix}PORT`;
+      return wrong(what, `${place} cannot be listened on (${code})`, cure);
+    }
+  }
+}
+
+/** The error's code, or undefined when listening works; nothing is left open. */
+function listenError(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+}
+
+const answerLimit_ms = 2_000;
+
+/** The service answers with problems of its own type whatever it is asked, the admin listener tells its stage. */
+async function isFacematch(host: string, port: number, tls: boolean): Promise<boolean> {
+  try {
+    const { status, type } = JSON.parse(await answerOf(host, port, tls)) as {
+      status?: unknown;
+      type?: unknown;
+    };
+    return (
+      (typeof type === 'string' && type.startsWith('/API/v1.0/docs#error-')) ||
+      (typeof status === 'string' && ['starting', 'ready', 'draining'].includes(status))
+    );
+  } catch {
+    return false;
+  }
+}
+
+/** Not by fetch: a server that closes at once leaves it (undici 6) waiting with nothing that keeps the process alive. */
+function answerOf(host: string, port: number, tls: boolean): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(answerLimit_ms);
+    // Who it is, not whether to trust it: nothing but a question is sent.
+    const options = { host, port, path: '/readyz', agent: false, signal, rejectUnauthorized: false } as const;
+    const ask = tls ? getByTls : get;
+    ask(options, (response) => {
+      text(response).then(resolve, reject);
+    }).on('error', reject);
+  });
+}

@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { basename, dirname, extname, join, resolve } from 'node:path';
+import { calibrationOf } from '../calibration.ts';
+import { readConfig } from '../config.ts';
+import { type AccuracyMode, loadAddon } from '../engine/addon.ts';
+import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
+import type { Problem } from '../errors.ts';
+import { fillFields } from '../http/fields.ts';
+import { type ImageBody, imageBody, matchBody, nativeProblem } from '../http/match-result.ts';
+import { readPicture } from './picture.ts';
+
+// What match and detect do with files in this process, without a server.
+
+export interface MatchFilesOptions {
+  accuracy_mode: AccuracyMode;
+  threshold_percent: number;
+}
+
+/** Compares two files on this thread; the answer is the server's own. Throws an Error with a message for people. */
+export async function matchFiles(files: readonly [string, string], options: MatchFilesOptions) {
+  const start = performance.now();
+  const config = readConfig();
+  const directory = packDirectory(config.pack);
+  const manifest = readManifest(directory);
+  const [picture1, picture2] = files.map((file) => readFileSync(file)) as [Buffer, Buffer];
+  await verifyPack(directory, manifest);
+  const body = Buffer.concat([picture1, picture2]);
+  const chosen = new Map<string, number | string>(Object.entries(options));
+  const values = fillFields(chosen, manifest);
+  const result = loadAddon().match(
+    directory,
+    body,
+    { start: 0, end: picture1.length },
+    { start: picture1.length, end: body.length },
+    { ...values, max_pixels: config.max_pixels, min_side: config.min_side },
+  );
+  if (!result.ok) {
+    if (result.code === 'internal_error') throw new Error(result.message);
+    throw nativeProblem(result);
+  }
+  return matchBody({
+    request_id: randomUUID(),
+    form: { values, warnings: [] },
+    result,
+    calibration: calibrationOf(manifest.calibration[options.accuracy_mode]),
+    model: { pack: manifest.name, version: manifest.version },
+    queue_ms: 0,
+    total_ms: performance.now() - start,
+  });
+}
+
+export interface DetectFilesOptions {
+  /** Where drawings go; see drawingFiles(). */
+  draw: string | undefined;
+  mode: AccuracyMode;
+  fallback: boolean;
+  /** The pack's own when undefined. */
+  minDetScore: number | undefined;
+}
+
+export type DetectedFile = { file: string } & ImageBody & { drawing?: string };
+
+/** `code` is the contract's, or the file system's for a file that cannot be read. */
+export interface RefusedFile {
+  file: string;
+  error: { code: string; detail: string };
+}
+
+/**
+ * Finds the faces of each picture in turn, on this thread, and draws them where that is wanted. A picture that is refused does
+ * not end it. Throws an Error with a message for people when nothing can be done at all.
+ */
+export async function* detectFiles(
+  files: readonly string[],
+  options: DetectFilesOptions,
+): AsyncGenerator<DetectedFile | RefusedFile> {
+  const config = readConfig();
+  const directory = packDirectory(config.pack);
+  const manifest = readManifest(directory);
+  const drawings = options.draw === undefined ? [] : drawingFiles(files, options.draw);
+  await verifyPack(directory, manifest);
+  const addon = loadAddon();
+  const limits = { max_pixels: config.max_pixels, min_side: config.min_side };
+  const detectOptions = {
+    ...limits,
+    accuracy_mode: options.mode,
+    min_det_score: options.minDetScore ?? manifest.min_det_score,
+    use_heuristic_fallback: options.fallback,
+  };
+  for (const [index, file] of files.entries()) {
+    let bytes: Uint8Array;
+    try {
+      ({ bytes } = await readPicture(file));
+    } catch (error) {
+      yield { file, error: unreadable(error as Error) };
+      continue;
+    }
+    const result = addon.detect(directory, bytes, detectOptions);
+    if (!result.ok) {
+      if (result.code === 'internal_error') throw new Error(`${file}: ${result.message}`);
+      yield { file, error: refusal(nativeProblem(result, file)) };
+      continue;
+    }
+    const drawing = drawings[index];
+    if (drawing !== undefined) {
+      const drawn = addon.draw(bytes, result.image.faces, limits);
+      if (!drawn.ok) throw new Error(`${file} was not drawn: ${JSON.stringify(drawn)}`);
+      await writeFile(drawing, drawn.png);
+    }
+    yield { file, ...imageBody(result.image), ...(drawing === undefined ? {} : { drawing }) };
+  }
+}
+
+function unreadable({ message, cause }: Error): RefusedFile['error'] {
+  return { code: (cause as NodeJS.ErrnoException).code ?? 'unreadable', detail: message };
+}
+
+function refusal({ code, message, extras }: Problem): RefusedFile['error'] {
+  // The form's field means nothing to who gave a file.
+  const { field: _, ...rest } = extras;
+  return { code, ...rest, detail: message };
+}
+
+/**
+ * Where the drawing of each picture goes. `out` is a folder when there are several pictures, and is made where it is
+ * missing, or when it is one already; else it is the file. Throws an Error with a message for people when it cannot be,
+ * and when a drawing would take the place of a picture that was given.
+ */
+function drawingFiles(pictures: readonly string[], out: string): string[] {
+  const asFolder = pictures.length > 1 || isFolder(out);
+  if (asFolder) makeFolder(out);
+  else if (!/\.png$/i.test(out)) throw new Error(`--draw writes PNG: name it .png, not ${basename(out)}`);
+  else if (!isFolder(dirname(out))) throw new Error(`--draw: there is no folder ${dirname(out)}`);
+  const taken = new Set<string>();
+  const drawings = pictures.map((picture) => (asFolder ? join(out, freeName(picture, taken)) : out));
+  const given = new Set(pictures.map(identity));
+  const lost = drawings.find((drawing) => given.has(identity(drawing)));
+  if (lost !== undefined) throw new Error(`--draw would overwrite the picture ${lost}`);
+  return drawings;
+}
+
+/** The picture's name as a PNG; a number is added where two pictures of different folders have the same. */
+function freeName(picture: string, taken: Set<string>): string {
+  const stem = basename(picture, extname(picture));
+  let name = `${stem}.png`;
+  for (let number = 2; taken.has(name); number++) name = `${stem}-${number}.png`;
+  taken.add(name);
+  return name;
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true });
+  } catch (error) {
+    throw new Error(`--draw: the folder ${path} cannot be made (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+/** One name for one file, whatever links lead to it. */
+function identity(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return resolve(path);
+  }
+}

@@ -1,0 +1,104 @@
+import { timingSafeEqual } from 'node:crypto';
+import { watchFiles } from '../file-watch.ts';
+import { KeyFileError, noUsableKey, readKeyFile } from './key-file.ts';
+import { endOf, type KeyRecord, keyHash, keyId } from './keys.ts';
+
+/** What a request with a valid key is known by. */
+export type ApiKey = Readonly<Pick<KeyRecord, 'id' | 'name' | 'scopes' | 'rate' | 'burst'>>;
+
+export interface KeyStoreLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+interface Entry {
+  key: ApiKey;
+  hash: Buffer;
+  /** From this moment on the key is refused. */
+  end_ms: number;
+}
+
+/** An unknown id is compared with this, so that it takes as long as a known one. No SHA-256 is known to give it. */
+const dummyHash = Buffer.alloc(32);
+
+/** How often the file is looked at. */
+const interval_ms = 500;
+
+/** The keys in force: those of the file as it last was when it could be used. */
+export class KeyStore {
+  readonly #file: string;
+  readonly #log: KeyStoreLog;
+  readonly #unwatch: () => void;
+  #entries: ReadonlyMap<string, Entry>;
+
+  /**
+   * Reads the key file and follows its changes. Throws an Error with a message for people when the file is missing,
+   * open to other users, broken, or without any usable key.
+   */
+  static open(file: string, log: KeyStoreLog, watch_ms = interval_ms): KeyStore {
+    return new KeyStore(file, log, watch_ms);
+  }
+
+  private constructor(file: string, log: KeyStoreLog, watch_ms: number) {
+    this.#file = file;
+    this.#log = log;
+    // Watched before it is read: a change in between is then seen as one.
+    this.#unwatch = watchFiles([file], watch_ms, () => this.#reload());
+    try {
+      this.#entries = entriesOf(readKeyFile(file));
+      if (this.size === 0) throw noUsableKey(file);
+    } catch (error) {
+      this.#unwatch();
+      throw error;
+    }
+  }
+
+  /** Keys that are neither revoked nor expired at this moment. */
+  get size(): number {
+    const now_ms = Date.now();
+    let usable = 0;
+    for (const { end_ms } of this.#entries.values()) if (now_ms < end_ms) usable += 1;
+    return usable;
+  }
+
+  /**
+   * The key that `presented` is, or undefined when it is unknown, revoked or expired. Text that has not even the form
+   * of a key is refused without hashing: the form is no secret.
+   */
+  verify(presented: string, now_ms: number): ApiKey | undefined {
+    const id = keyId(presented);
+    if (id === undefined) return undefined;
+    const entry = this.#entries.get(id);
+    const equal = timingSafeEqual(Buffer.from(keyHash(presented), 'hex'), entry?.hash ?? dummyHash);
+    return equal && entry !== undefined && now_ms < entry.end_ms ? entry.key : undefined;
+  }
+
+  close(): void {
+    this.#unwatch();
+  }
+
+  #reload(): void {
+    let records: KeyRecord[];
+    try {
+      records = readKeyFile(this.#file);
+    } catch (error) {
+      const reason = error instanceof KeyFileError ? error.reason : 'cannot be read';
+      this.#log.warn({ reason }, 'the key file was not taken over; the keys before it stay in force');
+      return;
+    }
+    this.#entries = entriesOf(records);
+    // A file without a usable key is taken over all the same: to revoke the last key must work.
+    if (this.size === 0) this.#log.warn({ keys: 0 }, 'the key file was reloaded; no usable key is left');
+    else this.#log.info({ keys: this.size }, 'the key file was reloaded');
+  }
+}
+
+function entriesOf(records: readonly KeyRecord[]): Map<string, Entry> {
+  return new Map(
+    records.map((record) => {
+      const { id, name, scopes, rate, burst } = record;
+      const key = { id, name, scopes, rate, burst };
+      return [id, { key, hash: Buffer.from(record.sha256, 'hex'), end_ms: endOf(record) }];
+    }),
+  );
+}

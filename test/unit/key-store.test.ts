@@ -1,0 +1,246 @@
+import { EventEmitter, once } from 'node:events';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { editKeyFile } from '../../src/gate/key-file.ts';
+import { KeyStore } from '../../src/gate/key-store.ts';
+import { addKey, expireKeys, revokeKey } from '../fixtures/key-files.ts';
+
+class Log extends EventEmitter<{
+  warn: [fields: object, message: string];
+  info: [fields: object, message: string];
+}> {
+  info = (fields: object, message: string) => void this.emit('info', fields, message);
+  warn = (fields: object, message: string) => void this.emit('warn', fields, message);
+}
+
+let folder: string;
+let file: string;
+let log: Log;
+let store: KeyStore | undefined;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'facematch-store-'));
+  file = join(folder, 'keys.json');
+  log = new Log();
+});
+afterEach(() => {
+  store?.close();
+  store = undefined;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function open(): KeyStore {
+  store = KeyStore.open(file, log, 5);
+  return store;
+}
+
+describe('opening the key store', () => {
+  test.each([
+    { what: 'no file', make: () => {}, message: 'npx facematch keys create --name NAME' },
+    {
+      what: 'no key',
+      make: () => editKeyFile(file, () => ({ records: [] })),
+      message: 'holds no usable key',
+    },
+    {
+      what: 'revoked keys only',
+      make: () => revokeKey(file, addKey(file).id),
+      message: 'holds no usable key',
+    },
+    {
+      what: 'expired keys only',
+      make: () => {
+        addKey(file);
+        expireKeys(file);
+      },
+      message: 'holds no usable key',
+    },
+    {
+      what: 'a file that others can read',
+      make: () => {
+        addKey(file);
+        chmodSync(file, 0o644);
+      },
+      message: 'chmod 600',
+    },
+  ])('fails with $what', ({ make, message }) => {
+    make();
+    expect(() => open()).toThrow(message);
+  });
+
+  test('counts the keys that can be used', () => {
+    addKey(file);
+    addKey(file);
+    revokeKey(file, addKey(file).id);
+    expect(open().size).toBe(2);
+  });
+});
+
+describe('verifying a key', () => {
+  test('gives what is known about it, and not its hash', () => {
+    const { id, key } = addKey(file);
+    const known = { id, name: 'app', scopes: ['match:basic'], rate: 5, burst: 9 };
+    expect(open().verify(key, Date.now())).toEqual(known);
+  });
+
+  test.each([
+    ['another secret', (key: string) => `${key.slice(0, -1)}${key.endsWith('a') ? 'b' : 'a'}`],
+    ['another id', (key: string) => key.replace(/^fm_./, (start) => (start === 'fm_a' ? 'fm_b' : 'fm_a'))],
+    ['one character less', (key: string) => key.slice(0, -1)],
+    ['a blank after it', (key: string) => `${key} `],
+    ['the id alone', (key: string) => key.slice(3, 15)],
+    ['nothing', () => ''],
+    ['letters beyond ASCII', (key: string) => `${key.slice(0, -1)}é`],
+  ])('refuses %s', (_what, change) => {
+    const { key } = addKey(file);
+    expect(open().verify(change(key), Date.now())).toBeUndefined();
+  });
+
+  test('refuses the hash of a key, which is all that a thief of the file has', () => {
+    addKey(file);
+    const { keys } = JSON.parse(readFileSync(file, 'utf8')) as { keys: { id: string; sha256: string }[] };
+    const { id, sha256 } = keys[0]!;
+    expect(open().verify(sha256, Date.now())).toBeUndefined();
+    expect(open().verify(`fm_${id}_${sha256.slice(0, 43)}`, Date.now())).toBeUndefined();
+  });
+
+  test('refuses the secret of one key under the id of another', () => {
+    const [a, b] = [addKey(file), addKey(file)];
+    expect(open().verify(`${a.key.slice(0, 16)}${b.key.slice(16)}`, Date.now())).toBeUndefined();
+  });
+
+  test('works until the moment of expiry, without any reload', () => {
+    const { id, key } = addKey(file, 60_000);
+    const keys = open();
+    const written = JSON.parse(readFileSync(file, 'utf8')) as { keys: { expires_at: string }[] };
+    const end_ms = Date.parse(written.keys[0]!.expires_at);
+    expect(keys.verify(key, end_ms - 1)?.id).toBe(id);
+    expect(keys.verify(key, end_ms)).toBeUndefined();
+  });
+});
+
+describe('a running key store', () => {
+  /** Resolves when the key is in force. */
+  async function comesIntoForce(keys: KeyStore, key: string): Promise<void> {
+    while (keys.verify(key, Date.now()) === undefined) await once(log, 'info');
+  }
+
+  test('takes over each new key that is renamed into place, and keeps the others', async () => {
+    const first = addKey(file);
+    const keys = open();
+    for (const expected of [2, 3, 4]) {
+      await comesIntoForce(keys, addKey(file).key);
+      expect(keys.size).toBe(expected);
+    }
+    expect(keys.verify(first.key, Date.now())?.id).toBe(first.id);
+  });
+
+  test('takes over a file that is written in place', async () => {
+    const { key } = addKey(file);
+    const text = readFileSync(file, 'utf8');
+    const keys = open();
+    const reloaded = once(log, 'info');
+    writeFileSync(file, text.replace('"name": "app"', '"name": "renamed in place"'));
+    await reloaded;
+    expect(keys.verify(key, Date.now())?.name).toBe('renamed in place');
+  });
+
+  test('rejects a revoked key from then on, even the last one', async () => {
+    const { id, key } = addKey(file);
+    const keys = open();
+    const warned = once(log, 'warn');
+    revokeKey(file, id);
+    expect((await warned)[1]).toContain('no usable key is left');
+    expect(keys.verify(key, Date.now())).toBeUndefined();
+  });
+
+  test.each([
+    {
+      what: 'half written',
+      spoil: () => writeFileSync(file, readFileSync(file, 'utf8').slice(0, 99)),
+      reason: 'not valid JSON',
+    },
+    { what: 'no key file', spoil: () => writeFileSync(file, '{"version":1}'), reason: 'at keys' },
+    { what: 'open to others', spoil: () => chmodSync(file, 0o644), reason: 'open to other users' },
+    { what: 'deleted', spoil: () => rmSync(file), reason: 'does not exist' },
+    {
+      what: 'a folder',
+      spoil: () => {
+        rmSync(file);
+        mkdirSync(file);
+      },
+      reason: 'no ordinary file',
+    },
+  ])('keeps its keys when the file is $what, logs why, and takes over the next good one', async ({
+    spoil,
+    reason,
+  }) => {
+    const { id, key } = addKey(file);
+    const text = readFileSync(file, 'utf8');
+    const keys = open();
+    const warned = once(log, 'warn');
+    spoil();
+    const [fields, message] = await warned;
+    expect((fields as { reason: string }).reason).toContain(reason);
+    expect(message).toContain('stay in force');
+    expect(JSON.stringify(fields)).not.toContain(folder);
+    expect(keys.verify(key, Date.now())?.id).toBe(id);
+
+    rmSync(file, { recursive: true, force: true });
+    writeFileSync(`${file}.new`, text, { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+    await comesIntoForce(keys, addKey(file).key);
+  });
+
+  test('follows a folder that is swapped behind a link, as Kubernetes does', async () => {
+    for (const version of ['v1', 'v2']) mkdirSync(join(folder, version));
+    addKey(join(folder, 'v1', 'keys.json'));
+    const { key } = addKey(join(folder, 'v2', 'keys.json'));
+    symlinkSync('v1', join(folder, '..data'));
+    symlinkSync('..data/keys.json', file);
+    const keys = open();
+    expect(keys.verify(key, Date.now())).toBeUndefined();
+    symlinkSync('v2', join(folder, '..data_tmp'));
+    renameSync(join(folder, '..data_tmp'), join(folder, '..data'));
+    await comesIntoForce(keys, key);
+  });
+
+  test('follows a folder that is itself replaced', async () => {
+    mkdirSync(join(folder, 'in'));
+    file = join(folder, 'in', 'keys.json');
+    addKey(file);
+    const keys = open();
+    mkdirSync(join(folder, 'next'));
+    const { key } = addKey(join(folder, 'next', 'keys.json'));
+    renameSync(join(folder, 'in'), join(folder, 'old'));
+    renameSync(join(folder, 'next'), join(folder, 'in'));
+    await comesIntoForce(keys, key);
+  });
+
+  test('tells of each change once, and of none once it is closed', async () => {
+    addKey(file);
+    const closed = open();
+    const witness = KeyStore.open(file, log, 5);
+    const told: string[] = [];
+    log.on('info', (_, message) => told.push(message));
+    closed.close();
+    for (const expected of [2, 3]) {
+      const { key } = addKey(file);
+      await comesIntoForce(witness, key);
+      expect(told).toHaveLength(expected - 1);
+    }
+    witness.close();
+    expect(closed.size).toBe(1);
+  });
+});
