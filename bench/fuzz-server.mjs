@@ -7,13 +7,13 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { form } from './lib/form.mjs';
-import { plan } from './lib/fuzz/cases.mjs';
-import { converse } from './lib/fuzz/connection.mjs';
-import { fuzzPictures } from './lib/fuzz/pictures.mjs';
+import { content_type, form } from '../test/support/load.mjs';
+import { endOnSignals, memoryOf, root, startServer } from '../test/support/programs.mjs';
+import { flags, MiB, progress, report } from '../test/support/report.mjs';
+import { converse } from './fuzz/connection.mjs';
+import { fuzzPictures } from './fuzz/pictures.mjs';
+import { plan } from './fuzz/plan.mjs';
 import { Random } from './lib/random.mjs';
-import { flags, MiB, progress, report } from './lib/report.mjs';
-import { memoryOf, root, startServer } from './lib/server.mjs';
 
 const options = flags({
   requests: 100_000,
@@ -50,6 +50,7 @@ function sanitizers() {
   };
 }
 
+endOnSignals();
 const server = await startServer({
   env: {
     ...(options.plain ? {} : sanitizers()),
@@ -66,7 +67,7 @@ void server.ended.then((end) => {
   dead = end;
 });
 
-const pictures = await fuzzPictures(server, options.seed);
+const pictures = await fuzzPictures(options.seed);
 const world = { key: server.key, ...pictures };
 const kinds = {};
 const statuses = {};
@@ -131,7 +132,7 @@ async function run(from, end) {
 
 /** What a client sees of a match, without what differs from one request to the next. */
 async function validAnswer() {
-  const { body, content_type } = form({ image1: pictures.good[0], image2: pictures.good[3] });
+  const body = form({ image1: pictures.good[0], image2: pictures.good[3] });
   const response = await fetch(`${server.address}/API/v1.0/face/match/upload`, {
     method: 'POST',
     headers: { 'x-api-key': server.key, 'content-type': content_type },
@@ -173,7 +174,10 @@ const [unanswered, busy, held] = alive
     ])
   : [];
 const { code, signal } = await server.stop();
-const reports = server.tail.filter((line) => !line.startsWith('{') || line.includes('"fault"'));
+const reports = server
+  .log()
+  .split('\n')
+  .filter((line) => line !== '' && (!line.startsWith('{') || line.includes('"fault"')));
 
 const growth = rss.length > 0 ? rss.at(-1).mib / rss[0].mib - 1 : Number.NaN;
 const percent = (share) => `${(share * 100).toFixed(2)} %`;

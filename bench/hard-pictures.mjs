@@ -3,16 +3,17 @@
 // Turned, shrunk, dark, pale, close-up and tiny variants of photos that the pipeline finds a face in as they are, and
 // pictures of which is known what is in them. --only takes the rows with that word, --every each Nth face for the
 // variants, --fallback leaves out the columns without it, --write puts the table into docs/hard-pictures.md. Needs npm run setup -- --dev; what ../shared holds is left out where it is not.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import sharp from 'sharp';
 import { loadAddon } from '../dist/src/engine/addon.js';
-import { landmarkDistance, moveFace, overlap, sameFace, still } from './lib/hard/geometry.mjs';
-import * as sets from './lib/hard/sets.mjs';
-import { applied, variants } from './lib/hard/variants.mjs';
-import { environment, progress } from './lib/report.mjs';
+import { root } from '../test/support/programs.mjs';
+import { environment, progress } from '../test/support/report.mjs';
+import { landmarkDistance, moveFace, overlap, sameFace, still } from './hard/geometry.mjs';
+import * as sets from './hard/sets.mjs';
+import { applied, variants } from './hard/variants.mjs';
+import { table, writeBetween } from './lib/data.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -24,7 +25,6 @@ const { values: options } = parseArgs({
   },
 });
 
-const root = fileURLToPath(new URL('..', import.meta.url));
 const pack = join(root, 'models/packs/default');
 const { min_det_score } = JSON.parse(readFileSync(join(pack, 'manifest.json'), 'utf8'));
 const addon = loadAddon();
@@ -229,21 +229,12 @@ function cell({ of, found, false_faces }) {
   return false_faces > 0 ? `${right}, ${false_faces} false` : right;
 }
 
-function table() {
+function markdown() {
   const columns = ways.map(({ key }) => key);
   const body = rows.map(({ what, counts }) => [what, ...columns.map((key) => cell(counts[key]))]);
-  return [['what', ...columns], Array(columns.length + 1).fill('---'), ...body]
-    .map((cells) => `| ${cells.join(' | ')} |`)
-    .join('\n');
-}
-
-/** Between the markers that the page has for it. */
-function write() {
-  const page = join(root, 'docs/hard-pictures.md');
-  const between = /(?<=<!-- table -->\n).*(?=<!-- end of table -->)/s;
-  writeFileSync(page, readFileSync(page, 'utf8').replace(between, `\n${table()}\n\n`));
+  return table(['what', ...columns], body);
 }
 
 if (options.json) console.log(JSON.stringify({ environment: environment(), rows }));
-else if (options.write) write();
-else console.log(table());
+else if (options.write) writeBetween('hard-pictures.md', { table: markdown() });
+else console.log(markdown());

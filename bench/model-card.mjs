@@ -3,10 +3,10 @@
 //   node bench/model-card.mjs [--write] [--only TABLE]
 // Prints them, or with --write puts them into the card. Needs the shared data.
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { root, sharedData } from './lib/paths.mjs';
+import { root } from '../test/support/programs.mjs';
+import { sharedData, table, writeBetween } from './lib/data.mjs';
 
 const { values: options } = parseArgs({
   options: { write: { type: 'boolean', default: false }, only: { type: 'string' } },
@@ -38,11 +38,6 @@ const facematch = (pack, ...args) =>
 const percent = (share) => `${(share * 100).toFixed(2)} %`;
 const interval = ([low, high]) => `${(low * 100).toFixed(2)}–${(high * 100).toFixed(2)}`;
 const rate = (share) => (share === 0 ? '0' : share.toPrecision(2));
-
-function table(columns, rows) {
-  const line = (cells) => `| ${cells.join(' | ')} |`;
-  return [line(columns), line(columns.map(() => '---')), ...rows.map(line)].join('\n');
-}
 
 const kinds = { normalised: 'with the cohort', cosine: 'without it (cosine)' };
 
@@ -220,14 +215,7 @@ if (wanted.length === 0) {
 const tables = Object.fromEntries(wanted.map(([name, make]) => [name, make()]));
 
 if (options.write) {
-  const page = join(root, 'docs/model-card.md');
-  let text = readFileSync(page, 'utf8');
-  for (const [name, content] of Object.entries(tables)) {
-    const between = new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=<!-- end of ${name} -->)`, 's');
-    if (!between.test(text)) throw new Error(`docs/model-card.md has no place for ${name}`);
-    text = text.replace(between, () => `\n${content}\n\n`);
-  }
-  writeFileSync(page, text);
+  writeBetween('model-card.md', tables);
 } else {
   for (const [name, content] of Object.entries(tables)) console.log(`${name}\n\n${content}\n`);
 }

@@ -7,15 +7,25 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { root } from './lib/paths.mjs';
-import { instructionsOf } from './results/callgrind.mjs';
-import { buildNative, programs } from './setup/native.mjs';
+import { root } from '../test/support/programs.mjs';
+import { buildNative, programs } from './lib/setup.mjs';
 
 /** Runs in the project's folder, with its standard output where it is told. */
 function run(command, args, stdout = 'inherit') {
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: ['ignore', stdout, 'inherit'] });
   if (error) throw error;
   if (status !== 0) process.exit(status ?? 1);
+}
+
+/** Instructions by piece of work, out of the profiles that requests of the program ended. What was run again for the noise is left out. */
+function instructionsOf(profiles) {
+  const counted = {};
+  for (const text of profiles) {
+    const name = /^desc: Trigger: Client Request: (.+)$/m.exec(text)?.[1];
+    const total = /^totals: (\d+)/m.exec(text)?.[1];
+    if (name && total && !name.startsWith('again ')) counted[name] = Number(total);
+  }
+  return counted;
 }
 
 const numberOf = (file) => Number(file.split('.').at(-1)) || 0;

@@ -3,13 +3,11 @@
 //   node bench/overload.mjs [--rounds 3] [--seconds 12] [--json]
 // A round: a closed loop with more and more clients finds the best goodput (answers 200 a second); an open loop then
 // offers four times as many. A second server with a low rate limit is offered as much. Keep the machine quiet meanwhile.
-import { execFileSync } from 'node:child_process';
 import { loadavg } from 'node:os';
-import { form } from './lib/form.mjs';
-import { Load } from './lib/load.mjs';
-import { portraits } from './lib/portraits.mjs';
-import { flags, progress, report } from './lib/report.mjs';
-import { startServer } from './lib/server.mjs';
+import { form, Load, lasting } from '../test/support/load.mjs';
+import { portraits } from '../test/support/portraits.mjs';
+import { bindTo, endOnSignals, startServer } from '../test/support/programs.mjs';
+import { flags, progress, report } from '../test/support/report.mjs';
 
 const options = flags({ rounds: 3, seconds: 12, json: false });
 const times = 4;
@@ -18,27 +16,28 @@ const slowest_refusal_ms = 20;
 /** Up to what one worker with its queue of 8 takes without a refusal. */
 const concurrencies = [1, 2, 4, 8];
 
-execFileSync('taskset', ['-a', '-c', '-p', '1', String(process.pid)], { stdio: 'ignore' });
-const start = (key) =>
-  startServer({ before: ['taskset', '-c', '0'], env: { FACEMATCH_WORKERS: '1' }, ...key });
+endOnSignals();
+bindTo(1);
+const start = (limits) => startServer({ cores: '0', env: { FACEMATCH_WORKERS: '1' }, limits });
 
-async function bodiesFor(server) {
-  const pictures = await portraits(server, [{ width: 250, height: 250, format: 'jpeg' }]);
-  return pictures.map(
-    ({ bytes }, index) => form({ image1: bytes, image2: pictures.at(index - 1).bytes }).body,
-  );
-}
+const pictures = await portraits([{ width: 250, height: 250, format: 'jpeg' }]);
+const bodies = pictures.map(({ bytes }, index) =>
+  form({ image1: bytes, image2: pictures.at(index - 1).bytes }),
+);
+
+/** Before anything is counted: the compiler's first looks at the code. */
+const warmUp = (server) => new Load(server, bodies).closedLoop(2, lasting(2));
 
 const quantile = (values, share) =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? 0;
 const round1 = (value) => Math.round(value * 10) / 10;
 
-async function bestGoodput(server, bodies) {
+async function bestGoodput(server) {
   const goodputs = [];
   for (const concurrency of concurrencies) {
     const load = new Load(server, bodies);
     const begin = performance.now();
-    await load.closedLoop(concurrency, options.seconds / 2);
+    await load.closedLoop(concurrency, lasting(options.seconds / 2));
     goodputs.push(load.rate(200, begin, performance.now()));
     load.close();
   }
@@ -46,7 +45,7 @@ async function bestGoodput(server, bodies) {
 }
 
 /** Offers `rate`, and tells what came of it; `refusal` is the status that is meant. */
-async function offer(server, bodies, rate, refusal) {
+async function offer(server, rate, refusal) {
   const load = new Load(server, bodies);
   const begin = performance.now();
   await load.openLoop(rate, options.seconds);
@@ -75,19 +74,17 @@ async function offer(server, bodies, rate, refusal) {
 }
 
 async function oneRound() {
-  const server = await start({});
-  const bodies = await bodiesFor(server);
-  // Not counted: the compiler's first looks at the code.
-  await new Load(server, bodies).closedLoop(2, 2);
-  const best = await bestGoodput(server, bodies);
-  const overload = await offer(server, bodies, best * times, 503);
+  const server = await start();
+  await warmUp(server);
+  const best = await bestGoodput(server);
+  const overload = await offer(server, best * times, 503);
   await server.stop();
 
   const rate = Math.max(1, Math.floor(best * 0.8));
   const limited = await start({ rate, burst: rate });
   // The first answers empty the bucket's burst.
-  await new Load(limited, bodies).closedLoop(2, 2);
-  const limiter = { rate, ...(await offer(limited, bodies, best * times, 429)) };
+  await warmUp(limited);
+  const limiter = { rate, ...(await offer(limited, best * times, 429)) };
   await limited.stop();
   return { best: round1(best), overload, limiter };
 }

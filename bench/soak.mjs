@@ -4,14 +4,17 @@
 // At every tenth of the run, and after the first 2,000 requests, the clients pause until nothing is on its way, and then
 // for --rest seconds: what waits for the next request (src/engine/body-memory.ts) has gone back to the system by then.
 // What is compared is the server's resident memory at rest; what it was as the last answer left stands beside.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import { form } from './lib/form.mjs';
-import { portraits } from './lib/portraits.mjs';
+import { content_type, form } from '../test/support/load.mjs';
+import { selfSigned, startNginx } from '../test/support/nginx.mjs';
+import { portraits } from '../test/support/portraits.mjs';
+import { endOnSignals, memoryOf, startServer } from '../test/support/programs.mjs';
+import { flags, MiB, progress, report } from '../test/support/report.mjs';
 import { Random } from './lib/random.mjs';
-import { flags, MiB, progress, report } from './lib/report.mjs';
-import { memoryOf } from './lib/server.mjs';
-import { openWay } from './lib/way.mjs';
 
 const options = flags({
   requests: 20_000,
@@ -43,13 +46,41 @@ const formats = [
 const made = ({ width, format }) => !(format === 'png' && width > 2048);
 
 const path = '/API/v1.0/face/match/upload';
-const way = await openWay(options.through, { env: { FACEMATCH_WORKERS: String(options.workers) } });
+endOnSignals();
+
+/** What lies between the clients and the server, by --through: { server, address, connect, stop() }; `connect` is undici's. */
+const ways = {
+  async none(env) {
+    const server = await startServer({ env });
+    return { server, address: server.address, stop: () => server.stop() };
+  },
+  async 'nginx-tls'(env) {
+    const folder = mkdtempSync(join(tmpdir(), 'facematch-soak-'));
+    const pair = selfSigned(folder);
+    const tls = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key, FACEMATCH_TRUSTED_HOPS: '1' };
+    const server = await startServer({ env: { ...env, ...tls } });
+    const nginx = await startNginx({ folder, pair, servers: [server.port], ca: pair.cert });
+    return {
+      server,
+      address: nginx.address,
+      connect: { ca: readFileSync(pair.cert) },
+      async stop() {
+        await nginx.stop();
+        rmSync(folder, { recursive: true, force: true });
+        return server.stop();
+      },
+    };
+  },
+};
+if (!Object.hasOwn(ways, options.through)) {
+  process.stderr.write(`--through: expected one of ${Object.keys(ways).join(', ')}\n`);
+  process.exit(2);
+}
+const way = await ways[options.through]({ FACEMATCH_WORKERS: String(options.workers) });
 const { server } = way;
 const agent = new Agent({ connections: options.clients, pipelining: 1, connect: way.connect });
-const wishes = sizes
-  .flatMap(([size]) => formats.map(([format]) => ({ ...size, format })))
-  .filter((wish) => made(wish));
-const pictures = await portraits({ address: way.address, key: server.key }, wishes, agent);
+const wishes = sizes.flatMap(([size]) => formats.map(([format]) => ({ ...size, format })));
+const pictures = await portraits(wishes.filter(made));
 
 function picture(random) {
   const { width } = random.weighted(sizes);
@@ -65,12 +96,11 @@ async function ask(index) {
   const advanced = random.chance(0.5);
   const mode = random.chance(0.5) ? 'fast' : 'balance';
   const fields = { image1: picture(random).bytes, image2: picture(random).bytes };
-  const { body, content_type } = form(advanced ? { ...fields, accuracy_mode: mode } : fields);
   const answer = await request(way.address + path + (advanced ? '/advanced' : ''), {
     method: 'POST',
     dispatcher: agent,
     headers: { 'x-api-key': server.key, 'content-type': content_type },
-    body,
+    body: form(advanced ? { ...fields, accuracy_mode: mode } : fields),
   });
   await answer.body.dump();
   statuses[answer.statusCode] = (statuses[answer.statusCode] ?? 0) + 1;

@@ -12,7 +12,6 @@ import { commandLineMarkdown } from '../dist/src/cli/command-line-page.js';
 import { readConfig } from '../dist/src/config.js';
 import { packDirectory, readManifest } from '../dist/src/engine/pack.js';
 import { routes } from '../dist/src/http/routes.js';
-import { dashboard } from './lib/dashboard/index.mjs';
 import { filled, generatedDocs } from './lib/generated-docs.mjs';
 import { prometheusRule } from './lib/prometheus-rule.mjs';
 import { thirdPartyTables } from './lib/third-party.mjs';
@@ -30,7 +29,6 @@ const docs = {
     commandLine: commandLineMarkdown(),
   })),
   'THIRD_PARTY_NOTICES.md': filled('THIRD_PARTY_NOTICES.md', thirdPartyTables()),
-  'deploy/grafana/facematch.json': `${JSON.stringify(dashboard(), null, 2)}\n`,
   'deploy/kubernetes/monitoring/prometheus-rule.yaml': prometheusRule(),
 };
 for (const [path, text] of Object.entries(docs)) writeFileSync(path, text);

@@ -1,68 +1,92 @@
 // Who is compared. Each answers `POST /API/v1.0/face/match/upload/advanced` alike, from a fresh process.
 import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { settings, startFacematch } from './facematch.mjs';
-import { startProcess } from './process.mjs';
+import { root, startProgram, startServer } from '../../test/support/programs.mjs';
+
+/** Settings of facematch that differ from the defaults; the page names them. */
+const settings = {
+  // Peers let any number of requests wait. The default refuses what it cannot serve soon, and a refusal is no work.
+  FACEMATCH_QUEUE: '512',
+  FACEMATCH_DEADLINE_MS: '120000',
+  // Wrong keys are among what is measured, and guessing is slowed by address.
+  FACEMATCH_AUTH_FAILURES_PER_MINUTE: '60000',
+  FACEMATCH_AUTH_FAILURE_BURST: '60000',
+};
+
+const facematch =
+  (env = {}) =>
+  ({ workers, cores }) =>
+    startServer({ cores, env: { FACEMATCH_WORKERS: String(workers), ...settings, ...env } });
+
+/** A program of this folder. */
+const peer =
+  (program, ...words) =>
+  async ({ workers, cores }) => {
+    const key = randomBytes(32).toString('hex');
+    const file = fileURLToPath(new URL(program, import.meta.url));
+    const args = [file, ...words, '--workers', String(workers), '--key', key];
+    const env = { ORT_DISABLE_TELEMETRY: '1', NODE_ENV: 'production' };
+    const server = await startProgram(process.execPath, args, { ready: /"address"/, env, cores });
+    return { ...server, ...JSON.parse(server.line), key };
+  };
 
 const pairs = ['small', 'card', 'photo', 'phone', 'mixed'];
-
-/** A folder of contenders/ with a server.mjs. */
-function peer(folder, variant) {
-  const program = fileURLToPath(new URL(`${folder}/server.mjs`, import.meta.url));
-  return async ({ workers, cores }) => {
-    const key = randomBytes(32).toString('hex');
-    const args = [program, '--workers', String(workers), '--key', key];
-    if (variant !== undefined) args.push('--variant', variant);
-    const env = { ORT_DISABLE_TELEMETRY: '1', NODE_ENV: 'production' };
-    return { ...(await startProcess({ args, env, cores })), key };
-  };
-}
+const bothModes = ['fast', 'balance'];
 
 /**
  * `scenarios` and `modes` are those it is measured in, `clients` how many at once where that is not every number there is.
- * `optional` ones are asked for by `--with`. `packages` are named in the report with their versions.
+ * `optional` ones are asked for by `--with`. `packages` are named in the page with their versions.
  */
 export const contenders = {
+  floor: {
+    title: 'floor',
+    how: 'the native pipeline in a loop',
+    scenarios: ['small', 'card', 'photo', 'phone'],
+    modes: bothModes,
+    clients: [8],
+  },
   facematch: {
     title: 'facematch',
     how: `this repository; ${Object.entries(settings)
       .map((pair) => pair.join('='))
       .join(', ')}; its key without a limit; logs to a file`,
     scenarios: [...pairs, 'refused-key', 'refused-form'],
-    modes: ['fast', 'balance'],
-    start: startFacematch,
+    modes: bothModes,
+    start: facematch(),
   },
   'facematch-again': {
     title: 'facematch, again',
     how: 'the same once more: how far two measurements of one thing lie apart',
     scenarios: [...pairs, 'refused-key', 'refused-form'],
-    modes: ['fast', 'balance'],
-    start: startFacematch,
+    modes: bothModes,
+    start: facematch(),
   },
   'facematch-int8': {
     title: 'facematch, pack int8',
     how: 'facematch with FACEMATCH_PACK=int8: the embedder in whole numbers of eight bits, for processors with VNNI',
     scenarios: ['small', 'photo'],
-    modes: ['fast', 'balance'],
+    modes: bothModes,
     clients: [1, 8],
-    start: (options) => startFacematch({ ...options, env: { ...options.env, FACEMATCH_PACK: 'int8' } }),
+    start: facematch({ FACEMATCH_PACK: 'int8' }),
   },
   'do-it-yourself': {
     title: 'do-it-yourself',
     how: 'fastify, sharp (one thread, no cache, JPEG shrunk while decoding, to 640 pixels on the longer side), the three nets as published on onnxruntime-node (one thread, sequential), plain JavaScript between them, three pictures a worker at once',
     packages: ['fastify', '@fastify/multipart', 'sharp', 'onnxruntime-node', 'piscina'],
     scenarios: [...pairs, 'refused-key'],
-    modes: ['fast', 'balance'],
-    start: peer('do-it-yourself'),
+    modes: bothModes,
+    start: peer('server.mjs', '--peer', 'do-it-yourself'),
   },
   opencv4nodejs: {
     title: 'opencv4nodejs',
     how: 'the same with OpenCV from JavaScript (one thread) for decoding (large JPEGs reduced, to no fewer than 640 pixels on the longer side), resizing and warping; as a cluster of processes, since only one thread of a process can load it',
     packages: ['@u4/opencv4nodejs', 'fastify', '@fastify/multipart', 'onnxruntime-node'],
     scenarios: pairs,
-    modes: ['fast', 'balance'],
+    modes: bothModes,
     optional: true,
-    start: peer('opencv4nodejs'),
+    start: peer('server.mjs', '--peer', 'opencv4nodejs'),
   },
   'face-api-ssd': {
     title: 'face-api, SSD',
@@ -71,16 +95,7 @@ export const contenders = {
     scenarios: ['small', 'photo'],
     modes: ['fast'],
     clients: [1, 8],
-    start: peer('face-api', 'ssd'),
-  },
-  'face-api-tiny': {
-    title: 'face-api, tiny',
-    how: 'the same with its tiny detector',
-    packages: ['@vladmandic/face-api', '@tensorflow/tfjs-backend-wasm'],
-    scenarios: ['small', 'photo'],
-    modes: ['fast'],
-    clients: [1, 8],
-    start: peer('face-api', 'tiny'),
+    start: peer('server.mjs', '--peer', 'face-api-ssd'),
   },
   human: {
     title: 'human',
@@ -89,13 +104,24 @@ export const contenders = {
     scenarios: ['small', 'photo'],
     modes: ['fast'],
     clients: [1, 8],
-    start: peer('human'),
+    start: peer('server.mjs', '--peer', 'human'),
   },
   hello: {
     title: 'µWS hello-world',
     how: 'answers every request with five bytes and reads no body',
     scenarios: ['refused-key', 'refused-form'],
     modes: ['fast'],
-    start: peer('hello'),
+    start: peer('hello.mjs'),
   },
 };
+
+/** { name: version } of the packages that are installed for a contender. */
+export function versionsOf(packages = []) {
+  const folders = ['bench/node_modules', 'bench/contenders/opencv4nodejs/node_modules', 'node_modules'];
+  const found = packages.map((name) => {
+    const files = folders.map((folder) => join(root, folder, name, 'package.json'));
+    const file = files.find((candidate) => existsSync(candidate));
+    return [name, file && JSON.parse(readFileSync(file, 'utf8')).version];
+  });
+  return Object.fromEntries(found.filter(([, version]) => version !== undefined));
+}

@@ -1,46 +1,43 @@
-// redis-server, three replicas and nginx on free ports of this machine, in a folder of their own.
-import { mkdtempSync, rmSync } from 'node:fs';
+// redis-server, three replicas and nginx on free ports of this machine, in a folder of their own. The last CPU carries the
+// generator, nginx and Redis, the others the replicas.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { form } from '../../bench/lib/form.mjs';
-import { portraits } from '../../bench/lib/portraits.mjs';
-import { startServer } from '../../bench/lib/server.mjs';
-import { pinned, placement } from './cores.mjs';
-import { Nginx } from './nginx.mjs';
-import { freePorts } from './ports.mjs';
-import { RedisServer } from './redis.mjs';
+import { setTimeout } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { form } from '../../test/support/load.mjs';
+import { PATH } from '../../test/support/nginx.mjs';
+import { portraits } from '../../test/support/portraits.mjs';
+import {
+  allowedCpus,
+  bindTo,
+  freePorts,
+  makeKey,
+  startProgram,
+  startServer,
+} from '../../test/support/programs.mjs';
 
 const replicas_count = 3;
-const size = { width: 640, height: 640, format: 'jpeg' };
 
-/** One replica: the same ports whenever it is started. */
+/** One replica: the same ports and the same CPU whenever it is started. */
 class Replica {
   #env;
-  #core;
   server;
 
   constructor(env, core) {
     this.#env = env;
-    this.#core = core;
-  }
-
-  get port() {
-    return Number(this.#env.FACEMATCH_PORT);
-  }
-
-  get pid() {
-    return this.server.pid;
+    this.core = core;
+    this.port = Number(env.FACEMATCH_PORT);
   }
 
   /** Resolves when it is ready. */
   async start() {
-    this.server = await startServer({ env: this.#env, before: pinned(this.#core) });
+    this.server = await startServer({ env: this.#env, cores: this.core });
   }
 
   /** At once; its requests are lost to it. */
-  async kill() {
-    process.kill(this.pid, 'SIGKILL');
-    await this.server.ended;
+  kill() {
+    return this.server.stop('SIGKILL');
   }
 
   /** As its manager does: SIGTERM, and a new one when it has ended. Resolves when that one is ready. */
@@ -49,26 +46,22 @@ class Replica {
     await this.start();
   }
 
-  metric(series) {
-    return this.server.metric(series);
-  }
-
   /** Asks until the series has the value. */
   async becomes(series, value) {
-    while ((await this.metric(series)) !== value) await new Promise((resolve) => setTimeout(resolve, 10));
+    while ((await this.server.metric(series)) !== value) await setTimeout(10);
   }
 }
 
 export class Cluster {
-  folder = mkdtempSync(join(tmpdir(), 'facematch-replicas-'));
   /** A form of two photos of one face each, of 640 pixels a side. */
   body;
-  redis;
-  nginx;
+  port;
   replicas = [];
-  /** As of cores.mjs. */
-  placement;
-  #ports;
+  #folder = mkdtempSync(join(tmpdir(), 'facematch-replicas-'));
+  #keysFile = join(this.#folder, 'keys.json');
+  #redisPort;
+  #redis;
+  #nginx;
 
   static async start() {
     const cluster = new Cluster();
@@ -82,78 +75,101 @@ export class Cluster {
   }
 
   async #start() {
-    // Before this process is bound to one CPU itself.
-    this.placement = placement(replicas_count);
-    const { servers, others } = this.placement;
-    pinned.self(others);
+    const cpus = allowedCpus();
+    this.othersCore = cpus.at(-1);
+    bindTo(this.othersCore);
+    const cores = cpus.length > 1 ? cpus.slice(0, -1) : cpus;
     const [redisPort, nginxPort, ...ports] = await freePorts(2 + 2 * replicas_count);
-    this.#ports = ports;
-    this.redis = new RedisServer(redisPort, this.folder);
-    await this.redis.start();
+    this.#redisPort = redisPort;
+    this.port = nginxPort;
+    await this.startRedis();
     // The first key makes the file that the replicas start with.
-    await this.key({ rate: 1, burst: 1 });
-    this.replicas = servers.map((core, index) => new Replica(this.#env(index), core));
+    makeKey(this.#keysFile);
+    for (let index = 0; index < replicas_count; index++) {
+      const env = {
+        FACEMATCH_PORT: String(ports[2 * index]),
+        FACEMATCH_ADMIN_PORT: String(ports[2 * index + 1]),
+        FACEMATCH_KEYS_FILE: this.#keysFile,
+        FACEMATCH_WORKERS: '1',
+        FACEMATCH_LIMITER: `redis://127.0.0.1:${redisPort}`,
+        FACEMATCH_TRUSTED_HOPS: '1',
+      };
+      this.replicas.push(new Replica(env, cores[index % cores.length]));
+    }
     for (const replica of this.replicas) await replica.start();
     for (const replica of this.replicas) await replica.becomes('facematch_limiter_up', 1);
-    const [replica] = this.replicas;
-    const key = await this.key({ rate: 100, burst: 100 });
-    const [one, two] = await portraits({ address: replica.server.address, key }, [size]);
-    ({ body: this.body } = form({ image1: one.bytes, image2: two.bytes }));
-    this.nginx = new Nginx({
-      port: nginxPort,
-      folder: this.folder,
-      upstreams: this.replicas.map(({ port }) => port),
-    });
-    await this.nginx.start();
+    const [one, two] = await portraits([{ width: 640, height: 640, format: 'jpeg' }]);
+    this.body = form({ image1: one.bytes, image2: two.bytes });
+    await this.#startNginx();
   }
 
-  #env(index) {
-    const [port, admin] = this.#ports.slice(2 * index);
-    return {
-      FACEMATCH_PORT: String(port),
-      FACEMATCH_ADMIN_PORT: String(admin),
-      FACEMATCH_KEYS_FILE: this.#keysFile,
-      FACEMATCH_WORKERS: '1',
-      FACEMATCH_LIMITER: this.redis.url,
-      FACEMATCH_TRUSTED_HOPS: '1',
-    };
+  async startRedis() {
+    const args = ['--port', String(this.#redisPort), '--bind', '127.0.0.1', '--save', ''];
+    this.#redis = await startProgram('redis-server', args, { ready: /Ready to accept connections/ });
   }
 
-  get #keysFile() {
-    return join(this.folder, 'keys.json');
+  /** At once, with all that is in it. */
+  killRedis() {
+    return this.#redis.stop('SIGKILL');
   }
 
-  /** A new key, which every running replica knows by the time it is returned. */
-  async key({ rate, burst }) {
-    const { create } = await import('../../dist/src/gate/key-edits.js');
-    const { editKeyFile } = await import('../../dist/src/gate/key-file.js');
-    const settings = { name: 'proof', scopes: ['match:basic'], rate, burst };
-    const { key } = editKeyFile(this.#keysFile, (records) => create(records, settings, Date.now()));
-    for (const { port } of this.replicas) await known(port, key);
+  /** Asks Redis by a connection that is closed again. */
+  async tellRedis(ask) {
+    const client = new Redis({ port: this.#redisPort, host: '127.0.0.1' });
+    try {
+      return await ask(client);
+    } finally {
+      client.disconnect();
+    }
+  }
+
+  async #startNginx() {
+    const folder = join(this.#folder, 'nginx');
+    mkdirSync(folder);
+    const servers = this.replicas.map(({ port }) => `    server 127.0.0.1:${port} max_fails=0;`).join('\n');
+    const text = readFileSync(new URL('nginx.conf', import.meta.url), 'utf8')
+      .replace('USER', process.getuid() === 0 ? 'user root;' : '')
+      .replace('SERVERS', servers)
+      .replace('PORT', String(this.port));
+    const file = join(folder, 'nginx.conf');
+    writeFileSync(file, text);
+    const args = ['-c', 'exec nginx "$@" 2>&1', 'sh', '-p', folder, '-c', file];
+    const options = { ready: /start worker process /, env: { PATH } };
+    this.#nginx = await startProgram('sh', [...args, '-g', 'daemon off; error_log stderr notice;'], options);
+  }
+
+  /** Processes of nginx and Redis. */
+  get frontPids() {
+    return [this.#nginx.pid, this.#redis.pid];
+  }
+
+  /** How many requests nginx has sent to a second replica so far. */
+  sentAgain() {
+    const lines = readFileSync(join(this.#folder, 'nginx/account.log'), 'utf8').split('\n');
+    return lines.filter((line) => line.split('|')[2]?.includes(',')).length;
+  }
+
+  /** A new key, which every replica knows by the time it is returned. */
+  async key(limits) {
+    const key = makeKey(this.#keysFile, { scopes: 'match:basic', ...limits });
+    for (const { port } of this.replicas) {
+      // A key that may not do what is asked costs nothing: 403 instead of 401.
+      const url = `http://127.0.0.1:${port}/API/v1.0/face/match/upload/advanced`;
+      while ((await fetch(url, { method: 'POST', headers: { 'x-api-key': key } })).status !== 403)
+        await setTimeout(50);
+    }
     return key;
   }
 
   /** Of a series, over all replicas. */
   async sum(series) {
-    const values = await Promise.all(this.replicas.map((replica) => replica.metric(series)));
+    const values = await Promise.all(this.replicas.map(({ server }) => server.metric(series)));
     return values.reduce((total, value) => total + value, 0);
   }
 
   async stop() {
-    await this.nginx?.stop();
-    await Promise.all(this.replicas.map(({ server }) => server?.stop()));
-    await this.redis?.stop();
-    rmSync(this.folder, { recursive: true, force: true });
-  }
-}
-
-/** A replica reads the key file again when it changes. A key that may not do what is asked costs nothing: 403, not 401. */
-async function known(port, key) {
-  const url = `http://127.0.0.1:${port}/API/v1.0/face/match/upload/advanced`;
-  for (;;) {
-    const { status, body } = await fetch(url, { method: 'POST', headers: { 'x-api-key': key } });
-    await body?.cancel();
-    if (status === 403) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await Promise.all([this.#nginx?.stop(), ...this.replicas.map(({ server }) => server?.stop())]);
+    await this.#redis?.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 }

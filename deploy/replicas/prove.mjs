@@ -4,12 +4,12 @@
 // --only     one of limits, kill, redis, rolling, throughput
 // --seconds  length of a phase
 // Needs a build (npm run setup), redis-server and nginx (apt-get install redis-server nginx).
-import { flags, progress, report } from '../../bench/lib/report.mjs';
+import { endOnSignals } from '../../test/support/programs.mjs';
+import { flags, progress, report } from '../../test/support/report.mjs';
 import { Cluster } from './cluster.mjs';
-import { proveLimits } from './limits.mjs';
-import { proveKill, proveRedisLoss, proveRolling } from './losses.mjs';
-import { proveThroughput } from './throughput.mjs';
+import { proveKill, proveLimits, proveRedisLoss, proveRolling, proveThroughput } from './proofs.mjs';
 
+endOnSignals();
 const options = flags({ quick: false, only: '', seconds: 20, json: false });
 const seconds = options.quick ? Math.min(options.seconds, 2) : options.seconds;
 

@@ -33,7 +33,7 @@ interface QualityLimit {
 
 /**
  * A bar lies where same-person pairs with a face beyond it stay below 60 percent (false non-matches) at least two to three
- * times as often as the others. `node bench/face-quality.mjs` prints the tables; beside each bar stand its figures for
+ * times as often as the others, as measured for version 0.1 on degraded copies of photos; beside each bar stand its figures for
  * mode balance. Of the photos of lfw-dev as they are, 2 in 100 pairs are missed. Left out, for they are worth too little:
  * darkness (3 in 100 of darkened copies below 0.12, 2 of the others) and pitch (none of 29 pairs of lfw-dev beyond 25
  * degrees).

@@ -12,7 +12,8 @@ import { connectTls } from './support/tls.ts';
 
 /** The samples of deploy/ for proxies, with the real programs. Debian has both. */
 
-const { freePort, hasNginx, startNginx, testNginx } = await import(projectPath('bench/lib/nginx.mjs'));
+const { freePorts } = await import(projectPath('test/support/programs.mjs'));
+const { hasNginx, startNginx, testNginx } = await import(projectPath('test/support/nginx.mjs'));
 if (!hasNginx) process.stderr.write('deploy/nginx.conf is not tested: nginx is not installed\n');
 
 const body = photoForm();
@@ -97,7 +98,8 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   });
 
   test('has nothing against it', async () => {
-    const options = { folder: home().folder, port: await freePort(), pair, servers: [1, 2] };
+    const [port] = await freePorts(1);
+    const options = { folder: home().folder, port, pair, servers: [1, 2] };
     expect(testNginx(options)).toEqual({ ok: true, said: expect.not.stringMatching(/\[(emerg|warn)\]/) });
   });
 
@@ -232,7 +234,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with TLS to the server behind a
 describe.skipIf(!hasCaddy || !hasOpenssl)('Caddy with the sample', () => {
   test('answers matches over TLS, passes refusals on, counts clients by their address, and leaves out a server that has gone', async () => {
     const servers = await pairOfServers();
-    const port = await freePort();
+    const [port] = await freePorts(1);
     const folder = home().folder;
     // Whatever is found below.
     onTestFinished(() => stop(servers.first, servers.second));

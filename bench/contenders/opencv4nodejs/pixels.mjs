@@ -1,5 +1,5 @@
 // Decoding, resizing and warping by OpenCV, called from JavaScript: every step makes a Mat.
-import { apply, inverse } from '../nets/similarity.mjs';
+import { apply, inverse } from '../similarity.mjs';
 import { cv } from './library.mjs';
 
 /** Of the longer side: large enough for the chip of any face that the detector sees. */
@@ -22,10 +22,10 @@ function longerSide(bytes) {
   return 0;
 }
 
-/** BGR, the right way up. A JPEG is decoded at a half, a quarter or an eighth where that leaves `side` pixels. */
-export async function decode(bytes, side = least_side) {
+/** BGR, the right way up. A JPEG is decoded at a half, a quarter or an eighth where that leaves enough pixels. */
+export async function decode(bytes) {
   const longer = longerSide(bytes);
-  const [, flag] = reduced.find(([divisor]) => longer / divisor >= side) ?? [1, cv.IMREAD_COLOR];
+  const [, flag] = reduced.find(([divisor]) => longer / divisor >= least_side) ?? [1, cv.IMREAD_COLOR];
   const mat = await cv.imdecodeAsync(bytes, flag);
   // The bytes as well: while it decodes on another thread, it does not keep them from the garbage collector.
   return { mat, width: mat.cols, height: mat.rows, bytes };
@@ -38,9 +38,7 @@ export function release({ mat }) {
 
 /** Writes a BGR Mat into three planes whose rows are `width` long, in that order or reversed, and releases it. */
 function fill(mat, planes, width, { mean, scale }, reversed) {
-  const bytes = mat.getData();
-  const isFloat = mat.depth === cv.CV_32F;
-  const data = isFloat ? new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4) : bytes;
+  const data = mat.getData();
   const [rows, columns, plane] = [mat.rows, mat.cols, planes.length / 3];
   const [blue, red] = reversed ? [2 * plane, 0] : [0, 2 * plane];
   for (let row = 0, from = 0; row < rows; row++) {
@@ -54,13 +52,10 @@ function fill(mat, planes, width, { mean, scale }, reversed) {
   return planes;
 }
 
-/** `exact` keeps what lies between two steps of brightness, which costs time. */
-export function letterbox({ mat }, width, height, { mean, scale: unit }, exact = false) {
+export function letterbox({ mat }, width, height, { mean, scale: unit }) {
   const scale = Math.min(width / mat.cols, height / mat.rows);
   const [columns, rows] = [Math.round(mat.cols * scale), Math.round(mat.rows * scale)];
-  const from = exact ? mat.convertTo(cv.CV_32FC3) : mat;
-  const small = from.resize(rows, columns, 0, 0, scale < 1 ? cv.INTER_AREA : cv.INTER_LINEAR);
-  if (exact) from.release();
+  const small = mat.resize(rows, columns, 0, 0, scale < 1 ? cv.INTER_AREA : cv.INTER_LINEAR);
   const black = new Float32Array(3 * width * height).fill(-mean * unit);
   // Whole pixels: the two sides are not shrunk by quite the same.
   const scales = [columns / mat.cols, rows / mat.rows];
@@ -89,19 +84,11 @@ function blocks(mat, shrink) {
   return small;
 }
 
-const black = () => new cv.Vec3(0, 0, 0);
-
-/** Of a Mat, for the border of a crop. */
-export function meanColour(mat) {
-  const { w: blue, x: green, y: red } = mat.mean();
-  return new cv.Vec3(blue, green, red);
-}
-
 /**
  * The crop that the transform makes of the picture: a Mat of `size` × `size`. A face that is shrunk twice or more is
- * averaged first: bilinear reading alone would skip most of its pixels. `outside` tells the colour around what is read.
+ * averaged first: bilinear reading alone would skip most of its pixels.
  */
-export function warp({ mat }, transform, size, outside = black) {
+function warp({ mat }, transform, size) {
   const wanted = Math.max(1, Math.floor(1 / Math.hypot(transform.a, transform.b)));
   const { area, left, top } = region(mat, transform, size, wanted + 1);
   const shrink = Math.min(wanted, area.cols, area.rows);
@@ -116,7 +103,7 @@ export function warp({ mat }, transform, size, outside = black) {
   ];
   const matrix = new cv.Mat(rows, cv.CV_64F);
   const sides = new cv.Size(size, size);
-  const out = from.warpAffine(matrix, sides, cv.INTER_LINEAR, cv.BORDER_CONSTANT, outside(from));
+  const out = from.warpAffine(matrix, sides, cv.INTER_LINEAR, cv.BORDER_CONSTANT, new cv.Vec3(0, 0, 0));
   matrix.release();
   if (from !== area) from.release();
   area.release();

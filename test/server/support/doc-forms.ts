@@ -29,7 +29,7 @@ export const serving =
 /** Names a command and perhaps options of it; its help must have them. */
 export const mention = /^(?:npx )?facematch (\w+)((?: \w+)?(?: --[\w-]+| [A-Z.]+)*)$/;
 
-const { hasNginx } = await import(projectPath('bench/lib/nginx.mjs'));
+const { hasNginx } = await import(projectPath('test/support/nginx.mjs'));
 
 const long = 'takes minutes to hours';
 const unlike = 'so short a run is too short for its claims';

@@ -1,0 +1,77 @@
+// The generator of load, in a process of its own, kept for job after job: one started anew for every window would spend it in
+// code that its JIT compilers have not seen yet, on the CPUs that the server needs. It is told jobs over IPC, and answers each
+// with a window: what happened between two looks at the usage.
+import { setTimeout } from 'node:timers/promises';
+import { Load } from '../../test/support/load.mjs';
+import { cpuMsOf, mainThreadCpuMsOf, memoryOf, treeOf } from '../../test/support/programs.mjs';
+import { open_longer } from './plan.mjs';
+import { scenarios } from './requests.mjs';
+
+export const path = '/API/v1.0/face/match/upload/advanced';
+/** So many times its length a window may last to see its fewest answers. */
+const stretch = 6;
+
+function usage(pid) {
+  const { user, system } = process.cpuUsage();
+  return {
+    at: performance.now(),
+    server_ms: cpuMsOf(pid),
+    main_thread_ms: mainThreadCpuMsOf(pid),
+    generator_ms: (user + system) / 1000,
+  };
+}
+
+/** `latencies` are [status, ms]. */
+function windowBetween(before, pid, latencies, errors) {
+  const after = usage(pid);
+  return {
+    seconds: (after.at - before.at) / 1000,
+    latencies,
+    errors,
+    server_ms: after.server_ms - before.server_ms,
+    main_thread_ms: after.main_thread_ms - before.main_thread_ms,
+    generator_ms: after.generator_ms - before.generator_ms,
+    rss_mib: treeOf(pid).reduce((sum, one) => sum + memoryOf(one), 0) / 2 ** 20,
+  };
+}
+
+/** So many clients, each with one request on its way at any time. */
+async function closedLoop({ pid, clients, warm_s, seconds, least }, load) {
+  let over = false;
+  const running = load.closedLoop(clients, () => !over);
+  const until = async (s, count) => {
+    const start = performance.now();
+    await setTimeout(s * 1000);
+    while (load.answers.length < count && performance.now() - start < stretch * s * 1000)
+      await setTimeout(20);
+  };
+  await until(warm_s, clients);
+  const [first, lost, before] = [load.answers.length, load.lost, usage(pid)];
+  await until(seconds, first + least);
+  const latencies = load.answers.slice(first).map(({ status, ms }) => [status, ms]);
+  const window = windowBetween(before, pid, latencies, load.lost - lost);
+  over = true;
+  await running;
+  return window;
+}
+
+/** So many requests a second, whether or not those before have been answered: latency counts from when each was due. */
+async function openLoop({ pid, rate, warm_s, seconds }, load) {
+  await load.openLoop(rate, warm_s);
+  const [first, lost, before] = [load.answers.length, load.lost, usage(pid)];
+  await load.openLoop(rate, open_longer * seconds);
+  const latencies = load.answers.slice(first).map(({ status, ms, late_ms }) => [status, ms + late_ms]);
+  return windowBetween(before, pid, latencies, load.lost - lost);
+}
+
+if (process.send) {
+  process.on('message', async (job) => {
+    const { bodies, key = job.key } = scenarios[job.scenario];
+    const load = new Load({ port: job.port, key, path }, await bodies(job.mode));
+    const window = await (job.loop === 'open' ? openLoop : closedLoop)(job, load);
+    load.close();
+    process.send(window);
+  });
+  // Nobody is there any more to hear an answer.
+  process.once('disconnect', () => process.exit());
+}

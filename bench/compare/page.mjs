@@ -1,0 +1,177 @@
+// Results as text for a terminal, and as the tables and the plot of docs/benchmarks.md.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../../test/support/programs.mjs';
+import { table, writeBetween } from '../lib/data.mjs';
+import { saturating } from './plan.mjs';
+
+/** Three significant digits, and a dash for what was not measured. */
+function number(value) {
+  if (value === undefined || value === null) return '–';
+  if (value === 0) return '0';
+  const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
+  return value.toFixed(Math.min(4, digits));
+}
+
+/** Median, and from where to where the turns went. */
+function range(found) {
+  if (!found) return '–';
+  const { median, low, high } = found;
+  return low === high ? number(median) : `${number(median)} (${number(low)}–${number(high)})`;
+}
+
+function verdict({ least, most, found }) {
+  if (!found) return 'not measured';
+  if (least === undefined && most === undefined) return '';
+  return (least === undefined ? found.median <= most : found.median >= least) ? '✓' : '✗ missed';
+}
+
+function target({ least, most }) {
+  if (least !== undefined) return `≥ ${least}`;
+  return most === undefined ? '' : `≤ ${most}`;
+}
+
+export const figureTable = ({ figures }) =>
+  table(
+    ['what', 'target', 'reached', 'A/A noise', ''],
+    figures.map((figure) => [
+      figure.what,
+      target(figure),
+      range(figure.found),
+      range(figure.noise),
+      verdict(figure),
+    ]),
+  );
+
+const floorTable = ({ rows }) =>
+  table(
+    ['pictures', 'threads', 'pairs/s', 'CPU-ms a pair', 'of which nets', 'bare scaled decoding'],
+    rows
+      .filter(({ contender }) => contender === 'floor')
+      .map(({ block, workers, pairs_per_second, pipeline_cpu_ms, nets_cpu_ms, decode_cpu_ms }) => [
+        block,
+        workers,
+        ...[pairs_per_second, pipeline_cpu_ms, nets_cpu_ms, decode_cpu_ms].map(number),
+      ]),
+  );
+
+const columns = {
+  'requests/s': 'requests_per_second',
+  'p50 ms': 'p50_ms',
+  'p99 ms': 'p99_ms',
+  'p99.9 ms': 'p99_9_ms',
+  'other answers': 'other_answers',
+  'CPU-ms a request': 'cpu_ms',
+  'generator’s': 'generator_cpu_ms',
+  'RSS MiB': 'rss_mib',
+};
+
+function loadTable({ rows, contenders }, block) {
+  const loads = rows.filter((row) => row.block === block && row.contender !== 'floor');
+  const cell = (row, name) => (name === 'other_answers' ? `${number(row[name] * 100)} %` : number(row[name]));
+  return table(
+    ['contender', 'workers', 'clients', ...Object.keys(columns)],
+    loads.map((row) => [
+      contenders[row.contender].title,
+      row.workers,
+      row.clients ?? `${number(row.rate)} a second`,
+      ...Object.values(columns).map((name) => cell(row, name)),
+    ]),
+  );
+}
+
+const what = {
+  workers: 'facematch with one worker and with two; two JPEGs of 250 pixels, mode fast.',
+  steady:
+    'Server and generator on CPUs of their own, with as many workers as the server has CPUs; first as many requests as it can answer, then 70 % of them at a fixed rate, where latency counts from when a request was due.',
+};
+
+/** Of every block with servers: a heading, what it is, and its table. */
+function blockSections(results) {
+  const { rows, contenders, scenarios, checks } = results;
+  const blocks = new Set(rows.filter(({ contender }) => contender !== 'floor').map(({ block }) => block));
+  return [...blocks].map((block) => {
+    const asked = checks
+      .filter((one) => one.block === block && one.asked > 0)
+      .map((one) => `${contenders[one.contender].title} ${one.right} of ${one.asked}`);
+    const scenario = scenarios[block.split(' ')[0]];
+    const about = what[block] ?? `${scenario.charAt(0).toUpperCase()}${scenario.slice(1)}.`;
+    const answers = asked.length > 0 ? ` Pairs answered rightly before the load: ${asked.join(', ')}.` : '';
+    return `#### ${block}\n\n${about}${answers}\n\n${loadTable(results, block)}`;
+  });
+}
+
+const measuredOn = ({ environment: { date, commit, cpu, memory_gib, node } }) =>
+  `Measured on ${date}: commit ${commit}, ${cpu}, ${memory_gib} GiB, Node ${node}.`;
+
+export const consoleText = (results) =>
+  [measuredOn(results), ...blockSections(results), floorTable(results), figureTable(results)].join('\n\n');
+
+/** Requests a second of each contender as bars, for light and dark pages. */
+function plot({ rows, contenders }) {
+  const width = 720;
+  const left = 150;
+  const bars = rows
+    .filter(({ block, clients }) => block === 'small fast' && clients === saturating)
+    .filter(({ contender }) => contender !== 'floor' && contender !== 'facematch-again')
+    .sort((a, b) => b.requests_per_second - a.requests_per_second);
+  const longest = width - left - 90;
+  const drawn = bars.flatMap(({ contender, requests_per_second }, index) => {
+    const y = 52 + index * 30;
+    const length = Math.max(1, (requests_per_second / bars[0].requests_per_second) * longest);
+    return [
+      `<text x="${left - 8}" y="${y + 15}" text-anchor="end">${contenders[contender].title}</text>`,
+      `<rect x="${left}" y="${y}" width="${length.toFixed(1)}" height="20" class="${contender === 'facematch' ? 'own' : 'other'}"/>`,
+      `<text x="${(left + length + 6).toFixed(1)}" y="${y + 15}">${number(requests_per_second)}</text>`,
+    ];
+  });
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${60 + bars.length * 30}" role="img" aria-label="Requests a second">
+<style>
+text { font: 13px system-ui, sans-serif; fill: #1f2328; }
+.title { font-size: 15px; font-weight: 600; }
+.small { font-size: 11px; fill: #59636e; }
+.own { fill: #0969da; }
+.other { fill: #818b98; }
+@media (prefers-color-scheme: dark) { text { fill: #f0f6fc; } .small { fill: #9198a1; } }
+</style>
+<text x="0" y="18" class="title">Requests a second</text>
+<text x="0" y="36" class="small">two JPEGs of 250 pixels, mode fast, ${saturating} clients, two workers; more is better</text>
+${drawn.join('\n')}
+</svg>
+`;
+}
+
+/** One entry a line. */
+export function resultsText(results) {
+  const member = ([name, value]) => {
+    if (!Array.isArray(value)) return `${JSON.stringify(name)}: ${JSON.stringify(value)}`;
+    return `${JSON.stringify(name)}: [\n${value.map((entry) => `  ${JSON.stringify(entry)}`).join(',\n')}\n]`;
+  };
+  return `{\n${Object.entries(results).map(member).join(',\n')}\n}\n`;
+}
+
+/** Writes the results, the plot, and the tables of docs/benchmarks.md. */
+export function writePage(results) {
+  const folder = join(root, 'docs/benchmarks');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'results.json'), resultsText(results));
+  writeFileSync(join(folder, 'throughput.svg'), plot(results));
+  const { contenders, options, pictures } = results;
+  const versions = (found) =>
+    Object.entries(found)
+      .map((pair) => pair.join(' '))
+      .join(', ');
+  const how = Object.values(contenders).map(({ title, how: text, versions: found }) => [
+    title,
+    text,
+    versions(found),
+  ]);
+  const sources = Object.entries(pictures).map(([kind, source]) => `${kind} from ${source}`);
+  writeBetween('benchmarks.md', {
+    measured: `${measuredOn(results)} ${options.rounds} rounds of fresh processes, ${options.turns} turns of ${options.seconds} s in each for what is compared. Pictures: ${sources.join(', ')}.`,
+    figures: figureTable(results),
+    contenders: table(['contender', 'how', 'versions'], how),
+    floor: floorTable(results),
+    measurements: blockSections(results).join('\n\n'),
+  });
+}

@@ -1,0 +1,102 @@
+// Which measurements a run makes, and in which order. A block is what is compared directly: all of its contenders are up,
+// in processes that are fresh in every round, and each cell (so many clients) goes from one contender to the next,
+// beginning with another every time. What is compared is then seconds apart, and meets the same machine.
+import { contenders } from '../contenders/index.mjs';
+import { scenarios } from './requests.mjs';
+
+/** The load at which figures are compared: both workers are busy, and nobody waits long. */
+export const saturating = 8;
+
+/** Of the best throughput; what a service is run at. */
+export const steady_share = 0.7;
+
+/** An open loop is asked for its slowest answers, and so must see more of them: so many times `seconds`. */
+export const open_longer = 3;
+
+/** What a quick run measures of each scenario. */
+const quickContenders = {
+  small: Object.keys(contenders),
+  photo: ['facematch', 'floor'],
+  phone: ['facematch', 'facematch-again', 'do-it-yourself', 'floor'],
+  'refused-key': ['facematch', 'facematch-again', 'hello'],
+};
+
+/** The cells that figures are made of come in several turns. */
+const closed = (clients, mode, { turns }) => ({
+  loop: 'closed',
+  clients,
+  turns: mode === 'fast' && clients === saturating ? turns : 1,
+});
+
+/** All contenders of a scenario in one mode, with more and more clients. */
+function loadBlock(scenario, mode, options) {
+  const { most_clients = Number.POSITIVE_INFINITY } = scenarios[scenario];
+  const takesPart = (name) =>
+    !(options.quick && !quickContenders[scenario].includes(name)) &&
+    contenders[name].scenarios.includes(scenario) &&
+    contenders[name].modes.includes(mode);
+  const runs = options.contenders.filter(takesPart).map((contender) => ({
+    contender,
+    workers: options.workers,
+    cells: options.clients
+      .filter((clients) => clients <= most_clients)
+      .filter((clients) => contenders[contender].clients?.includes(clients) ?? true)
+      .map((clients) => closed(clients, mode, options)),
+  }));
+  return { id: `${scenario} ${mode}`, scenario, mode, runs };
+}
+
+/** One worker against two: alone for the latency, busy for the throughput, and what the machine itself gains. */
+function workersBlock(options) {
+  const clients = { facematch: [1, saturating], floor: [saturating] };
+  const runs = [1, options.workers].flatMap((workers) =>
+    Object.keys(clients)
+      .filter((name) => options.contenders.includes(name))
+      .map((contender) => ({
+        contender,
+        workers,
+        cells: clients[contender].map((count) => ({ loop: 'closed', clients: count, turns: options.turns })),
+      })),
+  );
+  return { id: 'workers', scenario: 'small', mode: 'fast', runs };
+}
+
+/** Latency at a load that leaves room, server and generator on CPUs of their own. */
+function steadyBlock(options) {
+  const cells = [closed(saturating, 'fast', options), { loop: 'open', turns: options.turns }];
+  const runs = ['facematch', 'facematch-again', 'do-it-yourself']
+    .filter((name) => options.contenders.includes(name) && !(options.quick && name !== 'facematch'))
+    .map((contender) => ({ contender, workers: options.workers, cells, apart: true }));
+  return { id: 'steady', scenario: 'small', mode: 'fast', runs };
+}
+
+export function planOf(options) {
+  const wanted = options.scenarios.filter((name) => !options.quick || name in quickContenders);
+  const loads = wanted.flatMap((scenario) =>
+    (scenario.startsWith('refused') || options.quick ? ['fast'] : ['fast', 'balance']).map((mode) =>
+      loadBlock(scenario, mode, options),
+    ),
+  );
+  const others = wanted.includes('small') ? [workersBlock(options), steadyBlock(options)] : [];
+  return [...loads, ...others].filter(({ runs }) => runs.length > 0);
+}
+
+/** The same, begun `round` places further on: whoever comes first meets another machine than whoever comes last. */
+export const rotated = (runs, round) => runs.map((_, index) => runs[(index + round) % runs.length]);
+
+export const sameCell = (a, b) => a.loop === b.loop && a.clients === b.clients;
+
+/** The cells of all runs, each once. */
+export function cellsOf(runs) {
+  const cells = runs.flatMap((run) => run.cells);
+  return cells.filter((cell, index) => cells.findIndex((other) => sameCell(other, cell)) === index);
+}
+
+/** Minutes that a plan takes, about. */
+export function minutesOf(plan, { rounds, seconds, settle_s, warm_s }) {
+  const runs = plan.flatMap((block) => block.runs);
+  const servers = new Set(runs.map(({ contender, workers, apart }) => [contender, workers, apart].join()));
+  const ofCell = ({ loop, turns }) => turns * (seconds * (loop === 'open' ? open_longer : 1) + warm_s);
+  const cells_s = runs.flatMap((run) => run.cells).reduce((sum, cell) => sum + ofCell(cell), 0);
+  return Math.ceil((rounds * (servers.size * (settle_s + 2) + cells_s)) / 60);
+}

@@ -1,0 +1,168 @@
+// What is asked: scenarios, and the pictures that they send. Pictures are made once and kept, so that every contender gets the
+// same bytes: labelled photos of the developers where they are, else people cut out of the photos that a package ships.
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { hashOf } from '../../scripts/lib/stamp.mjs';
+import { form } from '../../test/support/load.mjs';
+import { cutOuts } from '../../test/support/portraits.mjs';
+import { cache, sharedData } from '../lib/data.mjs';
+import { Random } from '../lib/random.mjs';
+
+/** Alternately two pictures of one person and one each of two: { same, pictures: [first, second] }. */
+const alternate = (same, different) =>
+  same.flatMap((pictures, i) => [
+    { same: true, pictures },
+    { same: false, pictures: different[i] },
+  ]);
+
+/** Eight pairs of files, or of sharp's pictures, and where they are from. */
+function portraitPairs() {
+  const folder = sharedData('london');
+  if (folder === undefined) {
+    const [a1, a3, b, c, d, e, f, g] = cutOuts();
+    const same = [a1, a3, a1, a3].map((first) => [first, first === a1 ? a3 : a1]);
+    const different = [[a1, b], [c, d], [e, a3], [f, g]]; // biome-ignore format: a table
+    return { source: "face-api's demo photos", pairs: alternate(same, different) };
+  }
+  const files = (path) =>
+    readdirSync(path)
+      .sort()
+      .map((name) => join(path, name));
+  const people = files(folder).slice(0, 8).map(files);
+  const same = people.slice(0, 4);
+  const different = same.map(([first], i) => [first, people[i + 4][1]]);
+  return { source: 'Face Research Lab London Set', pairs: alternate(same, different) };
+}
+
+/** Pairs of 250-pixel pictures as they come; of portraits where there are none. */
+function smallPairs() {
+  const folder = sharedData('lfw-dev');
+  if (folder === undefined) return portraitPairs();
+  const rows = readFileSync(join(folder, 'pairs.tsv'), 'utf8')
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split('\t'));
+  // From all over the list, since it is sorted by name.
+  const spread = (label) => {
+    const some = rows.filter(([, , , same]) => same === label);
+    return [0.1, 0.35, 0.6, 0.85].map((share) => {
+      const [, first, second] = some[Math.floor(some.length * share)];
+      return [first, second].map((file) => join(folder, 'images', file));
+    });
+  };
+  return { source: 'Labeled Faces in the Wild', pairs: alternate(spread('1'), spread('0')) };
+}
+
+const frame = (picture, width, height) =>
+  (typeof picture === 'string' ? sharp(picture) : picture.clone()).resize(width, height, {
+    fit: 'contain',
+    background: '#808890',
+  });
+const jpeg = (picture, quality) => picture.jpeg({ quality }).toBuffer();
+
+/** Files go as they are. */
+const asIs = (side) => (picture) =>
+  typeof picture === 'string' ? readFileSync(picture) : jpeg(frame(picture, side, side), 90);
+
+/** 12 megapixels and some 4 MB. Without the grain of a sensor an enlarged photo has a quarter of a camera's bytes. */
+async function fromPhone(picture, index) {
+  const grain = 15;
+  const { data, info } = await frame(picture, 4000, 3000)
+    .removeAlpha()
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  const random = Random.at(12, index);
+  for (let at = 0; at < data.length; at += 3) {
+    const noise = (random.next() - 0.5) * 2 * grain;
+    for (let channel = at; channel < at + 3; channel++)
+      data[channel] = Math.min(255, Math.max(0, Math.round(data[channel] + noise)));
+  }
+  return jpeg(sharp(data, { raw: info }), 90);
+}
+
+const kinds = {
+  small: { pairs: smallPairs, make: asIs(250) },
+  card: { pairs: portraitPairs, make: (picture) => jpeg(frame(picture, 640, 480), 88) },
+  photo: { pairs: portraitPairs, make: asIs(1350) },
+  // Few, since each of many clients has one on its way.
+  phone: { pairs: () => ({ ...portraitPairs(), pairs: portraitPairs().pairs.slice(0, 4) }), make: fromPhone },
+};
+
+/** Makes those that are missing. Answers { source, pairs: [{ same, files: [first, second] }] }. */
+export async function pairsOf(kind) {
+  const { source, pairs } = kinds[kind].pairs();
+  const facts = [sharp.versions.sharp, sharedData('london') ?? '', sharedData('lfw-dev') ?? ''];
+  const recipe = new URL(import.meta.url).pathname;
+  const folder = join(cache, 'pictures', `${kind}-${hashOf([recipe], facts).slice(0, 12)}`);
+  mkdirSync(folder, { recursive: true });
+  const made = [];
+  for (const [index, { same, pictures }] of pairs.entries()) {
+    const files = pictures.map((_, side) => join(folder, `${index}-${side + 1}.jpg`));
+    for (const [side, file] of files.entries()) {
+      if (existsSync(file)) continue;
+      writeFileSync(`${file}.part`, await kinds[kind].make(pictures[side], 2 * index + side));
+      renameSync(`${file}.part`, file);
+    }
+    made.push({ same, files });
+  }
+  return { source, pairs: made };
+}
+
+const bodiesOf = async (kind, mode) =>
+  (await pairsOf(kind)).pairs.map(({ files: [first, second] }) =>
+    form({ image1: readFileSync(first), image2: readFileSync(second), accuracy_mode: mode }),
+  );
+
+/** Of forty requests; a service's callers mostly send small pictures. */
+const mixture = { small: 24, card: 10, photo: 5, phone: 1 };
+
+async function mixed(mode) {
+  const random = new Random(1);
+  const bodies = [];
+  for (const [kind, count] of Object.entries(mixture)) {
+    const own = await bodiesOf(kind, mode);
+    for (let i = 0; i < count; i++) bodies.push({ body: own[i % own.length], order: random.next() });
+  }
+  return bodies.sort((a, b) => a.order - b.order).map(({ body }) => body);
+}
+
+async function withoutSecond() {
+  const [{ files }] = (await pairsOf('small')).pairs;
+  return [form({ image1: readFileSync(files[0]) })];
+}
+
+/**
+ * `bodies(mode)` are sent in turn, with `key` where that is not the contender's. `expects`: statuses that count.
+ * `most_clients`: more would hold more memory than the comparison is worth.
+ */
+export const scenarios = {
+  small: { what: 'two JPEGs of 250 pixels', bodies: (mode) => bodiesOf('small', mode), expects: [200] },
+  card: { what: 'two JPEGs of 640×480', bodies: (mode) => bodiesOf('card', mode), expects: [200] },
+  photo: { what: 'two JPEGs of 1350 pixels', bodies: (mode) => bodiesOf('photo', mode), expects: [200] },
+  phone: {
+    what: 'two JPEGs of 12 megapixels, 4 MB each',
+    bodies: (mode) => bodiesOf('phone', mode),
+    expects: [200],
+    most_clients: 32,
+  },
+  mixed: {
+    what: '24 small, 10 card, 5 photo, 1 phone of 40',
+    bodies: mixed,
+    expects: [200],
+    most_clients: 32,
+  },
+  // An address that goes on guessing is answered 429 after a while, by the same check.
+  'refused-key': {
+    what: 'a wrong key, with a small form',
+    bodies: async () => (await bodiesOf('small', 'fast')).slice(0, 1),
+    key: `fm_${'0'.repeat(12)}_${'x'.repeat(43)}`,
+    expects: [401, 429],
+  },
+  'refused-form': { what: 'a right key, a form without image2', bodies: withoutSecond, expects: [400] },
+};
+
+/** Kinds of pictures that a scenario sends. */
+export const kindsIn = (scenario) =>
+  scenario === 'mixed' ? Object.keys(mixture) : scenario.startsWith('refused') ? ['small'] : [scenario];

@@ -1,0 +1,248 @@
+// Windows become results: medians of every cell, and the figures that the project wants to reach.
+import { saturating } from './plan.mjs';
+
+/** The middle one, or between the two in the middle. NaN of nothing. */
+export function median(values) {
+  const sorted = values.filter(Number.isFinite).toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  if (sorted.length === 0) return Number.NaN;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/** Nearest rank; NaN where there are too few values to tell it from the slowest. */
+function quantile(sorted, share) {
+  if (sorted.length < 1 / (1 - share)) return Number.NaN;
+  return sorted[Math.ceil(sorted.length * share) - 1];
+}
+
+const total = (windows, name) => windows.reduce((sum, window) => sum + window[name], 0);
+
+/** Of windows of one cell, what tables tell. Only statuses that are expected count as answers. */
+function loadRow(windows) {
+  const [{ expects, rate }] = windows;
+  const seconds = total(windows, 'seconds');
+  const all = windows.flatMap(({ latencies }) => latencies);
+  const counted = all
+    .filter(([status]) => expects.includes(status))
+    .map(([, ms]) => ms)
+    .sort((a, b) => a - b);
+  const errors = total(windows, 'errors');
+  return {
+    ...(rate && { rate }),
+    requests_per_second: counted.length / seconds,
+    p50_ms: quantile(counted, 0.5),
+    p99_ms: quantile(counted, 0.99),
+    p99_9_ms: quantile(counted, 0.999),
+    other_answers: (all.length + errors - counted.length) / (all.length + errors),
+    // Of all answers: a refusal costs as well.
+    cpu_ms: total(windows, 'server_ms') / all.length,
+    main_thread_cpu_ms: total(windows, 'main_thread_ms') / all.length,
+    generator_cpu_ms: total(windows, 'generator_ms') / all.length,
+    rss_mib: windows.at(-1).rss_mib,
+  };
+}
+
+/** The same of what native/bench/floor.cpp prints: `pairs_per_second` of the pipeline, CPU-ms a pair of it and its parts. */
+function floorRow(windows) {
+  const mean = (kind, name) => windows.reduce((sum, one) => sum + one[kind][name], 0) / windows.length;
+  return {
+    pairs_per_second: mean('pipeline', 'pairs_per_second'),
+    pipeline_cpu_ms: mean('pipeline', 'cpu_ms'),
+    nets_cpu_ms: mean('nets', 'cpu_ms'),
+    decode_cpu_ms: mean('decode', 'cpu_ms'),
+  };
+}
+
+const rowOf = (windows) => (windows[0].loop === 'floor' ? floorRow : loadRow)(windows);
+
+function grouped(windows, key) {
+  const groups = new Map();
+  for (const window of windows) groups.set(key(window), [...(groups.get(key(window)) ?? []), window]);
+  return [...groups.values()];
+}
+
+/** One row for each cell: medians over the rounds of what its windows say together. */
+export function rowsOf(windows) {
+  const cellOf = ({ block, contender, workers, loop, clients }) =>
+    [block, contender, workers, loop, clients].join();
+  return grouped(windows, cellOf).map((same) => {
+    const [{ block, contender, workers, loop, clients }] = same;
+    const rounds = grouped(same, ({ round }) => round).map(rowOf);
+    const medians = Object.keys(rounds[0]).map((name) => {
+      const value = median(rounds.map((row) => row[name]));
+      return [name, Number.isNaN(value) ? null : Number(value.toPrecision(6))];
+    });
+    const where = loop === 'closed' ? { block, contender, workers, clients } : { block, contender, workers };
+    return { ...where, ...Object.fromEntries(medians) };
+  });
+}
+
+/** What a figure looks at: a number of each turn, by `round,turn`. */
+function turnsOf(windows, where, pick) {
+  const fits = windows.filter((window) =>
+    Object.entries(where).every(([name, value]) => window[name] === value),
+  );
+  return new Map(fits.map((window) => [`${window.round},${window.turn}`, pick(rowOf([window]))]));
+}
+
+const picks = {
+  throughput: (row) => row.requests_per_second,
+  cpu: (row) => row.cpu_ms,
+  latency: (row) => row.p50_ms,
+  tail: (row) => row.p99_ms / row.p50_ms,
+  rss_mb: (row) => row.rss_mib * 1.048576,
+  pairs: (row) => row.pairs_per_second,
+  pipeline: (row) => row.pipeline_cpu_ms,
+  nets: (row) => row.nets_cpu_ms,
+  decode_and_nets: (row) => row.decode_cpu_ms + row.nets_cpu_ms,
+  front_share: (row) => row.main_thread_cpu_ms / row.cpu_ms,
+  generator_share: (row) => row.generator_cpu_ms / (row.cpu_ms + row.generator_cpu_ms),
+};
+
+const load = (scenario, contender = 'facematch') => ({
+  contender,
+  block: `${scenario} fast`,
+  clients: saturating,
+});
+const floor = (scenario) => ({ contender: 'floor', block: `${scenario} fast` });
+const workers = (contender, count, clients) => ({ contender, block: 'workers', workers: count, clients });
+const steady = (contender) => ({ contender, block: 'steady', loop: 'open' });
+
+/** Throughput of ours over a peer's. `noise` is the same field of facematch over itself. */
+const timesFaster = (peer, scenario, contender = 'facematch') => ({
+  above: [load(scenario, contender), 'throughput'],
+  below: [load(scenario, peer), 'throughput'],
+  noise: [load(scenario), 'throughput'],
+});
+
+/** Two fields of two cells, `above` ÷ `below`, or one alone; `least` or `most` is the target. */
+const figures = [
+  {
+    what: 'floor: CPU a pair ÷ CPU a request; small, fast',
+    least: 0.94,
+    above: [floor('small'), 'pipeline'],
+    below: [load('small'), 'cpu'],
+    noise: [load('small'), 'cpu'],
+  },
+  {
+    what: 'floor: CPU a pair ÷ CPU a request; photo, fast',
+    least: 0.94,
+    above: [floor('photo'), 'pipeline'],
+    below: [load('photo'), 'cpu'],
+    noise: [load('photo'), 'cpu'],
+  },
+  {
+    what: 'CPU a request ÷ bare runs of the nets; small, fast',
+    most: 1.3,
+    above: [load('small'), 'cpu'],
+    below: [floor('small'), 'nets'],
+    noise: [load('small'), 'cpu'],
+  },
+  {
+    what: 'throughput ÷ do-it-yourself; small, fast',
+    least: 2.5,
+    ...timesFaster('do-it-yourself', 'small'),
+  },
+  {
+    what: 'throughput with the pack int8 ÷ do-it-yourself; small, fast',
+    least: 2.5,
+    ...timesFaster('do-it-yourself', 'small', 'facematch-int8'),
+  },
+  { what: 'throughput ÷ opencv4nodejs; small, fast', least: 2, ...timesFaster('opencv4nodejs', 'small') },
+  {
+    what: 'throughput with the pack int8 ÷ opencv4nodejs; small, fast',
+    least: 2,
+    ...timesFaster('opencv4nodejs', 'small', 'facematch-int8'),
+  },
+  { what: 'throughput ÷ do-it-yourself; phone, fast', least: 1.3, ...timesFaster('do-it-yourself', 'phone') },
+  {
+    what: 'CPU a request ÷ (bare scaled decoding of both + bare runs of the nets); phone, fast',
+    most: 1.15,
+    above: [load('phone'), 'cpu'],
+    below: [floor('phone'), 'decode_and_nets'],
+    noise: [load('phone'), 'cpu'],
+  },
+  { what: 'throughput ÷ face-api, SSD; small, fast', least: 30, ...timesFaster('face-api-ssd', 'small') },
+  { what: 'throughput ÷ human; small, fast', least: 12, ...timesFaster('human', 'small') },
+  {
+    what: 'p99 ÷ p50 at 70 % of the best throughput; small, fast',
+    most: 2,
+    above: [steady('facematch'), 'tail'],
+    noise: [steady('facematch'), 'tail'],
+  },
+  {
+    what: 'one request alone: latency with two workers ÷ with one; small, fast',
+    most: 0.65,
+    above: [workers('facematch', 2, 1), 'latency'],
+    below: [workers('facematch', 1, 1), 'latency'],
+  },
+  {
+    what: 'refused (wrong key, logged) ÷ µWS hello-world: throughput',
+    least: 0.6,
+    ...timesFaster('hello', 'refused-key'),
+  },
+  {
+    what: 'throughput with two workers ÷ with one; small, fast',
+    least: 1.9,
+    above: [workers('facematch', 2, saturating), 'throughput'],
+    below: [workers('facematch', 1, saturating), 'throughput'],
+  },
+  {
+    what: 'the machine itself, two threads of the floor ÷ one; small, fast',
+    above: [workers('floor', 2, saturating), 'pairs'],
+    below: [workers('floor', 1, saturating), 'pairs'],
+  },
+  ...['small', 'photo', 'phone'].map((scenario) => ({
+    what: `main thread’s share of the server’s CPU; ${scenario}, fast`,
+    above: [load(scenario), 'front_share'],
+  })),
+  ...['small', 'photo'].flatMap((scenario) => [
+    {
+      what: `throughput ÷ the floor’s; ${scenario}, fast`,
+      above: [load(scenario), 'throughput'],
+      below: [floor(scenario), 'pairs'],
+    },
+    {
+      what: `generator’s share of all CPU time; ${scenario}, fast`,
+      above: [load(scenario), 'generator_share'],
+    },
+  ]),
+  // How many times its speed a server would have that did nothing but run our nets.
+  ...['do-it-yourself', 'opencv4nodejs'].map((peer) => ({
+    what: `CPU a request of ${peer} ÷ bare runs of the nets; small, fast`,
+    above: [load('small', peer), 'cpu'],
+    below: [floor('small'), 'nets'],
+  })),
+  {
+    what: 'resident memory after warm-up, two workers, in MB; small, fast',
+    most: 300,
+    above: [load('small'), 'rss_mb'],
+  },
+];
+
+/** Median, lowest and highest over the turns; null of nothing. */
+function spread(values) {
+  const found = values.filter(Number.isFinite);
+  if (found.length === 0) return null;
+  const digits = (value) => Number(value.toPrecision(6));
+  return { median: digits(median(found)), low: digits(Math.min(...found)), high: digits(Math.max(...found)) };
+}
+
+function ratios(windows, [where, pick], below) {
+  const above = turnsOf(windows, where, picks[pick]);
+  if (below === undefined) return [...above.values()];
+  const others = turnsOf(windows, below[0], picks[below[1]]);
+  return [...above].map(([turn, value]) => value / (others.get(turn) ?? Number.NaN));
+}
+
+/** { what, least or most, found, noise }: null where this run has not measured it. */
+export const figuresOf = (windows) =>
+  figures.map(({ what, least, most, above, below, noise }) => ({
+    what,
+    least,
+    most,
+    found: spread(ratios(windows, above, below)),
+    noise: noise
+      ? spread(ratios(windows, [{ ...noise[0], contender: 'facematch-again' }, noise[1]], noise))
+      : null,
+  }));

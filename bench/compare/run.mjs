@@ -1,0 +1,198 @@
+// Carries out a plan: starts each contender, sees that it answers sensibly, loads it, and collects the windows.
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { content_type, form } from '../../test/support/load.mjs';
+import { allowedCpus } from '../../test/support/programs.mjs';
+import { contenders } from '../contenders/index.mjs';
+import { programs } from '../lib/setup.mjs';
+import { path } from './loader.mjs';
+import { cellsOf, rotated, sameCell, saturating, steady_share } from './plan.mjs';
+import { kindsIn, pairsOf, scenarios } from './requests.mjs';
+
+/** Of the pairs asked before the load; a face that one detector misses is no nonsense. */
+const least_right = 0.75;
+
+const loader = fileURLToPath(new URL('loader.mjs', import.meta.url));
+
+/** The processes of the generator, by the CPUs that they run on. */
+class Generators {
+  #up = new Map();
+
+  async load(job, cores) {
+    if (!this.#up.has(cores)) this.#up.set(cores, this.#start(cores));
+    const { child, lost } = this.#up.get(cores);
+    child.send(job);
+    const [window] = await Promise.race([once(child, 'message'), lost]);
+    return window;
+  }
+
+  #start(cores) {
+    const [command, ...args] = [...(cores ? ['taskset', '-c', cores] : []), process.execPath, loader];
+    const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const lost = new Promise((_, reject) => {
+      child.once('exit', (code) => {
+        this.#up.delete(cores);
+        reject(new Error(`The generator of load ended with ${code} and no window`));
+      });
+    });
+    lost.catch(() => {}); // it ends as it should, later
+    return { child, lost };
+  }
+
+  stop() {
+    for (const { child } of this.#up.values()) child.disconnect();
+  }
+}
+
+/**
+ * Speed is worth nothing where the answers are wrong. Asks the first `count` pairs of the scenario's first kind of picture:
+ * sensible means that most are right, among them a match of one person and a mismatch of two.
+ */
+async function check({ address, key }, scenario, mode, count) {
+  if (scenario.startsWith('refused')) return { asked: 0, right: 0, sensible: true };
+  const pairs = (await pairsOf(kindsIn(scenario)[0])).pairs.slice(0, count);
+  const right = [];
+  for (const { same, files } of pairs) {
+    const [image1, image2] = files.map((file) => readFileSync(file));
+    const response = await fetch(address + path, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': content_type },
+      body: form({ image1, image2, accuracy_mode: mode }),
+    });
+    const answer = await response.json();
+    if (response.status === 200 && answer.match === same) right.push(same);
+  }
+  const sensible =
+    right.length >= least_right * pairs.length && right.includes(true) && right.includes(false);
+  return { asked: pairs.length, right: right.length, sensible };
+}
+
+/** The floor is a program that runs while it measures: the native pipeline in a loop, without HTTP and Node. */
+async function measureFloor({ workers }, { scenario, mode }, { seconds }) {
+  const files = (await pairsOf(kindsIn(scenario)[0])).pairs.flatMap((pair) => pair.files);
+  const args = ['--mode', mode, '--threads', String(workers), '--seconds', String(seconds), ...files];
+  return JSON.parse((await promisify(execFile)(programs.floor, args)).stdout);
+}
+
+/** The servers of a round: each is started when it is first needed, settled, and kept for the blocks after. */
+class Servers {
+  #options;
+  #generators = new Generators();
+  #up = new Map();
+
+  constructor(options) {
+    this.#options = options;
+  }
+
+  async get({ contender, workers: wanted, apart = false }, scenario) {
+    const name = [contender, wanted, apart].join();
+    const known = this.#up.get(name);
+    if (known) return known;
+    // For measurements in which neither may take the other's CPU: the last one for the generator, the others for the server.
+    const cpus = apart ? allowedCpus() : [];
+    const own = cpus.length > 1 ? cpus.slice(0, -1) : [];
+    const workers = own.length > 0 ? Math.min(wanted, own.length) : wanted;
+    const server = await contenders[contender].start({ workers, cores: own.join(',') || undefined });
+    const { address, key, pid } = server;
+    const target = { pid, key, port: Number(new URL(address).port) };
+    const found = {
+      address,
+      key,
+      load: (job) =>
+        this.#generators.load({ ...target, ...job }, own.length > 0 ? String(cpus.at(-1)) : undefined),
+      stop: async () => {
+        this.#up.delete(name);
+        await server.stop();
+      },
+    };
+    this.#up.set(name, found);
+    const { settle_s, least } = this.#options;
+    const cheap = contenders[contender].scenarios.includes('small') ? 'small' : scenario;
+    const settling = { loop: 'closed', clients: saturating, scenario: cheap, mode: 'fast' };
+    await found.load({ ...settling, warm_s: settle_s, seconds: 0, least });
+    return found;
+  }
+
+  async stop() {
+    this.#generators.stop();
+    await Promise.all([...this.#up.values()].map((server) => server.stop()));
+  }
+}
+
+/** One round of a block. Contenders that fail are told to `onFailure` and fall out. */
+async function carryOutBlock(block, round, options, { servers, checks, onProgress, onFailure, onWindow }) {
+  const { id, scenario, mode } = block;
+  const up = new Map();
+  const fallOut = (run, error) => {
+    up.delete(run);
+    onFailure({ contender: run.contender, message: error.message });
+  };
+  for (const run of rotated(block.runs, round)) {
+    onProgress(`${run.contender} gets ready`);
+    try {
+      const server = run.contender === 'floor' ? undefined : await servers.get(run, scenario);
+      const isSame = (one) => one.contender === run.contender && one.block === id;
+      if (server && !checks.some(isSame)) {
+        const checked = await check(server, scenario, mode, options.pairs_checked);
+        checks.push({ block: id, contender: run.contender, ...checked });
+      }
+      if (checks.find(isSame)?.sensible ?? true) up.set(run, { server, best: 0 });
+    } catch (error) {
+      fallOut(run, error);
+    }
+  }
+  const { warm_s, seconds, least } = options;
+  for (const cell of cellsOf(block.runs)) {
+    for (let turn = 0; turn < cell.turns; turn++) {
+      const taking = [...up.keys()].filter((run) => run.cells.some((one) => sameCell(one, cell)));
+      for (const run of rotated(taking, round + turn)) {
+        onProgress(run.contender);
+        const subject = up.get(run);
+        const { contender, workers } = run;
+        const where = { block: id, contender, workers, clients: cell.clients, round, turn };
+        try {
+          if (contender === 'floor') {
+            onWindow({ ...where, loop: 'floor', ...(await measureFloor(run, block, options)) });
+            continue;
+          }
+          const { loop, clients } = cell;
+          const rate = loop === 'open' ? Math.max(1, subject.best * steady_share) : undefined;
+          const job = { loop, clients, rate, scenario, mode, warm_s, seconds, least };
+          const window = await subject.server.load(job);
+          const expects = contender === 'hello' ? [200] : scenarios[scenario].expects;
+          onWindow({ ...where, loop, rate, expects, ...window });
+          const answered = window.latencies.filter(([status]) => expects.includes(status)).length;
+          subject.best = Math.max(subject.best, answered / window.seconds);
+        } catch (error) {
+          fallOut(run, error);
+          await subject.server?.stop();
+        }
+      }
+    }
+  }
+}
+
+/** Answers { windows, checks, failures }. `onProgress` is told of what is being done. */
+export async function carryOut(plan, options, onProgress) {
+  const results = { windows: [], checks: [], failures: [] };
+  for (let round = 0; round < options.rounds; round++) {
+    const servers = new Servers(options);
+    try {
+      for (const block of plan) {
+        await carryOutBlock(block, round, options, {
+          servers,
+          checks: results.checks,
+          onProgress: (what) => onProgress(`round ${round + 1} of ${options.rounds}, ${block.id}: ${what}`),
+          onFailure: (failure) => results.failures.push({ round, block: block.id, ...failure }),
+          onWindow: (window) => results.windows.push(window),
+        });
+      }
+    } finally {
+      await servers.stop();
+    }
+  }
+  return results;
+}

@@ -1,0 +1,32 @@
+// face-api's nets on tfjs' WebAssembly backend, which in Node has SIMD but no threads of its own.
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { readPicture } from './picture.mjs';
+
+const require = createRequire(import.meta.url);
+const folderOf = (name) => dirname(require.resolve(`${name}/package.json`));
+
+const tf = require('@tensorflow/tfjs');
+const wasm = require('@tensorflow/tfjs-backend-wasm');
+wasm.setWasmPaths(`${join(folderOf('@tensorflow/tfjs-backend-wasm'), 'dist')}/`);
+await tf.setBackend('wasm');
+await tf.ready();
+
+const faceapi = require('@vladmandic/face-api/dist/face-api.node-wasm.js');
+const models = join(folderOf('@vladmandic/face-api'), 'model');
+
+const options = new faceapi.SsdMobilenetv1Options({ minConfidence: 0.5 });
+for (const name of ['ssdMobilenetv1', 'faceLandmark68Net', 'faceRecognitionNet'])
+  await faceapi.nets[name].loadFromDisk(models);
+
+/** The largest face alone: the others would cost a descriptor each. */
+export default async function ({ bytes }) {
+  const { data, width, height } = await readPicture(bytes);
+  const picture = tf.tensor3d(data, [height, width, 3], 'int32');
+  try {
+    const face = await faceapi.detectSingleFace(picture, options).withFaceLandmarks().withFaceDescriptor();
+    return face ? { embedding: face.descriptor } : {};
+  } finally {
+    picture.dispose();
+  }
+}

@@ -1,0 +1,23 @@
+// The least that µWS can do with a request: what the machine allows any server on it to answer a second.
+import { createRequire } from 'node:module';
+
+const require = createRequire(import.meta.url);
+function load() {
+  try {
+    return require('uWebSockets.js-v20.57');
+  } catch {
+    return require('uWebSockets.js'); // an older glibc or Node
+  }
+}
+
+const uws = load();
+uws
+  .App()
+  .any('/*', (response) => {
+    response.end('hello');
+  })
+  .listen('127.0.0.1', 0, 0, (socket) => {
+    if (!socket) process.exit(1);
+    console.log(JSON.stringify({ address: `http://127.0.0.1:${uws.us_socket_local_port(socket)}` }));
+  });
+process.on('SIGTERM', () => process.exit(0));

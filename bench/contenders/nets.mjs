@@ -1,0 +1,170 @@
+// Three nets in JavaScript, on onnxruntime-node: the default pack's detector, landmarks and embedder as their author ships
+// them. One picture in, the embedding of its largest face out. Who decodes, resizes and warps is the contender's choice:
+// `pixels` is a module with decode(bytes), letterbox, greyCrop, colourCrop and release(picture).
+import { workerData } from 'node:worker_threads';
+import ort from 'onnxruntime-node';
+import { published } from '../lib/setup.mjs';
+import { apply, fit, inverse, mean, squareCrop } from './similarity.mjs';
+
+// ---- sessions
+
+/** One thread a worker: two workers already fill two cores. */
+const sessionOptions = {
+  executionProviders: ['cpu'],
+  graphOptimizationLevel: 'all',
+  executionMode: 'sequential',
+  intraOpNumThreads: 1,
+  interOpNumThreads: 1,
+  // The exporter listed every weight as an input as well, which is told for each of them.
+  logSeverityLevel: 3,
+};
+
+async function openNets() {
+  const opened = Object.entries(published).map(async ([name, file]) => [
+    name,
+    await ort.InferenceSession.create(file, sessionOptions),
+  ]);
+  return Object.fromEntries(await Promise.all(opened));
+}
+
+/** Runs a net with one input of that shape; answers its outputs by name. */
+async function run(session, shape, planes) {
+  const outputs = await session.run({ input: new ort.Tensor('float32', planes, shape) });
+  return Object.fromEntries(Object.entries(outputs).map(([name, { data }]) => [name, data]));
+}
+
+// ---- detector RFB-320: faces of a picture, in its pixels
+
+const [input_width, input_height] = [320, 240];
+const least_score = 0.7;
+const most_overlap = 0.4;
+
+function intersectionOverUnion(a, b) {
+  const w = Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x);
+  const h = Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y);
+  if (w <= 0 || h <= 0) return 0;
+  const shared = w * h;
+  return shared / (a.width * a.height + b.width * b.height - shared);
+}
+
+/** Non-maximum suppression. */
+function suppress(faces) {
+  const kept = [];
+  for (const face of faces.sort((a, b) => b.score - a.score)) {
+    if (!kept.some((other) => intersectionOverUnion(other, face) > most_overlap)) kept.push(face);
+  }
+  return kept;
+}
+
+/**
+ * Best first. `pixels.letterbox` keeps the picture's shape, fills what is left of the net's input with black, and tells
+ * the scale of each side.
+ */
+async function detect(session, pixels, picture) {
+  const { planes, scales } = pixels.letterbox(picture, input_width, input_height, {
+    mean: 127,
+    scale: 1 / 128,
+  });
+  const { scores, boxes } = await run(session, [1, 3, input_height, input_width], planes);
+  const [across, down] = [input_width / scales[0], input_height / scales[1]];
+  const faces = [];
+  for (let i = 0; i < scores.length / 2; i++) {
+    const score = scores[2 * i + 1];
+    if (score < least_score) continue;
+    const [left, top, right, bottom] = boxes.subarray(4 * i, 4 * i + 4);
+    const [x, y] = [left * across, top * down];
+    faces.push({ x, y, width: right * across - x, height: bottom * down - y, score });
+  }
+  return suppress(faces);
+}
+
+// ---- 68 landmarks, of which alignment needs five points
+
+const landmark_side = 64;
+/** Side of the crop over the longer side of the box. */
+const crop = 1.1;
+/** A face that leans more is turned upright and looked at again. */
+const upright_degrees = 6;
+
+async function look(session, pixels, picture, transform) {
+  const planes = pixels.greyCrop(picture, transform, landmark_side, { mean: 0, scale: 1 / 256 });
+  const { output } = await run(session, [1, 1, landmark_side, landmark_side], planes);
+  const back = inverse(transform);
+  const points = Array.from({ length: 68 }, (_, i) =>
+    apply(back, [output[2 * i] * landmark_side, output[2 * i + 1] * landmark_side]),
+  );
+  return [mean(points.slice(36, 42)), mean(points.slice(42, 48)), points[30], points[48], points[54]];
+}
+
+/** Angle of the line from the right eye to the left, degrees, clockwise. */
+function leanOf([right, left]) {
+  return (Math.atan2(left[1] - right[1], left[0] - right[0]) * 180) / Math.PI;
+}
+
+/** Right eye, left eye, nose, right and left corner of the mouth, in pixels of the picture. */
+async function fivePoints(session, pixels, picture, face, mode) {
+  const centre = [face.x + face.width / 2, face.y + face.height / 2];
+  const side = Math.max(face.width, face.height) * crop;
+  const first = await look(session, pixels, picture, squareCrop(centre, side, 0, landmark_side));
+  const lean = leanOf(first);
+  if (mode === 'fast' && Math.abs(lean) <= upright_degrees) return first;
+  return look(session, pixels, picture, squareCrop(centre, side, lean, landmark_side));
+}
+
+// ---- embedder MobileFaceNet: a face chip becomes a unit vector of 512 numbers
+
+const chip_side = 112;
+
+/** Where ArcFace wants eyes, nose and mouth in the chip. */
+const template = [
+  [38.2946, 51.6963],
+  [73.5318, 51.5014],
+  [56.0252, 71.7366],
+  [41.5493, 92.3655],
+  [70.7299, 92.2041],
+];
+
+function unit(vector) {
+  let sum = 0;
+  for (const value of vector) sum += value * value;
+  const scale = 1 / Math.sqrt(sum);
+  return vector.map((value) => value * scale);
+}
+
+function mirrored(planes) {
+  const copy = planes.slice();
+  for (let start = 0; start < copy.length; start += chip_side)
+    copy.subarray(start, start + chip_side).reverse();
+  return copy;
+}
+
+/** In mode balance the chip's mirror image counts as much as the chip. */
+async function embed(session, pixels, picture, points, mode) {
+  const planes = pixels.colourCrop(picture, fit(points, template), chip_side, { mean: 127, scale: 1 / 128 });
+  const { output } = await run(session, [1, 3, chip_side, chip_side], planes);
+  const one = unit(output);
+  if (mode === 'fast') return one;
+  const other = unit((await run(session, [1, 3, chip_side, chip_side], mirrored(planes))).output);
+  return unit(one.map((value, i) => value + other[i]));
+}
+
+// ---- all together
+
+/** Answers a function { bytes, mode } → { embedding }. */
+export async function recogniser(pixels) {
+  const nets = await openNets();
+  return async ({ bytes, mode }) => {
+    const picture = await pixels.decode(bytes);
+    try {
+      const faces = await detect(nets.detector, pixels, picture);
+      const [face] = faces.sort((a, b) => b.width * b.height * b.score - a.width * a.height * a.score);
+      if (face === undefined) return {};
+      const points = await fivePoints(nets.landmarks, pixels, picture, face, mode);
+      return { embedding: await embed(nets.embedder, pixels, picture, points, mode) };
+    } finally {
+      pixels.release(picture);
+    }
+  };
+}
+
+export default workerData?.pixels ? await recogniser(await import(workerData.pixels)) : undefined;

@@ -1,0 +1,129 @@
+// The server that a peer stands behind: fastify and its multipart plugin, with one difference in the peers' favour: of several
+// faces in a picture only the largest is compared.
+//   node server.mjs --peer NAME --workers N --key KEY
+import cluster from 'node:cluster';
+import { timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { parseArgs } from 'node:util';
+import multipart from '@fastify/multipart';
+import fastify from 'fastify';
+import { Piscina } from 'piscina';
+
+const text = { type: 'string' };
+const { values } = parseArgs({ options: { peer: text, workers: text, key: text } });
+const workers = Number(values.workers);
+
+function byCosine(a, b) {
+  let similarity = 0;
+  for (let i = 0; i < a.length; i++) similarity += a[i] * b[i];
+  // One in some thousand pairs of strangers is above it.
+  return { match: similarity >= 0.35, similarity };
+}
+
+const distance = (a, b) => Math.hypot(...a.map((value, i) => value - b[i]));
+
+/** As face-api's documentation compares descriptors. */
+function byDistance(a, b) {
+  return { match: distance(a, b) <= 0.6, similarity: 1 - distance(a, b) };
+}
+
+/** As human's `match.similarity` does by default, without a second copy of the library in this thread. */
+function byHuman(a, b) {
+  const root = Math.sqrt(25) * distance(a, b);
+  const similarity = Math.min(1, Math.max(0, (1 - root / 100 - 0.2) / 0.6));
+  return { match: similarity >= 0.5, similarity };
+}
+
+const here = (file) => new URL(file, import.meta.url).href;
+
+/**
+ * `worker` is a module whose default export recognises: { bytes, mode } → { embedding }, or {} when there is no face. `tasks` is
+ * how many pictures a worker has at once: the decoding of one, on libuv's threads, overlaps the nets of another. opencv4nodejs
+ * keeps its classes in static variables, so that a second thread that loads it takes the process down: it gets processes.
+ */
+const peers = {
+  'do-it-yourself': { worker: 'nets.mjs', pixels: 'pixels.mjs', tasks: 3, compare: byCosine },
+  opencv4nodejs: { pixels: 'opencv4nodejs/pixels.mjs', processes: true, tasks: 3, compare: byCosine },
+  'face-api-ssd': { worker: 'face-api.mjs', tasks: 1, compare: byDistance },
+  human: { worker: 'human.mjs', tasks: 1, compare: byHuman },
+};
+
+/**
+ * A queue in front of a pool: `run(task)` is called for `slots` tasks at once, in the order in which they came. piscina 5.3.2
+ * puts the head of its own queue back at the tail when no worker is free, so that some requests wait for all others.
+ */
+function queued(slots, run) {
+  let free = slots;
+  const waiting = [];
+  const next = () => {
+    if (free === 0 || waiting.length === 0) return;
+    const { task, resolve, reject } = waiting.shift();
+    free -= 1;
+    run(task)
+      .then(resolve, reject)
+      .finally(() => {
+        free += 1;
+        next();
+      });
+  };
+  return (task) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ task, resolve, reject });
+      next();
+    });
+}
+
+/** Listens on a free port and answers its address. */
+async function listen(recognise, compare) {
+  const app = fastify({ bodyLimit: 20 * 2 ** 20 });
+  await app.register(multipart, { limits: { fileSize: 10 * 2 ** 20, parts: 16 } });
+  const key = Buffer.from(values.key);
+  app.addHook('onRequest', async (request, reply) => {
+    const given = Buffer.from(request.headers['x-api-key'] ?? '');
+    if (given.length === key.length && timingSafeEqual(given, key)) return;
+    return reply.code(401).send({ code: 'invalid_api_key' });
+  });
+  app.post('/API/v1.0/face/match/upload/advanced', async (request, reply) => {
+    const form = {};
+    for await (const part of request.parts())
+      form[part.fieldname] = part.type === 'file' ? await part.toBuffer() : part.value;
+    const { image1, image2, accuracy_mode: mode = 'balance' } = form;
+    if (!image1 || !image2) return reply.code(400).send({ code: 'missing_field' });
+    const [first, second] = await Promise.all([image1, image2].map((bytes) => recognise({ bytes, mode })));
+    if (!first.embedding || !second.embedding) return reply.code(422).send({ code: 'no_face_found' });
+    return compare(first.embedding, second.embedding);
+  });
+  return app.listen({ host: '127.0.0.1', port: 0 });
+}
+
+function announce(address) {
+  process.on('SIGTERM', () => process.exit(0));
+  console.log(JSON.stringify({ address }));
+}
+
+const { worker, pixels, processes, tasks, compare } = peers[values.peer];
+if (!processes) {
+  const pool = new Piscina({
+    filename: here(worker),
+    workerData: { pixels: pixels && here(pixels) },
+    minThreads: workers,
+    maxThreads: workers,
+    concurrentTasksPerWorker: tasks,
+    idleTimeout: Number.POSITIVE_INFINITY,
+  });
+  announce(
+    await listen(
+      queued(workers * tasks, (task) => pool.run(task)),
+      compare,
+    ),
+  );
+} else if (cluster.isPrimary) {
+  const all = Array.from({ length: workers }, () => cluster.fork());
+  // With one of them gone, what is measured is no longer what was asked for.
+  cluster.on('exit', () => process.exit(1));
+  const [[{ port }]] = await Promise.all(all.map((one) => once(one, 'listening')));
+  announce(`http://127.0.0.1:${port}`);
+} else {
+  const { recogniser } = await import('./nets.mjs');
+  await listen(queued(tasks, await recogniser(await import(here(pixels)))), compare);
+}

@@ -1,0 +1,146 @@
+// Bodies: forms that are right, forms that are nearly right, and what is no form at all; and ways to spoil bytes.
+import { boundary, form } from '../../test/support/load.mjs';
+
+const flip = (bytes, random) => {
+  const spoilt = Buffer.from(bytes);
+  for (let count = 1 + random.below(16); count > 0 && spoilt.length > 0; count--) {
+    spoilt[random.below(spoilt.length)] ^= 1 << random.below(8);
+  }
+  return spoilt;
+};
+
+const overwrite = (bytes, random) => {
+  const spoilt = Buffer.from(bytes);
+  // The values at which lengths and signs turn over.
+  const value = random.pick([0x00, 0x01, 0x7f, 0x80, 0xfe, 0xff]);
+  const at = random.below(spoilt.length + 1);
+  return spoilt.fill(value, at, Math.min(spoilt.length, at + 1 + random.below(8)));
+};
+
+const cut = (bytes, random) => bytes.subarray(0, random.below(bytes.length + 1));
+
+const remove = (bytes, random) => {
+  const at = random.below(bytes.length + 1);
+  return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + random.below(64))]);
+};
+
+const insert = (bytes, random) => {
+  const at = random.below(bytes.length + 1);
+  return Buffer.concat([bytes.subarray(0, at), random.bytes(1 + random.below(64)), bytes.subarray(at)]);
+};
+
+const repeat = (bytes, random) => {
+  const at = random.below(bytes.length + 1);
+  const end = at + random.below(256);
+  return Buffer.concat([bytes.subarray(0, end), bytes.subarray(at)]);
+};
+
+const ways = [flip, overwrite, cut, remove, insert, repeat];
+
+/** One to three of them, one after the other. */
+export function mutate(bytes, random) {
+  let spoilt = bytes;
+  for (let count = 1 + random.below(3); count > 0; count--) spoilt = random.pick(ways)(spoilt, random);
+  return spoilt;
+}
+
+/** Only within the first `length` bytes, where headers are. */
+export function mutateStart(bytes, length, random) {
+  return Buffer.concat([mutate(bytes.subarray(0, length), random), bytes.subarray(length)]);
+}
+
+/** Cheap to refuse, so that what is tried is the form and not the decoder. */
+const notAPicture = Buffer.from('this is not a picture');
+const plain = { image1: notAPicture, image2: notAPicture };
+
+// biome-ignore format: a list of words
+const values = [
+  '', ' ', '0', '-1', '-0', '+1', '1.5', '1e2', '1e309', 'NaN', 'Infinity', '-Infinity', '0x10', '٣', '100.0000001', 'true',
+  'TRUE', 'yes', 'fast', 'balance ', 'null', '9'.repeat(1000), '9'.repeat(1025), '\0', '70\r\n', '\u{1f600}', '1_0', '1,5',
+];
+// biome-ignore format: a list of words
+const names = [
+  'threshold_percent', 'image1_face_index', 'image2_face_index', 'accuracy_mode', 'use_heuristic_fallback', 'min_det_score',
+  'auto_pair_best', 'reject_low_quality', 'unknown', '__proto__', 'constructor', 'toString', 'image1', 'image2', 'Image1', '',
+];
+
+export const goodForm = (random, world) => {
+  const fields = { image1: random.pick(world.good), image2: random.pick(world.good) };
+  return form(
+    random.chance(0.5) ? fields : { image2: fields.image2, threshold_percent: '50', image1: fields.image1 },
+  );
+};
+
+/** One picture is damaged, the other one too or not. */
+export const damagedForm = (random, world) => {
+  const damaged = () => {
+    const file = random.pick(world.damaged);
+    return random.chance(0.5) ? file : mutate(file, random);
+  };
+  const other = random.chance(0.3) ? damaged() : random.pick(world.good);
+  return form(
+    random.chance(0.5) ? { image1: damaged(), image2: other } : { image1: other, image2: damaged() },
+  );
+};
+
+/** A good picture that has suffered, mostly in its headers. */
+export const sufferedForm = (random, world) => {
+  const good = random.pick(world.good);
+  const suffered = random.chance(0.6) ? mutateStart(good, 700, random) : mutate(good, random);
+  return form({ image1: suffered, image2: notAPicture });
+};
+
+export const oddFields = (random) => {
+  const fields = { ...plain };
+  for (let count = 1 + random.below(5); count > 0; count--) {
+    const name = random.pick(names);
+    fields[name] = random.chance(0.2) ? [random.pick(values), random.pick(values)] : random.pick(values);
+  }
+  return form(fields);
+};
+
+const header = 'Content-Disposition: form-data; name="image1"';
+// biome-ignore format: a list of words
+const dispositions = [
+  header, `${header}; filename="a.jpg"`, `${header}; filename*=UTF-8''%e2%82%ac.jpg`, `${header}; filename*=x'y`, 'Content-Disposition: form-data',
+  'Content-Disposition: attachment; name="image1"', 'content-disposition:form-data;name=image1', `${header}; name="image2"`, `${header}\r\n folded`,
+  `${header}; x="${'y'.repeat(9000)}"`, 'Content-Disposition: form-data; name="ima\0ge1"', 'Content-Disposition: form-data; name="image1', ': no name',
+  `${header}\r\nContent-Transfer-Encoding: base64`, `${header}\r\nContent-Type: multipart/mixed; boundary=inner`, '', 'x', `X: y\r\n${header}`,
+  'Content-Disposition: form-data; name="\\"\\\\"', 'Content-Disposition: form-data; name=""', `${header};;;`, `${header}; filename="../../etc/passwd"`,
+];
+const ends = ['\r\n', '\n', '\r', '', '\r\n\r\n', '\r\n ', '--\r\n'];
+const delimiters = [
+  `--${boundary}`,
+  `-${boundary}`,
+  boundary,
+  `--${boundary}--`,
+  `--${boundary}x`,
+  `--${boundary} \t`,
+  '--',
+];
+
+/** Parts put together from pieces of the grammar, most of them in their place. */
+export const builtForm = (random) => {
+  const usual = (list) => (random.chance(0.85) ? list[0] : random.pick(list));
+  const pieces = [random.chance(0.1) ? 'preamble' : ''];
+  for (let count = random.below(22); count > 0; count--) {
+    pieces.push(usual(delimiters), usual(ends), random.pick(dispositions), usual(ends), usual(ends));
+    pieces.push(
+      random.chance(0.1) ? random.bytes(random.below(200)).toString('latin1') : 'value',
+      usual(ends),
+    );
+  }
+  pieces.push(
+    random.chance(0.8) ? `--${boundary}--` : random.pick(delimiters),
+    random.chance(0.1) ? 'epilogue' : '\r\n',
+  );
+  return Buffer.from(pieces.join(''), 'latin1');
+};
+
+export const mutatedForm = (random) => mutate(form({ ...plain, threshold_percent: '70' }), random);
+
+export const noise = (random) => random.bytes(random.below(3000));
+
+/** Nothing but the beginnings of delimiters: the worst case for whoever searches for them. */
+export const delimiterSoup = (random) =>
+  Buffer.from(`\r\n--${boundary.slice(0, random.below(boundary.length + 1))}`.repeat(random.below(3000)));

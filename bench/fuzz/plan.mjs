@@ -1,0 +1,142 @@
+// The kinds of requests, each with its weight. A kind makes of a generator and the world (key, pictures) a plan:
+//   bytes    what is sent
+//   expects  'ok': 200 and the answer that is known; 'answer': any answer but a 5xx; 'end': an answer or a closed connection
+//   answers  how many answers are waited for, 1 unless told
+import {
+  builtForm,
+  damagedForm,
+  delimiterSoup,
+  goodForm,
+  mutate,
+  mutatedForm,
+  noise,
+  oddFields,
+  sufferedForm,
+} from './bodies.mjs';
+import {
+  advanced,
+  head,
+  inChunks,
+  lyingLengths,
+  match,
+  oddChunks,
+  oddHeaders,
+  oddRequestLines,
+  strangers,
+  withLength,
+} from './heads.mjs';
+
+/** Most bodies come with a length, some in chunks, to either endpoint. */
+function request(world, body, random) {
+  const line = `POST ${random.chance(0.3) ? advanced : match} HTTP/1.1`;
+  return random.chance(0.2) ? inChunks(world, body, random, line) : withLength(world, body, {}, line);
+}
+
+const form = (make) => (random, world) => ({
+  bytes: request(world, make(random, world), random),
+  expects: 'answer',
+});
+
+const pipelinable = oddRequestLines.filter((line) => line.startsWith('GET '));
+
+const kinds = {
+  valid: (random, world) => ({ ...form(goodForm)(random, world), expects: 'ok' }),
+  damaged_picture: form(damagedForm),
+  suffered_picture: form(sufferedForm),
+  odd_fields: form(oddFields),
+  built_form: form(builtForm),
+  mutated_form: form(mutatedForm),
+  noise: form(noise),
+  delimiter_soup: form(delimiterSoup),
+  odd_header: (random, world) => ({
+    bytes: withLength(world, oddFields(random), random.pick(oddHeaders)),
+    expects: 'end',
+  }),
+  odd_request_line: (random, world) => {
+    const line = random.pick(oddRequestLines);
+    const bodiless = /^(GET|HEAD|OPTIONS)/.test(line);
+    return {
+      bytes: bodiless ? head(world, {}, line) : withLength(world, noise(random), {}, line),
+      expects: 'end',
+    };
+  },
+  lying_length: (random, world) => {
+    const body = oddFields(random);
+    return {
+      bytes: Buffer.concat([head(world, random.pick(lyingLengths)(body.length)), body]),
+      expects: 'end',
+    };
+  },
+  odd_chunks: (random, world) => {
+    const chunks = Buffer.from(random.pick(oddChunks));
+    return {
+      bytes: Buffer.concat([head(world, { 'transfer-encoding': 'chunked' }), chunks]),
+      expects: 'end',
+    };
+  },
+  mutated_head: (random, world) => ({
+    bytes: Buffer.concat([mutate(head(world, { 'content-length': 9 }), random), Buffer.from('some body')]),
+    expects: 'end',
+  }),
+  stranger: (random) => ({ bytes: random.pick(strangers), expects: 'end' }),
+  pipelined: (random, world) => {
+    const answers = 2 + random.below(4);
+    // µWS takes a further request as long as the one before was answered inside its callback, as these are.
+    const one = () => head(world, {}, random.pick(pipelinable));
+    return { bytes: Buffer.concat(Array.from({ length: answers }, one)), expects: 'end', answers };
+  },
+  refused_then_valid: (random, world) => ({
+    bytes: Buffer.concat([
+      withLength(world, noise(random), { 'content-type': 'text/plain' }),
+      withLength(world, goodForm(random, world)),
+    ]),
+    expects: 'end',
+    answers: 2,
+  }),
+};
+
+/** What ends in inference costs as much as a hundred of the others; at 100,000 requests these are thousands all the same. */
+const weights = {
+  valid: 2,
+  damaged_picture: 4,
+  suffered_picture: 3,
+  odd_fields: 14,
+  built_form: 18,
+  mutated_form: 15,
+  noise: 4,
+  delimiter_soup: 2,
+  odd_header: 9,
+  odd_request_line: 7,
+  lying_length: 6,
+  odd_chunks: 3,
+  mutated_head: 4,
+  stranger: 1,
+  pipelined: 1.5,
+  refused_then_valid: 0.5,
+};
+
+/** How a client leaves: at a byte of what it sends, while it waits, or at the first byte of the answer. */
+const leavings = ['sending', 'waiting', 'answering'];
+
+/** Everything about request number `index` follows from the generator. */
+export function plan(random, world) {
+  const kind = random.weighted(Object.entries(weights));
+  const made = kinds[kind](random, world);
+  const { bytes } = made;
+  const leaves = random.chance(0.12) ? random.pick(leavings) : undefined;
+  // Who is kept waiting goes away, mostly soon; a few stay to see the server's own clocks end it.
+  const patient = made.expects !== 'end' || random.chance(0.1);
+  const cuts = Array.from({ length: random.chance(0.5) ? 0 : random.below(5) }, () =>
+    random.below(bytes.length + 1),
+  );
+  return {
+    answers: 1,
+    ...made,
+    kind,
+    leaves,
+    leavesAt: random.below(bytes.length + 1),
+    patience_ms: patient ? undefined : 100 + random.below(900),
+    resets: random.chance(0.5),
+    cuts: cuts.sort((a, b) => a - b),
+  };
+}

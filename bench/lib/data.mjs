@@ -1,0 +1,31 @@
+// Where pictures and nets are, and the tables that are put into pages.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../../test/support/programs.mjs';
+
+/** What the bench makes once and keeps. */
+export const cache = join(root, '.cache/bench');
+
+/** A folder of the developers' pictures, or undefined where they are not: `FACEMATCH_SHARED`, or `../shared`. */
+export function sharedData(name = '') {
+  const folder = join(process.env.FACEMATCH_SHARED ?? join(root, '../shared'), 'data', name);
+  return existsSync(folder) ? folder : undefined;
+}
+
+/** A Markdown table. */
+export function table(head, rows) {
+  const line = (cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+/** Puts each text between `<!-- name -->` and `<!-- end of name -->` of a page of docs/. */
+export function writeBetween(page, texts) {
+  const file = join(root, 'docs', page);
+  let content = readFileSync(file, 'utf8');
+  for (const [name, text] of Object.entries(texts)) {
+    const between = new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=<!-- end of ${name} -->)`, 's');
+    if (!between.test(content)) throw new Error(`docs/${page} has no place for ${name}`);
+    content = content.replace(between, () => `\n${text}\n\n`);
+  }
+  writeFileSync(file, content);
+}

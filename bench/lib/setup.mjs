@@ -1,0 +1,141 @@
+// What a run needs beyond the project's own set-up, each made once and kept. Rejects with a SetupError.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { cpus, tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { installPackages, isDebian, missingPackages } from '../../scripts/lib/debian.mjs';
+import { seconds, withProgress } from '../../scripts/lib/progress.mjs';
+import { ask, run } from '../../scripts/lib/run.mjs';
+import { hashOf, isStamped, writeStamp } from '../../scripts/lib/stamp.mjs';
+import { root } from '../../test/support/programs.mjs';
+import { cache } from './data.mjs';
+
+// ---- the bench's C++ programs (native/bench), by the CMake preset `bench`
+
+const built = (name) => join(root, `build/bench/native/bench/facematch_${name}`);
+
+/** Exist after `buildNative`. */
+export const programs = { floor: built('floor'), stages: built('stages') };
+
+/** Quick when nothing has changed. Rejects with the compiler's last words. */
+export async function buildNative(onLine) {
+  const options = { cwd: root, cure: 'The programs of native/bench did not build.', onLine };
+  await run('cmake', ['--preset', 'bench', '--log-level=ERROR'], options);
+  await run('cmake', ['--build', '--preset', 'bench', '--parallel', '2'], options);
+}
+
+// ---- the default pack's nets as their author ships them, for contenders that have no rewritten ones
+
+const nets = join(cache, 'nets');
+export const published = {
+  detector: join(nets, 'fr_detect.onnx'),
+  landmarks: join(nets, 'fr_landmark.onnx'),
+  embedder: join(nets, 'fr_feature.onnx'),
+};
+
+/** Lifts them out of the tarball as `models/prepare` does: fetched through npm, its integrity and their hashes checked. */
+async function prepareNets() {
+  const { downloadTarball, liftFiles } = await import('../../dist/models/prepare/tarball.js');
+  const { packDirectory, packNets, readManifest } = await import('../../dist/src/engine/pack.js');
+  const manifest = readManifest(packDirectory('default'));
+  const scratch = mkdtempSync(join(tmpdir(), 'facematch-bench-nets-'));
+  try {
+    const tarball = await downloadTarball(manifest.source, scratch);
+    const lifted = await liftFiles(tarball, manifest.source.integrity, packNets(manifest), scratch);
+    mkdirSync(nets, { recursive: true });
+    for (const [from, bytes] of lifted) writeFileSync(join(nets, basename(from)), bytes);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+// ---- npm packages
+
+const bench = join(root, 'bench');
+const packagesStamp = join(bench, 'node_modules/.bench-stamp');
+const packagesHash = () =>
+  hashOf([join(bench, 'package-lock.json'), join(bench, '.npmrc')], [process.version, process.arch]);
+const ci = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
+
+async function installBench(onLine) {
+  const cure = "npm ci failed. Check the network and npm's registry setting, then try again.";
+  await run('npm', ci, { cwd: bench, cure, onLine });
+  writeStamp(packagesStamp, packagesHash());
+}
+
+// @u4/opencv4nodejs has no binaries, and its own build looks for OpenCV in the wrong place: built here against Debian's.
+const opencv = join(bench, 'contenders/opencv4nodejs');
+const opencvStamp = join(opencv, 'node_modules/.built-stamp');
+
+/** What a build is good for: this package, Node's binary interface, and OpenCV's. */
+function opencvHash() {
+  const lock = readFileSync(join(opencv, 'package-lock.json'), 'utf8');
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg-query's own format
+  const version = ask('dpkg-query', ['-W', '-f', '${Version}', 'libopencv-dev']) ?? '';
+  return hashOf([], [lock, process.versions.modules, process.arch, version]);
+}
+
+async function buildOpencv(onLine) {
+  const missing = isDebian() ? missingPackages(['libopencv-dev']) : [];
+  if (missing.length > 0) await installPackages(missing, onLine);
+  const cure = 'opencv4nodejs did not build; leave it out, or see bench/lib/setup.mjs for what it needs.';
+  await run('npm', ci, { cwd: opencv, cure, onLine });
+  const library = join(opencv, 'node_modules/@u4/opencv4nodejs');
+  const gyp = createRequire(join(library, 'package.json')).resolve('node-gyp/bin/node-gyp.js');
+  // Node's headers where they came with Node; else node-gyp fetches them.
+  const prefix = dirname(dirname(process.execPath));
+  const headers = existsSync(join(prefix, 'include/node/node.h')) ? { npm_config_nodedir: prefix } : {};
+  await run(process.execPath, [gyp, 'rebuild', '--jobs', process.env.JOBS ?? String(cpus().length)], {
+    cwd: library,
+    cure,
+    onLine,
+    env: {
+      ...headers,
+      OPENCV4NODEJS_DISABLE_AUTOBUILD: '1',
+      OPENCV_INCLUDE_DIR: '/usr/include/opencv4',
+      OPENCV_LIB_DIR: join('/usr/lib', ask('g++', ['-print-multiarch'])?.trim() ?? ''),
+      OPENCV_BIN_DIR: '/usr/bin',
+    },
+  });
+  // It links whatever it finds, and tells what is missing only when it is loaded.
+  await run(process.execPath, ['library.mjs'], { cwd: opencv, cure, onLine });
+  writeStamp(opencvStamp, opencvHash());
+}
+
+/** `for`: the contenders that need it. */
+const steps = [
+  {
+    title: 'npm packages of the bench',
+    for: ['do-it-yourself', 'opencv4nodejs', 'face-api-ssd', 'human'],
+    done: () => isStamped(packagesStamp, packagesHash()),
+    make: installBench,
+  },
+  {
+    title: 'nets as published',
+    for: ['do-it-yourself', 'opencv4nodejs'],
+    done: () => Object.values(published).every((file) => existsSync(file)),
+    make: prepareNets,
+  },
+  {
+    title: 'OpenCV for Node (some ten minutes)',
+    for: ['opencv4nodejs'],
+    done: () => isStamped(opencvStamp, opencvHash()),
+    make: buildOpencv,
+  },
+  {
+    title: 'programs of native/bench',
+    for: ['floor'],
+    done: () => false, // make itself knows what has changed
+    make: buildNative,
+  },
+];
+
+/** Makes what is missing for those contenders. */
+export async function setUp(names) {
+  for (const { title, for: needing, done, make } of steps) {
+    if (!names.some((name) => needing.includes(name)) || done()) continue;
+    const start = performance.now();
+    await withProgress(title, make);
+    process.stderr.write(`✓ ${title} (${seconds(start)})\n`);
+  }
+}

@@ -1,0 +1,186 @@
+// The generator of load: forms on kept HTTP/1.1 connections, each request with an id of its own, and an account of every
+// answer: none may be lost, none may come twice, none may be another's.
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+
+export const boundary = 'facematch-load-boundary';
+export const content_type = `multipart/form-data; boundary=${boundary}`;
+
+/** A multipart/form-data body. Bytes become file parts, text becomes text parts, an array repeats its field. */
+export function form(fields) {
+  const parts = Object.entries(fields).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).flatMap((item) => {
+      const file = typeof item === 'string' ? '' : `; filename="${name}.bin"`;
+      const head = `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n`;
+      return [Buffer.from(head), Buffer.from(item), Buffer.from('\r\n')];
+    }),
+  );
+  return Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)]);
+}
+
+const header = (head, name) => new RegExp(`\\r\\n${name}: *([^\\r]*)`, 'i').exec(head)?.[1];
+
+/**
+ * The whole answers in the bytes of a connection: { status, request_id, closes, json, body, end }, where `end` is the byte
+ * behind. Interim answers are left out. Answers to HEAD have no body, whatever they declare.
+ */
+export function parseAnswers(bytes, isHead = false) {
+  const answers = [];
+  for (let at = 0; ; ) {
+    const headEnd = bytes.indexOf('\r\n\r\n', at);
+    if (headEnd === -1) return answers;
+    const head = bytes.toString('latin1', at, headEnd);
+    const status = Number(head.slice(9, 12));
+    const bodiless = isHead || status < 200 || status === 204;
+    const end = headEnd + 4 + (bodiless ? 0 : Number(header(head, 'content-length') ?? 0));
+    if (end > bytes.length) return answers;
+    if (status >= 200) {
+      answers.push({
+        status,
+        request_id: header(head, 'x-request-id'),
+        closes: header(head, 'connection') === 'close',
+        json: /^application\/(problem\+)?json/.test(header(head, 'content-type') ?? ''),
+        body: bytes.subarray(headEnd + 4, end),
+        end,
+      });
+    }
+    at = end;
+  }
+}
+
+/** A connection that carries one request at a time. */
+class Line {
+  #socket;
+  #received = Buffer.alloc(0);
+  #current;
+  #onStray;
+  open = true;
+
+  constructor(port, onStray) {
+    this.#onStray = onStray;
+    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    this.#socket.on('error', () => {});
+    this.#socket.on('data', (data) => this.#data(data));
+    this.#socket.on('close', () => this.#end());
+  }
+
+  /** Resolves to the answer, or to undefined when the connection ends before. */
+  send(head, body, request_id) {
+    return new Promise((resolve) => {
+      this.#current = { resolve, request_id };
+      this.#socket.cork();
+      this.#socket.write(head, 'latin1');
+      this.#socket.write(body);
+      this.#socket.uncork();
+    });
+  }
+
+  close() {
+    this.open = false;
+    this.#socket.destroy();
+  }
+
+  #data(data) {
+    this.#received = this.#received.length === 0 ? data : Buffer.concat([this.#received, data]);
+    const answers = parseAnswers(this.#received);
+    if (answers.length === 0) return;
+    this.#received = this.#received.subarray(answers.at(-1).end);
+    for (const answer of answers) {
+      const current = this.#current;
+      this.#current = undefined;
+      if (answer.closes) this.open = false;
+      // Another server than ours may give no ids.
+      if (current === undefined || (answer.request_id ?? current.request_id) !== current.request_id)
+        this.#onStray();
+      current?.resolve(answer);
+    }
+  }
+
+  #end() {
+    this.open = false;
+    this.#current?.resolve(undefined);
+    this.#current = undefined;
+  }
+}
+
+export class Load {
+  #target;
+  #bodies;
+  #idle = [];
+  #pending = new Set();
+  sent = 0;
+  lost = 0;
+  /** Answers that nobody waited for, or that carry another request's id. */
+  stray = 0;
+  /** { request_id, status, ms, late_ms, at }: `at` is performance.now() of the answer, `late_ms` how late its request was sent. */
+  answers = [];
+
+  /** `target` is { port, key, path }; the bodies are sent in turn. */
+  constructor(target, bodies) {
+    this.#target = { path: '/API/v1.0/face/match/upload', ...target };
+    this.#bodies = bodies;
+  }
+
+  /** `due`: when an open loop meant to send it (performance.now()). */
+  async one(due) {
+    const { path, port, key } = this.#target;
+    const request_id = randomUUID();
+    const body = this.#bodies[this.sent++ % this.#bodies.length];
+    const head =
+      `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-Api-Key: ${key}\r\n` +
+      `X-Request-Id: ${request_id}\r\nContent-Type: ${content_type}\r\nContent-Length: ${body.length}\r\n\r\n`;
+    let line = this.#idle.pop();
+    while (line && !line.open) line = this.#idle.pop();
+    line ??= new Line(port, () => {
+      this.stray += 1;
+    });
+    const start = performance.now();
+    const answer = await line.send(head, body, request_id);
+    const at = performance.now();
+    if (answer === undefined) this.lost += 1;
+    else {
+      const { status } = answer;
+      this.answers.push({ request_id, status, ms: at - start, late_ms: start - (due ?? start), at });
+    }
+    if (line.open) this.#idle.push(line);
+  }
+
+  /** So many clients at once, each with one request after the other, while `goesOn` answers true. */
+  async closedLoop(clients, goesOn) {
+    const client = async () => {
+      while (goesOn()) await this.one();
+    };
+    await Promise.all(Array.from({ length: clients }, client));
+  }
+
+  /** So many requests a second, whether or not those before have been answered. Resolves when the last one is. */
+  async openLoop(rate, seconds) {
+    const start = performance.now();
+    const total = Math.round(rate * seconds);
+    for (let count = 0; count < total; ) {
+      const due = Math.min(total, Math.ceil(((performance.now() - start) / 1000) * rate));
+      for (; count < due; count++) {
+        const request = this.one(start + (count / rate) * 1000).finally(() => this.#pending.delete(request));
+        this.#pending.add(request);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    await Promise.all(this.#pending);
+  }
+
+  /** Answers of a status a second, among those that came from `from` to `to` (performance.now()). */
+  rate(status, from, to) {
+    const counted = this.answers.filter((one) => one.status === status && one.at >= from && one.at < to);
+    return counted.length / ((to - from) / 1000);
+  }
+
+  close() {
+    for (const line of this.#idle) line.close();
+  }
+}
+
+/** For a closed loop: true for so many seconds from now. */
+export function lasting(seconds) {
+  const end = performance.now() + seconds * 1000;
+  return () => performance.now() < end;
+}

@@ -1,0 +1,91 @@
+// deploy/nginx.conf for real: its ports, paths and servers replaced by those of a scratch folder, and nothing else.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePorts, root, startProgram } from './programs.mjs';
+
+// Debian has it where only root's PATH looks.
+export const PATH = `${process.env.PATH}:/usr/sbin`;
+export const hasNginx = spawnSync('nginx', ['-v'], { env: { PATH } }).status === 0;
+
+/** The sample with each pattern replaced; throws an Error for one that is not there, so that both stay alike. */
+function sample(replacements) {
+  let text = readFileSync(join(root, 'deploy/nginx.conf'), 'utf8');
+  for (const [from, to] of replacements) {
+    if (!text.includes(from)) throw new Error(`deploy/nginx.conf no longer has: ${from}`);
+    text = text.replaceAll(from, to);
+  }
+  return text;
+}
+
+function write({ folder, port, pair, servers, ca }) {
+  for (const name of ['body', 'proxy']) mkdirSync(join(folder, `nginx-${name}`), { recursive: true });
+  const tls = [
+    ['proxy_pass http://facematch;', 'proxy_pass https://facematch;'],
+    ['# proxy_ssl_trusted_certificate /etc/facematch/ca.crt;', `proxy_ssl_trusted_certificate ${ca};`],
+    ...['verify on;', 'name localhost;', 'server_name on;'].map((line) => [
+      `# proxy_ssl_${line}`,
+      `proxy_ssl_${line}`,
+    ]),
+  ];
+  const behind = servers.map((one) => `server 127.0.0.1:${one} max_fails=0;`).join('\n    ');
+  writeFileSync(
+    join(folder, 'facematch.conf'),
+    sample([
+      ['server 127.0.0.1:8080 max_fails=0;', behind],
+      ['listen 443 ssl http2;', `listen 127.0.0.1:${port} ssl http2;`],
+      ['/etc/facematch/tls.crt', pair.cert],
+      ['/etc/facematch/tls.key', pair.key],
+      ...(ca === undefined ? [] : tls),
+    ]),
+  );
+  const scratch = ['fastcgi', 'uwsgi', 'scgi', 'proxy'].map(
+    (name) => `  ${name}_temp_path ${folder}/nginx-proxy;`,
+  );
+  const lines = [
+    ...(process.getuid?.() === 0 ? ['user root;'] : []),
+    'worker_processes 2;',
+    `pid ${folder}/nginx.pid;`,
+    'error_log stderr notice;',
+    'events {}',
+    'http {',
+    '  access_log off;',
+    `  client_body_temp_path ${folder}/nginx-body;`,
+    ...scratch,
+    `  include ${folder}/facematch.conf;`,
+    '}',
+  ];
+  writeFileSync(join(folder, 'nginx.conf'), `${lines.join('\n')}\n`);
+  return ['-c', join(folder, 'nginx.conf'), '-p', folder, '-g', 'daemon off;'];
+}
+
+/** What `nginx -t` has to say, and whether it is content. `options` as startNginx has them, with a port. */
+export function testNginx(options) {
+  const { status, stdout, stderr } = spawnSync('nginx', ['-t', ...write(options)], {
+    env: { PATH },
+    encoding: 'utf8',
+  });
+  return { ok: status === 0, said: stdout + stderr };
+}
+
+/**
+ * Starts it in `folder` with a certificate (`pair`: { cert, key }) in front of `servers` (ports of this machine). With `ca`, a
+ * file, it speaks TLS to them and trusts what that signed. Answers { port, address, pid, stop() }.
+ */
+export async function startNginx(options) {
+  const [port] = await freePorts(1);
+  // It tells of its start on standard error.
+  const args = ['-c', 'exec nginx "$@" 2>&1', 'sh', ...write({ ...options, port })];
+  const { pid, stop } = await startProgram('sh', args, { ready: /start worker process /, env: { PATH } });
+  return { port, address: `https://localhost:${port}`, pid, stop };
+}
+
+/** A certificate for localhost that signs itself, in `folder`: { cert, key }. Needs openssl. */
+export function selfSigned(folder) {
+  const pair = { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') };
+  const what = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '30'];
+  const who = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
+  const files = ['-keyout', pair.key, '-out', pair.cert];
+  execFileSync('openssl', ['req', '-x509', ...what, ...who, ...files], { stdio: 'pipe' });
+  return pair;
+}

@@ -1,0 +1,202 @@
+// Programs in processes of their own, which end with this one: the server as `npm start` runs it, and what stands around it.
+// Tests, bench/ and deploy/ start theirs here.
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** The folder of the project. Ends in a slash. */
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+const program = join(root, 'dist/src/cli/index.js');
+
+const { start } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
+/** What `npm start` gives to node, for any working folder: flags, program, `serve`. */
+const serve = start
+  .slice(start.indexOf(' node -') + ' node '.length)
+  .split(' ')
+  .map((word) => (word === 'dist/src/cli/index.js' ? program : word));
+
+const running = new Set();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** For programs that are run by hand: a signal would otherwise end this process without its `exit` handlers. */
+export function endOnSignals() {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
+}
+
+/**
+ * Starts `command`, on the CPUs of `cores` (as taskset takes them) when given, and resolves when a line of its standard
+ * output matches `ready`: { pid, line, ended, log(), stop(signal) }. Its standard error goes to a file, as a service's log
+ * does: reading it would cost this process CPU time. Rejects with its last lines when it ends before, or within
+ * `patience_ms` says nothing.
+ */
+export async function startProgram(command, args, options) {
+  const { ready, env = {}, cores, patience_ms = 120_000 } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'facematch-program-'));
+  const logFile = join(folder, 'log');
+  const stderr = openSync(logFile, 'w');
+  const [first, ...rest] = [
+    ...(cores === undefined ? [] : ['taskset', '-c', String(cores)]),
+    command,
+    ...args,
+  ];
+  const child = spawn(first, rest, {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', stderr],
+    env: { PATH: process.env.PATH, ...env },
+  });
+  closeSync(stderr);
+  running.add(child);
+  let log = () => readFileSync(logFile, 'utf8');
+  const ended = once(child, 'close').then(
+    ([code, signal]) => ({ code, signal }),
+    (error) => ({ code: null, signal: null, error }),
+  );
+  void ended.then(() => {
+    running.delete(child);
+    const text = log();
+    log = () => text;
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const said = [];
+  const line = await new Promise((resolve, reject) => {
+    const failed = (reason) =>
+      reject(new Error(`${command} ${reason}:\n${[...said, ...log().split('\n')].slice(-30).join('\n')}`));
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      failed(`was not ready within ${patience_ms / 1000} s`);
+    }, patience_ms);
+    createInterface({ input: child.stdout }).on('line', (text) => {
+      if (ready.test(text)) {
+        clearTimeout(timer);
+        resolve(text);
+      } else if (said.length < 30) said.push(text);
+    });
+    void ended.then(({ error }) => {
+      clearTimeout(timer);
+      failed(error ? `did not start (${error.message})` : 'ended before it was ready');
+    });
+  });
+  return {
+    pid: child.pid,
+    line,
+    ended,
+    /** All of its standard error so far. */
+    log: () => log(),
+    /** Resolves to { code, signal } when it is gone. */
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal);
+      return ended;
+    },
+  };
+}
+
+/** Makes a key with hardly a limit unless told otherwise, in a key file that is made when it is missing. */
+export function makeKey(file, wish = {}) {
+  const { scopes = 'match:basic,match:advanced', rate = 1_000_000, burst = 1_000_000 } = wish;
+  if (!existsSync(program)) throw new Error('The program is not built. Build it with: npm run setup');
+  const settings = ['--scopes', scopes, '--rate', String(rate), '--burst', String(burst)];
+  const args = [program, 'keys', 'create', '--name', 'load', ...settings, '--file', file];
+  return execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+}
+
+/**
+ * The server on free ports, with a key in a folder of its own unless `env` names a key file. `limits` are the key's rate
+ * and burst. Resolves when it is ready to what startProgram answers and { key, address, port, metric(series) }.
+ */
+export async function startServer({ env = {}, cores, limits } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'facematch-keys-'));
+  const keysFile = join(folder, 'keys.json');
+  const key = env.FACEMATCH_KEYS_FILE === undefined ? makeKey(keysFile, limits) : undefined;
+  const server = await startProgram(process.execPath, serve, {
+    ready: /listens on http/,
+    cores,
+    env: {
+      FACEMATCH_PORT: '0',
+      FACEMATCH_ADMIN_PORT: '0',
+      FACEMATCH_KEYS_FILE: keysFile,
+      FACEMATCH_LOG_LEVEL: 'info',
+      ...env,
+    },
+  });
+  void server.ended.then(() => rmSync(folder, { recursive: true, force: true }));
+  const starting = server
+    .log()
+    .split('\n')
+    .find((line) => line.includes('"msg":"starting"'));
+  const { address, admin_address } = JSON.parse(starting);
+  return {
+    ...server,
+    key,
+    address,
+    port: Number(new URL(address).port),
+    /** Value of the series whose name and labels start a line of the metrics; 0 when there is none yet. */
+    async metric(series) {
+      const text = await (await fetch(`${admin_address}/metrics`)).text();
+      const line = text.split('\n').find((candidate) => candidate.startsWith(`${series} `));
+      return Number(line?.slice(series.length + 1) ?? 0);
+    },
+  };
+}
+
+/** Ports that nobody listens on. All are held until all are known, so none is given twice. */
+export async function freePorts(count) {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => server.address().port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+/** CPUs that this process may run on, out of a list such as `0-3,8` (cpuset(7)). */
+export function allowedCpus() {
+  const [, list] = /^Cpus_allowed_list:\s*(\S+)/m.exec(readFileSync('/proc/self/status', 'utf8'));
+  return list.split(',').flatMap((range) => {
+    const [first, last = first] = range.split('-').map(Number);
+    return Array.from({ length: last - first + 1 }, (_, step) => first + step);
+  });
+}
+
+/** Binds this process, and what it starts without `cores`, to one CPU. */
+export function bindTo(cpu) {
+  execFileSync('taskset', ['-a', '-c', '-p', String(cpu), String(process.pid)], { stdio: 'ignore' });
+}
+
+/** A figure of a process's status file in bytes: VmRSS, VmHWM (proc(5)). */
+export function memoryOf(pid, name = 'VmRSS') {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return 1024 * Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0);
+}
+
+/** The process and all that it started. Threads are part of their process. */
+export function treeOf(pid) {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  );
+  return [pid, ...children.flatMap(treeOf)];
+}
+
+/** User and system time in a stat file of proc(5), in milliseconds; a tick is 10 ms on Linux. */
+function timeIn(file) {
+  const text = readFileSync(file, 'utf8');
+  // The name in brackets may hold blanks and brackets.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return 10 * (Number(fields[11]) + Number(fields[12]));
+}
+
+/** CPU time of a process and all that it started, in milliseconds. */
+export const cpuMsOf = (pid) => treeOf(pid).reduce((sum, one) => sum + timeIn(`/proc/${one}/stat`), 0);
+
+/** CPU time of a process's main thread alone, in milliseconds. */
+export const mainThreadCpuMsOf = (pid) => timeIn(`/proc/${pid}/task/${pid}/stat`);

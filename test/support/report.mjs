@@ -1,0 +1,78 @@
+// What every report begins and ends with: on what it was measured, and each claim with what was found.
+import { execFileSync } from 'node:child_process';
+import { cpus, totalmem } from 'node:os';
+import { parseArgs } from 'node:util';
+import { root } from './programs.mjs';
+
+export const MiB = 1024 * 1024;
+
+/** Flags with whole numbers as defaults, or `false` for a switch. Ends the process on one that it does not know. */
+export function flags(defaults) {
+  const options = Object.fromEntries(
+    Object.entries(defaults).map(([name, value]) => [
+      name,
+      typeof value === 'boolean' ? { type: 'boolean' } : { type: 'string' },
+    ]),
+  );
+  try {
+    const { values } = parseArgs({ options });
+    return Object.fromEntries(
+      Object.entries(defaults).map(([name, fallback]) => {
+        const value = values[name] ?? fallback;
+        if (typeof fallback !== 'number') return [name, value];
+        if (!/^\d+$/.test(String(value))) throw new Error(`--${name}: expected a whole number`);
+        return [name, Number(value)];
+      }),
+    );
+  } catch (error) {
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
+}
+
+export function environment() {
+  const git = (...args) => {
+    try {
+      return execFileSync('git', args, {
+        cwd: root,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      }).trim();
+    } catch {
+      return '';
+    }
+  };
+  const changed = git('status', '--porcelain', '--', 'src', 'native') === '' ? '' : ' with local changes';
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    commit: (git('rev-parse', '--short', 'HEAD') || 'unknown') + changed,
+    node: process.version,
+    cpu: `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'}`,
+    memory_gib: Math.round(totalmem() / 1024 / MiB),
+  };
+}
+
+/**
+ * Prints a report and sets the exit code. `claims` are { what, found, limit, ok }; `facts` go beside them.
+ * With `json` it is one object on standard output.
+ */
+export function report({ title, facts, claims, json }) {
+  const ok = claims.every((claim) => claim.ok);
+  if (!ok) process.exitCode = 1;
+  if (json) {
+    console.log(JSON.stringify({ title, ok, environment: environment(), facts, claims }));
+    return;
+  }
+  console.log(`\n${title}`);
+  for (const [name, value] of Object.entries({ ...environment(), ...facts })) {
+    console.log(`  ${name.padEnd(24)} ${typeof value === 'object' ? JSON.stringify(value) : value}`);
+  }
+  for (const { what, found, limit, ok: kept } of claims) {
+    console.log(`${kept ? '✓' : '✗'} ${what}: ${found} (${limit})`);
+  }
+}
+
+/** A line that is written over while a person watches; silent otherwise. */
+export function progress(text) {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
+}
