@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * What a float net does not tell, measured on pictures by `node bench/int8.mjs --write`: how far its tensors reach, which
+ * What a float net does not tell, measured on pictures once (models/README.md): how far its tensors reach, which
  * factors make their channels alike, and which of its convolutions suffer most and stay floats.
  */
 const schema = z.strictObject({
@@ -31,19 +31,6 @@ export function readPlan(bytes: Uint8Array, file: string): Int8Plan {
 /** Four steps an octave, whose sums and products are the same on every machine: (1 + c mod 4 / 4) · 2^⌊c / 4⌋. */
 function factorOf(code: number): number {
   return (1 + (code & 3) / 4) * 2 ** (code >> 2);
-}
-
-const codes = Int8Array.from({ length: 256 }, (_, i) => i - 128);
-const factorsByCode = Float64Array.from(codes, factorOf);
-
-export function encodeFactors(factors: ArrayLike<number>): string {
-  const nearest = Int8Array.from(factors, (factor) => {
-    const above = factorsByCode.findIndex((known) => known >= factor);
-    if (above < 1) throw new RangeError(`Expected a factor between 2^-32 and 2^32 but received ${factor}`);
-    const [low, high] = [factorsByCode[above - 1]!, factorsByCode[above]!];
-    return codes[factor * factor < low * high ? above - 1 : above]!;
-  });
-  return Buffer.from(nearest.buffer).toString('base64');
 }
 
 export function decodeFactors(text: string): Float64Array {
