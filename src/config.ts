@@ -91,6 +91,12 @@ const table = {
   max_part_header_bytes: integer(64, 65_536, 8192, "Most bytes of one part's headers"),
   max_field_bytes: integer(1, 65_536, 1024, 'Most bytes of a text field'),
   max_pixels: integer(256, 500_000_000, 50_000_000, 'Most pixels of an image, judged before decoding'),
+  picture_ms: integer(
+    1,
+    day_ms,
+    2000,
+    'Most CPU time of decoding one image and looking for faces in it, in milliseconds',
+  ),
   min_side: integer(1, 10_000, 16, "Least pixels of an image's shortest side"),
 
   trusted_hops: integer(0, 16, 0, 'Proxies in front of the service whose X-Forwarded-For is believed'),

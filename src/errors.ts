@@ -82,6 +82,11 @@ export const errorTable = {
     title: "The image's width or height is out of range",
     detail: 'Scale the picture to fit within "limit_pixels" and at least the shortest side allowed.',
   },
+  image_too_complex: {
+    status: 422,
+    title: 'The image takes too long to decode',
+    detail: 'Save the picture anew, as an ordinary JPEG or with fewer pixels, and send that.',
+  },
   no_face_found: {
     status: 422,
     title: 'No face was found',

@@ -18,6 +18,7 @@ export type AnyProblem =
   | UnsupportedImageFormatProblem
   | ImageDecodeFailedProblem
   | ImageDimensionsProblem
+  | ImageTooComplexProblem
   | NoFaceFoundProblem
   | FaceIndexOutOfRangeProblem
   | LowQualityFaceProblem
@@ -199,9 +200,9 @@ export interface Pair {
 }
 /** Something that was let pass, and may not be what you meant. It never changes the verdict. */
 export interface Warning {
-  /** What it is about. `unknown_field`: the endpoint does not know the field, and ignored it; `low_quality_face`: the compared face is so poor that the same person is recognised less often. */
-  code: 'unknown_field' | 'low_quality_face';
-  /** Name of the field; with `low_quality_face`, the picture, whose `face_index` names the face */
+  /** What it is about. `unknown_field`: the endpoint does not know the field, and ignored it; `look_cut_short`: looking for faces took longer than a picture may take, and there may be more of them; `low_quality_face`: the compared face is so poor that the same person is recognised less often. */
+  code: 'unknown_field' | 'look_cut_short' | 'low_quality_face';
+  /** Name of the field; with `look_cut_short` and `low_quality_face`, the picture, whose `face_index` names the face */
   field: string;
   /** With `low_quality_face` only, what the face is. `small`: too small (face_pixels below 36); `blurred`: blurred (sharpness below 0.55); `bright`: overexposed (brightness beyond 0.8); `turned`: turned to the side (yaw beyond 35). */
   reason?: 'small' | 'blurred' | 'bright' | 'turned';
@@ -436,6 +437,15 @@ export interface ImageDimensionsProblem {
   height: number;
   /** The most pixels, width × height, that are taken */
   limit_pixels: number;
+}
+/** The image takes too long to decode. Save the picture anew, as an ordinary JPEG or with fewer pixels, and send that. */
+export interface ImageTooComplexProblem {
+  /** The HTTP status */
+  status: 422;
+  /** What is wrong, for programs */
+  code: 'image_too_complex';
+  /** Name of the form field */
+  field: 'image1' | 'image2';
 }
 /** No face was found. "errors" lists each image without a face; send a picture in which the face is clearly visible. */
 export interface NoFaceFoundProblem {

@@ -18,7 +18,6 @@
 #include "../core/engine.h"
 #include "../core/pipeline.h"
 #include "../core/reuseport.h"
-#include "../core/time_slice.h"
 #include "faces.h"
 #include "node_api.h"
 #include "values.h"
@@ -97,11 +96,6 @@ Napi::Value PreferNewestListener(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), prefer_newest_listener(static_cast<uint16_t>(port)));
 }
 
-// As above.
-Napi::Value LengthenTimeSlice(const Napi::CallbackInfo& info) {
-  return Napi::Boolean::New(info.Env(), lengthen_time_slice());
-}
-
 Napi::Value DetectOne(const Napi::CallbackInfo& info, bool with_embeddings) {
   const std::string directory = to_directory(info);
   require_bytes(info);
@@ -157,7 +151,6 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("embeddingCache", Napi::Function::New(env, EmbeddingCacheCounts));
   exports.Set("release", Napi::Function::New(env, Release));
   exports.Set("preferNewestListener", Napi::Function::New(env, PreferNewestListener));
-  exports.Set("lengthenTimeSlice", Napi::Function::New(env, LengthenTimeSlice));
   exports.Set("versions", Napi::Function::New(env, Versions));
   return exports;
 }

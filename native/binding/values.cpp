@@ -1,8 +1,6 @@
 #include "values.h"
 
 #include <algorithm>
-#include <initializer_list>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -32,54 +30,81 @@ std::optional<Digest> to_digest(const Napi::Object& object, const char* name) {
 
 const char* field_of(int image) { return image == 2 ? "image2" : "image1"; }
 
-// What was found, one number after the other; src/engine/found-numbers.ts gives each its name. One
-// array is made, and cloned from thread to thread, far more cheaply than an object of a hundred
-// members.
-class Numbers {
- public:
-  void add(const StageTimings& timings) {
-    add({timings.decode, timings.detect, timings.align, timings.embed});
+Napi::Object from_timings(Napi::Env env, const StageTimings& timings) {
+  auto object = Napi::Object::New(env);
+  object.Set("decode", timings.decode);
+  object.Set("detect", timings.detect);
+  object.Set("align", timings.align);
+  object.Set("embed", timings.embed);
+  return object;
+}
+
+Napi::Value from_point(Napi::Env env, const Point& point) {
+  auto array = Napi::Array::New(env, 2);
+  array.Set(uint32_t{0}, point.x);
+  array.Set(uint32_t{1}, point.y);
+  return array;
+}
+
+Napi::Object from_face(Napi::Env env, const Face& face, size_t index) {
+  auto box = Napi::Object::New(env);
+  box.Set("x", face.box.x);
+  box.Set("y", face.box.y);
+  box.Set("width", face.box.width);
+  box.Set("height", face.box.height);
+  auto landmarks = Napi::Object::New(env);
+  landmarks.Set("right_eye", from_point(env, face.landmarks.right_eye));
+  landmarks.Set("left_eye", from_point(env, face.landmarks.left_eye));
+  landmarks.Set("nose", from_point(env, face.landmarks.nose));
+  landmarks.Set("mouth_right", from_point(env, face.landmarks.mouth_right));
+  landmarks.Set("mouth_left", from_point(env, face.landmarks.mouth_left));
+  auto pose = Napi::Object::New(env);
+  pose.Set("yaw", face.pose.yaw);
+  pose.Set("pitch", face.pose.pitch);
+  pose.Set("roll", face.pose.roll);
+  auto quality = Napi::Object::New(env);
+  quality.Set("sharpness", face.quality.sharpness);
+  quality.Set("brightness", face.quality.brightness);
+  quality.Set("face_pixels", face.quality.face_pixels);
+  auto object = Napi::Object::New(env);
+  object.Set("index", static_cast<double>(index));
+  object.Set("box", box);
+  object.Set("landmarks", landmarks);
+  object.Set("detection_score", face.detection_score);
+  object.Set("found_by", kFoundBy[static_cast<size_t>(face.found_by)]);
+  if (face.human_score) object.Set("human_score", *face.human_score);
+  object.Set("pose", pose);
+  object.Set("quality", quality);
+  return object;
+}
+
+Napi::Object from_report(Napi::Env env, const ImageReport& report) {
+  auto faces = Napi::Array::New(env, report.faces.size());
+  for (size_t i = 0; i < report.faces.size(); ++i) {
+    faces.Set(static_cast<uint32_t>(i), from_face(env, report.faces[i], i));
   }
+  auto object = Napi::Object::New(env);
+  object.Set("width", report.width);
+  object.Set("height", report.height);
+  object.Set("format", kFormats[static_cast<size_t>(report.format)]);
+  object.Set("orientation", report.orientation);
+  object.Set("faces", faces);
+  if (report.look_cut_short) object.Set("look_cut_short", true);
+  return object;
+}
 
-  void add(const ImageReport& report) {
-    add({static_cast<double>(report.width), static_cast<double>(report.height),
-         static_cast<double>(report.format), static_cast<double>(report.orientation)});
-    add_size(report.faces.size());
-    for (const Face& face : report.faces) add(face);
+Napi::Value from_pairs(Napi::Env env, const std::vector<Pair>& pairs) {
+  auto array = Napi::Array::New(env, pairs.size());
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    auto object = Napi::Object::New(env);
+    object.Set("image1_face_index", pairs[i].image1_face_index);
+    object.Set("image2_face_index", pairs[i].image2_face_index);
+    object.Set("similarity", pairs[i].similarity);
+    object.Set("normalised_similarity", pairs[i].normalised_similarity);
+    array.Set(static_cast<uint32_t>(i), object);
   }
-
-  void add(const std::vector<Pair>& pairs) {
-    add_size(pairs.size());
-    for (const Pair& pair : pairs) {
-      add({static_cast<double>(pair.image1_face_index), static_cast<double>(pair.image2_face_index),
-           pair.similarity, pair.normalised_similarity});
-    }
-  }
-
-  Napi::Value to_value(Napi::Env env) const {
-    auto array = Napi::Float64Array::New(env, all_.size());
-    std::ranges::copy(all_, array.Data());
-    return array;
-  }
-
- private:
-  void add(std::initializer_list<double> numbers) {
-    all_.insert(all_.end(), numbers.begin(), numbers.end());
-  }
-
-  void add_size(size_t size) { all_.push_back(static_cast<double>(size)); }
-
-  void add(const Face& face) {
-    add({face.box.x, face.box.y, face.box.width, face.box.height});
-    for (const Point& point : face.landmarks.points()) add({point.x, point.y});
-    add({face.detection_score, static_cast<double>(face.found_by)});
-    add({face.pose.yaw, face.pose.pitch, face.pose.roll});
-    add({face.quality.sharpness, face.quality.brightness, face.quality.face_pixels});
-    add({face.human_score.value_or(std::numeric_limits<float>::quiet_NaN())});
-  }
-
-  std::vector<double> all_;
-};
+  return array;
+}
 
 }  // namespace
 
@@ -114,6 +139,8 @@ DetectOptions to_detect_options(const Napi::Object& object) {
   options.accuracy_mode = mode == "fast" ? AccuracyMode::kFast : AccuracyMode::kBalance;
   options.min_det_score = to_float(object, "min_det_score");
   options.use_heuristic_fallback = to_bool(object, "use_heuristic_fallback");
+  if (object.Has("picture_ms"))
+    options.picture_ms = object.Get("picture_ms").As<Napi::Number>().DoubleValue();
   return options;
 }
 
@@ -130,24 +157,20 @@ MatchOptions to_match_options(const Napi::Object& object) {
 }
 
 Napi::Value from_match(Napi::Env env, const MatchResult& result) {
-  Numbers numbers;
-  numbers.add(result.timings_ms);
-  numbers.add(result.image1);
-  numbers.add(result.image2);
-  numbers.add(result.pairs);
   auto object = Napi::Object::New(env);
   object.Set("ok", true);
-  object.Set("numbers", numbers.to_value(env));
+  object.Set("image1", from_report(env, result.image1));
+  object.Set("image2", from_report(env, result.image2));
+  object.Set("pairs", from_pairs(env, result.pairs));
+  object.Set("timings_ms", from_timings(env, result.timings_ms));
   return object;
 }
 
 Napi::Value from_detect(Napi::Env env, const DetectResult& result, bool with_embeddings) {
-  Numbers numbers;
-  numbers.add(result.timings_ms);
-  numbers.add(result.image);
   auto object = Napi::Object::New(env);
   object.Set("ok", true);
-  object.Set("numbers", numbers.to_value(env));
+  object.Set("image", from_report(env, result.image));
+  object.Set("timings_ms", from_timings(env, result.timings_ms));
   if (!with_embeddings) return object;
   // Owned by V8, for an external buffer could not be moved to another thread.
   auto embeddings = Napi::Array::New(env, result.embedded.size());
@@ -191,6 +214,7 @@ Napi::Value from_error(Napi::Env env, const Error& error) {
       object.Set("detected", error.detected);
       break;
     case ErrorCode::kImageDecodeFailed:
+    case ErrorCode::kImageTooComplex:
       object.Set("field", field_of(error.image));
       break;
     case ErrorCode::kImageDimensions:
@@ -206,6 +230,7 @@ Napi::Value from_error(Napi::Env env, const Error& error) {
         auto entry = Napi::Object::New(env);
         entry.Set("field", field_of(image));
         entry.Set("code", kErrorCodes[static_cast<size_t>(error.code)]);
+        if (error.cut_short[static_cast<size_t>(image - 1)]) entry.Set("look_cut_short", true);
         errors.Set(errors.Length(), entry);
       }
       object.Set("errors", errors);

@@ -1,10 +1,12 @@
 // The three decoders behind decode(). Each reads the header, calls check_dimensions, then decodes
-// into `bgr` as the pixels lie in the file; decode() turns the result upright.
+// into `bgr` as the pixels lie in the file, asking the budget every few rows; decode() turns the
+// result upright. Each throws Error kImageDimensions, kImageDecodeFailed or kImageTooComplex.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
+#include "budget.h"
 #include "types.h"
 
 namespace facematch {
@@ -16,9 +18,12 @@ struct RawImage {
   int orientation = 1;  // EXIF, 1..8
 };
 
-RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int wanted_side);
-RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits);
-RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits);
+RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int wanted_side,
+                     const Budget& budget);
+RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,
+                    const Budget& budget);
+RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
+                     const Budget& budget);
 
 // Throws Error kImageDimensions.
 void check_dimensions(int64_t width, int64_t height, const ImageLimits& limits);

@@ -17,13 +17,27 @@
 namespace facematch {
 namespace {
 
-// A progressive file may hold thousands of scans, each of which costs a pass over the whole picture
-// (CVE-2018-14498's cousins); real encoders write about ten.
-constexpr int kMaxScans = 64;
+// libjpeg reports progress at every row of blocks that it reads and at every row of pixels that it
+// gives; the budget is asked at every 16th. A progressive file may hold thousands of
+// scans, each of which costs a pass over the whole picture.
+constexpr unsigned kReportsBetweenLooks = 16;
 
 struct ErrorManager {
   jpeg_error_mgr base;
   std::jmp_buf jump;
+};
+
+// What a decoder's callbacks know of it.
+struct Notes {
+  int orientation = 1;
+  bool has_exif = false;
+};
+
+struct Progress {
+  jpeg_progress_mgr base;
+  const Budget* budget;
+  unsigned reports;
+  bool budget_spent;
 };
 
 [[noreturn]] void leave(j_common_ptr info) {
@@ -47,7 +61,28 @@ void on_message(j_common_ptr info, int level) {
 }
 
 void on_progress(j_common_ptr info) {
-  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMaxScans) leave(info);
+  auto* progress = reinterpret_cast<Progress*>(info->progress);
+  if (++progress->reports % kReportsBetweenLooks != 0 || !progress->budget->spent()) return;
+  progress->budget_spent = true;
+  leave(info);
+}
+
+// Reads the first EXIF block where it lies. libjpeg's own way, jpeg_save_markers, keeps every block
+// and walks through all of them for each: a file of a hundred thousand takes half a minute.
+boolean on_app1(j_decompress_ptr info) {
+  jpeg_source_mgr* source = info->src;
+  const size_t left = source->bytes_in_buffer;  // the whole rest of the file
+  const JOCTET* block = source->next_input_byte;
+  const size_t length = left < 2 ? 0 : static_cast<size_t>(block[0]) << 8 | block[1];
+  if (length < 2 || length > left) leave(reinterpret_cast<j_common_ptr>(info));
+  auto* notes = static_cast<Notes*>(info->client_data);
+  if (!notes->has_exif && length >= 8 && std::equal(block + 2, block + 6, "Exif")) {
+    notes->has_exif = true;
+    notes->orientation = exif_orientation({block + 2, length - 2});
+  }
+  source->next_input_byte += length;
+  source->bytes_in_buffer -= length;
+  return TRUE;
 }
 
 void ignore_text(j_common_ptr) {}
@@ -63,16 +98,6 @@ void cmyk_to_bgr(const uint8_t* cmyk, uint8_t* bgr, int width, bool inverted) {
   }
 }
 
-int orientation_of(const jpeg_decompress_struct& info) {
-  for (auto* marker = info.marker_list; marker != nullptr; marker = marker->next) {
-    if (marker->marker != JPEG_APP0 + 1 || marker->data_length < 6) continue;
-    if (std::equal(marker->data, marker->data + 4, "Exif")) {
-      return exif_orientation({marker->data, marker->data_length});
-    }
-  }
-  return 1;
-}
-
 // The smallest of 1/8, 1/4, 1/2, 1 that leaves at least `wanted` pixels on the longer side.
 unsigned scale_eighths(int longer, int wanted) {
   if (wanted <= 0) return 8;
@@ -85,7 +110,9 @@ unsigned scale_eighths(int longer, int wanted) {
 // destroyed.
 class Decoder {
  public:
-  explicit Decoder(std::span<const uint8_t> bytes) : bytes_(bytes) {
+  Decoder(std::span<const uint8_t> bytes, const Budget& budget) : bytes_(bytes) {
+    progress_.base.progress_monitor = on_progress;
+    progress_.budget = &budget;
     info_.err = jpeg_std_error(&errors_.base);
     errors_.base.error_exit = leave;
     errors_.base.emit_message = on_message;
@@ -100,9 +127,9 @@ class Decoder {
   bool read_header() {
     if (setjmp(errors_.jump) != 0) return false;
     jpeg_create_decompress(&info_);
-    info_.progress = &progress_;
-    progress_.progress_monitor = on_progress;
-    jpeg_save_markers(&info_, JPEG_APP0 + 1, 0xFFFF);
+    info_.progress = &progress_.base;
+    info_.client_data = &notes_;
+    jpeg_set_marker_processor(&info_, JPEG_APP0 + 1, on_app1);
     jpeg_mem_src(&info_, bytes_.data(), bytes_.size());
     return jpeg_read_header(&info_, TRUE) == JPEG_HEADER_OK;
   }
@@ -134,31 +161,37 @@ class Decoder {
 
   const jpeg_decompress_struct& info() const { return info_; }
   bool is_cmyk() const { return is_cmyk_; }
+  int orientation() const { return notes_.orientation; }
+  ErrorCode fault() const {
+    return progress_.budget_spent ? ErrorCode::kImageTooComplex : ErrorCode::kImageDecodeFailed;
+  }
 
  private:
   std::span<const uint8_t> bytes_;
   jpeg_decompress_struct info_ = {};
   ErrorManager errors_ = {};
-  jpeg_progress_mgr progress_ = {};
+  Progress progress_ = {};
+  Notes notes_;
   bool is_cmyk_ = false;
 };
 
 }  // namespace
 
-RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int wanted_side) {
-  Decoder decoder(bytes);
-  if (!decoder.read_header()) throw Error(ErrorCode::kImageDecodeFailed);
+RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int wanted_side,
+                     const Budget& budget) {
+  Decoder decoder(bytes, budget);
+  if (!decoder.read_header()) throw Error(decoder.fault());
   const auto& info = decoder.info();
   check_dimensions(info.image_width, info.image_height, limits);
   RawImage raw;
   raw.width = static_cast<int>(info.image_width);
   raw.height = static_cast<int>(info.image_height);
-  raw.orientation = orientation_of(info);
-  if (!decoder.start(wanted_side)) throw Error(ErrorCode::kImageDecodeFailed);
+  raw.orientation = decoder.orientation();
+  if (!decoder.start(wanted_side)) throw Error(decoder.fault());
   raw.bgr =
       picture_memory(static_cast<int>(info.output_height), static_cast<int>(info.output_width));
   std::vector<uint8_t> cmyk_row(decoder.is_cmyk() ? size_t{4} * info.output_width : 0);
-  if (!decoder.read_rows(raw.bgr, cmyk_row)) throw Error(ErrorCode::kImageDecodeFailed);
+  if (!decoder.read_rows(raw.bgr, cmyk_row)) throw Error(decoder.fault());
   return raw;
 }
 

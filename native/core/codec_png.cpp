@@ -13,6 +13,8 @@
 namespace facematch {
 namespace {
 
+constexpr int kRowsBetweenLooks = 16;  // at the budget
+
 struct Source {
   std::span<const uint8_t> rest;
 };
@@ -76,17 +78,23 @@ class Decoder {
 
   // Interlaced pictures need all rows at once; others go row by row, so that no second copy of the
   // whole picture is held.
-  bool read_rows(std::vector<uint8_t>& bgra, cv::Mat& bgr) {
+  bool read_rows(std::vector<uint8_t>& bgra, cv::Mat& bgr, const Budget& budget) {
+    const auto goes_on = [&](int y) {
+      budget_spent_ = y % kRowsBetweenLooks == 0 && budget.spent();
+      return !budget_spent_;
+    };
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     const size_t stride = size_t{4} * static_cast<size_t>(bgr.cols);
     if (passes_ == 1) {
       for (int y = 0; y < bgr.rows; ++y) {
+        if (!goes_on(y)) return false;
         png_read_row(png_, bgra.data(), nullptr);
         flatten_onto_white(bgra.data(), bgr.ptr(y), bgr.cols);
       }
     } else {
       for (int pass = 0; pass < passes_; ++pass) {
         for (int y = 0; y < bgr.rows; ++y) {
+          if (!goes_on(y)) return false;
           png_read_row(png_, bgra.data() + stride * static_cast<size_t>(y), nullptr);
         }
       }
@@ -101,6 +109,9 @@ class Decoder {
   int width() const { return static_cast<int>(png_get_image_width(png_, info_)); }
   int height() const { return static_cast<int>(png_get_image_height(png_, info_)); }
   int passes() const { return passes_; }
+  ErrorCode fault() const {
+    return budget_spent_ ? ErrorCode::kImageTooComplex : ErrorCode::kImageDecodeFailed;
+  }
 
   // eXIf may stand before or after the pixels (PNG specification, third edition, 11.3.4.6).
   int orientation() const {
@@ -115,11 +126,13 @@ class Decoder {
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
   int passes_ = 1;
+  bool budget_spent_ = false;
 };
 
 }  // namespace
 
-RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits) {
+RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,
+                    const Budget& budget) {
   Decoder decoder(bytes);
   if (!decoder.read_header()) throw Error(ErrorCode::kImageDecodeFailed);
   RawImage raw;
@@ -130,7 +143,7 @@ RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits) {
   raw.bgr.create(raw.height, raw.width, CV_8UC3);
   const size_t rows = decoder.passes() == 1 ? 1 : static_cast<size_t>(raw.height);
   std::vector<uint8_t> bgra(size_t{4} * static_cast<size_t>(raw.width) * rows);
-  if (!decoder.read_rows(bgra, raw.bgr)) throw Error(ErrorCode::kImageDecodeFailed);
+  if (!decoder.read_rows(bgra, raw.bgr, budget)) throw Error(decoder.fault());
   raw.orientation = decoder.orientation();
   return raw;
 }

@@ -2,6 +2,8 @@
 #include <webp/decode.h>
 #include <webp/demux.h>
 
+#include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "codec.h"
@@ -45,33 +47,54 @@ class Demuxer {
   WebPIterator frame_ = {};
 };
 
+// The file comes in so many parts; the budget is asked before each.
+constexpr size_t kParts = 64;
+
+// Decodes into what the caller has set as `config`'s output.
+void decode_frame(std::span<const uint8_t> frame, WebPDecoderConfig& config, const Budget& budget) {
+  const std::unique_ptr<WebPIDecoder, decltype(&WebPIDelete)> decoder(
+      WebPIDecode(nullptr, 0, &config), WebPIDelete);
+  if (!decoder) throw std::bad_alloc();
+  const size_t part = std::max<size_t>(4096, frame.size() / kParts);
+  for (size_t arrived = 0; arrived < frame.size();) {
+    if (budget.spent()) throw Error(ErrorCode::kImageTooComplex);
+    arrived = std::min(frame.size(), arrived + part);
+    const VP8StatusCode status = WebPIUpdate(decoder.get(), frame.data(), arrived);
+    if (status == VP8_STATUS_OK) return;
+    if (status != VP8_STATUS_SUSPENDED) break;
+  }
+  throw Error(ErrorCode::kImageDecodeFailed);
+}
+
 }  // namespace
 
-RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits) {
+RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
+                     const Budget& budget) {
   Demuxer demuxer(bytes);
   const auto frame = demuxer.first_frame();
-  WebPBitstreamFeatures features;
-  if (WebPGetFeatures(frame.data(), frame.size(), &features) != VP8_STATUS_OK) {
+  WebPDecoderConfig config;
+  if (WebPInitDecoderConfig(&config) == 0 ||
+      WebPGetFeatures(frame.data(), frame.size(), &config.input) != VP8_STATUS_OK) {
     throw Error(ErrorCode::kImageDecodeFailed);
   }
+  const WebPBitstreamFeatures& features = config.input;
   check_dimensions(features.width, features.height, limits);
   RawImage raw;
   raw.width = features.width;
   raw.height = features.height;
   raw.orientation = demuxer.orientation();
   raw.bgr.create(raw.height, raw.width, CV_8UC3);
-  if (features.has_alpha == 0) {
-    if (WebPDecodeBGRInto(frame.data(), frame.size(), raw.bgr.data, raw.bgr.total() * 3,
-                          static_cast<int>(raw.bgr.step)) == nullptr) {
-      throw Error(ErrorCode::kImageDecodeFailed);
-    }
-    return raw;
-  }
-  const int stride = raw.width * 4;
-  std::vector<uint8_t> bgra(static_cast<size_t>(stride) * static_cast<size_t>(raw.height));
-  if (WebPDecodeBGRAInto(frame.data(), frame.size(), bgra.data(), bgra.size(), stride) == nullptr) {
-    throw Error(ErrorCode::kImageDecodeFailed);
-  }
+  const bool alpha = features.has_alpha != 0;
+  const int stride = alpha ? raw.width * 4 : static_cast<int>(raw.bgr.step);
+  std::vector<uint8_t> bgra(alpha ? static_cast<size_t>(stride) * static_cast<size_t>(raw.height)
+                                  : 0);
+  config.output.colorspace = alpha ? MODE_BGRA : MODE_BGR;
+  config.output.is_external_memory = 1;
+  config.output.u.RGBA = {.rgba = alpha ? bgra.data() : raw.bgr.data,
+                          .stride = stride,
+                          .size = static_cast<size_t>(stride) * static_cast<size_t>(raw.height)};
+  decode_frame(frame, config, budget);
+  if (!alpha) return raw;
   for (int y = 0; y < raw.height; ++y) {
     flatten_onto_white(bgra.data() + static_cast<size_t>(stride) * static_cast<size_t>(y),
                        raw.bgr.ptr(y), raw.width);

@@ -14,14 +14,16 @@ enum class ErrorCode {
   kUnsupportedImageFormat,  // not JPEG, PNG or WebP: `detected`
   kImageDecodeFailed,       // damaged
   kImageDimensions,         // judged from the header: `width`, `height`, `limit_pixels`
+  kImageTooComplex,         // decoding took more time than a picture may take
   kNoFaceFound,             // `missing` says in which image
   kFaceIndexOutOfRange,     // `faces_found`
   kInternalError,           // `message`, for the log
 };
 
-constexpr std::array<const char*, 6> kErrorCodes = {
-    "unsupported_image_format", "image_decode_failed", "image_dimensions", "no_face_found",
-    "face_index_out_of_range",  "internal_error",
+constexpr std::array<const char*, 7> kErrorCodes = {
+    "unsupported_image_format", "image_decode_failed", "image_dimensions",
+    "image_too_complex",        "no_face_found",       "face_index_out_of_range",
+    "internal_error",
 };
 
 struct Error : std::exception {
@@ -33,6 +35,7 @@ struct Error : std::exception {
   int64_t limit_pixels = 0;
   int faces_found = 0;
   std::array<bool, 2> missing = {false, false};
+  std::array<bool, 2> cut_short = {false, false};  // of the missing: time ran out while looking
   std::string message;
 
   explicit Error(ErrorCode error_code) : code(error_code) {}

@@ -116,12 +116,13 @@ std::vector<Candidate> run_fallback(Verifier& verifier, std::vector<Candidate> f
   for (const Step& step : kSteps) {
     const Views views = step.views(verifier.scales());
     for (const Proposal& proposal : proposals_of(verifier, views)) {
+      if (verifier.cut_short()) break;
       auto candidate = verifier.verify(proposal.detection, proposal.lean, step.contrast_stretched);
       if (!candidate) continue;
       candidate->detection.found_by = step.found_by;
       found.push_back(*candidate);
     }
-    if (!found.empty()) return most_stable(std::move(found));
+    if (!found.empty() || verifier.cut_short()) return most_stable(std::move(found));
   }
   return {};
 }

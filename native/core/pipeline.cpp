@@ -17,10 +17,10 @@
 namespace facematch {
 namespace {
 
-void decode_stage(Bytes bytes, const DetectOptions& options, int wanted_side, Subject& subject,
-                  StageTimings& timings) {
+void decode_stage(Bytes bytes, const DetectOptions& options, int wanted_side, const Budget& budget,
+                  Subject& subject, StageTimings& timings) {
   const Timer timer(timings.decode);
-  subject.image = decode(bytes, options.limits, wanted_side);
+  subject.image = decode(bytes, options.limits, wanted_side, budget);
 }
 
 // Largest first, and no more than an answer lists.
@@ -175,23 +175,24 @@ void for_image(int image, Stage stage) {
 
 // Decodes the picture again where it is less than `side` pixels long, and answers how many times
 // finer it is then.
-float finer_stage(Bytes bytes, const DetectOptions& options, int side, Subject& subject,
-                  StageTimings& timings) {
+float finer_stage(Bytes bytes, const DetectOptions& options, int side, const Budget& budget,
+                  Subject& subject, StageTimings& timings) {
   const float before = subject.image.scale;
   if (before < 1 && side > std::max(subject.image.bgr.cols, subject.image.bgr.rows)) {
-    decode_stage(bytes, options, side, subject, timings);
+    decode_stage(bytes, options, side, budget, subject, timings);
   }
   return subject.image.scale / before;
 }
 
 void find_faces(const Engine& engine, Bytes bytes, const DetectOptions& options, Subject& subject,
                 StageTimings& timings) {
-  decode_stage(bytes, options, side_for_detector(engine.pack), subject, timings);
+  const Budget budget = options.picture_ms > 0 ? Budget(options.picture_ms) : Budget();
+  decode_stage(bytes, options, side_for_detector(engine.pack), budget, subject, timings);
   auto detections = detect_stage(engine, options, subject, timings);
   const int side = side_for_faces(engine.pack, subject.image, detections);
-  const float finer = finer_stage(bytes, options, side, subject, timings);
+  const float finer = finer_stage(bytes, options, side, budget, subject, timings);
   for (Detection& detection : detections) detection = scaled(detection, finer);
-  Verifier verifier(engine, subject.image.bgr, options);
+  Verifier verifier(engine, subject.image.bgr, options, budget);
   auto candidates = confirm_stage(verifier, options, detections, timings);
   std::vector<EmbeddedFace> faces;
   if (any_upright(candidates)) {
@@ -199,15 +200,18 @@ void find_faces(const Engine& engine, Bytes bytes, const DetectOptions& options,
     candidates = candidates_of(faces);
   }
   if (options.use_heuristic_fallback && !any_upright(faces)) {
-    // The ladder looks at parts of the picture, and at faces that are small in it.
-    const int full = std::max(subject.image.width, subject.image.height);
-    const float finest = finer_stage(bytes, options, full, subject, timings);
-    for (Candidate& candidate : candidates) candidate = scaled(candidate, finest);
-    verifier.use(subject.image.bgr);
-    fallback_stage(verifier, candidates, timings);
+    if (!verifier.cut_short()) {
+      // The ladder looks at parts of the picture, and at faces that are small in it.
+      const int full = std::max(subject.image.width, subject.image.height);
+      const float finest = finer_stage(bytes, options, full, budget, subject, timings);
+      for (Candidate& candidate : candidates) candidate = scaled(candidate, finest);
+      verifier.use(subject.image.bgr);
+      fallback_stage(verifier, candidates, timings);
+    }
     faces = human_faces(engine, options, subject.image, std::move(candidates), timings);
   }
   report_stage(std::move(faces), subject);
+  subject.report.look_cut_short = verifier.was_cut_short();
 }
 
 void require_faces(const Subject& first, const Subject& second) {
@@ -215,6 +219,8 @@ void require_faces(const Subject& first, const Subject& second) {
   if (!missing[0] && !missing[1]) return;
   Error error(ErrorCode::kNoFaceFound);
   error.missing = missing;
+  error.cut_short = {missing[0] && first.report.look_cut_short,
+                     missing[1] && second.report.look_cut_short};
   error.image = missing[0] ? 1 : 2;
   throw error;
 }

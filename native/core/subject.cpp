@@ -19,7 +19,8 @@ void recall(Subject& subject) {
 }
 
 void remember(const Subject& subject) {
-  if (!subject.key || subject.known) return;
+  // What was cut short would be found another time.
+  if (!subject.key || subject.known || subject.report.look_cut_short) return;
   embedding_cache().put(*subject.key, std::make_shared<const EmbeddedPicture>(
                                           EmbeddedPicture{subject.report, subject.embedded}));
 }

@@ -20,6 +20,9 @@ constexpr std::array<const char*, 5> kFoundBy = {"primary", "tiled", "rotated", 
                                                  "enhanced"};
 static_assert(static_cast<size_t>(FoundBy::kEnhanced) + 1 == kFoundBy.size());
 
+// The wire's words, in the order of Format.
+constexpr std::array<const char*, 3> kFormats = {"jpeg", "png", "webp"};
+
 using Point = cv::Point2f;
 
 // Pixels, origin top left.
@@ -114,6 +117,7 @@ struct DetectOptions {
   AccuracyMode accuracy_mode = AccuracyMode::kBalance;
   float min_det_score = 0;
   bool use_heuristic_fallback = true;
+  double picture_ms = 0;  // CPU time that one picture may take; 0: any
 
   auto operator<=>(const DetectOptions&) const = default;
 };
@@ -132,7 +136,8 @@ struct ImageReport {
   int height = 0;
   Format format = Format::kJpeg;
   int orientation = 1;
-  std::vector<Face> faces;  // largest first (box area x detection score)
+  std::vector<Face> faces;      // largest first (box area x detection score)
+  bool look_cut_short = false;  // its time was spent before all was looked at
 };
 
 struct Pair {

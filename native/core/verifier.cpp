@@ -51,8 +51,14 @@ Box square(const Box& box) {
 
 }  // namespace
 
-Verifier::Verifier(const Engine& engine, const cv::Mat& bgr, const DetectOptions& options)
-    : engine_(engine), bgr_(bgr), options_(options), scales_(bgr) {}
+Verifier::Verifier(const Engine& engine, const cv::Mat& bgr, const DetectOptions& options,
+                   const Budget& budget)
+    : engine_(engine), bgr_(bgr), options_(options), budget_(budget), scales_(bgr) {}
+
+bool Verifier::cut_short() {
+  cut_short_ = cut_short_ || budget_.spent();
+  return cut_short_;
+}
 
 void Verifier::use(const cv::Mat& bgr) {
   bgr_ = bgr;
@@ -60,7 +66,7 @@ void Verifier::use(const cv::Mat& bgr) {
 }
 
 std::vector<Detection> Verifier::look(const View& view, float min_score) {
-  if (detector_runs_ >= kMostDetectorRuns) return {};
+  if (detector_runs_ >= kMostDetectorRuns || cut_short()) return {};
   ++detector_runs_;
   auto detections = engine_.detector.detect(view.bgr, min_score);
   for (Detection& detection : detections) detection.box = moved(detection.box, view.to_picture);
@@ -100,6 +106,7 @@ bool Verifier::seen_again(const Detection& detection) {
 }
 
 std::optional<Candidate> Verifier::confirm(const Detection& detection) {
+  if (cut_short()) return std::nullopt;
   const bool refine = options_.accuracy_mode == AccuracyMode::kBalance;
   const Candidate plain{.detection = detection,
                         .points = engine_.landmarker.find(bgr_, detection.box, refine)};

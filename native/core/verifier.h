@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "budget.h"
 #include "engine.h"
 #include "landmark_stability.h"
 #include "view.h"
@@ -28,10 +29,11 @@ constexpr int kMostToConfirm = 40;
 // long as the picture lives.
 class Verifier {
  public:
-  Verifier(const Engine& engine, const cv::Mat& bgr, const DetectOptions& options);
+  Verifier(const Engine& engine, const cv::Mat& bgr, const DetectOptions& options,
+           const Budget& budget = {});
 
   // What the detector sees in a view of the picture, in pixels of the picture; nothing once
-  // kMostDetectorRuns are spent.
+  // kMostDetectorRuns or the budget are spent.
   std::vector<Detection> look(const View& view, float min_score);
 
   // A face that the first look found; the largest come first. One that is clear is taken as it is;
@@ -53,6 +55,11 @@ class Verifier {
   Scales& scales() { return scales_; }
   int detector_runs() const { return detector_runs_; }
 
+  // Whether the budget is spent, so that what is left is not looked at. Asks the budget.
+  bool cut_short();
+  // Whether that was answered with yes.
+  bool was_cut_short() const { return cut_short_; }
+
  private:
   struct Direction {
     Points68 points;  // pixels of the close-up
@@ -70,6 +77,8 @@ class Verifier {
   const Engine& engine_;
   cv::Mat bgr_;
   const DetectOptions& options_;
+  Budget budget_;
+  bool cut_short_ = false;
   Scales scales_;
   int detector_runs_ = 0;
   bool upright_seen_ = false;

@@ -110,11 +110,15 @@ const Warning = object(
     code: word(
       {
         unknown_field: 'the endpoint does not know the field, and ignored it',
+        look_cut_short:
+          'looking for faces took longer than a picture may take, and there may be more of them',
         low_quality_face: 'the compared face is so poor that the same person is recognised less often',
       },
       'What it is about.',
     ),
-    field: text('Name of the field; with `low_quality_face`, the picture, whose `face_index` names the face'),
+    field: text(
+      'Name of the field; with `look_cut_short` and `low_quality_face`, the picture, whose `face_index` names the face',
+    ),
     reason: word(
       Object.fromEntries(qualityReasons),
       'With `low_quality_face` only, what the face is.',

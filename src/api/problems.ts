@@ -64,6 +64,13 @@ export const problemTable: Readonly<Record<ErrorCode, { requests: Requests; exam
     requests: 'form',
     example: { field: 'image1', width: 65_500, height: 65_500, limit_pixels: 50_000_000 },
   },
+  image_too_complex: {
+    requests: 'form',
+    example: {
+      detail: 'Save image1 anew, as an ordinary JPEG or with fewer pixels: decoding it takes too long.',
+      field: 'image1',
+    },
+  },
   no_face_found: {
     requests: 'form',
     example: {

@@ -34,7 +34,7 @@ export async function matchFiles(files: readonly [string, string], options: Matc
     body,
     { start: 0, end: picture1.length },
     { start: picture1.length, end: body.length },
-    { ...values, max_pixels: config.max_pixels, min_side: config.min_side },
+    { ...values, max_pixels: config.max_pixels, min_side: config.min_side, picture_ms: config.picture_ms },
   );
   if (!result.ok) {
     if (result.code === 'internal_error') throw new Error(result.message);
@@ -82,7 +82,7 @@ export async function* detectFiles(
   const drawings = options.draw === undefined ? [] : drawingFiles(files, options.draw);
   await verifyPack(directory, manifest);
   const addon = loadAddon();
-  const limits = { max_pixels: config.max_pixels, min_side: config.min_side };
+  const limits = { max_pixels: config.max_pixels, min_side: config.min_side, picture_ms: config.picture_ms };
   const detectOptions = {
     ...limits,
     accuracy_mode: options.mode,

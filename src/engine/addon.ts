@@ -1,21 +1,82 @@
 import { createRequire } from 'node:module';
 import { addonFile } from '../config.ts';
 import { projectPath } from '../paths.ts';
-import {
-  type DetectResult,
-  type EmbedResult,
-  type Face,
-  type MatchResult,
-  readDetect,
-  readMatch,
-} from './found-numbers.ts';
 
 /**
  * The one typed hole to the native addon: every native signature stands here, and no other file loads the `.node`.
  * Field names are the wire's own (snake_case), the same word from the C++ struct to the JSON answer.
  */
 
-export type * from './found-numbers.ts';
+export type ImageFormat = 'jpeg' | 'png' | 'webp';
+export type FoundBy = 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
+export type Point = [x: number, y: number];
+
+/** Coordinates are pixels of the upright picture, origin top left; left and right are the person's own. */
+export interface Face {
+  index: number;
+  box: { x: number; y: number; width: number; height: number };
+  landmarks: { right_eye: Point; left_eye: Point; nose: Point; mouth_right: Point; mouth_left: Point };
+  /** 0..1 */
+  detection_score: number;
+  found_by: FoundBy;
+  /** How surely it is a human face; none where the pack has no check. */
+  human_score?: number | undefined;
+  /** Degrees. */
+  pose: { yaw: number; pitch: number; roll: number };
+  /** sharpness and brightness 0..1; face_pixels is the chip's side measured in source pixels. */
+  quality: { sharpness: number; brightness: number; face_pixels: number };
+}
+
+export interface ImageReport {
+  /** Of the upright picture. */
+  width: number;
+  height: number;
+  format: ImageFormat;
+  /** EXIF orientation 1..8 as found, 1 when there is none. */
+  orientation: number;
+  faces: Face[];
+  /** The picture's time was spent before all was looked at. */
+  look_cut_short?: true;
+}
+
+export interface Pair {
+  image1_face_index: number;
+  image2_face_index: number;
+  /** Cosine of the two embeddings, -1..1. */
+  similarity: number;
+  /** What the calibration table is indexed by. */
+  normalised_similarity: number;
+}
+
+/** Milliseconds spent in each stage, both images together; 0 for what the embedding cache spared. */
+export interface StageTimings {
+  decode: number;
+  detect: number;
+  align: number;
+  embed: number;
+}
+
+export interface MatchResult {
+  ok: true;
+  image1: ImageReport;
+  image2: ImageReport;
+  /** Every pair that was compared, best first. */
+  pairs: Pair[];
+  timings_ms: StageTimings;
+}
+
+export interface DetectResult {
+  ok: true;
+  image: ImageReport;
+  timings_ms: StageTimings;
+}
+
+/** As DetectResult; `embeddings` holds one unit vector for each face, in the order of `image.faces`. */
+export interface EmbedResult extends DetectResult {
+  embeddings: Float32Array[];
+  /** Of each face, what normalisation subtracts: the normalised similarity is the cosine less the mean of two of these. */
+  cohort_scores: number[];
+}
 
 export type AccuracyMode = 'fast' | 'balance';
 export type ImageField = 'image1' | 'image2';
@@ -38,6 +99,8 @@ export interface DetectOptions extends ImageLimits {
   /** 0..1; faces below are dropped before anything else. */
   min_det_score: number;
   use_heuristic_fallback: boolean;
+  /** CPU time in milliseconds that decoding and looking at one picture may take; default any. */
+  picture_ms?: number;
 }
 
 export interface MatchOptions extends DetectOptions {
@@ -72,9 +135,9 @@ export interface EmbeddingCacheCounts {
 /** Failures cross threads as data: structured clone would drop an error's class and code. */
 export type NativeFailure = { ok: false } & (
   | { code: 'unsupported_image_format'; field: ImageField; detected: string }
-  | { code: 'image_decode_failed'; field: ImageField }
+  | { code: 'image_decode_failed' | 'image_too_complex'; field: ImageField }
   | { code: 'image_dimensions'; field: ImageField; width: number; height: number; limit_pixels: number }
-  | { code: 'no_face_found'; errors: { field: ImageField; code: 'no_face_found' }[] }
+  | { code: 'no_face_found'; errors: { field: ImageField; code: 'no_face_found'; look_cut_short?: true }[] }
   | { code: 'face_index_out_of_range'; field: ImageField; faces_found: number }
   /** `message` is for the log, never for the client. */
   | { code: 'internal_error'; message: string }
@@ -117,46 +180,11 @@ export interface Addon {
   versions(): { onnxruntime: string; opencv: string; libjpeg: string; libpng: string; libwebp: string };
 }
 
-/** The addon as C++ exports it: what it finds, it answers as numbers. */
-type NativeAddon = Omit<Addon, 'match' | 'detect' | 'embed'> & {
-  match(...call: Parameters<Addon['match']>): FoundNumbers | NativeFailure;
-  detect(...call: Parameters<Addon['detect']>): FoundNumbers | NativeFailure;
-  embed(
-    ...call: Parameters<Addon['embed']>
-  ): (FoundNumbers & Pick<EmbedResult, 'embeddings' | 'cohort_scores'>) | NativeFailure;
-};
-
-interface FoundNumbers {
-  ok: true;
-  numbers: Float64Array;
-}
-
 /** Loads the addon. Throws an Error whose message says what to do when it is missing or does not load. */
 export function loadAddon(): Addon {
-  const native = loadNative();
-  return {
-    ...native,
-    match(...call) {
-      const found = native.match(...call);
-      return found.ok ? readMatch(found.numbers) : found;
-    },
-    detect(...call) {
-      const found = native.detect(...call);
-      return found.ok ? readDetect(found.numbers) : found;
-    },
-    embed(...call) {
-      const found = native.embed(...call);
-      if (!found.ok) return found;
-      const { numbers, embeddings, cohort_scores } = found;
-      return { ...readDetect(numbers), embeddings, cohort_scores };
-    },
-  };
-}
-
-function loadNative(): NativeAddon {
   const file = addonFile() ?? projectPath('build/addon/Release/facematch.node');
   try {
-    return createRequire(import.meta.url)(file) as NativeAddon;
+    return createRequire(import.meta.url)(file) as Addon;
   } catch (error) {
     throw new Error(
       // Node puts the list of requiring files below the first line.

@@ -46,7 +46,13 @@ export function matchBody({ request_id, form, result, calibration, model, queue_
       ),
     })),
     model,
-    warnings: [...warnings, ...comparedFace('image1', image1), ...comparedFace('image2', image2)],
+    warnings: [
+      ...warnings,
+      ...cutShort('image1', result.image1),
+      ...cutShort('image2', result.image2),
+      ...comparedFace('image1', image1),
+      ...comparedFace('image2', image2),
+    ],
     timings_ms: {
       queue: round(queue_ms, 1),
       decode: round(result.timings_ms.decode, 1),
@@ -59,6 +65,19 @@ export function matchBody({ request_id, form, result, calibration, model, queue_
 }
 
 export type MatchBody = ReturnType<typeof matchBody>;
+
+export interface LookCutShort {
+  code: 'look_cut_short';
+  field: ImageField;
+  detail: string;
+}
+
+/** Whether there may be faces that were not found. */
+function cutShort(field: ImageField, { look_cut_short }: ImageReport): LookCutShort[] {
+  if (!look_cut_short) return [];
+  const detail = `Looking for faces in ${field} took too long and was cut short: it may have faces that are not listed. Send a smaller picture.`;
+  return [{ code: 'look_cut_short', field, detail }];
+}
 
 /** What is wrong with the face that the answer is about. */
 function comparedFace(field: ImageField, { faces, face_index }: ImageBody & { face_index: number }) {
@@ -123,7 +142,9 @@ export function nativeProblem(failure: NativeFailure, name?: string): Problem {
   const { ok: _, code, ...extras } = failure;
   // The native message is for the log.
   if (code === 'internal_error') return new Problem(code);
-  return new Problem(code, { detail: detailOf(failure, name), ...(extras as ProblemExtras) });
+  const detail = detailOf(failure, name);
+  if (code !== 'no_face_found') return new Problem(code, { detail, ...(extras as ProblemExtras) });
+  return new Problem(code, { detail, errors: failure.errors.map(({ field }) => ({ field, code })) });
 }
 
 function detailOf(failure: Exclude<NativeFailure, { code: 'internal_error' }>, name?: string): string {
@@ -137,8 +158,15 @@ function detailOf(failure: Exclude<NativeFailure, { code: 'internal_error' }>, n
         `Scale ${name ?? failure.field}: ${failure.width} × ${failure.height} pixels are out of range; at most ` +
         `${failure.limit_pixels} pixels in all are taken, and a shortest side that still shows a face.`
       );
-    case 'no_face_found':
-      return `Send a picture in which the face is clearly visible as ${failure.errors.map(({ field }) => field).join(' and ')}.`;
+    case 'image_too_complex':
+      return `Save ${name ?? failure.field} anew, as an ordinary JPEG or with fewer pixels: decoding it takes too long.`;
+    case 'no_face_found': {
+      const all = failure.errors.map(({ field }) => field);
+      const cut = failure.errors.filter(({ look_cut_short }) => look_cut_short).map(({ field }) => field);
+      const short =
+        cut.length > 0 ? ` The look at ${cut.join(' and ')} was cut short: it took too long.` : '';
+      return `Send a picture in which the face is clearly visible as ${all.join(' and ')}.${short}`;
+    }
     case 'face_index_out_of_range':
       return `Choose a face of ${failure.field} from 0 to ${failure.faces_found - 1}, or -1 for automatic choice.`;
   }

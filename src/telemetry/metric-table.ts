@@ -165,6 +165,7 @@ export const refusalReasons: Readonly<Record<ErrorCode, Reason>> = {
   unsupported_image_format: 'picture',
   image_decode_failed: 'picture',
   image_dimensions: 'picture',
+  image_too_complex: 'picture',
   no_face_found: 'picture',
   face_index_out_of_range: 'picture',
   low_quality_face: 'picture',

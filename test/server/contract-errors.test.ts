@@ -16,7 +16,7 @@ import {
   twoPhotos,
 } from './support/client.ts';
 import { WorkerGate } from './support/gate.ts';
-import { blank, samples } from './support/pictures.ts';
+import { blank, manyScans, samples } from './support/pictures.ts';
 import { expectProblem } from './support/problem.ts';
 import { Home, TestServer } from './support/server.ts';
 
@@ -188,6 +188,17 @@ const errors: readonly Row[] = [
     when: 'a side has 15 pixels',
     ask: async () => photos({ image1: await blank(15, 40, 'png') }),
     members: { field: 'image1', width: 15, height: 40, limit_pixels: 50_000_000 },
+  },
+  {
+    code: 'image_too_complex',
+    when: 'a JPEG has so many scans that reading them takes longer than a picture may take',
+    ask: async () => {
+      const impatient = await TestServer.start({ env: { FACEMATCH_PICTURE_MS: '50' } }, new Home());
+      const answer = await match(impatient, { ...twoPhotos(), image1: await manyScans(1000) });
+      await impatient.stop();
+      return answer;
+    },
+    members: { field: 'image1' },
   },
   {
     code: 'no_face_found',

@@ -12,7 +12,7 @@ import {
 } from './support/client.ts';
 import { blank, samples } from './support/pictures.ts';
 import { expectProblem } from './support/problem.ts';
-import { TestServer } from './support/server.ts';
+import { Home, TestServer } from './support/server.ts';
 
 /** Sizes, types and pictures: every limit at the limit and one past it. */
 
@@ -136,6 +136,20 @@ describe('pictures', () => {
     });
     const header = image2.subarray(0, image2.indexOf('IDAT') + 4);
     expectProblem(await match(server, { image1: header, image2 }), 'image_dimensions', { field: 'image1' });
+  });
+
+  test('looking that takes too long ends, and the answer says so', async () => {
+    const impatient = await TestServer.start({ env: { FACEMATCH_PICTURE_MS: '30' } }, new Home());
+    const image1 = await blank(900, 900, 'png');
+    const answer = await match(impatient, { image1, image2: image1 });
+    await impatient.stop();
+    expectProblem(answer, 'no_face_found', {
+      detail: expect.stringMatching(/The look at image1 and image2 was cut short/),
+      errors: [
+        { field: 'image1', code: 'no_face_found' },
+        { field: 'image2', code: 'no_face_found' },
+      ],
+    });
   });
 
   test('exactly as many pixels as allowed are looked at', async () => {

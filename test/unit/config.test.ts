@@ -18,6 +18,7 @@ describe('readConfig', () => {
       max_part_header_bytes: 8192,
       max_field_bytes: 1024,
       max_pixels: 50_000_000,
+      picture_ms: 2000,
       min_side: 16,
       embedding_cache: 0,
       endpoints: ['match', 'match_advanced', 'models', 'openapi', 'docs', 'demo'],

@@ -107,6 +107,18 @@ describe('matchBody', () => {
     expect(scored).toHaveProperty('human_score', -0.4);
   });
 
+  test('a look that was cut short is warned of, and not told as a member', () => {
+    const result = resultOf([pair(0.5)]);
+    result.image2.look_cut_short = true;
+    const { image2, warnings } = bodyOf([pair(0.5)], 70, result);
+    expect(warnings).toContainEqual({
+      code: 'look_cut_short',
+      field: 'image2',
+      detail: expect.stringContaining('image2'),
+    });
+    expect(image2).not.toHaveProperty('look_cut_short');
+  });
+
   test('the match is decided before rounding: 69.96 is shown as 70 and is none at a threshold of 70', () => {
     // 69.96 percent is an FMR of 10^-3.996, which is where the line from 0.2 has come to after 2.996 decades.
     const body = bodyOf([pair(0.2 + 0.2996)]);

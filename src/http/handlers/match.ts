@@ -1,3 +1,4 @@
+import type { Config } from '../../config.ts';
 import type { MatchOptions } from '../../engine/addon.ts';
 import { Problem } from '../../errors.ts';
 import type { Context } from '../context.ts';
@@ -101,7 +102,7 @@ function declaredBoundary({ headers }: Request): string {
   return boundary;
 }
 
-function optionsOf({ values }: Form, limits: { max_pixels: number; min_side: number }): MatchOptions {
+function optionsOf({ values }: Form, { max_pixels, min_side, picture_ms }: Config): MatchOptions {
   const { threshold_percent: _, reject_low_quality: __, ...choices } = values;
-  return { ...choices, max_pixels: limits.max_pixels, min_side: limits.min_side };
+  return { ...choices, max_pixels, min_side, picture_ms };
 }

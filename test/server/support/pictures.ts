@@ -23,3 +23,12 @@ export function blank(
     .toFormat(format)
     .toBuffer();
 }
+
+/** A progressive JPEG whose first scan stands in it `count` times more: legal, and a pass over the whole picture each. */
+export async function manyScans(count: number): Promise<Buffer> {
+  const picture = await sharp(samples.one).resize(640).jpeg({ progressive: true }).toBuffer();
+  const start = picture.indexOf(Buffer.of(0xff, 0xda));
+  const end = picture.indexOf(Buffer.of(0xff, 0xc4), start);
+  const scans = Array.from({ length: count }, () => picture.subarray(start, end));
+  return Buffer.concat([picture.subarray(0, end), ...scans, picture.subarray(end)]);
+}

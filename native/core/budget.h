@@ -1,0 +1,29 @@
+// How much processor time one picture may take, so that none holds a worker for long.
+#pragma once
+
+#include <time.h>
+
+#include <limits>
+
+namespace facematch {
+
+// Counts the CPU time of the thread that made it, and is asked by that thread alone. Asking takes a
+// system call of some tenths of a microsecond.
+class Budget {
+ public:
+  Budget() = default;  // never spent
+  explicit Budget(double milliseconds) : end_(now() + milliseconds) {}
+
+  bool spent() const { return end_ < std::numeric_limits<double>::infinity() && now() >= end_; }
+
+ private:
+  static double now() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
+  }
+
+  double end_ = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace facematch

@@ -1,0 +1,118 @@
+#include "../core/budget.h"
+
+#include <doctest/doctest.h>
+
+#include "../core/decode.h"
+#include "../core/fallback.h"
+#include "../core/pipeline.h"
+#include "../core/verifier.h"
+#include "drawing.h"
+#include "support.h"
+
+namespace facematch::testing {
+namespace {
+
+constexpr ImageLimits kAnySize = {.max_pixels = 1'000'000, .min_side = 1};
+const Budget kSpent(0);
+
+// The position of the marker 0xFF `code` from `from` on.
+size_t marker(const ByteVector& file, uint8_t code, size_t from) {
+  for (size_t i = from; i + 1 < file.size(); ++i) {
+    if (file[i] == 0xFF && file[i + 1] == code) return i;
+  }
+  return file.size();
+}
+
+// A progressive JPEG whose first scan is repeated: legal syntax, and a pass over the whole picture
+// each.
+ByteVector many_scans(int count) {
+  const ByteVector file = encode_jpeg(gradient(400, 300), {.progressive = true});
+  const auto at = [&](size_t i) { return file.begin() + static_cast<std::ptrdiff_t>(i); };
+  const size_t start = marker(file, 0xDA, 0);
+  const size_t end = marker(file, 0xC4, start);
+  REQUIRE(end < file.size());
+  ByteVector bomb(file.begin(), at(end));
+  for (int i = 0; i < count; ++i) bomb.insert(bomb.end(), at(start), at(end));
+  bomb.insert(bomb.end(), at(end), file.end());
+  return bomb;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("budget");
+
+TEST_CASE("a budget is spent by work, not by waiting; the default one never is") {
+  CHECK_FALSE(Budget().spent());
+  CHECK(kSpent.spent());
+  CHECK_FALSE(Budget(1e9).spent());
+  const Budget little(2);
+  volatile double sum = 0;
+  while (!little.spent()) sum = sum + 1;
+  CHECK(little.spent());
+}
+
+TEST_CASE("decoding ends when the budget is spent, in each format") {
+  const cv::Mat drawn = gradient(400, 300);
+  PngOptions interlaced;
+  interlaced.width = drawn.cols;
+  interlaced.height = drawn.rows;
+  interlaced.interlaced = true;
+  const ByteVector files[] = {
+      encode_jpeg(drawn),
+      encode_jpeg(drawn, {.progressive = true}),
+      encode_png(drawn),
+      encode_png(ByteVector(drawn.data, drawn.data + drawn.total() * 3), interlaced),
+      encode_webp(drawn),
+      encode_webp(drawn, {.lossless = false}),
+  };
+  for (const ByteVector& file : files) {
+    CHECK(decode(file, kAnySize, 0, Budget(1e9)).width == 400);
+    CHECK(refuses_with(ErrorCode::kImageTooComplex, [&] { decode(file, kAnySize, 0, kSpent); }));
+  }
+}
+
+TEST_CASE("a JPEG of very many scans is refused while they are read") {
+  CHECK(decode(many_scans(100), kAnySize, 0).width == 400);
+  CHECK(refuses_with(ErrorCode::kImageTooComplex,
+                     [&] { decode(many_scans(5000), kAnySize, 0, Budget(20)); }));
+}
+
+TEST_CASE("a JPEG of very many metadata blocks is read in one go") {
+  ByteVector file = encode_jpeg(gradient(40, 30));
+  const ByteVector block = {0xFF, 0xE1, 0, 4, 0, 0};
+  ByteVector blocks;
+  for (int i = 0; i < 200'000; ++i) blocks.insert(blocks.end(), block.begin(), block.end());
+  file.insert(file.begin() + 2, blocks.begin(), blocks.end());
+  CHECK(decode(file, kAnySize, 0, Budget(5000)).width == 40);
+}
+
+TEST_CASE("what is left is not looked at when the budget is spent") {
+  const Image photo = decode(sample(1), {}, 0);
+  DetectOptions options;
+  options.min_det_score = 0.7f;
+  const auto found = default_engine().detector.detect(photo.bgr, options.min_det_score);
+  REQUIRE_FALSE(found.empty());
+  Verifier verifier(default_engine(), photo.bgr, options, kSpent);
+  CHECK_FALSE(verifier.was_cut_short());
+  CHECK_FALSE(verifier.confirm(found.front()));
+  CHECK(verifier.was_cut_short());
+  CHECK(run_fallback(verifier).empty());
+  CHECK(verifier.detector_runs() == 0);
+  Verifier patient(default_engine(), photo.bgr, options, Budget(1e9));
+  CHECK(patient.confirm(found.front()));
+  CHECK_FALSE(patient.was_cut_short());
+}
+
+TEST_CASE("a report says when its look was cut short, and a refusal which picture's") {
+  DetectOptions options;
+  options.min_det_score = 0.7f;
+  const auto whole = detect(default_engine(), sample(1), options, false);
+  CHECK_FALSE(whole.image.look_cut_short);
+  options.picture_ms = 1e-6;
+  CHECK(refuses_with(ErrorCode::kImageTooComplex,
+                     [&] { detect(default_engine(), sample(1), options, false); }));
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing
