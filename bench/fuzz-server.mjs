@@ -30,7 +30,7 @@ const bound_ms = 45_000;
 const lingering_most = 400;
 const rss_limit = 0.05;
 
-const addon = join(root, 'build/asan-addon/Release/facematch.node');
+const addon = join(root, 'build/asan/Release/facematch.node');
 
 function sanitizers() {
   if (!existsSync(addon)) {

@@ -39,6 +39,9 @@ const devPackages = [
   'doctest-dev',
   'strace',
   'chromium',
+  'curl',
+  'bsdutils',
+  'python3',
   'zsh',
   'fish',
   'openssl',
@@ -208,12 +211,14 @@ const devSteps = [
     missing: () =>
       existsSync(promtoolTarget) || ask('promtool', ['--version']) !== undefined || !isDebian()
         ? undefined
-        : "one file of Debian's package prometheus",
-    // The package itself would start a daemon. Tests that want promtool say so and skip without it.
-    make: (onLine) =>
-      unpackFiles('prometheus', [promtoolFile], promtoolTarget, '', onLine).catch((error) => {
-        process.stderr.write(`Not fatal: ${error.message}\n`);
-      }),
+        : "one file of Debian's package promtool or prometheus",
+    // Debian 13 has a package of it alone. That of Debian 12 starts a daemon, so one file of it is unpacked.
+    make: (onLine) => {
+      const name = ask('apt-cache', ['show', 'promtool']) === undefined ? 'prometheus' : 'promtool';
+      return unpackFiles(name, [promtoolFile], promtoolTarget, '', onLine).catch((error) => {
+        process.stderr.write(`Not fatal, tests that need promtool are skipped: ${error.message}\n`);
+      });
+    },
   },
 ];
 

@@ -12,7 +12,7 @@ interface Report {
   claims: { what: string; found: string; limit: string; ok: boolean }[];
 }
 
-const sanitized = existsSync(projectPath('build/asan-addon/Release/facematch.node'));
+const sanitized = existsSync(projectPath('build/asan/Release/facematch.node'));
 if (!sanitized) {
   console.warn(
     'The addon is not built with sanitizers (node scripts/test.mjs native): the release addon is used',

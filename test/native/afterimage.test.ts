@@ -13,7 +13,7 @@ const detect = (picture: Buffer) => {
   return result;
 };
 
-/** Faces cut so close that the first look sees few of them, small enough for memory that is kept. */
+/** Every other face, cut so close that the first look sees few of them, small enough for memory that is kept. */
 async function closeCuts(): Promise<Buffer[]> {
   const upright = [1, 2, 3, 4, 5, 6].map(sample);
   const cuts = upright.map(async (photo) => {
@@ -34,7 +34,7 @@ async function closeCuts(): Promise<Buffer[]> {
     });
     return Promise.all(ofFaces);
   });
-  return (await Promise.all(cuts)).flat();
+  return (await Promise.all(cuts)).flat().filter((_, i) => i % 2 === 0);
 }
 
 test('a picture has the same faces whatever was looked at before it', async () => {

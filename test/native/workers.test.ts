@@ -6,7 +6,7 @@ import { builds } from './support/builds.ts';
 
 /** Threads of one process share the nets; nothing that one does may show in another's answer. */
 
-const rounds = 50;
+const rounds = 20;
 const [released] = builds;
 
 async function answersOf(count: number): Promise<string[]> {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, head, match, photoForm, RawClient, twoPhotos } from './support/client.ts';
+import { type Answer, head, match, paths, photoForm, RawClient, send, twoPhotos } from './support/client.ts';
 import { WorkerGate } from './support/gate.ts';
 import { Home, TestServer } from './support/server.ts';
 
@@ -7,12 +7,21 @@ import { Home, TestServer } from './support/server.ts';
 
 const home = new Home();
 const gate = new WorkerGate(home);
+/** Its only token is gone with its first request. */
+const poorKey = home.key({ rate: 0.001, burst: 1 });
+const maxBody = 3_000_000;
 let server: TestServer;
 
 beforeAll(async () => {
   server = await TestServer.start(
     {
-      env: { ...gate.env, FACEMATCH_WORKERS: '2', FACEMATCH_QUEUE: '2', FACEMATCH_DEADLINE_MS: '8000' },
+      env: {
+        ...gate.env,
+        FACEMATCH_WORKERS: '2',
+        FACEMATCH_QUEUE: '2',
+        FACEMATCH_DEADLINE_MS: '8000',
+        FACEMATCH_MAX_BODY_BYTES: String(maxBody),
+      },
       node: ['--import', new URL('./support/kill-worker.mjs', import.meta.url).href],
     },
     home,
@@ -53,6 +62,31 @@ describe('a full queue', () => {
     client.leave();
     gate.open();
     expect(codes(await Promise.all([...running, ...queued]))).toEqual([200, 200, 200, 200]);
+  });
+
+  test('is told after the rate limit, and before the declared length', async () => {
+    await send(server, { path: paths.models, method: 'GET', key: poorKey });
+    gate.close();
+    const running = [ask(), ask()];
+    await busy(2);
+    const queued = [ask(), ask()];
+    await waiting(2);
+    for (const [key, code] of [
+      [poorKey, 'rate_limit_exceeded'],
+      [server.key, 'overloaded'],
+    ] as const) {
+      const client = new RawClient(server.port);
+      client.write(head(server, { 'x-api-key': key, 'content-length': String(maxBody + 1) }));
+      expect((await client.answer()).body.code).toBe(code);
+      client.leave();
+    }
+    gate.open();
+    expect(codes(await Promise.all([...running, ...queued]))).toEqual([200, 200, 200, 200]);
+    // With room in the queue the length is looked at.
+    const client = new RawClient(server.port);
+    client.write(head(server, { 'content-length': String(maxBody + 1) }));
+    expect((await client.answer()).body.code).toBe('body_too_large');
+    client.leave();
   });
 
   test('is told to a request whose body arrives when the queue has filled up meanwhile', async () => {

@@ -202,8 +202,9 @@ describe('the end', () => {
     expect(late).toMatchObject({ status: 503, body: { code: 'shutting_down' } });
     expect(late.headers.get('connection')).toBe('close');
     expect(late.headers.get('retry-after')).toBe('5');
-    // The route is judged first.
-    expect((await send(server, { path: '/nowhere', method: 'GET' })).status).toBe(404);
+    // The route is judged first, also now.
+    expect(await send(server, { path: '/nowhere' })).toMatchObject({ body: { code: 'not_found' } });
+    expect(await send(server, { method: 'PUT' })).toMatchObject({ body: { code: 'method_not_allowed' } });
     const readyz = await fetch(`${server.adminAddress}/readyz`);
     expect([readyz.status, await readyz.json()]).toEqual([503, { status: 'draining' }]);
 

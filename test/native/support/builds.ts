@@ -15,12 +15,12 @@ const released: Build = {
   },
 };
 
-const sanitized = projectPath('build/asan-addon/Release/facematch.node');
+const sanitized = projectPath('build/asan/Release/facematch.node');
 
 /** AddressSanitizer must be the first library of the process: Node itself is not built with it. */
 function asan(): Build[] {
   if (!existsSync(sanitized)) {
-    process.stderr.write('Skipped the addon under AddressSanitizer: build/asan-addon is not built\n');
+    process.stderr.write('Skipped the addon under AddressSanitizer: build/asan is not built\n');
     return [];
   }
   const library = execFileSync('gcc', ['-print-file-name=libasan.so'], { encoding: 'utf8' }).trim();

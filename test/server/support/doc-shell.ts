@@ -1,92 +1,82 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import sharp from 'sharp';
 import { projectPath } from '../../../src/paths.ts';
+import { sample } from '../../fixtures/pictures.ts';
 import type { Outcome } from './cli.ts';
+import { TestServer } from './server.ts';
 
-/** A reader's shell in the clone, and the server that he started there. */
+/** Names that the pages give to photos, and which sample each is. One woman is in 1 and 3. */
+const photos = {
+  'passport.jpg': 1,
+  'selfie.jpg': 3,
+  'one.jpg': 1,
+  'two.jpg': 3,
+  'alice.jpg': 1,
+  'bob.png': 2,
+  'a.jpg': 1,
+  'b.jpg': 3,
+  'b.webp': 3,
+  'group.jpg': 4,
+  'photos/1.jpg': 1,
+  'photos/2.jpg': 2,
+} as const;
 
-const environment = (folder: string): NodeJS.ProcessEnv => ({
-  // `npm link` puts the program there.
-  PATH: `${folder}/home/bin:${process.env.PATH}`,
-  npm_config_prefix: `${folder}/home`,
-  ...(process.env.CHROMIUM === undefined ? {} : { CHROMIUM: process.env.CHROMIUM }),
-  HOME: `${folder}/home`,
-  TMPDIR: `${folder}/tmp`,
-  CLONE: folder,
-  // What cannot be had from here is not asked for elsewhere.
-  npm_config_offline: 'true',
-  npm_config_update_notifier: 'false',
-  // Labelled pictures are those of the clone, where a form says so, and none otherwise.
-  FACEMATCH_SHARED: `${folder}/none`,
-});
-
-/** The first time, some of what is run compiles for minutes. */
-export const longest_ms = 400_000;
-
+/** A reader's shell: bash in a folder with the photos that the pages name, and a server. */
 export class DocShell {
-  readonly folder: string;
-  /** Beside the environment of every command. */
-  readonly variables: Record<string, string> = {};
-  /** Address in the docs → address of the running server. */
-  readonly addresses: Record<string, string> = {};
+  readonly folder = mkdtempSync(join(tmpdir(), 'facematch-docs-'));
+  readonly server: TestServer;
 
-  constructor(folder: string) {
-    this.folder = folder;
+  private constructor(server: TestServer) {
+    this.server = server;
+    // Where npx and the PATH below look for the program; and where the shells' own lie.
+    for (const path of ['node_modules/.bin', '.zfunc', '.config/fish/completions'])
+      mkdirSync(join(this.folder, path), { recursive: true });
+    symlinkSync(projectPath('scripts/facematch.mjs'), join(this.folder, 'node_modules/.bin/facematch'));
+  }
+
+  static async start(): Promise<DocShell> {
+    const shell = new DocShell(await TestServer.start());
+    for (const [name, number] of Object.entries(photos)) {
+      mkdirSync(dirname(join(shell.folder, name)), { recursive: true });
+      await sharp(sample(number)).toFile(join(shell.folder, name));
+    }
+    return shell;
+  }
+
+  /** With the addresses of the server in place of those that the pages show. */
+  reachable(text: string): string {
+    return text
+      .replaceAll(/http:\/\/127\.0\.0\.1:808[01]/g, this.server.address)
+      .replaceAll(/http:\/\/127\.0\.0\.1:909[01]/g, this.server.adminAddress);
   }
 
   /** Runs a line to its end; a pipe fails with any of its parts. */
-  async run(line: string, where: 'clone' | 'project' = 'clone'): Promise<Outcome> {
-    const cwd = where === 'clone' ? this.folder : projectPath('.');
-    const child = this.#spawn(this.#reachable(line), cwd, { timeout: longest_ms });
-    let [stdout, stderr] = ['', ''];
-    child.stdout!.on('data', (text) => (stdout += text));
-    child.stderr!.on('data', (text) => (stderr += text));
-    const [code] = await once(child, 'close');
-    return { code: code ?? 1, stdout, stderr };
-  }
-
-  /** Starts what serves; resolves when it says that it does. Ports are free ones, whatever the line says. */
-  async serve(line: string): Promise<Running> {
-    const ports = 'FACEMATCH_PORT=0 FACEMATCH_ADMIN_PORT=0 FACEMATCH_WORKERS=1 ';
-    const child = this.#spawn(
-      `exec env ${ports}${line.replaceAll(/FACEMATCH_(?:ADMIN_)?PORT=\d+ /g, '')}`,
-      this.folder,
-    );
-    let [stdout, stderr] = ['', ''];
-    child.stderr!.on('data', (text) => (stderr += text));
-    const [, address, admin] = await new Promise<RegExpExecArray>((resolve, reject) => {
-      child.stdout!.on('data', (text) => {
-        stdout += text;
-        const found = /listens on (\S+) \(admin (\S+)\)/.exec(stdout);
-        if (found !== null) resolve(found);
-      });
-      child.once('close', () => reject(new Error(`${line} ended early:\n${stdout}${stderr}`)));
+  run(line: string): Promise<Outcome> {
+    const { folder, server } = this;
+    const env = {
+      PATH: `${folder}/node_modules/.bin:${process.env.PATH}`,
+      HOME: folder,
+      // Bash takes a shell without it for one that was logged in to, and reads its start files.
+      SHLVL: '1',
+      npm_config_offline: 'true',
+      FACEMATCH_KEYS_FILE: server.home.keysFile,
+      FACEMATCH_URL: server.address,
+      FACEMATCH_KEY: server.key,
+      KEY: server.key,
+    };
+    const args = ['-euo', 'pipefail', '-c', this.reachable(line)];
+    return new Promise((resolve) => {
+      execFile('bash', args, { cwd: folder, env }, (error, stdout, stderr) =>
+        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+      );
     });
-    return { address: address!, admin: admin!, stop: () => stop(child) };
   }
 
-  #spawn(line: string, cwd: string, options: { timeout?: number } = {}): ChildProcess {
-    const env = { ...environment(this.folder), ...this.variables };
-    const stdio = ['ignore', 'pipe', 'pipe'] as const;
-    return spawn('bash', ['-euo', 'pipefail', '-c', line], { cwd, env, stdio: [...stdio], ...options });
+  async stop(): Promise<void> {
+    await this.server.stop();
+    rmSync(this.folder, { recursive: true });
   }
-
-  #reachable(line: string): string {
-    return Object.entries(this.addresses).reduce((text, [told, real]) => text.replaceAll(told, real), line);
-  }
-}
-
-export interface Running {
-  address: string;
-  admin: string;
-  /** SIGTERM, as a service manager sends it. */
-  stop(): Promise<void>;
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  child.removeAllListeners('close');
-  // The server holds the other end of this pipe, also where npm is between: it ends when the server has.
-  const ended = once(child.stdout!, 'end');
-  child.kill('SIGTERM');
-  await ended;
 }

@@ -1,0 +1,50 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { type AccuracyMode, loadAddon } from '../../src/engine/addon.ts';
+import { packDirectory, readManifest } from '../../src/engine/pack.ts';
+import { projectPath } from '../../src/paths.ts';
+import { detectOptions, sample } from '../fixtures/pictures.ts';
+
+/**
+ * The cosine of every two of the 22 faces in six group photos: a change of decoding, detection, alignment or embedding
+ * shows here. RENEW_COSINES=1 writes the file anew, after a change of the nets.
+ */
+
+type Cosines = Record<string, Record<AccuracyMode, number[][]>>;
+
+const file = projectPath('test/fixtures/cosines.json');
+const expected: Cosines = JSON.parse(readFileSync(file, 'utf8'));
+
+/** Of each face with those before it; photo by photo, from left to right. */
+function cosinesOf(pack: string, accuracy_mode: AccuracyMode): number[][] {
+  const directory = packDirectory(pack);
+  const options = { ...detectOptions, min_det_score: readManifest(directory).min_det_score, accuracy_mode };
+  const embeddings = [1, 2, 3, 4, 5, 6].flatMap((number) => {
+    const found = loadAddon().embed(directory, sample(number), options);
+    if (!found.ok) throw new Error(`sample ${number}: ${found.code}`);
+    const { faces } = found.image;
+    return faces.toSorted((a, b) => a.box.x - b.box.x).map(({ index }) => found.embeddings[index]!);
+  });
+  const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, i) => sum + value * b[i]!, 0);
+  return embeddings.map((face, i) => embeddings.slice(0, i).map((other) => cosine(face, other)));
+}
+
+describe.each(['default', 'int8'])('the pack %s', (pack) => {
+  test.each<AccuracyMode>(['fast', 'balance'])('gives the cosines that it gave, mode %s', (mode) => {
+    const measured = cosinesOf(pack, mode);
+    if (process.env.RENEW_COSINES === '1') {
+      const rounded = measured.map((row) => row.map((value) => Math.round(1000 * value) / 1000));
+      expected[pack] = { ...expected[pack]!, [mode]: rounded };
+      writeFileSync(file, JSON.stringify(expected));
+    }
+    const held = expected[pack]![mode];
+    expect(measured.map((row) => row.length)).toEqual(Array.from({ length: 22 }, (_, i) => i));
+    const wrong = measured.flatMap((row, i) =>
+      row.flatMap((value, j) => {
+        const off = Math.abs(value - held[i]![j]!);
+        return off <= 0.005 ? [] : [`faces ${j} and ${i}: ${value.toFixed(4)} instead of ${held[i]![j]}`];
+      }),
+    );
+    expect(wrong).toEqual([]);
+  });
+});

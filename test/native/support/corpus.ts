@@ -1,0 +1,33 @@
+import { expect } from 'vitest';
+import type { Build } from './builds.ts';
+import { runChild } from './child.ts';
+
+export interface Looked {
+  file: string;
+  /** `ok` or an error's code, of each way to look. */
+  outcomes: string[];
+}
+
+/** Whatever the picture: never an internal error, for that would be a 500. */
+export const allowedOutcomes = [
+  'ok',
+  'no_face_found',
+  'unsupported_image_format',
+  'image_decode_failed',
+  'image_dimensions',
+];
+
+/** Looks at every picture below a folder in a process of its own, alone and beside a sound one; the process must live on. */
+export async function lookAt(
+  build: Build,
+  folder: string,
+  sound: string,
+  longest: number,
+): Promise<Looked[]> {
+  const child = await runChild(build, 'corpus.mjs', [folder, sound], { longest });
+  expect(child).toMatchObject({ code: 0, signal: null, stderr: '' });
+  return child.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Looked);
+}
