@@ -87,7 +87,7 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
   });
 
   test('of a scope names it; what needs no more than the key may do is done', async () => {
-    const demo = await session.open({ key: session.home.key({ scopes: ['match:basic'] }) });
+    const demo = await session.open({ key: await session.key({ scopes: ['match:basic'] }) });
     await demo.givePhotos(samples.one, samples.three);
     expect((await demo.compare()).match).toBe(true);
     await demo.page.getByLabel('Fast').check();
@@ -98,7 +98,7 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
   });
 
   test('of the basic endpoint sends the same to the advanced one', async () => {
-    const demo = await session.open({ key: session.home.key({ scopes: ['match:advanced'] }) });
+    const demo = await session.open({ key: await session.key({ scopes: ['match:advanced'] }) });
     await demo.givePhotos(samples.one, samples.three);
     await demo.page.getByRole('button', { name: 'Compare', exact: true }).click();
     await demo.verdict.waitFor();
@@ -106,7 +106,7 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
   });
 
   test('for too many requests counts down to the time that the server tells, and then sends again', async () => {
-    const demo = await session.open({ key: session.home.key({ rate: 0.2, burst: 1 }) });
+    const demo = await session.open({ key: await session.key({ rate: 0.2, burst: 1 }) });
     await demo.givePhotos(samples.one, samples.three);
     expect((await demo.compare()).match).toBe(true);
     const { title } = await demo.compare();

@@ -38,7 +38,7 @@ beforeAll(async () => {
         ...gate.env,
         FACEMATCH_QUEUE: '0',
         FACEMATCH_DEADLINE_MS: '4000',
-        FACEMATCH_UPLOAD_TIMEOUT_MS: '500',
+        FACEMATCH_UPLOAD_TIMEOUT_MS: '2000',
         FACEMATCH_ENDPOINTS: 'match,match_advanced,models,openapi',
       },
       node: ['--import', new URL('./support/kill-worker.mjs', import.meta.url).href],
@@ -193,7 +193,7 @@ const errors: readonly Row[] = [
     code: 'image_too_complex',
     when: 'a JPEG has so many scans that reading them takes longer than a picture may take',
     ask: async () => {
-      const impatient = await TestServer.start({ env: { FACEMATCH_PICTURE_MS: '50' } }, new Home());
+      const impatient = await TestServer.start({ env: { FACEMATCH_PICTURE_MS: '5' } }, new Home());
       const answer = await match(impatient, { ...twoPhotos(), image1: await manyScans(1000) });
       await impatient.stop();
       return answer;

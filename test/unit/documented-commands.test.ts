@@ -110,6 +110,11 @@ function faultsOf(line: string, whole: boolean): string[] | undefined {
       const [file = '', ...args] = words.filter((word, i) => i > 0 || !word.startsWith('--'));
       return file === 'first-match.mjs' ? [] : scriptFaults(file, args);
     },
+    // Its options are its own; the files that it sends must be there.
+    autocannon: () =>
+      [...rest.matchAll(/"path":"([^"]+)"/g)]
+        .filter(([, file]) => !isFile(file!))
+        .map(([, file]) => `${file} is missing`),
     npx: () => words.filter((word) => word.includes('/') && !isFile(word)),
     cmake: () => presetFaults(words[0] === '--build' ? 'buildPresets' : 'configurePresets', words.at(-1)),
     ctest: () => presetFaults('testPresets', words.at(-1)),

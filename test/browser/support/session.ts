@@ -23,6 +23,7 @@ export class Session {
   browser!: Browser;
   server!: TestServer;
   home!: Home;
+  #reloads = 0;
   readonly #pages: DemoPage[] = [];
 
   constructor(options: StartOptions = {}) {
@@ -44,6 +45,14 @@ export class Session {
       await this.browser?.close();
       await this.server?.stop();
     });
+  }
+
+  /** A new key that the server knows. */
+  async key(options: Parameters<Home['key']>[0]): Promise<string> {
+    const key = this.home.key(options);
+    this.#reloads += 1;
+    await this.server.line(this.server.stderr, /key file was reloaded/, this.#reloads);
+    return key;
   }
 
   /** With the server's key typed in, unless another is given. */
