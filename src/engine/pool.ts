@@ -155,3 +155,22 @@ export function threads(count: number) {
     execArgv: ['--no-experimental-require-module'],
   };
 }
+
+/**
+ * Gives `work` a pool of `count` threads for one kind of task, and ends them afterwards. Rejects when a thread cannot start.
+ *
+ * Piscina emits an error for an answer that arrives while it ends its threads, and one that nobody hears ends the process.
+ */
+export async function withThreads<Task, Answer, Result>(
+  filename: URL,
+  count: number,
+  work: (run: (task: Task) => Promise<Answer>) => Promise<Result>,
+): Promise<Result> {
+  const pool = new Piscina<Task, Answer>({ filename: filename.href, ...threads(count) });
+  const failed = new Promise<never>((_, reject) => pool.on('error', reject));
+  try {
+    return await Promise.race([work((task) => pool.run(task)), failed]);
+  } finally {
+    await pool.destroy();
+  }
+}

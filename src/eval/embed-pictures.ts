@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { Piscina } from 'piscina';
 import type { AccuracyMode } from '../engine/addon.ts';
-import { threads } from '../engine/pool.ts';
+import { withThreads } from '../engine/pool.ts';
 import type { EmbeddedPicture, EmbedJob } from './embed-worker.ts';
 
 export interface EmbedPicturesOptions {
@@ -18,26 +17,18 @@ export async function embedPictures(
   names: readonly string[],
   options: EmbedPicturesOptions,
 ): Promise<Map<string, EmbeddedPicture>> {
-  const pool = new Piscina<EmbedJob, EmbeddedPicture>({
-    filename: new URL('./embed-worker.js', import.meta.url).href,
-    ...threads(options.workers),
-  });
-  const pictures = new Map<string, EmbeddedPicture>();
-  try {
-    await Promise.all(
-      names.map(async (name) => {
-        const answer = await pool.run({
-          packDirectory: options.packDirectory,
-          file: join(options.folder, name),
-          mode: options.mode,
-          minDetScore: options.minDetScore,
-        });
-        pictures.set(name, answer);
+  const file = new URL('./embed-worker.js', import.meta.url);
+  return withThreads<EmbedJob, EmbeddedPicture, Map<string, EmbeddedPicture>>(
+    file,
+    options.workers,
+    async (run) => {
+      const embed = async (name: string): Promise<[string, EmbeddedPicture]> => {
+        const { packDirectory, folder, mode, minDetScore } = options;
+        const picture = await run({ packDirectory, file: join(folder, name), mode, minDetScore });
         options.onPicture();
-      }),
-    );
-  } finally {
-    await pool.destroy();
-  }
-  return pictures;
+        return [name, picture];
+      };
+      return new Map(await Promise.all(names.map(embed)));
+    },
+  );
 }

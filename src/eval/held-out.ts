@@ -1,5 +1,4 @@
-import { Piscina } from 'piscina';
-import { threads } from '../engine/pool.ts';
+import { withThreads } from '../engine/pool.ts';
 import { cohortScore, dot, type LabelledEmbedding } from './cohort.ts';
 import { partOf } from './people.ts';
 
@@ -62,22 +61,17 @@ export class HeldOutCohorts {
 }
 
 /** Gives `work` a function that makes a cohort's centres on one of `workers` threads, and ends them afterwards. */
-export async function withFitCentres<T>(
+export function withFitCentres<T>(
   workers: number,
   onFit: () => void,
   work: (fit: FitCentres) => Promise<T>,
 ): Promise<T> {
-  const pool = new Piscina<readonly LabelledEmbedding[], Float32Array[]>({
-    filename: new URL('./fit-centres-worker.js', import.meta.url).href,
-    ...threads(workers),
-  });
-  try {
-    return await work(async (pictures) => {
-      const centres = await pool.run(pictures);
+  const file = new URL('./fit-centres-worker.js', import.meta.url);
+  return withThreads<readonly LabelledEmbedding[], Float32Array[], T>(file, workers, (run) =>
+    work(async (pictures) => {
+      const centres = await run(pictures);
       onFit();
       return centres;
-    });
-  } finally {
-    await pool.destroy();
-  }
+    }),
+  );
 }
