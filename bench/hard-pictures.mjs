@@ -40,7 +40,7 @@ const ways = ['fast', 'balance']
 const plain = { accuracy_mode: 'balance', use_heuristic_fallback: false };
 
 function seen(bytes, { accuracy_mode, use_heuristic_fallback }) {
-  const answer = addon.detect(pack, bytes, {
+  const answer = addon.analyse(pack, bytes, {
     accuracy_mode,
     use_heuristic_fallback,
     min_det_score,

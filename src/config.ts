@@ -66,7 +66,7 @@ const table = {
     0,
     100_000,
     (config) => 8 * (config.workers as number),
-    'Requests that may wait for a worker; by default 8 for each worker',
+    'Matches, of two pictures each, that may wait for a worker; by default 8 for each worker',
   ),
   embedding_cache: integer(
     0,
@@ -85,7 +85,7 @@ const table = {
     1024,
     Number.MAX_SAFE_INTEGER,
     (config) => Math.max(512 * MiB, config.max_body_bytes as number),
-    'Most memory that all bodies of unanswered requests may take together',
+    'Most memory that the bodies of unanswered requests may take together; those of one key, half of it',
   ),
   max_parts: integer(2, 1000, 16, 'Most parts of a form'),
   max_part_header_bytes: integer(64, 65_536, 8192, "Most bytes of one part's headers"),

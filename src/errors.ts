@@ -148,7 +148,9 @@ export interface ProblemExtras {
   height?: number;
   detected?: string;
   faces_found?: number;
-  errors?: readonly { field: string; code?: string; reasons?: readonly string[] }[];
+  errors?: readonly ({ field: string; code?: string; reasons?: readonly string[] } & Partial<
+    Pick<ProblemExtras, 'detected' | 'width' | 'height' | 'limit_pixels' | 'faces_found'>
+  >)[];
 }
 
 /** A refusal with a code of the table. Handlers throw or return it; only http/responses turns it into bytes. */

@@ -1,6 +1,5 @@
 import { totalmem } from 'node:os';
 import { publications } from './api/publications.ts';
-import { calibrationOf } from './calibration.ts';
 import type { Config } from './config.ts';
 import { Engine } from './engine/engine.ts';
 import { packDirectory, readManifest } from './engine/pack.ts';
@@ -8,6 +7,7 @@ import { Gate, mostBuckets } from './gate/gate.ts';
 import { KeyStore } from './gate/key-store.ts';
 import { SharedLimiter } from './gate/shared-limiter.ts';
 import { handleAdmin, Readiness } from './http/admin.ts';
+import { BodyMemory } from './http/body-memory.ts';
 import type { Handlers, Services } from './http/context.ts';
 import { Dispatcher } from './http/dispatch.ts';
 import type { ExchangeLimits } from './http/exchange.ts';
@@ -17,8 +17,9 @@ import { Listener, type ListenerOptions } from './http/listener.ts';
 import { published } from './http/responses.ts';
 import { routes } from './http/routes.ts';
 import { TlsListener } from './http/tls-listener.ts';
-import { UploadBudget } from './http/upload.ts';
+import { Uploads } from './http/upload.ts';
 import { loadUws, type Uws } from './http/uws.ts';
+import { calibrationOf } from './matching/calibration.ts';
 import type { RedisAddress } from './redis-address.ts';
 import type { Readings } from './telemetry/metrics.ts';
 import { type Log, Telemetry } from './telemetry/telemetry.ts';
@@ -74,7 +75,7 @@ function start(config: Config, log: Log, opened: Opened): Server {
     manifest,
     onWorkerError: (error) => logger.error({ fault: error.message }, 'a worker died; it is replaced'),
   });
-  const uploads = new UploadBudget(config.max_upload_bytes);
+  const uploads = openUploads(config, engine);
   const readiness = new Readiness();
   const memory_limit_bytes = memoryLimit();
   const readings: Readings = {
@@ -127,6 +128,23 @@ function start(config: Config, log: Log, opened: Opened): Server {
   const ready = becomeReady(engine, readiness, log);
   const close = () => shutDown(services, dispatcher, opened, ready, log);
   return { address: front.url, adminAddress: admin.url, ready, close };
+}
+
+/** Memory of bodies that is kept for the next ones: some of phones, or many of ordinary photos, and how long. */
+const kept_bytes = 64 * 1024 * 1024;
+const kept_ms = 1000;
+
+/** One key or address may have half of the memory, and at least one body. */
+function openUploads({ max_upload_bytes, max_body_bytes }: Config, engine: Engine): Uploads {
+  return new Uploads({
+    limit_bytes: max_upload_bytes,
+    share_bytes: Math.max(max_upload_bytes / 2, Math.min(max_upload_bytes, max_body_bytes)),
+    memory: new BodyMemory({
+      capacity_bytes: kept_bytes,
+      idle_ms: kept_ms,
+      discard: (bytes) => engine.discard(bytes),
+    }),
+  });
 }
 
 /** What answers each endpoint of the route table. */

@@ -409,6 +409,34 @@ export interface UnsupportedImageFormatProblem {
   status: 415;
   /** What is wrong, for programs */
   code: 'unsupported_image_format';
+  /**
+   * One for each picture at fault, in the order of the form; left out where `field` says it all
+   *
+   * @minItems 1
+   * @maxItems 2
+   */
+  errors?: {
+    /** The picture */
+    field: 'image1' | 'image2';
+    /** What is the matter with it */
+    code:
+      | 'unsupported_image_format'
+      | 'image_decode_failed'
+      | 'image_dimensions'
+      | 'image_too_complex'
+      | 'no_face_found'
+      | 'face_index_out_of_range';
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
+    detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
+    /** Width that the picture declares, pixels */
+    width?: number;
+    /** Height that the picture declares, pixels */
+    height?: number;
+    /** The most pixels, width × height, that are taken */
+    limit_pixels?: number;
+    /** How many faces were found in the picture */
+    faces_found?: number;
+  }[];
   /** Name of the form field */
   field: 'image1' | 'image2';
   /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
@@ -420,6 +448,34 @@ export interface ImageDecodeFailedProblem {
   status: 422;
   /** What is wrong, for programs */
   code: 'image_decode_failed';
+  /**
+   * One for each picture at fault, in the order of the form; left out where `field` says it all
+   *
+   * @minItems 1
+   * @maxItems 2
+   */
+  errors?: {
+    /** The picture */
+    field: 'image1' | 'image2';
+    /** What is the matter with it */
+    code:
+      | 'unsupported_image_format'
+      | 'image_decode_failed'
+      | 'image_dimensions'
+      | 'image_too_complex'
+      | 'no_face_found'
+      | 'face_index_out_of_range';
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
+    detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
+    /** Width that the picture declares, pixels */
+    width?: number;
+    /** Height that the picture declares, pixels */
+    height?: number;
+    /** The most pixels, width × height, that are taken */
+    limit_pixels?: number;
+    /** How many faces were found in the picture */
+    faces_found?: number;
+  }[];
   /** Name of the form field */
   field: 'image1' | 'image2';
 }
@@ -429,6 +485,34 @@ export interface ImageDimensionsProblem {
   status: 422;
   /** What is wrong, for programs */
   code: 'image_dimensions';
+  /**
+   * One for each picture at fault, in the order of the form; left out where `field` says it all
+   *
+   * @minItems 1
+   * @maxItems 2
+   */
+  errors?: {
+    /** The picture */
+    field: 'image1' | 'image2';
+    /** What is the matter with it */
+    code:
+      | 'unsupported_image_format'
+      | 'image_decode_failed'
+      | 'image_dimensions'
+      | 'image_too_complex'
+      | 'no_face_found'
+      | 'face_index_out_of_range';
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
+    detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
+    /** Width that the picture declares, pixels */
+    width?: number;
+    /** Height that the picture declares, pixels */
+    height?: number;
+    /** The most pixels, width × height, that are taken */
+    limit_pixels?: number;
+    /** How many faces were found in the picture */
+    faces_found?: number;
+  }[];
   /** Name of the form field */
   field: 'image1' | 'image2';
   /** Width that the picture declares, pixels */
@@ -444,6 +528,34 @@ export interface ImageTooComplexProblem {
   status: 422;
   /** What is wrong, for programs */
   code: 'image_too_complex';
+  /**
+   * One for each picture at fault, in the order of the form; left out where `field` says it all
+   *
+   * @minItems 1
+   * @maxItems 2
+   */
+  errors?: {
+    /** The picture */
+    field: 'image1' | 'image2';
+    /** What is the matter with it */
+    code:
+      | 'unsupported_image_format'
+      | 'image_decode_failed'
+      | 'image_dimensions'
+      | 'image_too_complex'
+      | 'no_face_found'
+      | 'face_index_out_of_range';
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
+    detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
+    /** Width that the picture declares, pixels */
+    width?: number;
+    /** Height that the picture declares, pixels */
+    height?: number;
+    /** The most pixels, width × height, that are taken */
+    limit_pixels?: number;
+    /** How many faces were found in the picture */
+    faces_found?: number;
+  }[];
   /** Name of the form field */
   field: 'image1' | 'image2';
 }
@@ -454,7 +566,7 @@ export interface NoFaceFoundProblem {
   /** What is wrong, for programs */
   code: 'no_face_found';
   /**
-   * One for each picture without a face
+   * One for each picture at fault, in the order of the form
    *
    * @minItems 1
    * @maxItems 2
@@ -463,7 +575,23 @@ export interface NoFaceFoundProblem {
     /** The picture */
     field: 'image1' | 'image2';
     /** What is the matter with it */
-    code: 'no_face_found';
+    code:
+      | 'unsupported_image_format'
+      | 'image_decode_failed'
+      | 'image_dimensions'
+      | 'image_too_complex'
+      | 'no_face_found'
+      | 'face_index_out_of_range';
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
+    detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
+    /** Width that the picture declares, pixels */
+    width?: number;
+    /** Height that the picture declares, pixels */
+    height?: number;
+    /** The most pixels, width × height, that are taken */
+    limit_pixels?: number;
+    /** How many faces were found in the picture */
+    faces_found?: number;
   }[];
 }
 /** There is no face with that index. "faces_found" faces were found; indices start at 0, and -1 chooses automatically. */
@@ -472,6 +600,34 @@ export interface FaceIndexOutOfRangeProblem {
   status: 422;
   /** What is wrong, for programs */
   code: 'face_index_out_of_range';
+  /**
+   * One for each picture at fault, in the order of the form; left out where `field` says it all
+   *
+   * @minItems 1
+   * @maxItems 2
+   */
+  errors?: {
+    /** The picture */
+    field: 'image1' | 'image2';
+    /** What is the matter with it */
+    code:
+      | 'unsupported_image_format'
+      | 'image_decode_failed'
+      | 'image_dimensions'
+      | 'image_too_complex'
+      | 'no_face_found'
+      | 'face_index_out_of_range';
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
+    detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
+    /** Width that the picture declares, pixels */
+    width?: number;
+    /** Height that the picture declares, pixels */
+    height?: number;
+    /** The most pixels, width × height, that are taken */
+    limit_pixels?: number;
+    /** How many faces were found in the picture */
+    faces_found?: number;
+  }[];
   /** Name of the form field */
   field: 'image1' | 'image2';
   /** How many faces were found in the picture */

@@ -41,7 +41,7 @@ struct Pair {
 
 // The smallest scale at which libjpeg-turbo leaves the detector's input and the chip of the largest
 // face all their pixels.
-unsigned least_eighths(const Engine& engine, const ImageReport& image) {
+unsigned least_eighths(const Engine& engine, const Analysis& image) {
   const auto side = [](int pixels) { return static_cast<float>(pixels); };
   const DetectorSpec& net = engine.pack.detector;
   const float letterbox =
@@ -52,22 +52,13 @@ unsigned least_eighths(const Engine& engine, const ImageReport& image) {
   return eighths;
 }
 
-Pair read_pair(const Engine& engine, const MatchOptions& options, const std::string& first,
-               const std::string& second) {
-  Pair pair{{.bytes = testing::read_file(first), .runs = {}},
-            {.bytes = testing::read_file(second), .runs = {}}};
-  MatchResult result;
-  try {
-    result = match(engine, pair.first.bytes, pair.second.bytes, options);
-  } catch (const Error& error) {
-    throw std::runtime_error((error.image == 1 ? first : second) + ": " + error.what());
-  }
-  for (const auto& [picture, image] :
-       {std::pair(&pair.first, &result.image1), std::pair(&pair.second, &result.image2)}) {
-    picture->runs = runs_for(engine, image->faces, options.accuracy_mode);
-    picture->eighths = least_eighths(engine, *image);
-  }
-  return pair;
+Picture read_picture(const Engine& engine, const AnalyseOptions& options, const std::string& file) {
+  Picture picture{.bytes = testing::read_file(file), .runs = {}};
+  const Analysis analysis = analyse(engine, picture.bytes, options);
+  if (analysis.faces.empty()) throw std::runtime_error(file + " shows no face");
+  picture.runs = runs_for(engine, analysis, options.accuracy_mode);
+  picture.eighths = least_eighths(engine, analysis);
+  return picture;
 }
 
 // What one thread has done of one kind of work.
@@ -101,11 +92,12 @@ Done slice(const Work& work, const std::vector<Pair>& pairs, size_t& next) {
 
 const std::vector<std::string> kKinds = {"pipeline", "nets", "decode"};
 
-std::vector<Work> works(const Engine& engine, const MatchOptions& options, const Image& image) {
+std::vector<Work> works(const Engine& engine, const AnalyseOptions& options, const Image& image) {
   const auto nets = std::make_shared<BareNets>(bare_nets(engine, image));
   const auto pixels = std::make_shared<std::vector<uint8_t>>();
   return {[&engine, &options](const Pair& pair) {
-            match(engine, pair.first.bytes, pair.second.bytes, options);
+            analyse(engine, pair.first.bytes, options);
+            analyse(engine, pair.second.bytes, options);
           },
           [nets](const Pair& pair) {
             nets->run(pair.first.runs);
@@ -119,7 +111,7 @@ std::vector<Work> works(const Engine& engine, const MatchOptions& options, const
 
 Json measure(const Options& arguments) {
   const Engine& engine = testing::default_engine();
-  MatchOptions options;
+  AnalyseOptions options;
   options.accuracy_mode = arguments.mode();
   options.min_det_score = kMinScore;
   const auto& files = arguments.files();
@@ -128,7 +120,8 @@ Json measure(const Options& arguments) {
   }
   std::vector<Pair> pairs;
   for (size_t i = 0; i < files.size(); i += 2) {
-    pairs.push_back(read_pair(engine, options, files[i], files[i + 1]));
+    pairs.push_back({.first = read_picture(engine, options, files[i]),
+                     .second = read_picture(engine, options, files[i + 1])});
   }
   const Image image = decode(pairs[0].first.bytes, options.limits, 0);
   const auto count = static_cast<size_t>(arguments.positive("--threads", 1));

@@ -10,10 +10,10 @@
 
 namespace facematch::bench {
 
-Runs runs_for(const Engine& engine, const std::vector<Face>& faces, AccuracyMode mode) {
+Runs runs_for(const Engine& engine, const Analysis& analysis, AccuracyMode mode) {
   const bool balance = mode == AccuracyMode::kBalance;
   Runs runs{.detector = 1, .landmarks = 0, .embedder = 0};
-  for (const Face& face : faces) {
+  for (const Face& face : analysis.faces) {
     const bool leans =
         std::abs(eye_line_degrees(face.landmarks)) > engine.pack.landmarks.upright_degrees;
     runs.landmarks += balance || leans ? 2 : 1;

@@ -19,7 +19,7 @@ struct Runs {
 };
 
 // How often they ran for the faces of one picture, none of which was left out of the comparison.
-Runs runs_for(const Engine& engine, const std::vector<Face>& faces, AccuracyMode mode);
+Runs runs_for(const Engine& engine, const Analysis& analysis, AccuracyMode mode);
 
 // One net with its input. PReLU makes the time of a run depend on the input: constants look almost
 // twice as fast as faces.

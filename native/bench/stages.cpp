@@ -55,7 +55,7 @@ Json measure(const Options& arguments) {
   const int rounds = static_cast<int>(arguments.positive("--rounds", 200));
   const int warm_up = static_cast<int>(arguments.positive("--warm-up", 10));
   const bool balance = arguments.mode() == AccuracyMode::kBalance;
-  DetectOptions options;
+  AnalyseOptions options;
   options.accuracy_mode = arguments.mode();
   options.min_det_score = kMinScore;
 
@@ -67,7 +67,7 @@ Json measure(const Options& arguments) {
   engine.embedder.chip(image.bgr, engine.embedder.align(five_points(points)), chip);
   Face face;
   face.landmarks = five_points(points);
-  const Runs runs = runs_for(engine, {face}, options.accuracy_mode);
+  const Runs runs = runs_for(engine, {.faces = {face}}, options.accuracy_mode);
 
   auto embedding = engine.embedder.embed(chip, balance);
 
@@ -99,7 +99,7 @@ Json measure(const Options& arguments) {
       estimate_pose(points);
       measure_quality(chip, 1);
     });
-    times.measure("pipeline", [&] { detect(engine, bytes, options, true); });
+    times.measure("pipeline", [&] { analyse(engine, bytes, options); });
     // The same once more: how far two medians of one thing lie apart.
     times.measure("again detector", [&] { nets.detector.run(); });
     times.measure("again landmarks", [&] { nets.landmarks.run(); });

@@ -8,13 +8,14 @@
 #include <png.h>
 #include <webp/decode.h>
 
+#include <atomic>
 #include <exception>
 #include <opencv2/core/version.hpp>
 #include <string>
 
 #include "../core/decode.h"
+#include "../core/discard.h"
 #include "../core/draw.h"
-#include "../core/embedding_cache.h"
 #include "../core/engine.h"
 #include "../core/pipeline.h"
 #include "../core/reuseport.h"
@@ -60,33 +61,31 @@ void LoadPack(const Napi::CallbackInfo& info) {
   }
 }
 
-Napi::Value Match(const Napi::CallbackInfo& info) {
+// `cancelled` is a byte of shared memory that another thread may set.
+const std::atomic<uint8_t>* to_flag(const Napi::Value& value) {
+  if (value.IsUndefined()) return nullptr;
+  if (!is_bytes(value) || to_bytes(value).empty())
+    throw Napi::TypeError::New(value.Env(), "Expected a Uint8Array of one byte fourth");
+  static_assert(sizeof(std::atomic<uint8_t>) == 1);
+  return reinterpret_cast<const std::atomic<uint8_t>*>(to_bytes(value).data());
+}
+
+Napi::Value AnalyseOne(const Napi::CallbackInfo& info) {
   const std::string directory = to_directory(info);
   require_bytes(info);
   return guarded(info.Env(), [&] {
-    const Bytes body = to_bytes(info[1]);
-    const Bytes image1 = to_range(body, info[2]);
-    const Bytes image2 = to_range(body, info[3]);
-    const MatchOptions options = to_match_options(info[4].As<Napi::Object>());
-    const MatchResult result = match(load_engine(directory), image1, image2, options);
-    return from_match(info.Env(), result);
+    AnalyseOptions options = to_analyse_options(info[2].As<Napi::Object>());
+    options.cancelled = to_flag(info[3]);
+    return from_analysis(info.Env(), analyse(load_engine(directory), to_bytes(info[1]), options));
   });
 }
 
-// One for the process and no state of the environment that asks for it, like the engines.
-void KeepEmbeddings(const Napi::CallbackInfo& info) {
-  if (!info[0].IsNumber()) throw Napi::TypeError::New(info.Env(), "Expected a number");
-  embedding_cache().set_capacity(info[0].As<Napi::Number>().Uint32Value());
-}
-
-Napi::Value EmbeddingCacheCounts(const Napi::CallbackInfo& info) {
-  return from_counts(info.Env(), embedding_cache().counts());
-}
-
-// Frees a picture's memory now, and not when a garbage collector comes by.
-void Release(const Napi::CallbackInfo& info) {
-  if (!info[0].IsTypedArray()) throw Napi::TypeError::New(info.Env(), "Expected a Uint8Array");
-  info[0].As<Napi::TypedArray>().ArrayBuffer().Detach();
+// Gives the pages of a buffer back to the system, which holds zeros from then on; shared memory
+// cannot be freed while any thread's collector has not been by.
+void Discard(const Napi::CallbackInfo& info) {
+  if (!is_bytes(info[0])) throw Napi::TypeError::New(info.Env(), "Expected a Uint8Array");
+  auto bytes = info[0].As<Napi::Uint8Array>();
+  discard(bytes.Data(), bytes.ByteLength());
 }
 
 // The only call that has nothing to do with pictures: Node has none for it.
@@ -95,20 +94,6 @@ Napi::Value PreferNewestListener(const Napi::CallbackInfo& info) {
   if (!(port >= 0 && port <= 65535)) throw Napi::TypeError::New(info.Env(), "Expected a port");
   return Napi::Boolean::New(info.Env(), prefer_newest_listener(static_cast<uint16_t>(port)));
 }
-
-Napi::Value DetectOne(const Napi::CallbackInfo& info, bool with_embeddings) {
-  const std::string directory = to_directory(info);
-  require_bytes(info);
-  return guarded(info.Env(), [&] {
-    const Bytes image = to_bytes(info[1]);
-    const DetectOptions options = to_detect_options(info[2].As<Napi::Object>());
-    const DetectResult result = detect(load_engine(directory), image, options, with_embeddings);
-    return from_detect(info.Env(), result, with_embeddings);
-  });
-}
-
-Napi::Value Detect(const Napi::CallbackInfo& info) { return DetectOne(info, false); }
-Napi::Value Embed(const Napi::CallbackInfo& info) { return DetectOne(info, true); }
 
 // The picture is decoded once more: it is what the detector saw, and no call keeps it.
 Napi::Value Draw(const Napi::CallbackInfo& info) {
@@ -143,13 +128,9 @@ Napi::Value Versions(const Napi::CallbackInfo& info) {
 // addon.
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("loadPack", Napi::Function::New(env, LoadPack));
-  exports.Set("match", Napi::Function::New(env, Match));
-  exports.Set("detect", Napi::Function::New(env, Detect));
-  exports.Set("embed", Napi::Function::New(env, Embed));
+  exports.Set("analyse", Napi::Function::New(env, AnalyseOne));
   exports.Set("draw", Napi::Function::New(env, Draw));
-  exports.Set("keepEmbeddings", Napi::Function::New(env, KeepEmbeddings));
-  exports.Set("embeddingCache", Napi::Function::New(env, EmbeddingCacheCounts));
-  exports.Set("release", Napi::Function::New(env, Release));
+  exports.Set("discard", Napi::Function::New(env, Discard));
   exports.Set("preferNewestListener", Napi::Function::New(env, PreferNewestListener));
   exports.Set("versions", Napi::Function::New(env, Versions));
   return exports;

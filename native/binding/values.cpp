@@ -17,19 +17,6 @@ bool to_bool(const Napi::Object& object, const char* name) {
   return object.Get(name).As<Napi::Boolean>().Value();
 }
 
-std::optional<Digest> to_digest(const Napi::Object& object, const char* name) {
-  if (!object.Has(name)) return std::nullopt;
-  const Napi::Value value = object.Get(name);
-  Digest digest;
-  if (!is_bytes(value) || to_bytes(value).size() != digest.size()) {
-    throw Error(ErrorCode::kInternalError, std::string(name) + " is not of 32 bytes");
-  }
-  std::ranges::copy(to_bytes(value), digest.begin());
-  return digest;
-}
-
-const char* field_of(int image) { return image == 2 ? "image2" : "image1"; }
-
 Napi::Object from_timings(Napi::Env env, const StageTimings& timings) {
   auto object = Napi::Object::New(env);
   object.Set("decode", timings.decode);
@@ -75,35 +62,12 @@ Napi::Object from_face(Napi::Env env, const Face& face, size_t index) {
   if (face.human_score) object.Set("human_score", *face.human_score);
   object.Set("pose", pose);
   object.Set("quality", quality);
+  // Owned by V8, for an external buffer could not be moved to another thread.
+  auto embedding = Napi::Float32Array::New(env, face.embedding.size());
+  std::copy(face.embedding.begin(), face.embedding.end(), embedding.Data());
+  object.Set("embedding", embedding);
+  object.Set("cohort_score", face.cohort_score);
   return object;
-}
-
-Napi::Object from_report(Napi::Env env, const ImageReport& report) {
-  auto faces = Napi::Array::New(env, report.faces.size());
-  for (size_t i = 0; i < report.faces.size(); ++i) {
-    faces.Set(static_cast<uint32_t>(i), from_face(env, report.faces[i], i));
-  }
-  auto object = Napi::Object::New(env);
-  object.Set("width", report.width);
-  object.Set("height", report.height);
-  object.Set("format", kFormats[static_cast<size_t>(report.format)]);
-  object.Set("orientation", report.orientation);
-  object.Set("faces", faces);
-  if (report.look_cut_short) object.Set("look_cut_short", true);
-  return object;
-}
-
-Napi::Value from_pairs(Napi::Env env, const std::vector<Pair>& pairs) {
-  auto array = Napi::Array::New(env, pairs.size());
-  for (size_t i = 0; i < pairs.size(); ++i) {
-    auto object = Napi::Object::New(env);
-    object.Set("image1_face_index", pairs[i].image1_face_index);
-    object.Set("image2_face_index", pairs[i].image2_face_index);
-    object.Set("similarity", pairs[i].similarity);
-    object.Set("normalised_similarity", pairs[i].normalised_similarity);
-    array.Set(static_cast<uint32_t>(i), object);
-  }
-  return array;
 }
 
 }  // namespace
@@ -117,23 +81,13 @@ Bytes to_bytes(const Napi::Value& value) {
   return {array.Data(), array.ByteLength()};
 }
 
-Bytes to_range(Bytes body, const Napi::Value& range) {
-  const auto object = range.As<Napi::Object>();
-  const auto start = static_cast<size_t>(object.Get("start").As<Napi::Number>().Int64Value());
-  const auto end = static_cast<size_t>(object.Get("end").As<Napi::Number>().Int64Value());
-  if (start > end || end > body.size()) {
-    throw Error(ErrorCode::kInternalError, "a picture lies outside its body");
-  }
-  return body.subspan(start, end - start);
-}
-
 ImageLimits to_limits(const Napi::Object& object) {
   return {.max_pixels = object.Get("max_pixels").As<Napi::Number>().Int64Value(),
           .min_side = to_int(object, "min_side")};
 }
 
-DetectOptions to_detect_options(const Napi::Object& object) {
-  DetectOptions options;
+AnalyseOptions to_analyse_options(const Napi::Object& object) {
+  AnalyseOptions options;
   options.limits = to_limits(object);
   const std::string mode = object.Get("accuracy_mode").As<Napi::String>();
   options.accuracy_mode = mode == "fast" ? AccuracyMode::kFast : AccuracyMode::kBalance;
@@ -144,46 +98,22 @@ DetectOptions to_detect_options(const Napi::Object& object) {
   return options;
 }
 
-MatchOptions to_match_options(const Napi::Object& object) {
-  MatchOptions options;
-  static_cast<DetectOptions&>(options) = to_detect_options(object);
-  options.image1_face_index = to_int(object, "image1_face_index");
-  options.image2_face_index = to_int(object, "image2_face_index");
-  options.auto_pair_best = to_bool(object, "auto_pair_best");
-  options.parallel = object.Has("parallel") && to_bool(object, "parallel");
-  options.image1_sha256 = to_digest(object, "image1_sha256");
-  options.image2_sha256 = to_digest(object, "image2_sha256");
-  return options;
-}
-
-Napi::Value from_match(Napi::Env env, const MatchResult& result) {
-  auto object = Napi::Object::New(env);
-  object.Set("ok", true);
-  object.Set("image1", from_report(env, result.image1));
-  object.Set("image2", from_report(env, result.image2));
-  object.Set("pairs", from_pairs(env, result.pairs));
-  object.Set("timings_ms", from_timings(env, result.timings_ms));
-  return object;
-}
-
-Napi::Value from_detect(Napi::Env env, const DetectResult& result, bool with_embeddings) {
-  auto object = Napi::Object::New(env);
-  object.Set("ok", true);
-  object.Set("image", from_report(env, result.image));
-  object.Set("timings_ms", from_timings(env, result.timings_ms));
-  if (!with_embeddings) return object;
-  // Owned by V8, for an external buffer could not be moved to another thread.
-  auto embeddings = Napi::Array::New(env, result.embedded.size());
-  auto cohort_scores = Napi::Array::New(env, result.embedded.size());
-  for (size_t i = 0; i < result.embedded.size(); ++i) {
-    const auto& [embedding, cohort_score] = result.embedded[i];
-    auto array = Napi::Float32Array::New(env, embedding.size());
-    std::copy(embedding.begin(), embedding.end(), array.Data());
-    embeddings.Set(static_cast<uint32_t>(i), array);
-    cohort_scores.Set(static_cast<uint32_t>(i), cohort_score);
+Napi::Value from_analysis(Napi::Env env, const Analysis& analysis) {
+  auto faces = Napi::Array::New(env, analysis.faces.size());
+  for (size_t i = 0; i < analysis.faces.size(); ++i) {
+    faces.Set(static_cast<uint32_t>(i), from_face(env, analysis.faces[i], i));
   }
-  object.Set("cohort_scores", cohort_scores);
-  object.Set("embeddings", embeddings);
+  auto image = Napi::Object::New(env);
+  image.Set("width", analysis.width);
+  image.Set("height", analysis.height);
+  image.Set("format", kFormats[static_cast<size_t>(analysis.format)]);
+  image.Set("orientation", analysis.orientation);
+  image.Set("faces", faces);
+  if (analysis.look_cut_short) image.Set("look_cut_short", true);
+  auto object = Napi::Object::New(env);
+  object.Set("ok", true);
+  object.Set("image", image);
+  object.Set("timings_ms", from_timings(env, analysis.timings_ms));
   return object;
 }
 
@@ -196,49 +126,21 @@ Napi::Value from_png(Napi::Env env, const std::vector<uint8_t>& png) {
   return object;
 }
 
-Napi::Value from_counts(Napi::Env env, const EmbeddingCache::Counts& counts) {
-  auto object = Napi::Object::New(env);
-  object.Set("hits", static_cast<double>(counts.hits));
-  object.Set("misses", static_cast<double>(counts.misses));
-  object.Set("pictures", static_cast<double>(counts.pictures));
-  return object;
-}
-
 Napi::Value from_error(Napi::Env env, const Error& error) {
   auto object = Napi::Object::New(env);
   object.Set("ok", false);
   object.Set("code", kErrorCodes[static_cast<size_t>(error.code)]);
   switch (error.code) {
     case ErrorCode::kUnsupportedImageFormat:
-      object.Set("field", field_of(error.image));
       object.Set("detected", error.detected);
       break;
     case ErrorCode::kImageDecodeFailed:
     case ErrorCode::kImageTooComplex:
-      object.Set("field", field_of(error.image));
       break;
     case ErrorCode::kImageDimensions:
-      object.Set("field", field_of(error.image));
       object.Set("width", error.width);
       object.Set("height", error.height);
       object.Set("limit_pixels", static_cast<double>(error.limit_pixels));
-      break;
-    case ErrorCode::kNoFaceFound: {
-      auto errors = Napi::Array::New(env);
-      for (int image = 1; image <= 2; ++image) {
-        if (!error.missing[static_cast<size_t>(image - 1)]) continue;
-        auto entry = Napi::Object::New(env);
-        entry.Set("field", field_of(image));
-        entry.Set("code", kErrorCodes[static_cast<size_t>(error.code)]);
-        if (error.cut_short[static_cast<size_t>(image - 1)]) entry.Set("look_cut_short", true);
-        errors.Set(errors.Length(), entry);
-      }
-      object.Set("errors", errors);
-      break;
-    }
-    case ErrorCode::kFaceIndexOutOfRange:
-      object.Set("field", field_of(error.image));
-      object.Set("faces_found", error.faces_found);
       break;
     case ErrorCode::kInternalError:
       object.Set("message", error.message);

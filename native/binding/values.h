@@ -1,7 +1,6 @@
 // Napi values <-> the core's plain structs, and nothing else.
 #pragma once
 
-#include "../core/embedding_cache.h"
 #include "../core/error.h"
 #include "../core/pipeline.h"
 #include "../core/types.h"
@@ -13,16 +12,11 @@ namespace facematch::binding {
 bool is_bytes(const Napi::Value& value);
 // `value` is a Uint8Array; the bytes are viewed, not copied.
 Bytes to_bytes(const Napi::Value& value);
-// The part of `body` that a {start, end} object names.
-Bytes to_range(Bytes body, const Napi::Value& range);
 ImageLimits to_limits(const Napi::Object& object);
-DetectOptions to_detect_options(const Napi::Object& object);
-MatchOptions to_match_options(const Napi::Object& object);
+AnalyseOptions to_analyse_options(const Napi::Object& object);
 
-Napi::Value from_match(Napi::Env env, const MatchResult& result);
-Napi::Value from_detect(Napi::Env env, const DetectResult& result, bool with_embeddings);
+Napi::Value from_analysis(Napi::Env env, const Analysis& analysis);
 Napi::Value from_png(Napi::Env env, const std::vector<uint8_t>& png);
-Napi::Value from_counts(Napi::Env env, const EmbeddingCache::Counts& counts);
 Napi::Value from_error(Napi::Env env, const Error& error);
 
 }  // namespace facematch::binding

@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#include <atomic>
+#include <cstdint>
 #include <limits>
 
 namespace facematch {
@@ -12,9 +14,17 @@ namespace facematch {
 class Budget {
  public:
   Budget() = default;  // never spent
-  explicit Budget(double milliseconds) : end_(now() + milliseconds) {}
+  explicit Budget(double milliseconds, const std::atomic<uint8_t>* cancelled = nullptr)
+      : end_(now() + milliseconds), cancelled_(cancelled) {}
 
-  bool spent() const { return end_ < std::numeric_limits<double>::infinity() && now() >= end_; }
+  // Whether the time is over, or nobody wants the outcome any more.
+  bool spent() const {
+    return cancelled() || (end_ < std::numeric_limits<double>::infinity() && now() >= end_);
+  }
+
+  bool cancelled() const {
+    return cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed) != 0;
+  }
 
  private:
   static double now() {
@@ -24,6 +34,7 @@ class Budget {
   }
 
   double end_ = std::numeric_limits<double>::infinity();
+  const std::atomic<uint8_t>* cancelled_ = nullptr;
 };
 
 }  // namespace facematch

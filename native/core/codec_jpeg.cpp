@@ -12,7 +12,6 @@
 #include "codec.h"
 #include "error.h"
 #include "exif.h"
-#include "pixel_store.h"
 
 namespace facematch {
 namespace {
@@ -188,8 +187,8 @@ RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, 
   raw.height = static_cast<int>(info.image_height);
   raw.orientation = decoder.orientation();
   if (!decoder.start(wanted_side)) throw Error(decoder.fault());
-  raw.bgr =
-      picture_memory(static_cast<int>(info.output_height), static_cast<int>(info.output_width));
+  raw.bgr.create(static_cast<int>(info.output_height), static_cast<int>(info.output_width),
+                 CV_8UC3);
   std::vector<uint8_t> cmyk_row(decoder.is_cmyk() ? size_t{4} * info.output_width : 0);
   if (!decoder.read_rows(raw.bgr, cmyk_row)) throw Error(decoder.fault());
   return raw;

@@ -12,7 +12,7 @@ namespace {
 // glibc gives large blocks pages of their own, which go back to the system when they are freed. But
 // the first freed picture would raise the bound between large and small up to 32 MiB, and pictures
 // and bodies would lie in the threads' arenas from then on, which keep what they once had. A bound
-// that is set stays. Pictures of ordinary size do not pay for it: see pixel_store.h.
+// that is set stays.
 void keep_memory_flat() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 256 * 1024);

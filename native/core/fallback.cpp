@@ -67,6 +67,7 @@ constexpr std::array kSteps = {
     Step{FoundBy::kRotated, rotated_views, false}, Step{FoundBy::kPadded, padded_views, false},
     Step{FoundBy::kEnhanced, enhanced_views, true}, Step{FoundBy::kTiled, large_tiles, false},
     Step{FoundBy::kTiled, small_tiles, false}};
+static_assert(kSteps.size() == kFallbackSteps);
 
 struct Proposal {
   Detection detection;
@@ -112,19 +113,18 @@ std::vector<Candidate> most_stable(std::vector<Candidate> candidates) {
 
 }  // namespace
 
-std::vector<Candidate> run_fallback(Verifier& verifier, std::vector<Candidate> found) {
-  for (const Step& step : kSteps) {
-    const Views views = step.views(verifier.scales());
-    for (const Proposal& proposal : proposals_of(verifier, views)) {
-      if (verifier.cut_short()) break;
-      auto candidate = verifier.verify(proposal.detection, proposal.lean, step.contrast_stretched);
-      if (!candidate) continue;
-      candidate->detection.found_by = step.found_by;
-      found.push_back(*candidate);
-    }
-    if (!found.empty() || verifier.cut_short()) return most_stable(std::move(found));
+std::vector<Candidate> run_fallback_step(Verifier& verifier, size_t number,
+                                         std::vector<Candidate> found) {
+  const Step& step = kSteps.at(number);
+  const Views views = step.views(verifier.scales());
+  for (const Proposal& proposal : proposals_of(verifier, views)) {
+    if (verifier.cut_short()) break;
+    auto candidate = verifier.verify(proposal.detection, proposal.lean, step.contrast_stretched);
+    if (!candidate) continue;
+    candidate->detection.found_by = step.found_by;
+    found.push_back(*candidate);
   }
-  return {};
+  return most_stable(std::move(found));
 }
 
 }  // namespace facematch

@@ -7,10 +7,12 @@
 
 namespace facematch {
 
-// Runs the steps until one finds faces that pass the verifier's check; empty where none does, or
-// where kMostDetectorRuns or the picture's budget are spent before. Unordered. With `found`, faces
-// that the first look found turned, only the first step runs, for others in the same picture; they
-// come back together.
-std::vector<Candidate> run_fallback(Verifier& verifier, std::vector<Candidate> found = {});
+constexpr size_t kFallbackSteps = 5;
+
+// What a step of the ladder finds that passes the verifier's check, 0 the first; nothing once
+// kMostDetectorRuns or the picture's budget are spent. Unordered. `found`: what is known already;
+// of one face, the candidate with the most stable landmarks comes back.
+std::vector<Candidate> run_fallback_step(Verifier& verifier, size_t number,
+                                         std::vector<Candidate> found = {});
 
 }  // namespace facematch

@@ -1,5 +1,5 @@
 // The only file that knows the order of the stages: decode -> detect -> landmarks -> align -> embed
-// -> human? -> compare.
+// -> human?
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,7 @@ namespace facematch {
 
 using Bytes = std::span<const uint8_t>;
 
-// Compares two pictures. Throws Error; `Error::image` says which picture it is about.
-MatchResult match(const Engine& engine, Bytes image1, Bytes image2, const MatchOptions& options);
-
-// Faces of one picture; with `want_embeddings` each face's embedding too. No face is not an error
-// here.
-DetectResult detect(const Engine& engine, Bytes image, const DetectOptions& options,
-                    bool want_embeddings);
+// Finds the human faces of one picture and embeds them. No face is not an error. Throws Error.
+Analysis analyse(const Engine& engine, Bytes bytes, const AnalyseOptions& options);
 
 }  // namespace facematch

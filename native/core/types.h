@@ -2,8 +2,9 @@
 #pragma once
 
 #include <array>
-#include <compare>
+#include <atomic>
 #include <cstdint>
+#include <limits>
 #include <opencv2/core.hpp>
 #include <optional>
 #include <string>
@@ -60,8 +61,6 @@ struct Image {
 struct ImageLimits {
   int64_t max_pixels = 50'000'000;
   int min_side = 16;
-
-  auto operator<=>(const ImageLimits&) const = default;
 };
 
 // Degrees. yaw > 0: the person looks to their own left; pitch > 0: up; roll > 0: the head leans
@@ -78,6 +77,9 @@ struct Quality {
   float face_pixels = 0;  // side of the face chip measured in pixels of the full picture
 };
 
+// A unit vector.
+using Embedding = std::vector<float>;
+
 struct Face {
   Box box;
   Landmarks landmarks;
@@ -86,77 +88,38 @@ struct Face {
   std::optional<float> human_score;  // HumanCheck::score() of it
   Pose pose;
   Quality quality;
+  Embedding embedding;
+  float cohort_score = 0;  // Cohort::score() of the embedding
 };
 
-// SHA-256 of a picture's bytes.
-using Digest = std::array<uint8_t, 32>;
-
-// A unit vector.
-using Embedding = std::vector<float>;
-
-// A face as it is compared.
-struct Comparable {
-  Embedding embedding;     // empty: takes no part
-  float cohort_score = 0;  // Cohort::score() of it
-};
-
-// Milliseconds of work, whichever thread did it.
+// Milliseconds of work.
 struct StageTimings {
   double decode = 0;
   double detect = 0;
   double align = 0;
   double embed = 0;
-
-  StageTimings operator+(const StageTimings& other) const {
-    return {decode + other.decode, detect + other.detect, align + other.align, embed + other.embed};
-  }
 };
 
-struct DetectOptions {
+struct AnalyseOptions {
   ImageLimits limits;
   AccuracyMode accuracy_mode = AccuracyMode::kBalance;
   float min_det_score = 0;
   bool use_heuristic_fallback = true;
-  double picture_ms = 0;  // CPU time that one picture may take; 0: any
-
-  auto operator<=>(const DetectOptions&) const = default;
+  // CPU time that the picture may take.
+  double picture_ms = std::numeric_limits<double>::infinity();
+  // Not 0: nobody wants the outcome any more, and the call ends soon, with any. Another thread sets
+  // it. Null: the call is never cancelled.
+  const std::atomic<uint8_t>* cancelled = nullptr;
 };
 
-struct MatchOptions : DetectOptions {
-  int image1_face_index = -1;
-  int image2_face_index = -1;
-  bool auto_pair_best = true;
-  bool parallel = false;  // the two pictures on two threads: for when cores are idle
-  // With them the pictures are looked for in the embedding cache, and kept there.
-  std::optional<Digest> image1_sha256, image2_sha256;
-};
-
-struct ImageReport {
-  int width = 0;
+// What there is to know about one picture.
+struct Analysis {
+  int width = 0;  // of the upright picture, pixels
   int height = 0;
   Format format = Format::kJpeg;
-  int orientation = 1;
+  int orientation = 1;          // EXIF, 1..8
   std::vector<Face> faces;      // largest first (box area x detection score)
   bool look_cut_short = false;  // its time was spent before all was looked at
-};
-
-struct Pair {
-  int image1_face_index = 0;
-  int image2_face_index = 0;
-  float similarity = 0;             // cosine
-  float normalised_similarity = 0;  // what the calibration is indexed by
-};
-
-struct MatchResult {
-  ImageReport image1;
-  ImageReport image2;
-  std::vector<Pair> pairs;  // best first
-  StageTimings timings_ms;
-};
-
-struct DetectResult {
-  ImageReport image;
-  std::vector<Comparable> embedded;  // one a face when asked for, else empty
   StageTimings timings_ms;
 };
 

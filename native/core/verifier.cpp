@@ -51,7 +51,7 @@ Box square(const Box& box) {
 
 }  // namespace
 
-Verifier::Verifier(const Engine& engine, const cv::Mat& bgr, const DetectOptions& options,
+Verifier::Verifier(const Engine& engine, const cv::Mat& bgr, const AnalyseOptions& options,
                    const Budget& budget)
     : engine_(engine), bgr_(bgr), options_(options), budget_(budget), scales_(bgr) {}
 

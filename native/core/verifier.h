@@ -29,7 +29,7 @@ constexpr int kMostToConfirm = 40;
 // long as the picture lives.
 class Verifier {
  public:
-  Verifier(const Engine& engine, const cv::Mat& bgr, const DetectOptions& options,
+  Verifier(const Engine& engine, const cv::Mat& bgr, const AnalyseOptions& options,
            const Budget& budget = {});
 
   // What the detector sees in a view of the picture, in pixels of the picture; nothing once
@@ -76,7 +76,7 @@ class Verifier {
 
   const Engine& engine_;
   cv::Mat bgr_;
-  const DetectOptions& options_;
+  const AnalyseOptions& options_;
   Budget budget_;
   bool cut_short_ = false;
   Scales scales_;

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "../core/decode.h"
 #include "../core/fallback.h"
 #include "../core/pipeline.h"
@@ -88,7 +91,7 @@ TEST_CASE("a JPEG of very many metadata blocks is read in one go") {
 
 TEST_CASE("what is left is not looked at when the budget is spent") {
   const Image photo = decode(sample(1), {}, 0);
-  DetectOptions options;
+  AnalyseOptions options;
   options.min_det_score = 0.7f;
   const auto found = default_engine().detector.detect(photo.bgr, options.min_det_score);
   REQUIRE_FALSE(found.empty());
@@ -96,21 +99,45 @@ TEST_CASE("what is left is not looked at when the budget is spent") {
   CHECK_FALSE(verifier.was_cut_short());
   CHECK_FALSE(verifier.confirm(found.front()));
   CHECK(verifier.was_cut_short());
-  CHECK(run_fallback(verifier).empty());
+  CHECK(run_fallback_step(verifier, 0).empty());
   CHECK(verifier.detector_runs() == 0);
   Verifier patient(default_engine(), photo.bgr, options, Budget(1e9));
   CHECK(patient.confirm(found.front()));
   CHECK_FALSE(patient.was_cut_short());
 }
 
-TEST_CASE("a report says when its look was cut short, and a refusal which picture's") {
-  DetectOptions options;
+TEST_CASE("an analysis says when its look was cut short") {
+  AnalyseOptions options;
   options.min_det_score = 0.7f;
-  const auto whole = detect(default_engine(), sample(1), options, false);
-  CHECK_FALSE(whole.image.look_cut_short);
+  CHECK_FALSE(analyse(default_engine(), sample(1), options).look_cut_short);
   options.picture_ms = 1e-6;
   CHECK(refuses_with(ErrorCode::kImageTooComplex,
-                     [&] { detect(default_engine(), sample(1), options, false); }));
+                     [&] { analyse(default_engine(), sample(1), options); }));
+}
+
+TEST_CASE("an analysis that nobody wants any more ends, at whatever stage it is") {
+  const cv::Mat grey(3000, 4000, CV_8UC3, cv::Scalar::all(128));  // all steps of the ladder
+  const ByteVector picture = encode_png(grey);
+  AnalyseOptions options;
+  options.min_det_score = 0.7f;
+  std::atomic<uint8_t> cancelled = 1;
+  options.cancelled = &cancelled;
+  CHECK(refuses_with(ErrorCode::kImageTooComplex,
+                     [&] { analyse(default_engine(), picture, options); }));
+  cancelled = 0;
+  const double whole = analyse(default_engine(), picture, options).timings_ms.detect;
+  for (const double share : {0.1, 0.5}) {
+    cancelled = 0;
+    const std::jthread canceller([&] {
+      std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(whole * share));
+      cancelled = 1;
+    });
+    try {
+      CHECK(analyse(default_engine(), picture, options).look_cut_short);
+    } catch (const Error& error) {
+      CHECK(error.code == ErrorCode::kImageTooComplex);
+    }
+  }
 }
 
 TEST_SUITE_END();

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "../core/compare.h"
 #include "support.h"
 
 namespace facematch::testing {
@@ -83,21 +82,6 @@ TEST_CASE("a file of another size than the manifest's is refused") {
   const Pack pack = pack_in(folder, 1);
   std::filesystem::remove(folder.path() / "cohort.i8");
   CHECK(refuses_with(ErrorCode::kInternalError, [&] { Cohort{pack}; }));
-}
-
-TEST_CASE(
-    "a pair's normalised similarity is the cosine less the mean of both faces' cohort scores") {
-  const auto pairs = compare_all({{kFace, 0.5f}}, {{kFace, 0.1f}});
-  REQUIRE(pairs.size() == 1);
-  CHECK(pairs[0].similarity == doctest::Approx(1));
-  CHECK(pairs[0].normalised_similarity == doctest::Approx(0.7));
-}
-
-TEST_CASE("the best pair is the one of the highest normalised similarity") {
-  const Embedding other = {0.6f, 0.8f, 0, 0, 0, 0, 0, 0};
-  const auto pairs = compare_all({{kFace, 0}}, {{kFace, 0.9f}, {other, 0.1f}});
-  CHECK(pairs[0].image2_face_index == 1);
-  CHECK(pairs[0].similarity < pairs[1].similarity);
 }
 
 TEST_SUITE_END();

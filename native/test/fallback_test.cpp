@@ -10,8 +10,17 @@
 namespace facematch::testing {
 namespace {
 
-DetectOptions options_of(float min_det_score = 0.7f) {
-  DetectOptions options;
+// The steps in their order until one finds a face.
+std::vector<Candidate> climb(Verifier& verifier, std::vector<Candidate> found = {}) {
+  for (size_t step = 0; step < kFallbackSteps; ++step) {
+    found = run_fallback_step(verifier, step, std::move(found));
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+AnalyseOptions options_of(float min_det_score = 0.7f) {
+  AnalyseOptions options;
   options.min_det_score = min_det_score;
   return options;
 }
@@ -57,31 +66,31 @@ TEST_CASE("a picture without anything costs exactly the runs of its steps, and h
     CAPTURE(c.size.width);
     CAPTURE(c.size.height);
     const cv::Mat grey(c.size, CV_8UC3, cv::Scalar::all(128));
-    const DetectOptions options = options_of();
+    const AnalyseOptions options = options_of();
     Verifier verifier(default_engine(), grey, options);
-    CHECK(run_fallback(verifier).empty());
+    CHECK(climb(verifier).empty());
     CHECK(verifier.detector_runs() == c.runs);
   }
 }
 
 TEST_CASE("no picture costs more runs than the bound, and noise has no face") {
-  const DetectOptions options = options_of(0);
+  const AnalyseOptions options = options_of(0);
   for (uint32_t seed = 1; seed <= 3; ++seed) {
     const cv::Mat picture = noise(1000, 700, seed);
     Verifier verifier(default_engine(), picture, options);
-    CHECK(run_fallback(verifier).empty());
+    CHECK(climb(verifier).empty());
     CHECK(verifier.detector_runs() <= kMostDetectorRuns);
   }
 }
 
 TEST_CASE("once the runs are spent nothing more is seen") {
   const cv::Mat picture = portrait(1, 300);
-  const DetectOptions options = options_of();
+  const AnalyseOptions options = options_of();
   Verifier verifier(default_engine(), picture, options);
   const View view{.bgr = picture, .to_picture = {}};
   for (int i = 0; i < kMostDetectorRuns; ++i) CHECK_FALSE(verifier.look(view, 0.7f).empty());
   CHECK(verifier.look(view, 0.7f).empty());
-  CHECK(run_fallback(verifier).empty());
+  CHECK(climb(verifier).empty());
   CHECK_FALSE(verifier.verify({.box = middle_of(300), .score = 1}, 0, false));
   CHECK(verifier.detector_runs() == kMostDetectorRuns);
 }
@@ -91,7 +100,7 @@ TEST_CASE("a face that the first look finds upright hardly ever costs a second o
   for (int number = 1; number <= 6; ++number) {
     CAPTURE(number);
     const cv::Mat picture = portrait(number, 500);
-    const DetectOptions options = options_of();
+    const AnalyseOptions options = options_of();
     Verifier verifier(default_engine(), picture, options);
     const auto detections = default_engine().detector.detect(picture, 0.7f);
     REQUIRE_FALSE(detections.empty());
@@ -107,7 +116,7 @@ TEST_CASE("a face that the first look finds upright hardly ever costs a second o
 TEST_CASE(
     "beside an upright face one that is not clear costs one run, and what is no face is none") {
   const Image photo = decode(sample(1), {}, 0);
-  const DetectOptions options = options_of();
+  const AnalyseOptions options = options_of();
   Verifier verifier(default_engine(), photo.bgr, options);
   const auto detections = default_engine().detector.detect(photo.bgr, 0.7f);
   REQUIRE_FALSE(detections.empty());
@@ -122,7 +131,7 @@ TEST_CASE("the check turns a face upright and returns it in pixels of the pictur
   for (int quarters = 0; quarters < 4; ++quarters) {
     CAPTURE(quarters);
     const cv::Mat picture = turned({.bgr = portrait(1, 500), .to_picture = {}}, quarters).bgr;
-    const DetectOptions options = options_of();
+    const AnalyseOptions options = options_of();
     Verifier verifier(default_engine(), picture, options);
     const float lean = 90 * static_cast<float>(quarters);
     const auto candidate = verifier.verify({.box = middle_of(500), .score = 1}, lean, false);
@@ -136,7 +145,7 @@ TEST_CASE("the check turns a face upright and returns it in pixels of the pictur
 }
 
 TEST_CASE("the check refuses what is no face, and where it was looked for upside down") {
-  const DetectOptions options = options_of();
+  const AnalyseOptions options = options_of();
   const cv::Mat face = portrait(1, 500);
   Verifier beside(default_engine(), face, options);
   CHECK_FALSE(beside.verify({.box = {0, 400, 60, 60}, .score = 1}, 0, false));
@@ -148,19 +157,19 @@ TEST_CASE("the check refuses what is no face, and where it was looked for upside
 
 TEST_CASE("a second look must reach min_det_score as well") {
   const cv::Mat face = portrait(1, 500);
-  const DetectOptions strict = options_of(1.1f);
+  const AnalyseOptions strict = options_of(1.1f);
   Verifier verifier(default_engine(), face, strict);
   CHECK_FALSE(verifier.verify({.box = middle_of(500), .score = 1}, 0, false));
-  CHECK(run_fallback(verifier).empty());
+  CHECK(climb(verifier).empty());
 }
 
 TEST_CASE("faces that were found turned come back with the others, and end the climb") {
   const cv::Mat grey(1000, 1000, CV_8UC3, cv::Scalar::all(128));
-  const DetectOptions options = options_of();
+  const AnalyseOptions options = options_of();
   Verifier verifier(default_engine(), grey, options);
   Candidate known;
   known.detection = {.box = {100, 100, 50, 50}, .score = 0.8f, .found_by = FoundBy::kRotated};
-  const auto found = run_fallback(verifier, {known});
+  const auto found = climb(verifier, {known});
   REQUIRE(found.size() == 1);
   CHECK(found[0].detection.box.x == 100);
   CHECK(verifier.detector_runs() == 3);
@@ -182,9 +191,9 @@ TEST_CASE("the ladder stops at the step that finds the face, and names it") {
                         {FoundBy::kTiled, tiny}};
   for (const Case& c : cases) {
     CAPTURE(std::string(kFoundBy[static_cast<size_t>(c.found_by)]));
-    const DetectOptions options = options_of();
+    const AnalyseOptions options = options_of();
     Verifier verifier(default_engine(), c.picture, options);
-    const auto found = run_fallback(verifier);
+    const auto found = climb(verifier);
     REQUIRE(found.size() == 1);
     CHECK(found[0].detection.found_by == c.found_by);
     CHECK(found[0].contrast_stretched == (c.found_by == FoundBy::kEnhanced));

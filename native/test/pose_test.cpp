@@ -169,10 +169,10 @@ TEST_CASE("people in photos are turned as one sees them turned") {
   };
   for (const Case& c : cases) {
     CAPTURE(c.who);
-    DetectOptions options;
+    AnalyseOptions options;
     options.min_det_score = 0.7f;
     int found = 0;
-    for (const Face& face : detect(default_engine(), sample(c.photo), options, false).image.faces) {
+    for (const Face& face : analyse(default_engine(), sample(c.photo), options).faces) {
       const Box& box = face.box;
       if (c.x < box.x || c.x > box.x + box.width || c.y < box.y || c.y > box.y + box.height)
         continue;

@@ -7,7 +7,7 @@
 
 namespace facematch::testing {
 
-// All numbers of a result but the times.
-std::vector<float> numbers(const MatchResult& result);
+// All numbers of an analysis but the times.
+std::vector<float> numbers(const Analysis& analysis);
 
 }  // namespace facematch::testing

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { FoundBy, ImageFormat } from '../engine/addon.ts';
-import { qualityLimits, qualityWords } from '../http/face-quality.ts';
 import { fieldTable } from '../http/fields.ts';
 import type { modelsBody } from '../http/handlers/models.ts';
 import type { matchBody } from '../http/match-result.ts';
+import { qualityLimits, qualityWords } from '../matching/face-quality.ts';
 import { word } from './json-schema.ts';
 
 /** The 200 answers as zod schemas. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ErrorCode, errorTable, type ProblemExtras } from '../errors.ts';
-import { lowQuality, lowQualityProblem, type QualityReason, qualityWords } from '../http/face-quality.ts';
 import { fieldTable } from '../http/fields.ts';
+import { lowQuality, lowQualityProblem, type QualityReason, qualityWords } from '../matching/face-quality.ts';
 import { jsonSchemas, type Schema, word } from './json-schema.ts';
 
 /** What the error table leaves open: which requests a problem can answer, and what it carries beside its text. */
@@ -147,15 +147,35 @@ const extraSchemas: Readonly<Record<Exclude<Extra, 'errors'>, z.ZodType>> = {
   faces_found: z.int().min(0).describe('How many faces were found in the picture'),
 };
 
+/** Problems of a single picture; two pictures may have one each. */
+const pictureFaults = [
+  'unsupported_image_format',
+  'image_decode_failed',
+  'image_dimensions',
+  'image_too_complex',
+  'no_face_found',
+  'face_index_out_of_range',
+] as const satisfies readonly ErrorCode[];
+
+const { detected, width, height, limit_pixels, faces_found } = extraSchemas;
+const faultList = pictureList(
+  {
+    code: z.enum(pictureFaults).describe('What is the matter with it'),
+    detected: detected.optional(),
+    width: width.optional(),
+    height: height.optional(),
+    limit_pixels: limit_pixels.optional(),
+    faces_found: faces_found.optional(),
+  },
+  'One for each picture at fault, in the order of the form; left out where `field` says it all',
+);
+
 /** Members that one code has in a form of its own. */
 const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
   invalid_field: { field: field(fieldNames.filter((name) => !pictures.includes(name))) },
   duplicate_field: { field: field(fieldNames) },
   no_face_found: {
-    errors: pictureList(
-      { code: z.literal('no_face_found').describe('What is the matter with it') },
-      'One for each picture without a face',
-    ),
+    errors: faultList.describe('One for each picture at fault, in the order of the form'),
   },
   low_quality_face: {
     errors: pictureList(
@@ -185,6 +205,7 @@ function problemSchema(code: ErrorCode): z.ZodType {
       detail: z.string().describe('What to do about it, for people'),
       code: z.literal(code).describe('What is wrong, for programs'),
       request_id: z.string().describe('The same as in the X-Request-Id header; quote it to the operator'),
+      ...(pictureFaults.some((fault) => fault === code) ? { errors: faultList.optional() } : {}),
       ...Object.fromEntries(extrasOf(code).map((name) => [name, extras[name]!])),
     })
     .describe(`${title}. ${detail}`);

@@ -1,7 +1,7 @@
-import { Calibration, promisedRate } from '../calibration.ts';
 import type { PackManifest } from '../engine/pack.ts';
 import { html } from '../html.ts';
 import { fieldTable } from '../http/fields.ts';
+import { Calibration, promisedRate } from '../matching/calibration.ts';
 
 /** docs/scores/percent.svg: how a pack's calibration makes a percent of a normalised similarity. */
 

@@ -1,7 +1,6 @@
 import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CalibrationPoint } from '../calibration.ts';
 import { readConfig } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { type PackManifest, packDirectory, packNets, readDraft, sha256, verifyPack } from '../engine/pack.ts';
@@ -19,6 +18,7 @@ import {
   tallyHumanCheck,
 } from '../eval/human.ts';
 import { peopleSet, picturesBelow, readPeople } from '../eval/people.ts';
+import type { CalibrationPoint } from '../matching/calibration.ts';
 import { withBar } from './progress.ts';
 
 export interface SetFolder {

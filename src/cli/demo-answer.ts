@@ -1,4 +1,6 @@
-import type { Face, ImageField, ImageReport } from '../engine/addon.ts';
+import type { Face } from '../engine/addon.ts';
+import type { ImageBody } from '../http/match-result.ts';
+import type { ImageField } from '../matching/compare.ts';
 import type { Colours } from './terminal.ts';
 
 /** The part of a 200 answer that is put into words; the rest is in the JSON below it. */
@@ -9,8 +11,8 @@ export interface MatchAnswer {
   false_match_rate: number;
   extrapolated: boolean;
   accuracy_mode: string;
-  image1: ImageReport & { face_index: number };
-  image2: ImageReport & { face_index: number };
+  image1: ImageBody & { face_index: number };
+  image2: ImageBody & { face_index: number };
   pairs_compared: number;
   warnings: readonly { detail: string }[];
   timings_ms: Record<string, number>;

@@ -1,4 +1,3 @@
-import { calibrationOf } from '../calibration.ts';
 import { readConfig } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
@@ -9,6 +8,7 @@ import { heldOutFits } from '../eval/held-out.ts';
 import { personOf, picturesOf, readPairs } from '../eval/pairs.ts';
 import { peopleSet, readPeople } from '../eval/people.ts';
 import { resultsJson, resultsOf } from '../eval/results.ts';
+import { calibrationOf } from '../matching/calibration.ts';
 import type { SetFolder } from './calibrate-pack.ts';
 import { describeResults } from './eval-text.ts';
 import { withBar } from './progress.ts';

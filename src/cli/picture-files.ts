@@ -2,13 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { calibrationOf } from '../calibration.ts';
 import { readConfig } from '../config.ts';
 import { type AccuracyMode, loadAddon } from '../engine/addon.ts';
 import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
 import type { Problem } from '../errors.ts';
 import { fillFields } from '../http/fields.ts';
-import { type ImageBody, imageBody, matchBody, nativeProblem } from '../http/match-result.ts';
+import { type ImageBody, imageBody, matchBody } from '../http/match-result.ts';
+import { calibrationOf } from '../matching/calibration.ts';
+import { compare, faultsOf } from '../matching/compare.ts';
+import { problemOf } from '../matching/faults.ts';
 import { readPicture } from './picture.ts';
 
 // What match and detect do with files in this process, without a server.
@@ -26,20 +28,13 @@ export async function matchFiles(files: readonly [string, string], options: Matc
   const manifest = readManifest(directory);
   const [picture1, picture2] = files.map((file) => readFileSync(file)) as [Buffer, Buffer];
   await verifyPack(directory, manifest);
-  const body = Buffer.concat([picture1, picture2]);
   const chosen = new Map<string, number | string>(Object.entries(options));
   const values = fillFields(chosen, manifest);
-  const result = loadAddon().match(
-    directory,
-    body,
-    { start: 0, end: picture1.length },
-    { start: picture1.length, end: body.length },
-    { ...values, max_pixels: config.max_pixels, min_side: config.min_side, picture_ms: config.picture_ms },
-  );
-  if (!result.ok) {
-    if (result.code === 'internal_error') throw new Error(result.message);
-    throw nativeProblem(result);
-  }
+  const { max_pixels, min_side, picture_ms } = config;
+  const analyse = (picture: Buffer) =>
+    loadAddon().analyse(directory, picture, { ...values, max_pixels, min_side, picture_ms });
+  const result = compare([analyse(picture1), analyse(picture2)], values);
+  if (Array.isArray(result)) throw problemOf(result);
   return matchBody({
     request_id: randomUUID(),
     form: { values, warnings: [] },
@@ -97,10 +92,9 @@ export async function* detectFiles(
       yield { file, error: unreadable(error as Error) };
       continue;
     }
-    const result = addon.detect(directory, bytes, detectOptions);
+    const result = addon.analyse(directory, bytes, detectOptions);
     if (!result.ok) {
-      if (result.code === 'internal_error') throw new Error(`${file}: ${result.message}`);
-      yield { file, error: refusal(nativeProblem(result, file)) };
+      yield { file, error: refusal(problemOf(faultsOf('image', result, -1), file)) };
       continue;
     }
     const drawing = drawings[index];

@@ -25,6 +25,10 @@ export interface Face {
   pose: { yaw: number; pitch: number; roll: number };
   /** sharpness and brightness 0..1; face_pixels is the chip's side measured in source pixels. */
   quality: { sharpness: number; brightness: number; face_pixels: number };
+  /** A unit vector. */
+  embedding: Float32Array;
+  /** What normalisation subtracts: the normalised similarity is the cosine less the mean of two of these. */
+  cohort_score: number;
 }
 
 export interface ImageReport {
@@ -39,16 +43,7 @@ export interface ImageReport {
   look_cut_short?: true;
 }
 
-export interface Pair {
-  image1_face_index: number;
-  image2_face_index: number;
-  /** Cosine of the two embeddings, -1..1. */
-  similarity: number;
-  /** What the calibration table is indexed by. */
-  normalised_similarity: number;
-}
-
-/** Milliseconds spent in each stage, both images together; 0 for what the embedding cache spared. */
+/** Milliseconds spent in each stage. */
 export interface StageTimings {
   decode: number;
   detect: number;
@@ -56,37 +51,14 @@ export interface StageTimings {
   embed: number;
 }
 
-export interface MatchResult {
-  ok: true;
-  image1: ImageReport;
-  image2: ImageReport;
-  /** Every pair that was compared, best first. */
-  pairs: Pair[];
-  timings_ms: StageTimings;
-}
-
-export interface DetectResult {
+/** What there is to know about one picture. No face is not a failure. */
+export interface Analysis {
   ok: true;
   image: ImageReport;
   timings_ms: StageTimings;
 }
 
-/** As DetectResult; `embeddings` holds one unit vector for each face, in the order of `image.faces`. */
-export interface EmbedResult extends DetectResult {
-  embeddings: Float32Array[];
-  /** Of each face, what normalisation subtracts: the normalised similarity is the cosine less the mean of two of these. */
-  cohort_scores: number[];
-}
-
 export type AccuracyMode = 'fast' | 'balance';
-export type ImageField = 'image1' | 'image2';
-
-/** Where an image lies within a body: bytes from `start` up to, not including, `end`. */
-export interface ByteRange {
-  start: number;
-  end: number;
-}
-
 export interface ImageLimits {
   /** Most pixels (width × height as the header declares them) that are decoded. */
   max_pixels: number;
@@ -94,7 +66,7 @@ export interface ImageLimits {
   min_side: number;
 }
 
-export interface DetectOptions extends ImageLimits {
+export interface AnalyseOptions extends ImageLimits {
   accuracy_mode: AccuracyMode;
   /** 0..1; faces below are dropped before anything else. */
   min_det_score: number;
@@ -103,45 +75,22 @@ export interface DetectOptions extends ImageLimits {
   picture_ms?: number;
 }
 
-export interface MatchOptions extends DetectOptions {
-  /** Position in the list of faces, or -1 for automatic choice. */
-  image1_face_index: number;
-  image2_face_index: number;
-  auto_pair_best: boolean;
-  /** The two pictures on two threads, for when cores are idle; default false. The answer is the same. */
-  parallel?: boolean;
-  /**
-   * SHA-256 of each picture's bytes (32 bytes). With it the picture is looked for in the embedding cache, and kept there
-   * once all of its faces are embedded. The answer is the same but for the times.
-   */
-  image1_sha256?: Uint8Array;
-  image2_sha256?: Uint8Array;
-}
-
 export interface DrawResult {
   ok: true;
   /** A whole file, of the upright picture's size. */
   png: Uint8Array<ArrayBuffer>;
 }
 
-export interface EmbeddingCacheCounts {
-  /** Pictures that were looked for since the process began, and were there or were not. */
-  hits: number;
-  misses: number;
-  /** Kept now. */
-  pictures: number;
-}
-
 /** Failures cross threads as data: structured clone would drop an error's class and code. */
-export type NativeFailure = { ok: false } & (
-  | { code: 'unsupported_image_format'; field: ImageField; detected: string }
-  | { code: 'image_decode_failed' | 'image_too_complex'; field: ImageField }
-  | { code: 'image_dimensions'; field: ImageField; width: number; height: number; limit_pixels: number }
-  | { code: 'no_face_found'; errors: { field: ImageField; code: 'no_face_found'; look_cut_short?: true }[] }
-  | { code: 'face_index_out_of_range'; field: ImageField; faces_found: number }
+export type NativeFailure = { ok: false } & Failure;
+
+/** Why a picture has no analysis. */
+export type Failure =
+  | { code: 'unsupported_image_format'; detected: string }
+  | { code: 'image_decode_failed' | 'image_too_complex' }
+  | { code: 'image_dimensions'; width: number; height: number; limit_pixels: number }
   /** `message` is for the log, never for the client. */
-  | { code: 'internal_error'; message: string }
-);
+  | { code: 'internal_error'; message: string };
 
 export interface Addon {
   /**
@@ -150,28 +99,23 @@ export interface Addon {
    */
   loadPack(directory: string): void;
   /**
-   * Compares two pictures lying in one body. Synchronous and CPU-bound: call it from a worker thread.
-   * Single-image failures of `detect`, `embed` and `draw` name the field `image1`.
+   * Finds the faces of one picture and embeds them. Synchronous and CPU-bound: call it from a worker thread. The picture may
+   * lie in shared memory that nobody writes to meanwhile. `cancelled`: one byte of shared memory; once it is not 0 the call
+   * ends within some milliseconds, with any outcome.
    */
-  match(
+  analyse(
     directory: string,
-    body: Uint8Array,
-    image1: ByteRange,
-    image2: ByteRange,
-    options: MatchOptions,
-  ): MatchResult | NativeFailure;
-  detect(directory: string, image: Uint8Array, options: DetectOptions): DetectResult | NativeFailure;
-  embed(directory: string, image: Uint8Array, options: DetectOptions): EmbedResult | NativeFailure;
-  /** The upright picture with boxes, landmarks and labels of `faces`, which `detect` found in it. */
+    image: Uint8Array,
+    options: AnalyseOptions,
+    cancelled?: Uint8Array,
+  ): Analysis | NativeFailure;
+  /** The upright picture with boxes, landmarks and labels of `faces`, which `analyse` found in it. */
   draw(image: Uint8Array, faces: readonly Face[], limits: ImageLimits): DrawResult | NativeFailure;
   /**
-   * Sets of how many pictures the process keeps faces and embeddings in memory, the least recently used going first.
-   * 0, as at the start, keeps none.
+   * Overwrites memory with zeros; whole pages of it take no memory until they are written again. What is shared between threads
+   * is freed only when the garbage collectors of all of them have been by.
    */
-  keepEmbeddings(pictures: number): void;
-  embeddingCache(): EmbeddingCacheCounts;
-  /** Frees the memory behind `body` at once; every view of it is empty afterwards. */
-  release(body: Uint8Array): void;
+  discard(bytes: Uint8Array): void;
   /**
    * Where two sockets of this process listen on `port`, lets the kernel give every new connection to the one that came last
    * (native/core/reuseport.h says why). Answers false where the system cannot; throws a TypeError for what is no port.

@@ -1,9 +1,9 @@
 import type { Config } from '../config.ts';
-import { type Addon, loadAddon } from './addon.ts';
-import { BodyMemory } from './body-memory.ts';
+import { type Addon, type AnalyseOptions, loadAddon } from './addon.ts';
+import { AnalysisCache } from './analysis-cache.ts';
 import { type PackManifest, verifyPack } from './pack.ts';
-import { type MatchJob, type MatchOutcome, Pool } from './pool.ts';
-import { JobQueue } from './queue.ts';
+import { type Outcome, Pool } from './pool.ts';
+import { PictureQueue, type Ticket } from './queue.ts';
 
 export interface EngineOptions {
   config: Pick<Config, 'workers' | 'queue' | 'deadline_ms' | 'embedding_cache'>;
@@ -13,16 +13,18 @@ export interface EngineOptions {
   onWorkerError(error: Error): void;
 }
 
-/** Memory of bodies that is kept for the next ones: some of phones, or many of ordinary photos, and how long. */
-const kept_bytes = 64 * 1024 * 1024;
-const kept_ms = 1000;
-/** Bodies up to here are those of small pictures: a job of milliseconds, like the way from worker to worker. */
-const light_bytes = 256 * 1024;
+interface Job {
+  image: Uint8Array;
+  options: AnalyseOptions;
+}
 
-/** A model pack with its workers: the queue in front of them, and the memory of the bodies that they are given. */
+/** The queue's settings and metrics count matches, as if each worker had one of its own. */
+const pictures_in_match = 2;
+
+/** A model pack with its workers, the queue in front of them, and what they found before. */
 export class Engine {
-  readonly queue: JobQueue<MatchJob, MatchOutcome>;
-  readonly bodies: BodyMemory;
+  readonly #queue: PictureQueue<Job, Outcome>;
+  readonly #cache: AnalysisCache | undefined;
   readonly #options: EngineOptions;
   #addon: Addon | undefined;
   #pool: Pool | undefined;
@@ -31,19 +33,15 @@ export class Engine {
   /** Starts nothing yet. */
   constructor(options: EngineOptions) {
     this.#options = options;
-    const { workers, queue, deadline_ms } = options.config;
-    this.queue = new JobQueue({
+    const { workers, queue, deadline_ms, embedding_cache } = options.config;
+    this.#queue = new PictureQueue({
       workers,
-      capacity: queue,
+      capacity: pictures_in_match * (workers + queue),
       deadline_ms,
-      light: ({ body }) => body.length <= light_bytes,
-      run: (job, worker, spare) => this.#pool!.run(job, worker, spare),
+      run: ({ image, options: how }, slot) => this.#pool!.run(image, how, slot),
+      cancel: (slot) => this.#pool!.cancel(slot),
     });
-    this.bodies = new BodyMemory({
-      capacity_bytes: kept_bytes,
-      idle_ms: kept_ms,
-      free: (memory) => this.#addon?.release(new Uint8Array(memory)),
-    });
+    if (embedding_cache > 0) this.#cache = new AnalysisCache(embedding_cache);
   }
 
   /** Resolves when every worker has done its first inference. Rejects with an Error with a message for people. */
@@ -53,17 +51,34 @@ export class Engine {
     // Loaded here once, for the whole process: the workers find the sessions made, and a fault is told once and clearly.
     this.#addon = loadAddon();
     this.#addon.loadPack(pack_directory);
-    this.#addon.keepEmbeddings(config.embedding_cache);
     this.#pool = await Pool.start({
       workers: config.workers,
       pack_directory,
-      embedding_cache: config.embedding_cache > 0,
-      onMemory: (memory) => this.bodies.give(memory),
       onWorkerReplaced: () => {
         this.#workerReplacements += 1;
       },
       onWorkerError,
     });
+  }
+
+  /** Whether a further request would be refused. */
+  get full(): boolean {
+    return this.#queue.full;
+  }
+
+  /** Workers that live and have done their first inference. */
+  get answering(): number {
+    return this.#pool?.answering ?? 0;
+  }
+
+  /**
+   * Analyses the pictures of one request, each on whichever worker is free. They lie in shared memory, which nobody writes to
+   * until the ticket is idle. Outcomes are in the order of the pictures; a picture that is refused is an outcome.
+   */
+  analyse(pictures: readonly Uint8Array[], options: AnalyseOptions): Ticket<Outcome> {
+    const submit = (images: readonly Uint8Array[], how: AnalyseOptions) =>
+      this.#queue.submit(images.map((image) => ({ image, options: how })));
+    return this.#cache?.analyse(pictures, options, submit) ?? submit(pictures, options);
   }
 
   /** Ends the workers, waiting for native calls in progress. Not before `start` is over. */
@@ -76,20 +91,24 @@ export class Engine {
     this.#addon?.preferNewestListener(port);
   }
 
+  /** As the addon's. */
+  discard(bytes: Uint8Array): void {
+    this.#addon?.discard(bytes);
+  }
+
   /** For the metrics, by their names there. */
   readings() {
-    const { workers, queue: capacity } = this.#options.config;
-    const cache = () => this.#addon?.embeddingCache() ?? { hits: 0, misses: 0, pictures: 0 };
     return {
-      queue_depth: () => this.queue.depth,
-      queue_capacity: () => capacity,
-      workers: () => workers,
-      workers_busy: () => this.queue.running,
-      worker_busy_seconds_total: () => this.queue.busy_ms / 1000,
+      queue_depth: () =>
+        Math.max(0, Math.ceil(this.#queue.size / pictures_in_match) - this.#options.config.workers),
+      queue_capacity: () => this.#options.config.queue,
+      workers: () => this.answering,
+      workers_busy: () => this.#queue.running,
+      worker_busy_seconds_total: () => this.#queue.busy_ms / 1000,
       worker_replacements_total: () => this.#workerReplacements,
-      embedding_cache_hits_total: () => cache().hits,
-      embedding_cache_misses_total: () => cache().misses,
-      embedding_cache_pictures: () => cache().pictures,
+      embedding_cache_hits_total: () => this.#cache?.hits ?? 0,
+      embedding_cache_misses_total: () => this.#cache?.misses ?? 0,
+      embedding_cache_pictures: () => this.#cache?.size ?? 0,
     };
   }
 }

@@ -1,139 +1,169 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import type { ByteRange, MatchOptions, MatchResult, NativeFailure } from './addon.ts';
+import type { AnalyseOptions, Analysis, NativeFailure } from './addon.ts';
 
 // What crosses between the threads.
 
-export interface MatchJob {
-  /** Alone in its ArrayBuffer, which is moved to the worker: the sender's is detached. */
-  body: Uint8Array<ArrayBuffer>;
-  image1: ByteRange;
-  image2: ByteRange;
-  options: MatchOptions;
+export interface PictureJob {
+  /** In shared memory: every worker sees it without a copy, and nobody writes to it meanwhile. */
+  image: Uint8Array;
+  options: AnalyseOptions;
+  /** Which of the flags cancels it. */
+  slot: number;
 }
 
 /** Failures are data: structured clone would drop an error's class and code. */
-export type MatchOutcome = MatchResult | NativeFailure;
-
-/** What a worker answers: the outcome, and the body's memory, wiped, where that is worth using again. */
-export interface MatchAnswer {
-  outcome: MatchOutcome;
-  memory?: ArrayBuffer;
-}
+export type Outcome = Analysis | NativeFailure;
 
 /** Given to each worker when it starts. */
 export interface WorkerData {
   pack_directory: string;
-  /** Pictures are hashed, so that the embedding cache can know them again. */
-  embedding_cache: boolean;
+  /** In shared memory, one for each slot: not 0 when nobody wants the outcome any more. */
+  flags: Uint8Array;
 }
 
 /** Posted by a worker once it has loaded everything and done one real inference. */
 export interface WorkerUp {
-  worker_up: true;
+  /** Its threadId. */
+  worker_up: number;
 }
 
-/**
- * The worker threads. Each holds the addon and the pack, whose sessions are shared by the whole process, and runs one
- * job at a time. Which worker does what is decided by JobQueue.
- */
 export interface PoolOptions {
   workers: number;
   pack_directory: string;
-  /** Whether the addon was told to keep embeddings; default false. */
-  embedding_cache?: boolean;
-  /** Gets bodies' memory, wiped, when their jobs are done; without it the garbage collector does. */
-  onMemory?(memory: ArrayBuffer): void;
   /** A worker died or failed while it had no job; it is replaced. */
   onWorkerError(error: Error): void;
   /** A worker died, with a job or without; it is replaced. */
   onWorkerReplaced?(): void;
 }
 
+/** How long after a worker's death it is asked whether there is another, at first and at most. */
+const heal_ms = { first: 1000, most: 30_000 };
+
+/**
+ * The worker threads. Each holds the addon and the pack, whose sessions are shared by the whole process, and runs one
+ * job at a time. It is given no more jobs than there are workers: which picture is next is decided by PictureQueue.
+ *
+ * Piscina replaces a worker that dies, but not one that dies while it starts, and from then on none at all. Where workers are
+ * missing some time after a death, the pool is therefore made anew.
+ */
 export class Pool {
-  readonly #piscina: Piscina<MatchJob, MatchAnswer>;
-  /** Piscina asks for a task's worker before run() returns. */
-  readonly #choice: { worker: number };
-  readonly #onMemory: PoolOptions['onMemory'];
+  readonly #options: PoolOptions;
+  readonly #flags: Uint8Array;
+  #piscina: Piscina<PictureJob, Outcome>;
+  /** threadIds of those that are up, or were before they died. */
+  readonly #up = new Set<number>();
+  #healing: NodeJS.Timeout | undefined;
+  #pause_ms = heal_ms.first;
   #closing = false;
 
-  private constructor(
-    piscina: Piscina<MatchJob, MatchAnswer>,
-    choice: { worker: number },
-    onMemory: PoolOptions['onMemory'],
-  ) {
-    this.#piscina = piscina;
-    this.#choice = choice;
-    this.#onMemory = onMemory;
+  private constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#flags = new Uint8Array(new SharedArrayBuffer(options.workers));
+    this.#piscina = this.#make();
   }
 
   /** Resolves when every worker has done its first inference, rejects when one cannot. */
   static async start(options: PoolOptions): Promise<Pool> {
-    const choice = { worker: 0 };
-    const piscina = new Piscina<MatchJob, MatchAnswer>({
-      filename: fileURLToPath(new URL('./worker.js', import.meta.url)),
-      workerData: {
-        pack_directory: options.pack_directory,
-        embedding_cache: options.embedding_cache ?? false,
-      } satisfies WorkerData,
-      ...threads(options.workers),
-      concurrentTasksPerWorker: 2,
-      // While one is being replaced there are fewer; without any, piscina keeps the job until there is.
-      loadBalancer: (_, workers) => workers[Math.min(choice.worker, workers.length - 1)] ?? null,
-      // With atomics a worker would run both of its jobs before it answers the first.
-      atomics: 'disabled',
-      recordTiming: false,
-    });
-    try {
-      await allUp(piscina, options.workers);
-    } catch (error) {
-      await piscina.destroy();
-      throw error;
-    }
-    piscina.on('error', options.onWorkerError);
-    const pool = new Pool(piscina, choice, options.onMemory);
-    piscina.on('workerDestroy', () => {
-      if (!pool.#closing) options.onWorkerReplaced?.();
-    });
+    const pool = new Pool(options);
+    await pool.#allUp(pool.#piscina);
     return pool;
   }
 
+  /** Workers that have done their first inference and live. */
+  get answering(): number {
+    return this.#piscina.threads.filter(({ threadId }) => this.#up.has(threadId)).length;
+  }
+
   /**
-   * Runs one job. The body's memory is moved to the worker, never copied: afterwards the caller's view is empty.
-   * Rejects when the worker dies, as does what it was given ahead of time; piscina puts another in its place and the
-   * other jobs do not notice.
-   * `worker`: from 0. `parallel`: the two pictures on two threads.
+   * Runs one job. Rejects when the worker dies; another takes its place and the other jobs do not notice.
+   * `slot`: of no other job that runs.
    */
-  async run(job: MatchJob, worker: number, parallel = false): Promise<MatchOutcome> {
-    const options = { ...job.options, parallel };
-    this.#choice.worker = worker;
-    const running = this.#piscina.run({ ...job, options }, { transferList: [job.body.buffer] });
-    const { outcome, memory } = await running;
-    if (memory) this.#onMemory?.(memory);
-    return outcome;
+  run(image: Uint8Array, options: AnalyseOptions, slot: number): Promise<Outcome> {
+    Atomics.store(this.#flags, slot, 0);
+    return this.#piscina.run({ image, options, slot });
+  }
+
+  /** Lets the job of that slot end soon, with any outcome. */
+  cancel(slot: number): void {
+    Atomics.store(this.#flags, slot, 1);
   }
 
   /** Ends the workers, waiting for native calls in progress. */
   async close(): Promise<void> {
     this.#closing = true;
+    clearTimeout(this.#healing);
     await this.#piscina.destroy();
   }
-}
 
-function allUp(piscina: Piscina<MatchJob, MatchAnswer>, workers: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let up = 0;
-    const onMessage = ({ worker_up }: WorkerUp) => {
-      if (worker_up) up += 1;
-      if (up < workers) return;
-      piscina.off('message', onMessage);
-      piscina.off('error', reject);
-      resolve();
-    };
-    piscina.on('message', onMessage);
-    // How piscina tells that a worker threw while it started.
-    piscina.on('error', reject);
-  });
+  #make(): Piscina<PictureJob, Outcome> {
+    const { workers, pack_directory } = this.#options;
+    const piscina = new Piscina<PictureJob, Outcome>({
+      filename: fileURLToPath(new URL('./worker.js', import.meta.url)),
+      workerData: { pack_directory, flags: this.#flags } satisfies WorkerData,
+      ...threads(workers),
+      // Node's own messages; with atomics a worker sleeps where nothing but piscina wakes it.
+      atomics: 'disabled',
+      recordTiming: false,
+    });
+    piscina.on('message', ({ worker_up }: WorkerUp) => {
+      if (worker_up !== undefined) this.#up.add(worker_up);
+    });
+    piscina.on('workerDestroy', () => {
+      if (this.#closing || piscina !== this.#piscina) return;
+      this.#options.onWorkerReplaced?.();
+      this.#healSoon();
+    });
+    return piscina;
+  }
+
+  /** Ends the threads again where one cannot start. */
+  #allUp(piscina: Piscina<PictureJob, Outcome>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const onMessage = () => {
+        if (!piscina.threads.every(({ threadId }) => this.#up.has(threadId))) return;
+        piscina.off('message', onMessage);
+        piscina.off('error', onError);
+        piscina.on('error', this.#options.onWorkerError);
+        resolve();
+      };
+      // How piscina tells that a worker threw while it started.
+      const onError = (error: Error) => {
+        piscina.off('message', onMessage);
+        piscina.on('error', () => {});
+        reject(error);
+        void piscina.destroy();
+      };
+      piscina.on('message', onMessage);
+      piscina.on('error', onError);
+    });
+  }
+
+  #healSoon(): void {
+    this.#healing ??= setTimeout(() => {
+      this.#healing = undefined;
+      if (this.#piscina.threads.length < this.#options.workers) void this.#heal();
+      else this.#pause_ms = heal_ms.first;
+    }, this.#pause_ms);
+  }
+
+  async #heal(): Promise<void> {
+    const fresh = this.#make();
+    try {
+      await this.#allUp(fresh);
+    } catch (error) {
+      this.#options.onWorkerError(error as Error);
+      this.#pause_ms = Math.min(2 * this.#pause_ms, heal_ms.most);
+      if (!this.#closing) this.#healSoon();
+      return;
+    }
+    const old = this.#piscina;
+    this.#piscina = fresh;
+    this.#pause_ms = heal_ms.first;
+    // What its workers are at is finished; what none of them will take is not.
+    await (old.threads.length > 0 ? old.close() : old.destroy());
+    if (this.#closing) await fresh.destroy();
+  }
 }
 
 /**

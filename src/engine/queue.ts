@@ -1,172 +1,187 @@
 import { Problem } from '../errors.ts';
 
 /**
- * A bounded first-in-first-out queue in front of the pool. It chooses each job's worker: piscina's own queue puts its head
- * back at the tail when none is free, so that the oldest request waits longest of all.
- *
- * A job goes to a worker that is free. While many wait, each worker is also given the next job ahead of time (prefetch):
- * between two jobs it would otherwise be idle until this thread has woken, read an answer and sent another job. A
- * prefetched job cannot move to another worker. So only light jobs are prefetched, behind light ones, and only while so
- * many wait that no worker should run out.
+ * A bounded first-in-first-out queue of pictures in front of the pool. The pictures of a request go to whichever workers
+ * are free: two idle ones take one each. Piscina is handed a picture only when a worker is free, because its own queue puts
+ * its head back at the tail when none is.
  *
  * A place in the queue is taken by a request whose body has arrived, never by one that is still being uploaded: a slow
  * sender would otherwise keep the workers idle in front of a full queue. Admission therefore happens twice: `full` is
  * asked before the body is read, to refuse early, and `submit` decides.
  */
-export interface QueueOptions<Job, Outcome> {
-  /** Jobs that may run at once. */
+export interface QueueOptions<Picture, Outcome> {
+  /** Pictures that may be worked on at once. */
   workers: number;
-  /** Jobs that may wait. */
+  /** Pictures that may be here, running and waiting. A request that finds room is taken with all of its pictures. */
   capacity: number;
-  /** From submit to the answer; 504 deadline_exceeded when it passes. */
+  /** From submit to the last outcome; 504 deadline_exceeded when it passes. */
   deadline_ms: number;
-  /** Whether a job is done so soon that another may lie behind it; by default none is. */
-  light?(job: Job): boolean;
-  /**
-   * `worker`: from 0; one that has a job begins this one after it.
-   * `spare`: another worker is idle and nothing waits, so this job may as well use two cores.
-   */
-  run(job: Job, worker: number, spare: boolean): Promise<Outcome>;
+  /** `slot`: from 0 up to, not including, `workers`; of no other picture at the time. */
+  run(picture: Picture, slot: number): Promise<Outcome>;
+  /** Nobody wants the outcome of the picture in that slot any more: `run` should end soon, with any. */
+  cancel(slot: number): void;
 }
 
 export interface Done<Outcome> {
-  outcome: Outcome;
-  /** Milliseconds between submit and the start of the job. */
+  /** In the order of the pictures. */
+  outcomes: Outcome[];
+  /** Milliseconds between submit and the start of the first picture. */
   queue_ms: number;
 }
 
-/** A submitted job. `done` rejects with a Problem (overloaded, deadline_exceeded) or with whatever `run` rejected with. */
+/** The pictures of one request. */
 export interface Ticket<Outcome> {
+  /** Rejects with a Problem (overloaded, deadline_exceeded) or with whatever `run` rejected with. */
   readonly done: Promise<Done<Outcome>>;
-  /**
-   * Nobody wants the outcome any more: a waiting job is dropped, one that a worker has runs and its outcome is thrown away.
-   * `done` rejects with `reason`.
-   */
+  /** Resolves when no worker reads any of the pictures, and none will: their memory may be used again. Never rejects. */
+  readonly idle: Promise<void>;
+  /** Nobody wants the outcomes any more: what waits is dropped, what runs is cancelled. `done` rejects with `reason`. */
   cancel(reason: Error): void;
 }
 
-interface Entry<Job, Outcome> {
-  job: Job;
-  /** Judged when it is submitted: a body that was moved to a worker is empty. */
-  light: boolean;
+interface Request<Outcome> {
+  outcomes: Outcome[];
+  /** Pictures without an outcome. */
+  left: number;
+  running: Set<number>;
   submitted: number;
-  started: number;
+  started: number | undefined;
   timer: NodeJS.Timeout;
+  /** `done` is settled. */
+  over: boolean;
   resolve(done: Done<Outcome>): void;
   reject(error: unknown): void;
+  onIdle(): void;
 }
 
-export class JobQueue<Job, Outcome> {
-  readonly #options: QueueOptions<Job, Outcome>;
+interface Entry<Picture, Outcome> {
+  request: Request<Outcome>;
+  index: number;
+  picture: Picture;
+}
+
+/** `run` rejected. */
+class Broken {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    this.reason = reason;
+  }
+}
+
+export class PictureQueue<Picture, Outcome> {
+  readonly #options: QueueOptions<Picture, Outcome>;
   /** A Set keeps the order of insertion and removes from the middle in constant time. */
-  readonly #waiting = new Set<Entry<Job, Outcome>>();
-  /** The jobs of each worker: the one that runs, and the one that was prefetched. */
-  readonly #assigned: Entry<Job, Outcome>[][];
-  #running = 0;
-  #prefetched = 0;
+  readonly #waiting = new Set<Entry<Picture, Outcome>>();
+  readonly #free: number[];
   /** Up to `#counted`. */
   #busy_ms = 0;
   #counted = performance.now();
 
-  constructor(options: QueueOptions<Job, Outcome>) {
+  constructor(options: QueueOptions<Picture, Outcome>) {
     this.#options = options;
-    this.#assigned = Array.from({ length: options.workers }, () => []);
+    this.#free = Array.from({ length: options.workers }, (_, slot) => slot);
   }
 
-  get depth(): number {
-    return this.#waiting.size + this.#prefetched;
+  /** Pictures that run or wait. */
+  get size(): number {
+    return this.running + this.#waiting.size;
   }
 
   /** Workers at work, those included whose client has been answered 504 or has left. */
   get running(): number {
-    return this.#running;
+    return this.#options.workers - this.#free.length;
   }
 
   /** Milliseconds that workers were at work so far, all of them together. */
   get busy_ms(): number {
-    return this.#busy_ms + this.#running * (performance.now() - this.#counted);
+    return this.#busy_ms + this.running * (performance.now() - this.#counted);
   }
 
   get full(): boolean {
-    return this.#running >= this.#options.workers && this.depth >= this.#options.capacity;
+    return this.size >= this.#options.capacity;
   }
 
-  submit(job: Job): Ticket<Outcome> {
-    if (this.full) return { done: Promise.reject(new Problem('overloaded')), cancel: () => {} };
-    const { promise, resolve, reject } = withResolvers<Done<Outcome>>();
-    const now = performance.now();
-    const entry: Entry<Job, Outcome> = {
-      job,
-      light: this.#options.light?.(job) ?? false,
-      submitted: now,
-      started: now,
-      timer: setTimeout(() => {
-        this.#waiting.delete(entry);
-        reject(new Problem('deadline_exceeded'));
-      }, this.#options.deadline_ms),
+  submit(pictures: readonly Picture[]): Ticket<Outcome> {
+    if (this.full) {
+      return { done: Promise.reject(new Problem('overloaded')), idle: Promise.resolve(), cancel: () => {} };
+    }
+    const { promise: done, resolve, reject } = withResolvers<Done<Outcome>>();
+    const { promise: idle, resolve: onIdle } = withResolvers<void>();
+    const request: Request<Outcome> = {
+      outcomes: new Array<Outcome>(pictures.length),
+      left: pictures.length,
+      running: new Set(),
+      submitted: performance.now(),
+      started: undefined,
+      timer: setTimeout(
+        () => this.#end(request, new Problem('deadline_exceeded')),
+        this.#options.deadline_ms,
+      ),
+      over: false,
       resolve,
       reject,
+      onIdle,
     };
-    this.#waiting.add(entry);
+    for (const [index, picture] of pictures.entries()) this.#waiting.add({ request, index, picture });
+    if (pictures.length === 0) this.#finish(request);
     this.#assign();
-    return {
-      done: promise,
-      cancel: (reason) => {
-        clearTimeout(entry.timer);
-        this.#waiting.delete(entry);
-        reject(reason);
-      },
-    };
+    return { done, idle, cancel: (reason) => this.#end(request, reason) };
   }
 
   #assign(): void {
-    for (;;) {
-      const entry = this.#waiting.values().next().value;
-      const worker = entry ? this.#workerFor(entry) : -1;
-      if (!entry || worker < 0) return;
+    for (const entry of this.#waiting) {
+      if (this.#free.length === 0) return;
       this.#waiting.delete(entry);
-      void this.#run(entry, worker);
+      void this.#run(entry);
     }
   }
 
-  /** -1 while none may have it. */
-  #workerFor(entry: Entry<Job, Outcome>): number {
-    const free = this.#assigned.findIndex((jobs) => jobs.length === 0);
-    if (free >= 0 || !entry.light || this.#waiting.size <= this.#options.workers) return free;
-    return this.#assigned.findIndex(([running, ahead]) => running?.light && !ahead);
-  }
-
-  /** The worker is held until `run` returns, even when the deadline has answered the client long before. */
-  async #run(entry: Entry<Job, Outcome>, worker: number): Promise<void> {
-    const jobs = this.#assigned[worker] as Entry<Job, Outcome>[];
-    jobs.push(entry);
-    if (jobs.length > 1) this.#prefetched += 1;
-    else this.#setRunning(this.#running + 1);
-    entry.started = performance.now();
-    const spare = this.#waiting.size === 0 && this.#running < this.#options.workers;
-    try {
-      const outcome = await this.#options.run(entry.job, worker, spare);
-      entry.resolve({ outcome, queue_ms: entry.started - entry.submitted });
-    } catch (error) {
-      entry.reject(error);
-    } finally {
-      clearTimeout(entry.timer);
-      jobs.splice(jobs.indexOf(entry), 1);
-      const [next] = jobs;
-      if (next) {
-        this.#prefetched -= 1;
-        next.started = performance.now();
-      } else {
-        this.#setRunning(this.#running - 1);
-      }
-      this.#assign();
+  /** The slot is held until `run` returns, even when the deadline has answered the client before. */
+  async #run({ request, index, picture }: Entry<Picture, Outcome>): Promise<void> {
+    this.#count();
+    const slot = this.#free.shift()!;
+    request.running.add(slot);
+    request.started ??= performance.now();
+    const outcome = await this.#options.run(picture, slot).catch((error: unknown) => new Broken(error));
+    this.#count();
+    this.#free.push(slot);
+    request.running.delete(slot);
+    if (outcome instanceof Broken) {
+      this.#end(request, outcome.reason);
+    } else {
+      request.outcomes[index] = outcome;
+      request.left -= 1;
+      if (request.left === 0) this.#finish(request);
     }
+    if (request.over && request.running.size === 0) request.onIdle();
+    this.#assign();
   }
 
-  #setRunning(running: number): void {
+  #finish(request: Request<Outcome>): void {
+    if (request.over) return;
+    request.over = true;
+    clearTimeout(request.timer);
+    const started = request.started ?? request.submitted;
+    request.resolve({ outcomes: request.outcomes, queue_ms: started - request.submitted });
+    if (request.running.size === 0) request.onIdle();
+  }
+
+  /** Rejects `done`, drops what waits and cancels what runs. */
+  #end(request: Request<Outcome>, error: unknown): void {
+    if (request.over) return;
+    request.over = true;
+    clearTimeout(request.timer);
+    for (const entry of this.#waiting) if (entry.request === request) this.#waiting.delete(entry);
+    for (const slot of request.running) this.#options.cancel(slot);
+    request.reject(error);
+    if (request.running.size === 0) request.onIdle();
+  }
+
+  /** Before the number of running pictures changes. */
+  #count(): void {
     this.#busy_ms = this.busy_ms;
     this.#counted = performance.now();
-    this.#running = running;
   }
 }
 

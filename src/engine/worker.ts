@@ -1,11 +1,8 @@
-import { createHash } from 'node:crypto';
-import { parentPort, workerData } from 'node:worker_threads';
-import { move, transferableSymbol, valueSymbol } from 'piscina';
-import { type ByteRange, loadAddon, type MatchOptions } from './addon.ts';
-import { recyclable } from './body-memory.ts';
-import type { MatchAnswer, MatchJob, WorkerData, WorkerUp } from './pool.ts';
+import { parentPort, threadId, workerData } from 'node:worker_threads';
+import { loadAddon } from './addon.ts';
+import type { Outcome, PictureJob, WorkerData, WorkerUp } from './pool.ts';
 
-/** Runs in a worker thread: one synchronous native call for each job. */
+/** Runs in a worker thread: one synchronous native call for each picture. */
 
 /** A drawn face of 96 × 96 pixels (WebP). */
 const picture = Buffer.from(
@@ -16,37 +13,14 @@ const picture = Buffer.from(
   'base64',
 );
 
-const { pack_directory, embedding_cache } = workerData as WorkerData;
+const { pack_directory, flags } = workerData as WorkerData;
 const addon = loadAddon();
 addon.loadPack(pack_directory);
 warmUp();
-parentPort?.postMessage({ worker_up: true } satisfies WorkerUp);
+parentPort?.postMessage({ worker_up: threadId } satisfies WorkerUp);
 
-export default function match(job: MatchJob) {
-  const memory = job.body.buffer;
-  const returns = recyclable(memory);
-  try {
-    const options = embedding_cache ? withDigests(job) : job.options;
-    const outcome = addon.match(pack_directory, job.body, job.image1, job.image2, options);
-    return returns ? moved({ outcome, memory }, memory) : ({ outcome } satisfies MatchAnswer);
-  } finally {
-    // The next request's body comes into the same memory, and must find nothing of this one's.
-    if (returns) job.body.fill(0);
-    // A worker makes so little garbage of its own that dozens of bodies would wait for its collector.
-    else addon.release(job.body);
-  }
-}
-
-/** Piscina's way to move a part of what is returned. */
-function moved(answer: MatchAnswer, memory: ArrayBuffer) {
-  return move({ [transferableSymbol]: memory, [valueSymbol]: answer });
-}
-
-/** Here and not on the main thread, which has all requests to serve. */
-function withDigests({ body, image1, image2, options }: MatchJob): MatchOptions {
-  const sha256 = ({ start, end }: ByteRange) =>
-    createHash('sha256').update(body.subarray(start, end)).digest();
-  return { ...options, image1_sha256: sha256(image1), image2_sha256: sha256(image2) };
+export default function analyse({ image, options, slot }: PictureJob): Outcome {
+  return addon.analyse(pack_directory, image, options, flags.subarray(slot, slot + 1));
 }
 
 /**
@@ -54,19 +28,12 @@ function withDigests({ body, image1, image2, options }: MatchJob): MatchOptions 
  * pack that loads but does not run must be found out before a client does.
  */
 function warmUp(): void {
-  const range = { start: 0, end: picture.length };
-  const outcome = addon.match(pack_directory, picture, range, range, {
+  const outcome = addon.analyse(pack_directory, picture, {
     accuracy_mode: 'balance',
     min_det_score: 0.5,
     use_heuristic_fallback: false,
-    image1_face_index: -1,
-    image2_face_index: -1,
-    auto_pair_best: false,
     max_pixels: 96 * 96,
     min_side: 1,
   });
-  // A pack of somebody else's may find no face in a drawing; the packs here do.
-  if (!outcome.ok && outcome.code !== 'no_face_found') {
-    throw new Error(`The first inference failed: ${JSON.stringify(outcome)}`);
-  }
+  if (!outcome.ok) throw new Error(`The first inference failed: ${JSON.stringify(outcome)}`);
 }

@@ -1,4 +1,4 @@
-import { Calibration, type CalibrationPoint, promisedRate } from '../calibration.ts';
+import { Calibration, type CalibrationPoint, promisedRate } from '../matching/calibration.ts';
 import { dot, type LabelledEmbedding } from './cohort.ts';
 import { binOf, bins, fmrTable } from './fmr-table.ts';
 import { type HeldOutCohorts, heldOutFits, partPair, parts } from './held-out.ts';

@@ -45,7 +45,7 @@ function centralFace(faces: readonly Face[], width: number, height: number): num
 }
 
 export default function embed(job: EmbedJob): EmbeddedPicture {
-  const result = addon.embed(job.packDirectory, readFileSync(job.file), {
+  const result = addon.analyse(job.packDirectory, readFileSync(job.file), {
     accuracy_mode: job.mode,
     min_det_score: job.minDetScore,
     use_heuristic_fallback: true,
@@ -66,9 +66,9 @@ export default function embed(job: EmbedJob): EmbeddedPicture {
   const { faces, ...image } = result.image;
   const chosen = centralFace(faces, image.width, image.height);
   return {
-    embedding: result.embeddings[chosen],
-    embeddings: result.embeddings,
-    cohort_score: result.cohort_scores[chosen] ?? 0,
+    embedding: faces[chosen]?.embedding,
+    embeddings: faces.map(({ embedding }) => embedding),
+    cohort_score: faces[chosen]?.cohort_score ?? 0,
     faces,
     chosen,
     image,

@@ -1,5 +1,5 @@
-import type { Calibration } from '../calibration.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
+import type { Calibration } from '../matching/calibration.ts';
 import type { PeopleSet } from './calibrate.ts';
 import { dot } from './cohort.ts';
 import { embedPictures } from './embed-pictures.ts';

@@ -1,5 +1,5 @@
-import type { Calibration } from '../calibration.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
+import type { Calibration } from '../matching/calibration.ts';
 import type { EmbeddedPicture } from './embed-worker.ts';
 import {
   type Accuracy,

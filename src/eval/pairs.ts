@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Calibration } from '../calibration.ts';
+import type { Calibration } from '../matching/calibration.ts';
 import { type Interval, wilson, z } from './metrics.ts';
 import { percentOf } from './thresholds.ts';
 

@@ -1,4 +1,4 @@
-import { type Calibration, promisedRate } from '../calibration.ts';
+import { type Calibration, promisedRate } from '../matching/calibration.ts';
 import type { Evaluation } from './evaluate.ts';
 import { type ScoreKind, scoredBy } from './figures.ts';
 import { type Interval, type Operating, type Scored, tarAtFmr, wilson } from './metrics.ts';

@@ -1,3 +1,4 @@
+import type { Engine } from '../engine/engine.ts';
 import { Problem } from '../errors.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Exchange, Reply } from './exchange.ts';
@@ -30,6 +31,7 @@ export class Readiness {
 /** The admin listener: no key, and therefore an address of its own that outsiders do not reach. */
 export interface AdminServices {
   readiness: Readiness;
+  engine: Pick<Engine, 'answering'>;
   telemetry: Telemetry;
 }
 
@@ -37,7 +39,11 @@ type Answer = (services: AdminServices) => Reply | Promise<Reply>;
 
 const adminRoutes: Readonly<Record<string, Answer>> = {
   '/healthz': () => json(200, { status: 'alive' }),
-  '/readyz': ({ readiness }) => json(readiness.stage === 'ready' ? 200 : 503, { status: readiness.stage }),
+  '/readyz': ({ readiness, engine }) => {
+    // Workers that died are replaced; until one is up again, nothing can be answered.
+    const status = readiness.stage === 'ready' && engine.answering === 0 ? 'recovering' : readiness.stage;
+    return json(status === 'ready' ? 200 : 503, { status });
+  },
   '/metrics': async ({ telemetry }) => text(200, await telemetry.exposition(), telemetry.expositionType),
 };
 

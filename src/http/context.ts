@@ -1,16 +1,16 @@
-import type { Calibration } from '../calibration.ts';
 import type { Config, EndpointId } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { PackManifest } from '../engine/pack.ts';
 import type { Gate } from '../gate/gate.ts';
+import type { Calibration } from '../matching/calibration.ts';
 import type { Findings } from '../telemetry/metrics.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Readiness } from './admin.ts';
 import type { Exchange, Reply } from './exchange.ts';
 import { requestId } from './request.ts';
 import type { Route } from './routes.ts';
-import type { UploadBudget } from './upload.ts';
+import type { Upload, Uploads } from './upload.ts';
 
 /** What the handlers work with; made once, by src/server.ts. */
 export interface Services {
@@ -19,7 +19,7 @@ export interface Services {
   readonly manifest: PackManifest;
   readonly calibrations: Readonly<Record<AccuracyMode, Calibration>>;
   readonly engine: Engine;
-  readonly uploads: UploadBudget;
+  readonly uploads: Uploads;
   readonly readiness: Readiness;
   readonly telemetry: Telemetry;
 }
@@ -38,6 +38,10 @@ export class Context {
   route: Route | undefined;
   /** Known once the key is judged. */
   key_id: string | undefined;
+  /** The request's body, once it is being received. */
+  upload: Upload | undefined;
+  /** When the workers have done with the body. Never rejects. */
+  idle: Promise<void> = Promise.resolve();
   /** Go with whatever answer is given. */
   readonly headers: (readonly [name: string, value: string])[] = [];
   /** Milliseconds of each stage, for the log and the metrics. */

@@ -94,27 +94,23 @@ export class Dispatcher {
 
   /** A shared limiter is asked: what comes of the body meanwhile is kept for the handler. */
   async #await(context: Context, route: Route, asked: Promise<Verdict>): Promise<Reply> {
-    const release = route.method === 'POST' ? this.#hold(context) : undefined;
-    const verdict = await asked;
-    // Nothing comes between this and the handler, which reserves the same memory.
-    release?.();
-    this.#obey(context, verdict);
+    if (route.method === 'POST') this.#hold(context);
+    this.#obey(context, await asked);
     return this.#handlers[route.endpoint](context);
   }
 
-  /**
-   * Keeps what comes of a body before its handler can ask for it, under the limits that the handler will keep: one body's
-   * length, and the memory of all together. What passes them is not kept, and the handler refuses such a request.
-   * Returns what frees the memory for the handler to reserve; call it once, right before the handler or the refusal.
-   */
-  #hold({ exchange }: Context): (() => void) | undefined {
-    const { config, uploads, engine } = this.#services;
+  /** What has no room is not kept, and the handler refuses such a request. */
+  #hold(context: Context): void {
+    const { config, uploads } = this.#services;
+    const { peer, content_length } = context.exchange.request;
     const limit = config.max_body_bytes;
-    const length = exchange.request.content_length ?? limit;
-    if (length > limit) return undefined;
-    const release = uploads.reserve(length);
-    if (release !== undefined) exchange.hold(limit, (bytes) => engine.bodies.take(bytes));
-    return release;
+    if (content_length !== undefined && content_length > limit) return;
+    try {
+      context.upload = uploads.open(peer, content_length, limit);
+      context.exchange.hold(context.upload);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+    }
   }
 
   /** Sets what the verdict says: rate headers and key id. Throws its Problem when the request may not go on. */
@@ -165,6 +161,7 @@ export class Dispatcher {
       fault: sent ? context.fault : undefined,
       findings: context.findings,
     });
+    void context.idle.then(() => context.upload?.release());
     this.#unanswered -= 1;
     if (this.#unanswered === 0) this.#whenIdle?.();
   }

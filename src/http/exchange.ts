@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { Problem } from '../errors.ts';
 import { copyRequest, type Request } from './request.ts';
-import { type Allocate, Body, UploadClocks } from './upload.ts';
+import { type Upload, UploadClocks } from './upload.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
 
 /**
@@ -62,7 +62,7 @@ export class Exchange {
   #sink: (chunk: ArrayBuffer, last: boolean) => void = never;
   #clocks: UploadClocks | undefined;
   #onLeft: () => void = never;
-  #held: Body | undefined;
+  #held = false;
 
   /** Call inside µWS's request callback, and `stay` before that returns. */
   constructor(res: HttpResponse, req: HttpRequest, limits: ExchangeLimits) {
@@ -92,43 +92,36 @@ export class Exchange {
   }
 
   /**
-   * Begins to collect the body, for a `receive` with the same limit that can only be called after an await. The socket
-   * cannot be paused instead: see `resume()` in docs/uws-lifecycle.md. The wait must be short, because no clock limits it.
+   * Begins to collect the body, for a `receive` that can only be called after an await. The socket cannot be paused
+   * instead: see `resume()` in docs/uws-lifecycle.md. The wait must be short, because no clock limits it.
    */
-  hold(limit: number, allocate: Allocate): void {
+  hold(upload: Upload): void {
     if (this.#arrived) return;
-    const body = new Body(this.request.content_length, limit, allocate);
-    this.#held = body;
-    this.#sink = (chunk) => body.add(chunk);
+    this.#held = true;
+    this.#sink = (chunk) => upload.add(chunk);
   }
 
   /**
-   * Reads the whole body into memory that `allocate` gives. Rejects with Problem body_too_large at the byte that passes
-   * `limit`, with upload_timeout, with overloaded when a part of it came before and was not held, or with ClientLeft.
+   * Reads the whole body. Rejects with the upload's fault, with upload_timeout, with overloaded when a part of it came
+   * before and was not held, or with ClientLeft.
    */
-  receive(limit: number, allocate: Allocate): Promise<Buffer<ArrayBuffer>> {
+  receive(upload: Upload): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const res = this.#res;
       if (res === undefined) return reject(new ClientLeft());
-      if (this.#held === undefined && this.received > 0) return reject(new Problem('overloaded'));
-      const body = this.#held ?? new Body(this.request.content_length, limit, allocate);
+      if (!this.#held && this.received > 0) return reject(new Problem('overloaded'));
       const fail = (error: Error) => {
         this.#stopReceiving();
         reject(error);
       };
       const proceed = () => {
-        if (body.fault !== undefined) return fail(body.fault);
+        if (upload.fault !== undefined) return fail(upload.fault);
         if (!this.#arrived) return;
         this.#stopReceiving();
-        try {
-          resolve(body.take());
-        } catch (error) {
-          // No exception may unwind into µWS.
-          reject(error);
-        }
+        resolve(upload.bytes);
       };
       this.#sink = (chunk) => {
-        body.add(chunk);
+        upload.add(chunk);
         proceed();
       };
       this.#onLeft = () => fail(new ClientLeft());
@@ -280,6 +273,5 @@ export class Exchange {
     this.#clocks?.stop();
     this.#clocks = undefined;
     this.#sink = never;
-    this.#held = undefined;
   }
 }

@@ -1,6 +1,5 @@
-import type { ByteRange } from '../engine/addon.ts';
 import { Problem } from '../errors.ts';
-import type { LowQualityFace } from './face-quality.ts';
+import type { LowQualityFace } from '../matching/face-quality.ts';
 import {
   type FieldValues,
   fillFields,
@@ -10,6 +9,12 @@ import {
   ruleOf,
 } from './fields.ts';
 import { MultipartError, type Part, parseMultipart } from './multipart.ts';
+
+/** Where an image lies within a body: bytes from `start` up to, not including, `end`. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
 
 /** A match request's form, checked. */
 export interface Form {

@@ -1,15 +1,15 @@
-import type { Calibration } from '../calibration.ts';
-import type { ImageField, ImageReport, MatchResult, NativeFailure, Point } from '../engine/addon.ts';
-import { Problem, type ProblemExtras } from '../errors.ts';
+import type { ImageReport, Point } from '../engine/addon.ts';
+import type { Calibration } from '../matching/calibration.ts';
+import type { Comparison, ImageField } from '../matching/compare.ts';
+import { lowQuality } from '../matching/face-quality.ts';
 import type { Findings } from '../telemetry/metrics.ts';
-import { lowQuality } from './face-quality.ts';
 import type { Form } from './form.ts';
 
 /** What the engine found → the answer of the contract. Decided on exact numbers, rounded afterwards. */
 export interface MatchReport {
   request_id: string;
   form: Pick<Form, 'values' | 'warnings'>;
-  result: MatchResult;
+  result: Comparison;
   calibration: Calibration;
   model: { pack: string; version: string };
   queue_ms: number;
@@ -134,44 +134,6 @@ function roundPoint([x, y]: Point): Point {
   return [round(x, 1), round(y, 1)];
 }
 
-/**
- * A failure that came out of the addon as data → the problem that the client is told. `name` stands for the picture in
- * `detail`; without it the form's field does.
- */
-export function nativeProblem(failure: NativeFailure, name?: string): Problem {
-  const { ok: _, code, ...extras } = failure;
-  // The native message is for the log.
-  if (code === 'internal_error') return new Problem(code);
-  const detail = detailOf(failure, name);
-  if (code !== 'no_face_found') return new Problem(code, { detail, ...(extras as ProblemExtras) });
-  return new Problem(code, { detail, errors: failure.errors.map(({ field }) => ({ field, code })) });
-}
-
-function detailOf(failure: Exclude<NativeFailure, { code: 'internal_error' }>, name?: string): string {
-  switch (failure.code) {
-    case 'unsupported_image_format':
-      return `Send ${name ?? failure.field} as JPEG, PNG or WebP; this one looks like ${failure.detected}.`;
-    case 'image_decode_failed':
-      return `Send ${name ?? failure.field} again: the picture is damaged or cut short.`;
-    case 'image_dimensions':
-      return (
-        `Scale ${name ?? failure.field}: ${failure.width} × ${failure.height} pixels are out of range; at most ` +
-        `${failure.limit_pixels} pixels in all are taken, and a shortest side that still shows a face.`
-      );
-    case 'image_too_complex':
-      return `Save ${name ?? failure.field} anew, as an ordinary JPEG or with fewer pixels: decoding it takes too long.`;
-    case 'no_face_found': {
-      const all = failure.errors.map(({ field }) => field);
-      const cut = failure.errors.filter(({ look_cut_short }) => look_cut_short).map(({ field }) => field);
-      const short =
-        cut.length > 0 ? ` The look at ${cut.join(' and ')} was cut short: it took too long.` : '';
-      return `Send a picture in which the face is clearly visible as ${all.join(' and ')}.${short}`;
-    }
-    case 'face_index_out_of_range':
-      return `Choose a face of ${failure.field} from 0 to ${failure.faces_found - 1}, or -1 for automatic choice.`;
-  }
-}
-
 /** What is counted of a match: numbers and words of tables, nothing of the faces themselves. */
 export function matchFindings({
   accuracy_mode,
@@ -184,12 +146,6 @@ export function matchFindings({
     verdict: { accuracy_mode, match, confidence_percent },
     images: [imageFindings(image1), imageFindings(image2)],
   };
-}
-
-/** Of a failure: the pictures without a face. What the other picture had is not told. */
-export function facelessFindings(failure: NativeFailure): Findings | undefined {
-  if (failure.code !== 'no_face_found') return undefined;
-  return { verdict: undefined, images: failure.errors.map(() => ({ faces: 0, found_by: 'none' })) };
 }
 
 function imageFindings({ faces }: ImageBody): Findings['images'][number] {

@@ -1,51 +1,94 @@
 import { Problem } from '../errors.ts';
+import type { BodyMemory } from './body-memory.ts';
 
-/** How a request body is taken in: its bytes, the memory of all bodies together, and the clocks of one upload. */
+/** How request bodies are taken in: their bytes, the memory of all of them together, and the clocks of one upload. */
 
-/** Gives a buffer of at least so many bytes, for the caller alone. */
-export type Allocate = (bytes: number) => ArrayBuffer;
-
-const firstSlab_bytes = 64 * 1024;
+export interface UploadsOptions {
+  /** Most bytes of the bodies of all unanswered requests. */
+  limit_bytes: number;
+  /** Most bytes of those of one owner. */
+  share_bytes: number;
+  memory: BodyMemory;
+}
 
 /**
- * Collects a body into one buffer, alone in its memory, because that is moved to a worker.
- *
- * A body of unknown length fills slabs that double in size and are joined once, at the end. Each byte is then copied
- * twice whatever the chunks look like, and a sender of one-byte chunks cannot make millions of small buffers.
+ * Bounds the memory of bodies: uploads hold no place in the queue (a slow sender would keep the workers idle). Each is charged
+ * for what has arrived, whatever length it declares, and no caller can take all of the memory from the others.
  */
-export class Body {
-  readonly #length: number | undefined;
-  readonly #limit: number;
-  readonly #allocate: Allocate;
-  readonly #full: Buffer[] = [];
-  #slab: Buffer<ArrayBuffer>;
-  #filled = 0;
-  #total = 0;
-  #fault: Error | undefined;
+export class Uploads {
+  readonly #options: UploadsOptions;
+  readonly #owned = new Map<string, number>();
+  #used_bytes = 0;
 
-  /** `length` is the Content-Length, undefined for a chunked body; it has been compared with `limit` already. */
-  constructor(length: number | undefined, limit: number, allocate: Allocate) {
-    this.#length = length;
-    this.#limit = limit;
-    this.#allocate = allocate;
-    this.#slab =
-      length === undefined
-        ? Buffer.allocUnsafeSlow(firstSlab_bytes)
-        : Buffer.from(allocate(length), 0, length);
+  constructor(options: UploadsOptions) {
+    this.#options = options;
   }
 
-  /** Problem body_too_large, or that there was no memory. The bytes are of no use then. */
+  /** What has arrived of all bodies that are in memory. */
+  get used_bytes(): number {
+    return this.#used_bytes;
+  }
+
+  /**
+   * For a body of `length` bytes (undefined: of any up to `limit`) by `owner`, a key or an address. Throws Problem overloaded
+   * when it would not fit even if no other body grew.
+   */
+  open(owner: string, length: number | undefined, limit: number): Upload {
+    if (!this.#fits(owner, length ?? 1)) throw new Problem('overloaded');
+    const charge = (bytes: number): boolean => {
+      if (bytes > 0 && !this.#fits(owner, bytes)) return false;
+      const owned = (this.#owned.get(owner) ?? 0) + bytes;
+      if (owned === 0) this.#owned.delete(owner);
+      else this.#owned.set(owner, owned);
+      this.#used_bytes += bytes;
+      return true;
+    };
+    return new Upload({ size: length ?? limit, limit, memory: this.#options.memory, charge });
+  }
+
+  #fits(owner: string, bytes: number): boolean {
+    const { limit_bytes, share_bytes } = this.#options;
+    return this.#used_bytes + bytes <= limit_bytes && (this.#owned.get(owner) ?? 0) + bytes <= share_bytes;
+  }
+}
+
+interface UploadOptions {
+  /** Most bytes of the body. */
+  size: number;
+  /** What a client is told is the most. */
+  limit: number;
+  memory: BodyMemory;
+  /** Adds to what is in memory; false when there is no room for it. A negative number gives back. */
+  charge(bytes: number): boolean;
+}
+
+/** One body, collected in one piece of shared memory. */
+export class Upload {
+  readonly #options: UploadOptions;
+  #memory: SharedArrayBuffer | undefined;
+  #filled = 0;
+  #fault: Error | undefined;
+  #released = false;
+
+  constructor(options: UploadOptions) {
+    this.#options = options;
+  }
+
+  /** Problem body_too_large or overloaded, or that there was no memory. The bytes are of no use then. */
   get fault(): Error | undefined {
     return this.#fault;
   }
 
+  /** What has arrived; a view, not a copy. */
+  get bytes(): Buffer {
+    return this.#memory === undefined
+      ? Buffer.alloc(0)
+      : (Buffer.from(this.#memory, 0, this.#filled) as Buffer);
+  }
+
   /** Copies a chunk, which µWS takes back when its callback returns. Never throws, because µWS calls it. */
   add(chunk: ArrayBuffer): void {
-    if (this.#fault !== undefined) return;
-    if (this.#total + chunk.byteLength > (this.#length ?? this.#limit)) {
-      this.#fault = new Problem('body_too_large', { limit_bytes: this.#limit });
-      return;
-    }
+    if (this.#fault !== undefined || this.#released) return;
     try {
       this.#append(new Uint8Array(chunk));
     } catch (error) {
@@ -53,60 +96,24 @@ export class Body {
     }
   }
 
-  /** The whole body. Call once, after the last chunk. Throws when there is no memory to join it in. */
-  take(): Buffer<ArrayBuffer> {
-    if (this.#length !== undefined) return this.#slab;
-    const whole = Buffer.from(this.#allocate(this.#total), 0, this.#total);
-    let at = 0;
-    for (const slab of [...this.#full, this.#slab.subarray(0, this.#filled)]) {
-      whole.set(slab, at);
-      at += slab.length;
-    }
-    return whole;
+  /** Wipes the bytes and gives their memory back. Call it once nobody reads them any more; a second call does nothing. */
+  release(): void {
+    if (this.#released) return;
+    this.#released = true;
+    this.#options.charge(-this.#filled);
+    if (this.#memory !== undefined) this.#options.memory.give(this.#memory, this.#filled);
+    this.#memory = undefined;
+    this.#filled = 0;
   }
 
-  #append(bytes: Uint8Array): void {
-    let rest = bytes;
-    while (rest.length > 0) {
-      if (this.#filled === this.#slab.length) {
-        this.#full.push(this.#slab);
-        this.#slab = Buffer.allocUnsafeSlow(2 * this.#slab.length);
-        this.#filled = 0;
-      }
-      const part = rest.subarray(0, this.#slab.length - this.#filled);
-      this.#slab.set(part, this.#filled);
-      this.#filled += part.length;
-      rest = rest.subarray(part.length);
-    }
-    this.#total += bytes.length;
-  }
-}
-
-/**
- * How much memory the bodies of unanswered requests may take together. Uploads hold no place in the queue (a slow sender
- * would keep the workers idle), so this is what bounds them.
- */
-export class UploadBudget {
-  readonly #limit_bytes: number;
-  #used_bytes = 0;
-
-  constructor(limit_bytes: number) {
-    this.#limit_bytes = limit_bytes;
-  }
-
-  get used_bytes(): number {
-    return this.#used_bytes;
-  }
-
-  /** Takes `bytes` until the returned function is called; undefined when there is not that much left. */
-  reserve(bytes: number): (() => void) | undefined {
-    if (this.#used_bytes + bytes > this.#limit_bytes) return undefined;
-    this.#used_bytes += bytes;
-    let held = bytes;
-    return () => {
-      this.#used_bytes -= held;
-      held = 0;
-    };
+  #append(chunk: Uint8Array): void {
+    const { size, limit, memory, charge } = this.#options;
+    if (chunk.length === 0) return;
+    if (this.#filled + chunk.length > size) throw new Problem('body_too_large', { limit_bytes: limit });
+    if (!charge(chunk.length)) throw new Problem('overloaded');
+    this.#memory ??= memory.take(size);
+    new Uint8Array(this.#memory).set(chunk, this.#filled);
+    this.#filled += chunk.length;
   }
 }
 

@@ -91,8 +91,8 @@ export const counted = {
 
 /** Read when they are scraped. */
 export const read = {
-  queue_depth: { type: 'gauge', help: 'Requests that wait for a worker' },
-  queue_capacity: { type: 'gauge', help: 'Requests that may wait for a worker' },
+  queue_depth: { type: 'gauge', help: 'Matches, of two pictures each, that wait for a worker' },
+  queue_capacity: { type: 'gauge', help: 'Matches, of two pictures each, that may wait for a worker' },
   workers: { type: 'gauge', help: 'Worker threads' },
   workers_busy: { type: 'gauge', help: 'Worker threads at work' },
   worker_busy_seconds_total: {

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { promisedRate } from '../../src/calibration.ts';
 import { type AccuracyMode, loadAddon } from '../../src/engine/addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/pack.ts';
 import { fitTable, type Honesty, type PeopleSet } from '../../src/eval/calibrate.ts';
 import { HeldOutCohorts } from '../../src/eval/held-out.ts';
+import { promisedRate } from '../../src/matching/calibration.ts';
 import { projectPath } from '../../src/paths.ts';
 import { sharedFolder } from '../fixtures/pictures.ts';
 
@@ -114,7 +114,7 @@ describe.skipIf(!shared).each([
     const { min_det_score } = readManifest(pack);
     const folder = join(shared!, 'data', name);
     const found = readdirSync(folder).filter((file) => {
-      const detected = addon.detect(pack, readFileSync(join(folder, file)), {
+      const detected = addon.analyse(pack, readFileSync(join(folder, file)), {
         accuracy_mode: mode,
         min_det_score,
         use_heuristic_fallback: true,

@@ -2,11 +2,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Calibration } from '../../src/calibration.ts';
 import { type AccuracyMode, loadAddon } from '../../src/engine/addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/pack.ts';
+import { Calibration } from '../../src/matching/calibration.ts';
+import { compare } from '../../src/matching/compare.ts';
 import { packs } from '../fixtures/packs.ts';
-import { bodyOf, detectOptions, matchOptions, sample, sharedFolder } from '../fixtures/pictures.ts';
+import { analyseOptions, sample, sharedFolder } from '../fixtures/pictures.ts';
 import { built, program, run } from '../server/support/cli.ts';
 
 /** What every pack must do, by its manifest alone. */
@@ -22,17 +23,20 @@ describe.each(packs)('the pack %s', (name) => {
   const pack = packDirectory(name);
   const { min_det_score, calibration } = readManifest(pack);
 
-  function facesOf(picture: Buffer, options: Partial<typeof detectOptions>) {
-    const result = addon.detect(pack, picture, { ...detectOptions, min_det_score, ...options });
+  function facesOf(picture: Buffer, options: Partial<typeof analyseOptions>) {
+    const result = addon.analyse(pack, picture, { ...analyseOptions, min_det_score, ...options });
     if (!result.ok) throw new Error(JSON.stringify(result));
     return result.image.faces;
   }
 
   function bestOf(first: Buffer, second: Buffer, accuracy_mode: AccuracyMode) {
-    const { body, image1, image2 } = bodyOf(first, second);
-    const options = { ...matchOptions, min_det_score, accuracy_mode };
-    const result = addon.match(pack, body, image1, image2, options);
-    if (!result.ok) throw new Error(JSON.stringify(result));
+    const options = { ...analyseOptions, min_det_score, accuracy_mode };
+    const result = compare([addon.analyse(pack, first, options), addon.analyse(pack, second, options)], {
+      image1_face_index: -1,
+      image2_face_index: -1,
+      auto_pair_best: true,
+    });
+    if (Array.isArray(result)) throw new Error(JSON.stringify(result));
     const best = result.pairs[0]!;
     const judge = new Calibration(calibration[accuracy_mode].points);
     return { ...result, best, ...judge.judge(best.normalised_similarity, result.pairs.length) };
@@ -98,8 +102,8 @@ describe('the pack yunet', () => {
   test.skipIf(!shared || !packs.includes('yunet'))('has a limit far from what animals score', () => {
     const folder = join(shared!, 'data/negatives');
     const scores = readdirSync(folder).flatMap((file) => {
-      const result = addon.detect(packDirectory('yunet'), readFileSync(join(folder, file)), {
-        ...detectOptions,
+      const result = addon.analyse(packDirectory('yunet'), readFileSync(join(folder, file)), {
+        ...analyseOptions,
         min_det_score: 0.2,
         use_heuristic_fallback: false,
       });

@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import { afterAll, describe, expect, test } from 'vitest';
 import { loadAddon } from '../../src/engine/addon.ts';
 import { readDraft } from '../../src/engine/pack.ts';
-import { detectOptions, smallSample } from '../fixtures/pictures.ts';
+import { analyseOptions, smallSample } from '../fixtures/pictures.ts';
 import { chipOf, type Pixels } from './support/chip.ts';
 import { cell, dimensions, filters, size, standInPack, temporaryFolder } from './support/standin.ts';
 
@@ -40,7 +40,7 @@ function expected(chip: Float32Array, order: readonly number[], mean: number, sc
 }
 
 function embed(directory: string) {
-  const result = addon.embed(directory, photo, detectOptions);
+  const result = addon.analyse(directory, photo, analyseOptions);
   if (!result.ok) throw new Error(JSON.stringify(result));
   return result;
 }
@@ -57,12 +57,13 @@ describe('a net with the face of SFace', () => {
   ] as const)('is fed %s when its manifest says so, and gives what it works out', (_, feeding, order) => {
     const directory = standInPack(folder, feeding);
     const { template } = readDraft(directory).embedder;
-    const { image, embeddings } = embed(directory);
-    expect(embeddings).toHaveLength(3);
-    for (const [i, embedding] of embeddings.entries()) {
+    const { faces } = embed(directory).image;
+    expect(faces).toHaveLength(3);
+    for (const face of faces) {
+      const { embedding } = face;
       expect(embedding).toHaveLength(dimensions);
       expect(Math.hypot(...embedding)).toBeCloseTo(1, 5);
-      const chip = chipOf(picture, image.faces[i]!, template, size);
+      const chip = chipOf(picture, face, template, size);
       expect(largestDifference(embedding, expected(chip, order, feeding.mean, feeding.scale))).toBeLessThan(
         2e-3,
       );
@@ -76,7 +77,8 @@ describe('a net with the face of SFace', () => {
   });
 
   test('needs no cohort: similarities are cosines then', () => {
-    expect(embed(standInPack(folder)).cohort_scores).toEqual([0, 0, 0]);
+    const { faces } = embed(standInPack(folder)).image;
+    expect(faces.map(({ cohort_score }) => cohort_score)).toEqual([0, 0, 0]);
   });
 
   test.each([
@@ -89,6 +91,9 @@ describe('a net with the face of SFace', () => {
   ])('described with %s is refused at load by what is wrong', (_, change, message) => {
     const directory = standInPack(folder, change);
     expect(() => addon.loadPack(directory)).toThrow(message);
-    expect(addon.embed(directory, photo, detectOptions)).toMatchObject({ ok: false, code: 'internal_error' });
+    expect(addon.analyse(directory, photo, analyseOptions)).toMatchObject({
+      ok: false,
+      code: 'internal_error',
+    });
   });
 });

@@ -2,8 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { type AccuracyMode, loadAddon } from '../../src/engine/addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/pack.ts';
+import { cosine } from '../../src/matching/compare.ts';
 import { projectPath } from '../../src/paths.ts';
-import { detectOptions, sample } from '../fixtures/pictures.ts';
+import { analyseOptions, sample } from '../fixtures/pictures.ts';
 
 /**
  * The cosine of every two of the 22 faces in six group photos: a change of decoding, detection, alignment or embedding
@@ -18,14 +19,13 @@ const expected: Cosines = JSON.parse(readFileSync(file, 'utf8'));
 /** Of each face with those before it; photo by photo, from left to right. */
 function cosinesOf(pack: string, accuracy_mode: AccuracyMode): number[][] {
   const directory = packDirectory(pack);
-  const options = { ...detectOptions, min_det_score: readManifest(directory).min_det_score, accuracy_mode };
+  const options = { ...analyseOptions, min_det_score: readManifest(directory).min_det_score, accuracy_mode };
   const embeddings = [1, 2, 3, 4, 5, 6].flatMap((number) => {
-    const found = loadAddon().embed(directory, sample(number), options);
+    const found = loadAddon().analyse(directory, sample(number), options);
     if (!found.ok) throw new Error(`sample ${number}: ${found.code}`);
     const { faces } = found.image;
-    return faces.toSorted((a, b) => a.box.x - b.box.x).map(({ index }) => found.embeddings[index]!);
+    return faces.toSorted((a, b) => a.box.x - b.box.x).map(({ embedding }) => embedding);
   });
-  const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, i) => sum + value * b[i]!, 0);
   return embeddings.map((face, i) => embeddings.slice(0, i).map((other) => cosine(face, other)));
 }
 

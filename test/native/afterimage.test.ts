@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import { loadAddon } from '../../src/engine/addon.ts';
-import { detectOptions, pack, sample } from '../fixtures/pictures.ts';
+import { analyseOptions, pack, sample } from '../fixtures/pictures.ts';
 
 /** A picture's faces are its own: nothing of the pictures that the same thread saw before it gets in. */
 
@@ -9,7 +9,9 @@ const addon = loadAddon();
 addon.loadPack(pack);
 
 const detect = (picture: Buffer) => {
-  const { timings_ms: _, ...result } = addon.detect(pack, picture, detectOptions) as { timings_ms: unknown };
+  const { timings_ms: _, ...result } = addon.analyse(pack, picture, analyseOptions) as {
+    timings_ms: unknown;
+  };
   return result;
 };
 
@@ -17,7 +19,7 @@ const detect = (picture: Buffer) => {
 async function closeCuts(): Promise<Buffer[]> {
   const upright = [1, 2, 3, 4, 5, 6].map(sample);
   const cuts = upright.map(async (photo) => {
-    const { image } = addon.detect(pack, photo, detectOptions) as {
+    const { image } = addon.analyse(pack, photo, analyseOptions) as {
       image: { faces: { box: { x: number; y: number; width: number; height: number } }[] };
     };
     const ofFaces = image.faces.map(({ box }) => {

@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { type Face, loadAddon } from '../../src/engine/addon.ts';
 import { packDirectory } from '../../src/engine/pack.ts';
-import { detectOptions, gradient, sample, smallSample } from '../fixtures/pictures.ts';
+import { analyseOptions, gradient, sample, smallSample } from '../fixtures/pictures.ts';
 
 const addon = loadAddon();
 const pack = packDirectory('default');
@@ -18,7 +18,7 @@ async function pixelsOf(picture: Uint8Array) {
 }
 
 function facesOf(picture: Uint8Array): Face[] {
-  const result = addon.detect(pack, picture, detectOptions);
+  const result = addon.analyse(pack, picture, analyseOptions);
   if (!result.ok) throw new Error(result.code);
   return result.image.faces;
 }
@@ -94,7 +94,7 @@ describe('what cannot be drawn', () => {
   ])('%s is refused as detect() refuses it', (_what, picture, options, code) => {
     const refused = addon.draw(picture, [face!], options);
     expect(refused).toMatchObject({ ok: false, code });
-    expect(refused).toEqual(addon.detect(pack, picture, { ...detectOptions, ...options }));
+    expect(refused).toEqual(addon.analyse(pack, picture, { ...analyseOptions, ...options }));
   });
 
   it.each([

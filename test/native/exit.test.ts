@@ -16,17 +16,17 @@ const threw = { code: 1, signal: null, stderr: expect.stringMatching(/Error: on 
 const terminated = { code: null, signal: 'SIGTERM', stderr: '' } as const;
 
 const ways: Way[] = [
-  { title: 'a program that matched ends cleanly', way: 'after-match', ending: clean },
+  { title: 'a program that called it ends cleanly', way: 'after-call', ending: clean },
   { title: 'a program that only loaded ends cleanly', way: 'never-called', ending: clean },
   { title: 'loading twice in one thread gives one working addon', way: 'loaded-twice', ending: clean },
   {
     title: 'process.exit keeps its code',
-    way: 'exit-after-match',
+    way: 'exit-after-call',
     ending: { code: 3, signal: null, stderr: '' },
   },
   {
     title: 'an uncaught throw ends with code 1 and its own message',
-    way: 'throw-after-match',
+    way: 'throw-after-call',
     ending: threw,
   },
   {
@@ -55,21 +55,6 @@ const ways: Way[] = [
     title: 'worker.terminate() in the middle of a call ends the worker alone',
     way: 'terminate-while-worker-calls',
     ending: clean,
-  },
-  {
-    title: 'worker.terminate() in the middle of a call on two threads ends the worker alone',
-    way: 'terminate-while-worker-calls-on-two-threads',
-    ending: clean,
-  },
-  {
-    title: 'process.exit while two workers are in calls on two threads each keeps its code',
-    way: 'exit-while-worker-calls-on-two-threads',
-    ending: { code: 5, signal: null, stderr: '' },
-  },
-  {
-    title: 'process.exit while two workers use the embedding cache keeps its code',
-    way: 'exit-while-workers-use-the-cache',
-    ending: { code: 5, signal: null, stderr: '' },
   },
   {
     title: 'after a terminated worker the main thread and a new worker load and agree',

@@ -2,7 +2,7 @@ import sharp, { type Sharp } from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { type Face, loadAddon } from '../../src/engine/addon.ts';
 import { packDirectory } from '../../src/engine/pack.ts';
-import { detectOptions, sample } from '../fixtures/pictures.ts';
+import { analyseOptions, sample } from '../fixtures/pictures.ts';
 
 /**
  * What is said of a face must follow from the face: photos of 22 people, changed in one way, and each face compared with
@@ -20,7 +20,7 @@ interface Photo {
 }
 
 function look(bytes: Buffer): Photo {
-  const result = addon.detect(pack, bytes, { ...detectOptions, accuracy_mode: 'balance' });
+  const result = addon.analyse(pack, bytes, { ...analyseOptions, accuracy_mode: 'balance' });
   if (!result.ok) throw new Error(result.code);
   return { bytes, height: result.image.height, faces: result.image.faces };
 }

@@ -7,9 +7,9 @@ const [released] = builds;
 const longest = 240_000;
 
 it(
-  'holds no more memory after 300 matches of mixed pictures than after 100',
+  'holds no more memory after 600 mixed pictures than after 200',
   async () => {
-    const child = await runChild(released!, 'memory.mjs', ['100', '300'], {
+    const child = await runChild(released!, 'memory.mjs', ['200', '600'], {
       flags: ['--expose-gc'],
       longest,
     });

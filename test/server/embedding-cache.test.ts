@@ -1,13 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loadAddon } from '../../src/engine/addon.ts';
-import type { MatchJob, Pool as PoolClass } from '../../src/engine/pool.ts';
-import { projectPath } from '../../src/paths.ts';
-import { bodyOf, matchOptions, pack } from '../fixtures/pictures.ts';
 import { type Fields, type Json, match, paths, twoPhotos } from './support/client.ts';
 import { samples } from './support/pictures.ts';
 import { TestServer } from './support/server.ts';
 
-/** FACEMATCH_EMBEDDING_CACHE as callers and operators see it; test/native/embedding-cache.test.ts has the rest. */
+/** FACEMATCH_EMBEDDING_CACHE as callers and operators see it; test/unit/analysis-cache.test.ts has the rest. */
 
 const timeless = ({ request_id, timings_ms, ...rest }: Json) => rest;
 
@@ -74,39 +70,5 @@ describe('with a cache for two pictures', () => {
     expect(await added(() => advanced({ accuracy_mode: 'fast' }))).toEqual([0, 2]);
     const image1 = Buffer.concat([samples.one, Buffer.of(0)]);
     expect(await added(() => advanced({ image1, accuracy_mode: 'fast' }))).toEqual([1, 1]);
-  });
-});
-
-describe('workers', () => {
-  /** The pool as it is built: a worker thread runs JavaScript, not TypeScript. */
-  const built = projectPath('dist/src/engine/pool.js');
-  const onWorkerError = (error: Error) => {
-    throw error;
-  };
-  const job = (): MatchJob => {
-    const { body, ...ranges } = bodyOf(samples.one, samples.three);
-    // In memory of its own, as a body is.
-    return { body: new Uint8Array(body), ...ranges, options: matchOptions };
-  };
-
-  test('share one cache: what one has looked at, the next one knows', async () => {
-    const { Pool } = (await import(built)) as { Pool: typeof PoolClass };
-    const addon = loadAddon();
-    addon.keepEmbeddings(2);
-    const start = (embedding_cache: boolean) =>
-      Pool.start({ workers: 1, pack_directory: pack, embedding_cache, onWorkerError });
-    const pools = await Promise.all([start(true), start(true), start(false)]);
-    const before = addon.embeddingCache();
-    const outcomes = [];
-    for (const pool of pools) outcomes.push(await pool.run(job(), 0));
-    const { hits, misses } = addon.embeddingCache();
-    // The third was not told that there is a cache, so it hashes nothing.
-    expect([hits - before.hits, misses - before.misses]).toEqual([2, 2]);
-    const [first, second, third] = outcomes.map((outcome) => ({ ...outcome, timings_ms: undefined }));
-    expect(first).toMatchObject({ ok: true });
-    expect(second).toEqual(first);
-    expect(third).toEqual(first);
-    addon.keepEmbeddings(0);
-    await Promise.all(pools.map((pool) => pool.close()));
   });
 });

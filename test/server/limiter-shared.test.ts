@@ -327,7 +327,7 @@ describe.skipIf(!redisInstalled)('a body that comes while Redis is asked', () =>
     const whole = Buffer.concat([Buffer.from(head(server, { 'content-length': length })), photos]);
     const other = new RawClient(server.port);
     client.write(whole.subarray(0, -1000));
-    await server.metricBecomes('facematch_upload_bytes', photos.length);
+    await server.metricBecomes('facematch_upload_bytes', photos.length - 1000);
     other.write(whole.subarray(0, -1000));
     expect(await other.answer()).toMatchObject({ status: 503, body: { code: 'overloaded' } });
     client.write(whole.subarray(-1000));

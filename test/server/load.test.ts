@@ -134,7 +134,7 @@ describe('the deadline', () => {
 });
 
 describe('a client that leaves', () => {
-  test('while it waits has its job dropped', async () => {
+  test('while it waits has its pictures dropped', async () => {
     gate.close();
     const running = [ask(), ask()];
     await busy(2);
@@ -146,13 +146,13 @@ describe('a client that leaves', () => {
     expect(codes(await Promise.all(running))).toEqual([200, 200]);
   });
 
-  test('while its job runs is noticed, and the worker comes back', async () => {
+  test('while its pictures run is noticed, and the workers come back', async () => {
     gate.close();
     const client = askRaw();
-    await busy(1);
+    await busy(2);
     client.leave();
     await server.metricBecomes('facematch_requests_unanswered', 0);
-    expect(await server.metric('facematch_workers_busy')).toBe(1);
+    expect(await server.metric('facematch_workers_busy')).toBe(2);
     gate.open();
     await busy(0);
     expect((await ask()).status).toBe(200);
@@ -161,7 +161,7 @@ describe('a client that leaves', () => {
   test('with a FIN and not a reset is noticed as well', async () => {
     gate.close();
     const client = askRaw();
-    await busy(1);
+    await busy(2);
     client.socket.end();
     await server.metricBecomes('facematch_requests_unanswered', 0);
     gate.open();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { sizeFor } from '../../src/engine/body-memory.ts';
+import { sizeFor } from '../../src/http/body-memory.ts';
 import {
   chunk,
   formBytes,
@@ -14,21 +14,26 @@ import {
   twoPhotos,
 } from './support/client.ts';
 import { samples } from './support/pictures.ts';
-import { TestServer } from './support/server.ts';
+import { Home, TestServer } from './support/server.ts';
 
 /** How bodies arrive, and what becomes of those that do not. */
 
 const body = photoForm();
+const home = new Home();
+const otherKey = home.key();
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await TestServer.start({
-    env: {
-      FACEMATCH_UPLOAD_TIMEOUT_MS: '1500',
-      FACEMATCH_IDLE_TIMEOUT_S: '1',
-      FACEMATCH_MAX_UPLOAD_BYTES: '40000000',
+  server = await TestServer.start(
+    {
+      env: {
+        FACEMATCH_UPLOAD_TIMEOUT_MS: '1500',
+        FACEMATCH_IDLE_TIMEOUT_S: '1',
+        FACEMATCH_MAX_UPLOAD_BYTES: '40000000',
+      },
     },
-  });
+    home,
+  );
 });
 afterAll(() => server.stop());
 
@@ -176,15 +181,30 @@ describe('a slow sender', () => {
 });
 
 describe('memory for uploads', () => {
-  test('that is spoken for makes further uploads overloaded, and comes back', async () => {
-    const holders = Array.from({ length: 2 }, () => new RawClient(server.port));
-    for (const holder of holders) holder.write(length(19_000_000));
-    await server.metricBecomes('facematch_upload_bytes', 38_000_000);
-    client.write(chunked());
+  const holder = async (bytes: number, arriving: number) => {
+    const one = new RawClient(server.port);
+    const sent = Buffer.alloc(arriving);
+    one.write(Buffer.concat([Buffer.from(length(bytes)), sent]));
+    return one;
+  };
+
+  test('is charged for what has arrived, and not for what was declared', async () => {
+    const holders = await Promise.all(Array.from({ length: 10 }, () => holder(19_000_000, 1000)));
+    await server.metricBecomes('facematch_upload_bytes', 10_000);
+    expect((await match(server, twoPhotos())).status).toBe(200);
+    for (const one of holders) one.leave();
+    await server.metricBecomes('facematch_upload_bytes', 0);
+  });
+
+  test('that one key has used up is there for others, and comes back', async () => {
+    const one = await holder(19_000_000, 18_999_999);
+    await server.metricBecomes('facematch_upload_bytes', 18_999_999);
+    client.write(length(19_000_000));
     const answer = await client.answer();
     expect(answer.body).toMatchObject({ status: 503, code: 'overloaded' });
     expect(answer.headers['retry-after']).toBe('1');
-    for (const holder of holders) holder.leave();
+    expect((await match(server, twoPhotos(), { key: otherKey })).status).toBe(200);
+    one.leave();
     await server.metricBecomes('facematch_upload_bytes', 0);
     expect((await match(server, twoPhotos())).status).toBe(200);
   });

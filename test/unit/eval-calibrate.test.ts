@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { Calibration } from '../../src/calibration.ts';
 import { fitTable, type PeopleSet, promisesKept } from '../../src/eval/calibrate.ts';
 import {
   cohortCentres,
@@ -13,6 +12,7 @@ import {
 } from '../../src/eval/cohort.ts';
 import { binOf, bins, fmrTable, type ImpostorScores } from '../../src/eval/fmr-table.ts';
 import { HeldOutCohorts } from '../../src/eval/held-out.ts';
+import { Calibration } from '../../src/matching/calibration.ts';
 import { generator } from '../support/random.ts';
 
 function gaussian(random: () => number): number {

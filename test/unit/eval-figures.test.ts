@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { Calibration, promisedRate } from '../../src/calibration.ts';
 import { histogram } from '../../src/eval/figures.ts';
 import { equalErrorRate, errorCurve, type Scored, thinned, wilson } from '../../src/eval/metrics.ts';
 import { type JudgedPair, worstPairs } from '../../src/eval/pairs.ts';
 import { percentPoints, ratePoints } from '../../src/eval/thresholds.ts';
+import { Calibration, promisedRate } from '../../src/matching/calibration.ts';
 
 const pair = (score: number, same: boolean): Scored => ({ score, same, fold: undefined });
 const same = (...scores: number[]) => scores.map((score) => pair(score, true));

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { lowQuality, lowQualityProblem, qualityLimits, qualityWords } from '../../src/http/face-quality.ts';
+import {
+  lowQuality,
+  lowQualityProblem,
+  qualityLimits,
+  qualityWords,
+} from '../../src/matching/face-quality.ts';
 
 const good = {
   pose: { yaw: 3, pitch: -5, roll: 2 },

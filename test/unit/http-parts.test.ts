@@ -4,7 +4,6 @@ import { errorTable, Problem } from '../../src/errors.ts';
 import { addressText, framingOf, newRequestId, type Request, requestId } from '../../src/http/request.ts';
 import { Cors, problem } from '../../src/http/responses.ts';
 import { Router, routes } from '../../src/http/routes.ts';
-import { UploadBudget } from '../../src/http/upload.ts';
 
 describe('requestId', () => {
   test.each(['a', 'A-b_c.9', 'x'.repeat(128)])("the client's own is kept: %s", (id) => {
@@ -59,27 +58,6 @@ describe('framingOf', () => {
     [{ 'transfer-encoding': 'chunked', 'content-length': '5' }, 'unclear'],
   ])('%j is %s', (headers, framing) => {
     expect(framingOf(new Map(Object.entries(headers)))).toBe(framing);
-  });
-});
-
-describe('UploadBudget', () => {
-  test('grants what is left and not a byte more', () => {
-    const budget = new UploadBudget(10);
-    const release = budget.reserve(6);
-    expect(budget.reserve(5)).toBeUndefined();
-    expect(budget.reserve(4)).toBeDefined();
-    release?.();
-    expect(budget.used_bytes).toBe(4);
-    expect(budget.reserve(6)).toBeDefined();
-  });
-
-  test('giving back twice gives back once', () => {
-    const budget = new UploadBudget(10);
-    const release = budget.reserve(6);
-    budget.reserve(4);
-    release?.();
-    release?.();
-    expect(budget.used_bytes).toBe(4);
   });
 });
 

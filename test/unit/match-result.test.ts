@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { Calibration } from '../../src/calibration.ts';
-import type { Face, MatchResult, NativeFailure, Pair } from '../../src/engine/addon.ts';
+import type { Face } from '../../src/engine/addon.ts';
 import { type ErrorCode, errorTable } from '../../src/errors.ts';
 import { fillFields } from '../../src/http/fields.ts';
 import type { Form } from '../../src/http/form.ts';
-import { matchBody, nativeProblem } from '../../src/http/match-result.ts';
+import { matchBody } from '../../src/http/match-result.ts';
 import { problem } from '../../src/http/responses.ts';
+import { Calibration } from '../../src/matching/calibration.ts';
+import type { Comparison, Pair } from '../../src/matching/compare.ts';
 
 /** FMR 1 at 0, 0.1 at 0.2, 1e-7 at 0.8: exactly one decade for each 0.1 between the last two. */
 const calibration = new Calibration([
@@ -29,9 +30,11 @@ const face: Face = {
   human_score: -0.449,
   pose: { yaw: -4.06, pitch: 2.04, roll: 0.55 },
   quality: { sharpness: 0.714, brightness: 0.555, face_pixels: 149.6 },
+  embedding: Float32Array.of(1),
+  cohort_score: 0,
 };
 
-function resultOf(pairs: readonly Pair[]): MatchResult {
+function resultOf(pairs: readonly Pair[]): Comparison {
   const image = {
     width: 1920,
     height: 1280,
@@ -40,7 +43,6 @@ function resultOf(pairs: readonly Pair[]): MatchResult {
     faces: [face, { ...face, index: 1 }, { ...face, index: 2 }],
   } as const;
   return {
-    ok: true,
     image1: { ...image, faces: [...image.faces] },
     image2: { ...image, faces: [...image.faces] },
     pairs: [...pairs],
@@ -172,50 +174,6 @@ describe('matchBody', () => {
 
   test('an engine that compared no pair is a fault, not an answer', () => {
     expect(() => bodyOf([])).toThrow('compared no pair');
-  });
-});
-
-describe('nativeProblem', () => {
-  test.each<[NativeFailure, object]>([
-    [
-      { ok: false, code: 'unsupported_image_format', field: 'image1', detected: 'heic' },
-      { field: 'image1', detected: 'heic' },
-    ],
-    [{ ok: false, code: 'image_decode_failed', field: 'image2' }, { field: 'image2' }],
-    [
-      {
-        ok: false,
-        code: 'image_dimensions',
-        field: 'image1',
-        width: 65_500,
-        height: 65_500,
-        limit_pixels: 5,
-      },
-      { field: 'image1', width: 65_500, height: 65_500, limit_pixels: 5 },
-    ],
-    [
-      { ok: false, code: 'no_face_found', errors: [{ field: 'image2', code: 'no_face_found' }] },
-      { errors: [{ field: 'image2', code: 'no_face_found' }] },
-    ],
-    [
-      { ok: false, code: 'face_index_out_of_range', field: 'image2', faces_found: 3 },
-      { field: 'image2', faces_found: 3 },
-    ],
-  ])('%j is told with its members and with words that name the picture', (failure, members) => {
-    const { code, extras } = nativeProblem(failure);
-    const { detail, ...rest } = extras;
-    expect(code).toBe(failure.code);
-    expect(rest).toEqual(members);
-    expect(detail).toMatch(/image[12]/);
-  });
-
-  test('the message of an internal error stays here', () => {
-    const body = problem(
-      nativeProblem({ ok: false, code: 'internal_error', message: 'secret /path' }),
-      'id',
-    ).body;
-    expect(body).not.toContain('secret');
-    expect(body).toContain(errorTable.internal_error.detail);
   });
 });
 

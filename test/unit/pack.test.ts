@@ -2,7 +2,6 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Calibration } from '../../src/calibration.ts';
 import {
   packDirectory,
   packNets,
@@ -12,6 +11,7 @@ import {
   sha256,
   verifyPack,
 } from '../../src/engine/pack.ts';
+import { Calibration } from '../../src/matching/calibration.ts';
 import { projectPath } from '../../src/paths.ts';
 
 type Json = Record<string, unknown>;

@@ -1,278 +1,188 @@
 import { describe, expect, test } from 'vitest';
-import { JobQueue } from '../../src/engine/queue.ts';
+import { PictureQueue } from '../../src/engine/queue.ts';
 import { Problem } from '../../src/errors.ts';
 
-/** A queue whose jobs end when the test says so. */
+/** A queue whose pictures are done when the test says so. */
 function held(options: { workers?: number; capacity?: number; deadline_ms?: number } = {}) {
   const started: string[] = [];
-  const given: string[] = [];
-  const spared: string[] = [];
+  const cancelled: string[] = [];
+  const slots = new Map<number, string>();
   const ends = new Map<string, { resolve(outcome: string): void; reject(error: Error): void }>();
-  const queue = new JobQueue<string, string>({
+  const queue = new PictureQueue<string, string>({
     workers: 1,
-    capacity: 2,
+    capacity: 9,
     deadline_ms: 60_000,
     ...options,
-    light: (job) => !job.startsWith('heavy'),
-    run: (job, worker, spare) => {
-      started.push(job);
-      given.push(`${job} to ${worker}`);
-      if (spare) spared.push(job);
-      return new Promise((resolve, reject) => ends.set(job, { resolve, reject }));
+    run: (picture, slot) => {
+      started.push(picture);
+      expect(slots.has(slot)).toBe(false);
+      slots.set(slot, picture);
+      return new Promise<string>((resolve, reject) => {
+        const leave =
+          <T>(settle: (value: T) => void) =>
+          (value: T) => {
+            slots.delete(slot);
+            settle(value);
+          };
+        ends.set(picture, { resolve: leave(resolve), reject: leave(reject) });
+      });
     },
+    cancel: (slot) => cancelled.push(slots.get(slot)!),
   });
-  const end = (job: string) => ends.get(job)!.resolve(`outcome of ${job}`);
-  const breakDown = (job: string) => ends.get(job)!.reject(new Error(`${job} broke`));
-  return { queue, started, given, spared, end, breakDown };
+  const end = async (picture: string) => {
+    ends.get(picture)!.resolve(`outcome of ${picture}`);
+    await new Promise(setImmediate);
+  };
+  const breakDown = (picture: string) => ends.get(picture)!.reject(new Error(`${picture} broke`));
+  return { queue, started, cancelled, end, breakDown };
 }
 
 const code = (error: unknown) => (error as Problem).code;
+const isIdle = async (ticket: { idle: Promise<void> }) =>
+  Promise.race([ticket.idle.then(() => true), new Promise((resolve) => setImmediate(() => resolve(false)))]);
 
 describe('handing over', () => {
-  test('a job starts at once when a worker is free', async () => {
+  test('a picture starts at once when a worker is free', async () => {
     const { queue, started, end } = held();
-    const { done } = queue.submit('a');
+    const { done } = queue.submit(['a']);
     expect(started).toEqual(['a']);
-    expect([queue.running, queue.depth]).toEqual([1, 0]);
-    end('a');
-    expect((await done).outcome).toBe('outcome of a');
+    expect([queue.running, queue.size]).toEqual([1, 1]);
+    await end('a');
+    expect((await done).outcomes).toEqual(['outcome of a']);
     expect((await done).queue_ms).toBeGreaterThanOrEqual(0);
     expect(queue.running).toBe(0);
   });
 
-  test('never more jobs run than there are workers', () => {
+  test('the pictures of one request go to as many workers as are free', () => {
     const { queue, started } = held({ workers: 2 });
-    for (const job of ['a', 'b', 'c', 'd']) queue.submit(job);
-    expect(started).toEqual(['a', 'b']);
-    expect(queue.depth).toBe(2);
+    queue.submit(['a1', 'a2', 'a3']);
+    expect(started).toEqual(['a1', 'a2']);
+    expect([queue.running, queue.size]).toEqual([2, 3]);
   });
 
-  test('a job may use two cores only while another worker is idle and nothing waits', async () => {
-    const { queue, spared, end } = held({ workers: 2 });
-    const tickets = ['a', 'b', 'c'].map((job) => queue.submit(job));
-    for (const [index, job] of ['a', 'b'].entries()) {
-      end(job);
-      await tickets[index]!.done;
-    }
-    expect(queue.running).toBe(1);
-    queue.submit('d');
-    end('c');
-    await tickets[2]!.done;
-    end('d');
-    await new Promise(setImmediate);
-    queue.submit('e');
-    expect(spared).toEqual(['a', 'e']);
-    const single = held();
-    single.queue.submit('a');
-    expect(single.spared).toEqual([]);
+  test('outcomes come in the order of the pictures, whichever ends first', async () => {
+    const { queue, end } = held({ workers: 2 });
+    const { done } = queue.submit(['a1', 'a2']);
+    await end('a2');
+    await end('a1');
+    expect((await done).outcomes).toEqual(['outcome of a1', 'outcome of a2']);
   });
 
-  test('waiting jobs start in the order they came in', async () => {
-    const { queue, started, end } = held({ capacity: 3 });
-    const tickets = ['a', 'b', 'c', 'd'].map((job) => queue.submit(job));
-    for (const [index, job] of ['a', 'b', 'c', 'd'].entries()) {
-      end(job);
-      await tickets[index]!.done;
-    }
-    expect(started).toEqual(['a', 'b', 'c', 'd']);
+  test('waiting pictures start in the order they came in', async () => {
+    const { queue, started, end } = held();
+    for (const request of [['a1', 'a2'], ['b1'], ['c1', 'c2']]) queue.submit(request);
+    for (const picture of ['a1', 'a2', 'b1', 'c1', 'c2']) await end(picture);
+    expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'c2']);
   });
 
-  test('a job that fails rejects with its error and frees its worker', async () => {
-    const { queue, started, breakDown } = held();
-    const first = queue.submit('a');
-    queue.submit('b');
-    breakDown('a');
-    await expect(first.done).rejects.toThrow('a broke');
-    expect(started).toEqual(['a', 'b']);
-  });
-});
-
-describe('prefetch', () => {
-  const submitAll = (queue: ReturnType<typeof held>['queue'], jobs: string[]) =>
-    jobs.map((job) => queue.submit(job));
-
-  test('while more wait than there are workers, each is given the next one too, in order', async () => {
-    const { queue, given, end } = held({ workers: 2, capacity: 10 });
-    const tickets = submitAll(queue, ['a', 'b', 'c', 'd']);
-    expect(given).toEqual(['a to 0', 'b to 1']);
-    submitAll(queue, ['e', 'f', 'g', 'h']);
-    expect(given).toEqual(['a to 0', 'b to 1', 'c to 0', 'd to 1']);
-    expect([queue.running, queue.depth]).toEqual([2, 6]);
-    end('b');
-    await tickets[1]!.done;
-    expect(given.slice(4)).toEqual(['e to 1']);
-    expect([queue.running, queue.depth]).toEqual([2, 5]);
+  test('a picture whose worker dies ends its request, takes the others along and frees the worker', async () => {
+    const { queue, started, cancelled, end, breakDown } = held({ workers: 2 });
+    const ticket = queue.submit(['a1', 'a2', 'a3']);
+    queue.submit(['b']);
+    await breakDown('a1');
+    await expect(ticket.done).rejects.toThrow('a1 broke');
+    expect(cancelled).toEqual(['a2']);
+    await expect.poll(() => started).toEqual(['a1', 'a2', 'b']);
+    expect(await isIdle(ticket)).toBe(false);
+    await end('a2');
+    expect(await isIdle(ticket)).toBe(true);
   });
 
-  test('nothing lies behind a heavy job, and no heavy job behind another', async () => {
-    const { queue, given, end } = held({ workers: 2, capacity: 10 });
-    const [heavy] = submitAll(queue, ['heavy', 'a', 'b', 'heavy too', 'c', 'd', 'e', 'f']);
-    expect(given).toEqual(['heavy to 0', 'a to 1', 'b to 1']);
-    end('heavy');
-    await heavy!.done;
-    expect(given.slice(3)).toEqual(['heavy too to 0']);
-    end('a');
-    await expect.poll(() => given.slice(4)).toEqual(['c to 1']);
-
-    const other = held({ workers: 2, capacity: 10 });
-    submitAll(other.queue, ['a', 'b', 'heavy', 'c', 'd', 'e']);
-    expect(other.given).toEqual(['a to 0', 'b to 1']);
+  test('a request without pictures is done', async () => {
+    const { queue } = held();
+    const ticket = queue.submit([]);
+    expect((await ticket.done).outcomes).toEqual([]);
+    expect(await isIdle(ticket)).toBe(true);
   });
 
-  test('what was prefetched has waited until the job before it ends, and then its worker goes on', async () => {
-    const { queue, given, end } = held({ workers: 1, capacity: 10 });
-    const submitted = performance.now();
-    const [first, second] = submitAll(queue, ['a', 'b', 'c']);
-    expect(given).toEqual(['a to 0', 'b to 0']);
-    const before = performance.now();
-    while (performance.now() < before + 2);
-    end('a');
-    await first!.done;
-    const between = performance.now();
-    while (performance.now() < between + 2);
-    end('b');
-    const { queue_ms } = await second!.done;
-    expect(queue_ms).toBeGreaterThanOrEqual(2);
-    expect(queue_ms).toBeLessThanOrEqual(between - submitted);
-    expect([queue.running, queue.depth]).toEqual([1, 0]);
-    end('c');
-    await expect.poll(() => queue.running).toBe(0);
-  });
-
-  test('what was prefetched and is cancelled runs for nobody, and one that breaks down frees its place', async () => {
-    const { queue, given, end, breakDown } = held({ workers: 1, capacity: 10 });
-    const [first, second, third] = submitAll(queue, ['a', 'b', 'c', 'd']);
-    second!.cancel(new Error('left'));
-    await expect(second!.done).rejects.toThrow('left');
-    expect(queue.depth).toBe(3);
-    breakDown('a');
-    await expect(first!.done).rejects.toThrow('a broke');
-    expect(given).toEqual(['a to 0', 'b to 0', 'c to 0']);
-    end('b');
-    await expect.poll(() => given).toEqual(['a to 0', 'b to 0', 'c to 0']);
-    end('c');
-    expect((await third!.done).outcome).toBe('outcome of c');
-    expect(given.at(-1)).toBe('d to 0');
-  });
-
-  test('places that prefetched jobs have are counted', async () => {
-    const { queue } = held({ workers: 1, capacity: 3 });
-    submitAll(queue, ['a', 'b', 'c', 'd']);
-    expect(queue.full).toBe(true);
-    expect(code(await queue.submit('e').done.catch((error) => error))).toBe('overloaded');
+  test('thousands of pictures through few workers are each done once, in order', async () => {
+    const started: number[] = [];
+    const queue = new PictureQueue<number, number>({
+      workers: 3,
+      capacity: 5000,
+      deadline_ms: 60_000,
+      run: async (picture) => {
+        started.push(picture);
+        return picture;
+      },
+      cancel: () => {},
+    });
+    const pictures = Array.from({ length: 5000 }, (_, index) => index);
+    const done = await Promise.all(pictures.map((picture) => queue.submit([picture]).done));
+    expect(done.flatMap(({ outcomes }) => outcomes)).toEqual(pictures);
+    expect(started).toEqual(pictures);
   });
 });
 
 describe('admission', () => {
-  test('the queue takes what it has room for and refuses one more', async () => {
-    const { queue } = held({ workers: 1, capacity: 2 });
-    for (const job of ['runs', 'waits', 'waits too']) queue.submit(job);
-    expect(queue.full).toBe(true);
-    expect(code(await queue.submit('one more').done.catch((error) => error))).toBe('overloaded');
-    expect(queue.depth).toBe(2);
+  test('what finds room is taken with all of its pictures, and the next one is refused', async () => {
+    const { queue } = held({ capacity: 3 });
+    queue.submit(['a1', 'a2']);
+    expect(queue.full).toBe(false);
+    queue.submit(['b1', 'b2', 'b3']);
+    expect([queue.full, queue.size]).toEqual([true, 5]);
+    const refused = queue.submit(['c']);
+    await expect(refused.done).rejects.toBeInstanceOf(Problem);
+    expect(code(await refused.done.catch((error) => error))).toBe('overloaded');
+    expect(await isIdle(refused)).toBe(true);
+    expect(queue.size).toBe(5);
   });
 
-  test('with no places to wait, a free worker is enough', async () => {
-    const { queue, end } = held({ capacity: 0 });
-    expect(queue.full).toBe(false);
-    const { done } = queue.submit('a');
+  test('a place that was given back can be taken again', async () => {
+    const { queue, end } = held({ capacity: 2 });
+    queue.submit(['a']);
+    const waiting = queue.submit(['b']);
     expect(queue.full).toBe(true);
-    end('a');
-    await done;
+    waiting.done.catch(() => {});
+    waiting.cancel(new Error('left'));
+    expect(queue.full).toBe(false);
+    queue.submit(['c']);
+    expect(queue.full).toBe(true);
+    await end('a');
     expect(queue.full).toBe(false);
   });
 });
 
 describe('deadline', () => {
-  test('a job whose deadline passes while it waits is answered and never started', async () => {
-    const { queue, started, end } = held({ deadline_ms: 5 });
-    const running = queue.submit('a');
-    const waiting = queue.submit('b');
-    const outcomes = await Promise.allSettled([running.done, waiting.done]);
+  test('what waits when the deadline passes is never started, and what runs is cancelled', async () => {
+    const { queue, started, cancelled, end } = held({ deadline_ms: 5 });
+    const first = queue.submit(['a']);
+    const second = queue.submit(['b']);
+    const outcomes = await Promise.allSettled([first.done, second.done]);
     expect(outcomes.map((outcome) => outcome.status === 'rejected' && code(outcome.reason))).toEqual([
       'deadline_exceeded',
       'deadline_exceeded',
     ]);
-    expect(queue.depth).toBe(0);
-    end('a');
-    await expect.poll(() => queue.running).toBe(0);
+    expect([queue.size, queue.running]).toEqual([1, 1]);
+    expect(cancelled).toEqual(['a']);
+    expect([await isIdle(first), await isIdle(second)]).toEqual([false, true]);
+    await end('a');
+    expect(queue.running).toBe(0);
+    expect(await isIdle(first)).toBe(true);
     expect(started).toEqual(['a']);
-  });
-
-  test('a job that runs past its deadline keeps its worker until it returns', async () => {
-    const { queue, started, end } = held({ deadline_ms: 5 });
-    const late = await queue.submit('a').done.catch((error) => error);
-    expect(code(late)).toBe('deadline_exceeded');
-    expect(queue.running).toBe(1);
-    queue.submit('b').done.catch(() => {});
-    expect(started).toEqual(['a']);
-    end('a');
-    await expect.poll(() => started).toEqual(['a', 'b']);
   });
 });
 
 describe('cancelling', () => {
-  test('a waiting job is dropped and never started', async () => {
-    const { queue, started, end } = held();
-    const first = queue.submit('a');
-    const second = queue.submit('b');
-    second.cancel(new Error('left'));
-    await expect(second.done).rejects.toThrow('left');
-    expect(queue.depth).toBe(0);
-    end('a');
-    await first.done;
-    expect(started).toEqual(['a']);
-  });
-
-  test('a running job keeps its worker, and its outcome is thrown away', async () => {
-    const { queue, end } = held();
-    const ticket = queue.submit('a');
+  test('what waits is dropped, and what runs is cancelled and holds its worker until it returns', async () => {
+    const { queue, started, cancelled, end } = held();
+    const ticket = queue.submit(['a1', 'a2']);
+    queue.submit(['b']);
     ticket.cancel(new Error('left'));
     await expect(ticket.done).rejects.toThrow('left');
-    expect(queue.running).toBe(1);
-    end('a');
-    await expect.poll(() => queue.running).toBe(0);
+    expect([cancelled, queue.size, queue.running]).toEqual([['a1'], 2, 1]);
+    expect(await isIdle(ticket)).toBe(false);
+    await end('a1');
+    expect(started).toEqual(['a1', 'b']);
+    expect(await isIdle(ticket)).toBe(true);
   });
 
-  test('cancelling after the outcome changes nothing', async () => {
-    const { queue, end } = held();
-    const ticket = queue.submit('a');
-    end('a');
-    await ticket.done;
+  test('after the outcome it changes nothing', async () => {
+    const { queue, cancelled, end } = held();
+    const ticket = queue.submit(['a']);
+    await end('a');
     ticket.cancel(new Error('left'));
-    expect((await ticket.done).outcome).toBe('outcome of a');
+    expect((await ticket.done).outcomes).toEqual(['outcome of a']);
+    expect(cancelled).toEqual([]);
   });
-
-  test('a place that was given back can be taken again', () => {
-    const { queue } = held({ capacity: 1 });
-    queue.submit('a');
-    const waiting = queue.submit('b');
-    expect(queue.full).toBe(true);
-    waiting.done.catch(() => {});
-    waiting.cancel(new Error('left'));
-    expect(queue.full).toBe(false);
-  });
-});
-
-test('thousands of jobs through few workers are each done once, in order', async () => {
-  const started: number[] = [];
-  const queue = new JobQueue<number, number>({
-    workers: 3,
-    capacity: 5000,
-    deadline_ms: 60_000,
-    run: async (job) => {
-      started.push(job);
-      return job;
-    },
-  });
-  const jobs = Array.from({ length: 5000 }, (_, index) => index);
-  const done = await Promise.all(jobs.map((job) => queue.submit(job).done));
-  expect(done.map(({ outcome }) => outcome)).toEqual(jobs);
-  expect(started).toEqual(jobs);
-});
-
-test('a refusal is a Problem of the error table', async () => {
-  const { queue } = held({ workers: 1, capacity: 0 });
-  queue.submit('a');
-  await expect(queue.submit('b').done).rejects.toBeInstanceOf(Problem);
 });

@@ -1,12 +1,15 @@
 import type { Config } from '../../config.ts';
-import type { MatchOptions } from '../../engine/addon.ts';
+import type { AnalyseOptions } from '../../engine/addon.ts';
+import type { Outcome } from '../../engine/pool.ts';
 import { Problem } from '../../errors.ts';
+import { compare } from '../../matching/compare.ts';
+import { lowQualityProblem } from '../../matching/face-quality.ts';
+import { facelessFindings, problemOf } from '../../matching/faults.ts';
 import type { Context } from '../context.ts';
 import { ClientLeft, type Reply } from '../exchange.ts';
-import { lowQualityProblem } from '../face-quality.ts';
 import type { MatchEndpoint } from '../fields.ts';
 import { asProblem, type Form, readForm } from '../form.ts';
-import { facelessFindings, matchBody, matchFindings, nativeProblem } from '../match-result.ts';
+import { matchBody, matchFindings } from '../match-result.ts';
 import { boundaryOf } from '../multipart.ts';
 import type { Request } from '../request.ts';
 import { json, serverTiming } from '../responses.ts';
@@ -14,24 +17,23 @@ import { json, serverTiming } from '../responses.ts';
 /** Both match endpoints: queue, declared length and type, body, form, pictures, faces, in the contract's order. */
 export function match(context: Context, endpoint: MatchEndpoint): Promise<Reply> {
   const { services, exchange } = context;
-  const { config } = services;
+  const { config, engine, uploads } = services;
   // Before the body is read: what cannot be served must not be uploaded.
   if (services.readiness.stage !== 'ready') throw new Problem('not_ready');
-  if (services.engine.queue.full) throw new Problem('overloaded');
+  if (engine.full) throw new Problem('overloaded');
   checkLength(exchange.request, config.max_body_bytes);
   const boundary = declaredBoundary(exchange.request);
-  const release = services.uploads.reserve(exchange.request.content_length ?? config.max_body_bytes);
-  if (release === undefined) throw new Problem('overloaded');
+  const { content_length, peer } = exchange.request;
+  context.upload ??= uploads.open(context.key_id ?? peer, content_length, config.max_body_bytes);
   // Called here and not after an await: µWS drops a body that nobody has asked for.
-  const body = exchange.receive(config.max_body_bytes, (bytes) => services.engine.bodies.take(bytes));
-  return answer(context, endpoint, boundary, body).finally(release);
+  return answer(context, endpoint, boundary, exchange.receive(context.upload));
 }
 
 async function answer(
   context: Context,
   endpoint: MatchEndpoint,
   boundary: string,
-  uploaded: Promise<Buffer<ArrayBuffer>>,
+  uploaded: Promise<Buffer>,
 ): Promise<Reply> {
   const { services, exchange, request_id } = context;
   const { config, manifest } = services;
@@ -39,24 +41,21 @@ async function answer(
   const arrived = performance.now();
   const form = readForm(body, boundary, endpoint, config, manifest);
   if (!exchange.open) throw new ClientLeft();
-  const ticket = services.engine.queue.submit({
-    body,
-    image1: form.image1,
-    image2: form.image2,
-    options: optionsOf(form, config),
-  });
+  const pictures = [form.image1, form.image2].map(({ start, end }) => body.subarray(start, end));
+  const ticket = services.engine.analyse(pictures, optionsOf(form, config));
+  context.idle = ticket.idle;
   exchange.onLeft(() => ticket.cancel(new ClientLeft()));
-  const { outcome, queue_ms } = await ticket.done;
-  if (!outcome.ok) {
-    context.timings_ms = { queue: Math.round(queue_ms * 10) / 10 };
-    context.findings = facelessFindings(outcome);
-    if (outcome.code === 'internal_error') context.fault = outcome.message;
-    throw nativeProblem(outcome);
+  const { outcomes, queue_ms } = await ticket.done;
+  context.timings_ms = { queue: Math.round(queue_ms * 10) / 10 };
+  const result = compare(outcomes as [Outcome, Outcome], form.values);
+  if (Array.isArray(result)) {
+    context.findings = facelessFindings(result);
+    throw problemOf(result);
   }
   const found = matchBody({
     request_id,
     form,
-    result: outcome,
+    result,
     calibration: services.calibrations[form.values.accuracy_mode],
     model: { pack: manifest.name, version: manifest.version },
     queue_ms,
@@ -102,7 +101,7 @@ function declaredBoundary({ headers }: Request): string {
   return boundary;
 }
 
-function optionsOf({ values }: Form, { max_pixels, min_side, picture_ms }: Config): MatchOptions {
-  const { threshold_percent: _, reject_low_quality: __, ...choices } = values;
-  return { ...choices, max_pixels, min_side, picture_ms };
+function optionsOf({ values }: Form, { max_pixels, min_side, picture_ms }: Config): AnalyseOptions {
+  const { accuracy_mode, min_det_score, use_heuristic_fallback } = values;
+  return { accuracy_mode, min_det_score, use_heuristic_fallback, max_pixels, min_side, picture_ms };
 }

@@ -9,15 +9,9 @@ export interface Looked {
 }
 
 /** Whatever the picture: never an internal error, for that would be a 500. */
-export const allowedOutcomes = [
-  'ok',
-  'no_face_found',
-  'unsupported_image_format',
-  'image_decode_failed',
-  'image_dimensions',
-];
+export const allowedOutcomes = ['ok', 'unsupported_image_format', 'image_decode_failed', 'image_dimensions'];
 
-/** Looks at every picture below a folder in a process of its own, alone and beside a sound one; the process must live on. */
+/** Looks at every picture below a folder in a process of its own, a sound one after each; the process must live on. */
 export async function lookAt(
   build: Build,
   folder: string,

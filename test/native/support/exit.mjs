@@ -2,15 +2,15 @@
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
-import { load, matchOnce } from './addon.mjs';
+import { analyseOnce, load } from './addon.mjs';
 
 const endless = 1e9;
-const worker = (rounds, more) =>
-  new Worker(new URL('busy-worker.mjs', import.meta.url), { workerData: { rounds, more } });
+const worker = (rounds) =>
+  new Worker(new URL('busy-worker.mjs', import.meta.url), { workerData: { rounds } });
 
 /** A worker that is in the middle of a native call, and stays in one. */
-async function busyWorker(more) {
-  const busy = worker(endless, more);
+async function busyWorker() {
+  const busy = worker(endless);
   await once(busy, 'message');
   return busy;
 }
@@ -32,16 +32,16 @@ async function same(...answers) {
 }
 
 const ways = {
-  'after-match': () => matchOnce(load()),
-  'exit-after-match': () => {
-    matchOnce(load());
+  'after-call': () => analyseOnce(load()),
+  'exit-after-call': () => {
+    analyseOnce(load());
     process.exit(3);
   },
-  'throw-after-match': () => {
-    matchOnce(load());
+  'throw-after-call': () => {
+    analyseOnce(load());
     throw new Error('on purpose');
   },
-  'loaded-twice': () => same(matchOnce(load()), matchOnce(load())),
+  'loaded-twice': () => same(analyseOnce(load()), analyseOnce(load())),
   'never-called': () => load(),
   'exit-while-worker-calls': async () => {
     await Promise.all([busyWorker(), busyWorker()]);
@@ -54,7 +54,7 @@ const ways = {
   'signal-while-main-calls': () => {
     const addon = load();
     writeSync(1, 'calling\n');
-    for (let i = 0; i < endless; i++) matchOnce(addon);
+    for (let i = 0; i < endless; i++) analyseOnce(addon);
   },
   'signal-while-worker-calls': async () => {
     await busyWorker();
@@ -64,25 +64,9 @@ const ways = {
     const code = await (await busyWorker()).terminate();
     if (code !== 1) throw new Error(`terminate gave ${code}`);
   },
-  'terminate-while-worker-calls-on-two-threads': async () => {
-    const code = await (await busyWorker({ parallel: true })).terminate();
-    if (code !== 1) throw new Error(`terminate gave ${code}`);
-    await finishedWorker();
-  },
-  'exit-while-worker-calls-on-two-threads': async () => {
-    await Promise.all([busyWorker({ parallel: true }), busyWorker({ parallel: true })]);
-    process.exit(5);
-  },
-  'exit-while-workers-use-the-cache': async () => {
-    load().keepEmbeddings(1);
-    // Two pictures and room for one: every match finds, pushes out and puts.
-    const digests = { image1_sha256: new Uint8Array(32), image2_sha256: new Uint8Array(32).fill(1) };
-    await Promise.all([busyWorker(digests), busyWorker({ ...digests, accuracy_mode: 'balance' })]);
-    process.exit(5);
-  },
   'load-after-terminate': async () => {
     await (await busyWorker()).terminate();
-    await same(matchOnce(load()), finishedWorker());
+    await same(analyseOnce(load()), finishedWorker());
   },
   'terminate-again-and-again': async () => {
     for (let i = 0; i < 4; i++) await (await busyWorker()).terminate();

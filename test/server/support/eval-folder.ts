@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { loadAddon } from '../../../src/engine/addon.ts';
 import { packDirectory } from '../../../src/engine/pack.ts';
-import { detectOptions, sample } from '../../fixtures/pictures.ts';
+import { analyseOptions, sample } from '../../fixtures/pictures.ts';
 import { blank } from './pictures.ts';
 
 /** Stands in the name of a picture. */
@@ -15,7 +15,7 @@ async function writeFaces(folder: string): Promise<string[]> {
   const people: string[] = [];
   for (const photo of [1, 2, 4]) {
     const bytes = sample(photo);
-    const result = loadAddon().detect(packDirectory('default'), bytes, detectOptions);
+    const result = loadAddon().analyse(packDirectory('default'), bytes, analyseOptions);
     if (!result.ok) throw new Error(result.code);
     for (const { index, box } of result.image.faces) {
       const person = `photo${photo}-face${index}`;

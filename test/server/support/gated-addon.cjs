@@ -1,4 +1,4 @@
-// The real addon with a door in front of `match`: while the file named by GATE_FILE exists, calls wait. So a test decides
+// The real addon with a door in front of `analyse`: while the file named by GATE_FILE exists, calls wait. So a test decides
 // when a worker is busy, and needs neither a slow picture nor a sleep.
 const { existsSync } = require('node:fs');
 
@@ -6,7 +6,7 @@ const addon = require(process.env.GATE_ADDON);
 const clock = new Int32Array(new SharedArrayBuffer(4));
 
 Object.assign(exports, addon);
-exports.match = (...call) => {
+exports.analyse = (...call) => {
   while (existsSync(process.env.GATE_FILE)) Atomics.wait(clock, 0, 0, 2);
-  return addon.match(...call);
+  return addon.analyse(...call);
 };

@@ -1,43 +1,35 @@
 /**
- * Memory of request bodies, used again. A body of megabytes in fresh pages costs the main thread more for the pages
- * (faults, zeroing by the kernel, giving them back) than for the bytes.
- *
- * A buffer is in one place at a time: taken for a body it is moved to a worker, which wipes it and moves it back, and
- * only then is it given here. What gets lost on the way, with a worker or with a client that leaves, is the garbage
- * collector's; the next body is then received into fresh memory.
+ * Memory of request bodies, shared with the workers and used again. Fresh pages cost more (faults, zeroing by the kernel) than
+ * the bytes that come into them. And shared memory is freed only when the garbage collectors of all threads that saw it have
+ * been by, which in a worker may take hours: so there is never more of it than bodies at one time, and what is not needed any
+ * more gives its pages back at once.
  */
 export interface BodyMemoryOptions {
   /** Most bytes that wait for the next body. */
   capacity_bytes: number;
-  /** What has waited for so long, twice that at most, goes back to the system: an idle server keeps nothing. */
+  /** What has waited for so long, twice that at most, gives its pages back: an idle server keeps nothing. */
   idle_ms: number;
-  /** Frees a buffer at once: an idle thread has no use for its garbage collector. */
-  free(memory: ArrayBuffer): void;
+  /** Overwrites memory with zeros and gives its pages back to the system. */
+  discard(bytes: Uint8Array): void;
 }
 
-/** Below, malloc has its own ways to use memory again, and they are cheaper than moving it back from a worker. */
-const leastKept_bytes = 256 * 1024;
+const least_bytes = 64 * 1024;
 
 /**
  * Sizes of buffers: so many to each power of two, hence no more than a quarter beyond the body. Bodies of about one
- * size can then follow each other in one buffer. In fresh memory the rest is address space alone.
+ * size can then follow each other in one buffer. The rest is address space alone.
  */
 const sizesInOctave = 4;
 
 /** The size of the buffer for a body of so many bytes. */
 export function sizeFor(bytes: number): number {
-  if (bytes < leastKept_bytes) return bytes;
+  if (bytes <= least_bytes) return least_bytes;
   const step = 2 ** Math.floor(Math.log2(bytes)) / sizesInOctave;
   return Math.ceil(bytes / step) * step;
 }
 
-/** Whether a buffer is worth moving back. */
-export function recyclable(memory: ArrayBuffer): boolean {
-  return memory.byteLength >= leastKept_bytes;
-}
-
 interface Kept {
-  memory: ArrayBuffer;
+  memory: SharedArrayBuffer;
   /** It was here already when the timer last ran. */
   idle: boolean;
 }
@@ -54,26 +46,26 @@ export class BodyMemory {
   }
 
   /**
-   * A buffer of `sizeFor(bytes)`. Fresh memory is claimed at once but touched only as bytes arrive, so a lying length
-   * costs address space alone.
+   * `sizeFor(bytes)` bytes, all of them 0. Fresh memory is claimed at once but touched only as bytes arrive, so a lying length
+   * costs address space alone. Throws a RangeError when there is none.
    */
-  take(bytes: number): ArrayBuffer {
+  take(bytes: number): SharedArrayBuffer {
     const size = sizeFor(bytes);
     const at = this.#kept.findLastIndex(({ memory }) => memory.byteLength === size);
-    // Unpooled: Node copies a pooled Buffer silently where it should move it.
-    if (at === -1) return Buffer.allocUnsafeSlow(size).buffer;
+    if (at === -1) return new SharedArrayBuffer(size);
     const [{ memory }] = this.#kept.splice(at, 1) as [Kept];
     this.#kept_bytes -= size;
     return memory;
   }
 
-  /** Keeps what a worker has wiped and moved back. */
-  give(memory: ArrayBuffer): void {
-    const { capacity_bytes, idle_ms, free } = this.#options;
+  /** Wipes the first `used` bytes, which are all that were written. Nobody reads or writes there any more. */
+  give(memory: SharedArrayBuffer, used: number): void {
+    const { capacity_bytes, idle_ms, discard } = this.#options;
     if (this.#kept_bytes + memory.byteLength > capacity_bytes) {
-      free(memory);
+      discard(new Uint8Array(memory, 0, used));
       return;
     }
+    new Uint8Array(memory, 0, used).fill(0);
     this.#kept.push({ memory, idle: false });
     this.#kept_bytes += memory.byteLength;
     this.#timer ??= setInterval(() => this.#freeIdle(), idle_ms).unref();
@@ -85,7 +77,7 @@ export class BodyMemory {
     for (const one of this.#kept) one.idle = true;
     for (const { memory } of idle) {
       this.#kept_bytes -= memory.byteLength;
-      this.#options.free(memory);
+      this.#options.discard(new Uint8Array(memory));
     }
     if (this.#kept.length > 0) return;
     clearInterval(this.#timer);

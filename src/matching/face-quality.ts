@@ -1,5 +1,6 @@
-import type { Face, ImageField } from '../engine/addon.ts';
+import type { Face } from '../engine/addon.ts';
 import { Problem } from '../errors.ts';
+import type { ImageField } from './compare.ts';
 
 /**
  * When a compared face is so poor that the same person is recognised less often. A warning never changes the verdict:

@@ -1,0 +1,65 @@
+import { Problem } from '../errors.ts';
+import type { Findings } from '../telemetry/metrics.ts';
+import type { PictureFault } from './compare.ts';
+
+/** What is wrong with the pictures of a request → the problem that the client is told. */
+
+/** Pictures are judged before faces, and faces before the choice among them. */
+const stages: readonly PictureFault['code'][] = ['no_face_found', 'face_index_out_of_range'];
+
+/**
+ * Names every picture that is at fault. Code and members are those of the first one that fails at the earliest stage. `name`
+ * stands for the picture in `detail`; without it the form's field does.
+ */
+export function problemOf(faults: readonly PictureFault[], name?: string): Problem {
+  const stage = (fault: PictureFault) => stages.indexOf(fault.code);
+  const [main] = faults.toSorted((a, b) => stage(a) - stage(b)).map(told);
+  const errors = faults.map(told);
+  const detail = detailsOf(faults, name);
+  const { code, ...members } = main!;
+  if (code === 'no_face_found') return new Problem(code, { detail, errors });
+  return new Problem(code, { detail, ...members, ...(faults.length > 1 ? { errors } : {}) });
+}
+
+/** That a look was cut short is said in `detail`. */
+function told(fault: PictureFault) {
+  const { look_cut_short: _, ...members } = { look_cut_short: undefined, ...fault };
+  return members;
+}
+
+function detailsOf(faults: readonly PictureFault[], name: string | undefined): string {
+  const faceless = faults.filter((fault) => fault.code === 'no_face_found');
+  const others = faults
+    .filter((fault) => fault.code !== 'no_face_found')
+    .map((fault) => detailOf(fault, name));
+  if (faceless.length === 0) return others.join(' ');
+  const fields = faceless.map(({ field }) => field).join(' and ');
+  const cut = faceless.filter(({ look_cut_short }) => look_cut_short).map(({ field }) => field);
+  const short = cut.length > 0 ? [`The look at ${cut.join(' and ')} was cut short: it took too long.`] : [];
+  return [...others, `Send a picture in which the face is clearly visible as ${fields}.`, ...short].join(' ');
+}
+
+function detailOf(fault: Exclude<PictureFault, { code: 'no_face_found' }>, name = fault.field): string {
+  switch (fault.code) {
+    case 'unsupported_image_format':
+      return `Send ${name} as JPEG, PNG or WebP; this one looks like ${fault.detected}.`;
+    case 'image_decode_failed':
+      return `Send ${name} again: the picture is damaged or cut short.`;
+    case 'image_dimensions':
+      return (
+        `Scale ${name}: ${fault.width} × ${fault.height} pixels are out of range; at most ` +
+        `${fault.limit_pixels} pixels in all are taken, and a shortest side that still shows a face.`
+      );
+    case 'image_too_complex':
+      return `Save ${name} anew, as an ordinary JPEG or with fewer pixels: decoding it takes too long.`;
+    case 'face_index_out_of_range':
+      return `Choose a face of ${name} from 0 to ${fault.faces_found - 1}, or -1 for automatic choice.`;
+  }
+}
+
+/** What is counted of pictures without a face. What the other picture had is not told. */
+export function facelessFindings(faults: readonly PictureFault[]): Findings | undefined {
+  const faceless = faults.filter(({ code }) => code === 'no_face_found');
+  if (faceless.length === 0) return undefined;
+  return { verdict: undefined, images: faceless.map(() => ({ faces: 0, found_by: 'none' })) };
+}

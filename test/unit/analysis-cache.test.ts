@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import type { AnalyseOptions, Analysis } from '../../src/engine/addon.ts';
+import { AnalysisCache } from '../../src/engine/analysis-cache.ts';
+import type { Outcome } from '../../src/engine/pool.ts';
+import { PictureQueue } from '../../src/engine/queue.ts';
+
+const options: AnalyseOptions = {
+  accuracy_mode: 'fast',
+  min_det_score: 0.5,
+  use_heuristic_fallback: true,
+  max_pixels: 1e6,
+  min_side: 16,
+};
+const none = { decode: 0, detect: 0, align: 0, embed: 0 };
+
+/** In shared memory, as a body is. */
+function picture(text: string): Uint8Array {
+  const bytes = new Uint8Array(new SharedArrayBuffer(text.length));
+  bytes.set(Buffer.from(text));
+  return bytes;
+}
+
+const analysis = (width: number): Analysis => ({
+  ok: true,
+  image: { width, height: 1, format: 'png', orientation: 1, faces: [] },
+  timings_ms: { decode: 1, detect: 2, align: 3, embed: 4 },
+});
+
+/** A cache before a queue that takes the text of a picture for its width. */
+function cached(pictures: number) {
+  const looked: string[] = [];
+  let release = () => {};
+  let gate: Promise<void> = Promise.resolve();
+  const queue = new PictureQueue<Uint8Array, Outcome>({
+    workers: 1,
+    capacity: 99,
+    deadline_ms: 60_000,
+    cancel: () => {},
+    run: async (image) => {
+      const text = Buffer.from(image).toString();
+      looked.push(text);
+      await gate;
+      if (text === 'damaged') return { ok: false, code: 'image_decode_failed' };
+      const found = analysis(text.length);
+      if (text === 'cut short') found.image.look_cut_short = true;
+      return found;
+    },
+  });
+  const cache = new AnalysisCache(pictures);
+  const ask = (texts: readonly string[], how = options) =>
+    cache.analyse(texts.map(picture), how, (images) => queue.submit(images));
+  const hold = () => {
+    gate = new Promise((resolve) => {
+      release = resolve;
+    });
+  };
+  return { cache, ask, looked, hold, release: () => release() };
+}
+
+describe('AnalysisCache', () => {
+  test('looks at a picture once, and gives the same analysis again in no time', async () => {
+    const { cache, ask, looked } = cached(8);
+    const first = await ask(['one', 'three']).done;
+    expect(first.outcomes).toEqual([analysis(3), analysis(5)]);
+    const second = await ask(['three', 'one']).done;
+    expect(second).toEqual({
+      outcomes: [
+        { ...analysis(5), timings_ms: none },
+        { ...analysis(3), timings_ms: none },
+      ],
+      queue_ms: 0,
+    });
+    expect(looked).toEqual(['one', 'three']);
+    expect([cache.hits, cache.misses, cache.size]).toEqual([2, 2, 2]);
+  });
+
+  test('what is known of one picture does beside a new one', async () => {
+    const { ask, looked } = cached(8);
+    await ask(['one']).done;
+    const { outcomes } = await ask(['twelve', 'one', 'seven']).done;
+    expect(outcomes.map((outcome) => outcome.ok && outcome.image.width)).toEqual([6, 3, 5]);
+    expect(looked).toEqual(['one', 'twelve', 'seven']);
+  });
+
+  test.each<[string, Partial<AnalyseOptions>]>([
+    ['mode', { accuracy_mode: 'balance' }],
+    ['min_det_score', { min_det_score: 0.51 }],
+    ['fallback', { use_heuristic_fallback: false }],
+    ['limit of pixels', { max_pixels: 1e6 - 1 }],
+    ['least side', { min_side: 17 }],
+  ])('another %s is another picture', async (_what, more) => {
+    const { ask, looked } = cached(8);
+    await ask(['one']).done;
+    await ask(['one'], { ...options, ...more }).done;
+    expect(looked).toEqual(['one', 'one']);
+  });
+
+  test('the one that was used least recently makes room', async () => {
+    const { cache, ask, looked } = cached(2);
+    for (const text of ['one', 'two', 'one', 'three', 'one', 'two']) await ask([text]).done;
+    expect(looked).toEqual(['one', 'two', 'three', 'two']);
+    expect(cache.size).toBe(2);
+  });
+
+  test.each(['damaged', 'cut short'])('a picture that is %s is not kept', async (text) => {
+    const { cache, ask, looked } = cached(2);
+    await ask([text]).done;
+    await ask([text]).done;
+    expect(looked).toEqual([text, text]);
+    expect(cache.size).toBe(0);
+  });
+
+  test.each([
+    'at once',
+    'while it runs',
+  ])('a request that is cancelled %s rejects with the reason', async (when) => {
+    const { ask, looked, hold, release } = cached(2);
+    hold();
+    const ticket = ask(['one']);
+    if (when === 'while it runs') await expect.poll(() => looked).toEqual(['one']);
+    ticket.cancel(new Error('left'));
+    await expect(ticket.done).rejects.toThrow('left');
+    release();
+    await ticket.idle;
+  });
+});

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import type { Analysis, Face, NativeFailure } from '../../src/engine/addon.ts';
+import { errorTable } from '../../src/errors.ts';
+import { type Comparison, compare, type FaceChoice, type PictureFault } from '../../src/matching/compare.ts';
+import { facelessFindings, problemOf } from '../../src/matching/faults.ts';
+
+const automatic: FaceChoice = { image1_face_index: -1, image2_face_index: -1, auto_pair_best: true };
+
+/** A picture with a face for each angle, in degrees, of a unit vector in the plane. */
+function analysis(angles: readonly number[], cohort_scores: readonly number[] = []): Analysis {
+  const faces = angles.map((degrees, index) => {
+    const radians = (degrees * Math.PI) / 180;
+    const embedding = Float32Array.of(Math.cos(radians), Math.sin(radians));
+    return { index, embedding, cohort_score: cohort_scores[index] ?? 0 } as Face;
+  });
+  return {
+    ok: true,
+    image: { width: 8, height: 8, format: 'png', orientation: 1, faces },
+    timings_ms: { decode: 1, detect: 2, align: 3, embed: 4 },
+  };
+}
+
+const compared = (first: Analysis, second: Analysis, choice = automatic) =>
+  compare([first, second], choice) as Comparison;
+const indices = ({ pairs }: Comparison) =>
+  pairs.map(({ image1_face_index, image2_face_index }) => [image1_face_index, image2_face_index]);
+
+describe('compare', () => {
+  test('every face of the one with every face of the other, the most alike first', () => {
+    const found = compared(analysis([0, 90]), analysis([80, 10, 180]));
+    expect(indices(found).slice(0, 2)).toEqual([
+      [0, 1],
+      [1, 0],
+    ]);
+    expect(found.pairs).toHaveLength(6);
+    expect(found.pairs[0]!.similarity).toBeCloseTo(Math.cos(Math.PI / 18), 6);
+    expect(found.timings_ms).toEqual({ decode: 2, detect: 4, align: 6, embed: 8 });
+  });
+
+  test('the normalised similarity is the cosine less the mean of both cohort scores, and decides', () => {
+    const found = compared(analysis([0], [0.5]), analysis([0, 30], [0.9, 0.1]));
+    expect(indices(found)[0]).toEqual([0, 1]);
+    expect(found.pairs[0]!.normalised_similarity).toBeCloseTo(Math.cos(Math.PI / 6) - 0.3, 6);
+    expect(found.pairs[1]!.normalised_similarity).toBeCloseTo(0.3, 6);
+  });
+
+  test.each<[Partial<FaceChoice>, number[][]]>([
+    [
+      { image1_face_index: 1 },
+      [
+        [1, 0],
+        [1, 1],
+      ],
+    ],
+    [{ image1_face_index: 1, image2_face_index: 0 }, [[1, 0]]],
+    [{ auto_pair_best: false }, [[0, 0]]],
+    [{ auto_pair_best: false, image2_face_index: 1 }, [[0, 1]]],
+  ])('%j compares %j', (choice, expected) => {
+    const found = compared(analysis([0, 90]), analysis([91, 92]), { ...automatic, ...choice });
+    expect(indices(found).toSorted()).toEqual(expected);
+  });
+
+  test('20 × 20 faces of 512 numbers take no while', () => {
+    const faces = analysis(Array.from({ length: 20 }, () => 0));
+    for (const face of faces.image.faces) face.embedding = new Float32Array(512).fill(512 ** -0.5);
+    expect(compared(faces, faces).pairs).toHaveLength(400);
+  });
+
+  test('an internal error is thrown, and its message is for the log', () => {
+    const broken: NativeFailure = { ok: false, code: 'internal_error', message: 'secret' };
+    expect(() => compare([analysis([0]), broken], automatic)).toThrow('secret');
+  });
+});
+
+describe('what is wrong with pictures', () => {
+  const damaged: NativeFailure = { ok: false, code: 'image_decode_failed' };
+  const heic: NativeFailure = { ok: false, code: 'unsupported_image_format', detected: 'heic' };
+  const problem = (first: Analysis | NativeFailure, second: Analysis | NativeFailure, choice = automatic) =>
+    problemOf(compare([first, second], choice) as PictureFault[]);
+
+  test.each<[NativeFailure, object]>([
+    [heic, { detected: 'heic' }],
+    [damaged, {}],
+    [{ ok: false, code: 'image_too_complex' }, {}],
+    [
+      { ok: false, code: 'image_dimensions', width: 65_500, height: 65_500, limit_pixels: 5 },
+      { width: 65_500, height: 65_500, limit_pixels: 5 },
+    ],
+  ])('%j is told with its members and with words that name the picture', (failure, members) => {
+    const { code, extras } = problem(analysis([0]), failure);
+    expect(code).toBe((failure as { code: string }).code);
+    expect(extras).toEqual({ ...members, field: 'image2', detail: expect.stringContaining('image2') });
+  });
+
+  test('pictures without a face are listed, and a look that was cut short is told of', () => {
+    const cut = analysis([]);
+    cut.image.look_cut_short = true;
+    const { code, extras } = problem(analysis([]), cut);
+    expect(code).toBe('no_face_found');
+    expect(extras.errors).toEqual([
+      { field: 'image1', code: 'no_face_found' },
+      { field: 'image2', code: 'no_face_found' },
+    ]);
+    expect(extras.detail).toMatch(/as image1 and image2\. The look at image2 was cut short/);
+  });
+
+  test('an index past the last face names the number of faces', () => {
+    const { code, extras } = problem(analysis([0]), analysis([0, 1]), { ...automatic, image2_face_index: 2 });
+    expect(code).toBe('face_index_out_of_range');
+    expect(extras).toMatchObject({ field: 'image2', faces_found: 2 });
+  });
+
+  test('where both are at fault both are named, and the code is the first one’s', () => {
+    const { code, extras } = problem(heic, damaged);
+    expect(code).toBe('unsupported_image_format');
+    expect(extras).toMatchObject({
+      field: 'image1',
+      detected: 'heic',
+      errors: [
+        { field: 'image1', code: 'unsupported_image_format', detected: 'heic' },
+        { field: 'image2', code: 'image_decode_failed' },
+      ],
+    });
+    expect(extras.detail).toMatch(/image1.*image2/);
+  });
+
+  test('a picture that cannot be read comes before one without a face', () => {
+    const { code, extras } = problem(analysis([]), damaged);
+    expect([code, extras.field]).toEqual(['image_decode_failed', 'image2']);
+    expect(extras.errors?.map(({ code: each }) => each)).toEqual(['no_face_found', 'image_decode_failed']);
+  });
+
+  test('every code has words of its own', () => {
+    const words = Object.values(errorTable).map(({ detail }) => detail as string);
+    expect(words).not.toContain(problem(heic, damaged).extras.detail);
+  });
+
+  test('only faceless pictures are counted', () => {
+    expect(facelessFindings(compare([damaged, analysis([])], automatic) as PictureFault[])?.images).toEqual([
+      { faces: 0, found_by: 'none' },
+    ]);
+    expect(facelessFindings(compare([damaged, damaged], automatic) as PictureFault[])).toBeUndefined();
+  });
+});

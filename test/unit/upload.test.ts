@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { BodyMemory } from '../../src/http/body-memory.ts';
+import { Uploads } from '../../src/http/upload.ts';
+
+const MiB = 1024 * 1024;
+
+function uploadsOf({ limit_bytes = 100 * MiB, share_bytes = 100 * MiB } = {}) {
+  const memory = new BodyMemory({ capacity_bytes: MiB, idle_ms: 60_000, discard: (bytes) => bytes.fill(0) });
+  return new Uploads({ limit_bytes, share_bytes, memory });
+}
+
+const chunkOf = (bytes: Uint8Array | string): ArrayBuffer => Uint8Array.from(Buffer.from(bytes)).buffer;
+
+describe('Upload', () => {
+  test.each([
+    ['of a known length', 10],
+    ['of unknown length', undefined],
+  ])('a body %s lies in one piece of shared memory', (_what, length) => {
+    const upload = uploadsOf().open('a', length, 100);
+    for (const text of ['abc', '', 'defghij']) upload.add(chunkOf(text));
+    expect(upload.fault).toBeUndefined();
+    expect(upload.bytes.toString()).toBe('abcdefghij');
+    expect(upload.bytes.buffer).toBeInstanceOf(SharedArrayBuffer);
+  });
+
+  test('a chunk that µWS takes back afterwards has been copied', () => {
+    const chunk = chunkOf('abc');
+    const upload = uploadsOf().open('a', undefined, 100);
+    upload.add(chunk);
+    new Uint8Array(chunk).fill(0);
+    expect(upload.bytes.toString()).toBe('abc');
+  });
+
+  test.each([
+    ['of a known length', 4],
+    ['of unknown length', undefined],
+  ])('a body %s takes its last byte and refuses one more', (_what, length) => {
+    const upload = uploadsOf().open('a', length, 4);
+    upload.add(chunkOf('abcd'));
+    expect(upload.fault).toBeUndefined();
+    upload.add(chunkOf('e'));
+    expect(upload.fault).toMatchObject({ code: 'body_too_large', extras: { limit_bytes: 4 } });
+  });
+
+  test('an empty body is an empty buffer', () => {
+    expect(uploadsOf().open('a', undefined, 4).bytes.length).toBe(0);
+  });
+
+  test('whatever the chunks, their bytes come out in order', () => {
+    const chunks = fc.array(fc.uint8Array({ maxLength: 200_000 }), { maxLength: 12, size: 'max' });
+    fc.assert(
+      fc.property(chunks, fc.boolean(), (parts, known) => {
+        const whole = Buffer.concat(parts);
+        const uploads = uploadsOf();
+        const upload = uploads.open('a', known ? whole.length : undefined, whole.length);
+        for (const part of parts) upload.add(chunkOf(part));
+        expect(upload.fault).toBeUndefined();
+        expect(upload.bytes.equals(whole)).toBe(true);
+        expect(uploads.used_bytes).toBe(whole.length);
+        upload.release();
+        expect(uploads.used_bytes).toBe(0);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('what is released is wiped, and takes nothing any more', () => {
+    const upload = uploadsOf().open('a', 10, 10);
+    upload.add(chunkOf('secret'));
+    const { bytes } = upload;
+    upload.release();
+    upload.release();
+    upload.add(chunkOf('late'));
+    expect(bytes.every((byte) => byte === 0)).toBe(true);
+    expect(upload.bytes.length).toBe(0);
+  });
+});
+
+describe('Uploads', () => {
+  test('a body is charged for what has arrived, not for what it declares', () => {
+    const uploads = uploadsOf({ limit_bytes: 20 });
+    const declared = Array.from({ length: 9 }, () => uploads.open('a', 20, 20));
+    expect(uploads.used_bytes).toBe(0);
+    declared[0]!.add(chunkOf('0123456789'));
+    expect(uploads.used_bytes).toBe(10);
+    expect(() => uploads.open('b', 11, 20)).toThrow(expect.objectContaining({ code: 'overloaded' }));
+    uploads.open('b', 10, 20).add(chunkOf('0123456789'));
+    expect(uploads.used_bytes).toBe(20);
+    declared[1]!.add(chunkOf('x'));
+    expect(declared[1]!.fault).toMatchObject({ code: 'overloaded' });
+    declared[0]!.release();
+    expect(() => uploads.open('b', 10, 20)).not.toThrow();
+  });
+
+  test('no owner takes all of it', () => {
+    const uploads = uploadsOf({ limit_bytes: 20, share_bytes: 10 });
+    const upload = uploads.open('a', undefined, 20);
+    upload.add(chunkOf('0123456789'));
+    expect(() => uploads.open('a', undefined, 20)).toThrow(expect.objectContaining({ code: 'overloaded' }));
+    expect(() => uploads.open('b', 10, 20)).not.toThrow();
+    upload.add(chunkOf('x'));
+    expect(upload.fault).toMatchObject({ code: 'overloaded' });
+    upload.release();
+    expect(() => uploads.open('a', 10, 20)).not.toThrow();
+  });
+});
