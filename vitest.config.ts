@@ -12,6 +12,9 @@ const slow = [
   'test/server/{limiter-shared,prove-image,proxies,replicas,tls-renewal}.test.ts',
 ];
 
+// The tests' programs load the native addon by themselves, which wants it.
+process.env.ORT_DISABLE_TELEMETRY = '1';
+
 export default defineConfig({
   test: {
     // A fork a file: a crash of the addon takes one file down, not the run.

@@ -218,6 +218,14 @@ export function addonFile(env: NodeJS.ProcessEnv = process.env): string | undefi
   return env.FACEMATCH_ADDON || undefined;
 }
 
+/**
+ * Keeps ONNX Runtime from reporting its use, for which the native addon wants it in the environment. Call it before there are
+ * other threads that may read the environment: to set it could crash them.
+ */
+export function silenceOnnxRuntime(): void {
+  process.env.ORT_DISABLE_TELEMETRY ??= '1';
+}
+
 function text(fallback: string, description: string): Setting<string> {
   return {
     parse: (value) => (value.trim() === value && !value.includes('\0') ? value : undefined),

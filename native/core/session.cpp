@@ -15,9 +15,12 @@ namespace {
 // clean.
 Ort::Env& environment() {
   static auto* env = [] {
-    // From here on ONNX Runtime 1.30 would report its use to its makers, and keep files in the home
-    // and temporary folders for it.
-    setenv("ORT_DISABLE_TELEMETRY", "1", 1);
+    // Else ONNX Runtime 1.30 would report its use to its makers, and keep files in the home and
+    // temporary folders for it. To set it here could crash a thread that reads the environment.
+    if (std::getenv("ORT_DISABLE_TELEMETRY") == nullptr) {
+      throw Error(ErrorCode::kInternalError,
+                  "ORT_DISABLE_TELEMETRY must be in the environment when the process starts");
+    }
     // The core prints nothing; what matters arrives as an exception.
     const auto silent = [](void*, OrtLoggingLevel, const char*, const char*, const char*,
                            const char*) {};

@@ -11,6 +11,9 @@ namespace facematch::testing {
 
 namespace fs = std::filesystem;
 
+// Before main(), when there is no other thread: session.cpp wants it.
+[[maybe_unused]] const int kQuiet = setenv("ORT_DISABLE_TELEMETRY", "1", 1);
+
 fs::path project_root() { return FACEMATCH_ROOT; }
 
 std::optional<fs::path> shared_folder() {

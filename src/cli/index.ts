@@ -1,7 +1,10 @@
 import { CommanderError } from 'commander';
+import { silenceOnnxRuntime } from '../config.ts';
 import { exitCodes } from './help.ts';
 import { buildProgram } from './program.ts';
 import { coloursFor } from './terminal.ts';
+
+silenceOnnxRuntime();
 
 // A reader that closed its end, such as `head`, has what it wanted; to the server it is no reason to die either.
 for (const stream of [process.stdout, process.stderr]) {

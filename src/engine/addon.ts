@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
-import { addonFile } from '../config.ts';
+import { isMainThread } from 'node:worker_threads';
+import { addonFile, silenceOnnxRuntime } from '../config.ts';
 import { projectPath } from '../paths.ts';
 
 /**
@@ -126,6 +127,8 @@ export interface Addon {
 
 /** Loads the addon. Throws an Error whose message says what to do when it is missing or does not load. */
 export function loadAddon(): Addon {
+  // In a worker it is the process's already.
+  if (isMainThread) silenceOnnxRuntime();
   const file = addonFile() ?? projectPath('build/addon/Release/facematch.node');
   try {
     return createRequire(import.meta.url)(file) as Addon;

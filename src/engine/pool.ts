@@ -102,6 +102,9 @@ export class Pool {
       filename: fileURLToPath(new URL('./worker.js', import.meta.url)),
       workerData: { pack_directory, flags: this.#flags } satisfies WorkerData,
       ...threads(workers),
+      // None that is starting: it may die of it, and the job with it. Piscina asks again when one is up.
+      loadBalancer: (_, candidates) =>
+        candidates.find(({ id, currentUsage }) => currentUsage === 0 && this.#up.has(id)) ?? null,
       // Node's own messages; with atomics a worker sleeps where nothing but piscina wakes it.
       atomics: 'disabled',
       recordTiming: false,

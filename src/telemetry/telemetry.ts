@@ -54,7 +54,16 @@ export class Telemetry {
     this.metrics = new Metrics(readings, info);
   }
 
+  /** Never throws: a request has been answered when it is told of. */
   finished(record: RequestRecord): void {
+    try {
+      this.#tell(record);
+    } catch (error) {
+      this.#log.logger.error({ request_id: record.request_id, fault: String(error) }, 'not counted');
+    }
+  }
+
+  #tell(record: RequestRecord): void {
     this.metrics.observe(record);
     // Tenths are enough here, and the metrics tell more. pino leaves out what is undefined.
     const duration_ms = Math.round(record.duration_ms * 10) / 10;
