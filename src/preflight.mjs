@@ -78,8 +78,8 @@ export function preflight(ownUws) {
 
 function loads(/** @type {string} */ folder) {
   try {
-    createRequire(import.meta.url)(resolve(folder));
-    return true;
+    // What the older package falls back to in JavaScript lacks it.
+    return typeof createRequire(import.meta.url)(resolve(folder)).getParts === 'function';
   } catch {
     return false;
   }

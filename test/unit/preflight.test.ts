@@ -132,9 +132,13 @@ describe('set-up', () => {
   });
 
   test('goes on with a µWebSockets.js of its own that loads, and only then', () => {
-    const FACEMATCH_UWS = inPackage('uWebSockets.js');
+    const FACEMATCH_UWS = inPackage(
+      process.versions.modules === '115' ? 'uWebSockets.js' : 'uWebSockets.js-v20.57',
+    );
     expect(setUp('99.0.0', { FACEMATCH_UWS })).toContain('there is no step nothing');
     expect(setUp('99.0.0', { FACEMATCH_UWS: dirname(FACEMATCH_UWS) })).toContain('does not run here');
+    const fallback = { FACEMATCH_UWS: inPackage('uWebSockets.js'), UWS_USE_FALLBACK: 'true' };
+    expect(setUp('99.0.0', fallback)).toContain('does not run here');
   });
 });
 
