@@ -14,6 +14,7 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /opt/facematch
 COPY scripts/setup.mjs scripts/
 COPY scripts/lib scripts/lib
+COPY src/preflight.mjs src/
 RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
     --mount=type=cache,target=/var/lib/apt/lists,sharing=locked \
     node scripts/setup.mjs --only debian,headers

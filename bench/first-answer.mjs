@@ -1,9 +1,10 @@
 // How long from `git clone` to the first answer?
-//   node bench/first-answer.mjs [--fresh [--suite bookworm]]
+//   node bench/first-answer.mjs [--fresh [--suite bookworm] [--arch arm64]]
 // Clones what is committed here into a new folder and runs `npm run demo` there. --fresh does so in a Debian of its own, with
 // Node, npm and git and nothing else, as root: Debian packages, npm packages and the model pack are then downloaded as on a
 // machine that has never seen them. Making that Debian is not counted. Keep the machine quiet meanwhile: half of the time is
-// a compiler's.
+// a compiler's. --arch is for another processor that the kernel has an emulator for (deploy/prove-arm64): there nothing is
+// claimed about time, and a request may take two minutes.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +14,9 @@ import { root } from '../test/support/programs.mjs';
 import { flags, report } from '../test/support/report.mjs';
 
 const most_s = 300;
-const { fresh, suite } = flags({ fresh: false, suite: '' });
+const { fresh, suite, arch } = flags({ fresh: false, suite: '', arch: process.arch });
+const emulated = arch !== process.arch;
+if (emulated && !fresh) throw new Error('--arch needs --fresh');
 if (fresh) requireTools('--fresh');
 
 /** Runs a command to its end, its standard error shown, and answers its standard output. Throws when it fails. */
@@ -34,12 +37,13 @@ try {
   let place = { home: folder, origin: `file://${root}`, wrap: (command) => command, env: process.env };
   if (fresh) {
     const debian = join(folder, 'debian');
-    run(debootstrap(debian, suite || ownSuite()));
+    run(debootstrap(debian, suite || ownSuite(), { arch }));
     mkdirSync(join(debian, 'home/fresh'));
     // The clone's origin must be seen from within.
     run(['git', 'clone', '--quiet', '--bare', `file://${root}`, join(debian, 'origin.git')]);
     const wrap = (command) => inside(debian, command);
-    place = { home: '/home/fresh', origin: 'file:///origin.git', wrap, env: furnish(debian) };
+    const env = { ...furnish(debian, arch), ...(emulated ? { FACEMATCH_DEADLINE_MS: '120000' } : {}) };
+    place = { home: '/home/fresh', origin: 'file:///origin.git', wrap, env };
   }
   const { home, origin, wrap, env } = place;
   const start = performance.now();
@@ -51,10 +55,13 @@ try {
     title: 'From git clone to the first answer',
     facts: {
       machine: fresh ? `a fresh Debian ${suite || ownSuite()}` : 'this one, with its packages and caches',
+      processor: emulated ? `${arch}, emulated: ${seconds} s in all` : arch,
     },
     claims: [
       { what: 'the answer', found: match ? 'a match' : 'no match', limit: 'a match', ok: match === true },
-      { what: 'in all', found: `${seconds} s`, limit: `at most ${most_s} s`, ok: seconds <= most_s },
+      ...(emulated
+        ? []
+        : [{ what: 'in all', found: `${seconds} s`, limit: `at most ${most_s} s`, ok: seconds <= most_s }]),
     ],
   });
 } finally {

@@ -8,6 +8,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { preflight } from '../src/preflight.mjs';
 import {
   installPackages,
   isDebian,
@@ -222,12 +223,6 @@ const devSteps = [
   },
 ];
 
-function requireNode() {
-  const [major, minor] = process.versions.node.split('.').map(Number);
-  if (major > 20 || (major === 20 && minor >= 17)) return;
-  throw new SetupError(`Node ${process.versions.node} is too old: facematch needs 20.17 or later.`);
-}
-
 /** Two set-ups in one folder at once would tread on each other: the second waits for the first. */
 async function takeLock() {
   const lock = 'build/.setup-lock';
@@ -246,7 +241,8 @@ async function takeLock() {
 }
 
 async function main() {
-  requireNode();
+  const unfit = preflight(process.env.FACEMATCH_UWS);
+  if (unfit !== undefined) throw new SetupError(unfit);
   await takeLock();
   const wanted = dev ? [...steps, ...devSteps] : steps;
   const unknown = (only ?? []).filter((id) => !wanted.some((step) => step.id === id));

@@ -206,7 +206,7 @@ function settingsFile(env: NodeJS.ProcessEnv): SettingsFile {
 
 /** Variables that look like settings and are none: most likely misspelt. */
 export function unknownVariables(env: NodeJS.ProcessEnv = process.env): string[] {
-  const known = new Set(['FACEMATCH_ADDON', ...Object.keys(table).map(variableOf)]);
+  const known = new Set(['FACEMATCH_ADDON', 'FACEMATCH_UWS', ...Object.keys(table).map(variableOf)]);
   return Object.keys(env).filter((name) => name.startsWith('FACEMATCH_') && !known.has(name));
 }
 
@@ -224,6 +224,14 @@ export function addonFile(env: NodeJS.ProcessEnv = process.env): string | undefi
  */
 export function silenceOnnxRuntime(): void {
   process.env.ORT_DISABLE_TELEMETRY ??= '1';
+}
+
+/**
+ * FACEMATCH_UWS, the folder of a µWebSockets.js that is taken before those of the packages. Not a setting, because set-up asks
+ * for it as well, before there is a file of settings.
+ */
+export function uwsFolder(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  return env.FACEMATCH_UWS || undefined;
 }
 
 function text(fallback: string, description: string): Setting<string> {

@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os';
 import { publications } from './api/publications.ts';
-import type { Config } from './config.ts';
+import { type Config, uwsFolder } from './config.ts';
 import { Engine } from './engine/engine.ts';
 import { packDirectory, readManifest } from './engine/pack.ts';
 import { Gate, mostBuckets } from './gate/gate.ts';
@@ -63,6 +63,8 @@ export function startServer(config: Config, log: Log): Server {
 function start(config: Config, log: Log, opened: Opened): Server {
   const { logger } = log;
   const uws = loadUws();
+  const [reason] = uws.passedOver;
+  if (uwsFolder() !== undefined && reason !== undefined) logger.warn({ reason }, 'FACEMATCH_UWS is not used');
   const pack_directory = packDirectory(config.pack);
   const manifest = readManifest(pack_directory);
   const keys = KeyStore.open(config.keys_file, logger);

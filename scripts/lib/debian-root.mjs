@@ -1,6 +1,15 @@
 // A Debian with nothing in it but Node, npm and git: what a fresh machine has. Needs root, debootstrap and unshare.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** Names of the environment that tell of proxies and certificates, which a machine of one's own would have as well. */
@@ -58,12 +67,17 @@ export function inside(folder, command) {
   ];
 }
 
-/** The command that fills `folder`, with the packages of `include` as well; debootstrap mounts, too. */
-export const debootstrap = (folder, suite, include = ['ca-certificates', 'git']) => [
+/** The command that fills `folder`, with the packages of `include` as well; debootstrap mounts, too. `arch` in Node's words. */
+export const debootstrap = (
+  folder,
+  suite,
+  { include = ['ca-certificates', 'git'], arch = process.arch } = {},
+) => [
   ...['unshare', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'],
   ...[
     'debootstrap',
     '--variant=minbase',
+    `--arch=${arch === 'x64' ? 'amd64' : arch}`,
     ...(include.length > 0 ? [`--include=${include.join(',')}`] : []),
     suite,
     folder,
@@ -71,8 +85,11 @@ export const debootstrap = (folder, suite, include = ['ca-certificates', 'git'])
   ],
 ];
 
-/** What the machine's owner has set for its network, and the Node that runs this. Answers the environment. */
-export function furnish(folder) {
+/**
+ * What the machine's owner has set for its network, and the Node that runs this; for another processor the program of the same
+ * release comes from npm. Answers the environment.
+ */
+export function furnish(folder, arch = process.arch) {
   const settings = ask('apt-config', 'dump', 'Acquire');
   writeFileSync(join(folder, 'etc/apt/apt.conf.d/99own'), `${settings}\n`);
   for (const file of ['/etc/resolv.conf', '/etc/hosts', '/etc/ssl/certs/ca-certificates.crt'])
@@ -88,6 +105,14 @@ export function furnish(folder) {
   for (const part of ['bin/node', 'bin/npm', 'bin/npx', 'include/node', 'lib/node_modules/npm']) {
     if (existsSync(join(prefix, part)))
       cpSync(join(prefix, part), join(folder, prefix, part), { recursive: true, verbatimSymlinks: true });
+  }
+  if (arch !== process.arch) {
+    const [major] = process.versions.node.split('.');
+    const name = ask('npm', 'pack', '--silent', '--pack-destination', folder, `node-linux-${arch}@${major}`);
+    const file = join(folder, name.split('\n').at(-1));
+    execFileSync('tar', ['-xzf', file, '-C', join(folder, prefix), '--strip-components=1', 'package/bin']);
+    rmSync(file);
+    chmodSync(join(folder, prefix, 'bin/node'), 0o755);
   }
   return {
     ...networkSettings(),

@@ -1,11 +1,12 @@
 import type * as UWS from 'uWebSockets.js';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { uwsFolder } from '../config.ts';
 
 /**
- * Finds a native µWebSockets.js that works on this machine. It is not published under its own name, so two aliases of
- * it are tried (docs/uws-lifecycle.md says which rules of the two differ).
+ * Finds a native µWebSockets.js that works on this machine: the one that FACEMATCH_UWS names, else, as it is not published
+ * under its own name, one of two aliases (docs/uws-lifecycle.md says which rules of them differ).
  */
 export type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 
@@ -48,24 +49,29 @@ export interface Uws {
   LIBUS_LISTEN_SHARED_PORT: number;
   /** Of the package, for the log. */
   version: string;
+  /** Why those that come before it were not taken, a line each. */
+  passedOver: readonly string[];
 }
 
-export function loadUws(): Uws {
-  const failures: string[] = [];
-  for (const name of candidates) {
+/** `own`: a folder that holds a package, tried first. */
+export function loadUws(own = uwsFolder()): Uws {
+  const passedOver: string[] = [];
+  for (const name of [...(own === undefined ? [] : [resolve(own)]), ...candidates]) {
     const loaded = tryLoad(name);
-    if (typeof loaded !== 'string') return loaded;
-    failures.push(`${name}: ${loaded}`);
+    if (typeof loaded !== 'string') return { ...loaded, passedOver };
+    passedOver.push(`${name}: ${loaded}`);
   }
   throw new Error(
     `µWebSockets.js has no binary that runs here (Node ${process.version}, ${process.platform} ${process.arch}); ` +
-      `use Node 20 on Linux with glibc, or install again with: npm ci\n${failures.join('\n')}`,
+      `install again with: npm ci\n${passedOver.join('\n')}`,
   );
 }
 
-function tryLoad(name: string): Uws | string {
+function tryLoad(name: string): Omit<Uws, 'passedOver'> | string {
   const require = createRequire(import.meta.url);
   try {
+    const version = versionOf(require.resolve(name));
+    if (!isRead(version)) return `its version ${version} is not 20.${oldestRead} or a later one of 20`;
     const loaded = require(name) as Record<string, unknown>;
     // The older package answers a failed load with a slow server written in JavaScript, and only prints that it did.
     // The stand-in has no SSLApp and no getParts; the native module has both.
@@ -81,12 +87,18 @@ function tryLoad(name: string): Uws | string {
       us_listen_socket_close: loaded.us_listen_socket_close as Uws['us_listen_socket_close'],
       LIBUS_LISTEN_EXCLUSIVE_PORT: Number(loaded.LIBUS_LISTEN_EXCLUSIVE_PORT ?? 1),
       LIBUS_LISTEN_SHARED_PORT: 0,
-      version: versionOf(require.resolve(name)),
+      version,
     };
   } catch (error) {
-    return (error as Error).message.split('\n').filter(Boolean).join(' ');
+    // Node's list of requiring files follows a module that is not there.
+    const [told = ''] = (error as Error).message.split('\nRequire stack:');
+    return told.split('\n').filter(Boolean).join(' ');
   }
 }
+
+/** The rules of docs/uws-lifecycle.md were read in the sources of 20.30 and later ones. */
+const oldestRead = 30;
+const isRead = (version: string) => Number(/^20\.(\d+)\./.exec(version)?.[1]) >= oldestRead;
 
 /** The newer package exports no package.json, so it is looked for above the file that was loaded. */
 function versionOf(file: string): string {

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { projectPath } from '../../src/paths.ts';
 import { built, run } from './support/cli.ts';
 import { copyAddon, copyProgram, diagnose } from './support/doctor.ts';
 import { TestServer } from './support/server.ts';
@@ -173,6 +174,24 @@ describe.skipIf(!built)('a copy of the program', () => {
     );
     expect(value).not.toContain('Require stack');
     expect(cure).toContain('npm ci');
+  });
+
+  test('takes a µWebSockets.js of one’s own, and warns of one that it cannot take', async () => {
+    const own = projectPath('node_modules/uWebSockets.js');
+    const taken = (await diagnose(folder, { FACEMATCH_UWS: own })).of('µWebSockets.js');
+    const absent = (await diagnose(folder, { FACEMATCH_UWS: folder })).of('µWebSockets.js');
+    // The older package has a binary for Node 20 only.
+    const loads = process.versions.modules === '115';
+    expect(taken).toMatchObject(
+      loads
+        ? { status: 'ok', value: expect.stringMatching(/^20\.30\.0.* from .* \(FACEMATCH_UWS\)$/) }
+        : { status: 'warning', cure: 'Correct or unset FACEMATCH_UWS' },
+    );
+    expect(absent).toMatchObject({
+      status: 'warning',
+      value: expect.stringContaining(`instead of ${folder}: Cannot find module`),
+      cure: 'Correct or unset FACEMATCH_UWS',
+    });
   });
 
   test('without a package that checks need has lines all the same', async () => {

@@ -20,9 +20,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const everything = [
+  'machine',
   'settings',
-  'Node',
-  'system',
   'npm packages',
   'µWebSockets.js',
   'native addon',
@@ -150,7 +149,7 @@ describe.skipIf(!built)('settings', () => {
     const env = { FACEMATCH_QUEUE: 'many', FACEMATCH_WORKERS: '256', FACEMATCH_PROT: '80' };
     const { code, findings, of } = await diagnose(folder, env);
     expect(code).toBe(1);
-    expect(findings.slice(0, 2)).toMatchObject([
+    expect(findings.filter(({ what }) => what === 'settings')).toMatchObject([
       {
         status: 'wrong',
         value: 'FACEMATCH_QUEUE: expected a whole number from 0 to 100000 but received "many"',

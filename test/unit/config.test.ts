@@ -123,7 +123,13 @@ test('a value that holds a secret is shown without it, and others as they are', 
 });
 
 test('a misspelt variable is noticed, a known one and a foreign one are not', () => {
-  const env = { FACEMATCH_PROT: '1', FACEMATCH_PORT: '1', FACEMATCH_ADDON: 'x', HOME: 'x' };
+  const env = {
+    FACEMATCH_PROT: '1',
+    FACEMATCH_PORT: '1',
+    FACEMATCH_ADDON: 'x',
+    FACEMATCH_UWS: 'x',
+    HOME: 'x',
+  };
   expect(unknownVariables(env)).toEqual(['FACEMATCH_PROT']);
 });
 

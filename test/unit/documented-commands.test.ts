@@ -91,7 +91,7 @@ function presetFaults(kind: 'configurePresets' | 'buildPresets' | 'testPresets',
 
 const variables = new Set([
   ...Object.keys(settings).map(variableOf),
-  ...['FACEMATCH_CONFIG', 'FACEMATCH_URL', 'FACEMATCH_KEY', 'KEY'],
+  ...['FACEMATCH_CONFIG', 'FACEMATCH_UWS', 'FACEMATCH_URL', 'FACEMATCH_KEY', 'KEY'],
 ]);
 
 /** What is wrong with a line; undefined where nobody knows its program. */

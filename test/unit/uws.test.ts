@@ -1,11 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { describe, expect, test } from 'vitest';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
 import { loadUws } from '../../src/http/uws.ts';
 import { projectPath } from '../../src/paths.ts';
 
 describe('loadUws', () => {
   test('finds a native module and tells its version', () => {
-    const uws = loadUws();
+    const uws = loadUws(undefined);
     expect(uws.version).toMatch(/^20\.\d+\.\d+/);
     expect(uws.App).toBeTypeOf('function');
     expect(uws.LIBUS_LISTEN_EXCLUSIVE_PORT).toBe(1);
@@ -23,5 +27,48 @@ describe('loadUws', () => {
     // Where the newer package's binary loads, it is taken and there is nothing to refuse.
     expect(stdout).toMatch(/loaded 20\.57|fell back to JavaScript, which is refused/);
     expect(stdout).not.toContain('loaded 20.30');
+  });
+});
+
+describe('a µWebSockets.js of one’s own', () => {
+  const root = mkdtempSync(join(tmpdir(), 'facematch-uws-'));
+  afterAll(() => rmSync(root, { recursive: true }));
+
+  /** The native module that works here, in a package of the given version. */
+  function own(version: string, exported = nativeModule()): string {
+    const folder = join(root, version);
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ version, main: 'uws.js' }));
+    writeFileSync(join(folder, 'uws.js'), `module.exports = ${exported};`);
+    return folder;
+  }
+
+  function nativeModule(): string {
+    const newer = loadUws(undefined).version.startsWith('20.57');
+    const name = newer ? 'uWebSockets.js-v20.57' : 'uWebSockets.js';
+    const file = createRequire(import.meta.url).resolve(name);
+    return `require(${JSON.stringify(file)})`;
+  }
+
+  test.each(['20.30.0', '20.99.1'])('is taken first in version %s', (version) => {
+    const { version: taken, passedOver, App } = loadUws(own(version));
+    expect({ taken, passedOver }).toEqual({ taken: version, passedOver: [] });
+    expect(App).toBeTypeOf('function');
+  });
+
+  test.each([
+    { what: 'an older version', version: '20.29.9', reason: 'is not 20.30 or a later one of 20' },
+    { what: 'another major version', version: '21.0.0', reason: 'is not 20.30 or a later one of 20' },
+    { what: 'JavaScript alone', version: '20.67.0', exported: '{ App() {} }', reason: 'fell back to' },
+  ])('is passed over for $what, and it is told why', ({ version, exported, reason }) => {
+    const folder = own(version, exported);
+    const uws = loadUws(folder);
+    expect(uws.version).toBe(loadUws(undefined).version);
+    expect(uws.passedOver[0]).toMatch(new RegExp(`^${folder}: .*${reason}`));
+  });
+
+  test('that is not there is passed over in one line', () => {
+    const [reason] = loadUws('/nowhere/uws').passedOver;
+    expect(reason).toBe("/nowhere/uws: Cannot find module '/nowhere/uws'");
   });
 });

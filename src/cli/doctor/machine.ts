@@ -3,14 +3,26 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { addonFile, surveySettings, unknownVariables } from '../../config.ts';
+import { addonFile, surveySettings, unknownVariables, uwsFolder } from '../../config.ts';
 import { cpuLimit } from '../../cpus.ts';
 import { projectPath } from '../../paths.ts';
+import { judge, thisMachine } from '../../preflight.mjs';
 import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
 import type { Answer, Probes } from './probe.ts';
 
-/** The settings, and what a server runs on. */
+/** What a server runs on, and the settings. */
 export const machineChecks: Checks = {
+  /** Node, processor and C library decide together which binaries load. */
+  machine() {
+    const machine = thisMachine();
+    const { platform, arch, node, glibc } = machine;
+    const unfit = judge(machine, uwsFolder() !== undefined);
+    if (unfit !== undefined) return [wrong('machine', unfit.fault, unfit.cure)];
+    const value = `Node ${node} on ${platform} ${arch}`;
+    if (platform === 'linux') return [ok('machine', `${value}, glibc ${glibc}`)];
+    return [warning('machine', `${value}, where nothing is tested`, 'Use Linux, such as Debian 13')];
+  },
+
   settings() {
     const { faults, set } = surveySettings();
     const page = 'See docs/configuration.md';
@@ -22,28 +34,6 @@ export const machineChecks: Checks = {
     ];
     if (findings.length > 0) return findings;
     return [ok('settings', set.length === 0 ? 'every one has its default' : `valid; set: ${set.join(', ')}`)];
-  },
-
-  async Node() {
-    const { default: semver } = await import('semver');
-    const { node: version } = process.versions;
-    const { node: range } = packageJson('').engines;
-    if (semver.satisfies(version, range, { includePrerelease: true })) return [ok('Node', version)];
-    return [wrong('Node', `${version} is not ${range}`, 'Install Node 20 LTS, 20.17 or later')];
-  },
-
-  /** The C library decides which binaries load. */
-  system() {
-    const { platform, arch } = process;
-    const cure = 'Use Linux with glibc, such as Debian 12';
-    if (platform !== 'linux')
-      return [warning('system', `${platform} ${arch}, where nothing is tested`, cure)];
-    // The report would otherwise look names of open connections up.
-    (process.report as { excludeNetwork?: boolean }).excludeNetwork = true;
-    const { header } = process.report.getReport() as { header?: { glibcVersionRuntime?: string } };
-    const glibc = header?.glibcVersionRuntime;
-    if (glibc !== undefined) return [ok('system', `${platform} ${arch}, glibc ${glibc}`)];
-    return [wrong('system', `${platform} ${arch} without glibc (Alpine?)`, cure)];
   },
 
   /** The packages that a server needs: there, and in the versions of package.json. */
@@ -65,14 +55,19 @@ export const machineChecks: Checks = {
   },
 
   async 'µWebSockets.js'() {
+    const own = uwsFolder();
     try {
-      return [ok('µWebSockets.js', `${await probe('uws')}, its native binary`)];
+      const { version, passedOver } = await probe('uws');
+      const value = `${version}, its native binary`;
+      if (own === undefined) return [ok('µWebSockets.js', value)];
+      const [reason] = passedOver;
+      if (reason === undefined) return [ok('µWebSockets.js', `${value}, from ${own} (FACEMATCH_UWS)`)];
+      return [warning('µWebSockets.js', `${value}, instead of ${reason}`, 'Correct or unset FACEMATCH_UWS')];
     } catch (error) {
       const [, ...reasons] = (error as Error).message.split('\n');
-      // Node's list of requiring files follows a module that is not there.
-      const told = reasons.map((reason) => reason.replace(/ Require stack:.*/, '')).join('; ');
-      const value = told === '' ? firstLine(error) : `no native binary loads here: ${told}`;
-      return [wrong('µWebSockets.js', value, 'Use Node 20 on Linux with glibc, and run: npm ci')];
+      const value =
+        reasons.length === 0 ? firstLine(error) : `no native binary loads here: ${reasons.join('; ')}`;
+      return [wrong('µWebSockets.js', value, judge(thisMachine(), false)?.cure ?? 'npm ci')];
     }
   },
 
@@ -122,7 +117,6 @@ export const machineChecks: Checks = {
 function packageJson(folder: string) {
   return JSON.parse(readFileSync(projectPath(`${folder}package.json`), 'utf8')) as {
     version: string;
-    engines: { node: string };
     dependencies: Record<string, string>;
   };
 }
