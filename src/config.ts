@@ -84,7 +84,7 @@ const table = {
   max_upload_bytes: integer(
     1024,
     Number.MAX_SAFE_INTEGER,
-    (config) => Math.max(512 * MiB, config.max_body_bytes as number),
+    (config) => Math.max(256 * MiB, config.max_body_bytes as number),
     'Most memory that the bodies of unanswered requests may take together; those of one key, half of it',
   ),
   max_parts: integer(2, 1000, 16, 'Most parts of a form'),

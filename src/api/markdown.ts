@@ -19,7 +19,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 const derived: Partial<Record<SettingName, string>> = {
   workers: 'the CPU quota',
   queue: '8 × `FACEMATCH_WORKERS`',
-  max_upload_bytes: '`536870912`, or `FACEMATCH_MAX_BODY_BYTES` when that is more',
+  max_upload_bytes: '`268435456`, or `FACEMATCH_MAX_BODY_BYTES` when that is more',
 };
 
 /** For docs/configuration.md. */

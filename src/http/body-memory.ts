@@ -5,7 +5,7 @@
  * more gives its pages back at once.
  */
 export interface BodyMemoryOptions {
-  /** Most bytes that wait for the next body. */
+  /** Most bytes that wait for the next body, or are used again for one. */
   capacity_bytes: number;
   /** What has waited for so long, twice that at most, gives its pages back: an idle server keeps nothing. */
   idle_ms: number;
@@ -39,6 +39,9 @@ export class BodyMemory {
   /** In the order in which they were given; the last is taken first, so that what is not needed grows old. */
   #kept: Kept[] = [];
   #kept_bytes = 0;
+  /** Taken from what was kept: it may have more pages than its body has bytes. */
+  readonly #lent = new Set<SharedArrayBuffer>();
+  #lent_bytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: BodyMemoryOptions) {
@@ -55,19 +58,24 @@ export class BodyMemory {
     if (at === -1) return new SharedArrayBuffer(size);
     const [{ memory }] = this.#kept.splice(at, 1) as [Kept];
     this.#kept_bytes -= size;
+    this.#lent.add(memory);
+    this.#lent_bytes += size;
     return memory;
   }
 
   /** Wipes the first `used` bytes, which are all that were written. Nobody reads or writes there any more. */
   give(memory: SharedArrayBuffer, used: number): void {
     const { capacity_bytes, idle_ms, discard } = this.#options;
-    if (this.#kept_bytes + memory.byteLength > capacity_bytes) {
-      discard(new Uint8Array(memory, 0, used));
+    const size = memory.byteLength;
+    const lent = this.#lent.delete(memory);
+    if (lent) this.#lent_bytes -= size;
+    if (this.#kept_bytes + this.#lent_bytes + size > capacity_bytes) {
+      discard(new Uint8Array(memory, 0, lent ? size : used));
       return;
     }
     new Uint8Array(memory, 0, used).fill(0);
     this.#kept.push({ memory, idle: false });
-    this.#kept_bytes += memory.byteLength;
+    this.#kept_bytes += size;
     this.#timer ??= setInterval(() => this.#freeIdle(), idle_ms).unref();
   }
 

@@ -71,9 +71,12 @@ describe('memory that is given back', () => {
     expect(discarded).toEqual([]);
     memory.give(three!, 3);
     expect(discarded).toEqual([3]);
+    // What is lent has its pages still, however little of them its next body needs.
     expect(memory.take(MiB)).toBe(two);
     memory.give(three!, 4);
-    expect(discarded).toEqual([3]);
+    expect(discarded).toEqual([3, 4]);
+    memory.give(two!, 1);
+    expect(discarded).toEqual([3, 4]);
   });
 
   test('gives its pages back when nobody has wanted it for a while, time after time', async () => {

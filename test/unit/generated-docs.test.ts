@@ -35,7 +35,7 @@ test('defaults that depend on other settings are as docs/configuration.md says',
   expect(settings.max_upload_bytes.fallback({ max_body_bytes: 0 })).toBe(536_870_912);
   expect(settings.max_upload_bytes.fallback({ max_body_bytes: more })).toBe(more);
   expect(docs['docs/configuration.md']).toContain(
-    '| `536870912`, or `FACEMATCH_MAX_BODY_BYTES` when that is more |',
+    '| `268435456`, or `FACEMATCH_MAX_BODY_BYTES` when that is more |',
   );
 });
 
