@@ -38,7 +38,12 @@ export class Engine {
       workers,
       capacity: pictures_in_match * (workers + queue),
       deadline_ms,
-      run: ({ image, options: how }, slot) => this.#pool!.run(image, how, slot),
+      run: (jobs, slot) =>
+        this.#pool!.run(
+          jobs.map(({ image }) => image),
+          jobs[0]!.options,
+          slot,
+        ),
       cancel: (slot) => this.#pool!.cancel(slot),
     });
     if (embedding_cache > 0) this.#cache = new AnalysisCache(embedding_cache);

@@ -4,9 +4,9 @@ import type { AnalyseOptions, Analysis, NativeFailure } from './addon.ts';
 
 // What crosses between the threads.
 
-export interface PictureJob {
-  /** In shared memory: every worker sees it without a copy, and nobody writes to it meanwhile. */
-  image: Uint8Array;
+export interface PicturesJob {
+  /** In shared memory: every worker sees them without a copy, and nobody writes to them meanwhile. */
+  images: readonly Uint8Array[];
   options: AnalyseOptions;
   /** Which of the flags cancels it. */
   slot: number;
@@ -50,7 +50,7 @@ const heal_ms = { first: 1000, most: 30_000 };
 export class Pool {
   readonly #options: PoolOptions;
   readonly #flags: Uint8Array;
-  #piscina: Piscina<PictureJob, Outcome>;
+  #piscina: Piscina<PicturesJob, Outcome[]>;
   /** threadIds of those that are up, or were before they died. */
   readonly #up = new Set<number>();
   #healing: NodeJS.Timeout | undefined;
@@ -79,9 +79,9 @@ export class Pool {
    * Runs one job. Rejects when the worker dies; another takes its place and the other jobs do not notice.
    * `slot`: of no other job that runs.
    */
-  run(image: Uint8Array, options: AnalyseOptions, slot: number): Promise<Outcome> {
+  run(images: readonly Uint8Array[], options: AnalyseOptions, slot: number): Promise<Outcome[]> {
     Atomics.store(this.#flags, slot, 0);
-    return this.#piscina.run({ image, options, slot });
+    return this.#piscina.run({ images, options, slot });
   }
 
   /** Lets the job of that slot end soon, with any outcome. */
@@ -96,9 +96,9 @@ export class Pool {
     await this.#piscina.destroy();
   }
 
-  #make(): Piscina<PictureJob, Outcome> {
+  #make(): Piscina<PicturesJob, Outcome[]> {
     const { workers, pack_directory } = this.#options;
-    const piscina = new Piscina<PictureJob, Outcome>({
+    const piscina = new Piscina<PicturesJob, Outcome[]>({
       filename: fileURLToPath(new URL('./worker.js', import.meta.url)),
       workerData: { pack_directory, flags: this.#flags } satisfies WorkerData,
       ...threads(workers),
@@ -121,7 +121,7 @@ export class Pool {
   }
 
   /** Ends the threads again where one cannot start. */
-  #allUp(piscina: Piscina<PictureJob, Outcome>): Promise<void> {
+  #allUp(piscina: Piscina<PicturesJob, Outcome[]>): Promise<void> {
     return new Promise((resolve, reject) => {
       const onMessage = () => {
         if (!piscina.threads.every(({ threadId }) => this.#up.has(threadId))) return;

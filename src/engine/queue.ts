@@ -2,8 +2,9 @@ import { Problem } from '../errors.ts';
 
 /**
  * A bounded first-in-first-out queue of pictures in front of the pool. The pictures of a request go to whichever workers
- * are free: two idle ones take one each. Piscina is handed a picture only when a worker is free, because its own queue puts
- * its head back at the tail when none is.
+ * are free: two idle ones take one each. While other requests wait as well, a worker is given two of a request at once, which
+ * spares a message and its answer. Piscina is handed pictures only when a worker is free, because its own queue puts its head
+ * back at the tail when none is.
  *
  * A place in the queue is taken by a request whose body has arrived, never by one that is still being uploaded: a slow
  * sender would otherwise keep the workers idle in front of a full queue. Admission therefore happens twice: `full` is
@@ -16,9 +17,12 @@ export interface QueueOptions<Picture, Outcome> {
   capacity: number;
   /** From submit to the last outcome; 504 deadline_exceeded when it passes. */
   deadline_ms: number;
-  /** `slot`: from 0 up to, not including, `workers`; of no other picture at the time. */
-  run(picture: Picture, slot: number): Promise<Outcome>;
-  /** Nobody wants the outcome of the picture in that slot any more: `run` should end soon, with any. */
+  /**
+   * One or two pictures of one request, on one worker; outcomes in their order. `slot`: from 0 up to, not including,
+   * `workers`; of no other call at the time.
+   */
+  run(pictures: readonly Picture[], slot: number): Promise<readonly Outcome[]>;
+  /** Nobody wants the outcomes of that slot any more: `run` should end soon, with any. */
   cancel(slot: number): void;
 }
 
@@ -133,25 +137,39 @@ export class PictureQueue<Picture, Outcome> {
     for (const entry of this.#waiting) {
       if (this.#free.length === 0) return;
       this.#waiting.delete(entry);
-      void this.#run(entry);
+      const second = this.#second(entry);
+      if (second) this.#waiting.delete(second);
+      void this.#run(second ? [entry, second] : [entry]);
     }
   }
 
+  /** The next picture of the same request, where one of another request waits behind. */
+  #second({ request }: Entry<Picture, Outcome>): Entry<Picture, Outcome> | undefined {
+    let second: Entry<Picture, Outcome> | undefined;
+    for (const other of this.#waiting) {
+      if (other.request !== request) return second;
+      second ??= other;
+    }
+    return undefined;
+  }
+
   /** The slot is held until `run` returns, even when the deadline has answered the client before. */
-  async #run({ request, index, picture }: Entry<Picture, Outcome>): Promise<void> {
+  async #run(entries: readonly Entry<Picture, Outcome>[]): Promise<void> {
+    const { request } = entries[0]!;
     this.#count();
     const slot = this.#free.shift()!;
     request.running.add(slot);
     request.started ??= performance.now();
-    const outcome = await this.#options.run(picture, slot).catch((error: unknown) => new Broken(error));
+    const pictures = entries.map(({ picture }) => picture);
+    const outcomes = await this.#options.run(pictures, slot).catch((error: unknown) => new Broken(error));
     this.#count();
     this.#free.push(slot);
     request.running.delete(slot);
-    if (outcome instanceof Broken) {
-      this.#end(request, outcome.reason);
+    if (outcomes instanceof Broken) {
+      this.#end(request, outcomes.reason);
     } else {
-      request.outcomes[index] = outcome;
-      request.left -= 1;
+      for (const [at, { index }] of entries.entries()) request.outcomes[index] = outcomes[at]!;
+      request.left -= entries.length;
       if (request.left === 0) this.#finish(request);
     }
     if (request.over && request.running.size === 0) request.onIdle();

@@ -1,8 +1,8 @@
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { loadAddon } from './addon.ts';
-import type { Outcome, PictureJob, WorkerData, WorkerUp } from './pool.ts';
+import type { Outcome, PicturesJob, WorkerData, WorkerUp } from './pool.ts';
 
-/** Runs in a worker thread: one synchronous native call for each picture. */
+/** Runs in a worker thread: a synchronous native call for each picture. */
 
 /** A drawn face of 96 × 96 pixels (WebP). */
 const picture = Buffer.from(
@@ -19,8 +19,9 @@ addon.loadPack(pack_directory);
 warmUp();
 parentPort?.postMessage({ worker_up: threadId } satisfies WorkerUp);
 
-export default function analyse({ image, options, slot }: PictureJob): Outcome {
-  return addon.analyse(pack_directory, image, options, flags.subarray(slot, slot + 1));
+export default function analyse({ images, options, slot }: PicturesJob): Outcome[] {
+  const cancelled = flags.subarray(slot, slot + 1);
+  return images.map((image) => addon.analyse(pack_directory, image, options, cancelled));
 }
 
 /**

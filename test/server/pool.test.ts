@@ -40,36 +40,41 @@ describe('two workers', () => {
   });
   afterAll(() => pool.close());
 
+  const one = async (image: Uint8Array, slot: number) => (await pool.run([image], options, slot))[0]!;
+
   test('answer as soon as the pool has started', () => {
     expect(pool.answering).toBe(2);
   });
 
   test('a picture is shared with the worker: it is there afterwards, and has not changed', async () => {
     const image = shared(samples.one);
-    expect(faces(await pool.run(image, options, 0))).toBe(3);
+    expect(faces(await one(image, 0))).toBe(3);
     expect(samples.one.equals(image)).toBe(true);
   });
 
+  test('two pictures in one job come back in their order', async () => {
+    const outcomes = await pool.run([shared(faceless), shared(samples.one)], options, 0);
+    expect(outcomes.map(faces)).toEqual([0, 3]);
+  });
+
   test('a failure comes back as data with its code', async () => {
-    const outcome = await pool.run(shared(Buffer.from('no picture')), options, 0);
+    const outcome = await one(shared(Buffer.from('no picture')), 0);
     expect(outcome).toEqual({ ok: false, code: 'unsupported_image_format', detected: 'unknown' });
   });
 
   test('pictures are analysed side by side and do not mix', async () => {
     const pictures = [samples.one, faceless, samples.one, faceless];
-    const outcomes = await Promise.all(
-      pictures.map((picture, index) => pool.run(shared(picture), options, index % 2)),
-    );
+    const outcomes = await Promise.all(pictures.map((picture, index) => one(shared(picture), index % 2)));
     expect(outcomes.map(faces)).toEqual([3, 0, 3, 0]);
   });
 
   test('what is cancelled ends at the stage that it is at, and the next one in its slot does not', async () => {
-    const running = pool.run(shared(faceless), options, 1);
+    const running = one(shared(faceless), 1);
     setTimeout(() => pool.cancel(1), 20);
     const outcome = await running;
     if (outcome.ok) expect(outcome.image.look_cut_short).toBe(true);
     else expect(outcome.code).toBe('image_too_complex');
-    expect(faces(await pool.run(shared(samples.one), options, 1))).toBe(3);
+    expect(faces(await one(shared(samples.one), 1))).toBe(3);
   });
 });
 

@@ -36,16 +36,17 @@ function cached(pictures: number) {
     capacity: 99,
     deadline_ms: 60_000,
     cancel: () => {},
-    run: async (image) => {
-      const text = Buffer.from(image).toString();
-      looked.push(text);
-      await gate;
-      if (text === 'damaged') return { ok: false, code: 'image_decode_failed' };
-      const found = analysis(text.length);
-      if (text === 'cut short') found.image.look_cut_short = true;
-      return found;
-    },
+    run: (images) => Promise.all(images.map(look)),
   });
+  async function look(image: Uint8Array): Promise<Outcome> {
+    const text = Buffer.from(image).toString();
+    looked.push(text);
+    await gate;
+    if (text === 'damaged') return { ok: false, code: 'image_decode_failed' };
+    const found = analysis(text.length);
+    if (text === 'cut short') found.image.look_cut_short = true;
+    return found;
+  }
   const cache = new AnalysisCache(pictures);
   const ask = (texts: readonly string[], how = options) =>
     cache.analyse(texts.map(picture), how, (images) => queue.submit(images));

@@ -32,7 +32,7 @@ test('defaults that depend on other settings are as docs/configuration.md says',
   expect(settings.queue.fallback({ workers: 3 })).toBe(24);
   expect(docs['docs/configuration.md']).toContain('| 8 × `FACEMATCH_WORKERS` |');
   const more = 600 * 1024 * 1024;
-  expect(settings.max_upload_bytes.fallback({ max_body_bytes: 0 })).toBe(536_870_912);
+  expect(settings.max_upload_bytes.fallback({ max_body_bytes: 0 })).toBe(268_435_456);
   expect(settings.max_upload_bytes.fallback({ max_body_bytes: more })).toBe(more);
   expect(docs['docs/configuration.md']).toContain(
     '| `268435456`, or `FACEMATCH_MAX_BODY_BYTES` when that is more |',

@@ -7,30 +7,32 @@ function held(options: { workers?: number; capacity?: number; deadline_ms?: numb
   const started: string[] = [];
   const cancelled: string[] = [];
   const slots = new Map<number, string>();
-  const ends = new Map<string, { resolve(outcome: string): void; reject(error: Error): void }>();
+  const ends = new Map<string, { resolve(value: undefined): void; reject(error: Error): void }>();
   const queue = new PictureQueue<string, string>({
     workers: 1,
     capacity: 9,
     deadline_ms: 60_000,
     ...options,
-    run: (picture, slot) => {
+    run: (pictures, slot) => {
+      const picture = pictures.join('+');
       started.push(picture);
       expect(slots.has(slot)).toBe(false);
       slots.set(slot, picture);
-      return new Promise<string>((resolve, reject) => {
+      return new Promise<string[]>((resolve, reject) => {
         const leave =
           <T>(settle: (value: T) => void) =>
           (value: T) => {
             slots.delete(slot);
             settle(value);
           };
-        ends.set(picture, { resolve: leave(resolve), reject: leave(reject) });
+        const outcomes = pictures.map((each) => `outcome of ${each}`);
+        ends.set(picture, { resolve: leave(() => resolve(outcomes)), reject: leave(reject) });
       });
     },
     cancel: (slot) => cancelled.push(slots.get(slot)!),
   });
   const end = async (picture: string) => {
-    ends.get(picture)!.resolve(`outcome of ${picture}`);
+    ends.get(picture)!.resolve(undefined);
     await new Promise(setImmediate);
   };
   const breakDown = (picture: string) => ends.get(picture)!.reject(new Error(`${picture} broke`));
@@ -75,6 +77,19 @@ describe('handing over', () => {
     expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'c2']);
   });
 
+  test('while other requests wait too, a worker is given two pictures at once', async () => {
+    const { queue, started, end } = held({ workers: 2, capacity: 99 });
+    const tickets = [
+      ['a1', 'a2'],
+      ['b1', 'b2', 'b3'],
+      ['c1', 'c2'],
+    ].map((request) => queue.submit(request));
+    for (const job of ['a1', 'a2', 'b1+b2', 'b3', 'c1', 'c2']) await end(job);
+    expect(started).toEqual(['a1', 'a2', 'b1+b2', 'b3', 'c1', 'c2']);
+    expect((await tickets[1]!.done).outcomes).toEqual(['outcome of b1', 'outcome of b2', 'outcome of b3']);
+    expect(queue.size).toBe(0);
+  });
+
   test('a picture whose worker dies ends its request, takes the others along and frees the worker', async () => {
     const { queue, started, cancelled, end, breakDown } = held({ workers: 2 });
     const ticket = queue.submit(['a1', 'a2', 'a3']);
@@ -101,9 +116,9 @@ describe('handing over', () => {
       workers: 3,
       capacity: 5000,
       deadline_ms: 60_000,
-      run: async (picture) => {
-        started.push(picture);
-        return picture;
+      run: async (some) => {
+        started.push(...some);
+        return some;
       },
       cancel: () => {},
     });
