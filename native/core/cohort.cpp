@@ -43,14 +43,14 @@ Cohort::Cohort(const Pack& pack) {
   centres_ = static_cast<size_t>(spec.centres);
   columns_.resize(bytes.size());
   for (size_t centre = 0; centre < centres_; ++centre) {
-    // Stored as signed bytes of any length; only the direction counts.
-    const std::vector<float> row(
-        bytes.begin() + static_cast<std::ptrdiff_t>(centre * dimensions_),
-        bytes.begin() + static_cast<std::ptrdiff_t>((centre + 1) * dimensions_));
-    const float length = std::sqrt(std::inner_product(row.begin(), row.end(), row.begin(), 0.0f));
+    float squares = 0;
     for (size_t i = 0; i < dimensions_; ++i) {
-      columns_[i * centres_ + centre] = length > 0 ? row[i] / length : 0;
+      const auto number = static_cast<std::int8_t>(bytes[centre * dimensions_ + i]);
+      columns_[i * centres_ + centre] = number;
+      squares += static_cast<float>(number * number);
     }
+    // Centres are stored at any length; only the direction counts.
+    scales_.push_back(squares > 0 ? 1 / std::sqrt(squares) : 0);
   }
 }
 
@@ -60,11 +60,12 @@ float Cohort::score(const Embedding& embedding) const {
   // one before.
   std::vector<float> cosines(centres_);
   for (size_t i = 0; i < dimensions_; ++i) {
-    const float* column = columns_.data() + i * centres_;
-    for (size_t centre = 0; centre < centres_; ++centre) {
-      cosines[centre] += embedding[i] * column[centre];
-    }
+    const std::int8_t* column = columns_.data() + i * centres_;
+    // A copy, which no sum can change: else the compiler takes one centre after the other.
+    const float number = embedding[i];
+    for (size_t centre = 0; centre < centres_; ++centre) cosines[centre] += number * column[centre];
   }
+  for (size_t centre = 0; centre < centres_; ++centre) cosines[centre] *= scales_[centre];
   const auto middle = cosines.begin() + static_cast<std::ptrdiff_t>(highest_);
   std::partial_sort(cosines.begin(), middle, cosines.end(), std::greater<>());
   return highest_weight_ * mean({cosines.begin(), middle}) + spread_weight_ * spread(cosines);

@@ -1,6 +1,7 @@
 // How common a face's looks are: the cohort that similarities are normalised with.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,10 @@ class Cohort {
   float score(const Embedding& embedding) const;
 
  private:
-  // Centres of unit length: of each dimension the numbers of all.
-  std::vector<float> columns_;
+  // Of each dimension the numbers of all centres. In bytes, as they come from memory: the nets
+  // leave no cache to find them in.
+  std::vector<std::int8_t> columns_;
+  std::vector<float> scales_;  // of each centre, to unit length
   size_t centres_ = 0;
   size_t dimensions_ = 0;
   size_t highest_ = 0;
