@@ -22,10 +22,10 @@ const peopleForACluster = 4;
 const iterations = 8;
 
 /** How many of a face's highest cosines with the centres are averaged. */
-export const highest = 12;
+export const highest = 5;
 
 /** What the mean of the highest cosines and the standard deviation of all count; docs/model-card.md says what was tried. */
-export const cohortWeights = { highest: 0.7, spread: 1 };
+export const cohortWeights = { highest: 0.575, spread: 1.25 };
 
 /**
  * Unit vectors, group by group; the same pictures in the same order give the same centres. A large group is clustered by

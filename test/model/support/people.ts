@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { addonFile } from '../../../src/config.ts';
 import type { AccuracyMode } from '../../../src/engine/addon.ts';
 import { packDirectory, readManifest, sha256 } from '../../../src/engine/pack.ts';
-import type { PeopleSet } from '../../../src/eval/calibrate.ts';
+import type { LabelledPicture, PeopleSet } from '../../../src/eval/calibrate.ts';
 import { readPeople } from '../../../src/eval/people.ts';
 import { projectPath } from '../../../src/paths.ts';
 import { sharedFolder } from '../../fixtures/pictures.ts';
@@ -24,15 +24,19 @@ const kept = projectPath('build/embeddings');
 /** A row a picture: its cohort score, then its vector; NaN throughout where there is no face. */
 const rowLength = manifest.embedder.dimensions + 1;
 
+export interface PictureSet extends PeopleSet {
+  pictures: readonly (LabelledPicture & { file: string })[];
+}
+
 /** The pictures of a set that have a face. */
-export async function peopleOf(set: string, mode: AccuracyMode): Promise<PeopleSet> {
+export async function peopleOf(set: string, mode: AccuracyMode): Promise<PictureSet> {
   const data = join(sharedFolder()!, 'data', set);
   const folder = existsSync(join(data, 'images')) ? join(data, 'images') : data;
   const people = readPeople(set, folder);
   const names = people.map(({ file }) => file);
   const file = join(kept, `${set}-${mode}-${keyOf(mode, names)}.f32`);
   const rows = read(file, names.length) ?? write(file, await embed(folder, mode, names));
-  const pictures = people.flatMap(({ file: _, ...labelled }, i) => {
+  const pictures = people.flatMap((labelled, i) => {
     const row = rows.subarray(i * rowLength, (i + 1) * rowLength);
     const cohort_score = row[0]!;
     return Number.isNaN(cohort_score) ? [] : [{ ...labelled, cohort_score, embedding: row.slice(1) }];
