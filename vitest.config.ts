@@ -7,10 +7,18 @@ const slow = [
   'test/fuzz/{corpus,server}.test.ts',
   'test/native/{afterimage,face-properties,memory}.test.ts',
   'test/server/{hard-pictures,no-files}.test.ts',
-  // Other programs: clients, proxies, several servers, whole commands.
-  'test/server/{bench,client-*,clients,cli-eval,documented-examples,eval-report,first-answer}.test.ts',
-  'test/server/{limiter-shared,prove-image,proxies,replicas,tls-renewal}.test.ts',
+  // Other programs: clients, shells, proxies, several servers, whole commands.
+  'test/server/{client-*,clients,cli-completion,cli-eval,cli-terminal,eval-report}.test.ts',
+  'test/server/{documented-examples,documented-requests}.test.ts',
+  'test/server/{limiter-shared,proxies,replicas,systemd-unit,tls-renewal}.test.ts',
+  'test/unit/deploy-alerts.test.ts',
+  // Machines that lack something.
+  'test/server/cli-doctor-machine.test.ts',
+  // The contract once more, on other packs.
+  'test/server/{int8,yunet}.test.ts',
 ];
+
+const unit = ['test/unit/*.test.ts'];
 
 // The tests' programs load the native addon by themselves, which wants it.
 process.env.ORT_DISABLE_TELEMETRY = '1';
@@ -24,7 +32,9 @@ export default defineConfig({
     hookTimeout: 60_000,
     globalSetup: 'test/support/compile.ts',
     projects: [
-      { extends: true, test: { name: 'fast', include: ['test/**/*.test.ts'], exclude: slow } },
+      // These load no addon and start no server: a fork for many, so that what they share is imported once.
+      { extends: true, test: { name: 'unit', include: unit, exclude: slow, isolate: false } },
+      { extends: true, test: { name: 'fast', include: ['test/**/*.test.ts'], exclude: [...unit, ...slow] } },
       { extends: true, test: { name: 'slow', include: slow } },
     ],
   },

@@ -25,17 +25,12 @@ const ways: Way[] = [
     ending: { code: 3, signal: null, stderr: '' },
   },
   {
-    title: 'an uncaught throw ends with code 1 and its own message',
-    way: 'throw-after-call',
-    ending: threw,
-  },
-  {
     title: 'process.exit while two workers are in a call keeps its code',
     way: 'exit-while-worker-calls',
     ending: { code: 5, signal: null, stderr: '' },
   },
   {
-    title: 'an uncaught throw while a worker is in a call ends with code 1',
+    title: 'an uncaught throw while a worker is in a call ends with code 1 and its own message',
     way: 'throw-while-worker-calls',
     ending: threw,
   },
@@ -50,11 +45,6 @@ const ways: Way[] = [
     way: 'signal-while-worker-calls',
     kill: 'SIGTERM',
     ending: terminated,
-  },
-  {
-    title: 'worker.terminate() in the middle of a call ends the worker alone',
-    way: 'terminate-while-worker-calls',
-    ending: clean,
   },
   {
     title: 'after a terminated worker the main thread and a new worker load and agree',

@@ -136,6 +136,9 @@ describe('the table of false-match rates', () => {
 });
 
 describe('of people who had no part in it', () => {
+  const sets = [people('a', 350, 0.2), people('b', 150, 0.9)];
+  const pictures = sets.flatMap((set) => set.pictures);
+
   test('the promise is kept to the group served worst, and the cohort spares the others', async () => {
     const ratios = (rows: ReturnType<typeof fitTable>['check']) =>
       Object.fromEntries(rows.map(({ group, observed, promised }) => [group, observed / promised]));

@@ -37,10 +37,6 @@ const ways = {
     analyseOnce(load());
     process.exit(3);
   },
-  'throw-after-call': () => {
-    analyseOnce(load());
-    throw new Error('on purpose');
-  },
   'loaded-twice': () => same(analyseOnce(load()), analyseOnce(load())),
   'never-called': () => load(),
   'exit-while-worker-calls': async () => {
@@ -60,12 +56,9 @@ const ways = {
     await busyWorker();
     writeSync(1, 'calling\n');
   },
-  'terminate-while-worker-calls': async () => {
+  'load-after-terminate': async () => {
     const code = await (await busyWorker()).terminate();
     if (code !== 1) throw new Error(`terminate gave ${code}`);
-  },
-  'load-after-terminate': async () => {
-    await (await busyWorker()).terminate();
     await same(analyseOnce(load()), finishedWorker());
   },
   'terminate-again-and-again': async () => {
