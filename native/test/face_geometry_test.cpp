@@ -35,7 +35,7 @@ Landmarks changed(const Landmarks& landmarks, Change change) {
 bool accepts(const Face& face) { return plausible(face.landmarks, face.box, template_points()); }
 
 // The faces of the samples, each as the check is shown it: in an upright close-up.
-std::vector<Face> real_faces() {
+std::vector<Face> find_real_faces() {
   const Engine& engine = default_engine();
   std::vector<Face> faces;
   for (int number = 1; number <= 6; ++number) {
@@ -50,12 +50,17 @@ std::vector<Face> real_faces() {
   return faces;
 }
 
+const std::vector<Face>& real_faces() {
+  static const auto faces = find_real_faces();
+  return faces;
+}
+
 }  // namespace
 
 TEST_SUITE_BEGIN("face_geometry");
 
 TEST_CASE("the landmarks of real faces are plausible") {
-  const auto faces = real_faces();
+  const auto& faces = real_faces();
   CHECK(faces.size() >= 18);
   for (const Face& face : faces) CHECK(accepts(face));
 }

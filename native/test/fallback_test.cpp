@@ -39,17 +39,6 @@ Box middle_of(int size) {
   return {start, start, side, side};
 }
 
-cv::Mat noise(int width, int height, uint32_t seed) {
-  cv::Mat picture(height, width, CV_8UC3);
-  Random random(seed);
-  for (int y = 0; y < height; ++y) {
-    for (int x = 0; x < width; ++x) {
-      picture.at<cv::Vec3b>(y, x) = {random.byte(), random.byte(), random.byte()};
-    }
-  }
-  return picture;
-}
-
 }  // namespace
 
 TEST_SUITE_BEGIN("fallback");
@@ -60,8 +49,8 @@ TEST_CASE("a picture without anything costs exactly the runs of its steps, and h
     int runs;
   };
   // 3 turned + 8 padded + 8 enhanced + 4 large tiles, and 25 small tiles from 900 pixels on.
-  const Case cases[] = {{{16, 16}, 23},     {{250, 250}, 23}, {{899, 20}, 23},  {{900, 20}, 48},
-                        {{3000, 2000}, 48}, {{1, 1}, 23},     {{1, 40000}, 48}, {{1600, 1600}, 48}};
+  const Case cases[] = {
+      {{1, 1}, 23}, {{899, 20}, 23}, {{900, 20}, 48}, {{1, 40000}, 48}, {{1600, 1200}, 48}};
   for (const Case& c : cases) {
     CAPTURE(c.size.width);
     CAPTURE(c.size.height);
@@ -75,12 +64,10 @@ TEST_CASE("a picture without anything costs exactly the runs of its steps, and h
 
 TEST_CASE("no picture costs more runs than the bound, and noise has no face") {
   const AnalyseOptions options = options_of(0);
-  for (uint32_t seed = 1; seed <= 3; ++seed) {
-    const cv::Mat picture = noise(1000, 700, seed);
-    Verifier verifier(default_engine(), picture, options);
-    CHECK(climb(verifier).empty());
-    CHECK(verifier.detector_runs() <= kMostDetectorRuns);
-  }
+  const cv::Mat picture = grain(1000, 700, CV_8UC3);
+  Verifier verifier(default_engine(), picture, options);
+  CHECK(climb(verifier).empty());
+  CHECK(verifier.detector_runs() <= kMostDetectorRuns);
 }
 
 TEST_CASE("once the runs are spent nothing more is seen") {
