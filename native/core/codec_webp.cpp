@@ -55,7 +55,7 @@ void decode_frame(std::span<const uint8_t> frame, WebPDecoderConfig& config, con
   const std::unique_ptr<WebPIDecoder, decltype(&WebPIDelete)> decoder(
       WebPIDecode(nullptr, 0, &config), WebPIDelete);
   if (!decoder) throw std::bad_alloc();
-  const size_t part = std::max<size_t>(4096, frame.size() / kParts);
+  const size_t part = std::max<size_t>(64, frame.size() / kParts);
   for (size_t arrived = 0; arrived < frame.size();) {
     if (budget.spent()) throw Error(ErrorCode::kImageTooComplex);
     arrived = std::min(frame.size(), arrived + part);

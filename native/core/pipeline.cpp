@@ -14,6 +14,10 @@
 namespace facematch {
 namespace {
 
+// Pixels, longer side: from here on the detector's own scaling would take longer than the rest of
+// the first look.
+constexpr int kHuge = 3200;
+
 // A face on its way to the answer.
 struct FoundFace {
   Candidate candidate;
@@ -55,10 +59,11 @@ class Analyser {
 
   Analysis run() {
     decode_stage(side_for_detector(engine_.pack));
-    auto detections = detect_stage();
+    Verifier verifier(engine_, image_.bgr, options_, budget_);
+    auto detections = detect_stage(verifier);
     const float finer = finer_stage(side_for_faces(engine_.pack, image_, detections));
     for (Detection& detection : detections) detection = scaled(detection, finer);
-    Verifier verifier(engine_, image_.bgr, options_, budget_);
+    if (finer > 1) verifier.use(image_.bgr);
     auto candidates = confirm_stage(verifier, detections);
     std::vector<FoundFace> faces;
     if (any_upright(candidates)) {
@@ -87,9 +92,14 @@ class Analyser {
     return image_.scale / before;
   }
 
-  std::vector<Detection> detect_stage() {
+  // A huge picture is shrunk once for all looks.
+  std::vector<Detection> detect_stage(Verifier& verifier) {
     const Timer timer(timings_.detect);
-    auto detections = engine_.detector.detect(image_.bgr, options_.min_det_score);
+    const View whole{.bgr = image_.bgr, .to_picture = {}};
+    const bool huge = std::max(image_.bgr.cols, image_.bgr.rows) >= kHuge;
+    const View& view = huge ? verifier.scales().detail() : whole;
+    auto detections = engine_.detector.detect(view.bgr, options_.min_det_score);
+    for (Detection& detection : detections) detection.box = moved(detection.box, view.to_picture);
     order(detections);
     return detections;
   }
