@@ -700,6 +700,8 @@ export interface DeadlineExceededProblem {
   code: 'deadline_exceeded';
 }
 
+// By hand: the forms, and names for parts of the answers.
+
 /** The form of the basic endpoint. Each becomes a part of the form; what is no picture, as text: `String(value)`. */
 export interface MatchFields<Picture = unknown> extends MatchValues {
   image1: Picture;

@@ -1,7 +1,11 @@
 // docs/api.md, docs/errors.md and docs/clients/client-types.d.ts: the docs page as Markdown, the OpenAPI document as types.
+import { readFileSync } from 'node:fs';
 import { compile } from 'json-schema-to-typescript';
 import compactJson from 'json-stringify-pretty-compact';
 import Turndown from 'turndown';
+
+/** In client-types.d.ts: what follows is written by hand, since the library cannot say it. */
+const byHandMark = '\n// By hand: the forms, and names for parts of the answers.\n';
 
 const note = '<!-- Made by scripts/generate-docs.mjs of the docs page; change src/api instead. -->';
 
@@ -62,58 +66,23 @@ export function apiReference(document, html) {
   ];
   return {
     api: `${api.join('\n\n').replaceAll('(#errors)', '(errors.md)').replaceAll('(#error-', '(errors.md#error-')}\n`,
-    errors: `${['# Errors', note, problemWords, overview.join('\n'), turndown.turndown(errors)].join('\n\n')}\n`,
+    errors: `${['# Errors', note, problemWords, overview.join('\n'), withoutPlain(turndown.turndown(errors))].join('\n\n')}\n`,
   };
 }
 
-/** What json-schema-to-typescript cannot say, and names for parts of the answers. */
-const types = `
-/** The form of the basic endpoint. Each becomes a part of the form; what is no picture, as text: \`String(value)\`. */
-export interface MatchFields<Picture = unknown> extends MatchValues {
-  image1: Picture;
-  image2: Picture;
+/** Without the examples that show no more than the members that every problem has, but for the first of them. */
+function withoutPlain(text) {
+  let shown = false;
+  return text.replaceAll(/An answer\n\n```json\n(.*?)\n```\n\n/gs, (example, json) => {
+    if (Object.keys(JSON.parse(json)).length > 6 || !shown) {
+      shown = true;
+      return example;
+    }
+    return '';
+  });
 }
 
-/** The form of the advanced endpoint. */
-export interface AdvancedMatchFields<Picture = unknown> extends AdvancedMatchValues {
-  image1: Picture;
-  image2: Picture;
-}
-
-export type FieldName = keyof AdvancedMatchFields;
-export type ImageField = Exclude<FieldName, keyof AdvancedMatchValues>;
-export type AccuracyMode = MatchAnswer['accuracy_mode'];
-export type Model = MatchAnswer['model'];
-export type Timings = MatchAnswer['timings_ms'];
-export type ImageFormat = Image['format'];
-export type Box = Face['box'];
-export type Landmarks = Face['landmarks'];
-export type FoundBy = Face['found_by'];
-export type Pose = Face['pose'];
-export type Quality = Face['quality'];
-export type WarningCode = Warning['code'];
-export type QualityReason = NonNullable<Warning['reason']>;
-
-/** What is wrong, for programs. New codes may come. */
-export type ErrorCode = AnyProblem['code'];
-
-/** What every problem has (RFC 9457). */
-export interface ProblemBase {
-  /** Where the problem is explained */
-  type: string;
-  /** What is wrong, the same text each time */
-  title: string;
-  /** What to do about it, for people */
-  detail: string;
-  /** The same as in the X-Request-Id header; quote it to the operator */
-  request_id: string;
-}
-
-/** Every answer that is not 200: \`application/problem+json\`. \`code\` tells which members it has. */
-export type Problem<Code extends ErrorCode = ErrorCode> = ProblemBase & Extract<AnyProblem, { code: Code }>;
-`;
-
-/** docs/clients/client-types.d.ts of the OpenAPI document: types alone. */
+/** docs/clients/client-types.d.ts: types of the OpenAPI document, above those that the file itself has by hand. */
 export async function clientTypes(document) {
   const { Match, Models, ...others } = document.components.schemas;
   const isProblem = (name) => name.endsWith('Problem');
@@ -141,7 +110,8 @@ export async function clientTypes(document) {
     style: { singleQuote: true, printWidth: 110, bracketSpacing: true },
   });
   const oneLine = /\/\*\*\n *\* (.+)\n *\*\//g;
-  return made.replaceAll(oneLine, '/** $1 */') + types;
+  const [, byHand] = readFileSync('docs/clients/client-types.d.ts', 'utf8').split(byHandMark);
+  return made.replaceAll(oneLine, '/** $1 */') + byHandMark + byHand;
 }
 
 const ref = (name) => ({ $ref: `#/components/schemas/${name}` });

@@ -1,31 +1,38 @@
-// The files of docs/ that are made from the program's tables.
+// The files of docs/ and deploy/, and the tables of THIRD_PARTY_NOTICES.md, that are made from the built program's tables.
 import { readFileSync } from 'node:fs';
+import { openApiDocument } from '../../dist/src/api/document.js';
+import { metricsTable, settingsTable } from '../../dist/src/api/markdown.js';
+import { docsPage } from '../../dist/src/api/page.js';
+import { scorePicture } from '../../dist/src/api/score-picture.js';
+import { commandLineMarkdown } from '../../dist/src/cli/command-line-page.js';
+import { readConfig } from '../../dist/src/config.js';
+import { packDirectory, readManifest } from '../../dist/src/engine/pack.js';
+import { routes } from '../../dist/src/http/routes.js';
 import { apiReference, clientTypes } from './api-docs.mjs';
+import { prometheusRule } from './prometheus-rule.mjs';
+import { thirdPartyTables } from './third-party.mjs';
 
-/**
- * Text by path. `document` is the OpenAPI document, `page` the docs page; `settings` and `metrics` are tables in Markdown,
- * `picture` is an SVG, and `commandLine` a whole page.
- */
-export async function generatedDocs({ document, page, settings, metrics, picture, commandLine }) {
-  const { api, errors } = apiReference(document, page);
+/** Text by path. Reads the project in the working directory. */
+export async function generatedDocs() {
+  const document = openApiDocument(routes, readConfig({}));
+  const { api, errors } = apiReference(document, docsPage(document).html);
   return {
     'docs/openapi.json': `${JSON.stringify(document, null, 2)}\n`,
     'docs/api.md': api,
     'docs/errors.md': errors,
     'docs/clients/client-types.d.ts': await clientTypes(document),
-    'docs/configuration.md': filled('docs/configuration.md', { settings }),
-    'docs/monitoring.md': filled('docs/monitoring.md', { metrics }),
-    'docs/scores/percent.svg': picture,
-    'docs/command-line.md': commandLine,
+    'docs/configuration.md': filled('docs/configuration.md', { settings: settingsTable() }),
+    'docs/monitoring.md': filled('docs/monitoring.md', { metrics: metricsTable() }),
+    'docs/scores/percent.svg': scorePicture(readManifest(packDirectory('default'))),
+    'docs/command-line.md': commandLineMarkdown(),
+    'THIRD_PARTY_NOTICES.md': filled('THIRD_PARTY_NOTICES.md', thirdPartyTables()),
+    'deploy/kubernetes/monitoring/prometheus-rule.yaml': prometheusRule(),
   };
 }
 
-/**
- * The text of a page with its tables, each by name between `<!-- NAME -->` and `<!-- end of NAME -->`. Throws an Error when
- * the page has no such place.
- */
-export function filled(path, tables) {
-  let text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+/** A page with its tables, each by name between `<!-- NAME -->` and `<!-- end of NAME -->`. Throws an Error where there is no such place. */
+function filled(path, tables) {
+  let text = readFileSync(path, 'utf8');
   for (const [name, table] of Object.entries(tables)) {
     const place = new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=<!-- end of ${name} -->)`, 's');
     if (!place.test(text)) throw new Error(`${path} has no place for ${name}`);

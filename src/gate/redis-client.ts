@@ -102,7 +102,6 @@ export class RedisClient {
       maxRetriesPerRequest: 0,
       autoResubscribe: false,
       disableClientInfo: true,
-      connectTimeout: connectLimit_ms,
       // What requests of one turn of the event loop ask goes out in one write. Works with every version of Redis.
       enableAutoPipelining: true,
       protocol: 2,

@@ -52,41 +52,6 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     expect(await demo.status.textContent()).toMatch(/^Match/);
   });
 
-  test('is sent by Enter in the key as well', async () => {
-    const demo = await session.open();
-    await demo.givePhotos(samples.one, samples.three);
-    expect((await demo.answerTo(() => demo.key.press('Enter'))).match).toBe(true);
-  });
-
-  test('gives every control a name, and every one a focus that is seen', async () => {
-    const demo = await session.open();
-    await demo.givePhotos(samples.one, samples.three);
-    await demo.compare();
-    // Where Tab begins.
-    await demo.page.getByRole('heading', { level: 1 }).click();
-    const names: string[] = [];
-    for (;;) {
-      await demo.page.keyboard.press('Tab');
-      const name = await demo.focused();
-      const ring = await demo.page.evaluate(() => {
-        const focus = document.activeElement;
-        if (focus === null || focus === document.body) return undefined;
-        // Where an input is not to be seen, its label is drawn in its place.
-        const drawn = [focus, focus.closest('label')].flatMap((element) => element ?? []);
-        return drawn.map((element) => getComputedStyle(element).outlineStyle).join(' ');
-      });
-      if (ring === undefined) break;
-      expect(`${name}: ${ring}`).toMatch(/.: .*solid/);
-      names.push(name);
-    }
-    expect(names.length).toBeGreaterThan(20);
-    const inOrder = ['Choose photo 1', 'Choose photo 2', 'API key', 'Compare'].map((name) =>
-      names.indexOf(name),
-    );
-    expect(inOrder).toEqual([...inOrder].sort((a, b) => a - b));
-    expect(inOrder).not.toContain(-1);
-  });
-
   test.each([
     'light',
     'dark',
@@ -101,14 +66,6 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
       const broken = violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
       expect(broken, state).toEqual([]);
     }
-  });
-
-  test('is dark for who likes it dark', async () => {
-    const ground = async (colorScheme: 'light' | 'dark') => {
-      const demo = await session.open({ colorScheme });
-      return demo.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-    };
-    expect(await ground('dark')).not.toBe(await ground('light'));
   });
 
   test.each([320, 390, 768, 1280])('at %i pixels is never wider than the window', async (width) => {
@@ -133,20 +90,5 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     await demo.key.fill('fm_not_known');
     await demo.compare();
     expect((await demo.problem.boundingBox())!.y).toBeLessThan(844);
-  });
-
-  test('moves nothing for who wants no motion', async () => {
-    const moving = async (reducedMotion: 'reduce' | 'no-preference') => {
-      const demo = await session.open({ reducedMotion });
-      return demo.page.evaluate(
-        () =>
-          [...document.querySelectorAll('*')].filter((element) => {
-            const { transitionDuration, animationName } = getComputedStyle(element);
-            return transitionDuration !== '0s' || animationName !== 'none';
-          }).length,
-      );
-    };
-    expect(await moving('no-preference')).toBeGreaterThan(0);
-    expect(await moving('reduce')).toBe(0);
   });
 });

@@ -1,4 +1,3 @@
-import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { samples } from '../server/support/pictures.ts';
 import { chromiumFile, Session } from './support/session.ts';
@@ -61,42 +60,6 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     expect(await demo.page.locator('#join line').count()).toBeGreaterThan(0);
   });
 
-  test('show a face’s landmarks and its measures when it is pointed at', async () => {
-    const demo = await session.open();
-    await demo.givePhotos(samples.one, samples.three);
-    const { image1 } = await demo.compare();
-    const face = demo.faces(1).first();
-    const landmark = face.locator('.landmark').first();
-    expect(await face.locator('.landmark').count()).toBe(5);
-    const opacity = () => landmark.evaluate((dot) => getComputedStyle(dot).opacity);
-    expect(await opacity()).toBe('0');
-    await face.hover();
-    await expect.poll(opacity).toBe('1');
-    const caption = demo.slot(1).locator('.caption');
-    const [{ detection_score, pose }] = image1.faces;
-    expect(await caption.textContent()).toContain(`Face 1: score ${detection_score.toFixed(2)}`);
-    expect(await caption.textContent()).toContain(`yaw ${Math.round(pose.yaw)}`.replace('-', '−'));
-    await demo.verdict.hover();
-    expect(await caption.textContent()).toContain(`${image1.width} × ${image1.height}, 3 faces`);
-  });
-
-  test('list their pairs best first, the rest on demand, and the whole answer as JSON', async () => {
-    const demo = await session.open();
-    await demo.givePhotos(samples.one, samples.three);
-    const answer = await demo.compare();
-    const rows = demo.page.getByRole('region', { name: 'Pairs of faces' }).locator('tbody tr');
-    expect(await rows.count()).toBe(6);
-    await demo.page.getByRole('button', { name: 'Show 3 more pairs' }).click();
-    const texts = await rows.allInnerTexts();
-    expect(texts).toHaveLength(answer.pairs.length);
-    for (const [i, pair] of answer.pairs.entries()) {
-      expect(texts[i]).toContain(`Face ${pair.image1_face_index + 1}`);
-      expect(texts[i]).toContain(pair.similarity.toFixed(4));
-    }
-    await demo.page.getByText('The whole answer').click();
-    expect(JSON.parse(await demo.page.locator('#json').innerText())).toEqual(answer);
-  });
-
   test('are judged by the threshold and the mode that are set, and a change of them is told', async () => {
     const demo = await session.open();
     await demo.givePhotos(samples.one, samples.two);
@@ -108,16 +71,6 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     expect(answer).toMatchObject({ threshold_percent: 30, accuracy_mode: 'fast', match: true });
     expect(await demo.page.getByText('You changed something since').isVisible()).toBe(false);
     expect(await demo.curl.textContent()).toContain('accuracy_mode=fast');
-  });
-
-  test('with a poor face come with the server’s own warning', async () => {
-    const demo = await session.open();
-    const small = await sharp(samples.two).resize({ width: 280 }).jpeg().toBuffer();
-    await demo.givePhotos(samples.one, small);
-    const { warnings } = await demo.compare();
-    expect(warnings.length).toBeGreaterThan(0);
-    const shown = await demo.page.locator('#warnings li').allTextContents();
-    expect(shown).toEqual(warnings.map(({ detail }: { detail: string }) => detail));
   });
 
   test('of which one is another now show nothing of the old answer', async () => {
@@ -162,15 +115,5 @@ describe.skipIf(chromiumFile === undefined)('two faces out of groups', () => {
     const chosen = await demo.answerTo(() => demo.page.keyboard.press('Enter'));
     expect(chosen).toMatchObject({ pairs_compared: 1, image1: { face_index: 2 }, image2: { face_index: 1 } });
     expect(await demo.focused()).toBe('Photo 2, face 2 of 3, compared');
-  });
-
-  test('are let go when they are clicked once more', async () => {
-    const demo = await session.open();
-    await demo.givePhotos(samples.one, samples.three);
-    await demo.compare();
-    await demo.faces(1).nth(0).click();
-    await demo.faces(1).nth(0).click();
-    expect(await demo.page.getByRole('button', { name: 'Choose automatically' }).isVisible()).toBe(false);
-    expect((await demo.compare()).pairs_compared).toBe(9);
   });
 });

@@ -41,17 +41,6 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     expect(await caption(demo, 2)).toBe(`one.jpg, ${Math.round(samples.one.length / 1000)} kB`);
   });
 
-  test('is chosen again after it was removed', async () => {
-    const demo = await session.open();
-    for (let i = 0; i < 2; i++) {
-      await demo.give(1, jpeg(samples.one));
-      await demo.preview(1).waitFor();
-      await demo.slot(1).getByRole('button', { name: 'Remove photo 1' }).click();
-      await demo.preview(1).waitFor({ state: 'hidden' });
-    }
-    expect(await demo.focused()).toBe('Choose photo 1');
-  });
-
   test('is dropped on its place', async () => {
     const demo = await session.open();
     await drop(demo, 'section[aria-label="Photo 2"]', [files[1]]);
@@ -83,16 +72,6 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     await demo.preview(2).waitFor();
     expect(await caption(demo, 2)).toContain('.png');
     expect(await caption(demo, 1)).toContain('photo.jpg');
-  });
-
-  test('is not what a pasted text is', async () => {
-    const demo = await session.open({ key: '' });
-    await demo.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await demo.page.evaluate(() => navigator.clipboard.writeText('fm_pasted_key'));
-    await demo.key.focus();
-    await demo.page.keyboard.press('Control+V');
-    expect(await demo.key.inputValue()).toBe('fm_pasted_key');
-    expect(await demo.preview(1).isVisible()).toBe(false);
   });
 
   test('is taken with a camera, whose light goes out with the dialog', async () => {

@@ -3,9 +3,9 @@ import { cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InferenceSession } from 'onnxruntime-node';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { constantsOf, decodeModel, encodeModel, floatsOf, type Graph } from '../../models/prepare/graph.ts';
-import { openForQuantising, quantiseNet, spellOut } from '../../models/prepare/int8/index.ts';
-import { decodeFactors, type Int8Plan, readPlan } from '../../models/prepare/int8/plan.ts';
+import { decodeModel } from '../../models/prepare/graph.ts';
+import { quantiseNet } from '../../models/prepare/int8/index.ts';
+import { type Int8Plan, readPlan } from '../../models/prepare/int8/plan.ts';
 import { preparePack } from '../../models/prepare/prepare.ts';
 import { compareNets, inputShape, verifyRewrite } from '../../models/prepare/verify.ts';
 import { type PackManifest, packDirectory, readManifest, sha256 } from '../../src/engine/pack.ts';
@@ -52,22 +52,6 @@ describe.skipIf(!tarball)('the embedder in whole numbers', () => {
     expect(counts.get('QLinearConv')).toBeGreaterThan(60);
   });
 
-  test('has factors that leave the net as it is, before anything is rounded', async () => {
-    const model = openForQuantising(original);
-    const factors = new Map(Object.entries(plan.factors).map(([name, text]) => [name, decodeFactors(text)]));
-    expect([...factors.values()].flatMap((own) => [...own]).some((factor) => factor > 4)).toBe(true);
-    spellOut(model.graph as Graph, factors, new Set(plan.floats));
-    const inputs = await photoInputs(net);
-    const differences = await compareNets(net.input, inputShape(net), original, encodeModel(model), inputs);
-    for (const { cosine } of differences) expect(cosine).toBeGreaterThan(0.99999);
-  });
-
-  test('is little more than half as large: most weights are bytes', () => {
-    const weights = decodeModel(quantiseNet(original, plan)).graph!.initializer!;
-    const bytes = weights.reduce((sum, { rawData }) => sum + (rawData?.length ?? 0), 0);
-    expect(bytes).toBeLessThan(0.55 * original.length);
-  });
-
   test('is not made of a plan that lacks a range', () => {
     const { [net.input]: _, ...ranges } = plan.ranges;
     const [lost] = Object.keys(ranges);
@@ -77,12 +61,6 @@ describe.skipIf(!tarball)('the embedder in whole numbers', () => {
     );
   });
 
-  test('is not made with another number of factors than a tensor has channels', () => {
-    const [name] = Object.keys(plan.factors);
-    const factors = { ...plan.factors, [name!]: 'AAAA' };
-    expect(() => quantiseNet(original, { ...plan, factors })).toThrow(/^Expected \d+ factors of /);
-  });
-
   test('is refused when ranges are a tenth of what they should be', async () => {
     const ranges = Object.fromEntries(
       Object.entries(plan.ranges).map(([name, [low, high]]) => [name, [low / 10, high / 10]]),
@@ -90,16 +68,6 @@ describe.skipIf(!tarball)('the embedder in whole numbers', () => {
     const clamped = quantiseNet(original, { ...plan, ranges });
     await expect(verifyRewrite(net, original, clamped)).rejects.toThrow('does not give the numbers of');
   });
-});
-
-test.skipIf(!tarball)('slopes above 1 are turned into slopes below', () => {
-  const slopesOf = (graph: Graph) => {
-    const constants = constantsOf(graph);
-    const prelus = graph.node.filter(({ opType }) => opType === 'PRelu');
-    return prelus.flatMap(({ input }) => [...floatsOf(constants.get(input![1]!)!)]);
-  };
-  expect(Math.max(...slopesOf(decodeModel(original).graph as Graph))).toBeGreaterThan(1);
-  expect(Math.max(...slopesOf(openForQuantising(original).graph as Graph))).toBeLessThanOrEqual(1);
 });
 
 describe.skipIf(!tarball)('preparing the pack', () => {

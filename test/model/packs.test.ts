@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type AccuracyMode, loadAddon } from '../../src/engine/addon.ts';
@@ -9,6 +8,7 @@ import { compare } from '../../src/matching/compare.ts';
 import { packs } from '../fixtures/packs.ts';
 import { analyseOptions, sample, sharedFolder } from '../fixtures/pictures.ts';
 import { built, program, run } from '../server/support/cli.ts';
+import { newFolder } from '../support/folder.ts';
 
 /** What every pack must do, by its manifest alone. */
 
@@ -65,26 +65,22 @@ describe.each(packs)('the pack %s', (name) => {
     const images = join(shared!, 'data/lfw-dev/images');
     const [header, ...lines] = readFileSync(join(shared!, 'data/lfw-dev/pairs.tsv'), 'utf8').split('\n');
     const slice = lines.filter((line, i) => line !== '' && i % 16 === 0);
-    const folder = mkdtempSync(join(tmpdir(), 'facematch-eval-'));
-    try {
-      writeFileSync(join(folder, 'pairs.tsv'), [header, ...slice].join('\n'));
-      const env = { FACEMATCH_PACK: name, FACEMATCH_WORKERS: '1' };
-      const { stdout, stderr, code } = await run(
-        program,
-        ['eval', 'pairs.tsv', '--images', images, '--json'],
-        folder,
-        env,
-      );
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      const evaluation = JSON.parse(stdout);
-      expect(evaluation.pairs.same + evaluation.pairs.different).toBe(slice.length);
-      expect(slice.length).toBeGreaterThan(100);
-      expect(evaluation.without_face).toEqual([]);
-      // One pair of 150 may be wrong, and another be judged at an unlucky fold's threshold.
-      expect(evaluation.by.normalised.accuracy.mean).toBeGreaterThan(0.98);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const folder = newFolder();
+    writeFileSync(join(folder, 'pairs.tsv'), [header, ...slice].join('\n'));
+    const env = { FACEMATCH_PACK: name, FACEMATCH_WORKERS: '1' };
+    const { stdout, stderr, code } = await run(
+      program,
+      ['eval', 'pairs.tsv', '--images', images, '--json'],
+      folder,
+      env,
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const evaluation = JSON.parse(stdout);
+    expect(evaluation.pairs.same + evaluation.pairs.different).toBe(slice.length);
+    expect(slice.length).toBeGreaterThan(100);
+    expect(evaluation.without_face).toEqual([]);
+    // One pair of 150 may be wrong, and another be judged at an unlucky fold's threshold.
+    expect(evaluation.by.normalised.accuracy.mean).toBeGreaterThan(0.98);
   });
 });
 

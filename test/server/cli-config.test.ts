@@ -1,18 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { settings, variableOf } from '../../src/config.ts';
-import { addKey } from '../fixtures/key-files.ts';
+import { newFolder } from '../support/folder.ts';
 import { built, program, run } from './support/cli.ts';
-import { diagnose } from './support/doctor.ts';
 import { Home, TestServer } from './support/server.ts';
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'facematch-config-'));
+  folder = newFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const config = (env: NodeJS.ProcessEnv, ...args: string[]) => run(program, ['config', ...args], folder, env);
 const write = (content: object) => {
@@ -74,15 +71,6 @@ describe.skipIf(!built)('facematch config', () => {
     const { code, stderr } = await config({ FACEMATCH_HSOT: 'x' }, '--check');
     expect([code, stderr]).toEqual([0, 'warning: FACEMATCH_HSOT is not a setting and is ignored\n']);
   });
-
-  test('shows no control characters of a name', async () => {
-    const { stderr } = await config(write({ '\u001b[31mred': 1 }), '--check');
-    expect(stderr).not.toContain('\u001b');
-  });
-
-  test('takes no argument', async () => {
-    expect(await config({}, 'all')).toMatchObject({ code: 2, stdout: '' });
-  });
 });
 
 describe.skipIf(!built)('a file of settings', () => {
@@ -96,27 +84,6 @@ describe.skipIf(!built)('a file of settings', () => {
       (await fetch(server.url('/API/v1.0/models'), { headers: { 'x-api-key': server.key } })).status,
     ).toBe(200);
     await server.stop();
-  });
-
-  test('with a fault stops the start with the line and column', async () => {
-    const home = new Home();
-    const file = join(home.folder, 'facematch.json');
-    writeFileSync(file, '{\n  "FACEMATCH_QUEUE": 5,\n}');
-    const start = TestServer.start({ env: { FACEMATCH_CONFIG: file } }, home);
-    await expect(start).rejects.toThrow(/not valid JSON, line 3, column 1/);
-    home.remove();
-  });
-
-  test('is what the doctor looks at', async () => {
-    addKey(join(folder, 'other.json'));
-    const file = write({ FACEMATCH_KEYS_FILE: 'other.json', FACEMATCH_QEUE: 1 });
-    const { code, of } = await diagnose(folder, file);
-    expect(code).toBe(1);
-    expect(of('key file').value).toContain('1 usable of 1 keys');
-    expect(of('settings')).toMatchObject({
-      status: 'wrong',
-      value: expect.stringContaining('FACEMATCH_QEUE: is not a setting'),
-    });
   });
 
   test('does not make the demo speak TLS', async () => {

@@ -1,6 +1,6 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { packDirectory, readManifest, verifyPack } from '../../src/engine/pack.ts';
 import { sharedFolder } from '../fixtures/pictures.ts';
 import { built, program, run } from './support/cli.ts';
@@ -12,7 +12,6 @@ let folder: string;
 beforeAll(async () => {
   folder = await evalFolder();
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const evaluate = (...args: string[]) => run(program, ['eval', '--mode', 'fast', ...args], folder);
 
@@ -32,12 +31,9 @@ describe.skipIf(!built)('facematch eval', () => {
   test.each([
     { args: [], code: 2, message: "missing required argument 'set'" },
     { args: ['few.tsv'], code: 2, message: 'where are the pictures of few?' },
-    { args: ['a=few.tsv:images', 'a=few.tsv:images'], code: 2, message: 'two sets are named a' },
     { args: ['few.tsv', './few.tsv', '--images', 'images'], code: 2, message: 'two sets are named few' },
-    { args: ['few.tsv', '--images', 'images', '--mode', 'slow'], code: 2, message: 'Allowed choices' },
     { args: ['none.tsv', '--images', 'images'], code: 1, message: 'ENOENT' },
     { args: ['broken.tsv', '--images', 'images'], code: 1, message: 'broken.tsv, line 2' },
-    { args: ['missing.tsv', '--images', 'images'], code: 1, message: 'ENOENT' },
     {
       args: ['few.tsv', '--images', 'images', '--report', 'few.tsv'],
       code: 1,

@@ -1,10 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/paths.ts';
+import { newFolder } from '../support/folder.ts';
 import { match, twoPhotos } from './support/client.ts';
 import {
   clients,
@@ -20,11 +19,10 @@ import { Home, TestServer } from './support/server.ts';
 
 /** The programs of docs/clients, as their readers run them. */
 
-const folder = mkdtempSync(join(tmpdir(), 'facematch-examples-'));
+const folder = newFolder();
 const files = {
   ...photos,
   nobody: join(folder, 'nobody.png'),
-  oddly_named: join(folder, 'my; "best", photo\\of=me.jpg'),
 };
 
 const home = new Home();
@@ -40,7 +38,6 @@ const keys = new Map(
 
 beforeAll(async () => {
   writeFileSync(files.nobody, await blank(64, 64, 'png'));
-  copyFileSync(files.three, files.oddly_named);
   server = await TestServer.start(
     { env: { ...gate.env, FACEMATCH_QUEUE: '1', FACEMATCH_AUTH_FAILURE_BURST: '1000' } },
     home,
@@ -48,7 +45,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.stop();
-  rmSync(folder, { recursive: true });
 });
 
 const runClient = (command: readonly string[], options: Partial<Run> = {}) =>
@@ -96,22 +92,6 @@ describe.each(clients)('%s', (name, command, needs) => {
     expect(stderr).toBe('');
     expect(stdout).toMatch(/^no match: [\d.]+ % \(the threshold is 70 %\)\n/);
     expect(code).toBe(1);
-  });
-
-  it('tells every warning', async () => {
-    const small = join(folder, 'small.png');
-    const box = { left: 1400, top: 150, width: 350, height: 380 };
-    writeFileSync(small, await sharp(files.one).extract(box).resize(45).blur(1).png().toBuffer());
-    const { body } = await match(server, { ...twoPhotos(), image2: await sharp(small).toBuffer() });
-    expect(body.warnings.length).toBeGreaterThan(1);
-    const { stdout } = await runClient(command, { args: [files.one, small] });
-    const lines = body.warnings.map(({ detail }: { detail: string }) => `warning: ${detail}`);
-    expect(stdout.trimEnd().split('\n').slice(1)).toEqual(lines);
-  });
-
-  it('takes a file by any name', async () => {
-    const { code, stderr } = await runClient(command, { args: [files.one, files.oddly_named] });
-    expect([code, stderr]).toEqual([0, '']);
   });
 
   it.each([

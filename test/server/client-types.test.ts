@@ -1,7 +1,6 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, expectTypeOf, test } from 'vitest';
+import { beforeAll, expect, expectTypeOf, test } from 'vitest';
 import type {
   AdvancedMatchFields,
   ErrorCode,
@@ -15,6 +14,7 @@ import type { FieldValues } from '../../src/http/fields.ts';
 import type { modelsBody } from '../../src/http/handlers/models.ts';
 import type { matchBody } from '../../src/http/match-result.ts';
 import { projectPath } from '../../src/paths.ts';
+import { newFolder } from '../support/folder.ts';
 import { run } from './support/cli.ts';
 import { match, paths, send, twoPhotos } from './support/client.ts';
 import { blank, samples } from './support/pictures.ts';
@@ -22,13 +22,12 @@ import { TestServer } from './support/server.ts';
 
 /** A client's program that imports `facematch/client-types` takes what the server really sends. */
 
-const folder = mkdtempSync(join(tmpdir(), 'facematch-types-'));
+const folder = newFolder();
 beforeAll(() => {
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(projectPath('.'), join(folder, 'node_modules/facematch'));
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** What the compiler says of a program of a project that has facematch among its packages; '' when it is content. */
 async function compile(program: string, module = 'nodenext'): Promise<string> {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OpenApiDocument } from '../../src/api/document.ts';
 import { projectPath } from '../../src/paths.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
-import { form, match, paths, type Send, send, twoPhotos } from './support/client.ts';
+import { form, paths, type Send, send, twoPhotos } from './support/client.ts';
 import { samples } from './support/pictures.ts';
 import { TestServer } from './support/server.ts';
 
@@ -48,40 +48,10 @@ describe.each([
     expect([other.status, other.headers.get('etag')]).toEqual([200, etag]);
   });
 
-  test('answers HEAD with the same headers and no body', async () => {
-    const [whole, head] = [await get(path), await get(path, { method: 'HEAD' })];
-    const told = (answer: Response) => {
-      const { date: _, 'x-request-id': __, ...headers } = Object.fromEntries(answer.headers);
-      return headers;
-    };
-    expect(head.status).toBe(200);
-    expect(told(head)).toEqual(told(whole));
-    expect(Number(head.headers.get('content-length'))).toBe(Buffer.byteLength(await whole.text()));
-    expect(await head.text()).toBe('');
-  });
-
   test('is not to be had with POST', async () => {
     const answer = await send(server, { path, key: null });
     expect(answer).toMatchObject({ status: 405, body: { code: 'method_not_allowed' } });
     expect(answer.headers.get('allow')).toBe('GET, HEAD');
-  });
-});
-
-describe('the page', () => {
-  test('may be shown, and nothing more', async () => {
-    const { headers } = await get(docs);
-    const policy = headers.get('content-security-policy')!.split('; ');
-    expect(policy).toContain("default-src 'none'");
-    expect(policy.filter((rule) => rule.startsWith('script-src'))).toEqual([]);
-    expect(policy.join()).not.toMatch(/unsafe|https?:|\*/);
-    expect(headers.get('referrer-policy')).toBe('no-referrer');
-  });
-
-  test('explains a problem where its type points to', async () => {
-    const { body } = await match(server, { image1: samples.one });
-    const [path, anchor] = body.type.split('#');
-    const page = await (await get(path)).text();
-    expect(page).toContain(`id="${anchor}"`);
   });
 });
 

@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type Element, readHtml } from '../fixtures/html.ts';
 import { built, program, run } from './support/cli.ts';
 import type { Json } from './support/client.ts';
@@ -10,7 +10,6 @@ let folder: string;
 beforeAll(async () => {
   folder = await evalFolder();
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const evaluate = (...args: string[]) => run(program, ['eval', '--mode', 'fast', ...args], folder);
 const read = (...path: string[]) => readFileSync(join(folder, ...path), 'utf8');
@@ -61,37 +60,6 @@ describe.skipIf(!built)('the report of facematch eval', () => {
       });
     });
 
-    test('finds everybody again', () => {
-      expect(figures.by.normalised.accuracy.mean).toBe(1);
-      expect(figures.by.cosine.operating_points[0]).toMatchObject({ fmr: 0.01, tar: 1, measured_fmr: 0 });
-      expect(figures.worst.same).toHaveLength(10);
-      expect(figures.worst.different).toHaveLength(12);
-    });
-
-    test('shows the figures of --json', () => {
-      const cells = cellsOf(elements);
-      for (const { accuracy, equal_error_rate, operating_points, percent_points } of Object.values<Json>(
-        figures.by,
-      )) {
-        expect(cells).toContain(`${share(accuracy.mean)} (not cross-validated)`);
-        expect(cells).toContain(share(equal_error_rate));
-        for (const point of [...operating_points, ...percent_points]) {
-          expect(cells).toContain(point.threshold.toFixed(3));
-          expect(cells).toContain(withInterval(point.tar, point.tar_interval));
-          expect(cells).toContain(withInterval(point.measured_fmr, point.fmr_interval));
-        }
-      }
-      const captions = elements.filter(({ name }) => name === 'figcaption').map(({ text }) => text);
-      for (const { image1, image2, normalised, cosine, confidence_percent } of [
-        ...figures.worst.different,
-        ...figures.worst.same,
-      ]) {
-        const start = `${normalised.toFixed(3)}, ${confidence_percent.toFixed(1)} %, cosine ${cosine.toFixed(3)}`;
-        const caption = captions.find((text) => text.includes(image1) && text.includes(image2));
-        expect(caption).toContain(start);
-      }
-    });
-
     test('runs no script, and loads nothing but the copies beside it', () => {
       expect(page).not.toMatch(/https?:|javascript:|@import|url\(/i);
       const names = new Set(elements.map(({ name }) => name));
@@ -115,23 +83,6 @@ describe.skipIf(!built)('the report of facematch eval', () => {
         `photo1-face0/${hostile}`,
       );
       expect(elements.find(({ name }) => name === 'h2')?.text).toBe('<b>');
-    });
-
-    test('has a title and a text for each chart, and a text for each picture', () => {
-      const ids = new Map(elements.map((element) => [element.attributes.get('id'), element.text]));
-      const charts = elements.filter(({ attributes }) => attributes.get('role') === 'img');
-      expect(charts).toHaveLength(4);
-      for (const { attributes } of charts) {
-        for (const id of attributes.get('aria-labelledby')!.split(' '))
-          expect(ids.get(id)?.length).toBeGreaterThan(10);
-      }
-      const pictures = elements.filter(({ name }) => name === 'img');
-      for (const { attributes } of pictures) expect(attributes.get('alt')).toMatch(/\/|</);
-    });
-
-    test('draws a box on every compared face', () => {
-      const boxes = elements.filter(({ attributes }) => attributes.get('class') === 'chosen');
-      expect(boxes).toHaveLength(2 * (10 + 12));
     });
 
     test('a second report takes away the copies that it does not show, and nothing else', async () => {

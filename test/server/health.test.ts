@@ -49,9 +49,3 @@ test('of one that never answers it ends with 1, after a while', async () => {
   silent.closeAllConnections();
   silent.close();
 });
-
-test('a wrong setting is told', async () => {
-  const { code, stderr } = await check({ FACEMATCH_ADMIN_PORT: 'ninety' });
-  expect(code).toBe(1);
-  expect(stderr).toContain('FACEMATCH_ADMIN_PORT');
-});

@@ -87,18 +87,6 @@ describe.skipIf(!redisInstalled)('the bucket in Redis', () => {
     return { admitted, tokens: Number(tokens) };
   };
 
-  test("fills by Redis's own clock", async () => {
-    const quota = { rate: 500, burst: 1 };
-    await take('clock', quota, 1);
-    let admitted = 0;
-    // 2 ms later there is a token again; this loop ends because time goes on there.
-    while (admitted === 0) ({ admitted } = await take('clock', quota, 1));
-    await take('clock', { rate: 0.001, burst: 1 }, 1);
-    const [seconds] = await redis.time();
-    const [, at_ms] = (await redis.get(bucketKey('clock')))?.split(' ') ?? [];
-    expect(Math.abs(Number(at_ms) / 1000 - Number(seconds))).toBeLessThan(60);
-  });
-
   test('is gone when it is full, and lives no longer than that', async () => {
     expect(await take('ttl', { rate: 2, burst: 10 }, 10)).toEqual({ admitted: 1, tokens: 0 });
     const left_ms = await redis.pttl(bucketKey('ttl'));

@@ -30,14 +30,6 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const heic = Buffer.concat([Buffer.from('\0\0\0\x18ftypheic\0\0\0\0mif1heic'), Buffer.alloc(64)]);
-const pdf = Buffer.from('%PDF-1.7\n%âãÏÓ\n1 0 obj\n<<>>\nendobj\n');
-const bmp = Buffer.concat([
-  Buffer.from('BM'),
-  Buffer.from([70, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0]),
-  Buffer.alloc(60),
-]);
-
 describe('sizes', () => {
   const image = (bytes: number) => Buffer.alloc(bytes, 120);
 
@@ -111,13 +103,8 @@ describe('types', () => {
 
   test.each<[detected: string, picture: () => Promise<Buffer> | Buffer]>([
     ['gif', () => blank(20, 20, 'gif')],
-    ['tiff', () => blank(20, 20, 'tiff')],
     ['avif', () => blank(20, 20, 'avif')],
-    ['bmp', () => bmp],
-    ['heic', () => heic],
-    ['pdf', () => pdf],
     ['unknown', () => Buffer.from('This is a text file named .jpg')],
-    ['unknown', () => Buffer.from([0xff])],
   ])('a picture that looks like %s is unsupported_image_format', async (detected, picture) => {
     const answer = await match(server, { image1: samples.one, image2: await picture() });
     expectProblem(answer, 'unsupported_image_format', { field: 'image2', detected });
@@ -150,20 +137,5 @@ describe('pictures', () => {
         { field: 'image2', code: 'no_face_found' },
       ],
     });
-  });
-
-  test('exactly as many pixels as allowed are looked at', async () => {
-    const answer = await match(server, { image1: samples.one, image2: await blank(2000, 2000, 'png') });
-    expectProblem(answer, 'no_face_found');
-  });
-
-  test('a side of 15 pixels is image_dimensions, one of 16 is looked at', async () => {
-    const [small, enough] = await Promise.all([blank(15, 400, 'png'), blank(16, 400, 'png')]);
-    expectProblem(await match(server, { image1: small, image2: samples.one }), 'image_dimensions', {
-      field: 'image1',
-      width: 15,
-      height: 400,
-    });
-    expectProblem(await match(server, { image1: enough, image2: samples.one }), 'no_face_found');
   });
 });

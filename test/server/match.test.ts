@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { manifest } from '../fixtures/pictures.ts';
 import { form, type Json, match, paths, send, twoPhotos } from './support/client.ts';
-import { blank, samples } from './support/pictures.ts';
+import { samples } from './support/pictures.ts';
 import { idOf, TestServer } from './support/server.ts';
 
 /** The contract's answers: everything that is 200. */
@@ -105,12 +105,6 @@ describe('a match', () => {
     expect(body.confidence_percent).toBeLessThan(70);
   });
 
-  test('the same photo twice is a match', async () => {
-    const { body } = await match(server, { image1: samples.two, image2: samples.two });
-    expect(body).toMatchObject({ match: true });
-    expect(body.similarity).toBeGreaterThan(0.99);
-  });
-
   test.each([
     ['0', true],
     ['100', false],
@@ -143,33 +137,6 @@ describe('headers of an answer', () => {
 });
 
 describe('the form', () => {
-  test('is read whatever the order of its parts', async () => {
-    const { body } = await match(server, {
-      threshold_percent: '5',
-      image2: samples.three,
-      image1: samples.one,
-    });
-    expect(body).toMatchObject({ match: true, threshold_percent: 5 });
-  });
-
-  test('pictures may come without a filename', async () => {
-    const data = new FormData();
-    const photos = twoPhotos();
-    // A picture as text of Latin-1 would not survive a FormData, so the parts are written by hand.
-    const parts = ['image1', 'image2'].flatMap((name) => [
-      Buffer.from(`--b\r\nContent-Disposition: form-data; name=${name}\r\n\r\n`),
-      photos[name] as Uint8Array,
-      Buffer.from('\r\n'),
-    ]);
-    const body = Buffer.concat([...parts, Buffer.from('--b--\r\n')]);
-    expect([...data.keys()]).toEqual([]);
-    const answer = await send(server, {
-      body,
-      headers: { 'content-type': 'multipart/form-data; boundary=b' },
-    });
-    expect(answer.body).toMatchObject({ match: true });
-  });
-
   test.each([
     'jpeg',
     'png',
@@ -187,15 +154,6 @@ describe('the form', () => {
     expect(status).toBe(200);
     expect(body.image1).toMatchObject({ format, width: 960 });
   });
-
-  test('fields that the endpoint does not know are named in warnings', async () => {
-    const { status, body } = await match(server, { ...twoPhotos(), colour: 'blue', accuracy_mode: 'wrong' });
-    expect(status).toBe(200);
-    expect(body.warnings).toEqual([
-      { code: 'unknown_field', field: 'colour', detail: expect.stringMatching(/no endpoint knows it/) },
-      { code: 'unknown_field', field: 'accuracy_mode', detail: expect.stringMatching(/the advanced one/) },
-    ]);
-  });
 });
 
 describe('the advanced endpoint', () => {
@@ -207,22 +165,6 @@ describe('the advanced endpoint', () => {
     const { request_id: _a, timings_ms: _b, ...left } = basic.body;
     const { request_id: _c, timings_ms: _d, ...right } = same.body;
     expect(right).toEqual(left);
-  });
-
-  test.each(['fast', 'balance'])('accuracy_mode %s is taken and told', async (accuracy_mode) => {
-    const { body } = await advanced({ accuracy_mode });
-    expect(body).toMatchObject({ accuracy_mode, match: true });
-  });
-
-  test('a picture without a face stays without one, fallback or not', async () => {
-    const photos = { image1: await blank(400, 300, 'png'), image2: samples.one };
-    for (const use_heuristic_fallback of ['true', 'false']) {
-      const { body } = await advanced({ use_heuristic_fallback }, photos);
-      expect(body).toMatchObject({
-        code: 'no_face_found',
-        errors: [{ field: 'image1', code: 'no_face_found' }],
-      });
-    }
   });
 });
 

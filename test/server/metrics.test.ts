@@ -1,9 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { totalmem } from 'node:os';
-import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
-import { manifest } from '../fixtures/pictures.ts';
 import { promtool } from '../support/promtool.ts';
 import { match, paths, send, twoPhotos } from './support/client.ts';
 import { WorkerGate } from './support/gate.ts';
@@ -17,7 +14,6 @@ const gate = new WorkerGate(home);
 let server: TestServer;
 let fresh: string;
 let nobody: Buffer;
-let small: Buffer;
 beforeAll(async () => {
   server = await TestServer.start(
     {
@@ -28,7 +24,6 @@ beforeAll(async () => {
   );
   fresh = await server.metrics();
   nobody = await blank(320, 320, 'png');
-  small = await sharp(samples.one).resize({ width: 200 }).png().toBuffer();
 });
 afterAll(() => server.stop());
 
@@ -89,23 +84,6 @@ describe('a match', () => {
     expect(await rises(strict, 'comparisons_total')).toEqual({ 'accuracy_mode="fast",result="no_match"': 1 });
   });
 
-  test('adds its confidence to the histogram', async () => {
-    let percent = 0;
-    const ask = async () => {
-      ({ confidence_percent: percent } = (await advanced({ image1: samples.one, image2: samples.two })).body);
-    };
-    const [sum] = Object.values(await rises(ask, 'confidence_percent_sum'));
-    expect(sum).toBeCloseTo(percent, 6);
-    const buckets = await rises(ask, 'confidence_percent_bucket');
-    expect(buckets).toEqual(
-      Object.fromEntries(
-        [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, Number.POSITIVE_INFINITY]
-          .filter((le) => percent <= le)
-          .map((le) => [`le="${le === Number.POSITIVE_INFINITY ? '+Inf' : le}",accuracy_mode="balance"`, 1]),
-      ),
-    );
-  });
-
   test('counts both pictures by who found their faces, and how many there were', async () => {
     const ask = async () => {
       const { body } = await match(server, twoPhotos());
@@ -135,15 +113,6 @@ describe('a refusal', () => {
     expect(await rises(both, 'refusals_total')).toEqual({ 'reason="picture",code="no_face_found"': 1 });
   });
 
-  test('of a poor face counts both pictures and no comparison', async () => {
-    const ask = () => advanced({ image1: small, image2: samples.three, reject_low_quality: 'true' });
-    expect(await rises(ask, 'images_total')).toEqual({ 'found_by="primary"': 2 });
-    expect(await rises(ask, 'comparisons_total')).toEqual({});
-    expect(await rises(ask, 'confidence_percent_count')).toEqual({});
-    expect(await rises(ask, 'refusals_total')).toEqual({ 'reason="picture",code="low_quality_face"': 1 });
-    expect(await rises(ask, 'stage_duration_seconds_count')).toMatchObject({ 'stage="embed"': 1 });
-  });
-
   test.each<[string, () => Promise<unknown>]>([
     ['reason="key",code="missing_api_key"', () => match(server, twoPhotos(), { key: null })],
     ['reason="request",code="missing_field"', () => match(server, { image1: samples.one })],
@@ -151,17 +120,6 @@ describe('a refusal', () => {
     ['reason="picture",code="unsupported_image_format"', () => match(server, { image1: 'x', image2: 'y' })],
   ])('counts as %s', async (labels, ask) => {
     expect(await rises(ask, 'refusals_total')).toEqual({ [labels]: 1 });
-  });
-
-  test('that a worker made has waited for one, that the form made has not', async () => {
-    const waits = (fields: Parameters<typeof match>[1]) =>
-      rises(() => match(server, fields), 'stage_duration_seconds_count');
-    expect(await waits({ image1: 'x', image2: 'y' })).toEqual({ 'stage="queue"': 1 });
-    expect(await waits({ image1: samples.one })).toEqual({});
-  });
-
-  test('is what an answer is not', async () => {
-    expect(await rises(() => match(server, twoPhotos()), 'refusals_total')).toEqual({});
   });
 });
 
@@ -194,28 +152,6 @@ describe('workers', () => {
     server.child.kill('SIGUSR2');
     await server.metricBecomes('facematch_worker_replacements_total', 2);
   });
-});
-
-test('limits and capacities are those of the configuration and the machine', async () => {
-  expect(await server.metric('facematch_queue_capacity')).toBe(8);
-  expect(await server.metric('facematch_upload_capacity_bytes')).toBe(512 * 1024 * 1024);
-  const limit = await server.metric('facematch_memory_limit_bytes');
-  expect(limit).toBeGreaterThan(await server.metric('process_resident_memory_bytes'));
-  expect(limit).toBeLessThanOrEqual(totalmem());
-});
-
-test('build info names what runs', async () => {
-  const [line] = (await server.metrics()).match(/^facematch_build_info\{.*\} 1$/m) ?? [];
-  expect(line).toContain(`node="${process.versions.node}"`);
-  expect(line).toContain(`pack="${manifest.name}",pack_version="${manifest.version}"`);
-  expect(line).toMatch(/version="\d+\.\d+\.\d+",.*uws="20\.\d+\.\d/);
-});
-
-test('the log tells nothing of what a match saw', async () => {
-  const { body } = await match(server, twoPhotos());
-  const line = await server.logged(body.request_id);
-  expect(Object.keys(line)).not.toContain('findings');
-  expect(JSON.stringify(line)).not.toMatch(/primary|confidence/);
 });
 
 describe.skipIf(promtool === undefined)('promtool', () => {

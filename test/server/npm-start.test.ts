@@ -1,15 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { create } from '../../src/gate/key-edits.ts';
 import { editKeyFile } from '../../src/gate/key-file.ts';
 import { projectPath } from '../../src/paths.ts';
+import { newFolder } from '../support/folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'facematch-test-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 test('npm start serves until SIGTERM, and the server ends with it', async () => {
   const file = join(folder, 'keys.json');

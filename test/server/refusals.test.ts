@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../src/errors.ts';
-import { head, match, paths, RawClient, type Send, send, twoPhotos } from './support/client.ts';
+import { head, match, paths, RawClient, type Send, send } from './support/client.ts';
 import { blank } from './support/pictures.ts';
 import { expectProblem } from './support/problem.ts';
 import { Home, TestServer } from './support/server.ts';
@@ -75,10 +75,6 @@ describe('the order of judgement', () => {
 });
 
 describe('a key', () => {
-  test('that is empty is missing_api_key', async () => {
-    expectProblem(await match(server, twoPhotos(), { key: '' }), 'missing_api_key');
-  });
-
   test('unknown, revoked, expired, garbled and doubled ones are all invalid_api_key, word for word', async () => {
     const unknown = server.key.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x'));
     const wrong = [
@@ -97,21 +93,4 @@ describe('a key', () => {
     }
     expect(details.size).toBe(1);
   });
-
-  test('beyond its rate hears how long to wait, the same in both headers', async () => {
-    const key = server.home.key({ rate: 0.001, burst: 1 });
-    await server.line(server.stderr, /key file was reloaded/);
-    const get = () => send(server, { path: paths.models, method: 'GET', key });
-    expect((await get()).headers.get('ratelimit')).toMatch(/^"default";r=0;t=\d+$/);
-    const { headers } = await get();
-    const wait = Number(headers.get('retry-after'));
-    expect(wait).toBeGreaterThan(0);
-    expect(headers.get('ratelimit')).toBe(`"default";r=0;t=${wait}`);
-  });
-});
-
-test('after all of this the server still answers', async () => {
-  expect((await match(server, twoPhotos())).status).toBe(200);
-  expect(await server.metric('facematch_requests_unanswered')).toBe(0);
-  expect(await server.metric('facematch_upload_bytes')).toBe(0);
 });

@@ -40,12 +40,6 @@ describe('the unit', () => {
     expect(Number(valuesOf('TimeoutStopSec')[0]) * 1000).toBeGreaterThan(readConfig({}).shutdown_ms);
   });
 
-  test('leaves V8 what it needs, and takes all else', () => {
-    expect(valuesOf('MemoryDenyWriteExecute')).toEqual([]);
-    expect(valuesOf('CapabilityBoundingSet')).toEqual(['']);
-    expect(valuesOf('LimitCORE')).toEqual(['0']);
-  });
-
   test.skipIf(!hasSystemd)('is understood by systemd', () => {
     // 0, and not a word: unknown settings are only told.
     expect(analyze('verify', unit)).toMatchObject({ status: 0, stderr: '' });

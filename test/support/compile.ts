@@ -1,11 +1,18 @@
 import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { projectPath } from '../../src/paths.ts';
 
 /** Tests that start the program run dist/: it is compiled here when src/ has changed, so that none runs a stale one. */
-export default function setup(project: TestProject): void {
+export default function setup(project: TestProject): () => void {
   compile();
   project.onTestsRerun(async () => compile());
+  // Whatever tests leave behind goes away with the run.
+  const folder = mkdtempSync(join(tmpdir(), 'facematch-tests-'));
+  process.env.TMPDIR = folder;
+  return () => rmSync(folder, { recursive: true, force: true });
 }
 
 function compile(): void {

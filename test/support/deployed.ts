@@ -6,7 +6,7 @@ import { projectPath } from '../../src/paths.ts';
 
 export const deployed = (file: string) => readFileSync(projectPath(`deploy/${file}`), 'utf8');
 
-export interface Rule {
+interface Rule {
   record?: string;
   alert?: string;
   expr: string;
@@ -14,8 +14,8 @@ export interface Rule {
   annotations?: Record<string, string>;
 }
 
-export const ruleFile = parse(deployed('prometheus/alerts.yml')) as { groups: { rules: Rule[] }[] };
-export const rules = ruleFile.groups.flatMap((group) => group.rules);
+const { groups } = parse(deployed('prometheus/alerts.yml')) as { groups: { rules: Rule[] }[] };
+export const rules = groups.flatMap((group) => group.rules);
 export const alerts = rules.filter(({ alert }) => alert !== undefined);
 
 const dashboard = JSON.parse(deployed('grafana/facematch.json')) as {

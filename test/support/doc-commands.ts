@@ -1,42 +1,33 @@
-import { codeSpans, markdownFiles, type Page, pageText, readPage } from './markdown.ts';
+import { readdirSync, readFileSync } from 'node:fs';
+import { projectPath } from '../../src/paths.ts';
 
 /** What a reader of the project's pages would type. */
+
+/** Every page of the project that shows how to use it, with its text. */
+export const pages: ReadonlyMap<string, string> = new Map(
+  ['', 'docs/', 'docs/clients/', 'models/', 'bench/'].flatMap((folder) =>
+    readdirSync(projectPath(folder))
+      .filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md')
+      .map((name) => [folder + name, readFileSync(projectPath(folder + name), 'utf8')] as const),
+  ),
+);
 
 export interface DocumentedCommand {
   line: string;
   /** The first page that has it. */
   file: string;
-  /** From a block of commands, which are typed as they stand; a line of prose may leave out what does not matter there. */
-  whole: boolean;
 }
 
-export const pages: ReadonlyMap<string, Page> = new Map(
-  markdownFiles()
-    .filter((file) => file !== 'CHANGELOG.md')
-    .map((file) => [file, readPage(pageText(file))]),
-);
-
-/** Settings, then a program with at least one word to it. */
-const command =
-  /^(?:[A-Z_]+=\S+ )*(?:(?:npm|npx|node|curl|cmake|ctest|facematch(?! listens)) \S|deploy\/prove-\w)/;
-
-/** Every command, once. */
+/** The lines of every block of commands, once each: joined where they go on, without comments and the last `&`. */
 export function documentedCommands(): DocumentedCommand[] {
   const found = new Map<string, DocumentedCommand>();
-  for (const [file, { fences, prose }] of pages) {
-    const typed = fences.filter(({ language }) => language === 'sh').flatMap(({ text }) => shellLines(text));
-    for (const line of typed) if (!found.get(line)?.whole) found.set(line, { line, file, whole: true });
-    for (const line of codeSpans(prose).filter((code) => command.test(code)))
-      if (!found.has(line)) found.set(line, { line, file, whole: false });
+  for (const [file, text] of pages) {
+    for (const [, block] of text.matchAll(/^```sh\n(.*?)^```$/gms)) {
+      for (const typed of block!.replaceAll(/\\\n\s*/g, '').split('\n')) {
+        const line = typed.replace(/(?:^|\s+)#.*$/, '').replace(/\s+&$/, '');
+        if (line !== '' && !found.has(line)) found.set(line, { line, file });
+      }
+    }
   }
   return [...found.values()];
-}
-
-/** Joined where a line goes on, without comments, and without the & that only frees a terminal. */
-export function shellLines(text: string): string[] {
-  return text
-    .replaceAll(/\\\n\s*/g, '')
-    .split('\n')
-    .map((line) => line.replace(/(?:^|\s+)#.*$/, '').replace(/\s+&$/, ''))
-    .filter((line) => line !== '');
 }

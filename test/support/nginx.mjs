@@ -59,15 +59,6 @@ function write({ folder, port, pair, servers, ca }) {
   return ['-c', join(folder, 'nginx.conf'), '-p', folder, '-g', 'daemon off;'];
 }
 
-/** What `nginx -t` has to say, and whether it is content. `options` as startNginx has them, with a port. */
-export function testNginx(options) {
-  const { status, stdout, stderr } = spawnSync('nginx', ['-t', ...write(options)], {
-    env: { PATH },
-    encoding: 'utf8',
-  });
-  return { ok: status === 0, said: stdout + stderr };
-}
-
 /**
  * Starts it in `folder` with a certificate (`pair`: { cert, key }) in front of `servers` (ports of this machine). With `ca`, a
  * file, it speaks TLS to them and trusts what that signed. Answers { port, address, pid, stop() }.

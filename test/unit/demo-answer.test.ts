@@ -5,13 +5,10 @@ import { coloursWhen } from '../../src/cli/terminal.ts';
 describe('a false-match rate in words', () => {
   test.each([
     [1, 'most pairs of strangers'],
-    [0.6, 'most pairs of strangers'],
     [0.1, '1 in 10 pairs'],
     [0.013, '1 in 77 pairs'],
     [1e-4, '1 in 10,000 pairs'],
     [1.5873e-5, '1 in 63,000 pairs'],
-    [1.01e-7, '1 in 9,900,000 pairs'],
-    [1e-5, '1 in 100,000 pairs'],
   ])('%d is %s', (false_match_rate, words) => {
     const told = describeRate({ false_match_rate, extrapolated: false });
     expect(told).toContain(words);
@@ -29,15 +26,9 @@ describe('a place in a picture in words', () => {
   const picture = { width: 300, height: 300 };
   test.each([
     [0, 0, 'at the top left'],
-    [150, 0, 'at the top'],
-    [299, 0, 'at the top right'],
-    [0, 150, 'at the left'],
     [150, 150, 'at the centre'],
-    [299, 150, 'at the right'],
-    [0, 299, 'at the bottom left'],
     [99, 99, 'at the top left'],
     [100, 100, 'at the centre'],
-    [300, 300, 'at the bottom right'],
     [-50, 400, 'at the bottom left'],
   ])('a face around (%d, %d) is %s', (x, y, words) => {
     expect(describePlace({ x: x - 5, y: y - 5, width: 10, height: 10 }, picture)).toBe(words);
@@ -93,15 +84,6 @@ describe('an answer in words', () => {
       '  time        25.6 ms in all; decode 3.1 · total 18.0',
       '',
     ]);
-  });
-
-  test('says so when it is no match', () => {
-    expect(words({ match: false })).toMatch(/^No match: different people$/m);
-  });
-
-  test('passes warnings on', () => {
-    const detail = 'The face compared in image1 is blurred.';
-    expect(words({ warnings: [{ detail }] })).toContain(`\n  warning     ${detail}\n`);
   });
 
   test('is plain text where colours do not belong, and coloured where they do', () => {

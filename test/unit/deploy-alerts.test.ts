@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/paths.ts';
-import { alerts, dashboardQueries, deployed, manifestsOf, ruleFile } from '../support/deployed.ts';
+import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
+import { alerts, dashboardQueries, deployed, rules } from '../support/deployed.ts';
+import { newFolder } from '../support/folder.ts';
 import { promtool } from '../support/promtool.ts';
 
 /** The rules of deploy/prometheus: each alert with its runbook, proven to fire and to stay silent. */
@@ -24,14 +25,20 @@ test('every alert has a paragraph in the runbooks and a case in its unit tests',
   expect([...cases].map(([, name]) => name)).toEqual(names);
 });
 
-test('the rule of the Prometheus operator holds the same groups', () => {
-  const [rule] = manifestsOf('kubernetes/monitoring/prometheus-rule.yaml');
-  expect(rule.spec.groups).toEqual(ruleFile.groups);
+test('rules and dashboard ask for metrics that there are', () => {
+  const there = new Set(Object.keys(metricTable).map(metricName));
+  const asked = [...rules, ...dashboardQueries].flatMap(
+    ({ expr }) => expr.match(/(?<![:\w])facematch_\w+/g) ?? [],
+  );
+  expect(asked.length).toBeGreaterThan(50);
+  const unknown = asked.filter(
+    (name) => !there.has(name) && !there.has(name.replace(/_(?:bucket|sum|count)$/, '')),
+  );
+  expect(unknown).toEqual([]);
 });
 
 describe.skipIf(promtool === undefined)('promtool', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'facematch-rules-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const run = (...args: string[]) => {
     const { status, stdout, stderr } = spawnSync(promtool!, args, {
       cwd: projectPath('deploy/prometheus'),

@@ -21,13 +21,6 @@ describe('the docs page', () => {
     }
   });
 
-  test('has no link within it that leads nowhere', () => {
-    const ids = new Set(all(/ id="([^"]+)"/g));
-    const links = new Set(all(/ href="#([^"]*)"/g));
-    expect(links.size).toBeGreaterThan(Object.keys(errorTable).length);
-    expect([...links].filter((link) => !ids.has(link))).toEqual([]);
-  });
-
   test('shows every path, field, schema member and header', () => {
     const shown = new Set(all(/<code>([^<]+)<\/code>/g));
     const forms = Object.values(document.paths).map(
@@ -92,16 +85,5 @@ describe('a publication', () => {
     '*',
   ])('is not sent again to one that names %s', (named) => {
     expect(publication.reply(named)).toEqual({ status: 304, headers: [['ETag', etag]], body: '' });
-  });
-
-  test.each([
-    '',
-    '"other"',
-    etag.replaceAll('"', ''),
-    `"x${etag.slice(1)}`,
-    '"*"',
-    ', ,',
-  ])('is sent to one that names %j', (named) => {
-    expect(publication.reply(named).status).toBe(200);
   });
 });

@@ -42,7 +42,6 @@ test.each([
   ['libonnxruntime.so.1: cannot open shared object file: No such file or directory', 'npm ci'],
   ['libopencv_core.so.406: cannot open shared object file: No such file or directory', 'npm run setup'],
   ["/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found", 'rm -r build/addon && npm run setup'],
-  ['facematch.node: invalid ELF header', 'rm -r build/addon && npm run setup'],
   ['The process that tried it was ended by SIGILL', 'rm -r build/addon && npm run setup'],
 ])('%s: the cure is %s', (complaint, cure) => {
   expect(addonCure(complaint)).toBe(cure);

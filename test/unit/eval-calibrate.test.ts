@@ -63,22 +63,6 @@ describe('the cohort', () => {
     }
   });
 
-  test('counts a person once in a neighbourhood, however many pictures there are', () => {
-    const five = sets[1]!.pictures.slice(0, 5);
-    const often = [...five, ...Array.from({ length: 90 }, () => five[0]!)];
-    expect(dot(cohortCentres(often)[1]!, cohortCentres(five)[1]!)).toBeCloseTo(1, 5);
-  });
-
-  test('is the same for the same pictures', () => {
-    expect(cohortCentres(pictures)).toEqual(centres);
-  });
-
-  test('keeps its directions when it is stored as bytes', () => {
-    const read = dequantise(quantise(centres), dimensions);
-    expect(read).toHaveLength(centres.length);
-    for (const [i, centre] of read.entries()) expect(dot(centre, centres[i]!)).toBeGreaterThan(0.9995);
-  });
-
   test('scores a face by the mean of its highest cosines and the spread of all', () => {
     const face = pictures[0]!.embedding;
     const cosines = centres.map((centre) => dot(face, centre)).sort((x, y) => y - x);
@@ -118,21 +102,6 @@ describe('the table of false-match rates', () => {
     expect(table(30).falseMatchRate(0.3 + 2.0175 / 8)).toBeCloseTo(0.01, 2);
     expect(table(30).falseMatchRate(at)).toBeLessThan(0.01);
   });
-
-  test('lets no single pair decide', () => {
-    const lonely = scoresOf(Float64Array.of(0.9, ...normal.slice(0, 434)), 30);
-    expect(new Calibration(fmrTable([many, lonely]), 1e-7).similarityAt(1e-3)).toBeLessThan(0.5);
-  });
-
-  test('starts at a rate of 1 and falls while the similarity rises', () => {
-    const points = fmrTable([many]);
-    expect(points[0]![1]).toBe(1);
-    expect(() => new Calibration(points, 1e-7)).not.toThrow();
-  });
-
-  test('is not made of too few people', () => {
-    expect(() => fmrTable([scoresOf(normal, 40)])).toThrow('too few');
-  });
 });
 
 describe('of people who had no part in it', () => {
@@ -165,23 +134,5 @@ describe('of people who had no part in it', () => {
       pictures: all.map((one) => ({ ...one, cohort_score: 1 })),
     }));
     expect(promisesKept(common, undefined, new Calibration(points, 1e-7), [50])[1]!.observed).toBe(0);
-  });
-
-  test('pairs of one person are no strangers', () => {
-    const twins = sets.map((set) => ({ ...set, pictures: [...set.pictures, ...set.pictures] }));
-    expect(fitTable(twins, undefined)).toEqual(fitTable(sets, undefined));
-  });
-
-  test('strangers of different labels are no group', () => {
-    const halves = sets.map(({ name, pictures: all }) => ({
-      name,
-      pictures: all.map((one, i) => ({ ...one, labels: [i % 2 ? 'odd' : 'even', `all ${name}`] })),
-    }));
-    const rows = fitTable(halves.slice(1), undefined, [50]).check;
-    expect(rows.map(({ group, pairs }) => [group, pairs])).toEqual([
-      ['even', (75 * 74) / 2],
-      ['all b', (150 * 149) / 2],
-      ['odd', (75 * 74) / 2],
-    ]);
   });
 });

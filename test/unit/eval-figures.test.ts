@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { histogram } from '../../src/eval/figures.ts';
-import { equalErrorRate, errorCurve, type Scored, thinned, wilson } from '../../src/eval/metrics.ts';
+import { equalErrorRate, errorCurve, type Scored, wilson } from '../../src/eval/metrics.ts';
 import { type JudgedPair, worstPairs } from '../../src/eval/pairs.ts';
 import { percentPoints, ratePoints } from '../../src/eval/thresholds.ts';
-import { Calibration, promisedRate } from '../../src/matching/calibration.ts';
+import { Calibration } from '../../src/matching/calibration.ts';
 
 const pair = (score: number, same: boolean): Scored => ({ score, same, fold: undefined });
 const same = (...scores: number[]) => scores.map((score) => pair(score, true));
@@ -24,16 +24,6 @@ describe("Wilson's interval", () => {
   ])('of %i in %i is what the literature gives', (hits, trials, low, high) => {
     expect(wilson(hits, trials)[0]).toBeCloseTo(low, 4);
     expect(wilson(hits, trials)[1]).toBeCloseTo(high, 4);
-  });
-
-  test('is the mirror image for what did not happen', () => {
-    const [low, high] = wilson(3, 50);
-    expect(wilson(47, 50)).toEqual([expect.closeTo(1 - high, 12), expect.closeTo(1 - low, 12)]);
-    expect(wilson(20, 20)[1]).toBe(1);
-  });
-
-  test('is all there is without a trial', () => {
-    expect(wilson(0, 0)).toEqual([0, 1]);
   });
 });
 
@@ -67,29 +57,6 @@ describe('the error curve', () => {
     expect(equalErrorRate(errorCurve([...same(0.9), ...different(0.1)]))).toBe(0);
     expect(equalErrorRate(errorCurve(same(0.9)))).toBeNaN();
   });
-
-  test('keeps both sides of a step when it is thinned', () => {
-    // So many of one person lie above and below that four more show nowhere; then every stranger comes at once.
-    const many = (score: number) => new Array<number>(1000).fill(score);
-    const curve = errorCurve([
-      ...same(...many(0.95), 0.9, 0.899, 0.898, 0.897, ...many(Number.NEGATIVE_INFINITY)),
-      ...different(0.5, 0.5),
-    ]);
-    expect(thinned(curve).map(({ threshold }) => threshold)).toEqual([0.95, 0.9, 0.897, 0.5]);
-  });
-
-  test('of many pairs is thinned to steps that a chart can show, ends kept', () => {
-    const many = Array.from({ length: 20_000 }, (_, i) => pair(((i * 7919) % 20_000) / 20_000, i % 2 === 0));
-    const whole = errorCurve(many);
-    const few = thinned(whole);
-    expect(whole).toHaveLength(20_001);
-    expect(few.length).toBeLessThan(1000);
-    expect(few[0]).toEqual(whole[1]);
-    expect(few.at(-1)).toEqual(whole.at(-1));
-    expect(few.every((point) => whole.includes(point))).toBe(true);
-    for (const [i, point] of few.slice(1).entries())
-      expect(few[i]!.threshold - point.threshold).toBeLessThan(0.006);
-  });
 });
 
 describe('the histogram', () => {
@@ -104,15 +71,6 @@ describe('the histogram', () => {
     //      -0.04 -0.02 0 0.02 0.04 0.06 0.08
     expect(matches).toEqual([0, 0, 0, 2, 0, 0, 1]);
     expect(others).toEqual([1, 0, 1, 1, 0, 0, 0]);
-  });
-
-  test('of nothing is empty', () => {
-    expect(histogram([pair(Number.NEGATIVE_INFINITY, true)])).toEqual({
-      start: 0,
-      width: 0.02,
-      same: [],
-      different: [],
-    });
   });
 });
 
@@ -137,15 +95,6 @@ describe('thresholds', () => {
     expect(thousandth).toMatchObject({ fmr: 0.001, threshold: 0.5, tar: 0.25, measured_fmr: 0 });
   });
 
-  test('of a rate of 1 in 10,000 are given where there are as many pairs', () => {
-    const asked = (count: number) =>
-      ratePoints([...same(1), ...different(...new Array<number>(count).fill(0))], undefined).map(
-        ({ fmr }) => fmr,
-      );
-    expect(asked(9999)).toEqual([0.01, 0.001]);
-    expect(asked(10_000)).toEqual([0.01, 0.001, 0.0001]);
-  });
-
   test('of a percent lie where the calibration has them', () => {
     const points = percentPoints(pairs, calibration);
     expect(points.map(({ confidence_percent, fmr }) => [confidence_percent, fmr])).toEqual([
@@ -161,17 +110,6 @@ describe('thresholds', () => {
       expect(calibration.judge(threshold, 1).confidence_percent).toBeCloseTo(confidence_percent!, 9);
     }
     expect(points[2]).toMatchObject({ tar: 0.75, measured_fmr: 50 / 200 });
-  });
-
-  test('say that nothing is known of a set of one kind', () => {
-    const [point] = ratePoints(same(0.5), calibration);
-    expect(point).toMatchObject({ measured_fmr: Number.NaN, fmr_interval: [0, 1] });
-  });
-
-  test('promise ten times fewer false matches for ten percent more', () => {
-    expect([40, 50, 70].map(promisedRate)).toEqual(
-      [0.1, 0.01, 0.0001].map((rate) => expect.closeTo(rate, 12)),
-    );
   });
 });
 
@@ -201,12 +139,5 @@ describe('the worst pairs', () => {
       confidence_percent: calibration.judge(0.29, 1).confidence_percent,
     });
     expect(matches.map(({ normalised }) => normalised).slice(0, 3)).toEqual([0, 0.01, 0.02]);
-  });
-
-  test('are not those that have no face', () => {
-    expect(worstPairs([judged(Number.NEGATIVE_INFINITY, true)], calibration)).toEqual({
-      different: [],
-      same: [],
-    });
   });
 });

@@ -32,10 +32,6 @@ describe('the human check', () => {
     for (const { embedding } of dogs) expect(humanScore(check, embedding)).toBeLessThan(0);
   });
 
-  test('is the same for the same faces', () => {
-    expect(fitHumanCheck(people, dogs)).toEqual(check);
-  });
-
   test('keeps its scores when its weights are stored as bytes', () => {
     const { bytes, scale } = quantiseCheck(check);
     expect(Math.max(...bytes.map(Math.abs))).toBe(127);

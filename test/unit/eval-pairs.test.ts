@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { picturesOf, readPairs } from '../../src/eval/pairs.ts';
+import { newFolder } from '../support/folder.ts';
 
 let folder: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'facematch-test-'));
+  folder = newFolder();
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 function read(text: string) {
   const file = join(folder, 'pairs.tsv');

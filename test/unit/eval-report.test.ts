@@ -1,9 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { type Chart, chartView, linearAxis, rateAxis } from '../../src/eval/report/chart.ts';
-import { withoutZeros } from '../../src/eval/report/charts.ts';
 import { cropAround } from '../../src/eval/report/pairs.ts';
-import { projectPath } from '../../src/paths.ts';
 import { readHtml } from '../fixtures/html.ts';
 
 describe('an axis of rates', () => {
@@ -40,11 +37,6 @@ test.each([
   expect(share(ticks.at(-1)!.value)).toBeCloseTo(1, 12);
 });
 
-test('a curve of rates keeps the steps into 0 and out of it, and nothing between them', () => {
-  const kept = withoutZeros([0, 0, 0, 0.1, 0.2, 0, 0, 0, 0.3, 0, 0], (rate) => rate);
-  expect(kept).toEqual([0, 0.1, 0.2, 0, 0, 0.3, 0]);
-});
-
 describe('a chart', () => {
   const axis = linearAxis('x < y', 0, 1);
   const points = [[0, 0] as const, [0.5, 1] as const, [1, 0.25] as const];
@@ -69,23 +61,6 @@ describe('a chart', () => {
     expect(drawn('path', 'd')).toEqual(['M60 222L239 0L418 166.5', 'M0 4L28 4']);
   });
 
-  test('puts words of markers one above the other, below the top of the picture', () => {
-    const marked = elements.filter(({ text, name }) => name === 'text' && text.startsWith('at '));
-    expect(marked.map(({ text, attributes }) => [text, attributes.get('y')])).toEqual([
-      ['at 0.5', '-4'],
-      ['at 0.5', '-17'],
-      ['at 0.9', '-30'],
-    ]);
-    expect(drawn('svg', 'viewBox')[0]).toMatch(/^0 -47 /);
-  });
-
-  test('shows an interval around a dot', () => {
-    const at = elements.findIndex(({ attributes }) => attributes.get('class') === 'dot');
-    const [line, circle] = elements.slice(at + 1);
-    expect([line!.attributes.get('y1'), line!.attributes.get('y2')]).toEqual(['166.5', '0']);
-    expect(circle!.attributes.get('cy')).toBe('111');
-  });
-
   test('escapes its words', () => {
     expect(elements.find(({ name }) => name === 'li')!.text).toBe(' <script>');
   });
@@ -107,9 +82,4 @@ describe('a crop', () => {
     expect(cropAround(undefined, picture)).toEqual({ x: 0, y: -50, side: 400 });
     expect(cropAround(undefined, { width: 30, height: 50 })).toEqual({ x: -10, y: 0, side: 50 });
   });
-});
-
-test('the style of the page loads nothing', () => {
-  const style = readFileSync(projectPath('src/eval/report/report.css'), 'utf8');
-  expect(style).not.toMatch(/url\(|@import|https?:/);
 });

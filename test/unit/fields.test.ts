@@ -54,15 +54,12 @@ describe('parseField', () => {
   test.each<[FieldName, string, number | string]>([
     ['threshold_percent', '0', 0],
     ['threshold_percent', '100', 100],
-    ['threshold_percent', '100.000', 100],
-    ['threshold_percent', '0.0', 0],
     ['threshold_percent', '72.5', 72.5],
     ['threshold_percent', `0.${'1'.repeat(1000)}`, 1 / 9],
     ['min_det_score', '0', 0],
     ['min_det_score', '1', 1],
     ['min_det_score', '0.35', 0.35],
     ['image1_face_index', '-1', -1],
-    ['image1_face_index', '0', 0],
     ['image2_face_index', '2147483647', 2_147_483_647],
     ['accuracy_mode', 'fast', 'fast'],
     ['accuracy_mode', 'balance', 'balance'],
@@ -75,10 +72,8 @@ describe('parseField', () => {
 
   test.each<[FieldName, string]>([
     ['threshold_percent', '100.0000001'],
-    ['threshold_percent', '101'],
     ['threshold_percent', '-1'],
     ['min_det_score', '1.0000001'],
-    ['min_det_score', '2'],
     ['min_det_score', '-0.1'],
   ])('%s refuses %s, one step past its range', (name, text) => {
     expect(() => parseField(name, rule(name), text)).toThrow(
@@ -97,8 +92,6 @@ describe('ruleOf', () => {
     ['image3', 'match_advanced', false],
     ['', 'match', false],
     ['__proto__', 'match', false],
-    ['constructor', 'match_advanced', false],
-    ['toString', 'match_advanced', false],
   ])('the field %j of %s is known: %s', (name, endpoint, known) => {
     expect(ruleOf(name, endpoint) !== undefined).toBe(known);
   });

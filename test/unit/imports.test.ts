@@ -48,22 +48,3 @@ test('a room imports only from itself and from the rooms under it', () => {
   const wrong = imports.filter(({ from, to }) => roomOf(from) !== roomOf(to) && lineOf(to) >= lineOf(from));
   expect(wrong).toEqual([]);
 });
-
-/** Things that only some files may touch: a name or a package → these files. */
-const kept: readonly [what: string, pattern: RegExp, files: readonly string[]][] = [
-  ["the addon's file", /createRequire\(import\.meta\.url\)\(/, ['engine/addon.ts']],
-  ['µWebSockets.js', /from 'uWebSockets|require\(name\)/, ['http/uws.ts']],
-  // The child of the demo gets the environment of its parent.
-  [
-    'the environment',
-    /process\.env|process\['env'\]|\benv\b[^;]*from 'node:process'/,
-    ['cli/demo-server.ts', 'config.ts'],
-  ],
-  ['piscina', /from 'piscina'/, ['engine/pool.ts']],
-  ['pino', /from 'pino'/, ['telemetry/telemetry.ts']],
-  ['ioredis', /(?:from |import\()'ioredis'/, ['gate/redis-client.ts']],
-];
-
-test.each(kept)('%s is touched by its files alone', (_, pattern, owners) => {
-  expect(files.filter((file) => pattern.test(textOf(file)))).toEqual(owners);
-});

@@ -2,7 +2,6 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -10,21 +9,20 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { create } from '../../src/gate/key-edits.ts';
 import { editKeyFile, KeyFileError, readKeyFile } from '../../src/gate/key-file.ts';
 import type { KeyRecord } from '../../src/gate/keys.ts';
+import { newFolder } from '../support/folder.ts';
 
 let folder: string;
 let file: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'facematch-keys-'));
+  folder = newFolder();
   file = join(folder, 'keys.json');
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 function addKey(name = 'app'): KeyRecord {
   const settings = { name, scopes: ['match:basic'] as const, rate: 50, burst: 100 };
@@ -119,20 +117,9 @@ describe('writing the key file', () => {
     expect(readKeyFile(real)).toEqual([record]);
     expect(readdirSync(join(folder, 'real'))).toEqual(['store.json']);
   });
-
-  test('fails clearly when the folder is not there', () => {
-    file = join(folder, 'none', 'keys.json');
-    expect(errorOf(() => addKey()).message).toContain('Check that its folder exists');
-  });
 });
 
 describe('reading the key file', () => {
-  test('fails when there is none, and says how to make a key', () => {
-    const error = errorOf(() => readKeyFile(file));
-    expect(error.message).toContain('does not exist');
-    expect(error.message).toContain('npx facematch keys create --name NAME');
-  });
-
   test.each([0o604, 0o602, 0o601, 0o620, 0o610, 0o644])('is refused with mode %o', (mode) => {
     write({ version: 1, keys: [good] }, mode);
     const error = errorOf(() => readKeyFile(file));
@@ -145,47 +132,24 @@ describe('reading the key file', () => {
     expect(readKeyFile(file)).toEqual([good]);
   });
 
-  test('quotes a path that a shell would take apart', () => {
-    file = join(folder, "it's mine; really");
-    write('', 0o644);
-    expect(errorOf(() => readKeyFile(file)).message).toContain(`chmod 600 '${folder}/it'\\''s mine; really'`);
-  });
-
-  test('refuses a folder', () => {
-    mkdirSync(file, { mode: 0o700 });
-    expect(errorOf(() => readKeyFile(file)).reason).toBe('is no ordinary file');
-  });
-
   const times = Array.from({ length: 3 }, (_, at) => ({ ...good, id: `abcdefghijk${at}` }));
   test.each([
     ['an empty file', '', 'is not valid JSON'],
     ['half a file', JSON.stringify({ version: 1, keys: times }).slice(0, 200), 'is not valid JSON'],
-    ['a list', [], 'at the top level'],
     ['another version', { version: 2, keys: [] }, 'at version'],
     ['an unknown member', { version: 1, keys: [], extra: 1 }, 'extra'],
     ['two keys of one id', { version: 1, keys: [good, good] }, 'two keys have the same id'],
-    ['an unknown member of a key', { version: 1, keys: [{ ...good, admin: true }] }, 'admin'],
     ['a short id', { version: 1, keys: [{ ...good, id: 'abc' }] }, 'at keys.0.id'],
-    ['no name', { version: 1, keys: [{ ...good, name: '' }] }, 'at keys.0.name'],
     [
       'a name that moves the cursor',
       { version: 1, keys: [{ ...good, name: 'a\u001b[2J' }] },
       'at keys.0.name',
     ],
-    ['a short hash', { version: 1, keys: [{ ...good, sha256: 'ab' }] }, 'at keys.0.sha256'],
-    ['a hash in capitals', { version: 1, keys: [{ ...good, sha256: 'A'.repeat(64) }] }, 'at keys.0.sha256'],
     ['no scope', { version: 1, keys: [{ ...good, scopes: [] }] }, 'at keys.0.scopes'],
     ['an unknown scope', { version: 1, keys: [{ ...good, scopes: ['root'] }] }, 'at keys.0.scopes.0'],
     ['a rate of 0', { version: 1, keys: [{ ...good, rate: 0 }] }, 'at keys.0.rate'],
-    [
-      'an infinite rate',
-      `{"version":1,"keys":[${JSON.stringify(good).replace('"rate":1', '"rate":1e999')}]}`,
-      'at keys.0.rate',
-    ],
     ['a burst of 0', { version: 1, keys: [{ ...good, burst: 0 }] }, 'at keys.0.burst'],
-    ['a burst of 1.5', { version: 1, keys: [{ ...good, burst: 1.5 }] }, 'at keys.0.burst'],
     ['a burst above a million', { version: 1, keys: [{ ...good, burst: 1_000_001 }] }, 'at keys.0.burst'],
-    ['no creation time', { version: 1, keys: [{ ...good, created_at: 'today' }] }, 'at keys.0.created_at'],
     ['a false expiry', { version: 1, keys: [{ ...good, expires_at: '2030-02-31' }] }, 'at keys.0.expires_at'],
     ['an endless note', { version: 1, keys: [{ ...good, note: 'x'.repeat(501) }] }, 'at keys.0.note'],
   ])('refuses %s', (_what, content, reason) => {

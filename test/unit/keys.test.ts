@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { create, type KeySettings, revoke, rotate } from '../../src/gate/key-edits.ts';
-import { createKey, endOf, isKeyId, keyHash, keyId, statusOf } from '../../src/gate/keys.ts';
+import { createKey, endOf, keyHash, keyId, statusOf } from '../../src/gate/keys.ts';
 
 const wellFormed = `fm_${'a'.repeat(12)}_${'b'.repeat(43)}`;
 
@@ -23,39 +22,20 @@ describe('a key', () => {
     const text = Array.from({ length: 100 }, () => createKey().key.slice(16)).join('');
     expect(new Set(text).size).toBe(62);
   });
-
-  test('is hashed by SHA-256 as a whole', () => {
-    expect(keyHash(wellFormed)).toBe(createHash('sha256').update(wellFormed).digest('hex'));
-  });
 });
 
 describe('text that is no key', () => {
   test.each([
     ['', 'is empty'],
-    ['fm_', 'is a prefix'],
     [wellFormed.slice(0, -1), 'lacks a character'],
     [`${wellFormed}b`, 'has one too many'],
-    [` ${wellFormed.slice(0, -1)}`, 'begins with a blank'],
-    [`${wellFormed.slice(0, -1)}\n`, 'ends in a line feed'],
     [wellFormed.toUpperCase(), 'has another prefix'],
     [wellFormed.replace('fm_', 'fm-'), 'has another separator'],
     [wellFormed.replaceAll('b', '-'), 'has another alphabet'],
     [wellFormed.replaceAll('b', 'ß'), 'has letters beyond ASCII'],
-    [wellFormed.replace(/_b/, 'bb'), 'lacks the second separator'],
     [wellFormed.repeat(200), 'is endless'],
   ])('has no id: %j %s', (text) => {
     expect(keyId(text)).toBeUndefined();
-  });
-
-  test.each([
-    '',
-    'a'.repeat(11),
-    'a'.repeat(13),
-    `${'a'.repeat(11)}-`,
-    `${'a'.repeat(12)}\n`,
-    wellFormed,
-  ])('is no id: %j', (text) => {
-    expect(isKeyId(text)).toBe(false);
   });
 });
 
@@ -86,13 +66,6 @@ describe('making a key', () => {
     });
     expect(JSON.stringify(records)).not.toContain(key.split('_')[2]);
   });
-
-  test('leaves the keys before it as they are', () => {
-    const first = create([], settings, now_ms);
-    const second = create(first.records, settings, now_ms);
-    expect(second.records).toEqual([first.record, second.record]);
-    expect(first.records).toHaveLength(1);
-  });
 });
 
 describe('revoking a key', () => {
@@ -102,24 +75,6 @@ describe('revoking a key', () => {
     const revoked = revoke(records, first.record.id, now_ms + 5);
     expect(revoked.records.map((each) => statusOf(each, now_ms + 5))).toEqual(['revoked', 'active']);
     expect(revoked.records[1]).toEqual(record);
-  });
-
-  test('twice keeps the first time', () => {
-    const { records, record } = create([], settings, now_ms);
-    const once = revoke(records, record.id, now_ms);
-    expect(revoke(once.records, record.id, now_ms + day_ms).records).toEqual(once.records);
-  });
-
-  test('cuts a grace short', () => {
-    const { records, record } = create([], settings, now_ms);
-    const rotated = rotate(records, record.id, now_ms, day_ms);
-    const { record: revoked } = revoke(rotated.records, record.id, now_ms + 1);
-    expect(endOf(revoked)).toBe(now_ms + 1);
-  });
-
-  test('fails for an id that is not there, and says where to look', () => {
-    expect(() => revoke([], 'abcdefghijkl', now_ms)).toThrow('no key with the id abcdefghijkl');
-    expect(() => revoke([], 'abcdefghijkl', now_ms)).toThrow('npx facematch keys list');
   });
 });
 
@@ -160,10 +115,5 @@ describe('rotating a key', () => {
     const { records, record } = create([], settings, now_ms);
     const ended = end(record.id, records as never[]);
     expect(() => rotate(ended, record.id, now_ms, 0)).toThrow(`is ${state} and cannot be rotated`);
-  });
-
-  test('fails for a key that has expired', () => {
-    const { records, record } = create([], { ...settings, expires_in_ms: 1000 }, now_ms);
-    expect(() => rotate(records, record.id, now_ms + 1000, 0)).toThrow('is expired and cannot be rotated');
   });
 });

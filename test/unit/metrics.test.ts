@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { errorTable } from '../../src/errors.ts';
-import { metricTable, read } from '../../src/telemetry/metric-table.ts';
+import { read } from '../../src/telemetry/metric-table.ts';
 import { Metrics, type Readings } from '../../src/telemetry/metrics.ts';
 
 /** The metric table, and what is read when a scrape comes; test/server/metrics.test.ts has the rest. */
@@ -10,20 +10,6 @@ const readings = (own: Partial<Readings> = {}) =>
   ({ ...Object.fromEntries(Object.keys(read).map((name) => [name, () => 1])), ...own }) as Readings;
 const seriesOf = async (metrics: Metrics) =>
   (await metrics.registry.metrics()).split('\n').filter((line) => line.startsWith('facematch_'));
-
-describe('a name of the table', () => {
-  test.each(Object.entries(metricTable))('%s keeps to the conventions of Prometheus', (name, {
-    type,
-    help,
-    labels,
-  }) => {
-    expect(name).toMatch(/^[a-z]+(?:_[a-z]+)*$/);
-    expect(name.endsWith('_total')).toBe(type === 'counter');
-    expect(name).not.toMatch(/milli|_ms\b|kilo|mega|minutes|hours/);
-    expect(help).toMatch(/^[A-Z1].*[^.]$/);
-    for (const label of Object.keys(labels ?? {})) expect(label).toMatch(/^[a-z_]+$/);
-  });
-});
 
 describe('a reading', () => {
   test('is asked for at every scrape', async () => {
@@ -65,22 +51,5 @@ test('a code that is none of the table is no refusal, and makes no series of its
   expect(refusals).toHaveLength(Object.keys(errorTable).length);
   expect(refusals.filter((line) => !line.endsWith(' 0'))).toEqual([
     'facematch_refusals_total{reason="load",code="overloaded"} 1',
-  ]);
-});
-
-test('requests and their bytes are told as they are, at every scrape', async () => {
-  const metrics = new Metrics(readings(), info);
-  const told = async () =>
-    (await seriesOf(metrics)).filter((line) => /_(requests|received_bytes)_total/.test(line));
-  metrics.observe({ ...record, status: 200, code: undefined, bytes: 7 });
-  metrics.observe({ ...record, status: 200, code: undefined, bytes: 5 });
-  metrics.observe({ ...record, route: 'none', status: 404, code: 'not_found' });
-  await told();
-  metrics.observe({ ...record, status: 503, code: 'overloaded' });
-  expect(await told()).toEqual([
-    'facematch_requests_total{route="match",status="200",code="ok"} 2',
-    'facematch_requests_total{route="none",status="404",code="not_found"} 1',
-    'facematch_requests_total{route="match",status="503",code="overloaded"} 1',
-    'facematch_received_bytes_total 12',
   ]);
 });

@@ -35,7 +35,6 @@ describe('the boundary of a Content-Type header', () => {
 
   test.each<[string, string]>([
     ['multipart/form-data; boundary=b', 'b'],
-    ['multipart/form-data;boundary=b', 'b'],
     [' multipart/form-data\t;\tboundary=b \t', 'b'],
     ['Multipart/FORM-Data; BOUNDARY=B', 'B'],
     ['multipart/form-data; boundary="b"', 'b'],
@@ -44,7 +43,6 @@ describe('the boundary of a Content-Type header', () => {
     ['multipart/form-data; charset=utf-8; boundary=b; x="; boundary=c"', 'b'],
     ['multipart/form-data; charset="a\\"b"; boundary=b', 'b'],
     ['multipart/form-data; boundary=b;', 'b'],
-    ['multipart/form-data;; ;boundary=b', 'b'],
     ['multipart/form-data; boundary=----=_Part_0_1.2', '----=_Part_0_1.2'],
     [
       'multipart/form-data; boundary=----WebKitFormBoundary7MA4YWxkTrZu0gW',
@@ -75,33 +73,24 @@ describe('the boundary of a Content-Type header', () => {
   test.each<[string, MultipartReason]>([
     ['multipart/form-data', 'missing_boundary'],
     ['multipart/form-data;', 'missing_boundary'],
-    ['multipart/form-data; charset=utf-8', 'missing_boundary'],
-    ['multipart/form-data; xboundary=b', 'missing_boundary'],
     ['multipart/form-data; x="; boundary=b"', 'missing_boundary'],
     ['multipart/form-data boundary=b', 'bad_boundary'],
     ['multipart/form-data, boundary=b', 'bad_boundary'],
-    ['multipart/form-data; boundary', 'bad_boundary'],
     ['multipart/form-data; boundary=', 'bad_boundary'],
-    ['multipart/form-data; boundary=;x=y', 'bad_boundary'],
     ['multipart/form-data; boundary=""', 'bad_boundary'],
     ['multipart/form-data; boundary =b', 'bad_boundary'],
-    ['multipart/form-data; boundary= b', 'bad_boundary'],
     ['multipart/form-data; =b', 'bad_boundary'],
     ['multipart/form-data; boundary="b', 'bad_boundary'],
-    ['multipart/form-data; boundary="b\\"', 'bad_boundary'],
     ['multipart/form-data; boundary="b\\', 'bad_boundary'],
     ['multipart/form-data; boundary="b"c', 'bad_boundary'],
     ['multipart/form-data; boundary=b"c"', 'bad_boundary'],
     ['multipart/form-data; boundary=b c', 'bad_boundary'],
     ['multipart/form-data; boundary="b "', 'bad_boundary'],
-    ['multipart/form-data; boundary=" "', 'bad_boundary'],
     ['multipart/form-data; boundary="b\\\\"', 'bad_boundary'],
     ['multipart/form-data; boundary="b\tc"', 'bad_boundary'],
     ['multipart/form-data; boundary=b\u00e9', 'bad_boundary'],
     ['multipart/form-data; boundary=b\0', 'bad_boundary'],
-    ['multipart/form-data; boundary=b*', 'bad_boundary'],
     ['multipart/form-data; boundary=b; boundary=b', 'bad_boundary'],
-    ['multipart/form-data; boundary=b; BOUNDARY=c', 'bad_boundary'],
     ['multipart/form-data; boundary=b, multipart/form-data; boundary=c', 'bad_boundary'],
     [`multipart/form-data; boundary=${'b'.repeat(71)}`, 'bad_boundary'],
   ])('is refused in %j: %s', (header, reason) => {
@@ -138,15 +127,11 @@ describe('a form', () => {
 
   test.each<[string, Buffer, string[]]>([
     ['without parts', bytes('--b--\r\n'), []],
-    ['without parts, with no last line end', bytes('--b--'), []],
     ['with no last line end', bytes(crlf('--b', a, '', 'x').concat('--b--')), ['x']],
     ['with a preamble', bytes(`preamble\n--b\rthere${crlf('', '--b', a, '', 'x', '--b--')}`), ['x']],
-    ['with an empty line for a preamble', bytes(crlf('', '--b', a, '', 'x', '--b--')), ['x']],
     ['whose preamble begins like a boundary', bytes(crlf('--bb', '--b', a, '', 'x', '--b--')), ['x']],
     ['with an epilogue', bytes(`${crlf('--b', a, '', 'x', '--b--')}--b\r\n\0\n`), ['x']],
     ['with padding behind a boundary', bytes(crlf('--b \t ', a, '', 'x', '--b--')), ['x']],
-    ['with padding behind the last boundary', bytes(crlf('--b', a, '', 'x', '--b-- \t')), ['x']],
-    ['with padding at the very end', bytes(crlf('--b', a, '', 'x').concat('--b-- \t')), ['x']],
     ['with an empty part', oneField(''), ['']],
     [
       'with an empty part that has no line of its own',
@@ -155,52 +140,9 @@ describe('a form', () => {
     ],
     ['with a part of one line end', oneField('\r\n'), ['\r\n']],
     ['with a part that ends with CR', oneField('x\r'), ['x\r']],
-    ['with a part that begins with LF', oneField('\nx'), ['\nx']],
   ])('%s is read', (_title, body, contents) => {
     expect(readParts(body).map((part) => part.content)).toEqual(contents);
     expect(misplaced(parseMultipart(body, 'b', limits), body)).toBeUndefined();
-  });
-
-  test.each([
-    'b',
-    ' --b',
-    'x--b--x',
-    'x\r--b--\r',
-    '\n--b\r\nx',
-    '\r\r--b\r\n',
-    '\r\n-b\r\n',
-    '\r\n--B\r\n',
-    '\r\n--bb\r\n',
-    '\r\n--b x\r\n',
-    '\r\n--b-\r\n',
-    '\r\n--b--x\r\n',
-    '\r\n--b---\r\n',
-    '\r\n--b\rx',
-    '\r\n--b-- \rx',
-    '\r\n--b\0\r\n',
-    '--b--x',
-    '--bb\r\n',
-  ])('keeps a part that contains %j, which is not a boundary line', (content) => {
-    expect(readParts(oneField(content)).map((part) => part.content)).toEqual([content]);
-  });
-
-  it('is divided by a boundary that stands in the first line of a part', () => {
-    const body = bytes(crlf('--b', a, '', '--b', a, '', 'x', '--b--'));
-    expect(readParts(body).map((part) => part.content)).toEqual(['', 'x']);
-  });
-
-  it('is divided by the boundary alone, not by what a regular expression would make of it', () => {
-    const boundary = "'()+_,-./:=?";
-    const body = bytes(`--${boundary}\r\n${a}\r\n\r\n\r\n--.()+_,-./:=?\r\n--${boundary}--`);
-    expect(readParts(body, boundary).map((part) => part.content)).toEqual(['\r\n--.()+_,-./:=?']);
-  });
-
-  it('of many lookalikes keeps them all, and finds what comes after', () => {
-    const content = `${'\r\n--bA'.repeat(200)}\r\r\n--\r\n-`;
-    const body = bytes(`${crlf('--b', a, '', content, '--b', a, '', 'x', '--b--')}`);
-    expect(readParts(body).map((part) => part.content)).toEqual([content, 'x']);
-    const unclosed = body.subarray(0, -4);
-    expect(refusalOf(() => readParts(unclosed))).toMatchObject({ reason: 'truncated', at: unclosed.length });
   });
 
   test.each<[string, string, MultipartReason, number]>([
@@ -208,14 +150,6 @@ describe('a form', () => {
     ['without any boundary', 'hello', 'truncated', 5],
     ['with another boundary', '--c\r\n\r\n\r\n--c--\r\n', 'truncated', 16],
     ['with a boundary in the middle of a line', ' --b--\r\n', 'truncated', 8],
-    ['that ends within a boundary', '--', 'truncated', 2],
-    ['that ends with a boundary', '--b', 'truncated', 3],
-    ['that ends within the line end of a boundary', '--b\r', 'truncated', 4],
-    ['that ends behind one dash', '--b-', 'truncated', 4],
-    ['that ends where a header should begin', '--b\r\n', 'truncated', 5],
-    ['that ends within a header', '--b\r\nCont', 'truncated', 9],
-    ['that ends within the line end of a header', '--b\r\nA: b\r', 'truncated', 10],
-    ['that ends within the empty line', '--b\r\nA: b\r\n\r', 'truncated', 12],
     ['without a final boundary', crlf('--b', a, '', 'x'), 'truncated', 52],
     ['whose final boundary lacks its dashes', crlf('--b', a, '', 'x', '--b '), 'truncated', 58],
     ['whose final boundary goes on', crlf('--b', a, '', 'x', '--b--c'), 'truncated', 60],
@@ -238,12 +172,6 @@ describe('a form', () => {
       expect(refusal).toMatchObject({ reason: 'truncated', at: length });
     }
     expect(readParts(bytes(whole))).toHaveLength(2);
-  });
-
-  it('is refused in words that say where, and repeat nothing of it', () => {
-    const refusal = refusalOf(() => parseMultipart(onePart(['secret']), 'b', limits));
-    expect(refusal.message).toBe('A header line is not of the form name: value (at byte 5)');
-    expect(refusal.name).toBe('MultipartError');
   });
 });
 
@@ -283,19 +211,15 @@ describe('the headers of a part', () => {
 
   test.each<[string, string[], string | undefined]>([
     ['in any case', ['CONTENT-DISPOSITION:Form-Data;name=a', 'content-type:image/png'], 'image/png'],
-    ['in any order', ['Content-Type: image/png', a], 'image/png'],
     ['with white space around the value', [a, 'Content-Type: \t image/png \t'], 'image/png'],
     [
       'with parameters, kept',
       [a, 'Content-Type: text/plain; charset="UTF-8"'],
       'text/plain; charset="UTF-8"',
     ],
-    ['without a value', [a, 'Content-Type:'], ''],
     ['of no interest', ['x: y', a, 'X-Y_z!: "', 'x: again', 'Content-Length: 7'], undefined],
     ['with a tab and with bytes beyond ASCII', [a, 'x: \t\xc3\xa9'], undefined],
-    ['that name the identity', [a, 'Content-Transfer-Encoding: BINARY'], undefined],
     ['that say 8bit', [a, 'Content-Transfer-Encoding: 8bit'], undefined],
-    ['that say 7bit', [a, 'Content-Transfer-Encoding: 7bit'], undefined],
   ])('%s are read', (_title, headers, content_type) => {
     expect(readParts(onePart(headers))).toEqual([
       { name: 'a', filename: undefined, content_type, content: 'x' },
@@ -307,79 +231,32 @@ describe('the headers of a part', () => {
     ['none that matters', ['Content-Type: image/png'], 'missing_disposition'],
     ['an attachment', ['Content-Disposition: attachment; name="a"'], 'not_form_data'],
     ['an empty disposition', ['Content-Disposition:'], 'not_form_data'],
-    ['a disposition of parameters', ['Content-Disposition: ; name="a"'], 'not_form_data'],
-    ['a quoted disposition', ['Content-Disposition: "form-data"; name="a"'], 'not_form_data'],
     ['a disposition that only begins right', ['Content-Disposition: form-data2; name="a"'], 'not_form_data'],
     ['no name', [disposition], 'missing_name'],
-    ['a filename only', [`${disposition}; filename="a"`], 'missing_name'],
     ['a name inside of a filename', [`${disposition}; filename="; name=a"`], 'missing_name'],
     ['two dispositions', [a, `${disposition}; name="b"`], 'bad_header'],
-    ['the same disposition twice', [a, a], 'bad_header'],
-    ['two types', [a, 'Content-Type: a/b', 'content-type: a/b'], 'bad_header'],
-    [
-      'two encodings',
-      [a, 'Content-Transfer-Encoding: 8bit', 'Content-Transfer-Encoding: 8bit'],
-      'bad_header',
-    ],
     ['two names', [`${disposition}; name="a"; name="a"`], 'bad_header'],
-    ['two filenames', [`${disposition}; name="a"; filename="a"; Filename="b"`], 'bad_header'],
     ['an extended name', [`${disposition}; name="a"; name*=UTF-8''b`], 'bad_header'],
     ['a continued name', [`${disposition}; name*0="a"; name*1="b"`], 'bad_header'],
-    ['a continued filename', [`${disposition}; name="a"; filename*0="b"`], 'bad_header'],
     ['base64', [a, 'Content-Transfer-Encoding: base64'], 'bad_transfer_encoding'],
-    ['quoted-printable', [a, 'Content-Transfer-Encoding: quoted-printable'], 'bad_transfer_encoding'],
-    ['an empty encoding', [a, 'Content-Transfer-Encoding:'], 'bad_transfer_encoding'],
     ['a folded line', [`${disposition};`, ' name="a"'], 'bad_header'],
-    ['a line folded with a tab', [a, 'x: y', '\tz'], 'bad_header'],
-    ['a first line that is folded', [' x: y', a], 'bad_header'],
-    ['a line of blanks', [a, ' '], 'bad_header'],
     ['a line without a colon', [a, 'hello'], 'bad_header'],
     ['a line without a name', [a, ': y'], 'bad_header'],
     ['a blank before the colon', ['Content-Disposition : form-data; name="a"'], 'bad_header'],
     ['a name that is not a token', [a, 'x(y): z'], 'bad_header'],
-    ['a name that begins with a dash', [a, '-x: y'], 'bad_header'],
     ['a line that is the boundary and a colon', [a, '--b:'], 'bad_header'],
     ['a name beyond ASCII', [a, '\xc3\xa9: y'], 'bad_header'],
     ['NUL', [`${disposition}; name="a\0"`], 'bad_header'],
-    ['NUL in a header of no interest', [a, 'x: \0'], 'bad_header'],
     ['an escape character', [a, 'x: \x1b[2J'], 'bad_header'],
-    ['DEL', [a, 'x: \x7f'], 'bad_header'],
     ['latin1', [`${disposition}; name="a"; filename="\xe9.jpg"`], 'bad_header'],
-    ['an overlong NUL', [`${disposition}; name="\xc0\x80"`], 'bad_header'],
-    ['half a UTF-8 sequence', [`${disposition}; name="\xe7\x8c"`], 'bad_header'],
     ['a quote that is not closed', [`${disposition}; name="a`], 'bad_header'],
-    ['a quote closed by an escaped one', [`${disposition}; name="a\\"`], 'bad_header'],
-    ['text behind a quoted value', [`${disposition}; name="a"b`], 'bad_header'],
-    ['a quote within an unquoted value', [`${disposition}; name=a"b"`], 'bad_header'],
     ['a blank within an unquoted value', [`${disposition}; name=a; filename=my photo.jpg`], 'bad_header'],
     ['a parameter without a value', [`${disposition}; name`], 'bad_header'],
     ['a parameter with an empty value', [`${disposition}; name=`], 'bad_header'],
     ['a parameter without a name', [`${disposition}; ="a"`], 'bad_header'],
-    ['a blank before the equals sign', [`${disposition}; name ="a"`], 'bad_header'],
-    ['a blank behind the equals sign', [`${disposition}; name= "a"`], 'bad_header'],
-    ['a comma between parameters', [`${disposition}; name="a", filename="b"`], 'bad_header'],
-    ['no semicolon', [`${disposition} name="a"`], 'bad_header'],
-    ['an extended filename in latin1', [`${disposition}; name=a; filename*=ISO-8859-1''%e9`], 'bad_header'],
     ['an extended filename without its quotes', [`${disposition}; name=a; filename*=b`], 'bad_header'],
-    ['an extended filename with one quote', [`${disposition}; name=a; filename*=UTF-8'b`], 'bad_header'],
-    [
-      'an extended filename with three quotes',
-      [`${disposition}; name=a; filename*=UTF-8''b'c`],
-      'bad_header',
-    ],
-    ['an extended filename cut short', [`${disposition}; name=a; filename*=UTF-8''%e7%8`], 'bad_header'],
-    [
-      'an extended filename that is not UTF-8',
-      [`${disposition}; name=a; filename*=UTF-8''%ff`],
-      'bad_header',
-    ],
   ])('are refused with %s', (_title, headers, reason) => {
     expect(refusalOf(() => readParts(onePart(headers))).reason).toBe(reason);
-  });
-
-  test.each([' ', '\t'])('are refused by name when a line is folded with %j', (space) => {
-    const refusal = refusalOf(() => readParts(onePart([a, 'x: y', `${space}z`])));
-    expect(refusal.message).toBe('A header line is folded (at byte 53)');
   });
 });
 
@@ -398,12 +275,6 @@ describe('the limits', () => {
     expect(readParts(onePart([a, `x: ${padding}`]))).toHaveLength(1);
     const refusal = refusalOf(() => readParts(onePart([a, `x: ${padding}x`])));
     expect(refusal).toMatchObject({ reason: 'header_too_large', at: 5 + limits.header_bytes - 1 });
-  });
-
-  it('count the headers of each part by themselves', () => {
-    const padding = 'x'.repeat(limits.header_bytes - crlf(a, 'x: ').length);
-    const part = crlf('--b', a, `x: ${padding}`, '', '');
-    expect(readParts(bytes(`${part}${part}--b--`))).toHaveLength(2);
   });
 
   it('hold when the empty line never comes', () => {

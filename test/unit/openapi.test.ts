@@ -45,22 +45,6 @@ describe('the document', () => {
     });
     expect(described).toEqual(wanted);
   });
-
-  test('tells the limits of its server, and nothing of what is switched off', () => {
-    const own = openApiDocument(
-      routes,
-      readConfig({
-        FACEMATCH_ENDPOINTS: 'match,docs',
-        FACEMATCH_MAX_BODY_BYTES: '3145728',
-        FACEMATCH_MAX_IMAGE_BYTES: '1000',
-        FACEMATCH_DEADLINE_MS: '2500',
-      }),
-    );
-    expect(own.info.description).toContain('- Body: 3 MiB\n- Picture: 1,000 bytes\n');
-    expect(own.info.description).toContain('to the answer: 2.5 s');
-    expect(Object.keys(own.paths)).toEqual(['/API/v1.0/face/match/upload', '/API/v1.0/docs']);
-    expect(own.tags.map(({ name }) => name)).toEqual(['match', 'documents']);
-  });
 });
 
 test.each(
@@ -81,33 +65,6 @@ test.each(
 });
 
 describe('a problem', () => {
-  const keyed = ['match', 'match_advanced', 'models'];
-  const all = [...keyed, 'openapi', 'docs', 'demo'];
-  /** Those that other endpoints give than the two that take a form. */
-  const givenBy: Partial<Record<ErrorCode, string[]>> = {
-    not_found: [],
-    method_not_allowed: [],
-    endpoint_disabled: all,
-    internal_error: all,
-    shutting_down: all,
-    missing_api_key: keyed,
-    invalid_api_key: keyed,
-    rate_limit_exceeded: keyed,
-    face_index_out_of_range: ['match_advanced'],
-    low_quality_face: ['match_advanced'],
-  };
-
-  test.each(codes)('%s is described at the endpoints that give it, with its status', (code) => {
-    const status = errorTable[code].status;
-    const giving = operations.filter(({ operation }) => {
-      const problems = operation.responses[status]?.content?.['application/problem+json']?.examples ?? {};
-      return code in problems;
-    });
-    expect(giving.map(({ operation }) => operation.operationId)).toEqual(
-      givenBy[code] ?? ['match', 'match_advanced'],
-    );
-  });
-
   test.each(codes)('%s as the server would send it fits its schema, and no other fits', (code) => {
     const { value } = document.components.examples[code]! as Any;
     const { type: _, title: __, status: ___, code: ____, request_id, ...extras } = value;
@@ -132,21 +89,4 @@ test.each([
   const { required } = document.components.schemas[name]!;
   expect(faults(value)).toEqual([]);
   for (const member of required!) expect(faults({ ...value, [member]: undefined })).not.toEqual([]);
-});
-
-test.each<[what: string, damage: (copy: Any) => void]>([
-  ['more than certain', (copy) => Object.assign(copy, { confidence_percent: 100.1 })],
-  ['a similarity beyond 1', (copy) => Object.assign(copy, { similarity: 1.01 })],
-  ['no pair', (copy) => Object.assign(copy, { pairs: [] })],
-  ['a picture without faces', (copy) => Object.assign(copy.image1, { faces: [] })],
-  ['21 faces', (copy) => Object.assign(copy.image1, { faces: Array(21).fill(copy.image1.faces[0]) })],
-  ['half a pixel of width', (copy) => Object.assign(copy.image1, { width: 0.5 })],
-  ['an orientation of 9', (copy) => Object.assign(copy.image1, { orientation: 9 })],
-  ['a face of no width', (copy) => Object.assign(copy.image2.faces[0].box, { width: 0 })],
-  ['a point of three numbers', (copy) => Object.assign(copy.image1.faces[0].landmarks, { nose: [1, 2, 3] })],
-  ['time that runs backwards', (copy) => Object.assign(copy.timings_ms, { total: -1 })],
-])('an answer with %s does not fit', (_what, damage) => {
-  const copy = structuredClone(document.components.examples.Match!.value);
-  damage(copy);
-  expect(judge.faults('#/components/schemas/Match', copy)).not.toEqual([]);
 });

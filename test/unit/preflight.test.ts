@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/paths.ts';
 import { judge, preflight, processors, releases, thisMachine } from '../../src/preflight.mjs';
-import { pageText } from '../support/markdown.ts';
+import { pages } from '../support/doc-commands.ts';
 
 /** Where facematch runs: the table of src/preflight.mjs beside the packages, README and package.json; and what it says. */
 
@@ -40,7 +40,7 @@ describe.each(processors)('on %s', (arch) => {
 });
 
 test("README's table says the same", () => {
-  const rows = pageText('README.md').matchAll(/^\| (\d+)(?:\.(\d+) or later)? \| (2\.\d+) or later \|/gm);
+  const rows = pages.get('README.md')!.matchAll(/^\| (\d+)(?:\.(\d+) or later)? \| (2\.\d+) or later \|/gm);
   const promised = [...rows].map(([, major, minor = '0', glibc]) => ({ node: `${major}.${minor}`, glibc }));
   expect(promised).toEqual(releases.map(({ node, glibc }) => ({ node, glibc })));
 });

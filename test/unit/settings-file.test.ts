@@ -1,16 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { readConfig, type settings, surveySettings, variableOf } from '../../src/config.ts';
+import { newFolder } from '../support/folder.ts';
 
 let folder: string;
 let file: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'facematch-settings-'));
+  folder = newFolder();
   file = join(folder, 'facematch.json');
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Settings of a file with this content, beside these variables. */
 function survey(content: unknown, env: NodeJS.ProcessEnv = {}) {
@@ -28,15 +27,6 @@ describe('a file of settings', () => {
     expect({ ...filled.config, config: '' }).toEqual(config);
     expect(new Set(Object.values(sources))).toEqual(new Set(['default']));
     for (const [name] of all) expect(filled.sources[name as keyof typeof settings], name).toBe('file');
-  });
-
-  test('may write each value as the environment would', () => {
-    const { config, faults } = survey({
-      FACEMATCH_QUEUE: '5',
-      FACEMATCH_CORS_ORIGINS: 'https://a.example,https://b.example',
-    });
-    expect(faults).toEqual([]);
-    expect(config).toMatchObject({ queue: 5, cors_origins: ['https://a.example', 'https://b.example'] });
   });
 
   test('gives way to a variable, and not to an empty one', () => {
@@ -73,27 +63,15 @@ describe('a file with faults', () => {
 
   test.each<[what: string, content: unknown, fault: string]>([
     ['a misspelt name', { FACEMATCH_PROT: 1 }, `FACEMATCH_PROT: ${notSetting}`],
-    ['a name in small letters', { port: 1 }, `port: ${notSetting}`],
     ['a name of JavaScript', '{"__proto__": 1}', `__proto__: ${notSetting}`],
     ['the name of the file', { FACEMATCH_CONFIG: 'x' }, 'FACEMATCH_CONFIG: cannot be set in the file itself'],
     ['a fraction', { FACEMATCH_PORT: 80.5 }, `FACEMATCH_PORT: ${notPort} "80.5"`],
     ['a number beyond all', '{"FACEMATCH_PORT": 1e999}', `FACEMATCH_PORT: ${notPort} "Infinity"`],
-    ['true for a number', { FACEMATCH_PORT: true }, `FACEMATCH_PORT: ${notPort} "true"`],
-    ['a list for a number', { FACEMATCH_PORT: [80, 81] }, `FACEMATCH_PORT: ${notPort} "80,81"`],
     ['null', { FACEMATCH_PORT: null }, `FACEMATCH_PORT: ${notValue}`],
     ['an object', { FACEMATCH_PORT: { http: 80 } }, `FACEMATCH_PORT: ${notValue}`],
-    ['an empty list', { FACEMATCH_ENDPOINTS: [] }, `FACEMATCH_ENDPOINTS: ${notValue}`],
-    ['a list in a list', { FACEMATCH_ENDPOINTS: [['match']] }, `FACEMATCH_ENDPOINTS: ${notValue}`],
     ['a comma in a list', { FACEMATCH_ENDPOINTS: ['match,models'] }, `FACEMATCH_ENDPOINTS: ${notValue}`],
     ['a list at the top', [1], 'FACEMATCH_CONFIG: expected one JSON object { }'],
-    ['null at the top', 'null', 'FACEMATCH_CONFIG: expected one JSON object { }'],
-    ['nothing', '', 'FACEMATCH_CONFIG: not valid JSON'],
     ['half an object', '{"FACEMATCH_PORT": 8', 'FACEMATCH_CONFIG: not valid JSON, line 1, column 21'],
-    [
-      'a comma too many',
-      '{\n  "FACEMATCH_PORT": 80,\n}',
-      'FACEMATCH_CONFIG: not valid JSON, line 3, column 1',
-    ],
   ])('%s: one line that names the file', (_what, content, fault) => {
     expect(survey(content).faults).toEqual([`${fault} (${file})`]);
   });
@@ -117,12 +95,6 @@ describe('a file with faults', () => {
 
   test('is at fault even where a variable wins', () => {
     expect(survey({ FACEMATCH_PORT: 'x' }, { FACEMATCH_PORT: '1' }).faults).toHaveLength(1);
-  });
-
-  test('names a secret that is wrong without showing it', () => {
-    const { faults } = survey({ FACEMATCH_LIMITER: 'redis://app:hunter2@localhost:x' });
-    expect(faults).toEqual([expect.stringMatching(/^FACEMATCH_LIMITER: .* but received something else/)]);
-    expect(faults[0]).not.toContain('hunter2');
   });
 
   test.each([

@@ -1,5 +1,4 @@
 import { copyFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import onnxProto from 'onnx-proto';
 import { makeFloats, makeNode } from '../../../models/prepare/graph.ts';
@@ -9,18 +8,18 @@ const { onnx } = onnxProto;
 
 /**
  * A small net with the face of OpenCV's SFace: `data` 1×3×112×112 in, RGB of 0–255; `fc1` 1×128 out. Two filters over
- * 8×8 cells of 14×14 pixels, so that anybody can say what it answers to a chip.
+ * 8×8 cells of 14×14 pixels, as small as can be.
  */
-export const size = 112;
-export const cell = 14;
+const size = 112;
+const cell = 14;
 const cells = size / cell;
 
 /** Weights of red, green and blue, and what is added: without it the answer's length would not show the scale. */
-export const filters = [
+const filters = [
   { rgb: [0.7, 0.2, -0.4], bias: -40 },
   { rgb: [-0.5, 0.1, 0.9], bias: 25 },
 ] as const;
-export const dimensions = filters.length * cells * cells;
+const dimensions = filters.length * cells * cells;
 
 export function standIn(): Uint8Array {
   const { FLOAT } = onnx.TensorProto.DataType;
@@ -95,8 +94,4 @@ export function standInPack(folder: string, change: Json = {}): string {
   }
   writeFileSync(join(directory, 'sface.onnx'), bytes);
   return directory;
-}
-
-export function temporaryFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'facematch-standin-'));
 }

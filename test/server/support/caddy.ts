@@ -1,9 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectPath } from '../../../src/paths.ts';
 import type { Pair } from '../../fixtures/certificates.ts';
+
+const { startProgram } = await import(projectPath('test/support/programs.mjs'));
 
 export const hasCaddy = spawnSync('caddy', ['version']).status === 0;
 if (!hasCaddy) process.stderr.write('deploy/Caddyfile is not tested: caddy is not installed\n');
@@ -25,24 +26,11 @@ export async function startCaddy(folder: string, port: number, pair: Pair, serve
   text = text.replace('admin off', 'admin off\n\tauto_https disable_redirects');
   const file = join(folder, 'Caddyfile');
   writeFileSync(file, text);
-  const child = spawn('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], {
-    env: { PATH: process.env.PATH, HOME: folder },
-    stdio: ['ignore', 'ignore', 'pipe'],
+  // It tells of its start on standard error.
+  const args = ['-c', 'exec caddy "$@" 2>&1', 'sh', 'run', '--config', file, '--adapter', 'caddyfile'];
+  const caddy = await startProgram('sh', args, {
+    ready: /serving initial configuration/,
+    env: { HOME: folder },
   });
-  let said = '';
-  const serving = new Promise<void>((resolve, reject) => {
-    child.stderr.on('data', (bytes) => {
-      said += bytes;
-      if (said.includes('serving initial configuration')) resolve();
-    });
-    child.once('close', () => reject(new Error(`caddy ended: ${said}`)));
-  });
-  await serving;
-  return {
-    async stop() {
-      const ended = once(child, 'close');
-      child.kill('SIGTERM');
-      await ended;
-    },
-  };
+  return { stop: () => caddy.stop() };
 }

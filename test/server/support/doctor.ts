@@ -21,10 +21,6 @@ export async function diagnose(
   { script = program, args = [] }: { script?: string; args?: readonly string[] } = {},
 ): Promise<Diagnosis> {
   const outcome = await run(script, ['doctor', '--json', ...args], folder, { ...anyPort, ...env });
-  return diagnosisOf(outcome);
-}
-
-export function diagnosisOf(outcome: Outcome): Diagnosis {
   const { ok, findings } = JSON.parse(outcome.stdout) as Pick<Diagnosis, 'ok' | 'findings'>;
   const of = (what: string) => {
     const [found, ...more] = findings.filter((finding) => finding.what === what);

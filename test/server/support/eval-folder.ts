@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { loadAddon } from '../../../src/engine/addon.ts';
 import { packDirectory } from '../../../src/engine/pack.ts';
 import { analyseOptions, sample } from '../../fixtures/pictures.ts';
+import { newFolder } from '../../support/folder.ts';
 import { blank } from './pictures.ts';
 
 /** Stands in the name of a picture. */
@@ -49,7 +49,7 @@ function list(folder: string, name: string, lines: readonly (readonly [string, s
  * `broken.tsv` are no good.
  */
 export async function evalFolder(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'facematch-eval-'));
+  const folder = newFolder();
   const people = await writeFaces(folder);
   const second = (person: string) => `${person}/${person === people[0] ? hostile : 'b.jpg'}`;
   const same = people.map((person) => [`${person}/a.png`, second(person), 1] as const);
