@@ -9,7 +9,7 @@ const slow = [
   'test/server/{hard-pictures,no-files}.test.ts',
   // Other programs: clients, shells, proxies, several servers, whole commands.
   'test/server/{client-*,clients,cli-completion,cli-eval,cli-terminal,eval-report}.test.ts',
-  'test/server/{documented-examples,documented-requests}.test.ts',
+  'test/server/{documented-requests}.test.ts',
   'test/server/{limiter-shared,proxies,replicas,systemd-unit,tls-renewal}.test.ts',
   'test/unit/deploy-alerts.test.ts',
   // Machines that lack something.
