@@ -29,7 +29,13 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const workers = (count: number) => server.metricBecomes('facematch_workers', count);
-const killOne = () => server.child.kill('SIGUSR2');
+const replaced = () => server.metric('facematch_worker_replacements_total');
+/** Resolves when its death is known. */
+const killOne = async () => {
+  const before = await replaced();
+  server.child.kill('SIGUSR2');
+  while ((await replaced()) <= before);
+};
 const readyz = async () => {
   const answer = await fetch(`${server.adminAddress}/readyz`);
   return [answer.status, await answer.json()];
@@ -39,8 +45,7 @@ const served = async () =>
 
 test('one that dies while it is idle is replaced, time after time', async () => {
   for (let round = 0; round < 3; round++) {
-    killOne();
-    await workers(1);
+    await killOne();
     await workers(2);
   }
   expect(await served()).toEqual([200, 200]);
@@ -50,11 +55,11 @@ test('those that die while they start are missed, and are back when they can be'
   timeout: 120_000,
 }, async () => {
   writeFileSync(dieFile, '');
-  killOne();
+  await killOne();
   await workers(1);
   expect(await readyz()).toEqual([200, { status: 'ready' }]);
   expect(await served()).toEqual([200, 200]);
-  killOne();
+  await killOne();
   await workers(0);
   expect(await readyz()).toEqual([503, { status: 'recovering' }]);
   // Waits for a worker, as it would in a queue.
@@ -68,8 +73,7 @@ test('those that die while they start are missed, and are back when they can be'
 });
 
 test('and are replaced afterwards as before', async () => {
-  killOne();
-  await workers(1);
+  await killOne();
   await workers(2);
   expect(await served()).toEqual([200, 200]);
 });

@@ -7,10 +7,13 @@ import { projectPath } from '../../src/paths.ts';
 
 /** Tests that start the program run dist/: it is compiled here when src/ has changed, so that none runs a stale one. */
 export default function setup(project: TestProject): () => void {
-  compile();
   project.onTestsRerun(async () => compile());
-  // Whatever tests leave behind goes away with the run.
-  const folder = mkdtempSync(join(tmpdir(), 'facematch-tests-'));
+  // Called once for each project of the run.
+  if (process.env.FACEMATCH_TESTS_FOLDER) return () => {};
+  compile();
+  // Whatever tests leave behind goes away with the run. A short path: Chromium makes a socket below it.
+  const folder = mkdtempSync(join(tmpdir(), 'fm-'));
+  process.env.FACEMATCH_TESTS_FOLDER = folder;
   process.env.TMPDIR = folder;
   return () => rmSync(folder, { recursive: true, force: true });
 }
