@@ -9,7 +9,18 @@ import { readSettingsFile, type SettingsFile } from './settings-file.ts';
  */
 
 /** What can be switched on and off with FACEMATCH_ENDPOINTS. */
-export const endpointIds = ['match', 'match_advanced', 'models', 'openapi', 'docs', 'demo'] as const;
+export const endpointIds = [
+  'match',
+  'match_advanced',
+  'detect',
+  'embed',
+  'models',
+  'openapi',
+  'docs',
+  'demo',
+] as const;
+/** An embedding is a biometric template: who wants them given out says so. */
+const unlessAskedFor: readonly EndpointId[] = ['embed'];
 export type EndpointId = (typeof endpointIds)[number];
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -51,7 +62,7 @@ const table = {
   endpoints: list(
     (item) => (endpointIds as readonly string[]).includes(item),
     `a comma-separated list out of ${endpointIds.join(', ')}`,
-    endpointIds,
+    endpointIds.filter((id) => !unlessAskedFor.includes(id)),
     'Endpoints that are switched on',
   ) as Setting<readonly EndpointId[]>,
   cors_origins: list(

@@ -11,6 +11,7 @@ import { BodyMemory } from './http/body-memory.ts';
 import type { Handlers, Services } from './http/context.ts';
 import { Dispatcher } from './http/dispatch.ts';
 import type { ExchangeLimits } from './http/exchange.ts';
+import { detect, embed } from './http/handlers/faces.ts';
 import { match } from './http/handlers/match.ts';
 import { models } from './http/handlers/models.ts';
 import { Listener, type ListenerOptions } from './http/listener.ts';
@@ -155,6 +156,8 @@ function handlersOf(config: Config): Handlers {
   return {
     match: (context) => match(context, 'match'),
     match_advanced: (context) => match(context, 'match_advanced'),
+    detect,
+    embed,
     models,
     openapi: (context) => published(context, documents.openapi()),
     docs: (context) => published(context, documents.docs()),

@@ -33,7 +33,11 @@ export type AnyProblem =
 export interface Bodies {
   MatchValues: MatchValues;
   AdvancedMatchValues: AdvancedMatchValues;
+  DetectValues: DetectValues;
+  EmbedValues: EmbedValues;
   MatchAnswer: MatchAnswer;
+  DetectAnswer: DetectAnswer;
+  EmbedAnswer: EmbedAnswer;
   ModelsAnswer: ModelsAnswer;
   AnyProblem: AnyProblem;
 }
@@ -58,7 +62,29 @@ export interface AdvancedMatchValues {
   min_det_score?: number;
   /** Whether automatic choice takes the best pair of all faces, or the largest face of each picture */
   auto_pair_best?: boolean;
-  /** Whether a match of a poor face is refused (422 `low_quality_face`) instead of answered with a warning */
+  /** Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning */
+  reject_low_quality?: boolean;
+}
+/** The fields that are no pictures. */
+export interface DetectValues {
+  /** balance for accuracy, fast for lower latency */
+  accuracy_mode?: 'fast' | 'balance';
+  /** Whether to look again, in other ways, at a picture in which no face was found */
+  use_heuristic_fallback?: boolean;
+  /** Least detection score of a face; by default the model pack's own. Digits with an optional decimal point: no sign, no exponent */
+  min_det_score?: number;
+}
+/** The fields that are no pictures. */
+export interface EmbedValues {
+  /** Which face gets an embedding, counted from 0, largest first; -1 for each */
+  face_index?: number;
+  /** balance for accuracy, fast for lower latency */
+  accuracy_mode?: 'fast' | 'balance';
+  /** Whether to look again, in other ways, at a picture in which no face was found */
+  use_heuristic_fallback?: boolean;
+  /** Least detection score of a face; by default the model pack's own. Digits with an optional decimal point: no sign, no exponent */
+  min_det_score?: number;
+  /** Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning */
   reject_low_quality?: boolean;
 }
 /** Whether the two pictures show the same person. A non-match is an answer like any other, not an error. */
@@ -102,7 +128,7 @@ export interface MatchAnswer {
   timings_ms: {
     /** Waiting for a worker, milliseconds */
     queue: number;
-    /** Decoding both pictures, milliseconds */
+    /** Decoding the pictures, milliseconds */
     decode: number;
     /** Finding faces, by further looks too, milliseconds */
     detect: number;
@@ -209,6 +235,173 @@ export interface Warning {
   /** What happened and what to do about it, for people */
   detail: string;
 }
+/** The faces of one picture. */
+export interface DetectAnswer {
+  /** The same as in the X-Request-Id header */
+  request_id: string;
+  /** The mode that was used */
+  accuracy_mode: 'fast' | 'balance';
+  /** What was seen in the picture. */
+  image: {
+    /** Of the upright picture, pixels */
+    width: number;
+    /** Of the upright picture, pixels */
+    height: number;
+    /** As recognised by content. `jpeg`: JPEG; `png`: PNG; `webp`: WebP. */
+    format: 'jpeg' | 'png' | 'webp';
+    /** EXIF orientation as found; 1 when the picture says nothing */
+    orientation: number;
+    /**
+     * Largest first (area of the box × detection score), at most 20
+     *
+     * @maxItems 20
+     */
+    faces: Face[];
+  };
+  /** What the answer rests on; GET models tells more */
+  model: {
+    /** Name of the model pack */
+    pack: string;
+    /** Its version */
+    version: string;
+  };
+  /** Empty when there is nothing to say */
+  warnings: Warning[];
+  /** Where the time went; in the Server-Timing header as well */
+  timings_ms: {
+    /** Waiting for a worker, milliseconds */
+    queue: number;
+    /** Decoding the pictures, milliseconds */
+    decode: number;
+    /** Finding faces, by further looks too, milliseconds */
+    detect: number;
+    /** Finding their landmarks, making sure that they are faces, and cutting them out upright, milliseconds */
+    align: number;
+    /** Turning each face into a vector, milliseconds */
+    embed: number;
+    /** From the last byte of the request to the answer, milliseconds */
+    total: number;
+  };
+}
+/** The faces of one picture, with embeddings. */
+export interface EmbedAnswer {
+  /** The same as in the X-Request-Id header */
+  request_id: string;
+  /** The mode that was used */
+  accuracy_mode: 'fast' | 'balance';
+  /** What was seen in the picture. */
+  image: {
+    /** Of the upright picture, pixels */
+    width: number;
+    /** Of the upright picture, pixels */
+    height: number;
+    /** As recognised by content. `jpeg`: JPEG; `png`: PNG; `webp`: WebP. */
+    format: 'jpeg' | 'png' | 'webp';
+    /** EXIF orientation as found; 1 when the picture says nothing */
+    orientation: number;
+    /**
+     * Largest first (area of the box × detection score), at most 20
+     *
+     * @minItems 1
+     * @maxItems 20
+     */
+    faces: EmbeddedFace[];
+  };
+  /** What the answer rests on; GET models tells more */
+  model: {
+    /** Name of the model pack */
+    pack: string;
+    /** Its version */
+    version: string;
+  };
+  /** Empty when there is nothing to say */
+  warnings: Warning[];
+  /** Where the time went; in the Server-Timing header as well */
+  timings_ms: {
+    /** Waiting for a worker, milliseconds */
+    queue: number;
+    /** Decoding the pictures, milliseconds */
+    decode: number;
+    /** Finding faces, by further looks too, milliseconds */
+    detect: number;
+    /** Finding their landmarks, making sure that they are faces, and cutting them out upright, milliseconds */
+    align: number;
+    /** Turning each face into a vector, milliseconds */
+    embed: number;
+    /** From the last byte of the request to the answer, milliseconds */
+    total: number;
+  };
+  /** What it takes to compare the embeddings: only those of one pack, version and mode can be */
+  embedding: {
+    /** Name of the model pack */
+    pack: string;
+    /** Its version */
+    version: string;
+    /** The mode that they were made in */
+    accuracy_mode: 'fast' | 'balance';
+    /** How many numbers each has */
+    dimensions: number;
+    /** Little-endian 32-bit floats, in base64 */
+    encoding: 'float32-le-base64';
+    /** Each is of length 1 */
+    normalised: true;
+  };
+}
+/** A face, and what it is recognised by. */
+export interface EmbeddedFace {
+  /** Position in the list; what a face index in the form counts */
+  index: number;
+  /** Where the face is, pixels */
+  box: {
+    /** Left edge; negative when the face begins outside the picture */
+    x: number;
+    /** Upper edge; negative when the face begins outside the picture */
+    y: number;
+    /** Width */
+    width: number;
+    /** Height */
+    height: number;
+  };
+  /** Five points; left and right are the person's own */
+  landmarks: {
+    /** Middle of the right eye, pixels */
+    right_eye: [number, number];
+    /** Middle of the left eye, pixels */
+    left_eye: [number, number];
+    /** Tip of the nose, pixels */
+    nose: [number, number];
+    /** Right corner of the mouth, pixels */
+    mouth_right: [number, number];
+    /** Left corner of the mouth, pixels */
+    mouth_left: [number, number];
+  };
+  /** How sure the detector is that this is a face; of one that was not found by the ordinary look, in a close-up of it */
+  detection_score: number;
+  /** Which look found the face: `primary`: the ordinary look at the whole picture; `tiled`: a look at overlapping tiles, for small faces; `rotated`: a look at the picture turned; `padded`: a look with a border around it, for faces larger than the frame; `enhanced`: a look at the picture with its contrast raised. */
+  found_by: 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
+  /** How surely this is a human face: faces below the pack's bar are dropped, see GET models */
+  human_score?: number;
+  /** How the head is turned, degrees; all zero is straight into the camera */
+  pose: {
+    /** Positive: the person looks to their own left */
+    yaw: number;
+    /** Positive: upwards */
+    pitch: number;
+    /** Positive: the head leans towards their own left shoulder */
+    roll: number;
+  };
+  /** What the picture of the face is good for */
+  quality: {
+    /** How much of the detail a further blur would take away (Crete et al. 2007), whatever the size, contrast and brightness: 0.6 to 0.7 is a sharp photo, below 0.5 is clearly blurred */
+    sharpness: number;
+    /** Mean luma of the face: 0 is black, 1 is white */
+    brightness: number;
+    /** Side of the aligned face, in pixels of the picture */
+    face_pixels: number;
+  };
+  /** Of the faces that were asked for: numbers as the answer’s own `embedding` says */
+  embedding?: string;
+}
 /** The model pack that is loaded. */
 export interface ModelsAnswer {
   /** Name of the model pack */
@@ -285,7 +478,7 @@ export interface MissingFieldProblem {
   /** What is wrong, for programs */
   code: 'missing_field';
   /** Name of the form field */
-  field: 'image1' | 'image2';
+  field: 'image1' | 'image2' | 'image';
 }
 /** A field has a value of the wrong form or out of range. Correct the field named in "field"; "expected" says what it takes. */
 export interface InvalidFieldProblem {
@@ -298,6 +491,7 @@ export interface InvalidFieldProblem {
     | 'threshold_percent'
     | 'image1_face_index'
     | 'image2_face_index'
+    | 'face_index'
     | 'accuracy_mode'
     | 'use_heuristic_fallback'
     | 'min_det_score'
@@ -316,9 +510,11 @@ export interface DuplicateFieldProblem {
   field:
     | 'image1'
     | 'image2'
+    | 'image'
     | 'threshold_percent'
     | 'image1_face_index'
     | 'image2_face_index'
+    | 'face_index'
     | 'accuracy_mode'
     | 'use_heuristic_fallback'
     | 'min_det_score'
@@ -394,7 +590,7 @@ export interface ImageTooLargeProblem {
   /** The most bytes that are taken */
   limit_bytes: number;
   /** Name of the form field */
-  field: 'image1' | 'image2';
+  field: 'image1' | 'image2' | 'image';
 }
 /** The body is not multipart/form-data. Send the form as multipart/form-data with a boundary. */
 export interface UnsupportedMediaTypeProblem {
@@ -417,7 +613,7 @@ export interface UnsupportedImageFormatProblem {
    */
   errors?: {
     /** The picture */
-    field: 'image1' | 'image2';
+    field: 'image1' | 'image2' | 'image';
     /** What is the matter with it */
     code:
       | 'unsupported_image_format'
@@ -438,7 +634,7 @@ export interface UnsupportedImageFormatProblem {
     faces_found?: number;
   }[];
   /** Name of the form field */
-  field: 'image1' | 'image2';
+  field: 'image1' | 'image2' | 'image';
   /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
   detected: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
 }
@@ -456,7 +652,7 @@ export interface ImageDecodeFailedProblem {
    */
   errors?: {
     /** The picture */
-    field: 'image1' | 'image2';
+    field: 'image1' | 'image2' | 'image';
     /** What is the matter with it */
     code:
       | 'unsupported_image_format'
@@ -477,7 +673,7 @@ export interface ImageDecodeFailedProblem {
     faces_found?: number;
   }[];
   /** Name of the form field */
-  field: 'image1' | 'image2';
+  field: 'image1' | 'image2' | 'image';
 }
 /** The image's width or height is out of range. Scale the picture to fit within "limit_pixels" and at least the shortest side allowed. */
 export interface ImageDimensionsProblem {
@@ -493,7 +689,7 @@ export interface ImageDimensionsProblem {
    */
   errors?: {
     /** The picture */
-    field: 'image1' | 'image2';
+    field: 'image1' | 'image2' | 'image';
     /** What is the matter with it */
     code:
       | 'unsupported_image_format'
@@ -514,7 +710,7 @@ export interface ImageDimensionsProblem {
     faces_found?: number;
   }[];
   /** Name of the form field */
-  field: 'image1' | 'image2';
+  field: 'image1' | 'image2' | 'image';
   /** Width that the picture declares, pixels */
   width: number;
   /** Height that the picture declares, pixels */
@@ -536,7 +732,7 @@ export interface ImageTooComplexProblem {
    */
   errors?: {
     /** The picture */
-    field: 'image1' | 'image2';
+    field: 'image1' | 'image2' | 'image';
     /** What is the matter with it */
     code:
       | 'unsupported_image_format'
@@ -557,7 +753,7 @@ export interface ImageTooComplexProblem {
     faces_found?: number;
   }[];
   /** Name of the form field */
-  field: 'image1' | 'image2';
+  field: 'image1' | 'image2' | 'image';
 }
 /** No face was found. "errors" lists each image without a face; send a picture in which the face is clearly visible. */
 export interface NoFaceFoundProblem {
@@ -573,7 +769,7 @@ export interface NoFaceFoundProblem {
    */
   errors: {
     /** The picture */
-    field: 'image1' | 'image2';
+    field: 'image1' | 'image2' | 'image';
     /** What is the matter with it */
     code:
       | 'unsupported_image_format'
@@ -608,7 +804,7 @@ export interface FaceIndexOutOfRangeProblem {
    */
   errors?: {
     /** The picture */
-    field: 'image1' | 'image2';
+    field: 'image1' | 'image2' | 'image';
     /** What is the matter with it */
     code:
       | 'unsupported_image_format'
@@ -629,7 +825,7 @@ export interface FaceIndexOutOfRangeProblem {
     faces_found?: number;
   }[];
   /** Name of the form field */
-  field: 'image1' | 'image2';
+  field: 'image1' | 'image2' | 'image';
   /** How many faces were found in the picture */
   faces_found: number;
 }
@@ -647,7 +843,7 @@ export interface LowQualityFaceProblem {
    */
   errors: {
     /** The picture */
-    field: 'image1' | 'image2';
+    field: 'image1' | 'image2' | 'image';
     /**
      * What the compared face is, in the words of the `reason` of a warning
      *
@@ -712,6 +908,16 @@ export interface MatchFields<Picture = unknown> extends MatchValues {
 export interface AdvancedMatchFields<Picture = unknown> extends AdvancedMatchValues {
   image1: Picture;
   image2: Picture;
+}
+
+/** The form of detect. */
+export interface DetectFields<Picture = unknown> extends DetectValues {
+  image: Picture;
+}
+
+/** The form of embed. */
+export interface EmbedFields<Picture = unknown> extends EmbedValues {
+  image: Picture;
 }
 
 export type FieldName = keyof AdvancedMatchFields;

@@ -58,8 +58,8 @@ export function apiReference(document, html) {
   const api = [
     '# API reference',
     note,
-    `${document.info.summary} HTTP API version ${document.info.version}, as a server with every default describes it at ` +
-      '`/API/v1.0/docs` for people and at `/API/v1.0/openapi.json` for programs ([the same](openapi.json)). Yours tells its ' +
+    `${document.info.summary} HTTP API version ${document.info.version}, as a server with every default and every endpoint describes it at ` +
+      '`/API/v1.0/docs` for people and at `/API/v1.0/openapi.json` for programs ([that of a server with every default](openapi.json)). Yours tells its ' +
       'own limits and endpoints. To begin: [getting started](getting-started.md).',
     turndown.turndown(contents),
     turndown.turndown(before + after),
@@ -84,7 +84,7 @@ function withoutPlain(text) {
 
 /** docs/clients/client-types.d.ts: types of the OpenAPI document, above those that the file itself has by hand. */
 export async function clientTypes(document) {
-  const { Match, Models, ...others } = document.components.schemas;
+  const { Match, Detect, Embed, Models, ...others } = document.components.schemas;
   const isProblem = (name) => name.endsWith('Problem');
   const schemas = Object.entries(others).map(([name, schema]) => [
     name,
@@ -93,7 +93,11 @@ export async function clientTypes(document) {
   const definitions = {
     MatchValues: valuesOf(document, '/API/v1.0/face/match/upload'),
     AdvancedMatchValues: valuesOf(document, '/API/v1.0/face/match/upload/advanced'),
+    DetectValues: valuesOf(document, '/API/v1.0/face/detect/upload'),
+    EmbedValues: valuesOf(document, '/API/v1.0/face/embed/upload'),
     MatchAnswer: Match,
+    DetectAnswer: Detect,
+    EmbedAnswer: Embed,
     ModelsAnswer: Models,
     AnyProblem: { title: 'AnyProblem', oneOf: Object.keys(others).filter(isProblem).map(ref) },
   };

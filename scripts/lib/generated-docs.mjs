@@ -5,7 +5,7 @@ import { metricsTable, settingsTable } from '../../dist/src/api/markdown.js';
 import { docsPage } from '../../dist/src/api/page.js';
 import { scorePicture } from '../../dist/src/api/score-picture.js';
 import { commandLineMarkdown } from '../../dist/src/cli/command-line-page.js';
-import { readConfig } from '../../dist/src/config.js';
+import { endpointIds, readConfig } from '../../dist/src/config.js';
 import { packDirectory, readManifest } from '../../dist/src/engine/pack.js';
 import { routes } from '../../dist/src/http/routes.js';
 import { apiReference, clientTypes } from './api-docs.mjs';
@@ -15,12 +15,13 @@ import { thirdPartyTables } from './third-party.mjs';
 /** Text by path. Reads the project in the working directory. */
 export async function generatedDocs() {
   const document = openApiDocument(routes, readConfig({}));
-  const { api, errors } = apiReference(document, docsPage(document).html);
+  const whole = openApiDocument(routes, readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') }));
+  const { api, errors } = apiReference(whole, docsPage(whole).html);
   return {
     'docs/openapi.json': `${JSON.stringify(document, null, 2)}\n`,
     'docs/api.md': api,
     'docs/errors.md': errors,
-    'docs/clients/client-types.d.ts': await clientTypes(document),
+    'docs/clients/client-types.d.ts': await clientTypes(whole),
     'docs/configuration.md': filled('docs/configuration.md', { settings: settingsTable() }),
     'docs/monitoring.md': filled('docs/monitoring.md', { metrics: metricsTable() }),
     'docs/scores/percent.svg': scorePicture(readManifest(packDirectory('default'))),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { FoundBy, ImageFormat } from '../engine/addon.ts';
+import type { detectBody, embedBody } from '../http/faces-result.ts';
 import { fieldTable } from '../http/fields.ts';
 import type { modelsBody } from '../http/handlers/models.ts';
 import type { matchBody } from '../http/match-result.ts';
@@ -9,6 +10,8 @@ import { word } from './json-schema.ts';
 /** The 200 answers as zod schemas. */
 
 export type MatchBody = ReturnType<typeof matchBody>;
+export type DetectBody = ReturnType<typeof detectBody>;
+export type EmbedBody = ReturnType<typeof embedBody>;
 export type ModelsBody = ReturnType<typeof modelsBody>;
 
 const object = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
@@ -78,16 +81,28 @@ const Face = object(
   },
 );
 
-const Image = object('What was seen in a picture.', {
+const EmbeddedFace = Face.extend({
+  embedding: z
+    .base64()
+    .exactOptional()
+    .describe('Of the faces that were asked for: numbers as the answer’s own `embedding` says'),
+}).describe('A face, and what it is recognised by.');
+
+const picture = {
   width: z.int().min(1).describe('Of the upright picture, pixels'),
   height: z.int().min(1).describe('Of the upright picture, pixels'),
   format: word(formats, 'As recognised by content.'),
   orientation: z.int().min(1).max(8).describe('EXIF orientation as found; 1 when the picture says nothing'),
-  faces: z
-    .array(Face)
-    .min(1)
+};
+const facesOf = <Shape extends z.ZodType>(face: Shape) =>
+  z
+    .array(face)
     .max(mostFaces)
-    .describe(`Largest first (area of the box × detection score), at most ${mostFaces}`),
+    .describe(`Largest first (area of the box × detection score), at most ${mostFaces}`);
+
+const Image = object('What was seen in a picture.', {
+  ...picture,
+  faces: facesOf(Face).min(1),
   face_index: count.describe('The face that the answer is about'),
 });
 
@@ -127,6 +142,25 @@ const Warning = object(
   },
 );
 
+/** What every answer about pictures ends with. */
+const rest = {
+  model: object('What the answer rests on; GET models tells more', {
+    pack: text('Name of the model pack'),
+    version: text('Its version'),
+  }),
+  warnings: z.array(Warning).describe('Empty when there is nothing to say'),
+  timings_ms: object('Where the time went; in the Server-Timing header as well', {
+    queue: milliseconds('Waiting for a worker'),
+    decode: milliseconds('Decoding the pictures'),
+    detect: milliseconds('Finding faces, by further looks too'),
+    align: milliseconds(
+      'Finding their landmarks, making sure that they are faces, and cutting them out upright',
+    ),
+    embed: milliseconds('Turning each face into a vector'),
+    total: milliseconds('From the last byte of the request to the answer'),
+  }),
+};
+
 const Match = object(
   'Whether the two pictures show the same person. A non-match is an answer like any other, not an error.',
   {
@@ -157,23 +191,31 @@ const Match = object(
     image2: Image,
     pairs_compared: z.int().min(1).describe('How many pairs of faces were compared'),
     pairs: z.array(Pair).min(1).describe('Every pair that was compared, best first'),
-    model: object('What the answer rests on; GET models tells more', {
-      pack: text('Name of the model pack'),
-      version: text('Its version'),
-    }),
-    warnings: z.array(Warning).describe('Empty when there is nothing to say'),
-    timings_ms: object('Where the time went; in the Server-Timing header as well', {
-      queue: milliseconds('Waiting for a worker'),
-      decode: milliseconds('Decoding both pictures'),
-      detect: milliseconds('Finding faces, by further looks too'),
-      align: milliseconds(
-        'Finding their landmarks, making sure that they are faces, and cutting them out upright',
-      ),
-      embed: milliseconds('Turning each face into a vector'),
-      total: milliseconds('From the last byte of the request to the answer'),
-    }),
+    ...rest,
   },
 );
+
+const Detect = object('The faces of one picture.', {
+  request_id: text('The same as in the X-Request-Id header'),
+  accuracy_mode: z.enum(fieldTable.accuracy_mode.values).describe('The mode that was used'),
+  image: object('What was seen in the picture.', { ...picture, faces: facesOf(Face) }),
+  ...rest,
+});
+
+const Embed = Detect.extend({
+  image: object('What was seen in the picture.', { ...picture, faces: facesOf(EmbeddedFace).min(1) }),
+  embedding: object(
+    'What it takes to compare the embeddings: only those of one pack, version and mode can be',
+    {
+      pack: text('Name of the model pack'),
+      version: text('Its version'),
+      accuracy_mode: z.enum(fieldTable.accuracy_mode.values).describe('The mode that they were made in'),
+      dimensions: z.int().min(1).describe('How many numbers each has'),
+      encoding: z.literal('float32-le-base64').describe('Little-endian 32-bit floats, in base64'),
+      normalised: z.literal(true).describe('Each is of length 1'),
+    },
+  ),
+}).describe('The faces of one picture, with embeddings.');
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -246,7 +288,20 @@ const Models = object('The model pack that is loaded.', {
  * By the names of their components. The compiler keeps schemas and answers equal, but for warnings: only those of one code
  * have a `reason`, which the schema says in words.
  */
-export const answerSchemas = { Match, Image, Face, Pair, Warning, Models, Calibration } satisfies Record<
-  string,
-  z.ZodType
-> & { Match: z.ZodType<Omit<MatchBody, 'warnings'>>; Models: z.ZodType<ModelsBody> };
+export const answerSchemas = {
+  Match,
+  Detect,
+  Embed,
+  Image,
+  Face,
+  EmbeddedFace,
+  Pair,
+  Warning,
+  Models,
+  Calibration,
+} satisfies Record<string, z.ZodType> & {
+  Match: z.ZodType<Omit<MatchBody, 'warnings'>>;
+  Detect: z.ZodType<Omit<DetectBody, 'warnings'>>;
+  Embed: z.ZodType<Omit<EmbedBody, 'warnings'>>;
+  Models: z.ZodType<ModelsBody>;
+};

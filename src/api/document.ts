@@ -4,7 +4,7 @@ import type { Route } from '../http/routes.ts';
 import { answerSchemas } from './answers.ts';
 import { successExamples } from './examples.ts';
 import { type Header, headers, requestIdPattern } from './headers.ts';
-import { jsonSchemas } from './json-schema.ts';
+import { type ComponentKind, jsonSchemas, ref } from './json-schema.ts';
 import { type Operation, operationOf, problemResponse, type Response, tags } from './operations.ts';
 import { errorCodes, problemExample, problemSchemas } from './problems.ts';
 
@@ -62,22 +62,42 @@ export function openApiDocument(routes: readonly Route[], config: Config) {
         not_found: problemResponse(['not_found']),
         method_not_allowed: problemResponse(['method_not_allowed']),
       } as Record<string, Response>,
-      schemas: { ...jsonSchemas(answerSchemas), ...problemSchemas() },
-      examples: examples(),
+      schemas: { ...reached('schemas', jsonSchemas(answerSchemas), paths), ...problemSchemas() },
+      examples: { ...reached('examples', answerExamples(), paths), ...problemExamples() },
     },
   };
 }
 
-function examples(): Record<string, { summary: string; value: object }> {
-  const answers = Object.entries(successExamples).map(([name, value]) => [
-    name,
-    { summary: 'An answer', value },
-  ]);
-  const problems = errorCodes.map((code) => [
-    code,
-    { summary: errorTable[code].title, value: problemExample(code) },
-  ]);
-  return Object.fromEntries([...answers, ...problems]);
+/** The components that `from` refers to, or one of them does. What belongs to an endpoint that is off is none. */
+function reached<T>(kind: ComponentKind, components: Record<string, T>, from: unknown): Record<string, T> {
+  const found = new Set<string>();
+  const follow = (text: string): void => {
+    for (const name of Object.keys(components)) {
+      if (found.has(name) || !text.includes(`"${ref(kind, name).$ref}"`)) continue;
+      found.add(name);
+      follow(JSON.stringify(components[name]));
+    }
+  };
+  follow(JSON.stringify(from));
+  return Object.fromEntries(Object.entries(components).filter(([name]) => found.has(name)));
+}
+
+interface Example {
+  summary: string;
+  value: object;
+}
+
+function answerExamples(): Record<string, Example> {
+  return Object.fromEntries(
+    Object.entries(successExamples).map(([name, value]) => [name, { summary: 'An answer', value }]),
+  );
+}
+
+/** Of every code: the page explains them all. */
+function problemExamples(): Record<string, Example> {
+  return Object.fromEntries(
+    errorCodes.map((code) => [code, { summary: errorTable[code].title, value: problemExample(code) }]),
+  );
 }
 
 /** The text that the document begins with, in Markdown; it tells the limits of the server that serves it. */

@@ -1,4 +1,4 @@
-import type { MatchBody, ModelsBody } from './answers.ts';
+import type { DetectBody, EmbedBody, MatchBody, ModelsBody } from './answers.ts';
 
 /** One good answer of each kind; the compiler checks its members, a test its values. */
 
@@ -68,6 +68,28 @@ const match: MatchBody = {
   timings_ms: { queue: 0.2, decode: 6.1, detect: 7.4, align: 2.5, embed: 11.2, total: 28.3 },
 };
 
+const { face_index: _, ...seen } = match.image1;
+const detect: DetectBody = {
+  request_id: match.request_id,
+  accuracy_mode: 'balance',
+  image: seen,
+  model: match.model,
+  warnings: [],
+  timings_ms: { queue: 0.2, decode: 3.1, detect: 3.7, align: 1.3, embed: 5.6, total: 14.4 },
+};
+
+const embed: EmbedBody = {
+  ...detect,
+  image: { ...seen, faces: seen.faces.map((face) => ({ ...face, embedding: 'zcxMPc3MTL0=' })) },
+  embedding: {
+    ...match.model,
+    accuracy_mode: 'balance',
+    dimensions: 512,
+    encoding: 'float32-le-base64',
+    normalised: true,
+  },
+};
+
 const fitted = {
   fitted_on: '6,000 pairs of photos',
   points: [
@@ -99,4 +121,9 @@ const models: ModelsBody = {
 };
 
 /** By the names of their schemas. */
-export const successExamples: Readonly<Record<string, object>> = { Match: match, Models: models };
+export const successExamples: Readonly<Record<string, object>> = {
+  Match: match,
+  Detect: detect,
+  Embed: embed,
+  Models: models,
+};

@@ -1,6 +1,12 @@
 import type { EndpointId } from '../config.ts';
 import { type ErrorCode, errorTable } from '../errors.ts';
-import { type FieldRule, fieldTable, type MatchEndpoint, type NumberRule } from '../http/fields.ts';
+import {
+  type FieldRule,
+  type FormEndpoint,
+  fieldTable,
+  imageFields,
+  type NumberRule,
+} from '../http/fields.ts';
 import type { Route } from '../http/routes.ts';
 import { headersOf } from './headers.ts';
 import { ref, type Schema } from './json-schema.ts';
@@ -18,6 +24,7 @@ export type Operation = ReturnType<typeof operationOf>;
 
 export const tags = {
   match: 'Compare two photos',
+  faces: 'Find the faces in one photo',
   about: 'What the answers rest on',
   documents: 'This documentation',
 } as const;
@@ -60,6 +67,23 @@ const accounts: Readonly<Record<EndpointId, Account>> = {
       '`auto_pair_best` decides.',
     success: match,
     curl: [key, ...photos, '-F threshold_percent=80', '-F image1_face_index=0', '-F accuracy_mode=fast'],
+  },
+  detect: {
+    tag: 'faces',
+    summary: 'Find the faces in one photo',
+    description:
+      'Every face with its place, landmarks, pose and quality, as a match tells them. No face is an empty list, not an error.',
+    success: json('The picture was looked at', ref('schemas', 'Detect')),
+    curl: [key, '-F image=@one.jpg'],
+  },
+  embed: {
+    tag: 'faces',
+    summary: 'Get embeddings of the faces in one photo',
+    description:
+      'As detect, with an embedding for each face, or for the one that `face_index` names. An embedding is a biometric ' +
+      'template: whoever holds it can recognise the person. Switched off unless the operator asks for it.',
+    success: json('The faces were embedded', ref('schemas', 'Embed')),
+    curl: [key, '-F image=@one.jpg', '-F face_index=0', '-F reject_low_quality=true'],
   },
   models: {
     tag: 'about',
@@ -137,12 +161,12 @@ function contentOf(
   return { [type]: { schema, examples: { [endpoint]: ref('examples', component) } } };
 }
 
-function takesForm(endpoint: EndpointId): endpoint is MatchEndpoint {
-  return endpoint === 'match' || endpoint === 'match_advanced';
+function takesForm(endpoint: EndpointId): endpoint is FormEndpoint {
+  return imageFields(endpoint as FormEndpoint).length > 0;
 }
 
 /** The field table → the body of a request. */
-function formBody(endpoint: MatchEndpoint) {
+function formBody(endpoint: FormEndpoint) {
   const fields = Object.entries<FieldRule>(fieldTable).filter(([, rule]) =>
     rule.endpoints.includes(endpoint),
   );
@@ -199,7 +223,8 @@ function codesOf({ endpoint, scope }: Route): ErrorCode[] {
     keyed: scope !== 'none',
     scoped: scope !== 'none' && scope !== 'any',
     form: takesForm(endpoint),
-    advanced: endpoint === 'match_advanced',
+    faces: takesForm(endpoint) && endpoint !== 'detect',
+    choice: endpoint === 'match_advanced' || endpoint === 'embed',
   };
   return errorCodes.filter((code) => applies[problemTable[code].requests]);
 }

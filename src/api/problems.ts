@@ -13,9 +13,9 @@ type Extra = Exclude<keyof ProblemExtras, 'detail'>;
 
 /**
  * Which requests get the problem: `path` those that no operation describes; `any` operation; `keyed` those that need a key,
- * `scoped` those that need a scope; those that take a `form`, and the `advanced` one.
+ * `scoped` those that need a scope; those that take a `form`, that need `faces` in it, and that let choose one.
  */
-export type Requests = 'path' | 'any' | 'keyed' | 'scoped' | 'form' | 'advanced';
+export type Requests = 'path' | 'any' | 'keyed' | 'scoped' | 'form' | 'faces' | 'choice';
 
 const smallFace = {
   pose: { yaw: 0, pitch: 0, roll: 0 },
@@ -72,14 +72,14 @@ export const problemTable: Readonly<Record<ErrorCode, { requests: Requests; exam
     },
   },
   no_face_found: {
-    requests: 'form',
+    requests: 'faces',
     example: {
       detail: 'Send a picture in which the face is clearly visible as image2.',
       errors: [{ field: 'image2', code: 'no_face_found' }],
     },
   },
   face_index_out_of_range: {
-    requests: 'advanced',
+    requests: 'choice',
     example: {
       detail: 'Choose a face of image1 from 0 to 2, or -1 for automatic choice.',
       field: 'image1',
@@ -87,7 +87,7 @@ export const problemTable: Readonly<Record<ErrorCode, { requests: Requests; exam
     },
   },
   low_quality_face: {
-    requests: 'advanced',
+    requests: 'choice',
     example: lowQualityProblem(lowQuality('image1', smallFace))!.extras,
   },
   rate_limit_exceeded: { requests: 'keyed', example: {} },
@@ -110,7 +110,7 @@ export function extrasOf(code: ErrorCode): Extra[] {
   return Object.keys(problemTable[code].example).filter((name): name is Extra => name !== 'detail');
 }
 
-const pictures = ['image1', 'image2'];
+const pictures = ['image1', 'image2', 'image'];
 const fieldNames = Object.keys(fieldTable);
 const field = (names: string[]) => z.enum(names).describe('Name of the form field');
 
@@ -119,7 +119,7 @@ const pictureList = (fault: z.ZodRawShape, description: string) =>
   z
     .array(z.object({ field: z.enum(pictures).describe('The picture'), ...fault }))
     .min(1)
-    .max(pictures.length)
+    .max(2)
     .describe(description);
 
 const reasons = Object.keys(qualityWords) as QualityReason[];

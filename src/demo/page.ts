@@ -60,8 +60,9 @@ function policy(script: string, style: string): string {
 const sha256 = (text: string) => `sha256-${createHash('sha256').update(text).digest('base64')}`;
 
 function settingsOf(routes: readonly Route[], config: Config): Settings {
-  const { threshold_percent, accuracy_mode, ...rest } = fieldTable;
-  const { image1: _, image2: __, image1_face_index: ___, image2_face_index: ____, ...options } = rest;
+  const { threshold_percent, accuracy_mode, use_heuristic_fallback, min_det_score } = fieldTable;
+  const { auto_pair_best, reject_low_quality } = fieldTable;
+  const options = { use_heuristic_fallback, min_det_score, auto_pair_best, reject_low_quality };
   const open = routes.filter(({ endpoint }) => config.endpoints.includes(endpoint));
   return {
     paths: Object.fromEntries(open.map(({ endpoint, path }) => [endpoint, path])),

@@ -4,10 +4,11 @@ import { Problem } from '../errors.ts';
 
 /** The form fields, in one table: it drives parsing, the error text, the OpenAPI document and the tests. */
 
-export type MatchEndpoint = Extract<EndpointId, 'match' | 'match_advanced'>;
+/** Those that take a form. */
+export type FormEndpoint = Extract<EndpointId, 'match' | 'match_advanced' | 'detect' | 'embed'>;
 
 interface Rule {
-  endpoints: readonly MatchEndpoint[];
+  endpoints: readonly FormEndpoint[];
   description: string;
 }
 export interface ImageRule extends Rule {
@@ -29,6 +30,7 @@ export type FieldRule = ImageRule | NumberRule | ChoiceRule;
 
 const both = ['match', 'match_advanced'] as const;
 const advanced = ['match_advanced'] as const;
+const single = ['detect', 'embed'] as const;
 
 /** The largest index that the addon's 32-bit integer holds; how many faces there are is for the picture to say. */
 const mostIndex = 2 ** 31 - 1;
@@ -43,6 +45,11 @@ export const fieldTable = {
     kind: 'image',
     endpoints: both,
     description: 'Second picture: JPEG, PNG or WebP, recognised by content',
+  },
+  image: {
+    kind: 'image',
+    endpoints: single,
+    description: 'The picture: JPEG, PNG or WebP, recognised by content',
   },
   threshold_percent: {
     kind: 'decimal',
@@ -68,23 +75,31 @@ export const fieldTable = {
     default: -1,
     description: 'Which face of image2, counted from 0, largest first; -1 chooses automatically',
   },
+  face_index: {
+    kind: 'integer',
+    endpoints: ['embed'],
+    min: -1,
+    max: mostIndex,
+    default: -1,
+    description: 'Which face gets an embedding, counted from 0, largest first; -1 for each',
+  },
   accuracy_mode: {
     kind: 'choice',
-    endpoints: advanced,
+    endpoints: [...advanced, ...single],
     values: ['fast', 'balance'],
     default: 'balance',
     description: 'balance for accuracy, fast for lower latency',
   },
   use_heuristic_fallback: {
     kind: 'boolean',
-    endpoints: advanced,
+    endpoints: [...advanced, ...single],
     values: ['true', 'false'],
     default: 'true',
     description: 'Whether to look again, in other ways, at a picture in which no face was found',
   },
   min_det_score: {
     kind: 'decimal',
-    endpoints: advanced,
+    endpoints: [...advanced, ...single],
     min: 0,
     max: 1,
     default: undefined,
@@ -100,11 +115,10 @@ export const fieldTable = {
   },
   reject_low_quality: {
     kind: 'boolean',
-    endpoints: advanced,
+    endpoints: [...advanced, 'embed'],
     values: ['true', 'false'],
     default: 'false',
-    description:
-      'Whether a match of a poor face is refused (422 `low_quality_face`) instead of answered with a warning',
+    description: 'Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning',
   },
 } as const satisfies Record<string, FieldRule>;
 
@@ -115,6 +129,7 @@ export interface FieldValues {
   threshold_percent: number;
   image1_face_index: number;
   image2_face_index: number;
+  face_index: number;
   accuracy_mode: AccuracyMode;
   use_heuristic_fallback: boolean;
   min_det_score: number;
@@ -123,11 +138,16 @@ export interface FieldValues {
 }
 
 /** The rule of a field by the name in the form; undefined when the endpoint does not know it. */
-export function ruleOf(name: string, endpoint: MatchEndpoint): FieldRule | undefined {
+export function ruleOf(name: string, endpoint: FormEndpoint): FieldRule | undefined {
   const rule: FieldRule | undefined = Object.hasOwn(fieldTable, name)
     ? fieldTable[name as FieldName]
     : undefined;
   return rule?.endpoints.includes(endpoint) ? rule : undefined;
+}
+
+/** The pictures that a form of the endpoint must have, in the order in which they are judged. */
+export function imageFields(endpoint: FormEndpoint): FieldName[] {
+  return (Object.keys(fieldTable) as FieldName[]).filter((name) => ruleOf(name, endpoint)?.kind === 'image');
 }
 
 /** Completes "expected …", for people and programs. */
@@ -176,6 +196,7 @@ export function fillFields(
     threshold_percent: number('threshold_percent', fieldTable.threshold_percent.default),
     image1_face_index: number('image1_face_index', fieldTable.image1_face_index.default),
     image2_face_index: number('image2_face_index', fieldTable.image2_face_index.default),
+    face_index: number('face_index', fieldTable.face_index.default),
     accuracy_mode: word('accuracy_mode') as AccuracyMode,
     use_heuristic_fallback: word('use_heuristic_fallback') === 'true',
     min_det_score: number('min_det_score', pack.min_det_score),

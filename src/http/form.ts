@@ -2,9 +2,11 @@ import { Problem } from '../errors.ts';
 import type { LowQualityFace } from '../matching/face-quality.ts';
 import {
   type FieldValues,
+  type FormEndpoint,
+  fieldTable,
   fillFields,
+  imageFields,
   invalidField,
-  type MatchEndpoint,
   parseField,
   ruleOf,
 } from './fields.ts';
@@ -16,10 +18,10 @@ export interface ByteRange {
   end: number;
 }
 
-/** A match request's form, checked. */
+/** A request's form, checked. */
 export interface Form {
-  image1: ByteRange;
-  image2: ByteRange;
+  /** In the order of the field table. */
+  images: ByteRange[];
   values: FieldValues;
   warnings: UnknownField[];
 }
@@ -40,13 +42,11 @@ export interface FormLimits {
   max_image_bytes: number;
 }
 
-const imageNames = ['image1', 'image2'] as const;
-
 /** Body → form. The first fault in the order of the parts is the one that is told. Throws Problem. */
 export function readForm(
   body: Buffer,
   boundary: string,
-  endpoint: MatchEndpoint,
+  endpoint: FormEndpoint,
   limits: FormLimits,
   pack: { min_det_score: number },
 ): Form {
@@ -69,19 +69,20 @@ export function readForm(
       parsed.set(name, parseField(name, rule, body.toString('latin1', start, end)));
     }
   }
-  const [image1, image2] = imageNames.map((name) => required(images.get(name), name));
   return {
-    image1: image1!,
-    image2: image2!,
+    images: imageFields(endpoint).map((name) => required(images.get(name), name)),
     values: fillFields(parsed, pack),
-    warnings: [...unknown].map(unknownField),
+    warnings: [...unknown].map((name) => unknownField(name, endpoint)),
   };
 }
 
-function unknownField(field: string): UnknownField {
-  const detail = ruleOf(field, 'match_advanced')
-    ? 'This endpoint ignored the field; send it to the advanced one.'
-    : 'The field was ignored: no endpoint knows it. Look for a mistake in its name.';
+function unknownField(field: string, endpoint: FormEndpoint): UnknownField {
+  const detail =
+    endpoint === 'match' && ruleOf(field, 'match_advanced')
+      ? 'This endpoint ignored the field; send it to the advanced one.'
+      : Object.hasOwn(fieldTable, field)
+        ? 'This endpoint ignored the field: it is for others.'
+        : 'The field was ignored: no endpoint knows it. Look for a mistake in its name.';
   return { code: 'unknown_field', field, detail };
 }
 

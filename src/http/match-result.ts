@@ -1,4 +1,4 @@
-import type { ImageReport, Point } from '../engine/addon.ts';
+import type { ImageReport, Point, StageTimings } from '../engine/addon.ts';
 import type { Calibration } from '../matching/calibration.ts';
 import type { Comparison, ImageField } from '../matching/compare.ts';
 import { lowQuality } from '../matching/face-quality.ts';
@@ -53,14 +53,18 @@ export function matchBody({ request_id, form, result, calibration, model, queue_
       ...comparedFace('image1', image1),
       ...comparedFace('image2', image2),
     ],
-    timings_ms: {
-      queue: round(queue_ms, 1),
-      decode: round(result.timings_ms.decode, 1),
-      detect: round(result.timings_ms.detect, 1),
-      align: round(result.timings_ms.align, 1),
-      embed: round(result.timings_ms.embed, 1),
-      total: round(total_ms, 1),
-    },
+    timings_ms: timingsBody(queue_ms, result.timings_ms, total_ms),
+  };
+}
+
+export function timingsBody(queue_ms: number, stages: StageTimings, total_ms: number) {
+  return {
+    queue: round(queue_ms, 1),
+    decode: round(stages.decode, 1),
+    detect: round(stages.detect, 1),
+    align: round(stages.align, 1),
+    embed: round(stages.embed, 1),
+    total: round(total_ms, 1),
   };
 }
 
@@ -68,12 +72,12 @@ export type MatchBody = ReturnType<typeof matchBody>;
 
 export interface LookCutShort {
   code: 'look_cut_short';
-  field: ImageField;
+  field: string;
   detail: string;
 }
 
 /** Whether there may be faces that were not found. */
-function cutShort(field: ImageField, { look_cut_short }: ImageReport): LookCutShort[] {
+export function cutShort(field: string, { look_cut_short }: ImageReport): LookCutShort[] {
   if (!look_cut_short) return [];
   const detail = `Looking for faces in ${field} took too long and was cut short: it may have faces that are not listed. Send a smaller picture.`;
   return [{ code: 'look_cut_short', field, detail }];
@@ -148,6 +152,6 @@ export function matchFindings({
   };
 }
 
-function imageFindings({ faces }: ImageBody): Findings['images'][number] {
+export function imageFindings({ faces }: ImageBody): Findings['images'][number] {
   return { faces: faces.length, found_by: faces[0]?.found_by ?? 'none' };
 }

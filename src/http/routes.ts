@@ -32,6 +32,20 @@ export const routes: readonly Route[] = [
     cost: 1,
   },
   {
+    method: 'POST',
+    path: `${prefix}/face/detect/upload`,
+    endpoint: 'detect',
+    scope: 'detect',
+    cost: 1,
+  },
+  {
+    method: 'POST',
+    path: `${prefix}/face/embed/upload`,
+    endpoint: 'embed',
+    scope: 'embed',
+    cost: 1,
+  },
+  {
     method: 'GET',
     path: `${prefix}/models`,
     endpoint: 'models',

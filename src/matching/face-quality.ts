@@ -1,6 +1,5 @@
 import type { Face } from '../engine/addon.ts';
 import { Problem } from '../errors.ts';
-import type { ImageField } from './compare.ts';
 
 /**
  * When a compared face is so poor that the same person is recognised less often. A warning never changes the verdict:
@@ -12,7 +11,7 @@ export type QualityReason = 'small' | 'blurred' | 'bright' | 'turned';
 export interface LowQualityFace {
   code: 'low_quality_face';
   /** The picture. The face is the one that its `face_index` names. */
-  field: ImageField;
+  field: string;
   reason: QualityReason;
   /** What was measured, and what to do about it. */
   detail: string;
@@ -92,7 +91,7 @@ export const qualityWords: Readonly<Record<QualityReason, string>> = {
  * Judges the compared face of one picture by the numbers that the answer tells, so that a client who checks them comes
  * to the same. One warning a row, in the order of the table.
  */
-export function lowQuality(field: ImageField, face: Judged): LowQualityFace[] {
+export function lowQuality(field: string, face: Judged): LowQualityFace[] {
   return qualityLimits.flatMap(({ reason, member, measured, least, most, unit, advice }) => {
     const value = measured(face);
     const side =

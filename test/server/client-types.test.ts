@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, expectTypeOf, test } from 'vitest';
 import type {
   AdvancedMatchFields,
+  EmbedFields,
   ErrorCode,
   ImageField,
   MatchAnswer,
@@ -86,7 +87,8 @@ test('the types are those of the server', () => {
   expectTypeOf<ReturnType<typeof matchBody>>().toExtend<MatchAnswer>();
   expectTypeOf<ReturnType<typeof modelsBody>>().toExtend<ModelsAnswer>();
   expectTypeOf<ErrorCode>().toEqualTypeOf<OwnErrorCode>();
-  expectTypeOf<Required<Omit<AdvancedMatchFields, ImageField>>>().toEqualTypeOf<FieldValues>();
+  type AllFields = Omit<AdvancedMatchFields, ImageField> & Omit<EmbedFields, 'image'>;
+  expectTypeOf<{ [Name in keyof AllFields]-?: AllFields[Name] }>().toEqualTypeOf<FieldValues>();
   expectTypeOf<Problem['status']>().toEqualTypeOf<(typeof errorTable)[OwnErrorCode]['status']>();
   expectTypeOf<
     Omit<Problem, 'type' | 'title' | 'status' | 'code' | 'request_id'>

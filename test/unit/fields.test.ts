@@ -103,6 +103,7 @@ describe('fillFields', () => {
       threshold_percent: 70,
       image1_face_index: -1,
       image2_face_index: -1,
+      face_index: -1,
       accuracy_mode: 'balance',
       use_heuristic_fallback: true,
       min_det_score: 0.42,

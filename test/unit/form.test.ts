@@ -23,15 +23,15 @@ const images: Part[] = [
   ['image1', 'first picture', 'a.jpg'],
   ['image2', 'second picture', 'b.jpg'],
 ];
-const read = (parts: readonly Part[], endpoint: 'match' | 'match_advanced' = 'match_advanced') =>
+const read = (parts: readonly Part[], endpoint: 'match' | 'match_advanced' | 'detect' = 'match_advanced') =>
   readForm(body(parts), 'b', endpoint, limits, pack);
 
 describe('readForm', () => {
   test('gives the place of each picture in the body and copies none', () => {
     const bytes = body(images);
     const form = readForm(bytes, 'b', 'match', limits, pack);
-    expect(bytes.subarray(form.image1.start, form.image1.end).toString()).toBe('first picture');
-    expect(bytes.subarray(form.image2.start, form.image2.end).toString()).toBe('second picture');
+    expect(bytes.subarray(form.images[0]!.start, form.images[0]!.end).toString()).toBe('first picture');
+    expect(bytes.subarray(form.images[1]!.start, form.images[1]!.end).toString()).toBe('second picture');
   });
 
   test('the order of the parts is free, and a picture needs no filename', () => {
@@ -41,7 +41,17 @@ describe('readForm', () => {
       ['image1', 'A'],
     ]);
     expect(form.values.threshold_percent).toBe(5);
-    expect(form.image1.start).toBeGreaterThan(form.image2.start);
+    expect(form.images[0]!.start).toBeGreaterThan(form.images[1]!.start);
+  });
+
+  test('a form of one picture has that, and knows fields of two as those of others', () => {
+    const one: Part[] = [['image', 'picture', 'a.jpg']];
+    expect(read(one, 'detect').images).toHaveLength(1);
+    expect(() => read(images, 'detect')).toThrow(expect.objectContaining({ code: 'missing_field' }));
+    expect(read([...one, ['image2', 'x'], ['threshold_percent', '5']], 'detect').warnings).toMatchObject([
+      { field: 'image2', detail: expect.stringMatching(/for others/) },
+      { field: 'threshold_percent', detail: expect.stringMatching(/for others/) },
+    ]);
   });
 
   test('fields that the endpoint does not know are named once each and ignored', () => {

@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
 import { openApiDocument } from '../../src/api/document.ts';
 import { problemName } from '../../src/api/problems.ts';
-import { readConfig } from '../../src/config.ts';
+import { endpointIds, readConfig } from '../../src/config.ts';
 import { type ErrorCode, errorTable, Problem } from '../../src/errors.ts';
 import { type FieldRule, fieldTable } from '../../src/http/fields.ts';
 import { problem } from '../../src/http/responses.ts';
@@ -11,7 +11,7 @@ import { AnswerJudge } from '../fixtures/openapi-answers.ts';
 
 /** The document says what the tables say, and is what the OpenAPI specification calls a document. */
 
-const document = openApiDocument(routes, readConfig({}));
+const document = openApiDocument(routes, readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') }));
 const judge = new AnswerJudge(document);
 const codes = Object.keys(errorTable) as ErrorCode[];
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
@@ -37,6 +37,15 @@ describe('the document', () => {
     expect(new Set([...references].map(([, target]) => target))).toEqual(new Set(present));
   });
 
+  test('says nothing of an endpoint that is off', () => {
+    const { paths, components } = openApiDocument(routes, readConfig({}));
+    expect(Object.keys(paths)).not.toContain('/API/v1.0/face/embed/upload');
+    for (const name of ['Embed', 'EmbeddedFace']) {
+      expect(components.schemas).not.toHaveProperty(name);
+      expect(document.components.schemas).toHaveProperty(name);
+    }
+  });
+
   test('describes every route, with the key that it asks for', () => {
     const described = operations.map(({ method, path, operation }) => [method, path, operation.security]);
     const wanted = routes.map(({ method, path, scope }) => {
@@ -50,7 +59,7 @@ describe('the document', () => {
 test.each(
   Object.entries<FieldRule>(fieldTable),
 )('the form field %s is described where it is known, as it is judged', (name, rule) => {
-  for (const endpoint of ['match', 'match_advanced'] as const) {
+  for (const endpoint of ['match', 'match_advanced', 'detect', 'embed'] as const) {
     const { operation } = operations.find((found) => found.operation.operationId === endpoint)!;
     const { schema } = operation.requestBody!.content['multipart/form-data'];
     const described = schema.properties![name];

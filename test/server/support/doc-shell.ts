@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import sharp from 'sharp';
+import { endpointIds } from '../../../src/config.ts';
 import { projectPath } from '../../../src/paths.ts';
 import { sample } from '../../fixtures/pictures.ts';
 import type { Outcome } from './cli.ts';
@@ -38,7 +39,9 @@ export class DocShell {
   }
 
   static async start(): Promise<DocShell> {
-    const shell = new DocShell(await TestServer.start());
+    // The pages show every endpoint.
+    const env = { FACEMATCH_ENDPOINTS: endpointIds.join(',') };
+    const shell = new DocShell(await TestServer.start({ env }));
     for (const [name, number] of Object.entries(photos)) {
       mkdirSync(dirname(join(shell.folder, name)), { recursive: true });
       await sharp(sample(number)).toFile(join(shell.folder, name));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { create, revoke } from '../../../src/gate/key-edits.ts';
 import { editKeyFile } from '../../../src/gate/key-file.ts';
-import type { Scope } from '../../../src/gate/keys.ts';
+import { type Scope, scopes } from '../../../src/gate/keys.ts';
 import { projectPath } from '../../../src/paths.ts';
 import { pack } from '../../fixtures/pictures.ts';
 
@@ -39,7 +39,7 @@ export class Home {
   key(wish: KeyWish = {}): string {
     const settings = {
       name: 'test',
-      scopes: ['match:basic', 'match:advanced'] as const,
+      scopes,
       rate: 1000,
       burst: 1000,
       ...wish,

@@ -1,0 +1,107 @@
+import type { Config } from '../../config.ts';
+import type { AnalyseOptions } from '../../engine/addon.ts';
+import type { Outcome } from '../../engine/pool.ts';
+import { Problem } from '../../errors.ts';
+import { type LowQualityFace, lowQualityProblem } from '../../matching/face-quality.ts';
+import type { Context } from '../context.ts';
+import { ClientLeft, type Reply } from '../exchange.ts';
+import type { FormEndpoint } from '../fields.ts';
+import { asProblem, type Form, readForm } from '../form.ts';
+import { boundaryOf } from '../multipart.ts';
+import type { Request } from '../request.ts';
+
+/** A request with its pictures analysed. */
+export interface Analysed {
+  form: Form;
+  /** In the order of the form's images. */
+  outcomes: readonly Outcome[];
+  queue_ms: number;
+  /** From the last byte of the request until now. */
+  elapsed_ms(): number;
+}
+
+/**
+ * What every endpoint does that takes pictures: queue, declared length and type, body, form, pictures, in the contract's
+ * order. `answer` judges the faces.
+ */
+export function withPictures(
+  context: Context,
+  endpoint: FormEndpoint,
+  answer: (analysed: Analysed) => Reply,
+): Promise<Reply> {
+  const { services, exchange } = context;
+  const { config, engine, uploads } = services;
+  // Before the body is read: what cannot be served must not be uploaded.
+  if (services.readiness.stage !== 'ready') throw new Problem('not_ready');
+  if (engine.full) throw new Problem('overloaded');
+  checkLength(exchange.request, config.max_body_bytes);
+  const boundary = declaredBoundary(exchange.request);
+  const { content_length, peer } = exchange.request;
+  context.upload ??= uploads.open(context.key_id ?? peer, content_length, config.max_body_bytes);
+  // Called here and not after an await: µWS drops a body that nobody has asked for.
+  return analyse(context, endpoint, boundary, exchange.receive(context.upload)).then(answer);
+}
+
+async function analyse(
+  context: Context,
+  endpoint: FormEndpoint,
+  boundary: string,
+  uploaded: Promise<Buffer>,
+): Promise<Analysed> {
+  const { services, exchange } = context;
+  const { config, manifest, engine } = services;
+  const body = await uploaded;
+  const arrived = performance.now();
+  const form = readForm(body, boundary, endpoint, config, manifest);
+  if (!exchange.open) throw new ClientLeft();
+  const pictures = form.images.map(({ start, end }) => body.subarray(start, end));
+  const ticket = engine.analyse(pictures, optionsOf(form, config));
+  context.idle = ticket.idle;
+  exchange.onLeft(() => ticket.cancel(new ClientLeft()));
+  const { outcomes, queue_ms } = await ticket.done;
+  context.timings_ms = { queue: Math.round(queue_ms * 10) / 10 };
+  return { form, outcomes, queue_ms, elapsed_ms: () => performance.now() - arrived };
+}
+
+/** For who wants no poor face: throws the problem that stands for such warnings. */
+export function refuseLowQuality(warnings: readonly ({ code: string } | LowQualityFace)[]): void {
+  const refusal = lowQualityProblem(
+    warnings.filter((warning): warning is LowQualityFace => warning.code === 'low_quality_face'),
+  );
+  if (refusal) throw refusal;
+}
+
+/** Content-Length is judged before a byte of the body is read. */
+function checkLength({ framing, headers }: Request, limit_bytes: number): void {
+  const declared = headers.get('content-length') ?? '';
+  if (/^\d+$/.test(declared) && Number(declared) > limit_bytes) {
+    throw new Problem('body_too_large', { limit_bytes });
+  }
+  if (framing === 'unclear') {
+    throw new Problem('invalid_multipart', {
+      detail:
+        'Send one Content-Length, or Transfer-Encoding: chunked, and not both: it is not clear where the body ends.',
+    });
+  }
+}
+
+function declaredBoundary({ headers }: Request): string {
+  // RFC 9110 section 8.4: a coding that the server does not accept is 415.
+  const coding = headers.get('content-encoding');
+  if (coding !== undefined && coding.toLowerCase() !== 'identity') {
+    throw new Problem('unsupported_media_type', { detail: 'Send the form without Content-Encoding.' });
+  }
+  let boundary: string | undefined;
+  try {
+    boundary = boundaryOf(headers.get('content-type') ?? '');
+  } catch (error) {
+    throw asProblem(error);
+  }
+  if (boundary === undefined) throw new Problem('unsupported_media_type');
+  return boundary;
+}
+
+function optionsOf({ values }: Form, { max_pixels, min_side, picture_ms }: Config): AnalyseOptions {
+  const { accuracy_mode, min_det_score, use_heuristic_fallback } = values;
+  return { accuracy_mode, min_det_score, use_heuristic_fallback, max_pixels, min_side, picture_ms };
+}

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type AccuracyMode, loadAddon } from '../../src/engine/addon.ts';
+import { cosine } from '../../src/matching/compare.ts';
+import { analyseOptions, pack } from '../fixtures/pictures.ts';
+import { type Answer, type Fields, type Json, match, photoForm, send } from './support/client.ts';
+import { blank, samples } from './support/pictures.ts';
+import { Home, TestServer } from './support/server.ts';
+
+/** Endpoints that look at one picture. */
+
+const prefix = '/API/v1.0/face';
+const home = new Home();
+const key = home.key({ scopes: ['detect', 'embed', 'match:advanced'] });
+const matcher = home.key({ scopes: ['match:basic'] });
+const faceless = await blank(400, 300, 'png');
+let server: TestServer;
+
+beforeAll(async () => {
+  const env = { FACEMATCH_ENDPOINTS: 'match,match_advanced,detect,embed' };
+  server = await TestServer.start({ env }, home);
+});
+afterAll(() => server.stop());
+
+const ask = (endpoint: 'detect' | 'embed', fields: Fields): Promise<Answer> =>
+  match(server, fields, { path: `${prefix}/${endpoint}/upload`, key });
+const vector = (base64: string) => {
+  const bytes = Buffer.from(base64, 'base64');
+  return Float32Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(4 * index));
+};
+
+describe('detect', () => {
+  test('tells the faces as a match of the same picture does, and its own times', async () => {
+    const { status, body, headers } = await ask('detect', { image: samples.one });
+    const matched = await match(
+      server,
+      { image1: samples.one, image2: samples.one },
+      { path: `${prefix}/match/upload/advanced`, key },
+    );
+    const { face_index: _, ...image } = matched.body.image1;
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      request_id: expect.any(String),
+      accuracy_mode: 'balance',
+      image,
+      model: matched.body.model,
+      warnings: [],
+      timings_ms: body.timings_ms,
+    });
+    expect(Object.keys(body.timings_ms)).toEqual(Object.keys(matched.body.timings_ms));
+    expect(headers.get('server-timing')).toContain('detect;dur=');
+    expect(JSON.stringify(body)).not.toContain('embedding');
+  });
+
+  test('finds no face in a picture that has none', async () => {
+    const { status, body } = await ask('detect', { image: faceless });
+    expect([status, body.image.faces]).toEqual([200, []]);
+  });
+
+  test.each<[string, Fields, number, Json]>([
+    ['another format', { image: Buffer.from('GIF89a') }, 415, { field: 'image', detected: 'gif' }],
+    ['a damaged picture', { image: samples.one.subarray(0, 9000) }, 422, { field: 'image' }],
+    ['no picture', { image1: samples.one }, 400, { code: 'missing_field', field: 'image' }],
+    ['a wrong value', { image: samples.one, min_det_score: '2' }, 400, { field: 'min_det_score' }],
+  ])('%s is refused', async (_what, fields, status, members) => {
+    const answer = await ask('detect', fields);
+    expect(answer).toMatchObject({ status, body: members });
+  });
+
+  test('needs its scope', async () => {
+    const answer = await match(
+      server,
+      { image: faceless },
+      { path: `${prefix}/detect/upload`, key: matcher },
+    );
+    expect(answer).toMatchObject({ status: 403, body: { required_scope: 'detect' } });
+  });
+
+  test('is counted by its route', async () => {
+    const counted = () => server.metric('facematch_requests_total{route="detect",status="200",code="ok"}');
+    const before = await counted();
+    await ask('detect', { image: faceless });
+    expect(await counted()).toBe(before + 1);
+  });
+});
+
+describe('embed', () => {
+  test.each<AccuracyMode>([
+    'fast',
+    'balance',
+  ])('gives each face its unit vector, in mode %s', async (mode) => {
+    const { status, body } = await ask('embed', { image: samples.one, accuracy_mode: mode });
+    expect(status).toBe(200);
+    expect(body.embedding).toEqual({
+      ...body.model,
+      accuracy_mode: mode,
+      dimensions: 512,
+      encoding: 'float32-le-base64',
+      normalised: true,
+    });
+    const known = loadAddon().analyse(pack, samples.one, { ...analyseOptions, accuracy_mode: mode });
+    if (!known.ok) throw new Error(known.code);
+    expect(body.image.faces).toHaveLength(3);
+    for (const [index, face] of body.image.faces.entries()) {
+      expect(vector(face.embedding)).toHaveLength(512);
+      expect(cosine(vector(face.embedding), known.image.faces[index]!.embedding)).toBeCloseTo(1, 6);
+    }
+  });
+
+  test('of the face that was asked for alone', async () => {
+    const { body } = await ask('embed', { image: samples.one, face_index: '1' });
+    expect(body.image.faces.map((face: Json) => 'embedding' in face)).toEqual([false, true, false]);
+    const beyond = await ask('embed', { image: samples.one, face_index: '3' });
+    expect(beyond).toMatchObject({ status: 422, body: { code: 'face_index_out_of_range', faces_found: 3 } });
+  });
+
+  test('refuses a picture without a face', async () => {
+    expect(await ask('embed', { image: faceless })).toMatchObject({
+      status: 422,
+      body: { code: 'no_face_found', errors: [{ field: 'image', code: 'no_face_found' }] },
+    });
+  });
+
+  test('warns of a poor face, or refuses it', async () => {
+    const { default: sharp } = await import('sharp');
+    const small = await sharp(samples.one).resize(200).png().toBuffer();
+    const warned = await ask('embed', { image: small, face_index: '0', min_det_score: '0.3' });
+    expect(warned.body.warnings).toContainEqual(
+      expect.objectContaining({ code: 'low_quality_face', field: 'image', reason: 'small' }),
+    );
+    const refused = await ask('embed', {
+      image: small,
+      face_index: '0',
+      min_det_score: '0.3',
+      reject_low_quality: 'true',
+    });
+    expect(refused).toMatchObject({
+      status: 422,
+      body: {
+        code: 'low_quality_face',
+        errors: [{ field: 'image', reasons: expect.arrayContaining(['small']) }],
+      },
+    });
+  });
+
+  test('writes nothing of what it gives into the log', async () => {
+    const { body } = await ask('embed', { image: samples.one });
+    await server.logged(body.request_id);
+    for (const face of body.image.faces) {
+      expect(server.stderr.join('\n')).not.toContain(face.embedding.slice(0, 12));
+    }
+  });
+
+  test('is switched off unless it is asked for', async () => {
+    const plain = await TestServer.start();
+    const answer = await send(plain, { path: `${prefix}/embed/upload`, body: photoForm() });
+    expect(answer).toMatchObject({ status: 404, body: { code: 'endpoint_disabled' } });
+    await plain.stop();
+  });
+});
