@@ -2,7 +2,7 @@
 //   node bench/soak.mjs [--requests 20000] [--clients 6] [--workers 2] [--seed 1] [--through nginx-tls] [--rest 5] [--json]
 // --through nginx-tls: by way of nginx with deploy/nginx.conf, TLS to it and TLS from it to the server.
 // At every tenth of the run, and after the first 2,000 requests, the clients pause until nothing is on its way, and then
-// for --rest seconds: what waits for the next request (src/engine/body-memory.ts) has gone back to the system by then.
+// for --rest seconds: what waits for the next request (src/http/body-memory.ts) has gone back to the system by then.
 // What is compared is the server's resident memory at rest; what it was as the last answer left stands beside.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
