@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { KeySettings } from '../gate/key-edits.ts';
-import { isKeyId, type KeyRecord, type KeyStatus, scopes, statusOf } from '../gate/keys.ts';
+import { defaultScopes, isKeyId, type KeyRecord, type KeyStatus, statusOf } from '../gate/keys.ts';
 import { addHelp } from './help.ts';
 import * as parse from './key-options.ts';
 
@@ -32,7 +32,7 @@ function registerCreate(keys: Command): void {
     .addOption(
       new Option('--scopes <list>', 'what it may be used for, with commas between')
         .argParser(parse.parseScopes)
-        .default([...scopes], scopes.join(',')),
+        .default([...defaultScopes], defaultScopes.join(',')),
     )
     .option('--rate <number>', 'requests per second that it may go on making', parse.parseRate, 50)
     .option('--burst <number>', 'requests that it may make at once', parse.parseBurst, 100)

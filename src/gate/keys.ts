@@ -4,6 +4,9 @@ import { hash, randomInt } from 'node:crypto';
 export const scopes = ['match:basic', 'match:advanced', 'detect', 'embed'] as const;
 export type Scope = (typeof scopes)[number];
 
+/** Of a new key, unless others are named: who gets embeddings is to be said. */
+export const defaultScopes: readonly Scope[] = scopes.filter((scope) => scope !== 'embed');
+
 /** Bounds of what an operator may choose for a key. */
 export const keyLimits = {
   /** Characters. */
