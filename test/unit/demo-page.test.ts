@@ -35,9 +35,7 @@ describe('the demo page', () => {
   });
 
   test('names only the endpoints that are switched on, and the limits of its server', () => {
-    expect(Object.keys(settingsOf(html).paths).sort()).toEqual(
-      [...routes.map(({ endpoint }) => endpoint)].sort(),
-    );
+    expect(Object.keys(settingsOf(html).paths).sort()).toEqual(readConfig({}).endpoints.toSorted());
     const own = readConfig({ FACEMATCH_ENDPOINTS: 'match,demo', FACEMATCH_MAX_BODY_BYTES: '4096' });
     const settings = settingsOf(demoPage(routes, own).html);
     expect(settings.paths).toEqual({ match: '/API/v1.0/face/match/upload', demo: '/API/v1.0/demo' });
