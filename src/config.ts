@@ -12,6 +12,7 @@ import { readSettingsFile, type SettingsFile } from './settings-file.ts';
 export const endpointIds = [
   'match',
   'match_advanced',
+  'match_many',
   'detect',
   'embed',
   'models',
@@ -98,7 +99,7 @@ const table = {
     (config) => Math.max(256 * MiB, config.max_body_bytes as number),
     'Most memory that the bodies of unanswered requests may take together; those of one key, half of it',
   ),
-  max_parts: integer(2, 1000, 16, 'Most parts of a form'),
+  max_parts: integer(2, 1000, 16, 'Most parts of a form, the targets of match/upload/many apart'),
   max_part_header_bytes: integer(64, 65_536, 8192, "Most bytes of one part's headers"),
   max_field_bytes: integer(1, 65_536, 1024, 'Most bytes of a text field'),
   max_pixels: integer(256, 500_000_000, 50_000_000, 'Most pixels of an image, judged before decoding'),

@@ -20,6 +20,11 @@ export const errorTable = {
     title: 'A field has a value of the wrong form or out of range',
     detail: 'Correct the field named in "field"; "expected" says what it takes.',
   },
+  too_many_images: {
+    status: 400,
+    title: 'There are too many pictures',
+    detail: 'Send fewer pictures at once; "limit" is the most that one is compared with.',
+  },
   duplicate_field: { status: 400, title: 'A field was sent twice', detail: 'Send each field once.' },
   missing_api_key: { status: 401, title: 'No API key', detail: 'Send your key in the x-api-key header.' },
   invalid_api_key: {
@@ -142,6 +147,7 @@ export interface ProblemExtras {
   field?: string;
   expected?: string;
   required_scope?: string;
+  limit?: number;
   limit_bytes?: number;
   limit_pixels?: number;
   width?: number;

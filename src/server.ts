@@ -12,7 +12,7 @@ import type { Handlers, Services } from './http/context.ts';
 import { Dispatcher } from './http/dispatch.ts';
 import type { ExchangeLimits } from './http/exchange.ts';
 import { detect, embed } from './http/handlers/faces.ts';
-import { match } from './http/handlers/match.ts';
+import { match, matchMany } from './http/handlers/match.ts';
 import { models } from './http/handlers/models.ts';
 import { Listener, type ListenerOptions } from './http/listener.ts';
 import { published } from './http/responses.ts';
@@ -156,6 +156,7 @@ function handlersOf(config: Config): Handlers {
   return {
     match: (context) => match(context, 'match'),
     match_advanced: (context) => match(context, 'match_advanced'),
+    match_many: matchMany,
     detect,
     embed,
     models,

@@ -4,6 +4,7 @@ export type AnyProblem =
   | InvalidMultipartProblem
   | MissingFieldProblem
   | InvalidFieldProblem
+  | TooManyImagesProblem
   | DuplicateFieldProblem
   | MissingApiKeyProblem
   | InvalidApiKeyProblem
@@ -226,8 +227,8 @@ export interface Pair {
 }
 /** Something that was let pass, and may not be what you meant. It never changes the verdict. */
 export interface Warning {
-  /** What it is about. `unknown_field`: the endpoint does not know the field, and ignored it; `look_cut_short`: looking for faces took longer than a picture may take, and there may be more of them; `low_quality_face`: the compared face is so poor that the same person is recognised less often. */
-  code: 'unknown_field' | 'look_cut_short' | 'low_quality_face';
+  /** What it is about. `unknown_field`: the endpoint does not know the field, and ignored it; `look_cut_short`: looking for faces took longer than a picture may take, and there may be more of them; `low_quality_face`: the compared face is so poor that the same person is recognised less often; `best_of_many`: several pictures match: whoever takes the best of them has to reckon with their number. */
+  code: 'unknown_field' | 'look_cut_short' | 'low_quality_face' | 'best_of_many';
   /** Name of the field; with `look_cut_short` and `low_quality_face`, the picture, whose `face_index` names the face */
   field: string;
   /** With `low_quality_face` only, what the face is. `small`: too small (face_pixels below 36); `blurred`: blurred (sharpness below 0.55); `bright`: overexposed (brightness beyond 0.8); `turned`: turned to the side (yaw beyond 35). */
@@ -499,6 +500,15 @@ export interface InvalidFieldProblem {
     | 'reject_low_quality';
   /** What the field takes */
   expected: string;
+}
+/** There are too many pictures. Send fewer pictures at once; "limit" is the most that one is compared with. */
+export interface TooManyImagesProblem {
+  /** The HTTP status */
+  status: 400;
+  /** What is wrong, for programs */
+  code: 'too_many_images';
+  /** The most pictures that are taken */
+  limit: number;
 }
 /** A field was sent twice. Send each field once. */
 export interface DuplicateFieldProblem {

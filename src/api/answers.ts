@@ -1,15 +1,18 @@
 import { z } from 'zod';
 import type { FoundBy, ImageFormat } from '../engine/addon.ts';
 import type { detectBody, embedBody } from '../http/faces-result.ts';
-import { fieldTable } from '../http/fields.ts';
+import { fieldTable, mostTargets } from '../http/fields.ts';
 import type { modelsBody } from '../http/handlers/models.ts';
+import type { manyBody } from '../http/many-result.ts';
 import type { matchBody } from '../http/match-result.ts';
 import { qualityLimits, qualityWords } from '../matching/face-quality.ts';
 import { word } from './json-schema.ts';
+import { extraSchemas, qualityReasonNames, targetFaults } from './problems.ts';
 
 /** The 200 answers as zod schemas. */
 
 export type MatchBody = ReturnType<typeof matchBody>;
+export type ManyBody = ReturnType<typeof manyBody>;
 export type DetectBody = ReturnType<typeof detectBody>;
 export type EmbedBody = ReturnType<typeof embedBody>;
 export type ModelsBody = ReturnType<typeof modelsBody>;
@@ -128,6 +131,8 @@ const Warning = object(
         look_cut_short:
           'looking for faces took longer than a picture may take, and there may be more of them',
         low_quality_face: 'the compared face is so poor that the same person is recognised less often',
+        best_of_many:
+          'several pictures match: whoever takes the best of them has to reckon with their number',
       },
       'What it is about.',
     ),
@@ -194,6 +199,62 @@ const Match = object(
     ...rest,
   },
 );
+
+const verdict = {
+  match: Match.shape.match,
+  confidence_percent: Match.shape.confidence_percent,
+  similarity: Match.shape.similarity,
+  false_match_rate: Match.shape.false_match_rate,
+  extrapolated: Match.shape.extrapolated,
+};
+
+const target = {
+  index: count.describe('Its place among those sent'),
+  filename: text('Its name, as sent').exactOptional(),
+};
+
+const Compared = object('A picture that was compared with image1.', {
+  ...target,
+  ...verdict,
+  image1_face_index: count.describe('The face of image1 that it is most alike to'),
+  image2: Image,
+  pairs_compared: Match.shape.pairs_compared,
+  warnings: z.array(Warning).describe('What is to be said of this picture'),
+});
+
+const { detected, height, limit_bytes, limit_pixels, width } = extraSchemas;
+const Uncompared = object('A picture that could not be compared.', {
+  ...target,
+  problem: object('What is wrong with it, in the words of the problem that a match would be answered with', {
+    code: z.enum(targetFaults).describe('For programs'),
+    status: z.int().describe('The HTTP status that stands for it'),
+    title: text('What is wrong, the same text each time'),
+    detail: text('What to do about it, for people'),
+    detected: detected.exactOptional(),
+    width: width.exactOptional(),
+    height: height.exactOptional(),
+    limit_pixels: limit_pixels.exactOptional(),
+    limit_bytes: limit_bytes.exactOptional(),
+    reasons: z
+      .array(z.enum(qualityReasonNames))
+      .exactOptional()
+      .describe('With `low_quality_face` only, what the face is'),
+  }),
+});
+
+const Many = object('One picture against several.', {
+  request_id: Match.shape.request_id,
+  threshold_percent: Match.shape.threshold_percent,
+  accuracy_mode: Match.shape.accuracy_mode,
+  image1: Image.describe('The first picture; `face_index` names the face of the best result'),
+  results: z
+    .array(z.xor([Compared, Uncompared]))
+    .min(1)
+    .max(mostTargets)
+    .describe('One for each image2, in the order sent'),
+  matches: count.describe('How many of them match'),
+  ...rest,
+});
 
 const Detect = object('The faces of one picture.', {
   request_id: text('The same as in the X-Request-Id header'),
@@ -290,6 +351,9 @@ const Models = object('The model pack that is loaded.', {
  */
 export const answerSchemas = {
   Match,
+  Many,
+  Compared,
+  Uncompared,
   Detect,
   Embed,
   Image,
@@ -301,6 +365,7 @@ export const answerSchemas = {
   Calibration,
 } satisfies Record<string, z.ZodType> & {
   Match: z.ZodType<Omit<MatchBody, 'warnings'>>;
+  Many: z.ZodType<Omit<ManyBody, 'warnings' | 'results'>>;
   Detect: z.ZodType<Omit<DetectBody, 'warnings'>>;
   Embed: z.ZodType<Omit<EmbedBody, 'warnings'>>;
   Models: z.ZodType<ModelsBody>;

@@ -1,4 +1,4 @@
-import type { DetectBody, EmbedBody, MatchBody, ModelsBody } from './answers.ts';
+import type { DetectBody, EmbedBody, ManyBody, MatchBody, ModelsBody } from './answers.ts';
 
 /** One good answer of each kind; the compiler checks its members, a test its values. */
 
@@ -68,6 +68,43 @@ const match: MatchBody = {
   timings_ms: { queue: 0.2, decode: 6.1, detect: 7.4, align: 2.5, embed: 11.2, total: 28.3 },
 };
 
+const many: ManyBody = {
+  request_id: match.request_id,
+  threshold_percent: match.threshold_percent,
+  accuracy_mode: match.accuracy_mode,
+  image1: match.image1,
+  results: [
+    {
+      index: 0,
+      filename: 'two.jpg',
+      match: match.match,
+      confidence_percent: match.confidence_percent,
+      similarity: match.similarity,
+      false_match_rate: match.false_match_rate,
+      extrapolated: match.extrapolated,
+      image1_face_index: 0,
+      image2: match.image2,
+      pairs_compared: 1,
+      warnings: [],
+    },
+    {
+      index: 1,
+      filename: 'notes.txt',
+      problem: {
+        code: 'unsupported_image_format',
+        status: 415,
+        title: 'The image is of a format that is not supported',
+        detail: 'Send image2 as JPEG, PNG or WebP; this one looks like unknown.',
+        detected: 'unknown',
+      },
+    },
+  ],
+  matches: 1,
+  model: match.model,
+  warnings: [],
+  timings_ms: match.timings_ms,
+};
+
 const { face_index: _, ...seen } = match.image1;
 const detect: DetectBody = {
   request_id: match.request_id,
@@ -123,6 +160,7 @@ const models: ModelsBody = {
 /** By the names of their schemas. */
 export const successExamples: Readonly<Record<string, object>> = {
   Match: match,
+  Many: many,
   Detect: detect,
   Embed: embed,
   Models: models,

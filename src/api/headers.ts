@@ -79,6 +79,7 @@ const beforeRateLimit: readonly number[] = [401, 403, 404, 405];
 const successHeaders: Partial<Record<Route['endpoint'], readonly HeaderName[]>> = {
   match: ['Server-Timing'],
   match_advanced: ['Server-Timing'],
+  match_many: ['Server-Timing'],
   detect: ['Server-Timing'],
   embed: ['Server-Timing'],
   openapi: ['ETag'],

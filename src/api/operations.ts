@@ -5,7 +5,9 @@ import {
   type FormEndpoint,
   fieldTable,
   imageFields,
+  mostTargets,
   type NumberRule,
+  repeatedField,
 } from '../http/fields.ts';
 import type { Route } from '../http/routes.ts';
 import { headersOf } from './headers.ts';
@@ -36,6 +38,8 @@ interface Account {
   success: { description: string; type: string; schema: Schema };
   /** Arguments of curl behind the address, one a line; with -F it sends a POST. */
   curl: readonly string[];
+  /** Ends the sentence about what it costs. */
+  further?: string;
 }
 
 const json = (description: string, schema: Schema) => ({ description, type: 'application/json', schema });
@@ -67,6 +71,17 @@ const accounts: Readonly<Record<EndpointId, Account>> = {
       '`auto_pair_best` decides.',
     success: match,
     curl: [key, ...photos, '-F threshold_percent=80', '-F image1_face_index=0', '-F accuracy_mode=fast'],
+  },
+  match_many: {
+    tag: 'match',
+    summary: 'Compare one photo with several',
+    description:
+      `Compares \`image1\` with each \`image2\`, of which there may be up to ${mostTargets}. Each is judged by itself: it has a ` +
+      'result, or a problem that spoils no other. What is wrong with `image1` is the problem of the request. Who takes the best ' +
+      'of several for the same person has to reckon with their number.',
+    success: json('The picture was compared with those that can be judged', ref('schemas', 'Many')),
+    curl: [key, '-F image1=@one.jpg', '-F image2=@two.jpg', '-F image2=@three.jpg', '-F accuracy_mode=fast'],
+    further: ' For each `image2` but the first it takes one more.',
   },
   detect: {
     tag: 'faces',
@@ -120,7 +135,7 @@ const accounts: Readonly<Record<EndpointId, Account>> = {
 
 export function operationOf(route: Route) {
   const { endpoint, path, scope, cost } = route;
-  const { tag, summary, description, success, curl } = accounts[endpoint];
+  const { tag, summary, description, success, curl, further = '' } = accounts[endpoint];
   const price =
     scope === 'none' ? '' : ` Takes ${cost} ${cost === 1 ? 'token' : 'tokens'} from the key's quota.`;
   const headers = headersOf(200, route);
@@ -138,7 +153,7 @@ export function operationOf(route: Route) {
     operationId: endpoint,
     tags: [tag],
     summary,
-    description: description + price,
+    description: description + price + further,
     // For a scheme other than OAuth, the list names the roles that are needed (OpenAPI 3.1, "Security Requirement Object").
     security: scope === 'none' ? [] : [{ api_key: scope === 'any' ? [] : [scope as string] }],
     parameters: [ref('parameters', 'X-Request-Id')],
@@ -170,15 +185,19 @@ function formBody(endpoint: FormEndpoint) {
   const fields = Object.entries<FieldRule>(fieldTable).filter(([, rule]) =>
     rule.endpoints.includes(endpoint),
   );
+  const repeated = repeatedField(endpoint);
   const images = fields.filter(([, rule]) => rule.kind === 'image').map(([name]) => name);
   const schema: Schema = {
     type: 'object',
     required: images,
-    properties: Object.fromEntries(fields.map(([name, rule]) => [name, fieldSchema(rule)])),
+    properties: Object.fromEntries(
+      fields.map(([name, rule]) => [name, name === repeated ? severalOf(rule) : fieldSchema(rule)]),
+    ),
   };
   return {
     description:
-      'A form as multipart/form-data (RFC 7578), its parts in any order, each field at most once. ' +
+      'A form as multipart/form-data (RFC 7578), its parts in any order, each field at most once' +
+      `${repeated === undefined ? '' : `, but for ${repeated}`}. ` +
       'A field that the endpoint does not know is ignored and named in `warnings`.',
     required: true,
     content: {
@@ -211,6 +230,11 @@ function fieldSchema(rule: FieldRule): Schema {
   }
 }
 
+/** A field that may be sent several times. */
+function severalOf(rule: FieldRule): Schema {
+  return { type: 'array', minItems: 1, maxItems: mostTargets, items: fieldSchema(rule) };
+}
+
 function bounds({ min, max, default: fallback }: NumberRule): Schema {
   return { minimum: min, maximum: max, ...(fallback === undefined ? {} : { default: fallback }) };
 }
@@ -224,7 +248,8 @@ function codesOf({ endpoint, scope }: Route): ErrorCode[] {
     scoped: scope !== 'none' && scope !== 'any',
     form: takesForm(endpoint),
     faces: takesForm(endpoint) && endpoint !== 'detect',
-    choice: endpoint === 'match_advanced' || endpoint === 'embed',
+    choice: endpoint === 'match_advanced' || endpoint === 'match_many' || endpoint === 'embed',
+    several: takesForm(endpoint) && repeatedField(endpoint) !== undefined,
   };
   return errorCodes.filter((code) => applies[problemTable[code].requests]);
 }

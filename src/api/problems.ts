@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type ErrorCode, errorTable, type ProblemExtras } from '../errors.ts';
-import { fieldTable } from '../http/fields.ts';
+import { fieldTable, mostTargets } from '../http/fields.ts';
 import { lowQuality, lowQualityProblem, type QualityReason, qualityWords } from '../matching/face-quality.ts';
 import { jsonSchemas, type Schema, word } from './json-schema.ts';
 
@@ -13,9 +13,10 @@ type Extra = Exclude<keyof ProblemExtras, 'detail'>;
 
 /**
  * Which requests get the problem: `path` those that no operation describes; `any` operation; `keyed` those that need a key,
- * `scoped` those that need a scope; those that take a `form`, that need `faces` in it, and that let choose one.
+ * `scoped` those that need a scope; those that take a `form`, that need `faces` in it, that let choose one, and that take
+ * `several` pictures of one name.
  */
-export type Requests = 'path' | 'any' | 'keyed' | 'scoped' | 'form' | 'faces' | 'choice';
+export type Requests = 'path' | 'any' | 'keyed' | 'scoped' | 'form' | 'faces' | 'choice' | 'several';
 
 const smallFace = {
   pose: { yaw: 0, pitch: 0, roll: 0 },
@@ -37,6 +38,7 @@ export const problemTable: Readonly<Record<ErrorCode, { requests: Requests; exam
       expected: 'a decimal number from 0 to 100, such as 50',
     },
   },
+  too_many_images: { requests: 'several', example: { limit: mostTargets } },
   duplicate_field: { requests: 'form', example: { detail: 'Send image1 once.', field: 'image1' } },
   missing_api_key: { requests: 'keyed', example: {} },
   invalid_api_key: { requests: 'keyed', example: {} },
@@ -122,12 +124,13 @@ const pictureList = (fault: z.ZodRawShape, description: string) =>
     .max(2)
     .describe(description);
 
-const reasons = Object.keys(qualityWords) as QualityReason[];
+export const qualityReasonNames = Object.keys(qualityWords) as QualityReason[];
 
-const extraSchemas: Readonly<Record<Exclude<Extra, 'errors'>, z.ZodType>> = {
+export const extraSchemas: Readonly<Record<Exclude<Extra, 'errors'>, z.ZodType>> = {
   field: field(pictures),
   expected: z.string().describe('What the field takes'),
   required_scope: z.string().describe('The scope that the key lacks'),
+  limit: z.int().min(1).describe('The most pictures that are taken'),
   limit_bytes: z.int().min(1).describe('The most bytes that are taken'),
   limit_pixels: z.int().min(1).describe('The most pixels, width × height, that are taken'),
   width: z.int().min(0).describe('Width that the picture declares, pixels'),
@@ -157,6 +160,14 @@ const pictureFaults = [
   'face_index_out_of_range',
 ] as const satisfies readonly ErrorCode[];
 
+/** What one of several pictures may be answered with in its place. */
+export const targetFaults = [
+  'missing_field',
+  'image_too_large',
+  ...pictureFaults.filter((code) => code !== 'face_index_out_of_range'),
+  'low_quality_face',
+] as const;
+
 const { detected, width, height, limit_pixels, faces_found } = extraSchemas;
 const faultList = pictureList(
   {
@@ -181,9 +192,9 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
     errors: pictureList(
       {
         reasons: z
-          .array(z.enum(reasons))
+          .array(z.enum(qualityReasonNames))
           .min(1)
-          .max(reasons.length)
+          .max(qualityReasonNames.length)
           .describe('What the compared face is, in the words of the `reason` of a warning'),
       },
       'One for each picture whose compared face is too poor',

@@ -26,7 +26,16 @@ function form(schema: Schema): Content {
   return [kind(schema), notes.map((note) => note && html`, ${note}`)];
 }
 
-function kind({ $ref, type, const: constant, enum: words, prefixItems, items, format }: Schema): Content {
+function kind({
+  $ref,
+  type,
+  const: constant,
+  enum: words,
+  prefixItems,
+  items,
+  format,
+  oneOf,
+}: Schema): Content {
   if ($ref !== undefined) return schemaLink($ref);
   if (constant !== undefined) return html`<code>${JSON.stringify(constant)}</code>`;
   if (words !== undefined)
@@ -36,6 +45,7 @@ function kind({ $ref, type, const: constant, enum: words, prefixItems, items, fo
     );
   if (prefixItems !== undefined)
     return ['[', listed(prefixItems.map((item) => item.description ?? kind(item))), ']'];
+  if (oneOf !== undefined) return listed(oneOf.map(kind), ' | ');
   if (items !== undefined) return ['list of ', kind(items)];
   return format === 'binary' ? 'file' : type;
 }

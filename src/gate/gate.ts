@@ -28,6 +28,8 @@ export interface GateRequest {
   scope: Scope | 'any';
   /** Tokens that the endpoint costs; 0 is never limited. */
   cost: number;
+  /** Tokens that the same request has paid before. */
+  paid?: number;
   now_ms: number;
 }
 
@@ -77,7 +79,7 @@ export class Gate {
 
   /** A promise only when another process has to be asked, by a shared limiter; it does not reject. */
   check(request: GateRequest): Verdict | Promise<Verdict> {
-    const { api_key, scope, cost, now_ms } = request;
+    const { api_key, scope, cost, paid = 0, now_ms } = request;
     // A request without a key guesses nothing: it is told what is missing, however often.
     if (api_key === undefined || api_key === '') return { ok: false, problem: refusals.missing };
     // The key comes before the failures of its address, so that nobody behind the same proxy can lock its owner out.
@@ -86,7 +88,9 @@ export class Gate {
     if (scope !== 'any' && !key.scopes.includes(scope)) {
       return { ok: false, problem: refusals.scope[scope], key_id: key.id };
     }
-    const admission = this.#callers.take(key.id, key, cost, now_ms);
+    // Together with what is paid no more than the burst, which is all that there ever is.
+    const payable = Math.min(cost, key.burst - paid);
+    const admission = this.#callers.take(key.id, key, payable, now_ms, paid + payable);
     return admission instanceof Promise
       ? admission.then((late) => verdictOn(key, late))
       : verdictOn(key, admission);

@@ -26,8 +26,17 @@ export interface Decision {
 
 /** What the gate asks: the limiter of this process answers at once, a shared one when it has heard. */
 export interface RateLimiter {
-  /** Charges `cost` to the bucket of `caller`. A cost above the burst could never be paid, so the whole burst pays it. */
-  take(caller: string, quota: Quota, cost: number, now_ms: number): Admission | Promise<Admission>;
+  /**
+   * Charges `cost` to the bucket of `caller`. A cost above the burst could never be paid, so the whole burst pays it.
+   * `retry_cost`: what the same request takes from its start, for how long to wait after a refusal.
+   */
+  take(
+    caller: string,
+    quota: Quota,
+    cost: number,
+    now_ms: number,
+    retry_cost?: number,
+  ): Admission | Promise<Admission>;
 }
 
 /** How many of the longest unused buckets are looked at for a full one; keeps making room O(1). */
@@ -51,25 +60,23 @@ export class Limiter implements RateLimiter {
     return this.#buckets.size;
   }
 
-  take(caller: string, quota: Quota, cost: number, now_ms: number): Admission {
+  take(caller: string, quota: Quota, cost: number, now_ms: number, retry_cost = cost): Admission {
     const bucket = this.#bucket(caller, quota, now_ms);
-    const payable = Math.min(cost, quota.burst);
-    const admitted = bucket.take(payable, now_ms);
-    return { admitted, rate: rateState(bucket, quota, now_ms, admitted ? undefined : payable) };
+    const admitted = bucket.take(Math.min(cost, quota.burst), now_ms);
+    return { admitted, rate: rateState(bucket, quota, now_ms, admitted ? undefined : retry_cost) };
   }
 
   /** Takes over what another limiter decided and what it has left, and tells it as if it were its own decision. */
   follow(
     caller: string,
     quota: Quota,
-    cost: number,
+    retry_cost: number,
     now_ms: number,
     { admitted, tokens }: Decision,
   ): Admission {
     const bucket = this.#bucket(caller, quota, now_ms);
     bucket.follow(tokens, now_ms);
-    const payable = Math.min(cost, quota.burst);
-    return { admitted, rate: rateState(bucket, quota, now_ms, admitted ? undefined : payable) };
+    return { admitted, rate: rateState(bucket, quota, now_ms, admitted ? undefined : retry_cost) };
   }
 
   #bucket(caller: string, quota: Quota, now_ms: number): TokenBucket {
@@ -99,7 +106,7 @@ export class Limiter implements RateLimiter {
   }
 }
 
-/** `refused_cost` is what a refused request would have cost; undefined for an admitted one. */
+/** `refused_cost` is what a refused request has to find when it comes again; undefined for an admitted one. */
 function rateState(
   bucket: TokenBucket,
   quota: Quota,
@@ -110,7 +117,7 @@ function rateState(
   const wait =
     refused_cost === undefined
       ? bucket.secondsUntil(quota.burst, now_ms)
-      : Math.max(1, bucket.secondsUntil(refused_cost, now_ms));
+      : Math.max(1, bucket.secondsUntil(Math.min(refused_cost, quota.burst), now_ms));
   return {
     limit: quota.burst,
     remaining: Math.floor(bucket.tokens(now_ms)),

@@ -50,8 +50,14 @@ export class SharedLimiter implements RateLimiter {
     return this.#client !== undefined;
   }
 
-  take(caller: string, quota: Quota, cost: number, now_ms: number): Admission | Promise<Admission> {
-    const mirrored = this.#mirrors.take(caller, quota, cost, now_ms);
+  take(
+    caller: string,
+    quota: Quota,
+    cost: number,
+    now_ms: number,
+    retry_cost = cost,
+  ): Admission | Promise<Admission> {
+    const mirrored = this.#mirrors.take(caller, quota, cost, now_ms, retry_cost);
     if (this.#client === undefined) {
       this.#options.onFallback();
       return mirrored;
@@ -62,7 +68,7 @@ export class SharedLimiter implements RateLimiter {
       (decision) => {
         this.#options.onDecision((performance.now() - asked) / 1000);
         // As of when it was asked: a mirror that runs a little ahead of the shared bucket refuses nobody wrongly.
-        return this.#mirrors.follow(caller, quota, cost, now_ms, decision);
+        return this.#mirrors.follow(caller, quota, retry_cost, now_ms, decision);
       },
       () => {
         this.#options.onFallback();

@@ -2,7 +2,7 @@ import type { Config, EndpointId } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { PackManifest } from '../engine/pack.ts';
-import type { Gate } from '../gate/gate.ts';
+import { type Gate, rateHeaders, type Verdict } from '../gate/gate.ts';
 import type { Calibration } from '../matching/calibration.ts';
 import type { Findings } from '../telemetry/metrics.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -46,7 +46,7 @@ export class Context {
   readonly headers: (readonly [name: string, value: string])[] = [];
   /** Milliseconds of each stage, for the log and the metrics. */
   timings_ms: Readonly<Record<string, number>> = {};
-  /** What a match found, for the metrics. */
+  /** What was found, for the metrics. */
   findings: Findings | undefined;
   /** Why the answer is internal_error; for the log alone. */
   fault: string | undefined;
@@ -56,5 +56,39 @@ export class Context {
     this.services = services;
     this.request_id = requestId(exchange.request.headers.get('x-request-id'));
     this.headers.push(['X-Request-Id', this.request_id], ['Cache-Control', 'no-store']);
+  }
+
+  /** Key, scope, rate limit. `paid`: tokens that the request has cost so far. */
+  check(scope: Exclude<Route['scope'], 'none'>, cost: number, paid = 0): Verdict | Promise<Verdict> {
+    const { headers, peer } = this.exchange.request;
+    return this.services.gate.check({
+      api_key: headers.get('x-api-key'),
+      peer,
+      forwarded_for: headers.get('x-forwarded-for'),
+      scope,
+      cost,
+      paid,
+      now_ms: Date.now(),
+    });
+  }
+
+  /** Sets what the verdict says: rate headers and key id. Throws its Problem when the request may not go on. */
+  obey(verdict: Verdict): void {
+    if (verdict.rate) for (const header of rateHeaders(verdict.rate)) this.#setHeader(header);
+    if (verdict.ok) {
+      this.key_id = verdict.key.id;
+      return;
+    }
+    this.key_id = verdict.key_id;
+    if (verdict.retry_after_seconds !== undefined) {
+      this.#setHeader(['Retry-After', String(verdict.retry_after_seconds)]);
+    }
+    throw verdict.problem;
+  }
+
+  #setHeader(header: readonly [name: string, value: string]): void {
+    const at = this.headers.findIndex(([name]) => name === header[0]);
+    if (at < 0) this.headers.push(header);
+    else this.headers[at] = header;
   }
 }

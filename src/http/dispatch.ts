@@ -1,5 +1,5 @@
 import { Problem } from '../errors.ts';
-import { rateHeaders, type Verdict } from '../gate/gate.ts';
+import type { Verdict } from '../gate/gate.ts';
 import { Context, type Handlers, type Services } from './context.ts';
 import type { Exchange, Reply } from './exchange.ts';
 import { Cors, problem } from './responses.ts';
@@ -65,37 +65,20 @@ export class Dispatcher {
     if (this.#services.readiness.stage === 'draining') throw new Problem('shutting_down');
     const handle = this.#handlers[route.endpoint];
     if (route.scope === 'none') return handle(context);
-    const verdict = this.#check(context, route.scope, route.cost);
+    const verdict = context.check(route.scope, route.cost);
     if (verdict instanceof Promise) {
       // µWS closes it right after this callback, and the handler refuses it whatever the limiter says.
       const unclear = request.framing === 'unclear' && route.method === 'POST';
       return unclear ? handle(context) : this.#await(context, route, verdict);
     }
-    this.#obey(context, verdict);
+    context.obey(verdict);
     return handle(context);
-  }
-
-  /** Key, scope, rate limit. */
-  #check(
-    { exchange }: Context,
-    scope: Exclude<Route['scope'], 'none'>,
-    cost: number,
-  ): Verdict | Promise<Verdict> {
-    const { headers, peer } = exchange.request;
-    return this.#services.gate.check({
-      api_key: headers.get('x-api-key'),
-      peer,
-      forwarded_for: headers.get('x-forwarded-for'),
-      scope,
-      cost,
-      now_ms: Date.now(),
-    });
   }
 
   /** A shared limiter is asked: what comes of the body meanwhile is kept for the handler. */
   async #await(context: Context, route: Route, asked: Promise<Verdict>): Promise<Reply> {
     if (route.method === 'POST') this.#hold(context);
-    this.#obey(context, await asked);
+    context.obey(await asked);
     return this.#handlers[route.endpoint](context);
   }
 
@@ -111,20 +94,6 @@ export class Dispatcher {
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
     }
-  }
-
-  /** Sets what the verdict says: rate headers and key id. Throws its Problem when the request may not go on. */
-  #obey(context: Context, verdict: Verdict): void {
-    if (verdict.rate) context.headers.push(...rateHeaders(verdict.rate));
-    if (verdict.ok) {
-      context.key_id = verdict.key.id;
-      return;
-    }
-    context.key_id = verdict.key_id;
-    if (verdict.retry_after_seconds !== undefined) {
-      context.headers.push(['Retry-After', String(verdict.retry_after_seconds)]);
-    }
-    throw verdict.problem;
   }
 
   #fail(context: Context, error: unknown): void {

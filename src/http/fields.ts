@@ -5,7 +5,10 @@ import { Problem } from '../errors.ts';
 /** The form fields, in one table: it drives parsing, the error text, the OpenAPI document and the tests. */
 
 /** Those that take a form. */
-export type FormEndpoint = Extract<EndpointId, 'match' | 'match_advanced' | 'detect' | 'embed'>;
+export type FormEndpoint = Extract<
+  EndpointId,
+  'match' | 'match_advanced' | 'match_many' | 'detect' | 'embed'
+>;
 
 interface Rule {
   endpoints: readonly FormEndpoint[];
@@ -13,6 +16,8 @@ interface Rule {
 }
 export interface ImageRule extends Rule {
   kind: 'image';
+  /** Those that take it up to `mostTargets` times. */
+  repeatedBy?: readonly FormEndpoint[];
 }
 export interface NumberRule extends Rule {
   kind: 'decimal' | 'integer';
@@ -28,8 +33,11 @@ export interface ChoiceRule extends Rule {
 }
 export type FieldRule = ImageRule | NumberRule | ChoiceRule;
 
-const both = ['match', 'match_advanced'] as const;
-const advanced = ['match_advanced'] as const;
+/** Pictures that one is compared with in a request. */
+export const mostTargets = 16;
+
+const all = ['match', 'match_advanced', 'match_many'] as const;
+const advanced = ['match_advanced', 'match_many'] as const;
 const single = ['detect', 'embed'] as const;
 
 /** The largest index that the addon's 32-bit integer holds; how many faces there are is for the picture to say. */
@@ -38,12 +46,13 @@ const mostIndex = 2 ** 31 - 1;
 export const fieldTable = {
   image1: {
     kind: 'image',
-    endpoints: both,
+    endpoints: all,
     description: 'First picture: JPEG, PNG or WebP, recognised by content',
   },
   image2: {
     kind: 'image',
-    endpoints: both,
+    endpoints: all,
+    repeatedBy: ['match_many'],
     description: 'Second picture: JPEG, PNG or WebP, recognised by content',
   },
   image: {
@@ -53,7 +62,7 @@ export const fieldTable = {
   },
   threshold_percent: {
     kind: 'decimal',
-    endpoints: both,
+    endpoints: all,
     min: 0,
     max: 100,
     default: 70,
@@ -69,7 +78,7 @@ export const fieldTable = {
   },
   image2_face_index: {
     kind: 'integer',
-    endpoints: advanced,
+    endpoints: ['match_advanced'],
     min: -1,
     max: mostIndex,
     default: -1,
@@ -148,6 +157,14 @@ export function ruleOf(name: string, endpoint: FormEndpoint): FieldRule | undefi
 /** The pictures that a form of the endpoint must have, in the order in which they are judged. */
 export function imageFields(endpoint: FormEndpoint): FieldName[] {
   return (Object.keys(fieldTable) as FieldName[]).filter((name) => ruleOf(name, endpoint)?.kind === 'image');
+}
+
+/** The picture that the endpoint takes more than once. */
+export function repeatedField(endpoint: FormEndpoint): FieldName | undefined {
+  return imageFields(endpoint).find((name) => {
+    const rule: FieldRule = fieldTable[name];
+    return 'repeatedBy' in rule && rule.repeatedBy?.includes(endpoint);
+  });
 }
 
 /** Completes "expected …", for people and programs. */

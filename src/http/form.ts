@@ -7,7 +7,9 @@ import {
   fillFields,
   imageFields,
   invalidField,
+  mostTargets,
   parseField,
+  repeatedField,
   ruleOf,
 } from './fields.ts';
 import { MultipartError, type Part, parseMultipart } from './multipart.ts';
@@ -20,14 +22,23 @@ export interface ByteRange {
 
 /** A request's form, checked. */
 export interface Form {
-  /** In the order of the field table. */
+  /** What is to be looked at, in the order of the field table; of a repeated field, in the order sent. */
   images: ByteRange[];
+  /** The pictures of a repeated field in the order sent. */
+  targets: Target[];
   values: FieldValues;
   warnings: UnknownField[];
 }
 
 /** What was let pass and may not be what the client meant. `detail` says what to do about it. */
 export type Warning = UnknownField | LowQualityFace;
+
+export interface Target {
+  /** As sent: a label to show. */
+  filename: string | undefined;
+  /** Its place in `images`, or why it is not there. */
+  image: number | Problem;
+}
 
 interface UnknownField {
   code: 'unknown_field';
@@ -50,14 +61,19 @@ export function readForm(
   limits: FormLimits,
   pack: { min_det_score: number },
 ): Form {
+  const repeated = repeatedField(endpoint);
   const images = new Map<string, ByteRange>();
+  const sent: Part[] = [];
   const parsed = new Map<string, number | string>();
   const unknown = new Set<string>();
-  for (const part of partsOf(body, boundary, limits)) {
+  for (const part of partsOf(body, boundary, limits, repeated === undefined ? 0 : mostTargets)) {
     const { name, start, end } = part;
     const rule = ruleOf(name, endpoint);
     if (rule === undefined) {
       unknown.add(name);
+    } else if (name === repeated) {
+      if (sent.length === mostTargets) throw new Problem('too_many_images', { limit: mostTargets });
+      sent.push(part);
     } else if (images.has(name) || parsed.has(name)) {
       throw new Problem('duplicate_field', { detail: `Send ${name} once.`, field: name });
     } else if (rule.kind === 'image') {
@@ -69,11 +85,26 @@ export function readForm(
       parsed.set(name, parseField(name, rule, body.toString('latin1', start, end)));
     }
   }
+  const single = imageFields(endpoint).filter((name) => name !== repeated);
+  const wanted = single.map((name) => required(images.get(name), name));
+  if (repeated !== undefined && sent.length === 0) required(undefined, repeated);
   return {
-    images: imageFields(endpoint).map((name) => required(images.get(name), name)),
+    images: wanted,
+    targets: sent.map((part) => targetOf(part, wanted, limits)),
     values: fillFields(parsed, pack),
     warnings: [...unknown].map((name) => unknownField(name, endpoint)),
   };
+}
+
+/** Adds a picture to `images`; one that may not be looked at spoils no other. */
+function targetOf(part: Part, images: ByteRange[], limits: FormLimits): Target {
+  const { filename, name } = part;
+  try {
+    return { filename, image: images.push(required(imageRange(part, limits), name)) - 1 };
+  } catch (error) {
+    if (error instanceof Problem) return { filename, image: error };
+    throw error;
+  }
 }
 
 function unknownField(field: string, endpoint: FormEndpoint): UnknownField {
@@ -86,10 +117,10 @@ function unknownField(field: string, endpoint: FormEndpoint): UnknownField {
   return { code: 'unknown_field', field, detail };
 }
 
-function partsOf(body: Buffer, boundary: string, limits: FormLimits): Part[] {
+function partsOf(body: Buffer, boundary: string, limits: FormLimits, further: number): Part[] {
   try {
     return parseMultipart(body, boundary, {
-      parts: limits.max_parts,
+      parts: limits.max_parts + further,
       header_bytes: limits.max_part_header_bytes,
     });
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { ImageReport, Point, StageTimings } from '../engine/addon.ts';
 import type { Calibration } from '../matching/calibration.ts';
-import type { Comparison, ImageField } from '../matching/compare.ts';
+import type { Comparison, ImageField, Pair } from '../matching/compare.ts';
 import { lowQuality } from '../matching/face-quality.ts';
 import type { Findings } from '../telemetry/metrics.ts';
 import type { Form } from './form.ts';
@@ -19,18 +19,16 @@ export interface MatchReport {
 export function matchBody({ request_id, form, result, calibration, model, queue_ms, total_ms }: MatchReport) {
   const { values, warnings } = form;
   const { pairs } = result;
-  const best = pairs[0];
-  if (best === undefined) throw new Error('The engine compared no pair');
-  const judged = calibration.judge(best.normalised_similarity, pairs.length);
+  const { best, ...judged } = judgedBody(pairs, calibration, values.threshold_percent);
   const image1 = { ...imageBody(result.image1), face_index: best.image1_face_index };
   const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
   return {
     request_id,
-    match: judged.confidence_percent >= values.threshold_percent,
-    confidence_percent: round(judged.confidence_percent, 1),
+    match: judged.match,
+    confidence_percent: judged.confidence_percent,
     threshold_percent: values.threshold_percent,
-    similarity: round(best.similarity, 4),
-    false_match_rate: Number(judged.false_match_rate.toPrecision(2)),
+    similarity: judged.similarity,
+    false_match_rate: judged.false_match_rate,
     extrapolated: judged.extrapolated,
     accuracy_mode: values.accuracy_mode,
     image1,
@@ -54,6 +52,21 @@ export function matchBody({ request_id, form, result, calibration, model, queue_
       ...comparedFace('image2', image2),
     ],
     timings_ms: timingsBody(queue_ms, result.timings_ms, total_ms),
+  };
+}
+
+/** The best of the pairs, and what is told of it. */
+export function judgedBody(pairs: readonly Pair[], calibration: Calibration, threshold_percent: number) {
+  const best = pairs[0];
+  if (best === undefined) throw new Error('The engine compared no pair');
+  const judged = calibration.judge(best.normalised_similarity, pairs.length);
+  return {
+    best,
+    match: judged.confidence_percent >= threshold_percent,
+    confidence_percent: round(judged.confidence_percent, 1),
+    similarity: round(best.similarity, 4),
+    false_match_rate: Number(judged.false_match_rate.toPrecision(2)),
+    extrapolated: judged.extrapolated,
   };
 }
 
@@ -147,7 +160,7 @@ export function matchFindings({
   image2,
 }: MatchBody): Findings {
   return {
-    verdict: { accuracy_mode, match, confidence_percent },
+    verdicts: [{ accuracy_mode, match, confidence_percent }],
     images: [imageFindings(image1), imageFindings(image2)],
   };
 }

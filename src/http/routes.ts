@@ -10,7 +10,7 @@ export interface Route {
   endpoint: EndpointId;
   /** What a key needs; 'any' for any valid key, 'none' for no key at all. */
   scope: Scope | 'any' | 'none';
-  /** Tokens taken from the key's bucket. */
+  /** Tokens taken from the key's bucket, before the body is read. */
   cost: number;
 }
 
@@ -29,6 +29,13 @@ export const routes: readonly Route[] = [
     path: `${prefix}/face/match/upload/advanced`,
     endpoint: 'match_advanced',
     scope: 'match:advanced',
+    cost: 1,
+  },
+  {
+    method: 'POST',
+    path: `${prefix}/face/match/upload/many`,
+    endpoint: 'match_many',
+    scope: 'match:many',
     cost: 1,
   },
   {

@@ -98,7 +98,7 @@ export function cosine(a: Float32Array, b: Float32Array): number {
   return Math.min(1, Math.max(-1, dot));
 }
 
-function sum(a: StageTimings, b: StageTimings): StageTimings {
+export function sum(a: StageTimings, b: StageTimings): StageTimings {
   return {
     decode: a.decode + b.decode,
     detect: a.detect + b.detect,

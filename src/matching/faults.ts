@@ -61,5 +61,5 @@ function detailOf(fault: Exclude<PictureFault, { code: 'no_face_found' }>, name 
 export function facelessFindings(faults: readonly PictureFault[]): Findings | undefined {
   const faceless = faults.filter(({ code }) => code === 'no_face_found');
   if (faceless.length === 0) return undefined;
-  return { verdict: undefined, images: faceless.map(() => ({ faces: 0, found_by: 'none' })) };
+  return { verdicts: [], images: faceless.map(() => ({ faces: 0, found_by: 'none' })) };
 }

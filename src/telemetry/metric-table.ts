@@ -151,6 +151,7 @@ export const refusalReasons: Readonly<Record<ErrorCode, Reason>> = {
   invalid_multipart: 'request',
   missing_field: 'request',
   invalid_field: 'request',
+  too_many_images: 'request',
   duplicate_field: 'request',
   missing_api_key: 'key',
   invalid_api_key: 'key',

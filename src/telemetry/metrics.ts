@@ -34,8 +34,8 @@ export interface RequestRecord {
 
 /** What a match saw, as far as it is counted. */
 export interface Findings {
-  /** Undefined where none was told: a picture had no face, or a poor one was not to be compared. */
-  verdict: { accuracy_mode: string; match: boolean; confidence_percent: number } | undefined;
+  /** None where none was told: a picture had no face, or a poor one was not to be compared. */
+  verdicts: readonly { accuracy_mode: string; match: boolean; confidence_percent: number }[];
   /** The pictures of which it is known. */
   images: readonly { faces: number; found_by: (typeof foundBy)[number] }[];
 }
@@ -88,10 +88,10 @@ export class Metrics {
       this.#images.inc({ found_by });
       this.#faces.observe(faces);
     }
-    if (findings.verdict === undefined) return;
-    const { accuracy_mode, match, confidence_percent } = findings.verdict;
-    this.#comparisons.inc({ accuracy_mode, result: match ? 'match' : 'no_match' });
-    this.#confidences.observe({ accuracy_mode }, confidence_percent);
+    for (const { accuracy_mode, match, confidence_percent } of findings.verdicts) {
+      this.#comparisons.inc({ accuracy_mode, result: match ? 'match' : 'no_match' });
+      this.#confidences.observe({ accuracy_mode }, confidence_percent);
+    }
   }
 
   /** Redis decided about one request, so long after it was asked. */

@@ -109,7 +109,10 @@ describe.skipIf(!built)('facematch keys list', () => {
     const { code, stdout } = await keys('list');
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      new RegExp(`^${id} +app +active +match:basic,match:advanced,detect +50 +100 .*for the website$`, 'm'),
+      new RegExp(
+        `^${id} +app +active +match:basic,match:advanced,match:many,detect +50 +100 .*for the website$`,
+        'm',
+      ),
     );
     const hash = createHash('sha256').update(key).digest('hex');
     expect(stdout + (await keys('list', '--json')).stdout).not.toContain(hash);

@@ -39,7 +39,7 @@ beforeAll(async () => {
         FACEMATCH_QUEUE: '0',
         FACEMATCH_DEADLINE_MS: '4000',
         FACEMATCH_UPLOAD_TIMEOUT_MS: '2000',
-        FACEMATCH_ENDPOINTS: 'match,match_advanced,models,openapi',
+        FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,models,openapi',
       },
       node: ['--import', new URL('./support/kill-worker.mjs', import.meta.url).href],
     },
@@ -103,6 +103,18 @@ const errors: readonly Row[] = [
     when: 'a value is out of range',
     ask: () => photos({ threshold_percent: '101' }),
     members: { field: 'threshold_percent', expected: expect.stringMatching(/0.*100/) },
+  },
+  {
+    code: 'too_many_images',
+    when: 'a picture is to be compared with more than 16',
+    at: ['POST', paths.many],
+    ask: () =>
+      match(
+        server,
+        { image1: samples.one, image2: Array.from({ length: 17 }, () => samples.three) },
+        { path: paths.many },
+      ),
+    members: { limit: 16 },
   },
   {
     code: 'duplicate_field',

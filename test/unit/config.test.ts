@@ -21,7 +21,7 @@ describe('readConfig', () => {
       picture_ms: 2000,
       min_side: 16,
       embedding_cache: 0,
-      endpoints: ['match', 'match_advanced', 'detect', 'models', 'openapi', 'docs', 'demo'],
+      endpoints: ['match', 'match_advanced', 'match_many', 'detect', 'models', 'openapi', 'docs', 'demo'],
       cors_origins: [],
       trusted_hops: 0,
     });

@@ -48,6 +48,6 @@ function reportOf({ request_id, services }: Context, { form, outcomes, queue_ms,
 
 function told(context: Context, body: ReturnType<typeof detectBody> | ReturnType<typeof embedBody>): Reply {
   context.timings_ms = body.timings_ms;
-  context.findings = { verdict: undefined, images: [imageFindings(body.image)] };
+  context.findings = { verdicts: [], images: [imageFindings(body.image)] };
   return json(200, body, [serverTiming(body.timings_ms)]);
 }

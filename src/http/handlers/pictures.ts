@@ -53,6 +53,7 @@ async function analyse(
   const body = await uploaded;
   const arrived = performance.now();
   const form = readForm(body, boundary, endpoint, config, manifest);
+  if (form.targets.length > 1) await chargeFurther(context, form.targets.length - 1);
   if (!exchange.open) throw new ClientLeft();
   const pictures = form.images.map(({ start, end }) => body.subarray(start, end));
   const ticket = engine.analyse(pictures, optionsOf(form, config));
@@ -61,6 +62,12 @@ async function analyse(
   const { outcomes, queue_ms } = await ticket.done;
   context.timings_ms = { queue: Math.round(queue_ms * 10) / 10 };
   return { form, outcomes, queue_ms, elapsed_ms: () => performance.now() - arrived };
+}
+
+/** What a request has to pay beyond its route's price: a token for each target but the first. */
+async function chargeFurther(context: Context, tokens: number): Promise<void> {
+  const { scope, cost } = context.route!;
+  if (scope !== 'none') context.obey(await context.check(scope, tokens, cost));
 }
 
 /** For who wants no poor face: throws the problem that stands for such warnings. */

@@ -8,6 +8,7 @@ import type { TestServer } from './server.ts';
 export const paths = {
   match: '/API/v1.0/face/match/upload',
   advanced: '/API/v1.0/face/match/upload/advanced',
+  many: '/API/v1.0/face/match/upload/many',
   models: '/API/v1.0/models',
 } as const;
 

@@ -15,6 +15,7 @@ const photos = {
   'selfie.jpg': 3,
   'one.jpg': 1,
   'two.jpg': 3,
+  'three.jpg': 2,
   'alice.jpg': 1,
   'bob.png': 2,
   'a.jpg': 1,

@@ -1,0 +1,121 @@
+import type { Analysis } from '../engine/addon.ts';
+import type { Outcome } from '../engine/pool.ts';
+import { errorTable, Problem } from '../errors.ts';
+import type { Calibration } from '../matching/calibration.ts';
+import { compare, sum } from '../matching/compare.ts';
+import { lowQuality, lowQualityProblem } from '../matching/face-quality.ts';
+import { problemOf } from '../matching/faults.ts';
+import type { Findings } from '../telemetry/metrics.ts';
+import type { Form, Target } from './form.ts';
+import { cutShort, imageBody, imageFindings, judgedBody, timingsBody } from './match-result.ts';
+
+/** One picture against several → the answer of the contract. Each target is judged by itself. */
+export interface ManyReport {
+  request_id: string;
+  form: Pick<Form, 'values' | 'warnings' | 'targets'>;
+  /** Of image1. */
+  reference: Analysis;
+  /** In the order of the form's images. */
+  outcomes: readonly Outcome[];
+  calibration: Calibration;
+  model: { pack: string; version: string };
+  queue_ms: number;
+  total_ms: number;
+}
+
+export type ManyBody = ReturnType<typeof manyBody>;
+
+export function manyBody(report: ManyReport) {
+  const { request_id, form, reference, outcomes, model, queue_ms, total_ms } = report;
+  const { threshold_percent, accuracy_mode, image1_face_index } = form.values;
+  const results = form.targets.map((target, index) => ({
+    index,
+    ...(target.filename === undefined ? {} : { filename: target.filename }),
+    ...judgedTarget(report, target),
+  }));
+  const best = results
+    .filter((result) => 'match' in result)
+    .toSorted((a, b) => b.confidence_percent - a.confidence_percent)[0];
+  const matches = results.filter((result) => 'match' in result && result.match).length;
+  const image1 = {
+    ...imageBody(reference.image),
+    face_index: best?.image1_face_index ?? Math.max(0, image1_face_index),
+  };
+  const analysed = outcomes.filter((outcome) => outcome.ok).map(({ timings_ms }) => timings_ms);
+  return {
+    request_id,
+    threshold_percent,
+    accuracy_mode,
+    image1,
+    results,
+    matches,
+    model,
+    warnings: [
+      ...form.warnings,
+      ...cutShort('image1', reference.image),
+      ...lowQuality('image1', image1.faces[image1.face_index]!),
+      ...(matches > 1 ? [bestOfMany(form.targets.length)] : []),
+    ],
+    timings_ms: timingsBody(queue_ms, analysed.reduce(sum), total_ms),
+  };
+}
+
+/** Whatever is wrong with a target is told in its place. */
+function judgedTarget(report: ManyReport, target: Target) {
+  try {
+    return comparedTarget(report, target);
+  } catch (error) {
+    if (error instanceof Problem) return { problem: problemBody(error) };
+    throw error;
+  }
+}
+
+function comparedTarget({ form, reference, outcomes, calibration }: ManyReport, { image }: Target) {
+  if (image instanceof Problem) throw image;
+  const { values } = form;
+  const result = compare([reference, outcomes[image]!], { ...values, image2_face_index: -1 });
+  if (Array.isArray(result)) throw problemOf(result);
+  const { match, confidence_percent, similarity, false_match_rate, extrapolated, best } = judgedBody(
+    result.pairs,
+    calibration,
+    values.threshold_percent,
+  );
+  const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
+  const poor = lowQuality('image2', image2.faces[image2.face_index]!);
+  const refusal = values.reject_low_quality ? lowQualityProblem(poor) : undefined;
+  if (refusal) throw refusal;
+  return {
+    match,
+    confidence_percent,
+    similarity,
+    false_match_rate,
+    extrapolated,
+    image1_face_index: best.image1_face_index,
+    image2,
+    pairs_compared: result.pairs.length,
+    warnings: [...cutShort('image2', result.image2), ...poor],
+  };
+}
+
+/** As the problem of a request, but for what its place says. */
+function problemBody({ code, message, extras }: Problem) {
+  const { detail: _, field: __, errors, ...members } = extras;
+  const { status, title } = errorTable[code];
+  const reasons = errors?.flatMap(({ reasons = [] }) => reasons) ?? [];
+  return { code, status, title, detail: message, ...members, ...(reasons.length > 0 ? { reasons } : {}) };
+}
+
+function bestOfMany(targets: number) {
+  const detail =
+    'Each result is a claim of its own. Who takes the best of them for the one and only has had several chances to be wrong: ' +
+    `multiply its false_match_rate by ${targets}.`;
+  return { code: 'best_of_many' as const, field: 'image2', detail };
+}
+
+export function manyFindings({ accuracy_mode, image1, results }: ManyBody): Findings {
+  const judged = results.filter((result) => 'match' in result);
+  return {
+    verdicts: judged.map(({ match, confidence_percent }) => ({ accuracy_mode, match, confidence_percent })),
+    images: [image1, ...judged.map(({ image2 }) => image2)].map(imageFindings),
+  };
+}

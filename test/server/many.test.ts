@@ -1,0 +1,181 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, type Fields, type Json, match, paths } from './support/client.ts';
+import { blank, samples } from './support/pictures.ts';
+import { Home, TestServer } from './support/server.ts';
+
+/** One picture against several in one request. */
+
+const home = new Home();
+const keys = {
+  five: home.key({ rate: 0.01, burst: 5 }),
+  two: home.key({ rate: 0.01, burst: 2 }),
+  pairs: home.key({ scopes: ['match:advanced'] }),
+};
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await TestServer.start({}, home);
+});
+afterAll(() => server.stop());
+
+const ask = (fields: Fields, key?: string): Promise<Answer> =>
+  match(
+    server,
+    { image1: samples.one, ...fields },
+    { path: paths.many, ...(key === undefined ? {} : { key }) },
+  );
+const faceless = await blank(400, 300, 'png');
+
+/** What a match of two pictures and a result of several have in common. */
+const verdictOf = ({
+  match,
+  confidence_percent,
+  similarity,
+  false_match_rate,
+  extrapolated,
+  image2,
+  pairs_compared,
+}: Json) => ({
+  match,
+  confidence_percent,
+  similarity,
+  false_match_rate,
+  extrapolated,
+  image2,
+  pairs_compared,
+});
+
+describe('each target', () => {
+  test.each<Fields>([
+    {},
+    { accuracy_mode: 'fast', threshold_percent: '95', image1_face_index: '1', auto_pair_best: 'false' },
+  ])('is judged as by itself, with %j', async (choice) => {
+    const targets = [samples.three, samples.two];
+    const { status, body, headers } = await ask({ image2: targets, ...choice });
+    expect(status).toBe(200);
+    for (const [index, image2] of targets.entries()) {
+      const alone = await match(server, { image1: samples.one, image2, ...choice }, { path: paths.advanced });
+      expect(verdictOf(body.results[index])).toEqual(verdictOf(alone.body));
+      expect(body.results[index]).toMatchObject({
+        index,
+        filename: 'image2.bin',
+        image1_face_index: alone.body.image1.face_index,
+      });
+    }
+    const [best] = body.results.toSorted((a: Json, b: Json) => b.confidence_percent - a.confidence_percent);
+    expect(body.image1.face_index).toBe(best.image1_face_index);
+    expect(body.matches).toBe(body.results.filter((result: Json) => result.match).length);
+    expect(body).toMatchObject({ threshold_percent: Number(choice.threshold_percent ?? 70) });
+    expect(headers.get('server-timing')).toContain('embed;dur=');
+  });
+
+  test('that cannot be judged spoils no other', async () => {
+    const large = Buffer.concat([samples.one, Buffer.alloc(10 * 1024 * 1024)]);
+    const image2 = [Buffer.from('no picture'), samples.three, Buffer.alloc(0), faceless, large];
+    const { status, body } = await ask({ image2 });
+    expect(status).toBe(200);
+    expect(body.results.map(({ problem, match }: Json) => problem ?? match)).toEqual([
+      expect.objectContaining({ code: 'unsupported_image_format', status: 415, detected: 'unknown' }),
+      true,
+      expect.objectContaining({ code: 'missing_field', status: 400 }),
+      expect.objectContaining({ code: 'no_face_found', status: 422 }),
+      expect.objectContaining({ code: 'image_too_large', status: 413, limit_bytes: 10_485_760 }),
+    ]);
+    expect(body.matches).toBe(1);
+  });
+
+  test('may be poor, and is refused alone when poor faces are', async () => {
+    const small = await sharp(samples.three).resize(200).png().toBuffer();
+    const fields = { image2: [small, samples.three], min_det_score: '0.3' };
+    const warned = await ask(fields);
+    expect(warned.body.results[0].warnings).toContainEqual(
+      expect.objectContaining({ code: 'low_quality_face', field: 'image2', reason: 'small' }),
+    );
+    const refused = await ask({ ...fields, reject_low_quality: 'true' });
+    expect(refused.body.results[0].problem).toMatchObject({
+      code: 'low_quality_face',
+      reasons: expect.arrayContaining(['small']),
+    });
+    expect(refused.body.results[1].match).toBe(true);
+  });
+});
+
+test.each<[string, Fields, number, Json]>([
+  ['no target', {}, 400, { code: 'missing_field', field: 'image2' }],
+  [
+    'a first picture of another format',
+    { image1: Buffer.from('GIF89a'), image2: [samples.three, faceless] },
+    415,
+    { field: 'image1', detected: 'gif' },
+  ],
+  [
+    'a first picture without a face',
+    { image1: faceless, image2: samples.three },
+    422,
+    { code: 'no_face_found', errors: [{ field: 'image1', code: 'no_face_found' }] },
+  ],
+  [
+    'a face that the first picture lacks',
+    { image2: samples.three, image1_face_index: '3' },
+    422,
+    { code: 'face_index_out_of_range', field: 'image1', faces_found: 3 },
+  ],
+  [
+    'two first pictures',
+    { image1: [samples.one, samples.one], image2: samples.three },
+    400,
+    { code: 'duplicate_field', field: 'image1' },
+  ],
+])('%s is refused', async (_what, fields, status, body) => {
+  expect(await ask(fields)).toMatchObject({ status, body });
+});
+
+test('a first picture with a poor face is refused when poor faces are', async () => {
+  const image1 = await sharp(samples.one).resize(200).png().toBuffer();
+  const fields = { image1, image2: [samples.three], min_det_score: '0.3', reject_low_quality: 'true' };
+  expect(await ask(fields)).toMatchObject({
+    status: 422,
+    body: {
+      code: 'low_quality_face',
+      errors: [{ field: 'image1', reasons: expect.arrayContaining(['small']) }],
+    },
+  });
+});
+
+test('of several that match it is said that the best of them is no single claim', async () => {
+  const { body } = await ask({ image2: [samples.three, samples.one], image2_face_index: '0' });
+  expect(body.matches).toBe(2);
+  expect(body.warnings).toEqual([
+    expect.objectContaining({ code: 'unknown_field', field: 'image2_face_index' }),
+    expect.objectContaining({ code: 'best_of_many', field: 'image2' }),
+  ]);
+});
+
+test('a token is taken for each target, and no more than the key can ever have', async () => {
+  const left = ({ headers }: Answer) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
+  const image2 = [faceless, faceless, faceless];
+  const first = await ask({ image2 }, keys.five);
+  expect([first.status, left(first)]).toEqual([200, 2]);
+  const second = await ask({ image2 }, keys.five);
+  expect([second.status, left(second)]).toEqual([429, 1]);
+  // Three tokens are needed, from one at most: not the two that were still to be paid.
+  expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(190);
+  expect(await ask({ image2 }, keys.two)).toMatchObject({ status: 200 });
+});
+
+test('needs its scope', async () => {
+  const answer = await ask({ image2: faceless }, keys.pairs);
+  expect(answer).toMatchObject({ status: 403, body: { required_scope: 'match:many' } });
+});
+
+test('is counted by its route, its verdicts as matches', async () => {
+  const counted = async () => [
+    await server.metric('facematch_requests_total{route="match_many",status="200",code="ok"}'),
+    await server.metric('facematch_comparisons_total{accuracy_mode="fast",result="match"}'),
+    await server.metric('facematch_comparisons_total{accuracy_mode="fast",result="no_match"}'),
+  ];
+  const before = await counted();
+  await ask({ image2: [samples.three, samples.two, faceless], accuracy_mode: 'fast' });
+  expect(await counted()).toEqual([before[0]! + 1, before[1]! + 1, before[2]! + 1]);
+});
