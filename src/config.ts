@@ -15,13 +15,14 @@ export const endpointIds = [
   'match_many',
   'detect',
   'embed',
+  'match_embeddings',
   'models',
   'openapi',
   'docs',
   'demo',
 ] as const;
-/** An embedding is a biometric template: who wants them given out says so. */
-const unlessAskedFor: readonly EndpointId[] = ['embed'];
+/** An embedding is a biometric template: who wants them given out, or compared, says so. */
+const unlessAskedFor: readonly EndpointId[] = ['embed', 'match_embeddings'];
 export type EndpointId = (typeof endpointIds)[number];
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;

@@ -10,6 +10,11 @@ export const errorTable = {
     detail:
       'Send multipart/form-data with a boundary, closed by its final boundary; most HTTP clients do this when given a form.',
   },
+  invalid_json: {
+    status: 400,
+    title: 'The body is not well-formed JSON',
+    detail: 'Send JSON in UTF-8; "position" is the character at which something is wrong.',
+  },
   missing_field: {
     status: 400,
     title: 'A required field is missing or empty',
@@ -69,7 +74,7 @@ export const errorTable = {
   },
   unsupported_media_type: {
     status: 415,
-    title: 'The body is not multipart/form-data',
+    title: 'The body is of a type that this endpoint does not take',
     detail: 'Send the form as multipart/form-data with a boundary.',
   },
   unsupported_image_format: {
@@ -106,6 +111,16 @@ export const errorTable = {
     status: 422,
     title: 'A compared face is too poor',
     detail: '"errors" lists each image with such a face and the reasons; send a better picture of it.',
+  },
+  embedding_mismatch: {
+    status: 422,
+    title: 'The embeddings are of another model pack',
+    detail: 'Embed the pictures anew: those of "given" cannot be compared with those of "expected".',
+  },
+  invalid_embedding: {
+    status: 422,
+    title: 'An embedding is malformed',
+    detail: 'Send the embedding named in "field" as embed gave it.',
   },
   rate_limit_exceeded: {
     status: 429,
@@ -145,7 +160,9 @@ export type ErrorCode = keyof typeof errorTable;
 export interface ProblemExtras {
   detail?: string;
   field?: string;
+  position?: number;
   expected?: string;
+  given?: string;
   required_scope?: string;
   limit?: number;
   limit_bytes?: number;

@@ -11,6 +11,7 @@ import { BodyMemory } from './http/body-memory.ts';
 import type { Handlers, Services } from './http/context.ts';
 import { Dispatcher } from './http/dispatch.ts';
 import type { ExchangeLimits } from './http/exchange.ts';
+import { matchEmbeddings } from './http/handlers/embeddings.ts';
 import { detect, embed } from './http/handlers/faces.ts';
 import { match, matchMany } from './http/handlers/match.ts';
 import { models } from './http/handlers/models.ts';
@@ -159,6 +160,7 @@ function handlersOf(config: Config): Handlers {
     match_many: matchMany,
     detect,
     embed,
+    match_embeddings: matchEmbeddings,
     models,
     openapi: (context) => published(context, documents.openapi()),
     docs: (context) => published(context, documents.docs()),

@@ -2,6 +2,7 @@
 
 export type AnyProblem =
   | InvalidMultipartProblem
+  | InvalidJsonProblem
   | MissingFieldProblem
   | InvalidFieldProblem
   | TooManyImagesProblem
@@ -23,6 +24,8 @@ export type AnyProblem =
   | NoFaceFoundProblem
   | FaceIndexOutOfRangeProblem
   | LowQualityFaceProblem
+  | EmbeddingMismatchProblem
+  | InvalidEmbeddingProblem
   | RateLimitExceededProblem
   | InternalErrorProblem
   | OverloadedProblem
@@ -36,7 +39,10 @@ export interface Bodies {
   AdvancedMatchValues: AdvancedMatchValues;
   DetectValues: DetectValues;
   EmbedValues: EmbedValues;
+  ManyValues: ManyValues;
   MatchAnswer: MatchAnswer;
+  ManyAnswer: ManyAnswer;
+  EmbeddingsAnswer: EmbeddingsAnswer;
   DetectAnswer: DetectAnswer;
   EmbedAnswer: EmbedAnswer;
   ModelsAnswer: ModelsAnswer;
@@ -85,6 +91,23 @@ export interface EmbedValues {
   use_heuristic_fallback?: boolean;
   /** Least detection score of a face; by default the model pack's own. Digits with an optional decimal point: no sign, no exponent */
   min_det_score?: number;
+  /** Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning */
+  reject_low_quality?: boolean;
+}
+/** The fields that are no pictures. */
+export interface ManyValues {
+  /** Least confidence_percent that counts as a match. Digits with an optional decimal point: no sign, no exponent */
+  threshold_percent?: number;
+  /** Which face of image1, counted from 0, largest first; -1 chooses automatically */
+  image1_face_index?: number;
+  /** balance for accuracy, fast for lower latency */
+  accuracy_mode?: 'fast' | 'balance';
+  /** Whether to look again, in other ways, at a picture in which no face was found */
+  use_heuristic_fallback?: boolean;
+  /** Least detection score of a face; by default the model pack's own. Digits with an optional decimal point: no sign, no exponent */
+  min_det_score?: number;
+  /** Whether automatic choice takes the best pair of all faces, or the largest face of each picture */
+  auto_pair_best?: boolean;
   /** Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning */
   reject_low_quality?: boolean;
 }
@@ -235,6 +258,181 @@ export interface Warning {
   reason?: 'small' | 'blurred' | 'bright' | 'turned';
   /** What happened and what to do about it, for people */
   detail: string;
+}
+/** One picture against several. */
+export interface ManyAnswer {
+  /** The same as in the X-Request-Id header */
+  request_id: string;
+  /** The threshold that was applied */
+  threshold_percent: number;
+  /** The mode that was used */
+  accuracy_mode: 'fast' | 'balance';
+  image1: Image1;
+  /**
+   * One for each image2, in the order sent
+   *
+   * @minItems 1
+   * @maxItems 16
+   */
+  results: (Compared | Uncompared)[];
+  /** How many of them match */
+  matches: number;
+  /** What the answer rests on; GET models tells more */
+  model: {
+    /** Name of the model pack */
+    pack: string;
+    /** Its version */
+    version: string;
+  };
+  /** Empty when there is nothing to say */
+  warnings: Warning[];
+  /** Where the time went; in the Server-Timing header as well */
+  timings_ms: {
+    /** Waiting for a worker, milliseconds */
+    queue: number;
+    /** Decoding the pictures, milliseconds */
+    decode: number;
+    /** Finding faces, by further looks too, milliseconds */
+    detect: number;
+    /** Finding their landmarks, making sure that they are faces, and cutting them out upright, milliseconds */
+    align: number;
+    /** Turning each face into a vector, milliseconds */
+    embed: number;
+    /** From the last byte of the request to the answer, milliseconds */
+    total: number;
+  };
+}
+/** What was seen in a picture. */
+export interface Image1 {
+  /** Of the upright picture, pixels */
+  width: number;
+  /** Of the upright picture, pixels */
+  height: number;
+  /** As recognised by content. `jpeg`: JPEG; `png`: PNG; `webp`: WebP. */
+  format: 'jpeg' | 'png' | 'webp';
+  /** EXIF orientation as found; 1 when the picture says nothing */
+  orientation: number;
+  /**
+   * Largest first (area of the box × detection score), at most 20
+   *
+   * @minItems 1
+   * @maxItems 20
+   */
+  faces: Face[];
+  /** The face that the answer is about */
+  face_index: number;
+}
+/** A picture that was compared with image1. */
+export interface Compared {
+  /** Its place among those sent */
+  index: number;
+  /** Its name, as sent */
+  filename?: string;
+  /** Whether confidence_percent, before it is rounded, reaches threshold_percent */
+  match: boolean;
+  /** How sure it is that both are the same person: 30 + 10 × −log10 of the false-match rate from 40 on, so that ten points more are ten times fewer false matches */
+  confidence_percent: number;
+  /** Cosine of the two embeddings as the net gave them; not comparable between model packs */
+  similarity: number;
+  /** How often two different people would come out at least this alike, all pairs that were tried taken into account; never below the floor of the pack's table, see GET models */
+  false_match_rate: number;
+  /** true when the score lies beyond what the pack's people could show: false_match_rate is then the floor, an upper bound, and confidence_percent goes on in the form of the tail */
+  extrapolated: boolean;
+  /** The face of image1 that it is most alike to */
+  image1_face_index: number;
+  image2: Image;
+  /** How many pairs of faces were compared */
+  pairs_compared: number;
+  /** What is to be said of this picture */
+  warnings: Warning[];
+}
+/** A picture that could not be compared. */
+export interface Uncompared {
+  /** Its place among those sent */
+  index: number;
+  /** Its name, as sent */
+  filename?: string;
+  /** What is wrong with it, in the words of the problem that a match would be answered with */
+  problem: {
+    /** For programs */
+    code:
+      | 'missing_field'
+      | 'image_too_large'
+      | 'unsupported_image_format'
+      | 'image_decode_failed'
+      | 'image_dimensions'
+      | 'image_too_complex'
+      | 'no_face_found'
+      | 'low_quality_face';
+    /** The HTTP status that stands for it */
+    status: number;
+    /** What is wrong, the same text each time */
+    title: string;
+    /** What to do about it, for people */
+    detail: string;
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
+    detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
+    /** Width that the picture declares, pixels */
+    width?: number;
+    /** Height that the picture declares, pixels */
+    height?: number;
+    /** The most pixels, width × height, that are taken */
+    limit_pixels?: number;
+    /** The most bytes that are taken */
+    limit_bytes?: number;
+    /** With `low_quality_face` only, what the face is */
+    reasons?: ('small' | 'blurred' | 'bright' | 'turned')[];
+  };
+}
+/** One embedding against many. */
+export interface EmbeddingsAnswer {
+  /** The same as in the X-Request-Id header */
+  request_id: string;
+  /** The threshold that was applied */
+  threshold_percent: number;
+  /** The mode that was used */
+  accuracy_mode: 'fast' | 'balance';
+  /** By which each false_match_rate is multiplied */
+  searched: number;
+  /**
+   * Best first: at most `limit`, and none below `min_percent`
+   *
+   * @maxItems 1000
+   *
+   * Items: A candidate.
+   */
+  results: {
+    /** As sent */
+    id: string;
+    /** Whether confidence_percent, before it is rounded, reaches threshold_percent */
+    match: boolean;
+    /** How sure it is that both are the same person: 30 + 10 × −log10 of the false-match rate from 40 on, so that ten points more are ten times fewer false matches */
+    confidence_percent: number;
+    /** Cosine of the two embeddings as the net gave them; not comparable between model packs */
+    similarity: number;
+    /** How often two different people would come out at least this alike, all pairs that were tried taken into account; never below the floor of the pack's table, see GET models */
+    false_match_rate: number;
+    /** true when the score lies beyond what the pack's people could show: false_match_rate is then the floor, an upper bound, and confidence_percent goes on in the form of the tail */
+    extrapolated: boolean;
+  }[];
+  /** How many candidates match, those included that `limit` leaves out */
+  matches: number;
+  /** What the answer rests on; GET models tells more */
+  model: {
+    /** Name of the model pack */
+    pack: string;
+    /** Its version */
+    version: string;
+  };
+  /** Empty when there is nothing to say */
+  warnings: Warning[];
+  /** Where the time went; in the Server-Timing header as well */
+  timings_ms: {
+    /** Waiting for a worker, milliseconds */
+    queue: number;
+    /** From the last byte of the request to the answer, milliseconds */
+    total: number;
+  };
 }
 /** The faces of one picture. */
 export interface DetectAnswer {
@@ -472,6 +670,15 @@ export interface InvalidMultipartProblem {
   /** What is wrong, for programs */
   code: 'invalid_multipart';
 }
+/** The body is not well-formed JSON. Send JSON in UTF-8; "position" is the character at which something is wrong. */
+export interface InvalidJsonProblem {
+  /** The HTTP status */
+  status: 400;
+  /** What is wrong, for programs */
+  code: 'invalid_json';
+  /** The character at which it stops being JSON, counted from 0 */
+  position: number;
+}
 /** A required field is missing or empty. Send both image1 and image2, each with the bytes of a picture. */
 export interface MissingFieldProblem {
   /** The HTTP status */
@@ -487,17 +694,8 @@ export interface InvalidFieldProblem {
   status: 400;
   /** What is wrong, for programs */
   code: 'invalid_field';
-  /** Name of the form field */
-  field:
-    | 'threshold_percent'
-    | 'image1_face_index'
-    | 'image2_face_index'
-    | 'face_index'
-    | 'accuracy_mode'
-    | 'use_heuristic_fallback'
-    | 'min_det_score'
-    | 'auto_pair_best'
-    | 'reject_low_quality';
+  /** Name of the form field; of JSON, a pointer to the member (RFC 6901) */
+  field: string;
   /** What the field takes */
   expected: string;
 }
@@ -602,7 +800,7 @@ export interface ImageTooLargeProblem {
   /** Name of the form field */
   field: 'image1' | 'image2' | 'image';
 }
-/** The body is not multipart/form-data. Send the form as multipart/form-data with a boundary. */
+/** The body is of a type that this endpoint does not take. Send the form as multipart/form-data with a boundary. */
 export interface UnsupportedMediaTypeProblem {
   /** The HTTP status */
   status: 415;
@@ -863,6 +1061,26 @@ export interface LowQualityFaceProblem {
     reasons: ('small' | 'blurred' | 'bright' | 'turned')[];
   }[];
 }
+/** The embeddings are of another model pack. Embed the pictures anew: those of "given" cannot be compared with those of "expected". */
+export interface EmbeddingMismatchProblem {
+  /** The HTTP status */
+  status: 422;
+  /** What is wrong, for programs */
+  code: 'embedding_mismatch';
+  /** Pack and version of this server */
+  expected: string;
+  /** What was sent */
+  given: string;
+}
+/** An embedding is malformed. Send the embedding named in "field" as embed gave it. */
+export interface InvalidEmbeddingProblem {
+  /** The HTTP status */
+  status: 422;
+  /** What is wrong, for programs */
+  code: 'invalid_embedding';
+  /** A pointer to the embedding (RFC 6901) */
+  field: string;
+}
 /** Rate limit exceeded. Wait as long as Retry-After says, then send again. */
 export interface RateLimitExceededProblem {
   /** The HTTP status */
@@ -918,6 +1136,12 @@ export interface MatchFields<Picture = unknown> extends MatchValues {
 export interface AdvancedMatchFields<Picture = unknown> extends AdvancedMatchValues {
   image1: Picture;
   image2: Picture;
+}
+
+/** The form of one against many. */
+export interface ManyFields<Picture = unknown> extends ManyValues {
+  image1: Picture;
+  image2: Picture[];
 }
 
 /** The form of detect. */

@@ -10,7 +10,9 @@
 
 #include <atomic>
 #include <exception>
+#include <limits>
 #include <opencv2/core/version.hpp>
+#include <span>
 #include <string>
 
 #include "../core/decode.h"
@@ -65,7 +67,7 @@ void LoadPack(const Napi::CallbackInfo& info) {
 const std::atomic<uint8_t>* to_flag(const Napi::Value& value) {
   if (value.IsUndefined()) return nullptr;
   if (!is_bytes(value) || to_bytes(value).empty())
-    throw Napi::TypeError::New(value.Env(), "Expected a Uint8Array of one byte fourth");
+    throw Napi::TypeError::New(value.Env(), "Expected a Uint8Array of one byte last");
   static_assert(sizeof(std::atomic<uint8_t>) == 1);
   return reinterpret_cast<const std::atomic<uint8_t>*>(to_bytes(value).data());
 }
@@ -78,6 +80,30 @@ Napi::Value AnalyseOne(const Napi::CallbackInfo& info) {
     options.cancelled = to_flag(info[3]);
     return from_analysis(info.Env(), analyse(load_engine(directory), to_bytes(info[1]), options));
   });
+}
+
+// Of embeddings that lie one behind the other, and were given out before.
+Napi::Value CohortScores(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const std::string directory = to_directory(info);
+  const bool floats = info[1].IsTypedArray() &&
+                      info[1].As<Napi::TypedArray>().TypedArrayType() == napi_float32_array;
+  if (!floats) throw Napi::TypeError::New(env, "Expected a Float32Array second");
+  const Budget budget(std::numeric_limits<double>::infinity(), to_flag(info[2]));
+  try {
+    const Engine& engine = load_engine(directory);
+    const auto array = info[1].As<Napi::Float32Array>();
+    const std::span<const float> numbers(array.Data(), array.ElementLength());
+    const auto length = static_cast<size_t>(engine.pack.embedder.dimensions);
+    if (numbers.size() % length != 0)
+      throw Napi::TypeError::New(env, "Expected whole embeddings second");
+    auto scores = Napi::Float32Array::New(env, numbers.size() / length);
+    for (size_t i = 0; i < scores.ElementLength() && !budget.cancelled(); ++i)
+      scores[i] = engine.cohort.score(numbers.subspan(i * length, length));
+    return scores;
+  } catch (const Error& error) {
+    throw Napi::Error::New(env, error.what());
+  }
 }
 
 // Gives the pages of a buffer back to the system, which holds zeros from then on; shared memory
@@ -129,6 +155,7 @@ Napi::Value Versions(const Napi::CallbackInfo& info) {
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("loadPack", Napi::Function::New(env, LoadPack));
   exports.Set("analyse", Napi::Function::New(env, AnalyseOne));
+  exports.Set("cohortScores", Napi::Function::New(env, CohortScores));
   exports.Set("draw", Napi::Function::New(env, Draw));
   exports.Set("discard", Napi::Function::New(env, Discard));
   exports.Set("preferNewestListener", Napi::Function::New(env, PreferNewestListener));

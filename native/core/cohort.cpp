@@ -54,7 +54,7 @@ Cohort::Cohort(const Pack& pack) {
   }
 }
 
-float Cohort::score(const Embedding& embedding) const {
+float Cohort::score(std::span<const float> embedding) const {
   if (highest_ == 0 || embedding.size() != dimensions_) return 0;
   // All centres at once, a dimension after the other: of one cosine each sum has to wait for the
   // one before.

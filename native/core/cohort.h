@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ class Cohort {
 
   // How like others the embedding looks anyhow: the mean of its highest cosines with the centres,
   // and the standard deviation of all of them, each by the manifest's weight.
-  float score(const Embedding& embedding) const;
+  float score(std::span<const float> embedding) const;
 
  private:
   // Of each dimension the numbers of all centres. In bytes, as they come from memory: the nets

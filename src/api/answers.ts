@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { FoundBy, ImageFormat } from '../engine/addon.ts';
+import { embeddingsSchema, mostCandidates } from '../engine/embeddings.ts';
+import type { EmbeddingsBody } from '../http/embeddings-result.ts';
 import type { detectBody, embedBody } from '../http/faces-result.ts';
 import { fieldTable, mostTargets } from '../http/fields.ts';
 import type { modelsBody } from '../http/handlers/models.ts';
@@ -13,6 +15,7 @@ import { extraSchemas, qualityReasonNames, targetFaults } from './problems.ts';
 
 export type MatchBody = ReturnType<typeof matchBody>;
 export type ManyBody = ReturnType<typeof manyBody>;
+export type { EmbeddingsBody };
 export type DetectBody = ReturnType<typeof detectBody>;
 export type EmbedBody = ReturnType<typeof embedBody>;
 export type ModelsBody = ReturnType<typeof modelsBody>;
@@ -256,6 +259,24 @@ const Many = object('One picture against several.', {
   ...rest,
 });
 
+const Embeddings = object('One embedding against many.', {
+  request_id: Match.shape.request_id,
+  threshold_percent: Match.shape.threshold_percent,
+  accuracy_mode: Match.shape.accuracy_mode,
+  searched: z.int().min(1).describe('By which each false_match_rate is multiplied'),
+  results: z
+    .array(object('A candidate.', { id: text('As sent'), ...verdict }))
+    .max(mostCandidates)
+    .describe('Best first: at most `limit`, and none below `min_percent`'),
+  matches: count.describe('How many candidates match, those included that `limit` leaves out'),
+  model: rest.model,
+  warnings: rest.warnings,
+  timings_ms: object('Where the time went; in the Server-Timing header as well', {
+    queue: milliseconds('Waiting for a worker'),
+    total: milliseconds('From the last byte of the request to the answer'),
+  }),
+});
+
 const Detect = object('The faces of one picture.', {
   request_id: text('The same as in the X-Request-Id header'),
   accuracy_mode: z.enum(fieldTable.accuracy_mode.values).describe('The mode that was used'),
@@ -352,6 +373,8 @@ const Models = object('The model pack that is loaded.', {
 export const answerSchemas = {
   Match,
   Many,
+  Embeddings,
+  EmbeddingsRequest: embeddingsSchema,
   Compared,
   Uncompared,
   Detect,
@@ -366,6 +389,7 @@ export const answerSchemas = {
 } satisfies Record<string, z.ZodType> & {
   Match: z.ZodType<Omit<MatchBody, 'warnings'>>;
   Many: z.ZodType<Omit<ManyBody, 'warnings' | 'results'>>;
+  Embeddings: z.ZodType<Omit<EmbeddingsBody, 'warnings'>>;
   Detect: z.ZodType<Omit<DetectBody, 'warnings'>>;
   Embed: z.ZodType<Omit<EmbedBody, 'warnings'>>;
   Models: z.ZodType<ModelsBody>;

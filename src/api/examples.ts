@@ -1,4 +1,4 @@
-import type { DetectBody, EmbedBody, ManyBody, MatchBody, ModelsBody } from './answers.ts';
+import type { DetectBody, EmbedBody, EmbeddingsBody, ManyBody, MatchBody, ModelsBody } from './answers.ts';
 
 /** One good answer of each kind; the compiler checks its members, a test its values. */
 
@@ -127,6 +127,27 @@ const embed: EmbedBody = {
   },
 };
 
+const embeddings: EmbeddingsBody = {
+  request_id: match.request_id,
+  threshold_percent: match.threshold_percent,
+  accuracy_mode: 'balance',
+  searched: 1_000_000,
+  results: [
+    {
+      id: 'member-4711',
+      match: true,
+      confidence_percent: 74,
+      similarity: 0.6832,
+      false_match_rate: 0.00004,
+      extrapolated: false,
+    },
+  ],
+  matches: 1,
+  model: match.model,
+  warnings: [],
+  timings_ms: { queue: 0.2, total: 1.1 },
+};
+
 const fitted = {
   fitted_on: '6,000 pairs of photos',
   points: [
@@ -163,5 +184,6 @@ export const successExamples: Readonly<Record<string, object>> = {
   Many: many,
   Detect: detect,
   Embed: embed,
+  Embeddings: embeddings,
   Models: models,
 };

@@ -82,6 +82,7 @@ const successHeaders: Partial<Record<Route['endpoint'], readonly HeaderName[]>> 
   match_many: ['Server-Timing'],
   detect: ['Server-Timing'],
   embed: ['Server-Timing'],
+  match_embeddings: ['Server-Timing'],
   openapi: ['ETag'],
   docs: ['ETag'],
   demo: ['ETag'],

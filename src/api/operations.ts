@@ -1,4 +1,5 @@
 import type { EndpointId } from '../config.ts';
+import { mostCandidates } from '../engine/embeddings.ts';
 import { type ErrorCode, errorTable } from '../errors.ts';
 import {
   type FieldRule,
@@ -20,6 +21,12 @@ export interface Response {
   description: string;
   headers: Record<string, { $ref: string }>;
   content?: Record<string, { schema: Schema; examples?: Record<string, { $ref: string }> }>;
+}
+
+interface RequestBody {
+  description: string;
+  required: true;
+  content: Record<string, { schema: Schema; encoding?: Record<string, { contentType: string }> }>;
 }
 
 export type Operation = ReturnType<typeof operationOf>;
@@ -100,6 +107,16 @@ const accounts: Readonly<Record<EndpointId, Account>> = {
     success: json('The faces were embedded', ref('schemas', 'Embed')),
     curl: [key, '-F image=@one.jpg', '-F face_index=0', '-F reject_low_quality=true'],
   },
+  match_embeddings: {
+    tag: 'match',
+    summary: 'Compare one embedding with many',
+    description:
+      `Compares an embedding from the embed endpoint with up to ${mostCandidates.toLocaleString('en')} others, as if their ` +
+      'pictures had been compared. `searched` says among how many the candidates were found: the nearest of a million ' +
+      'strangers is nearer than one stranger is. Switched off unless the operator asks for it.',
+    success: json('The embeddings were compared', ref('schemas', 'Embeddings')),
+    curl: [key, '-H "content-type: application/json"', '--data @embeddings.json'],
+  },
   models: {
     tag: 'about',
     summary: 'Show the model pack',
@@ -157,7 +174,7 @@ export function operationOf(route: Route) {
     // For a scheme other than OAuth, the list names the roles that are needed (OpenAPI 3.1, "Security Requirement Object").
     security: scope === 'none' ? [] : [{ api_key: scope === 'any' ? [] : [scope as string] }],
     parameters: [ref('parameters', 'X-Request-Id')],
-    ...(takesForm(endpoint) ? { requestBody: formBody(endpoint) } : {}),
+    ...bodyOf(endpoint),
     responses,
     // Many readers of OpenAPI documents show these: requests ready to be tried.
     'x-codeSamples': [
@@ -176,12 +193,24 @@ function contentOf(
   return { [type]: { schema, examples: { [endpoint]: ref('examples', component) } } };
 }
 
+function bodyOf(endpoint: EndpointId): { requestBody?: RequestBody } {
+  if (takesForm(endpoint)) return { requestBody: formBody(endpoint) };
+  if (!takesJson(endpoint)) return {};
+  const schema = ref('schemas', 'EmbeddingsRequest');
+  const description = 'JSON of at most 4 MiB. A member that is not known is ignored and named in `warnings`.';
+  return { requestBody: { description, required: true, content: { 'application/json': { schema } } } };
+}
+
+function takesJson(endpoint: EndpointId): boolean {
+  return endpoint === 'match_embeddings';
+}
+
 function takesForm(endpoint: EndpointId): endpoint is FormEndpoint {
   return imageFields(endpoint as FormEndpoint).length > 0;
 }
 
 /** The field table → the body of a request. */
-function formBody(endpoint: FormEndpoint) {
+function formBody(endpoint: FormEndpoint): RequestBody {
   const fields = Object.entries<FieldRule>(fieldTable).filter(([, rule]) =>
     rule.endpoints.includes(endpoint),
   );
@@ -247,6 +276,8 @@ function codesOf({ endpoint, scope }: Route): ErrorCode[] {
     keyed: scope !== 'none',
     scoped: scope !== 'none' && scope !== 'any',
     form: takesForm(endpoint),
+    json: takesJson(endpoint),
+    body: takesForm(endpoint) || takesJson(endpoint),
     faces: takesForm(endpoint) && endpoint !== 'detect',
     choice: endpoint === 'match_advanced' || endpoint === 'match_many' || endpoint === 'embed',
     several: takesForm(endpoint) && repeatedField(endpoint) !== undefined,

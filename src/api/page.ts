@@ -4,6 +4,7 @@ import { type ErrorCode, errorTable } from '../errors.ts';
 import { type Content, Html, html } from '../html.ts';
 import { projectPath } from '../paths.ts';
 import type { OpenApiDocument } from './document.ts';
+import type { Schema } from './json-schema.ts';
 import type { Operation, Response } from './operations.ts';
 import { errorCodes, extrasOf, problemName } from './problems.ts';
 import { inline, listed, prose, schemaLink, schemaView } from './schema-view.ts';
@@ -78,7 +79,7 @@ ${errorCodes.map((code) => errorView(code, document))}</section>
 
 function operationView({ method, path, operation }: Endpoint, document: OpenApiDocument): Html {
   const { operationId, summary, description, security, requestBody, responses } = operation;
-  const form = requestBody?.content['multipart/form-data'];
+  const [body] = Object.values(requestBody?.content ?? {});
   const [media] = Object.values(responses['200']?.content ?? {});
   const [example] = Object.values(media?.examples ?? {});
   const answer = document.components.examples[example?.$ref.split('/').at(-1) ?? ''];
@@ -88,12 +89,16 @@ function operationView({ method, path, operation }: Endpoint, document: OpenApiD
 ${prose(description)}
 <p>${needs(security)}</p>
 ${operation['x-codeSamples'].map(({ source }) => html`<pre>${source}</pre>`)}
-${requestBody && form && html`<h3>Fields</h3><p>${inline(requestBody.description)}</p>${schemaView(form.schema)}`}
+${requestBody && body && html`<h3>Fields</h3><p>${inline(requestBody.description)}</p>${schemaView(resolved(body.schema, document))}`}
 <h3>Answers</h3>
 ${answersView(responses)}
 ${answer && exampleView(answer.value)}
 </section>
 `;
+}
+
+function resolved(schema: Schema, document: OpenApiDocument): Schema {
+  return document.components.schemas[schema.$ref?.split('/').at(-1) ?? ''] ?? schema;
 }
 
 function needs(security: Operation['security']): Content {

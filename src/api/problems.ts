@@ -13,10 +13,20 @@ type Extra = Exclude<keyof ProblemExtras, 'detail'>;
 
 /**
  * Which requests get the problem: `path` those that no operation describes; `any` operation; `keyed` those that need a key,
- * `scoped` those that need a scope; those that take a `form`, that need `faces` in it, that let choose one, and that take
- * `several` pictures of one name.
+ * `scoped` those that need a scope; those that take a `form`, that need `faces` in it, that let choose one, that take
+ * `several` pictures of one name, that take `json`; `body`: forms and JSON.
  */
-export type Requests = 'path' | 'any' | 'keyed' | 'scoped' | 'form' | 'faces' | 'choice' | 'several';
+export type Requests =
+  | 'path'
+  | 'any'
+  | 'keyed'
+  | 'scoped'
+  | 'form'
+  | 'faces'
+  | 'choice'
+  | 'several'
+  | 'json'
+  | 'body';
 
 const smallFace = {
   pose: { yaw: 0, pitch: 0, roll: 0 },
@@ -26,12 +36,16 @@ const smallFace = {
 /** `example` has the extra members that the problem always carries, and perhaps the more specific detail. */
 export const problemTable: Readonly<Record<ErrorCode, { requests: Requests; example: ProblemExtras }>> = {
   invalid_multipart: { requests: 'form', example: { detail: 'The body ends before its final boundary.' } },
+  invalid_json: {
+    requests: 'json',
+    example: { detail: 'Send JSON (RFC 8259): something is wrong at character 17.', position: 17 },
+  },
   missing_field: {
     requests: 'form',
     example: { detail: 'Send the bytes of a picture as image2.', field: 'image2' },
   },
   invalid_field: {
-    requests: 'form',
+    requests: 'body',
     example: {
       detail: 'Send a decimal number from 0 to 100, such as 50 as threshold_percent.',
       field: 'threshold_percent',
@@ -46,10 +60,10 @@ export const problemTable: Readonly<Record<ErrorCode, { requests: Requests; exam
   not_found: { requests: 'path', example: {} },
   endpoint_disabled: { requests: 'any', example: {} },
   method_not_allowed: { requests: 'path', example: {} },
-  upload_timeout: { requests: 'form', example: {} },
-  body_too_large: { requests: 'form', example: { limit_bytes: 20_971_520 } },
+  upload_timeout: { requests: 'body', example: {} },
+  body_too_large: { requests: 'body', example: { limit_bytes: 20_971_520 } },
   image_too_large: { requests: 'form', example: { limit_bytes: 10_485_760, field: 'image1' } },
-  unsupported_media_type: { requests: 'form', example: {} },
+  unsupported_media_type: { requests: 'body', example: {} },
   unsupported_image_format: {
     requests: 'form',
     example: {
@@ -92,12 +106,23 @@ export const problemTable: Readonly<Record<ErrorCode, { requests: Requests; exam
     requests: 'choice',
     example: lowQualityProblem(lowQuality('image1', smallFace))!.extras,
   },
+  embedding_mismatch: {
+    requests: 'json',
+    example: { expected: 'default 2.1.0', given: 'default 2.0.0' },
+  },
+  invalid_embedding: {
+    requests: 'json',
+    example: {
+      detail: 'Send the embedding as embed gave it: its length is not 1.',
+      field: '/candidates/3/embedding',
+    },
+  },
   rate_limit_exceeded: { requests: 'keyed', example: {} },
   internal_error: { requests: 'any', example: {} },
-  overloaded: { requests: 'form', example: {} },
-  not_ready: { requests: 'form', example: {} },
+  overloaded: { requests: 'body', example: {} },
+  not_ready: { requests: 'body', example: {} },
   shutting_down: { requests: 'any', example: {} },
-  deadline_exceeded: { requests: 'form', example: {} },
+  deadline_exceeded: { requests: 'body', example: {} },
 };
 
 export const errorCodes = Object.keys(errorTable) as ErrorCode[];
@@ -129,6 +154,8 @@ export const qualityReasonNames = Object.keys(qualityWords) as QualityReason[];
 export const extraSchemas: Readonly<Record<Exclude<Extra, 'errors'>, z.ZodType>> = {
   field: field(pictures),
   expected: z.string().describe('What the field takes'),
+  position: z.int().min(0).describe('The character at which it stops being JSON, counted from 0'),
+  given: z.string().describe('What was sent'),
   required_scope: z.string().describe('The scope that the key lacks'),
   limit: z.int().min(1).describe('The most pictures that are taken'),
   limit_bytes: z.int().min(1).describe('The most bytes that are taken'),
@@ -183,7 +210,11 @@ const faultList = pictureList(
 
 /** Members that one code has in a form of its own. */
 const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
-  invalid_field: { field: field(fieldNames.filter((name) => !pictures.includes(name))) },
+  invalid_field: {
+    field: z.string().describe('Name of the form field; of JSON, a pointer to the member (RFC 6901)'),
+  },
+  embedding_mismatch: { expected: z.string().describe('Pack and version of this server') },
+  invalid_embedding: { field: z.string().describe('A pointer to the embedding (RFC 6901)') },
   duplicate_field: { field: field(fieldNames) },
   no_face_found: {
     errors: faultList.describe('One for each picture at fault, in the order of the form'),

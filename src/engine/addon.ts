@@ -110,6 +110,11 @@ export interface Addon {
     options: AnalyseOptions,
     cancelled?: Uint8Array,
   ): Analysis | NativeFailure;
+  /**
+   * The cohort score of each of several embeddings that lie one behind the other: what `analyse` would tell of their faces.
+   * Throws a TypeError unless they are whole vectors. `cancelled` as above; the scores are of no use then.
+   */
+  cohortScores(directory: string, embeddings: Float32Array, cancelled?: Uint8Array): Float32Array;
   /** The upright picture with boxes, landmarks and labels of `faces`, which `analyse` found in it. */
   draw(image: Uint8Array, faces: readonly Face[], limits: ImageLimits): DrawResult | NativeFailure;
   /**

@@ -1,8 +1,9 @@
 import type { Config } from '../config.ts';
 import { type Addon, type AnalyseOptions, loadAddon } from './addon.ts';
 import { AnalysisCache } from './analysis-cache.ts';
+import type { EmbeddingsJob } from './embeddings.ts';
 import { type PackManifest, verifyPack } from './pack.ts';
-import { type Outcome, Pool } from './pool.ts';
+import { type EmbeddingsOutcome, type Outcome, Pool } from './pool.ts';
 import { PictureQueue, type Ticket } from './queue.ts';
 
 export interface EngineOptions {
@@ -13,17 +14,15 @@ export interface EngineOptions {
   onWorkerError(error: Error): void;
 }
 
-interface Job {
-  image: Uint8Array;
-  options: AnalyseOptions;
-}
+/** What a place in the queue is taken for. */
+type Job = { image: Uint8Array; options: AnalyseOptions } | { embeddings: EmbeddingsJob };
 
 /** The queue's settings and metrics count matches, as if each worker had one of its own. */
 const pictures_in_match = 2;
 
 /** A model pack with its workers, the queue in front of them, and what they found before. */
 export class Engine {
-  readonly #queue: PictureQueue<Job, Outcome>;
+  readonly #queue: PictureQueue<Job, Outcome | EmbeddingsOutcome>;
   readonly #cache: AnalysisCache | undefined;
   readonly #options: EngineOptions;
   #addon: Addon | undefined;
@@ -38,12 +37,7 @@ export class Engine {
       workers,
       capacity: pictures_in_match * (workers + queue),
       deadline_ms,
-      run: (jobs, slot) =>
-        this.#pool!.run(
-          jobs.map(({ image }) => image),
-          jobs[0]!.options,
-          slot,
-        ),
+      run: (jobs, slot) => this.#run(jobs, slot),
       cancel: (slot) => this.#pool!.cancel(slot),
     });
     if (embedding_cache > 0) this.#cache = new AnalysisCache(embedding_cache);
@@ -78,12 +72,27 @@ export class Engine {
 
   /**
    * Analyses the pictures of one request, each on whichever worker is free. They lie in shared memory, which nobody writes to
-   * until the ticket is idle. Outcomes are in the order of the pictures; a picture that is refused is an outcome.
+   * until the ticket is idle. Outcomes are in the order of the pictures; a picture that is refused is an outcome. `keep`:
+   * whether what was found may be kept for the next time.
    */
-  analyse(pictures: readonly Uint8Array[], options: AnalyseOptions): Ticket<Outcome> {
+  analyse(pictures: readonly Uint8Array[], options: AnalyseOptions, keep: boolean): Ticket<Outcome> {
     const submit = (images: readonly Uint8Array[], how: AnalyseOptions) =>
-      this.#queue.submit(images.map((image) => ({ image, options: how })));
-    return this.#cache?.analyse(pictures, options, submit) ?? submit(pictures, options);
+      this.#queue.submit(images.map((image) => ({ image, options: how }))) as Ticket<Outcome>;
+    if (this.#cache === undefined || !keep) return submit(pictures, options);
+    return this.#cache.analyse(pictures, options, submit);
+  }
+
+  /** Compares embeddings. They wait as a picture does. */
+  rank(embeddings: EmbeddingsJob): Ticket<EmbeddingsOutcome> {
+    return this.#queue.submit([{ embeddings }]) as Ticket<EmbeddingsOutcome>;
+  }
+
+  /** Jobs of one request, and so of one kind. */
+  async #run(jobs: readonly Job[], slot: number): Promise<(Outcome | EmbeddingsOutcome)[]> {
+    const first = jobs[0]!;
+    if ('embeddings' in first) return [await this.#pool!.rank(first.embeddings, slot)];
+    const images = jobs.flatMap((job) => ('image' in job ? [job.image] : []));
+    return this.#pool!.run(images, first.options, slot);
   }
 
   /** Ends the workers, waiting for native calls in progress. Not before `start` is over. */

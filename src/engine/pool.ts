@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
+import type { ErrorCode, ProblemExtras } from '../errors.ts';
 import type { AnalyseOptions, Analysis, NativeFailure } from './addon.ts';
+import type { EmbeddingsJob, RankedEmbeddings } from './embeddings.ts';
 
 // What crosses between the threads.
 
@@ -14,6 +16,14 @@ export interface PicturesJob {
 
 /** Failures are data: structured clone would drop an error's class and code. */
 export type Outcome = Analysis | NativeFailure;
+
+/** Embeddings of a client's, to be compared. */
+export interface EmbeddingsTask {
+  embeddings: EmbeddingsJob;
+  slot: number;
+}
+
+export type EmbeddingsOutcome = RankedEmbeddings | { ok: false; code: ErrorCode; extras: ProblemExtras };
 
 /** Given to each worker when it starts. */
 export interface WorkerData {
@@ -50,7 +60,7 @@ const heal_ms = { first: 1000, most: 30_000 };
 export class Pool {
   readonly #options: PoolOptions;
   readonly #flags: Uint8Array;
-  #piscina: Piscina<PicturesJob, Outcome[]>;
+  #piscina: Piscina;
   /** threadIds of those that are up, or were before they died. */
   readonly #up = new Set<number>();
   #healing: NodeJS.Timeout | undefined;
@@ -80,8 +90,17 @@ export class Pool {
    * `slot`: of no other job that runs.
    */
   run(images: readonly Uint8Array[], options: AnalyseOptions, slot: number): Promise<Outcome[]> {
-    Atomics.store(this.#flags, slot, 0);
-    return this.#piscina.run({ images, options, slot });
+    return this.#run({ images, options, slot });
+  }
+
+  /** The same, of embeddings. */
+  rank(embeddings: EmbeddingsJob, slot: number): Promise<EmbeddingsOutcome> {
+    return this.#run({ embeddings, slot });
+  }
+
+  #run(task: PicturesJob | EmbeddingsTask) {
+    Atomics.store(this.#flags, task.slot, 0);
+    return this.#piscina.run(task);
   }
 
   /** Lets the job of that slot end soon, with any outcome. */
@@ -96,9 +115,9 @@ export class Pool {
     await this.#piscina.destroy();
   }
 
-  #make(): Piscina<PicturesJob, Outcome[]> {
+  #make(): Piscina {
     const { workers, pack_directory } = this.#options;
-    const piscina = new Piscina<PicturesJob, Outcome[]>({
+    const piscina = new Piscina({
       filename: fileURLToPath(new URL('./worker.js', import.meta.url)),
       workerData: { pack_directory, flags: this.#flags } satisfies WorkerData,
       ...threads(workers),
@@ -121,7 +140,7 @@ export class Pool {
   }
 
   /** Ends the threads again where one cannot start. */
-  #allUp(piscina: Piscina<PicturesJob, Outcome[]>): Promise<void> {
+  #allUp(piscina: Piscina): Promise<void> {
     return new Promise((resolve, reject) => {
       const onMessage = () => {
         if (!piscina.threads.every(({ threadId }) => this.#up.has(threadId))) return;

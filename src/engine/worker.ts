@@ -1,6 +1,15 @@
 import { parentPort, threadId, workerData } from 'node:worker_threads';
+import { Problem } from '../errors.ts';
 import { loadAddon } from './addon.ts';
-import type { Outcome, PicturesJob, WorkerData, WorkerUp } from './pool.ts';
+import { rankEmbeddings } from './embeddings.ts';
+import type {
+  EmbeddingsOutcome,
+  EmbeddingsTask,
+  Outcome,
+  PicturesJob,
+  WorkerData,
+  WorkerUp,
+} from './pool.ts';
 
 /** Runs in a worker thread: a synchronous native call for each picture. */
 
@@ -19,9 +28,20 @@ addon.loadPack(pack_directory);
 warmUp();
 parentPort?.postMessage({ worker_up: threadId } satisfies WorkerUp);
 
-export default function analyse({ images, options, slot }: PicturesJob): Outcome[] {
-  const cancelled = flags.subarray(slot, slot + 1);
+export default function run(task: PicturesJob | EmbeddingsTask): Outcome[] | EmbeddingsOutcome {
+  const cancelled = flags.subarray(task.slot, task.slot + 1);
+  if ('embeddings' in task) return rank(task, cancelled);
+  const { images, options } = task;
   return images.map((image) => addon.analyse(pack_directory, image, options, cancelled));
+}
+
+function rank({ embeddings }: EmbeddingsTask, cancelled: Uint8Array): EmbeddingsOutcome {
+  try {
+    return rankEmbeddings(embeddings, (vectors) => addon.cohortScores(pack_directory, vectors, cancelled));
+  } catch (error) {
+    if (error instanceof Problem) return { ok: false, code: error.code, extras: error.extras };
+    throw error;
+  }
 }
 
 /**

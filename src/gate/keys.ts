@@ -1,7 +1,14 @@
 import { hash, randomInt } from 'node:crypto';
 
 /** What a key may be used for; each endpoint asks for one. */
-export const scopes = ['match:basic', 'match:advanced', 'match:many', 'detect', 'embed'] as const;
+export const scopes = [
+  'match:basic',
+  'match:advanced',
+  'match:many',
+  'match:embeddings',
+  'detect',
+  'embed',
+] as const;
 export type Scope = (typeof scopes)[number];
 
 /** Of a new key, unless others are named: who gets embeddings is to be said. */

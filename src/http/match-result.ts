@@ -59,12 +59,21 @@ export function matchBody({ request_id, form, result, calibration, model, queue_
 export function judgedBody(pairs: readonly Pair[], calibration: Calibration, threshold_percent: number) {
   const best = pairs[0];
   if (best === undefined) throw new Error('The engine compared no pair');
-  const judged = calibration.judge(best.normalised_similarity, pairs.length);
+  return { best, ...verdictBody(best, calibration, pairs.length, threshold_percent) };
+}
+
+/** What is told of the best of so many pairs. */
+export function verdictBody(
+  { similarity, normalised_similarity }: Pick<Pair, 'similarity' | 'normalised_similarity'>,
+  calibration: Calibration,
+  pairs: number,
+  threshold_percent: number,
+) {
+  const judged = calibration.judge(normalised_similarity, pairs);
   return {
-    best,
     match: judged.confidence_percent >= threshold_percent,
     confidence_percent: round(judged.confidence_percent, 1),
-    similarity: round(best.similarity, 4),
+    similarity: round(similarity, 4),
     false_match_rate: Number(judged.false_match_rate.toPrecision(2)),
     extrapolated: judged.extrapolated,
   };
@@ -141,7 +150,7 @@ export function imageBody(image: ImageReport) {
   };
 }
 
-function round(value: number, digits: number): number {
+export function round(value: number, digits: number): number {
   const scale = 10 ** digits;
   // Adding 0 turns -0, which JSON would show as 0 anyway but a test would not, into 0.
   return Math.round(value * scale) / scale + 0;

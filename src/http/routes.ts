@@ -53,6 +53,13 @@ export const routes: readonly Route[] = [
     cost: 1,
   },
   {
+    method: 'POST',
+    path: `${prefix}/face/match/embeddings`,
+    endpoint: 'match_embeddings',
+    scope: 'match:embeddings',
+    cost: 1,
+  },
+  {
     method: 'GET',
     path: `${prefix}/models`,
     endpoint: 'models',

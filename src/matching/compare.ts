@@ -1,4 +1,5 @@
 import type { Analysis, Face, Failure, ImageReport, NativeFailure, StageTimings } from '../engine/addon.ts';
+import { cosine } from '../engine/embeddings.ts';
 
 /** Two pictures → which of their faces are how alike. Arithmetic on what was found in each; the only place that knows pairs. */
 
@@ -89,13 +90,6 @@ function pairOf(a: Face, b: Face): Pair {
     similarity,
     normalised_similarity: similarity - (a.cohort_score + b.cohort_score) / 2,
   };
-}
-
-/** Of two unit vectors. */
-export function cosine(a: Float32Array, b: Float32Array): number {
-  let dot = 0;
-  for (let i = 0; i < a.length; i++) dot += a[i]! * b[i]!;
-  return Math.min(1, Math.max(-1, dot));
 }
 
 export function sum(a: StageTimings, b: StageTimings): StageTimings {

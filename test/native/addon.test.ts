@@ -109,6 +109,17 @@ describe('answers', () => {
   });
 });
 
+it('gives embeddings the cohort scores that their faces had', () => {
+  const found = addon.analyse(pack, one, analyseOptions);
+  if (!found.ok) throw new Error(found.code);
+  const { faces } = found.image;
+  const embeddings = Float32Array.from(faces.flatMap(({ embedding }) => [...embedding]));
+  const expected = Float32Array.from(faces, ({ cohort_score }) => cohort_score);
+  expect(addon.cohortScores(pack, embeddings)).toEqual(expected);
+  expect(addon.cohortScores(pack, new Float32Array())).toEqual(new Float32Array());
+  expect(addon.cohortScores(pack, embeddings, Uint8Array.of(1))).toEqual(expected.map(() => 0));
+});
+
 describe('failures are data', () => {
   const gif = Buffer.from('GIF89a and so on');
   it.each([
@@ -166,7 +177,17 @@ describe('misuse is an exception with a message, never a crash', () => {
     expect(() => addon.analyse(pack, value as never, analyseOptions)).toThrow('Expected a Uint8Array second');
     expect(() => addon.discard(value as never)).toThrow('Expected a Uint8Array');
     if (value === undefined) return;
-    expect(() => addon.analyse(pack, one, analyseOptions, value as never)).toThrow(/one byte fourth/);
+    expect(() => addon.analyse(pack, one, analyseOptions, value as never)).toThrow(/one byte last/);
+  });
+
+  it.each([
+    ['nothing', undefined],
+    ['bytes', new Uint8Array(4)],
+    ['a list', [1]],
+    ['half a vector', new Float32Array(100)],
+  ])('%s instead of embeddings', (_what, value) => {
+    expect(() => addon.cohortScores(pack, value as never)).toThrow(/^Expected/);
+    expect(() => addon.cohortScores(pack, new Float32Array(), 5 as never)).toThrow(/one byte last/);
   });
 
   it.each([undefined, null, 7, {}, [], Buffer.from(pack)])('%o instead of a directory', (value) => {

@@ -110,7 +110,7 @@ describe.skipIf(!built)('facematch keys list', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(
       new RegExp(
-        `^${id} +app +active +match:basic,match:advanced,match:many,detect +50 +100 .*for the website$`,
+        `^${id} +app +active +match:basic,match:advanced,match:many,match:embeddings,detect +50 +100 .*for the website$`,
         'm',
       ),
     );

@@ -1,7 +1,8 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openApiDocument } from '../../src/api/document.ts';
-import { readConfig } from '../../src/config.ts';
+import { endpointIds, readConfig } from '../../src/config.ts';
+import { packDirectory, readManifest } from '../../src/engine/pack.ts';
 import { type ErrorCode, errorTable } from '../../src/errors.ts';
 import { routes } from '../../src/http/routes.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
@@ -39,7 +40,7 @@ beforeAll(async () => {
         FACEMATCH_QUEUE: '0',
         FACEMATCH_DEADLINE_MS: '4000',
         FACEMATCH_UPLOAD_TIMEOUT_MS: '2000',
-        FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,models,openapi',
+        FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,match_embeddings,models,openapi',
       },
       node: ['--import', new URL('./support/kill-worker.mjs', import.meta.url).href],
     },
@@ -50,6 +51,17 @@ afterAll(() => server.stop());
 
 const photos = (fields: Fields = {}) => match(server, { ...twoPhotos(), ...fields });
 const busy = (workers: number) => server.metricBecomes('facematch_workers_busy', workers);
+
+const sendJson = (body: string) =>
+  send(server, { path: paths.embeddings, body, headers: { 'content-type': 'application/json' } });
+const { version } = readManifest(packDirectory('default'));
+const emptyEmbeddings = {
+  embedding: '',
+  candidates: [{ id: 'a', embedding: '' }],
+  pack: 'default',
+  version,
+  accuracy_mode: 'fast',
+};
 
 /** What a socket hears, in the form of the other answers. */
 async function raw(text: string): Promise<Answer> {
@@ -91,6 +103,13 @@ const errors: readonly Row[] = [
         body: '--b\r\n',
         headers: { 'content-type': 'multipart/form-data; boundary=b' },
       }),
+  },
+  {
+    code: 'invalid_json',
+    when: 'the body breaks off',
+    at: ['POST', paths.embeddings],
+    ask: () => sendJson('{"pack": "default"'),
+    members: { position: 18 },
   },
   {
     code: 'missing_field',
@@ -242,6 +261,20 @@ const errors: readonly Row[] = [
     members: { errors: [{ field: 'image1', reasons: expect.arrayContaining(['small']) }] },
   },
   {
+    code: 'embedding_mismatch',
+    when: 'the embeddings are of another pack',
+    at: ['POST', paths.embeddings],
+    ask: () => sendJson(JSON.stringify({ ...emptyEmbeddings, pack: 'yunet' })),
+    members: { given: `yunet ${version}` },
+  },
+  {
+    code: 'invalid_embedding',
+    when: 'an embedding has no numbers',
+    at: ['POST', paths.embeddings],
+    ask: () => sendJson(JSON.stringify(emptyEmbeddings)),
+    members: { field: '/embedding' },
+  },
+  {
     code: 'rate_limit_exceeded',
     when: 'a key is used beyond its rate',
     at: ['GET', paths.models],
@@ -316,7 +349,9 @@ describe('errors', () => {
     expect(errors.map(({ code }) => code).sort()).toEqual(Object.keys(errorTable).sort());
   });
 
-  const judge = new AnswerJudge(openApiDocument(routes, readConfig({})));
+  const judge = new AnswerJudge(
+    openApiDocument(routes, readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') })),
+  );
   test.each(errors)('$code: $when', async ({ code, at, ask, members, headers = {} }) => {
     const answer = await ask();
     const [method, path] = at ?? ['POST', paths.match];

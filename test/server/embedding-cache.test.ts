@@ -36,7 +36,9 @@ describe('with a cache for two pictures', () => {
   let server: TestServer;
   let plain: TestServer;
   beforeAll(async () => {
-    server = await TestServer.start({ env: { FACEMATCH_EMBEDDING_CACHE: '2' } });
+    server = await TestServer.start({
+      env: { FACEMATCH_EMBEDDING_CACHE: '2', FACEMATCH_ENDPOINTS: 'match,match_advanced,embed' },
+    });
     plain = await TestServer.start();
   });
   afterAll(() => Promise.all([server.stop(), plain.stop()]));
@@ -58,6 +60,12 @@ describe('with a cache for two pictures', () => {
     const { queue, total, ...stages } = bodies[1].timings_ms;
     expect(stages).toEqual({ decode: 0, detect: 0, align: 0, embed: 0 });
     expect((await counts(server)).pictures).toBe(2);
+  });
+
+  test('what embed gives out is not kept', async () => {
+    const embed = () => match(server, { image: samples.two }, { path: paths.embed });
+    expect((await embed()).status).toBe(200);
+    expect(await added(embed)).toEqual([0, 0]);
   });
 
   test('another choice of a face is a hit, another mode and a changed byte are not', async () => {

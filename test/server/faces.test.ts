@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AccuracyMode, loadAddon } from '../../src/engine/addon.ts';
-import { cosine } from '../../src/matching/compare.ts';
+import { cosine } from '../../src/engine/embeddings.ts';
 import { analyseOptions, pack } from '../fixtures/pictures.ts';
 import { type Answer, type Fields, type Json, match, photoForm, send } from './support/client.ts';
 import { blank, samples } from './support/pictures.ts';

@@ -115,15 +115,15 @@ export class Load {
   /** { request_id, status, ms, late_ms, at }: `at` is performance.now() of the answer, `late_ms` how late its request was sent. */
   answers = [];
 
-  /** `target` is { port, key, path }; the bodies are sent in turn. */
+  /** `target` is { port, key, path, content_type }; the bodies are sent in turn. */
   constructor(target, bodies) {
-    this.#target = { path: '/API/v1.0/face/match/upload', ...target };
+    this.#target = { path: '/API/v1.0/face/match/upload', content_type, ...target };
     this.#bodies = bodies;
   }
 
   /** `due`: when an open loop meant to send it (performance.now()). */
   async one(due) {
-    const { path, port, key } = this.#target;
+    const { path, port, key, content_type } = this.#target;
     const request_id = randomUUID();
     const body = this.#bodies[this.sent++ % this.#bodies.length];
     const head =

@@ -24,7 +24,7 @@ describe('the docs page', () => {
   test('shows every path, field, schema member and header', () => {
     const shown = new Set(all(/<code>([^<]+)<\/code>/g));
     const forms = Object.values(document.paths).map(
-      ({ post }) => post?.requestBody?.content['multipart/form-data'].schema ?? {},
+      ({ post }) => post?.requestBody?.content['multipart/form-data']?.schema ?? {},
     );
     const members = [...forms, ...Object.values(document.components.schemas)].flatMap(({ properties = {} }) =>
       Object.keys(properties),

@@ -4,7 +4,7 @@ import { openApiDocument } from '../../src/api/document.ts';
 import { problemName } from '../../src/api/problems.ts';
 import { endpointIds, readConfig } from '../../src/config.ts';
 import { type ErrorCode, errorTable, Problem } from '../../src/errors.ts';
-import { type FieldRule, fieldTable } from '../../src/http/fields.ts';
+import { type FieldRule, fieldTable, repeatedField } from '../../src/http/fields.ts';
 import { problem } from '../../src/http/responses.ts';
 import { routes } from '../../src/http/routes.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
@@ -40,7 +40,7 @@ describe('the document', () => {
   test('says nothing of an endpoint that is off', () => {
     const { paths, components } = openApiDocument(routes, readConfig({}));
     expect(Object.keys(paths)).not.toContain('/API/v1.0/face/embed/upload');
-    for (const name of ['Embed', 'EmbeddedFace']) {
+    for (const name of ['Embed', 'EmbeddedFace', 'Embeddings', 'EmbeddingsRequest']) {
       expect(components.schemas).not.toHaveProperty(name);
       expect(document.components.schemas).toHaveProperty(name);
     }
@@ -59,14 +59,17 @@ describe('the document', () => {
 test.each(
   Object.entries<FieldRule>(fieldTable),
 )('the form field %s is described where it is known, as it is judged', (name, rule) => {
-  for (const endpoint of ['match', 'match_advanced', 'detect', 'embed'] as const) {
+  for (const endpoint of ['match', 'match_advanced', 'match_many', 'detect', 'embed'] as const) {
     const { operation } = operations.find((found) => found.operation.operationId === endpoint)!;
-    const { schema } = operation.requestBody!.content['multipart/form-data'];
+    const { schema } = operation.requestBody!.content['multipart/form-data']!;
     const described = schema.properties![name];
     expect(described !== undefined).toBe(rule.endpoints.includes(endpoint));
     if (described === undefined) continue;
     expect(schema.required!.includes(name)).toBe(rule.kind === 'image');
-    if (rule.kind === 'image') continue;
+    if (rule.kind === 'image') {
+      expect(described.type).toBe(name === repeatedField(endpoint) ? 'array' : 'string');
+      continue;
+    }
     expect(String(described.default)).toBe(String(rule.default));
     if ('min' in rule) expect(described).toMatchObject({ minimum: rule.min, maximum: rule.max });
     if (rule.kind === 'choice') expect(described.enum).toEqual(rule.values);
@@ -91,6 +94,8 @@ describe('a problem', () => {
 
 test.each([
   'Match',
+  'Many',
+  'Embeddings',
   'Models',
 ])('the example of %s fits, and does not when any of its members is missing', (name) => {
   const { value } = document.components.examples[name]! as Any;

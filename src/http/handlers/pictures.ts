@@ -8,7 +8,9 @@ import { ClientLeft, type Reply } from '../exchange.ts';
 import type { FormEndpoint } from '../fields.ts';
 import { asProblem, type Form, readForm } from '../form.ts';
 import { boundaryOf } from '../multipart.ts';
-import type { Request } from '../request.ts';
+import { judgeHead, receiveBody, unclearEnd } from './body.ts';
+
+const malformed = new Problem('invalid_multipart', { detail: unclearEnd });
 
 /** A request with its pictures analysed. */
 export interface Analysed {
@@ -29,17 +31,9 @@ export function withPictures(
   endpoint: FormEndpoint,
   answer: (analysed: Analysed) => Reply,
 ): Promise<Reply> {
-  const { services, exchange } = context;
-  const { config, engine, uploads } = services;
-  // Before the body is read: what cannot be served must not be uploaded.
-  if (services.readiness.stage !== 'ready') throw new Problem('not_ready');
-  if (engine.full) throw new Problem('overloaded');
-  checkLength(exchange.request, config.max_body_bytes);
-  const boundary = declaredBoundary(exchange.request);
-  const { content_length, peer } = exchange.request;
-  context.upload ??= uploads.open(context.key_id ?? peer, content_length, config.max_body_bytes);
-  // Called here and not after an await: µWS drops a body that nobody has asked for.
-  return analyse(context, endpoint, boundary, exchange.receive(context.upload)).then(answer);
+  const { max_body_bytes } = context.services.config;
+  const boundary = judgeHead(context, max_body_bytes, malformed, declaredBoundary);
+  return analyse(context, endpoint, boundary, receiveBody(context, max_body_bytes)).then(answer);
 }
 
 async function analyse(
@@ -56,7 +50,8 @@ async function analyse(
   if (form.targets.length > 1) await chargeFurther(context, form.targets.length - 1);
   if (!exchange.open) throw new ClientLeft();
   const pictures = form.images.map(({ start, end }) => body.subarray(start, end));
-  const ticket = engine.analyse(pictures, optionsOf(form, config));
+  // Embeddings that are given out are kept nowhere here.
+  const ticket = engine.analyse(pictures, optionsOf(form, config), endpoint !== 'embed');
   context.idle = ticket.idle;
   exchange.onLeft(() => ticket.cancel(new ClientLeft()));
   const { outcomes, queue_ms } = await ticket.done;
@@ -78,29 +73,10 @@ export function refuseLowQuality(warnings: readonly ({ code: string } | LowQuali
   if (refusal) throw refusal;
 }
 
-/** Content-Length is judged before a byte of the body is read. */
-function checkLength({ framing, headers }: Request, limit_bytes: number): void {
-  const declared = headers.get('content-length') ?? '';
-  if (/^\d+$/.test(declared) && Number(declared) > limit_bytes) {
-    throw new Problem('body_too_large', { limit_bytes });
-  }
-  if (framing === 'unclear') {
-    throw new Problem('invalid_multipart', {
-      detail:
-        'Send one Content-Length, or Transfer-Encoding: chunked, and not both: it is not clear where the body ends.',
-    });
-  }
-}
-
-function declaredBoundary({ headers }: Request): string {
-  // RFC 9110 section 8.4: a coding that the server does not accept is 415.
-  const coding = headers.get('content-encoding');
-  if (coding !== undefined && coding.toLowerCase() !== 'identity') {
-    throw new Problem('unsupported_media_type', { detail: 'Send the form without Content-Encoding.' });
-  }
+function declaredBoundary(contentType: string): string {
   let boundary: string | undefined;
   try {
-    boundary = boundaryOf(headers.get('content-type') ?? '');
+    boundary = boundaryOf(contentType);
   } catch (error) {
     throw asProblem(error);
   }

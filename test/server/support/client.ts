@@ -9,6 +9,8 @@ export const paths = {
   match: '/API/v1.0/face/match/upload',
   advanced: '/API/v1.0/face/match/upload/advanced',
   many: '/API/v1.0/face/match/upload/many',
+  embed: '/API/v1.0/face/embed/upload',
+  embeddings: '/API/v1.0/face/match/embeddings',
   models: '/API/v1.0/models',
 } as const;
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import sharp from 'sharp';
@@ -7,6 +7,7 @@ import { endpointIds } from '../../../src/config.ts';
 import { projectPath } from '../../../src/paths.ts';
 import { sample } from '../../fixtures/pictures.ts';
 import type { Outcome } from './cli.ts';
+import { match } from './client.ts';
 import { TestServer } from './server.ts';
 
 /** Names that the pages give to photos, and which sample each is. One woman is in 1 and 3. */
@@ -47,7 +48,18 @@ export class DocShell {
       mkdirSync(dirname(join(shell.folder, name)), { recursive: true });
       await sharp(sample(number)).toFile(join(shell.folder, name));
     }
+    await shell.#writeEmbeddings();
     return shell;
+  }
+
+  /** A question to match/embeddings: how alike two people of one photo are. */
+  async #writeEmbeddings(): Promise<void> {
+    const { body } = await match(this.server, { image: sample(1) }, { path: '/API/v1.0/face/embed/upload' });
+    const [first, second] = body.image.faces;
+    const candidates = [{ id: 'second', embedding: second.embedding }];
+    const { pack, version, accuracy_mode } = body.embedding;
+    const question = { embedding: first.embedding, candidates, pack, version, accuracy_mode };
+    writeFileSync(join(this.folder, 'embeddings.json'), JSON.stringify(question));
   }
 
   /** With the addresses of the server in place of those that the pages show. */

@@ -1,0 +1,194 @@
+import { isUtf8 } from 'node:buffer';
+import { type ParseError, parse } from 'jsonc-parser';
+import { z } from 'zod';
+import { Problem } from '../errors.ts';
+import type { AccuracyMode } from './addon.ts';
+
+/**
+ * One embedding against many that a client kept: the request's body → similarities. Runs in a worker, for a thousand take some
+ * 100 ms.
+ */
+
+export const mostCandidates = 1000;
+export const mostJson_bytes = 4 * 1024 * 1024;
+const longestId = 128;
+/** By how much the length of a unit vector may be off. */
+const lengthTolerance = 1e-3;
+
+/** What embeddings have to be of to be compared here. */
+export interface EmbeddingPack {
+  pack: string;
+  version: string;
+  dimensions: number;
+}
+
+export interface EmbeddingsJob extends EmbeddingPack {
+  /** JSON, in shared memory. */
+  body: Uint8Array;
+}
+
+export interface EmbeddingsValues {
+  accuracy_mode: AccuracyMode;
+  threshold_percent: number;
+  /** Among how many the candidates were found. */
+  searched: number;
+  min_percent: number;
+  limit: number;
+}
+
+export interface RankedEmbeddings {
+  ok: true;
+  values: EmbeddingsValues;
+  /** Members that are not known. */
+  unknown: string[];
+  /** Best first. */
+  candidates: { id: string; similarity: number; normalised_similarity: number }[];
+}
+
+const text = (most: number, expected: string) => z.string({ error: expected }).max(most, { error: expected });
+const number = (min: number, max: number, kind: 'a number' | 'a whole number') => {
+  const error = `${kind} from ${min.toLocaleString('en')} to ${max.toLocaleString('en')}`;
+  const base = kind === 'a number' ? z.number({ error }) : z.int({ error });
+  return base.min(min, { error }).max(max, { error });
+};
+const base64 = z
+  .string({ error: 'an embedding in base64' })
+  .describe('Numbers in the encoding that embed gives: little-endian 32-bit floats, in base64');
+const modes = ['fast', 'balance'] as const;
+
+/** The body. The docs are made of it as well. */
+export const embeddingsSchema = z.object(
+  {
+    embedding: base64,
+    candidates: z
+      .array(
+        z.object(
+          {
+            id: text(longestId, `a text of up to ${longestId} characters`).describe(
+              'Comes back with the result',
+            ),
+            embedding: base64,
+          },
+          { error: 'an object with "id" and "embedding"' },
+        ),
+        { error: `a list of 1 to ${mostCandidates} candidates` },
+      )
+      .min(1, { error: `a list of 1 to ${mostCandidates} candidates` })
+      .max(mostCandidates, { error: `a list of 1 to ${mostCandidates} candidates` })
+      .describe('What it is compared with'),
+    pack: text(200, "the model pack's name, as embed answered").describe('The pack that all of them are of'),
+    version: text(200, "the model pack's version, as embed answered").describe('Its version'),
+    accuracy_mode: z
+      .enum(modes, { error: `one of ${modes.join(', ')}` })
+      .describe('The mode that all of them were made in'),
+    threshold_percent: number(0, 100, 'a number')
+      .default(70)
+      .describe('Least confidence_percent that counts as a match'),
+    searched: number(1, 1e12, 'a whole number')
+      .optional()
+      .describe(
+        'Among how many the candidates were found: each false_match_rate is multiplied by it. By default the number of candidates',
+      ),
+    min_percent: number(0, 100, 'a number').default(0).describe('Results below are left out'),
+    limit: number(1, mostCandidates, 'a whole number').default(100).describe('Most results'),
+  },
+  { error: 'an object' },
+);
+
+/** Throws Problem. `cohortScores` of vectors that lie one behind the other. */
+export function rankEmbeddings(
+  { body, pack, version, dimensions }: EmbeddingsJob,
+  cohortScores: (embeddings: Float32Array) => Float32Array,
+): RankedEmbeddings {
+  const json = parseJson(body);
+  const parsed = embeddingsSchema.safeParse(json);
+  if (!parsed.success) throw invalidMember(parsed.error.issues[0]!);
+  const { embedding, candidates, searched = candidates.length, ...asked } = parsed.data;
+  if (asked.pack !== pack || asked.version !== version) {
+    throw new Problem('embedding_mismatch', {
+      expected: `${pack} ${version}`,
+      given: `${asked.pack} ${asked.version}`,
+    });
+  }
+  const vectors = new Float32Array((1 + candidates.length) * dimensions);
+  const of = (row: number) => vectors.subarray(row * dimensions, (row + 1) * dimensions);
+  readVector(embedding, of(0), '/embedding');
+  for (const [index, candidate] of candidates.entries()) {
+    readVector(candidate.embedding, of(index + 1), `/candidates/${index}/embedding`);
+  }
+  const scores = cohortScores(vectors);
+  const ranked = candidates.map(({ id }, index) => {
+    const similarity = cosine(of(0), of(index + 1));
+    return { id, similarity, normalised_similarity: similarity - (scores[0]! + scores[index + 1]!) / 2 };
+  });
+  const { accuracy_mode, threshold_percent, min_percent, limit } = asked;
+  return {
+    ok: true,
+    values: { accuracy_mode, threshold_percent, searched, min_percent, limit },
+    unknown: Object.keys(json as object).filter((name) => !Object.hasOwn(embeddingsSchema.shape, name)),
+    candidates: ranked.sort((a, b) => b.normalised_similarity - a.normalised_similarity),
+  };
+}
+
+/** Of two unit vectors. */
+export function cosine(a: Float32Array, b: Float32Array): number {
+  let dot = 0;
+  for (let i = 0; i < a.length; i++) dot += a[i]! * b[i]!;
+  return Math.min(1, Math.max(-1, dot));
+}
+
+function parseJson(body: Uint8Array): unknown {
+  // Some of what reads it takes no shared memory.
+  const bytes = Buffer.from(body);
+  const utf8 = isUtf8(bytes);
+  const text = bytes.toString();
+  if (utf8) {
+    try {
+      return JSON.parse(text);
+    } catch {}
+  }
+  const position = utf8 ? faultOf(text) : text.indexOf('\ufffd');
+  const detail = utf8
+    ? `Send JSON (RFC 8259): something is wrong at character ${position}.`
+    : `Send JSON in UTF-8: character ${position} is not.`;
+  throw new Problem('invalid_json', { detail, position });
+}
+
+/** Where text stops being JSON; V8 does not always tell. */
+function faultOf(text: string): number {
+  const errors: ParseError[] = [];
+  try {
+    parse(text, errors, { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false });
+  } catch (error) {
+    // Nested deeper than it can follow.
+    if (!(error instanceof RangeError)) throw error;
+  }
+  return errors[0]?.offset ?? 0;
+}
+
+function invalidMember({ path, message }: z.core.$ZodIssue): Problem {
+  const field = path.map((step) => `/${String(step)}`).join('');
+  return new Problem('invalid_field', {
+    detail: `Send ${message} as ${field === '' ? 'the body' : field}.`,
+    field,
+    expected: message,
+  });
+}
+
+/** Writes what a text holds to `vector`. Throws Problem invalid_embedding unless it is a unit vector of as many numbers. */
+function readVector(base64: string, vector: Float32Array, field: string): void {
+  const bytes = Buffer.from(base64, 'base64');
+  const refuse = (what: string) =>
+    new Problem('invalid_embedding', { detail: `Send the embedding as embed gave it: ${what}.`, field });
+  if (bytes.length !== 4 * vector.length) {
+    throw refuse(`it has ${bytes.length} bytes in base64, and ${4 * vector.length} are expected`);
+  }
+  let squares = 0;
+  for (let i = 0; i < vector.length; i++) {
+    const value = bytes.readFloatLE(4 * i);
+    vector[i] = value;
+    squares += value * value;
+  }
+  // Not a number if any is not.
+  if (!(Math.abs(Math.sqrt(squares) - 1) <= lengthTolerance)) throw refuse('its length is not 1');
+}

@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mostCandidates } from '../../src/engine/embeddings.ts';
+import { type Answer, chunk, type Json, lastChunk, match, paths, RawClient, send } from './support/client.ts';
+import { samples } from './support/pictures.ts';
+import { Home, TestServer } from './support/server.ts';
+
+/** One embedding against many. */
+
+const path = paths.embeddings;
+const home = new Home();
+const pairs = home.key({ scopes: ['match:advanced'] });
+let server: TestServer;
+/** Of the faces of the samples; one woman's is the first of the first, and somewhere in the third. */
+let model: Json;
+let one: Json[];
+let three: Json[];
+
+beforeAll(async () => {
+  const env = { FACEMATCH_ENDPOINTS: 'match,match_advanced,embed,match_embeddings' };
+  server = await TestServer.start({ env }, home);
+  const embed = async (image: Uint8Array) =>
+    (await match(server, { image }, { path: '/API/v1.0/face/embed/upload' })).body;
+  const body = await embed(samples.one);
+  model = body.embedding;
+  one = body.image.faces;
+  three = (await embed(samples.three)).image.faces;
+});
+afterAll(() => server.stop());
+
+const post = (
+  body: string | Uint8Array<ArrayBuffer>,
+  options: { key?: string; type?: string } = {},
+): Promise<Answer> => {
+  const { type = 'application/json', ...rest } = options;
+  return send(server, { path, body, headers: { 'content-type': type }, ...rest });
+};
+const question = (members: Json = {}): Json => ({
+  embedding: one[0].embedding,
+  candidates: three.map(({ embedding }, index) => ({ id: `face ${index}`, embedding })),
+  pack: model.pack,
+  version: model.version,
+  accuracy_mode: model.accuracy_mode,
+  ...members,
+});
+const ask = (members: Json = {}) => post(JSON.stringify(question(members)));
+const zeros = Buffer.alloc(2048).toString('base64');
+
+describe('embeddings that the server gave out', () => {
+  test('are as alike as their faces are, best first', async () => {
+    const { status, body, headers } = await ask({ searched: 1 });
+    expect(status).toBe(200);
+    const expected = await Promise.all(
+      three.map(async (_, index) => {
+        const fields = { image1: samples.one, image2: samples.three };
+        const chosen = { image1_face_index: '0', image2_face_index: String(index) };
+        const { body } = await match(server, { ...fields, ...chosen }, { path: paths.advanced });
+        const { match: matches, confidence_percent, similarity, false_match_rate, extrapolated } = body;
+        return {
+          id: `face ${index}`,
+          match: matches,
+          confidence_percent,
+          similarity,
+          false_match_rate,
+          extrapolated,
+        };
+      }),
+    );
+    expect(body).toEqual({
+      request_id: expect.any(String),
+      threshold_percent: 70,
+      accuracy_mode: 'balance',
+      searched: 1,
+      results: expected.toSorted((a, b) => b.confidence_percent - a.confidence_percent),
+      matches: 1,
+      model: { pack: model.pack, version: model.version },
+      warnings: [],
+      timings_ms: { queue: expect.any(Number), total: expect.any(Number) },
+    });
+    expect(body.results[0].match).toBe(true);
+    expect(headers.get('server-timing')).toMatch(/^queue;dur=.*, total;dur=/);
+  });
+
+  test('are judged by the number that was searched, which is that of the candidates unless told', async () => {
+    const percent = async (members: Json) => (await ask(members)).body.results[0].confidence_percent;
+    const thousand = await percent({ searched: 1000 });
+    expect(await percent({ searched: 10_000 })).toBeCloseTo(thousand - 10, 1);
+    expect(await percent({ searched: three.length })).toBe(await percent({}));
+  });
+
+  test('come back as many as are asked for, and as good', async () => {
+    const candidates = Array.from({ length: mostCandidates }, (_, index) => ({
+      id: String(index),
+      embedding: three[index % three.length].embedding,
+    }));
+    const { body } = await ask({ candidates, limit: 1000, searched: 1 });
+    expect(body.results).toHaveLength(mostCandidates);
+    expect((await ask({ candidates, searched: 1 })).body).toMatchObject({
+      results: body.results.slice(0, 100),
+      matches: body.matches,
+    });
+    const best = await ask({ candidates, limit: 1000, searched: 1, min_percent: 70 });
+    expect(best.body.results).toEqual(body.results.filter((result: Json) => result.match));
+  });
+});
+
+test('a member that is not known is named', async () => {
+  const { status, body } = await ask({ tresholdpercent: 5, toString: 1 });
+  expect(status).toBe(200);
+  expect(body.warnings.map(({ code, field }: Json) => [code, field])).toEqual([
+    ['unknown_field', '/tresholdpercent'],
+    ['unknown_field', '/toString'],
+  ]);
+});
+
+test.each<[string, Json, number, Json]>([
+  [
+    'another pack',
+    { pack: 'yunet' },
+    422,
+    { code: 'embedding_mismatch', given: expect.stringMatching(/^yunet /) },
+  ],
+  ['another version', { version: '0.1.0' }, 422, { code: 'embedding_mismatch' }],
+  ['no vector', { embedding: 'AAAA' }, 422, { code: 'invalid_embedding', field: '/embedding' }],
+  [
+    'a vector of no length',
+    { candidates: [{ id: 'a', embedding: zeros }] },
+    422,
+    { code: 'invalid_embedding', field: '/candidates/0/embedding' },
+  ],
+  [
+    'numbers that are none',
+    { embedding: Buffer.alloc(2048, 0xff).toString('base64') },
+    422,
+    { code: 'invalid_embedding', field: '/embedding' },
+  ],
+  ['no candidate', { candidates: [] }, 400, { code: 'invalid_field', field: '/candidates' }],
+  [
+    'too many candidates',
+    { candidates: Array.from({ length: mostCandidates + 1 }, () => ({ id: '', embedding: '' })) },
+    400,
+    { code: 'invalid_field', field: '/candidates', expected: expect.stringContaining('1000') },
+  ],
+  [
+    'an id that is too long',
+    { candidates: [{ id: 'x'.repeat(129), embedding: zeros }] },
+    400,
+    { code: 'invalid_field', field: '/candidates/0/id' },
+  ],
+  ['no mode', { accuracy_mode: undefined }, 400, { code: 'invalid_field', field: '/accuracy_mode' }],
+  [
+    'a threshold out of range',
+    { threshold_percent: 101 },
+    400,
+    { code: 'invalid_field', field: '/threshold_percent' },
+  ],
+  ['a limit with a fraction', { limit: 1.5 }, 400, { code: 'invalid_field', field: '/limit' }],
+])('%s is refused', async (_what, members, status, body) => {
+  expect(await ask(members)).toMatchObject({ status, body });
+});
+
+test.each<[string, string | Uint8Array<ArrayBuffer>, Json]>([
+  ['nothing', '', { code: 'invalid_json', position: 0 }],
+  ['half of it', '{"pack": "default"', { code: 'invalid_json', position: 18 }],
+  ['a comma too many', '{"limit": 1,}', { code: 'invalid_json', position: 12 }],
+  ['what is not UTF-8', Buffer.from('{"pack": "\xff"}', 'latin1'), { code: 'invalid_json', position: 10 }],
+  ['a depth that nobody needs', '['.repeat(1_000_000), { code: 'invalid_json' }],
+  ['a list', '[]', { code: 'invalid_field', field: '', expected: 'an object' }],
+])('%s is refused', async (_what, text, body) => {
+  expect(await post(text)).toMatchObject({ status: 400, body });
+});
+
+test('a body that is too large is refused, whether it says so or not', async () => {
+  const limit_bytes = 4 * 1024 * 1024;
+  const body = { code: 'body_too_large', limit_bytes };
+  expect(await post('x'.repeat(limit_bytes + 1))).toMatchObject({ status: 413, body });
+  const client = new RawClient(server.port);
+  client.write(
+    `POST ${path} HTTP/1.1\r\nhost: test\r\nx-api-key: ${server.key}\r\ncontent-type: application/json\r\n` +
+      'transfer-encoding: chunked\r\n\r\n',
+  );
+  client.write(chunk(Buffer.alloc(limit_bytes + 1, ' ')));
+  client.write(lastChunk);
+  expect(await client.answer()).toMatchObject({ status: 413, body });
+  client.leave();
+});
+
+test('another type, or none, is refused', async () => {
+  for (const type of ['text/plain', 'application/jsonp', 'multipart/form-data; boundary=x']) {
+    expect(await post('{}', { type })).toMatchObject({
+      status: 415,
+      body: { code: 'unsupported_media_type' },
+    });
+  }
+  expect(await post(JSON.stringify(question()), { type: 'Application/JSON; charset=utf-8' })).toMatchObject({
+    status: 200,
+  });
+});
+
+test('needs its scope, and writes nothing of an embedding into the log', async () => {
+  const refused = await post(JSON.stringify(question()), { key: pairs });
+  expect(refused).toMatchObject({ status: 403, body: { required_scope: 'match:embeddings' } });
+  const { body } = await ask();
+  await server.logged(body.request_id);
+  expect(server.stderr.join('\n')).not.toContain(one[0].embedding.slice(0, 12));
+  expect(server.stderr.join('\n')).not.toContain('face 0');
+});
