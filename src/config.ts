@@ -123,6 +123,10 @@ const table = {
   } as Setting<'local' | RedisAddress>,
   auth_failures_per_minute: integer(1, 60_000, 30, 'Failed key checks a minute that one address may make'),
   auth_failure_burst: integer(1, 60_000, 20, 'Failed key checks that one address may make at once'),
+  audit_log: text(
+    '',
+    'File to which each decision is added as a line of JSON; none when empty. SIGHUP opens it anew, after it has been moved away',
+  ),
   log_level: choice(logLevels, 'info', 'Least severe level that is logged'),
 };
 

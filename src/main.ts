@@ -17,6 +17,8 @@ export async function main(): Promise<void> {
   let server: Server | undefined;
   // Before the start: a signal may come at any moment of it.
   obeySignals(log, () => server);
+  // Without an audit log the signal ends the process, as it ends any other.
+  if (config.audit_log !== '') process.on('SIGHUP', () => server?.reopenAuditLog());
   try {
     server = startServer(config, log);
     if (!(await server.ready)) return;

@@ -23,6 +23,7 @@ import { Uploads } from './http/upload.ts';
 import { loadUws, type Uws } from './http/uws.ts';
 import { calibrationOf } from './matching/calibration.ts';
 import type { RedisAddress } from './redis-address.ts';
+import { AuditLog } from './telemetry/audit.ts';
 import type { Readings } from './telemetry/metrics.ts';
 import { type Log, Telemetry } from './telemetry/telemetry.ts';
 import { type CertificateFiles, CertificateWatch, certificateFiles } from './tls/certificate.ts';
@@ -37,6 +38,8 @@ export interface Server {
    * Rejects with a message for people when the models or the workers do not start.
    */
   readonly ready: Promise<boolean>;
+  /** After its file has been moved away. */
+  reopenAuditLog(): void;
   /**
    * Refuses new requests, waits for running ones as long as the configuration allows, and frees everything.
    * Resolves to the number of requests that had to be cut off.
@@ -93,13 +96,16 @@ function start(config: Config, log: Log, opened: Opened): Server {
     event_loop_active_seconds_total: () => performance.eventLoopUtilization().active / 1000,
     memory_limit_bytes: () => memory_limit_bytes,
   };
-  const telemetry = new Telemetry(log, readings, {
+  const pack = `${manifest.name} ${manifest.version}`;
+  const audit = config.audit_log === '' ? undefined : new AuditLog(config.audit_log, pack, logger);
+  const info = {
     version: version(),
     node: process.versions.node,
     uws: uws.version,
     pack: manifest.name,
     pack_version: manifest.version,
-  });
+  };
+  const telemetry = new Telemetry(log, readings, info, audit);
   const limiter = config.limiter === 'local' ? undefined : shareLimits(config.limiter, log, telemetry);
   if (limiter) opened.push(limiter);
   const gate = new Gate({
@@ -119,6 +125,8 @@ function start(config: Config, log: Log, opened: Opened): Server {
   opened.push(front);
   const admin = openAdmin(uws, services, log);
   opened.push(admin);
+  // Behind the listeners, whose last requests it tells of.
+  if (audit) opened.push(audit);
   logger.info(
     {
       address: front.url,
@@ -130,8 +138,13 @@ function start(config: Config, log: Log, opened: Opened): Server {
     'starting',
   );
   const ready = becomeReady(engine, readiness, log);
-  const close = () => shutDown(services, dispatcher, opened, ready, log);
-  return { address: front.url, adminAddress: admin.url, ready, close };
+  return {
+    address: front.url,
+    adminAddress: admin.url,
+    ready,
+    reopenAuditLog: () => audit?.reopen(),
+    close: () => shutDown(services, dispatcher, opened, ready, log),
+  };
 }
 
 /** Memory of bodies that is kept for the next ones: some of phones, or many of ordinary photos, and how long. */

@@ -129,6 +129,7 @@ export class Dispatcher {
       timings_ms: context.timings_ms,
       fault: sent ? context.fault : undefined,
       findings: context.findings,
+      decisions: context.decisions,
     });
     void context.idle.then(() => context.upload?.release());
     this.#unanswered -= 1;

@@ -5,6 +5,7 @@ import type { Calibration } from '../matching/calibration.ts';
 import { compare, sum } from '../matching/compare.ts';
 import { lowQuality, lowQualityProblem } from '../matching/face-quality.ts';
 import { problemOf } from '../matching/faults.ts';
+import type { Decision } from '../telemetry/audit.ts';
 import type { Findings } from '../telemetry/metrics.ts';
 import type { Form, Target } from './form.ts';
 import { cutShort, imageBody, imageFindings, judgedBody, timingsBody } from './match-result.ts';
@@ -110,6 +111,16 @@ function bestOfMany(targets: number) {
     'Each result is a claim of its own. Who takes the best of them for the one and only has had several chances to be wrong: ' +
     `multiply its false_match_rate by ${targets}.`;
   return { code: 'best_of_many' as const, field: 'image2', detail };
+}
+
+/** What the audit log says: a line for each target. */
+export function manyDecisions({ accuracy_mode, threshold_percent, results }: ManyBody): Decision[] {
+  return results.map((result) => {
+    const asked = { accuracy_mode, threshold_percent, target: result.index };
+    if (!('match' in result)) return { ...asked, refused: result.problem.code };
+    const { confidence_percent, match } = result;
+    return { ...asked, confidence_percent, match };
+  });
 }
 
 export function manyFindings({ accuracy_mode, image1, results }: ManyBody): Findings {

@@ -2,6 +2,7 @@ import type { ImageReport, Point, StageTimings } from '../engine/addon.ts';
 import type { Calibration } from '../matching/calibration.ts';
 import type { Comparison, ImageField, Pair } from '../matching/compare.ts';
 import { lowQuality } from '../matching/face-quality.ts';
+import type { Decision } from '../telemetry/audit.ts';
 import type { Findings } from '../telemetry/metrics.ts';
 import type { Form } from './form.ts';
 
@@ -158,6 +159,16 @@ export function round(value: number, digits: number): number {
 
 function roundPoint([x, y]: Point): Point {
   return [round(x, 1), round(y, 1)];
+}
+
+/** What the audit log says of a match. */
+export function matchDecision({
+  accuracy_mode,
+  threshold_percent,
+  confidence_percent,
+  match,
+}: MatchBody): Decision {
+  return { accuracy_mode, threshold_percent, confidence_percent, match };
 }
 
 /** What is counted of a match: numbers and words of tables, nothing of the faces themselves. */

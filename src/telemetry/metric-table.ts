@@ -144,7 +144,7 @@ export const metricTable: Readonly<Record<string, Metric>> = { ...counted, ...re
 
 export const metricName = (name: string) => `facematch_${name}`;
 
-type Reason = (typeof counted.refusals_total.labels.reason)[number];
+export type Reason = (typeof counted.refusals_total.labels.reason)[number];
 
 /** What each refusal has to do with. A new error code finds its place here, or nothing compiles. */
 export const refusalReasons: Readonly<Record<ErrorCode, Reason>> = {

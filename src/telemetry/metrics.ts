@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ErrorCode } from '../errors.ts';
+import type { Decision } from './audit.ts';
 import {
   build,
   counted,
@@ -30,6 +31,8 @@ export interface RequestRecord {
   fault: string | undefined;
   /** For the metrics alone: a line of the log would tell of a person. */
   findings: Findings | undefined;
+  /** For the audit log alone. */
+  decisions: readonly Decision[];
 }
 
 /** What a match saw, as far as it is counted. */

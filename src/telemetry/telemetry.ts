@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import type { LogLevel } from '../config.ts';
-
+import type { AuditLog } from './audit.ts';
 import { type BuildInfo, Metrics, type Readings, type RequestRecord } from './metrics.ts';
 
 /**
@@ -47,10 +47,12 @@ export function openLog(level: LogLevel): Log {
 /** One log line and one set of counts for each request. */
 export class Telemetry {
   readonly #log: Log;
+  readonly #audit: AuditLog | undefined;
   readonly metrics: Metrics;
 
-  constructor(log: Log, readings: Readings, info: BuildInfo) {
+  constructor(log: Log, readings: Readings, info: BuildInfo, audit: AuditLog | undefined) {
     this.#log = log;
+    this.#audit = audit;
     this.metrics = new Metrics(readings, info);
   }
 
@@ -65,9 +67,10 @@ export class Telemetry {
 
   #tell(record: RequestRecord): void {
     this.metrics.observe(record);
+    this.#audit?.write(record);
     // Tenths are enough here, and the metrics tell more. pino leaves out what is undefined.
     const duration_ms = Math.round(record.duration_ms * 10) / 10;
-    const line = { ...record, duration_ms, findings: undefined };
+    const line = { ...record, duration_ms, findings: undefined, decisions: undefined };
     if (record.fault === undefined) this.#log.logger.info(line, 'request');
     else this.#log.logger.error(line, 'request');
   }

@@ -43,5 +43,17 @@ async function answer(context: Context, limit: number, uploaded: Promise<Buffer>
     total_ms: performance.now() - arrived,
   });
   context.timings_ms = found.timings_ms;
+  const { accuracy_mode, threshold_percent, matches } = found;
+  const candidates = outcome.candidates.length;
+  const best = found.results[0];
+  context.decisions = [
+    {
+      accuracy_mode,
+      threshold_percent,
+      candidates,
+      matches,
+      ...(best && { confidence_percent: best.confidence_percent, match: best.match }),
+    },
+  ];
   return json(200, found, [serverTiming(found.timings_ms)]);
 }

@@ -4,8 +4,8 @@ import { compare, faultsOf } from '../../matching/compare.ts';
 import { facelessFindings, problemOf } from '../../matching/faults.ts';
 import type { Context } from '../context.ts';
 import type { Reply } from '../exchange.ts';
-import { manyBody, manyFindings } from '../many-result.ts';
-import { matchBody, matchFindings } from '../match-result.ts';
+import { manyBody, manyDecisions, manyFindings } from '../many-result.ts';
+import { matchBody, matchDecision, matchFindings } from '../match-result.ts';
 import { json, serverTiming } from '../responses.ts';
 import { refuseLowQuality, withPictures } from './pictures.ts';
 
@@ -34,6 +34,7 @@ export function match(context: Context, endpoint: 'match' | 'match_advanced'): P
     context.findings = { ...findings, verdicts: [] };
     if (values.reject_low_quality) refuseLowQuality(found.warnings);
     context.findings = findings;
+    context.decisions = [matchDecision(found)];
     return json(200, found, [serverTiming(found.timings_ms)]);
   });
 }
@@ -63,6 +64,7 @@ export function matchMany(context: Context): Promise<Reply> {
     context.findings = { ...findings, verdicts: [] };
     if (values.reject_low_quality) refuseLowQuality(body.warnings);
     context.findings = findings;
+    context.decisions = manyDecisions(body);
     return json(200, body, [serverTiming(body.timings_ms)]);
   });
 }

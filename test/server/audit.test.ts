@@ -1,0 +1,121 @@
+import { existsSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newFolder } from '../support/folder.ts';
+import { type Json, match, paths, send, twoPhotos } from './support/client.ts';
+import { blank, samples } from './support/pictures.ts';
+import { Home, TestServer } from './support/server.ts';
+
+/** FACEMATCH_AUDIT_LOG. */
+
+const home = new Home();
+const limited = home.key({ rate: 0.01, burst: 1 });
+const file = join(newFolder(), 'audit.jsonl');
+const faceless = await blank(400, 300, 'png');
+let server: TestServer;
+
+beforeAll(async () => {
+  const env = {
+    FACEMATCH_AUDIT_LOG: file,
+    FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,match_embeddings,detect,embed,models',
+  };
+  server = await TestServer.start({ env }, home);
+});
+afterAll(() => server.stop());
+
+const lines = (path = file): Json[] =>
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+
+/** What a request adds. Its lines are written a moment after its answer. */
+async function told(request_id: string, path = file): Promise<Json[]> {
+  await expect
+    .poll(() => lines(path).filter((line) => line.request_id === request_id).length)
+    .toBeGreaterThan(0);
+  return lines(path).filter((line) => line.request_id === request_id);
+}
+
+test('a match is one line, and its file is its owner’s alone', async () => {
+  const { body } = await match(server, { ...twoPhotos(), threshold_percent: '80' });
+  expect(await told(body.request_id)).toEqual([
+    {
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      request_id: body.request_id,
+      key_id: server.key.split('_')[1],
+      route: 'match',
+      pack: `${body.model.pack} ${body.model.version}`,
+      accuracy_mode: 'balance',
+      threshold_percent: 80,
+      confidence_percent: body.confidence_percent,
+      match: true,
+    },
+  ]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test('each of several targets has its line, those that were refused as well', async () => {
+  const { body } = await match(
+    server,
+    { image1: samples.one, image2: [samples.three, faceless], accuracy_mode: 'fast' },
+    { path: paths.many },
+  );
+  const found = await told(body.request_id);
+  expect(found).toMatchObject([
+    { route: 'match_many', accuracy_mode: 'fast', target: 0, match: true },
+    { route: 'match_many', target: 1, refused: 'no_face_found' },
+  ]);
+  expect(JSON.stringify(found)).not.toContain('image2.bin');
+});
+
+test('embeddings have one line for all', async () => {
+  const { body: embedded } = await match(server, { image: samples.one }, { path: paths.embed });
+  const [first, second] = embedded.image.faces;
+  const { pack, version, accuracy_mode } = embedded.embedding;
+  const candidates = [first, second].map(({ embedding }, id) => ({ id: `person ${id}`, embedding }));
+  const { body } = await send(server, {
+    path: paths.embeddings,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ embedding: first.embedding, candidates, pack, version, accuracy_mode }),
+  });
+  const found = await told(body.request_id);
+  expect(found).toMatchObject([
+    { route: 'match_embeddings', candidates: 2, matches: 1, confidence_percent: 100, match: true },
+  ]);
+  const text = readFileSync(file, 'utf8');
+  expect(text).not.toContain('person');
+  expect(text).not.toContain(first.embedding.slice(0, 12));
+  expect(lines().filter(({ request_id }) => request_id === embedded.request_id)).toEqual([]);
+});
+
+test('a refusal of a picture or of the request says why; one of a key or its rate is no decision', async () => {
+  const picture = await match(server, { image1: samples.one, image2: faceless });
+  const request = await match(server, { image1: samples.one });
+  await match(server, twoPhotos(), { key: limited });
+  const rate = await match(server, twoPhotos(), { key: limited });
+  const key = await match(server, twoPhotos(), { key: 'wrong' });
+  expect([rate.status, key.status]).toEqual([429, 401]);
+  expect(await told(picture.body.request_id)).toMatchObject([{ route: 'match', refused: 'no_face_found' }]);
+  expect(await told(request.body.request_id)).toMatchObject([{ route: 'match', refused: 'missing_field' }]);
+  const ids = [rate.body.request_id, key.body.request_id];
+  expect(lines().filter(({ request_id }) => ids.includes(request_id))).toEqual([]);
+});
+
+test('SIGHUP goes on in a new file, and what is in memory is written at the end', async () => {
+  const before = await match(server, twoPhotos());
+  await told(before.body.request_id);
+  const moved = `${file}.1`;
+  renameSync(file, moved);
+  server.child.kill('SIGHUP');
+  await expect.poll(() => existsSync(file)).toBe(true);
+  const after = await match(server, twoPhotos());
+  await server.stop();
+  expect(lines(moved).at(-1).request_id).toBe(before.body.request_id);
+  expect(lines().map(({ request_id }) => request_id)).toEqual([after.body.request_id]);
+  server = await TestServer.start();
+});
+
+test('a file that cannot be written to ends the start, and says so', async () => {
+  const start = TestServer.start({ env: { FACEMATCH_AUDIT_LOG: '/no/such/folder/audit.jsonl' } });
+  await expect(start).rejects.toThrow(/FACEMATCH_AUDIT_LOG cannot be written to: ENOENT/);
+});
