@@ -123,7 +123,7 @@ function argumentsOf(command: Command): readonly string[] {
 }
 
 /** Placeholders for a path; in NAME=PAIRS.tsv:FOLDER of `set`, for the part behind the sign. */
-const filePlaceholders = ['image', 'image1', 'image2', 'out', 'path', 'set'];
+const filePlaceholders = ['image', 'reference', 'candidate', 'out', 'path', 'set'];
 
 function valuesOf(placeholder = '', choices?: readonly string[]): readonly string[] {
   if (choices !== undefined) return choices;

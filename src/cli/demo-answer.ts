@@ -1,7 +1,8 @@
 import type { Face } from '../engine/addon.ts';
+import type { ManyBody } from '../http/many-result.ts';
 import type { ImageBody } from '../http/match-result.ts';
 import type { ImageField } from '../matching/compare.ts';
-import type { Colours } from './terminal.ts';
+import { type Colours, printable } from './terminal.ts';
 
 /** The part of a 200 answer that is put into words; the rest is in the JSON below it. */
 export interface MatchAnswer {
@@ -41,6 +42,30 @@ export function describeAnswer(
     `  compared    ${count(pairs_compared, 'pair')} of faces, accuracy mode ${answer.accuracy_mode}`,
     ...warnings,
     `  time        ${elapsed_ms.toFixed(1)} ms in all; ${stages.join(' · ')}`,
+    '',
+  ].join('\n');
+}
+
+/** One against several, best first; those that could not be judged are told elsewhere. */
+export function describeResults(
+  { results, matches, threshold_percent, warnings }: ManyBody,
+  reference: string,
+  colours: Colours,
+): string {
+  const compared = results
+    .filter((result) => 'match' in result)
+    .toSorted((a, b) => b.confidence_percent - a.confidence_percent);
+  const lines = compared.map((result) => {
+    const percent = `${result.confidence_percent.toFixed(1)} %`.padStart(7);
+    const verdict = result.match ? colours.green('match   ') : colours.yellow('no match');
+    return `  ${percent}  ${verdict}  ${printable(result.filename ?? '')}: ${describeRate(result)}`;
+  });
+  return [
+    colours.bold(
+      `${matches} of ${count(compared.length, 'picture')} match ${printable(reference)} (the threshold is ${threshold_percent} %)`,
+    ),
+    ...lines,
+    ...warnings.map(({ detail }) => `  warning  ${detail}`),
     '',
   ].join('\n');
 }

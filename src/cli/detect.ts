@@ -62,7 +62,8 @@ async function detect(files: string[], options: DetectCommandOptions): Promise<v
   if (complaints.length > 0) process.exitCode = 1;
 }
 
-function parseScore(text: string): number {
+/** Shared with `embed`. */
+export function parseScore(text: string): number {
   const value = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && value <= 1) return value;
   throw new InvalidArgumentError('Expected a number from 0 to 1.');

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { addHelp } from './help.ts';
+import { coloursFor, printable } from './terminal.ts';
 
 interface MatchCommandOptions {
   json?: boolean;
@@ -11,37 +12,63 @@ interface MatchCommandOptions {
 export function registerMatch(program: Command): void {
   const command = program
     .command('match')
-    .description('compare two files in this process, without a server')
-    .argument('<image1>', 'a JPEG, PNG or WebP file')
-    .argument('<image2>', 'the other one')
+    .description('compare a file with one or several others in this process, without a server')
+    .argument('<reference>', 'a JPEG, PNG or WebP file')
+    .argument('<candidate...>', 'the other one, or several, each judged by itself')
     .option('--json', 'print the answer as the server would')
     .addOption(modeOption())
     .option('--threshold <percent>', 'confidence from which it is a match', parsePercent, 70)
-    .action(async (file1: string, file2: string, options: MatchCommandOptions) => {
-      const { matchFiles } = await import('./picture-files.ts');
-      const start = performance.now();
-      const answer = await matchFiles([file1, file2], {
-        accuracy_mode: options.mode,
-        threshold_percent: options.threshold,
-      });
-      if (options.json) {
-        console.log(JSON.stringify(answer, null, 2));
-        return;
-      }
-      const { describeAnswer } = await import('./demo-answer.ts');
-      const { coloursFor } = await import('./terminal.ts');
-      const names = { image1: file1, image2: file2 };
-      console.log(describeAnswer(answer, names, performance.now() - start, coloursFor('stdout')));
-    });
+    .action((reference: string, candidates: string[], options: MatchCommandOptions) =>
+      candidates.length === 1
+        ? matchTwo(reference, candidates[0]!, options)
+        : matchMany(reference, candidates, options),
+    );
   addHelp(command, {
     notes:
-      'A photo of somebody else is a result, not a failure: the exit code is 0, and "match" in the JSON is false.',
+      'A photo of somebody else is a result, not a failure: the exit code is 0, and "match" in the JSON is false. Of several candidates, one that cannot be ' +
+      'judged is a failure, after the others were compared.',
     examples: [
       'facematch match alice.jpg bob.png',
       'facematch match --json --mode fast a.jpg b.jpg',
       'facematch match a.jpg b.jpg --threshold 80',
+      'facematch match alice.jpg photos/*.jpg',
     ],
   });
+}
+
+async function matchTwo(file1: string, file2: string, options: MatchCommandOptions): Promise<void> {
+  const { matchFiles } = await import('./picture-files.ts');
+  const start = performance.now();
+  const answer = await matchFiles([file1, file2], wishesOf(options));
+  if (options.json) {
+    console.log(JSON.stringify(answer, null, 2));
+    return;
+  }
+  const { describeAnswer } = await import('./demo-answer.ts');
+  const names = { image1: file1, image2: file2 };
+  console.log(describeAnswer(answer, names, performance.now() - start, coloursFor('stdout')));
+}
+
+async function matchMany(
+  reference: string,
+  candidates: string[],
+  options: MatchCommandOptions,
+): Promise<void> {
+  const { matchManyFiles } = await import('./picture-files.ts');
+  const answer = await matchManyFiles(reference, candidates, wishesOf(options));
+  const refused = answer.results.flatMap((result) => ('problem' in result ? [result.problem.detail] : []));
+  if (options.json) console.log(JSON.stringify(answer, null, 2));
+  else {
+    const { describeResults } = await import('./demo-answer.ts');
+    console.log(describeResults(answer, reference, coloursFor('stdout')));
+  }
+  const { red } = coloursFor('stderr');
+  for (const detail of refused) console.error(`${red('error:')} ${printable(detail)}`);
+  if (refused.length > 0) process.exitCode = 1;
+}
+
+function wishesOf({ mode, threshold }: MatchCommandOptions) {
+  return { accuracy_mode: mode, threshold_percent: threshold };
 }
 
 /** Shared with `eval`. */

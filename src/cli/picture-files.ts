@@ -3,17 +3,26 @@ import { mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { readConfig } from '../config.ts';
-import { type AccuracyMode, loadAddon } from '../engine/addon.ts';
+import {
+  type AccuracyMode,
+  type Analysis,
+  type ImageLimits,
+  type ImageReport,
+  loadAddon,
+} from '../engine/addon.ts';
 import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
-import type { Problem } from '../errors.ts';
+import { Problem } from '../errors.ts';
+import { base64, type embedBody } from '../http/faces-result.ts';
 import { fillFields } from '../http/fields.ts';
+import type { Target } from '../http/form.ts';
+import { manyBody } from '../http/many-result.ts';
 import { type ImageBody, imageBody, matchBody } from '../http/match-result.ts';
 import { calibrationOf } from '../matching/calibration.ts';
 import { compare, faultsOf } from '../matching/compare.ts';
 import { problemOf } from '../matching/faults.ts';
 import { readPicture } from './picture.ts';
 
-// What match and detect do with files in this process, without a server.
+// What match, detect and embed do with files in this process, without a server.
 
 export interface MatchFilesOptions {
   accuracy_mode: AccuracyMode;
@@ -23,36 +32,72 @@ export interface MatchFilesOptions {
 /** Compares two files on this thread; the answer is the server's own. Throws an Error with a message for people. */
 export async function matchFiles(files: readonly [string, string], options: MatchFilesOptions) {
   const start = performance.now();
-  const config = readConfig();
-  const directory = packDirectory(config.pack);
-  const manifest = readManifest(directory);
-  const [picture1, picture2] = files.map((file) => readFileSync(file)) as [Buffer, Buffer];
-  await verifyPack(directory, manifest);
-  const chosen = new Map<string, number | string>(Object.entries(options));
-  const values = fillFields(chosen, manifest);
-  const { max_pixels, min_side, picture_ms } = config;
-  const analyse = (picture: Buffer) =>
-    loadAddon().analyse(directory, picture, { ...values, max_pixels, min_side, picture_ms });
-  const result = compare([analyse(picture1), analyse(picture2)], values);
+  const { values, analyse, ...known } = await openPack(options);
+  const [first, second] = files.map((file) => readFileSync(file)) as [Buffer, Buffer];
+  const result = compare([analyse(first), analyse(second)], values);
   if (Array.isArray(result)) throw problemOf(result);
-  return matchBody({
-    request_id: randomUUID(),
-    form: { values, warnings: [] },
-    result,
-    calibration: calibrationOf(manifest.calibration[options.accuracy_mode]),
-    model: { pack: manifest.name, version: manifest.version },
-    queue_ms: 0,
+  return matchBody({ ...known, form: { values, warnings: [] }, result, total_ms: performance.now() - start });
+}
+
+/** The same of one file with several. What is wrong with one of these is told in its place. */
+export async function matchManyFiles(file: string, others: readonly string[], options: MatchFilesOptions) {
+  const start = performance.now();
+  const { values, analyse, ...known } = await openPack(options);
+  const reference = analyse(readFileSync(file));
+  const faults = faultsOf(file, reference, -1);
+  if (faults.length > 0) throw problemOf(faults, file);
+  const outcomes = [reference];
+  const targets: Target[] = [];
+  for (const name of others) {
+    try {
+      targets.push({
+        filename: name,
+        name,
+        image: outcomes.push(analyse((await readPicture(name)).bytes)) - 1,
+      });
+    } catch (error) {
+      const problem = new Problem('missing_field', { detail: (error as Error).message });
+      targets.push({ filename: name, name, image: problem });
+    }
+  }
+  return manyBody({
+    ...known,
+    form: { values, warnings: [], targets },
+    reference: reference as Analysis,
+    outcomes,
     total_ms: performance.now() - start,
   });
 }
 
-export interface DetectFilesOptions {
-  /** Where drawings go; see drawingFiles(). */
-  draw: string | undefined;
+/** The configured pack, and what answers tell of it. */
+async function openPack(options: MatchFilesOptions) {
+  const config = readConfig();
+  const directory = packDirectory(config.pack);
+  const manifest = readManifest(directory);
+  await verifyPack(directory, manifest);
+  const values = fillFields(new Map<string, number | string>(Object.entries(options)), manifest);
+  const { max_pixels, min_side, picture_ms } = config;
+  return {
+    values,
+    analyse: (picture: Uint8Array) =>
+      loadAddon().analyse(directory, picture, { ...values, max_pixels, min_side, picture_ms }),
+    request_id: randomUUID(),
+    calibration: calibrationOf(manifest.calibration[options.accuracy_mode]),
+    model: { pack: manifest.name, version: manifest.version },
+    queue_ms: 0,
+  };
+}
+
+export interface LookOptions {
   mode: AccuracyMode;
   fallback: boolean;
   /** The pack's own when undefined. */
-  minDetScore: number | undefined;
+  minDetScore?: number | undefined;
+}
+
+export interface DetectFilesOptions extends LookOptions {
+  /** Where drawings go; see drawingFiles(). */
+  draw: string | undefined;
 }
 
 export type DetectedFile = { file: string } & ImageBody & { drawing?: string };
@@ -63,27 +108,76 @@ export interface RefusedFile {
   error: { code: string; detail: string };
 }
 
+/** A face with its embedding, and what it takes to compare it. */
+export type EmbeddedFile = { file: string; embedding: string } & ImageBody['faces'][number] &
+  Pick<ReturnType<typeof embedBody>['embedding'], 'pack' | 'version' | 'accuracy_mode'>;
+
 /**
  * Finds the faces of each picture in turn, on this thread, and draws them where that is wanted. A picture that is refused does
  * not end it. Throws an Error with a message for people when nothing can be done at all.
  */
 export async function* detectFiles(
   files: readonly string[],
-  options: DetectFilesOptions,
+  { draw, ...options }: DetectFilesOptions,
 ): AsyncGenerator<DetectedFile | RefusedFile> {
+  const drawings = draw === undefined ? [] : drawingFiles(files, draw);
+  for await (const looked of lookAt(files, options)) {
+    if ('error' in looked) {
+      yield looked;
+      continue;
+    }
+    const { index, file, bytes, image, limits } = looked;
+    const drawing = drawings[index];
+    if (drawing !== undefined) {
+      const drawn = loadAddon().draw(bytes, image.faces, limits);
+      if (!drawn.ok) throw new Error(`${file} was not drawn: ${JSON.stringify(drawn)}`);
+      await writeFile(drawing, drawn.png);
+    }
+    yield { file, ...imageBody(image), ...(drawing === undefined ? {} : { drawing }) };
+  }
+}
+
+/** The same with embeddings: the faces of each picture. */
+export async function* embedFiles(
+  files: readonly string[],
+  options: LookOptions,
+): AsyncGenerator<EmbeddedFile[] | RefusedFile> {
+  for await (const looked of lookAt(files, options)) {
+    if ('error' in looked) {
+      yield looked;
+      continue;
+    }
+    const { file, image, model } = looked;
+    yield imageBody(image).faces.map((face, index) => ({
+      file,
+      ...face,
+      ...model,
+      accuracy_mode: options.mode,
+      embedding: base64(image.faces[index]!),
+    }));
+  }
+}
+
+interface LookedAt {
+  /** Its place among the files. */
+  index: number;
+  file: string;
+  bytes: Uint8Array;
+  image: ImageReport;
+  limits: ImageLimits;
+  model: { pack: string; version: string };
+}
+
+async function* lookAt(
+  files: readonly string[],
+  options: LookOptions,
+): AsyncGenerator<LookedAt | RefusedFile> {
   const config = readConfig();
   const directory = packDirectory(config.pack);
   const manifest = readManifest(directory);
-  const drawings = options.draw === undefined ? [] : drawingFiles(files, options.draw);
   await verifyPack(directory, manifest);
-  const addon = loadAddon();
   const limits = { max_pixels: config.max_pixels, min_side: config.min_side, picture_ms: config.picture_ms };
-  const detectOptions = {
-    ...limits,
-    accuracy_mode: options.mode,
-    min_det_score: options.minDetScore ?? manifest.min_det_score,
-    use_heuristic_fallback: options.fallback,
-  };
+  const model = { pack: manifest.name, version: manifest.version };
   for (const [index, file] of files.entries()) {
     let bytes: Uint8Array;
     try {
@@ -92,18 +186,14 @@ export async function* detectFiles(
       yield { file, error: unreadable(error as Error) };
       continue;
     }
-    const result = addon.analyse(directory, bytes, detectOptions);
-    if (!result.ok) {
-      yield { file, error: refusal(problemOf(faultsOf('image', result, -1), file)) };
-      continue;
-    }
-    const drawing = drawings[index];
-    if (drawing !== undefined) {
-      const drawn = addon.draw(bytes, result.image.faces, limits);
-      if (!drawn.ok) throw new Error(`${file} was not drawn: ${JSON.stringify(drawn)}`);
-      await writeFile(drawing, drawn.png);
-    }
-    yield { file, ...imageBody(result.image), ...(drawing === undefined ? {} : { drawing }) };
+    const result = loadAddon().analyse(directory, bytes, {
+      ...limits,
+      accuracy_mode: options.mode,
+      min_det_score: options.minDetScore ?? manifest.min_det_score,
+      use_heuristic_fallback: options.fallback,
+    });
+    if (result.ok) yield { index, file, bytes, image: result.image, limits, model };
+    else yield { file, error: refusal(problemOf(faultsOf('image', result, -1), file)) };
   }
 }
 

@@ -6,6 +6,7 @@ import { registerConfig } from './config.ts';
 import { registerDemo } from './demo.ts';
 import { registerDetect } from './detect.ts';
 import { registerDoctor } from './doctor.ts';
+import { registerEmbed } from './embed.ts';
 import { registerEval } from './eval.ts';
 import { addHelp, exitCodeWords } from './help.ts';
 import { registerKeys } from './keys.ts';
@@ -19,6 +20,7 @@ const commands = [
   registerDemo,
   registerMatch,
   registerDetect,
+  registerEmbed,
   registerKeys,
   registerEval,
   registerCalibrate,

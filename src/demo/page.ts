@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Config } from '../config.ts';
-import { fieldTable } from '../http/fields.ts';
+import { fieldTable, mostTargets } from '../http/fields.ts';
 import type { Route } from '../http/routes.ts';
 import { projectPath } from '../paths.ts';
 import type { Settings } from './browser/types.ts';
@@ -69,6 +69,6 @@ function settingsOf(routes: readonly Route[], config: Config): Settings {
     threshold_percent,
     accuracy_mode,
     options,
-    limits: { max_body_bytes: config.max_body_bytes },
+    limits: { max_body_bytes: config.max_body_bytes, targets: mostTargets },
   };
 }

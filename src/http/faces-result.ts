@@ -56,7 +56,7 @@ export function embedBody(report: FacesReport) {
 }
 
 /** Little-endian on every processor. */
-function base64({ embedding }: Face): string {
+export function base64({ embedding }: Pick<Face, 'embedding'>): string {
   const bytes = Buffer.alloc(4 * embedding.length);
   for (const [index, value] of embedding.entries()) bytes.writeFloatLE(value, 4 * index);
   return bytes.toString('base64');

@@ -38,6 +38,8 @@ export interface Target {
   filename: string | undefined;
   /** Its place in `images`, or why it is not there. */
   image: number | Problem;
+  /** What a problem calls it; the form's field unless given. */
+  name?: string;
 }
 
 interface UnknownField {

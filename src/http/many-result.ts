@@ -71,11 +71,11 @@ function judgedTarget(report: ManyReport, target: Target) {
   }
 }
 
-function comparedTarget({ form, reference, outcomes, calibration }: ManyReport, { image }: Target) {
+function comparedTarget({ form, reference, outcomes, calibration }: ManyReport, { image, name }: Target) {
   if (image instanceof Problem) throw image;
   const { values } = form;
   const result = compare([reference, outcomes[image]!], { ...values, image2_face_index: -1 });
-  if (Array.isArray(result)) throw problemOf(result);
+  if (Array.isArray(result)) throw problemOf(result, name);
   const { match, confidence_percent, similarity, false_match_rate, extrapolated, best } = judgedBody(
     result.pairs,
     calibration,

@@ -17,6 +17,7 @@ export class Faces {
     this.#layer = find(slot.section, '.faces', HTMLElement);
   }
 
+  /** @param picture with a `face_index` of -1 where no face was compared */
   show(picture: Picture): void {
     const { width, height, faces, face_index } = picture;
     // A click sends a new request, whose answer brings new buttons: the focus stays on the same face.
@@ -79,7 +80,7 @@ export class Faces {
   }
 }
 
-function detailsOf({ detection_score, found_by, pose, quality }: Face): string {
+export function detailsOf({ detection_score, found_by, pose, quality }: Face): string {
   const { yaw, pitch, roll } = pose;
   return [
     `score ${detection_score.toFixed(2)}`,

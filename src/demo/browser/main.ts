@@ -1,17 +1,20 @@
 import { byId, element, find, settings, tell } from './dom.ts';
 import { Faces, joinFaces, onMove } from './faces.ts';
 import { chosenFields, form, showForm } from './form.ts';
+import { showFaces, showMany } from './lists.ts';
+import { Others } from './others.ts';
 import { PhotoSlot, takeDroppedAndPasted } from './photos.ts';
 import { clearProblem, fieldsOf, showProblem } from './problem.ts';
-import { planOf, send } from './request.ts';
+import { type Photo, planOf, send } from './request.ts';
 import { announcement, showResult } from './result.ts';
-import type { Choice, Fields, Outcome } from './types.ts';
+import type { Choice, DetectAnswer, Fields, ManyAnswer, Outcome, Task } from './types.ts';
 import { curlLine } from './words.ts';
 
 /** The page: what happens when, and what is remembered between two requests. None of it outlives the page. */
 
 const key = find(document, '#key', HTMLInputElement);
 const slots = [new PhotoSlot(1, forget), new PhotoSlot(2, forget)] as const;
+const others = new Others(forget);
 const faces = [
   new Faces(slots[0], (index) => choose([index, chosen[1]], 0)),
   new Faces(slots[1], (index) => choose([chosen[0], index], 1)),
@@ -19,11 +22,26 @@ const faces = [
 
 /** The faces that were clicked. */
 let chosen: Choice = [-1, -1];
+let task: Task = 'match';
 /** Endpoints that the key may not use, as the server said. */
 const refused = new Set<string>();
 let running: AbortController | undefined;
 
-takeDroppedAndPasted(slots);
+takeDroppedAndPasted(slots, (files, chosen) => {
+  if (task !== 'match_many' || chosen !== undefined) return false;
+  const [first, ...rest] = files;
+  if (slots[0].file === undefined && first !== undefined) {
+    void slots[0].show(first);
+    others.add(rest);
+  } else others.add(files);
+  return true;
+});
+for (const radio of document.querySelectorAll<HTMLInputElement>('[name="task"]')) {
+  const endpoint = radio.value as Task;
+  if (settings.paths[endpoint] !== undefined) radio.closest('label')!.hidden = false;
+  radio.addEventListener('change', () => take(endpoint));
+}
+take('match');
 showForm(() => tell(byId('stale'), 'You changed something since: compare again for an answer to that.'));
 onMove(drawJoin);
 for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copies]')) makeCopyButton(button);
@@ -51,12 +69,13 @@ form.addEventListener('submit', async (event) => {
 async function compare(): Promise<boolean> {
   running?.abort();
   clearFaults();
-  const plan = planOf({ ...chosenFields(), ...chosenFaces() }, refused);
+  const plan = planOf(task, { ...chosenFields(), ...chosenFaces() }, refused);
   if (plan === undefined) return fail({ problem: allOff });
+  const photos = photosOf();
   const mine = new AbortController();
   running = mine;
   showBusy(true);
-  const outcome = await send(plan, key.value.trim(), slots, mine.signal);
+  const outcome = await send(plan, key.value.trim(), photos, mine.signal);
   // A newer request has taken over.
   if (running !== mine) return false;
   running = undefined;
@@ -68,15 +87,16 @@ async function compare(): Promise<boolean> {
   if ('problem' in outcome && outcome.problem.code === 'forbidden_scope' && !refused.has(plan.endpoint)) {
     // The other endpoint may answer the same.
     refused.add(plan.endpoint);
-    if (planOf(plan.fields, refused)?.endpoint !== plan.endpoint) return compare();
+    if (planOf(task, plan.fields, refused)?.endpoint !== plan.endpoint) return compare();
   }
-  byId('curl').textContent = curlLine(location.origin, plan, slots);
+  byId('curl').textContent = curlLine(location.origin, plan, photos);
   byId('json').textContent = JSON.stringify('answer' in outcome ? outcome.answer : outcome.problem, null, 2);
   byId('exchange').hidden = false;
   return 'answer' in outcome ? succeed(outcome) : fail(outcome);
 }
 
 function succeed({ answer, round_trip_ms }: Extract<Outcome, { answer: unknown }>): true {
+  if (!('match' in answer)) return succeedWithList(answer);
   showResult(answer, round_trip_ms, [slots[0].image, slots[1].image]);
   tell(byId('stale'), undefined);
   faces[0].show(answer.image1);
@@ -87,11 +107,48 @@ function succeed({ answer, round_trip_ms }: Extract<Outcome, { answer: unknown }
   return true;
 }
 
+function succeedWithList(answer: ManyAnswer | DetectAnswer): true {
+  if ('results' in answer) {
+    faces[0].show(answer.image1);
+    say(showMany(answer, others.images));
+  } else {
+    faces[0].show({ ...answer.image, face_index: -1 });
+    say(showFaces(answer, slots[0].image));
+  }
+  setChosen(chosen);
+  return true;
+}
+
+/** What goes with the request, by the fields of its form. */
+function photosOf(): Photo[] {
+  const [first, second] = slots;
+  if (task === 'match') return [first, second];
+  if (task === 'detect') return [{ name: 'image', file: first.file }];
+  return [first, ...others.files.map((file) => ({ name: others.name, file }))];
+}
+
+/** Another tab: what does not belong to it is hidden, and what was found is forgotten. */
+function take(wanted: Task): void {
+  task = wanted;
+  slots[1].section.hidden = task !== 'match';
+  others.section.hidden = task !== 'match_many';
+  byId('threshold-field').hidden = task === 'detect';
+  byId('compare').textContent = verb();
+  forget();
+}
+
+function verb(): string {
+  return task === 'detect' ? 'Find faces' : 'Compare';
+}
+
 function fail({ problem, retry_after_s }: Extract<Outcome, { problem: unknown }>): false {
-  byId('result').hidden = true;
+  hideResults();
   showProblem(problem, retry_after_s, () => void compare());
-  const names = fieldsOf(problem);
-  for (const slot of slots) slot.mark(names.includes(slot.name) ? problem.title : undefined);
+  // The one photo of a request of its own is the first here.
+  const names = fieldsOf(problem).map((name) => (name === 'image' ? slots[0].name : name));
+  for (const place of [slots[0], task === 'match' ? slots[1] : others]) {
+    place.mark(names.includes(place.name) ? problem.title : undefined);
+  }
   const controls = names.map((name) => form.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`));
   for (const control of controls) {
     control?.setAttribute('aria-invalid', 'true');
@@ -105,7 +162,7 @@ function fail({ problem, retry_after_s }: Extract<Outcome, { problem: unknown }>
 const allOff = {
   code: 'endpoint_disabled',
   title: 'This endpoint is switched off',
-  detail: 'Both match endpoints are switched off on this server.',
+  detail: 'The operator has switched it off on this server.',
 };
 
 /** Another photo: what was found belongs to the one before. */
@@ -115,13 +172,18 @@ function forget(): void {
   setChosen([-1, -1]);
   for (const overlay of faces) overlay.clear();
   drawJoin();
-  byId('result').hidden = true;
+  hideResults();
   byId('exchange').hidden = true;
+}
+
+function hideResults(): void {
+  byId('result').hidden = true;
+  byId('list-result').hidden = true;
 }
 
 function clearFaults(): void {
   clearProblem();
-  for (const slot of slots) slot.mark(undefined);
+  for (const place of [...slots, others]) place.mark(undefined);
   for (const control of form.querySelectorAll('[aria-invalid="true"]'))
     control.removeAttribute('aria-invalid');
 }
@@ -132,7 +194,7 @@ function drawJoin(): void {
 
 /** A face of photo 0 or 1 was clicked: it is chosen, or no longer. With one in each photo, these two are compared. */
 function choose(wanted: Choice, photo: 0 | 1): void {
-  if (settings.paths.match_advanced === undefined) return;
+  if (settings.paths.match_advanced === undefined || task !== 'match') return;
   const again = wanted[photo] === chosen[photo];
   if (again) wanted[photo] = -1;
   setChosen(wanted);
@@ -160,10 +222,10 @@ function chosenFaces(): Fields {
 function showBusy(now: boolean): void {
   // Not disabled: that would take the focus away from those who work by keyboard.
   byId('compare').ariaDisabled = String(now);
-  byId('compare').textContent = now ? 'Comparing…' : 'Compare';
+  byId('compare').textContent = now ? 'Working…' : verb();
   byId('cancel').hidden = !now;
   byId('outcome').ariaBusy = String(now);
-  if (now) say('Comparing.');
+  if (now) say('Working.');
 }
 
 /** On a phone, what comes of a request is below the fold. */

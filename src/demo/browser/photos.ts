@@ -95,15 +95,19 @@ export class PhotoSlot {
 
 /**
  * Takes photos that are dropped or pasted anywhere on the page. The first goes where it was dropped, or to the first
- * empty place; a second one to the other.
+ * empty place; a second one to the other. `takes` may take them all instead.
  */
-export function takeDroppedAndPasted(slots: readonly PhotoSlot[]): void {
+export function takeDroppedAndPasted(
+  slots: readonly PhotoSlot[],
+  takes: (files: readonly File[], chosen: PhotoSlot | undefined) => boolean,
+): void {
   const slotAt = (target: EventTarget | null) =>
     slots.find(({ section }) => target instanceof Node && section.contains(target));
   const highlight = (chosen: PhotoSlot | undefined) => {
     for (const slot of slots) slot.section.classList.toggle('aimed', slot === chosen);
   };
   const put = (files: readonly File[], chosen: PhotoSlot | undefined) => {
+    if (takes(files, chosen)) return;
     const first = chosen ?? slots.find(({ file }) => file === undefined) ?? slots[0];
     const order = [first, ...slots.filter((slot) => slot !== first)];
     for (const [i, file] of files.entries()) void order[i]?.show(file);

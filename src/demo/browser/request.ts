@@ -1,16 +1,29 @@
 import { settings } from './dom.ts';
-import type { Fields, Outcome, Plan, Problem } from './types.ts';
+import type { Fields, Outcome, Plan, Problem, Task } from './types.ts';
 
-interface Photo {
+export interface Photo {
   name: string;
   file: File | undefined;
 }
 
+/** Fields that an endpoint does not know. */
+const unknown: Readonly<Record<Task, readonly string[]>> = {
+  match: [],
+  match_many: ['image2_face_index'],
+  detect: [
+    ...['threshold_percent', 'image1_face_index', 'image2_face_index'],
+    ...['auto_pair_best', 'reject_low_quality'],
+  ],
+};
+
 /**
- * Which endpoint to ask, and with what: the basic one as long as everything is as it is by default, so that a key for it
- * is enough. `refused` are those that the key may not use. undefined when no match endpoint is switched on.
+ * Which endpoint to ask, and with what: of those that compare two photos the basic one as long as everything is as it is by default, so that a key for it
+ * is enough. `refused` are those that the key may not use. undefined when none is switched on.
  */
-export function planOf(fields: Fields, refused: ReadonlySet<string>): Plan | undefined {
+export function planOf(task: Task, all: Fields, refused: ReadonlySet<string>): Plan | undefined {
+  const fields = Object.fromEntries(Object.entries(all).filter(([name]) => !unknown[task].includes(name)));
+  const path = settings.paths[task];
+  if (task !== 'match') return path === undefined ? undefined : { endpoint: task, path, fields };
   const isBasic = Object.keys(fields).every((name) => name === 'threshold_percent');
   const able = isBasic ? (['match', 'match_advanced'] as const) : (['match_advanced'] as const);
   const open = able.filter((endpoint) => settings.paths[endpoint] !== undefined);

@@ -110,9 +110,9 @@ const margin = 0.2;
 const sidePixels = 128;
 
 /** A square cut out of a preview around a face; empty where there is no preview. */
-function thumbnail(
+export function thumbnail(
   image: HTMLImageElement,
-  { width, height, faces }: Picture,
+  { width, height, faces }: Omit<Picture, 'face_index'>,
   index: number,
 ): HTMLCanvasElement {
   const canvas = element('canvas', { width: sidePixels, height: sidePixels, className: 'thumbnail' });

@@ -1,5 +1,7 @@
 import type { EndpointId } from '../../config.ts';
+import type { detectBody } from '../../http/faces-result.ts';
 import type { ChoiceRule, FieldName, NumberRule } from '../../http/fields.ts';
+import type { manyBody } from '../../http/many-result.ts';
 import type { matchBody } from '../../http/match-result.ts';
 
 /** What server and page have to agree on. */
@@ -12,11 +14,16 @@ export interface Settings {
   threshold_percent: NumberRule;
   accuracy_mode: ChoiceRule;
   options: Readonly<Record<string, NumberRule | ChoiceRule>>;
-  limits: { max_body_bytes: number };
+  limits: { max_body_bytes: number; targets: number };
 }
+
+/** What the page is for at the moment, by the endpoint that answers. */
+export type Task = 'match' | 'match_many' | 'detect';
 
 /** A 200 answer. */
 export type Answer = ReturnType<typeof matchBody>;
+export type ManyAnswer = ReturnType<typeof manyBody>;
+export type DetectAnswer = ReturnType<typeof detectBody>;
 export type Picture = Answer['image1'];
 export type Face = Picture['faces'][number];
 export type Pair = Answer['pairs'][number];
@@ -37,7 +44,7 @@ export interface Problem {
 }
 
 export type Outcome =
-  | { answer: Answer; round_trip_ms: number }
+  | { answer: Answer | ManyAnswer | DetectAnswer; round_trip_ms: number }
   | { problem: Problem; retry_after_s?: number | undefined };
 
 /** Field names and their texts, as the form carries them; the photos stand beside it. */
@@ -45,7 +52,7 @@ export type Fields = Partial<Record<FieldName, string>>;
 
 /** A request before it is sent. */
 export interface Plan {
-  endpoint: 'match' | 'match_advanced';
+  endpoint: Task | 'match_advanced';
   path: string;
   fields: Fields;
 }

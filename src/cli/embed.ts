@@ -1,0 +1,57 @@
+import { createWriteStream } from 'node:fs';
+import { finished } from 'node:stream/promises';
+import type { Command } from 'commander';
+import type { AccuracyMode } from '../engine/addon.ts';
+import { parseScore } from './detect.ts';
+import { addHelp } from './help.ts';
+import { modeOption } from './match.ts';
+import { progressBar } from './progress.ts';
+import { coloursFor, printable } from './terminal.ts';
+
+interface EmbedCommandOptions {
+  out?: string;
+  mode: AccuracyMode;
+  fallback: boolean;
+  minDetScore?: number;
+}
+
+export function registerEmbed(program: Command): void {
+  const command = program
+    .command('embed')
+    .description('print an embedding of each face of pictures, as lines of JSON')
+    .argument('<image...>', 'JPEG, PNG or WebP files')
+    .option('--out <out>', 'write the lines to a new file, for its owner alone')
+    .addOption(modeOption())
+    .option('--no-fallback', 'do not look again, in other ways, where no face was found')
+    .option('--min-det-score <score>', "least detection score; by default the pack's own", parseScore)
+    .action(embed);
+  addHelp(command, {
+    notes: `Each line is a face: file, box, quality, embedding (little-endian 32-bit floats, base64), and the pack, version and
+mode that it takes to compare it. An embedding is biometric data: whoever holds it can recognise the person. A picture that
+cannot be read is a failure, after the others were done.`,
+    examples: ['facematch embed alice.jpg', 'facematch embed photos/*.jpg --mode fast --out faces.jsonl'],
+  });
+}
+
+async function embed(files: string[], { out, ...options }: EmbedCommandOptions): Promise<void> {
+  const { embedFiles } = await import('./picture-files.ts');
+  // Opened before the work begins; a file that is there is not overwritten.
+  const target = out === undefined ? process.stdout : createWriteStream(out, { flags: 'wx', mode: 0o600 });
+  if (out !== undefined)
+    await new Promise((resolve, reject) => target.once('open', resolve).once('error', reject));
+  const bar = files.length > 1 && out !== undefined ? await progressBar('pictures', files.length) : undefined;
+  const complaints: string[] = [];
+  try {
+    for await (const outcome of embedFiles(files, options)) {
+      bar?.advance();
+      if ('error' in outcome) complaints.push(outcome.error.detail);
+      else for (const face of outcome) target.write(`${JSON.stringify(face)}\n`);
+    }
+  } finally {
+    bar?.stop();
+    if (out !== undefined) await finished(target.end());
+  }
+  const { red } = coloursFor('stderr');
+  for (const complaint of complaints) console.error(`${red('error:')} ${printable(complaint)}`);
+  if (complaints.length > 0) process.exitCode = 1;
+}

@@ -1,0 +1,81 @@
+import { byId, element, find, settings, tell } from './dom.ts';
+import { previewOf } from './preview.ts';
+import { bytesText, count } from './words.ts';
+
+/** The photos that one is compared with. */
+export class Others {
+  /** The form field that each of them is sent as. */
+  readonly name = 'image2';
+  readonly section = byId('others');
+  readonly #list = byId('others-list');
+  readonly #clear = byId('clear-others');
+  readonly #input = find(document, '#image2s', HTMLInputElement);
+  readonly #onChange: () => void;
+  #files: File[] = [];
+  #images: HTMLImageElement[] = [];
+
+  /** @param onChange there are others than before */
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+    this.#input.addEventListener('change', () => {
+      this.add([...(this.#input.files ?? [])]);
+      // The same file may be chosen again after it was removed.
+      this.#input.value = '';
+    });
+    this.#clear.addEventListener('click', () => {
+      for (const { src } of this.#images) URL.revokeObjectURL(src);
+      this.#files = [];
+      this.#images = [];
+      this.#changed();
+      this.#input.focus();
+    });
+    this.#draw();
+  }
+
+  get files(): readonly File[] {
+    return this.#files;
+  }
+
+  /** In the order of the files; one that cannot be shown has no picture. */
+  get images(): readonly HTMLImageElement[] {
+    return this.#images;
+  }
+
+  /** More than are taken at once are added as well: the server says how many may be sent. */
+  add(files: readonly File[]): void {
+    for (const file of files) {
+      const image = element('img', { alt: '' });
+      // A grey place is better than the browser's sign for a broken picture.
+      image.addEventListener('error', () => image.removeAttribute('src'));
+      this.#files.push(file);
+      this.#images.push(image);
+      void previewOf(file).then((preview) => {
+        image.src = URL.createObjectURL(preview);
+      });
+    }
+    this.#changed();
+  }
+
+  /** Says what is wrong with them, or that nothing is. */
+  mark(fault: string | undefined): void {
+    tell(byId('others-fault'), fault);
+    this.section.classList.toggle('faulty', fault !== undefined);
+    this.#input.ariaInvalid = String(fault !== undefined);
+  }
+
+  #changed(): void {
+    this.#draw();
+    this.mark(undefined);
+    this.#onChange();
+  }
+
+  #draw(): void {
+    const rows = this.#files.map(({ name, size }, i) =>
+      element('li', { title: `${name}, ${bytesText(size)}` }, this.#images[i]!, element('span', {}, name)),
+    );
+    this.#list.replaceChildren(...rows);
+    this.#clear.hidden = rows.length === 0;
+    byId('others-caption').textContent =
+      rows.length === 0 ? `Up to ${settings.limits.targets} photos.` : count(rows.length, 'photo');
+  }
+}

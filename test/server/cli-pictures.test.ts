@@ -1,0 +1,100 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { loadAddon } from '../../src/engine/addon.ts';
+import { analyseOptions, pack, sample } from '../fixtures/pictures.ts';
+import { newFolder } from '../support/folder.ts';
+import { built, program, run } from './support/cli.ts';
+import type { Json } from './support/client.ts';
+import { blank } from './support/pictures.ts';
+
+/** Commands on several pictures; cli-detect.test.ts has detect. */
+
+const folder = newFolder();
+for (const number of [1, 2, 3]) writeFileSync(join(folder, `${number}.jpg`), sample(number));
+writeFileSync(join(folder, 'blank.png'), await blank(80, 60, 'png'));
+writeFileSync(join(folder, 'notes.jpg'), 'no picture');
+
+describe.skipIf(!built)('facematch match with several candidates', () => {
+  const match = (...args: string[]) => run(program, ['match', '--mode', 'fast', ...args], folder);
+
+  test('tells the best first, and those that cannot be judged at the end', async () => {
+    const { code, stdout, stderr } = await match('1.jpg', '2.jpg', 'notes.jpg', 'gone.jpg', '3.jpg');
+    expect(code).toBe(1);
+    const [head, ...lines] = stdout.trimEnd().split('\n');
+    expect(head).toBe('1 of 2 pictures match 1.jpg (the threshold is 70 %)');
+    expect(lines).toEqual([
+      expect.stringMatching(/^ +\d+\.\d % {2}match {5}3\.jpg: fewer than 1 in 100,000 pairs/),
+      expect.stringMatching(/^ +\d+\.\d % {2}no match {2}2\.jpg: /),
+    ]);
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      'error: Send notes.jpg as JPEG, PNG or WebP; this one looks like unknown.',
+      'error: The picture gone.jpg cannot be read (ENOENT).',
+    ]);
+  });
+
+  test('with --json answers as the server does', async () => {
+    const { code, stdout } = await match('--json', '--threshold', '99.9', '1.jpg', '2.jpg', '3.jpg');
+    expect(code).toBe(0);
+    const answer = JSON.parse(stdout);
+    expect(answer).toMatchObject({ threshold_percent: 99.9, accuracy_mode: 'fast', matches: 0 });
+    expect(answer.results.map(({ index, filename, match }: Json) => [index, filename, match])).toEqual([
+      [0, '2.jpg', false],
+      [1, '3.jpg', false],
+    ]);
+  });
+
+  test('fails when the reference has no face', async () => {
+    const { code, stdout, stderr } = await match('blank.png', '1.jpg', '2.jpg');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('as blank.png');
+  });
+});
+
+describe.skipIf(!built)('facematch embed', () => {
+  const embed = (...args: string[]) => run(program, ['embed', ...args], folder);
+
+  test('prints a line for each face, with the embedding of the picture', async () => {
+    const { code, stdout, stderr } = await embed(
+      '--mode',
+      'fast',
+      '1.jpg',
+      'blank.png',
+      'notes.jpg',
+      '2.jpg',
+    );
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'error: Send notes.jpg as JPEG, PNG or WebP; this one looks like unknown.\n',
+    });
+    const faces = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const known = loadAddon().analyse(pack, sample(1), { ...analyseOptions, accuracy_mode: 'fast' });
+    if (!known.ok) throw new Error(known.code);
+    const { embedding } = known.image.faces[0]!;
+    expect(faces.map(({ file, index }) => `${file} ${index}`)).toEqual([
+      ...['1.jpg 0', '1.jpg 1', '1.jpg 2'],
+      ...['2.jpg 0', '2.jpg 1', '2.jpg 2'],
+    ]);
+    expect(faces[0]).toMatchObject({
+      pack: 'default',
+      version: expect.stringMatching(/^\d/),
+      accuracy_mode: 'fast',
+      box: expect.any(Object),
+      embedding: Buffer.from(embedding.buffer, embedding.byteOffset, embedding.byteLength).toString('base64'),
+    });
+  });
+
+  test('writes a new file for its owner alone, and overwrites none', async () => {
+    const out = join(folder, 'faces.jsonl');
+    expect(await embed('1.jpg', '--out', out)).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(statSync(out).mode & 0o777).toBe(0o600);
+    const text = readFileSync(out, 'utf8');
+    expect(text.trimEnd().split('\n')).toHaveLength(3);
+    const again = await embed('1.jpg', '--out', out);
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('EEXIST') });
+    expect(readFileSync(out, 'utf8')).toBe(text);
+  });
+});
