@@ -40,6 +40,7 @@ export interface Bodies {
   DetectValues: DetectValues;
   EmbedValues: EmbedValues;
   ManyValues: ManyValues;
+  EmbeddingsQuestion: EmbeddingsQuestion;
   MatchAnswer: MatchAnswer;
   ManyAnswer: ManyAnswer;
   EmbeddingsAnswer: EmbeddingsAnswer;
@@ -110,6 +111,36 @@ export interface ManyValues {
   auto_pair_best?: boolean;
   /** Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning */
   reject_low_quality?: boolean;
+}
+export interface EmbeddingsQuestion {
+  /** Numbers in the encoding that embed gives: little-endian 32-bit floats, in base64 */
+  embedding: string;
+  /**
+   * What it is compared with
+   *
+   * @minItems 1
+   * @maxItems 1000
+   */
+  candidates: {
+    /** Comes back with the result */
+    id: string;
+    /** Numbers in the encoding that embed gives: little-endian 32-bit floats, in base64 */
+    embedding: string;
+  }[];
+  /** The pack that all of them are of */
+  pack: string;
+  /** Its version */
+  version: string;
+  /** The mode that all of them were made in */
+  accuracy_mode: 'fast' | 'balance';
+  /** Least confidence_percent that counts as a match */
+  threshold_percent?: number;
+  /** Among how many the candidates were found: each false_match_rate is multiplied by it. By default the number of candidates */
+  searched?: number;
+  /** Results below are left out */
+  min_percent?: number;
+  /** Most results */
+  limit?: number;
 }
 /** Whether the two pictures show the same person. A non-match is an answer like any other, not an error. */
 export interface MatchAnswer {

@@ -84,7 +84,8 @@ function withoutPlain(text) {
 
 /** docs/clients/client-types.d.ts: types of the OpenAPI document, above those that the file itself has by hand. */
 export async function clientTypes(document) {
-  const { Match, Many, Embeddings, Detect, Embed, Models, ...others } = document.components.schemas;
+  const { Match, Many, Embeddings, EmbeddingsRequest, Detect, Embed, Models, ...others } =
+    document.components.schemas;
   const isProblem = (name) => name.endsWith('Problem');
   const schemas = Object.entries(others).map(([name, schema]) => [
     name,
@@ -96,6 +97,7 @@ export async function clientTypes(document) {
     DetectValues: valuesOf(document, '/API/v1.0/face/detect/upload'),
     EmbedValues: valuesOf(document, '/API/v1.0/face/embed/upload'),
     ManyValues: valuesOf(document, '/API/v1.0/face/match/upload/many'),
+    EmbeddingsQuestion: EmbeddingsRequest,
     MatchAnswer: Match,
     ManyAnswer: Many,
     EmbeddingsAnswer: Embeddings,

@@ -9,6 +9,7 @@ import { endpointIds, readConfig } from '../../dist/src/config.js';
 import { packDirectory, readManifest } from '../../dist/src/engine/pack.js';
 import { routes } from '../../dist/src/http/routes.js';
 import { apiReference, clientTypes } from './api-docs.mjs';
+import { clientDeclarations } from './client-declarations.mjs';
 import { prometheusRule } from './prometheus-rule.mjs';
 import { thirdPartyTables } from './third-party.mjs';
 
@@ -22,6 +23,7 @@ export async function generatedDocs() {
     'docs/api.md': api,
     'docs/errors.md': errors,
     'docs/clients/client-types.d.ts': await clientTypes(whole),
+    'docs/clients/client.d.ts': clientDeclarations(),
     'docs/configuration.md': filled('docs/configuration.md', { settings: settingsTable() }),
     'docs/monitoring.md': filled('docs/monitoring.md', { metrics: metricsTable() }),
     'docs/scores/percent.svg': scorePicture(readManifest(packDirectory('default'))),

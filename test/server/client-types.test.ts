@@ -31,14 +31,15 @@ beforeAll(() => {
 });
 
 /** What the compiler says of a program of a project that has facematch among its packages; '' when it is content. */
-async function compile(program: string, module = 'nodenext'): Promise<string> {
+async function compile(program: string, module = 'nodenext', types = ''): Promise<string> {
   writeFileSync(join(folder, 'program.ts'), program);
   const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
-  const bare = ['--target', 'es2023', '--lib', 'es2023', '--types', '', '--noEmit'];
+  const bare = ['--target', 'es2023', '--lib', 'es2023', '--types', types, '--noEmit'];
+  const roots = ['--typeRoots', projectPath('node_modules/@types')];
   const resolution = module === 'nodenext' ? 'nodenext' : 'bundler';
   const modules = ['--module', module, '--moduleResolution', resolution];
   const tsc = projectPath('node_modules/typescript/bin/tsc');
-  const { stdout, stderr } = await run(tsc, [...strict, ...bare, ...modules, 'program.ts'], folder);
+  const { stdout, stderr } = await run(tsc, [...strict, ...bare, ...roots, ...modules, 'program.ts'], folder);
   return stdout + stderr;
 }
 
@@ -71,6 +72,31 @@ test('a code tells which members a problem has, as docs/clients/README.md shows'
   const used = new Set(rows.match(/(?<=`)[A-Z][a-z]\w+/g));
   expect(used).toContain('QualityReason');
   expect(await compile(`import type { ${[...used].join(', ')} } from 'facematch/client-types';\n`)).toBe('');
+});
+
+test.each(['nodenext', 'esnext'])('a program of facematch/client has its types (%s)', async (module) => {
+  const program = `
+import { FacematchClient, FacematchError, type Picture } from 'facematch/client';
+import type { ManyAnswer, MatchAnswer } from 'facematch/client-types';
+const client = new FacematchClient({ url: 'http://127.0.0.1:8080', key: 'fm' });
+export async function ask(one: Picture, two: Uint8Array, signal?: AbortSignal): Promise<number> {
+  try {
+    const answer: MatchAnswer = await client.match(one, two, { accuracy_mode: 'fast' }, { signal });
+    const many: ManyAnswer = await client.many(one, [two]);
+    return answer.confidence_percent + many.matches;
+  } catch (error) {
+    if (error instanceof FacematchError && error.problem?.code === 'image_too_large') return error.problem.limit_bytes;
+    throw error;
+  }
+}
+`;
+  expect(await compile(program, module, 'node')).toBe('');
+  for (const [right, wrong] of [
+    ['accuracy_mode', 'acuracy_mode'],
+    ['confidence_percent', 'score'],
+    ['problem.limit_bytes', 'problem.limit_pixels'],
+  ] as const)
+    expect(await compile(program.replace(right, wrong), module, 'node')).toContain(wrong.split('.').at(-1));
 });
 
 test('there is no code to import, and the OpenAPI document has the name of the package', async () => {

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""A client of the face-match service: this one file, Python 3.9 or later, no package.
+
+    from facematch import FacematchClient
+    client = FacematchClient("http://127.0.0.1:8080", "fm_…")
+    print(client.match("one.jpg", "two.jpg")["confidence_percent"])
+
+On the command line, with FACEMATCH_URL and FACEMATCH_KEY set: python3 facematch.py one.jpg two.jpg
+Exit codes: 0 a match, 1 no match, 2 an error.
+"""
+
+import http.client
+import json
+import os
+import random
+import secrets
+import socket
+import sys
+import time
+import urllib.parse
+import urllib.request
+
+# The same request may succeed later. A match changes nothing on the server, so sending it twice does no harm.
+PASSING = (408, 429, 503, 504)
+
+
+class FacematchError(Exception):
+    """A request without a result.
+
+    code: one of the server, or "network" (no connection, or it broke), "timeout", or "unexpected" (an answer that is
+        not facematch's, such as a proxy's page).
+    status: the HTTP status; None where there was no answer.
+    problem: the body of the answer (RFC 9457), a dict; None with the three codes above.
+    retry_after: seconds that the server asks to wait; None where it does not say.
+    """
+
+    def __init__(self, code, message, status=None, problem=None, retry_after=None):
+        super().__init__(message)
+        self.code = code
+        self.status = status
+        self.problem = problem
+        self.retry_after = retry_after
+
+
+class FacematchClient:
+    """Asks one server. Every method returns the answer as a dict, or raises FacematchError.
+
+    A picture is bytes, or the path of a file. Fields that are None are left out.
+
+    timeout: seconds that a try may stand still, for the connection and for each piece of the answer.
+    retries: how many times a request is sent again at most.
+    max_wait: the longest wait before a retry, seconds. Where Retry-After asks for more, there is no retry.
+    """
+
+    def __init__(self, url, key, timeout=10.0, retries=2, max_wait=60.0):
+        if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
+            raise ValueError(f"not an http address: {url}")
+        self._base = url.rstrip("/") + "/API/v1.0"
+        self._key = key.strip()
+        self._timeout = timeout
+        self._retries = max(0, retries)
+        self._max_wait = max_wait
+        # What urlopen has besides would follow redirects, which would take the key to another host.
+        self._opener = urllib.request.OpenerDirector()
+        for handler in (urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+            self._opener.add_handler(handler())
+
+    def match(self, image1, image2, **fields):
+        """Compares two pictures. Fields other than threshold_percent need a key with the scope match:advanced."""
+        advanced = any(value is not None for name, value in fields.items() if name != "threshold_percent")
+        path = "/face/match/upload/advanced" if advanced else "/face/match/upload"
+        return self._ask(path, multipart([("image1", image1), ("image2", image2)], fields))
+
+    def many(self, image1, images2, **fields):
+        """Compares one picture with up to 16 others. Each of them has a result, or a problem of its own."""
+        pictures = [("image1", image1), *(("image2", image2) for image2 in images2)]
+        return self._ask("/face/match/upload/many", multipart(pictures, fields))
+
+    def detect(self, image, **fields):
+        """Finds the faces of a picture. A picture without one is no error."""
+        return self._ask("/face/detect/upload", multipart([("image", image)], fields))
+
+    def embed(self, image, **fields):
+        """Finds the faces of a picture, and gives their embeddings. The operator has to switch this on."""
+        return self._ask("/face/embed/upload", multipart([("image", image)], fields))
+
+    def match_embeddings(self, question):
+        """Compares an embedding with up to 1,000 others. The operator has to switch this on."""
+        return self._ask("/face/match/embeddings", (json.dumps(question).encode(), "application/json"))
+
+    def models(self):
+        """Tells the model pack that the server has loaded."""
+        return self._ask("/models", (None, None))
+
+    def _ask(self, path, content):
+        for retry in range(self._retries + 1):
+            try:
+                return self._try(path, *content)
+            except FacematchError as error:
+                may_pass = error.code == "network" or error.status in PASSING
+                # Whoever comes earlier than Retry-After says is refused again.
+                if not may_pass or retry == self._retries or (error.retry_after or 0) > self._max_wait:
+                    raise
+                wait = min(2**retry / 2, self._max_wait) if error.retry_after is None else error.retry_after
+            # Up to a second more: those who were refused together do not come again together.
+            time.sleep(wait + random.random())
+
+    def _try(self, path, body, content_type):
+        headers = {"x-api-key": self._key}
+        if body is not None:
+            headers["content-type"] = content_type
+        request = urllib.request.Request(self._base + path, data=body, headers=headers)
+        try:
+            with self._opener.open(request, timeout=self._timeout) as answer:
+                text = answer.read().decode(errors="replace")
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            if isinstance(reason, socket.timeout):
+                raise FacematchError("timeout", f"no answer for {self._timeout} s") from error
+            raise FacematchError("network", f"no answer: {reason}") from error
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = None
+        if answer.status == 200 and isinstance(value, dict):
+            return value
+        raise refusal(answer, value, text)
+
+
+def refusal(answer, value, text):
+    """The error that an answer stands for."""
+    wait = answer.headers.get("Retry-After", "")
+    retry_after = int(wait) if wait.isascii() and wait.isdecimal() else None
+    if not isinstance(value, dict) or not isinstance(value.get("code"), str):
+        return FacematchError("unexpected", f"{answer.status}: {text[:200]}", answer.status, None, retry_after)
+    message = f"{answer.status} {value['code']}: {value.get('detail')} (request_id {value.get('request_id')})"
+    return FacematchError(value["code"], message, answer.status, value, retry_after)
+
+
+def multipart(pictures, fields):
+    """Body and content type of a form (RFC 7578)."""
+    boundary = secrets.token_hex(16).encode()  # 128 random bits are in no picture
+    parts = [part(boundary, name, *named(name, picture)) for name, picture in pictures]
+    for name, value in fields.items():
+        if value is not None:
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            parts.append(part(boundary, name, None, text.encode()))
+    return b"".join(parts) + b"--%b--\r\n" % boundary, f"multipart/form-data; boundary={boundary.decode()}"
+
+
+def named(field, picture):
+    """File name and bytes of a picture."""
+    if isinstance(picture, (bytes, bytearray, memoryview)):
+        return field, bytes(picture)
+    with open(picture, "rb") as file:
+        return os.path.basename(os.fsdecode(picture)), file.read()
+
+
+def part(boundary, field, filename, data):
+    """One part of a form."""
+    name = f'name="{quoted(field)}"'
+    if filename is not None:
+        name += f'; filename="{quoted(filename)}"'
+    head = f"Content-Disposition: form-data; {name}".encode(errors="replace")
+    return b"--%b\r\n%b\r\n\r\n%b\r\n" % (boundary, head, data)
+
+
+def quoted(name):
+    """A name as browsers send it, so that it ends neither its quotation marks nor its line."""
+    return name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def main():
+    """Compares the two pictures that the command line names; the exit code."""
+    if len(sys.argv) != 3:
+        raise ValueError("usage: facematch.py IMAGE1 IMAGE2")
+    key = os.environ.get("FACEMATCH_KEY")
+    if not key:
+        raise ValueError("put your API key into FACEMATCH_KEY")
+    client = FacematchClient(os.environ.get("FACEMATCH_URL", "http://127.0.0.1:8080"), key)
+    answer = client.match(sys.argv[1], sys.argv[2])
+    verdict = "match" if answer["match"] else "no match"
+    print(f"{verdict}: {answer['confidence_percent']} % (the threshold is {answer['threshold_percent']} %)")
+    return 0 if answer["match"] else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Exception as error:  # whatever it is: Python's own exit code of 1 would say that they do not match
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

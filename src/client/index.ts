@@ -1,0 +1,253 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type {
+  AdvancedMatchValues,
+  DetectAnswer,
+  DetectValues,
+  EmbedAnswer,
+  EmbeddingsAnswer,
+  EmbeddingsQuestion,
+  EmbedValues,
+  ErrorCode,
+  ManyAnswer,
+  ManyValues,
+  MatchAnswer,
+  ModelsAnswer,
+  Problem,
+} from 'facematch/client-types';
+
+/** The service's client for Node. Needs no package, and imports nothing of the server. */
+
+/** The bytes of a JPEG, PNG or WebP. `many` gives the name of a `File` back. */
+export type Picture = Uint8Array | Blob;
+
+export interface ClientOptions {
+  /** Address of the server, such as `http://127.0.0.1:8080`. A path in it goes before `/API`. */
+  url: string | URL;
+  /** The API key. */
+  key: string;
+  /** Time limit of one try, from its start to the last byte of the answer; 10,000 by default. */
+  timeout_ms?: number;
+  /** How many times a request is sent again at most; 2 by default. */
+  retries?: number;
+  /** The longest wait before a retry; 60,000 by default. Where Retry-After asks for more, there is no retry. */
+  maxWait_ms?: number;
+  /** Used in place of the global `fetch`. */
+  fetch?: typeof fetch;
+}
+
+export interface CallOptions {
+  /** Ends the request, or the wait before a retry. The call then rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * What a `FacematchError` is about: a code of the server, or `network` (no connection, or it broke), `timeout` (no
+ * answer within `timeout_ms`), `unexpected` (an answer that is not facematch's, such as a proxy's page).
+ */
+export type FacematchErrorCode = ErrorCode | 'network' | 'timeout' | 'unexpected';
+
+/** A request without a result. */
+export class FacematchError extends Error {
+  override readonly name = 'FacematchError';
+  /** What is wrong, for programs. */
+  readonly code: FacematchErrorCode;
+  /** The HTTP status; undefined where there was no answer. */
+  readonly status: number | undefined;
+  /** The body of the answer (RFC 9457); undefined with `network`, `timeout` and `unexpected`. */
+  readonly problem: Problem | undefined;
+  /** How long the server asks to wait; undefined where it does not say. */
+  readonly retryAfter_ms: number | undefined;
+
+  /** `details` are the members of the same name, and the cause. */
+  constructor(
+    code: FacematchErrorCode,
+    message: string,
+    details: { status?: number; problem?: Problem; retryAfter_ms?: number | undefined; cause?: unknown } = {},
+  ) {
+    super(message, 'cause' in details ? { cause: details.cause } : {});
+    this.code = code;
+    this.status = details.status;
+    this.problem = details.problem;
+    this.retryAfter_ms = details.retryAfter_ms;
+  }
+}
+
+const prefix = '/API/v1.0';
+
+/** The same request may succeed later. A match changes nothing on the server, so sending it twice does no harm. */
+const passing = new Set([408, 429, 503, 504]);
+
+interface Body {
+  type: string;
+  /** Encoded once, so that every try sends the same. */
+  bytes: ArrayBuffer | string;
+}
+
+/** Asks one server. Every method rejects with a `FacematchError`, or with the reason of an aborted signal. */
+export class FacematchClient {
+  readonly #base: string;
+  readonly #headers: Headers;
+  readonly #timeout_ms: number;
+  readonly #retries: number;
+  readonly #maxWait_ms: number;
+  readonly #fetch: typeof fetch | undefined;
+
+  /** Throws a TypeError where the address is none, or the key cannot be sent. Sends nothing. */
+  constructor(options: ClientOptions) {
+    const { origin, pathname } = new URL(options.url);
+    if (!/^https?:/.test(origin)) throw new TypeError(`not an http address: ${options.url}`);
+    this.#base = origin + pathname.replace(/\/+$/, '') + prefix;
+    this.#headers = new Headers({ 'x-api-key': options.key });
+    this.#timeout_ms = options.timeout_ms ?? 10_000;
+    this.#retries = options.retries ?? 2;
+    this.#maxWait_ms = options.maxWait_ms ?? 60_000;
+    this.#fetch = options.fetch;
+  }
+
+  /** Compares two pictures. Fields other than `threshold_percent` need a key with the scope `match:advanced`. */
+  async match(
+    image1: Picture,
+    image2: Picture,
+    fields: AdvancedMatchValues = {},
+    options: CallOptions = {},
+  ): Promise<MatchAnswer> {
+    const { threshold_percent: _, ...controls } = fields;
+    const advanced = Object.values(controls).some((value) => value !== undefined);
+    const path = `/face/match/upload${advanced ? '/advanced' : ''}`;
+    return this.#ask(path, await form({ image1: [image1], image2: [image2] }, fields), options);
+  }
+
+  /** Compares one picture with up to 16 others. Each of them has a result, or a problem of its own. */
+  async many(
+    image1: Picture,
+    images2: readonly Picture[],
+    fields: ManyValues = {},
+    options: CallOptions = {},
+  ): Promise<ManyAnswer> {
+    return this.#ask(
+      '/face/match/upload/many',
+      await form({ image1: [image1], image2: images2 }, fields),
+      options,
+    );
+  }
+
+  /** Finds the faces of a picture. A picture without one is no error. */
+  async detect(image: Picture, fields: DetectValues = {}, options: CallOptions = {}): Promise<DetectAnswer> {
+    return this.#ask('/face/detect/upload', await form({ image: [image] }, fields), options);
+  }
+
+  /** Finds the faces of a picture, and gives their embeddings. The operator has to switch this on. */
+  async embed(image: Picture, fields: EmbedValues = {}, options: CallOptions = {}): Promise<EmbedAnswer> {
+    return this.#ask('/face/embed/upload', await form({ image: [image] }, fields), options);
+  }
+
+  /** Compares an embedding with up to 1,000 others. The operator has to switch this on. */
+  async matchEmbeddings(question: EmbeddingsQuestion, options: CallOptions = {}): Promise<EmbeddingsAnswer> {
+    const body = { type: 'application/json', bytes: JSON.stringify(question) };
+    return this.#ask('/face/match/embeddings', body, options);
+  }
+
+  /** Tells the model pack that the server has loaded. */
+  async models(options: CallOptions = {}): Promise<ModelsAnswer> {
+    return this.#ask('/models', undefined, options);
+  }
+
+  async #ask<Answer>(path: string, body: Body | undefined, { signal }: CallOptions): Promise<Answer> {
+    for (let retry = 0; ; retry++) {
+      try {
+        return (await this.#try(path, body, signal)) as Answer;
+      } catch (error) {
+        if (!(error instanceof FacematchError) || retry >= this.#retries) throw error;
+        if (error.code !== 'network' && !passing.has(error.status ?? 0)) throw error;
+        // Whoever comes earlier than Retry-After says is refused again.
+        if ((error.retryAfter_ms ?? 0) > this.#maxWait_ms) throw error;
+        const wait_ms = error.retryAfter_ms ?? Math.min(500 * 2 ** retry, this.#maxWait_ms);
+        // Up to a second more: those who were refused together do not come again together.
+        await sleep(wait_ms + 1000 * Math.random(), undefined, signal === undefined ? {} : { signal }).catch(
+          () => signal?.throwIfAborted(),
+        );
+      }
+    }
+  }
+
+  async #try(path: string, body: Body | undefined, signal: AbortSignal | undefined): Promise<unknown> {
+    signal?.throwIfAborted();
+    const send = this.#fetch ?? globalThis.fetch;
+    const headers = new Headers(this.#headers);
+    if (body) headers.set('content-type', body.type);
+    const post = body ? { method: 'POST', body: body.bytes } : {};
+    const ending = new AbortController();
+    const end = () => ending.abort();
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      end();
+    }, this.#timeout_ms);
+    signal?.addEventListener('abort', end);
+    let response: Response;
+    let text: string;
+    try {
+      // No redirects: they would take the key to another host.
+      response = await send(this.#base + path, {
+        ...post,
+        headers,
+        redirect: 'manual',
+        signal: ending.signal,
+      });
+      text = await response.text();
+    } catch (cause) {
+      signal?.throwIfAborted();
+      if (late) throw new FacematchError('timeout', `no answer within ${this.#timeout_ms} ms`, { cause });
+      throw new FacematchError('network', `no answer: ${whatHappened(cause)}`, { cause });
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+    }
+    const value = parsed(text);
+    if (response.status === 200 && value !== undefined) return value;
+    throw refusal(response, value, text);
+  }
+}
+
+/** Fields that are undefined are left out. */
+async function form(pictures: Record<string, readonly Picture[]>, fields: object): Promise<Body> {
+  const data = new FormData();
+  for (const [name, list] of Object.entries(pictures)) {
+    for (const picture of list) {
+      const blob = picture instanceof Blob ? picture : new Blob([picture as Uint8Array<ArrayBuffer>]);
+      data.append(name, blob, 'name' in blob ? String(blob.name) : name);
+    }
+  }
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== undefined) data.append(name, String(value));
+  }
+  const encoded = new Response(data);
+  return { type: encoded.headers.get('content-type')!, bytes: await encoded.arrayBuffer() };
+}
+
+/** An object in JSON; undefined where it is something else. */
+function parsed(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function refusal({ status, headers }: Response, value: object | undefined, text: string): FacematchError {
+  const wait = headers.get('retry-after') ?? '';
+  const retryAfter_ms = /^\d+$/.test(wait) ? 1000 * Number(wait) : undefined;
+  if (value === undefined || !('code' in value) || typeof value.code !== 'string')
+    return new FacematchError('unexpected', `${status}: ${text.slice(0, 200)}`, { status, retryAfter_ms });
+  const problem = value as Problem;
+  const message = `${status} ${problem.code}: ${problem.detail} (request_id ${problem.request_id})`;
+  return new FacematchError(problem.code, message, { status, problem, retryAfter_ms });
+}
+
+/** fetch says "fetch failed", and keeps what happened in its cause. */
+function whatHappened(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (!(cause instanceof Error)) return String(cause);
+  return cause.message || ('code' in cause ? String(cause.code) : cause.name);
+}
