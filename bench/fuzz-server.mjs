@@ -7,6 +7,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { endpointIds } from '../dist/src/config.js';
+import { scopes } from '../dist/src/gate/keys.js';
 import { content_type, form } from '../test/support/load.mjs';
 import { endOnSignals, memoryOf, root, startServer } from '../test/support/programs.mjs';
 import { flags, MiB, progress, report } from '../test/support/report.mjs';
@@ -55,12 +57,14 @@ const server = await startServer({
   env: {
     ...(options.plain ? {} : sanitizers()),
     FACEMATCH_WORKERS: '2',
+    FACEMATCH_ENDPOINTS: endpointIds.join(','),
     FACEMATCH_IDLE_TIMEOUT_S: '2',
     FACEMATCH_UPLOAD_TIMEOUT_MS: '4000',
     // Wrong keys are among what is tried; what is asked here is not whether guessing is slowed.
     FACEMATCH_AUTH_FAILURES_PER_MINUTE: '60000',
     FACEMATCH_AUTH_FAILURE_BURST: '60000',
   },
+  limits: { scopes: scopes.join(',') },
 });
 let dead;
 void server.ended.then((end) => {
@@ -68,7 +72,7 @@ void server.ended.then((end) => {
 });
 
 const pictures = await fuzzPictures(options.seed);
-const world = { key: server.key, ...pictures };
+const world = { key: server.key, question: await question(), ...pictures };
 const kinds = {};
 const statuses = {};
 const faults = [];
@@ -128,6 +132,20 @@ async function run(from, end) {
   };
   await Promise.all(Array.from({ length: options.clients }, client));
   await Promise.all(lingering);
+}
+
+/** To match/embeddings, of faces that the server has embedded. */
+async function question() {
+  const response = await fetch(`${server.address}/API/v1.0/face/embed/upload`, {
+    method: 'POST',
+    headers: { 'x-api-key': server.key, 'content-type': content_type },
+    body: form({ image: pictures.good[0], accuracy_mode: 'fast' }),
+  });
+  const { image, embedding } = await response.json();
+  const { pack, version, accuracy_mode } = embedding;
+  const [face] = image.faces;
+  const candidates = [1, 2, 3].map((id) => ({ id: String(id), embedding: face.embedding }));
+  return { embedding: face.embedding, candidates, pack, version, accuracy_mode };
 }
 
 /** What a client sees of a match, without what differs from one request to the next. */

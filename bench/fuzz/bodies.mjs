@@ -99,6 +99,72 @@ export const oddFields = (random) => {
   return form(fields);
 };
 
+/** One picture, good or not, with fields that most endpoints do not know. */
+export const onePicture = (random, world) => {
+  const image = random.chance(0.3) ? random.pick(world.good) : mutate(random.pick(world.damaged), random);
+  return form({ image, ...(random.chance(0.5) && { [random.pick(names)]: random.pick(values) }) });
+};
+
+/** One against up to eighteen, two more than are taken; most of them are no pictures. */
+export const manyTargets = (random, world) => {
+  const target = () =>
+    random.weighted([
+      [notAPicture, 6],
+      [random.pick(world.damaged), 3],
+      [random.pick(world.good), 1],
+      [Buffer.alloc(0), 1],
+    ]);
+  const image1 = random.chance(0.7) ? random.pick(world.good) : random.pick(world.damaged);
+  return form({ image1, image2: Array.from({ length: random.below(19) }, target), accuracy_mode: 'fast' });
+};
+
+// biome-ignore format: a list of words
+const members = [
+  'embedding', 'candidates', 'pack', 'version', 'accuracy_mode', 'threshold_percent', 'searched', 'min_percent', 'limit', '__proto__', 'toString', '',
+];
+const things = [
+  null,
+  true,
+  -1,
+  1.5,
+  1e308,
+  '',
+  '0',
+  [],
+  {},
+  [[]],
+  [null],
+  [{ id: 1 }],
+  'AAAA',
+  'A'.repeat(2732),
+  '\ud800',
+];
+
+/** A question to match/embeddings whose members or bytes have suffered, or that is nested deeply. */
+export const oddQuestion = (random, world) => {
+  if (random.chance(0.05))
+    return Buffer.from(random.pick(['[', '{"a":', '[{"a":']).repeat(1 + random.below(100_000)));
+  const question = structuredClone(world.question);
+  for (let count = random.below(4); count > 0; count--) {
+    const [owner, name] = random.chance(0.3)
+      ? [
+          Array.isArray(question.candidates) && question.candidates[0] instanceof Object
+            ? question.candidates[0]
+            : question,
+          random.pick(['id', 'embedding']),
+        ]
+      : [question, random.pick(members)];
+    Object.defineProperty(owner, name, {
+      value: random.pick(things),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  }
+  const bytes = Buffer.from(JSON.stringify(question));
+  return random.chance(0.4) ? mutate(bytes, random) : bytes;
+};
+
 const header = 'Content-Disposition: form-data; name="image1"';
 // biome-ignore format: a list of words
 const dispositions = [

@@ -4,6 +4,10 @@ import { boundary, content_type } from '../../test/support/load.mjs';
 const base = '/API/v1.0';
 export const match = `${base}/face/match/upload`;
 export const advanced = `${match}/advanced`;
+export const many = `${match}/many`;
+export const detect = `${base}/face/detect/upload`;
+export const embed = `${base}/face/embed/upload`;
+export const embeddings = `${base}/face/match/embeddings`;
 
 /** `headers` are [name, value] pairs; a value of undefined leaves its header out. */
 export function head(world, headers = {}, requestLine = `POST ${match} HTTP/1.1`) {
@@ -19,8 +23,8 @@ export function withLength(world, body, headers = {}, requestLine = undefined) {
 }
 
 /** In chunks of random sizes (RFC 9112 section 7.1), now and then with an extension or a trailer. */
-export function inChunks(world, body, random, requestLine = undefined) {
-  const pieces = [head(world, { 'transfer-encoding': 'chunked' }, requestLine)];
+export function inChunks(world, body, random, requestLine = undefined, headers = {}) {
+  const pieces = [head(world, { ...headers, 'transfer-encoding': 'chunked' }, requestLine)];
   for (let at = 0; at < body.length; ) {
     const piece = body.subarray(at, at + 1 + random.below(Math.max(1000, body.length / 3)));
     pieces.push(Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n'));

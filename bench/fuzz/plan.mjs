@@ -7,17 +7,24 @@ import {
   damagedForm,
   delimiterSoup,
   goodForm,
+  manyTargets,
   mutate,
   mutatedForm,
   noise,
   oddFields,
+  oddQuestion,
+  onePicture,
   sufferedForm,
 } from './bodies.mjs';
 import {
   advanced,
+  detect,
+  embed,
+  embeddings,
   head,
   inChunks,
   lyingLengths,
+  many,
   match,
   oddChunks,
   oddHeaders,
@@ -26,21 +33,45 @@ import {
   withLength,
 } from './heads.mjs';
 
-/** Most bodies come with a length, some in chunks, to either endpoint. */
-function request(world, body, random) {
-  const line = `POST ${random.chance(0.3) ? advanced : match} HTTP/1.1`;
-  return random.chance(0.2) ? inChunks(world, body, random, line) : withLength(world, body, {}, line);
+/** Most bodies come with a length, some in chunks. */
+function request(world, body, random, path, headers = {}) {
+  const line = `POST ${path} HTTP/1.1`;
+  return random.chance(0.2)
+    ? inChunks(world, body, random, line, headers)
+    : withLength(world, body, headers, line);
 }
 
-const form = (make) => (random, world) => ({
-  bytes: request(world, make(random, world), random),
-  expects: 'answer',
-});
+/** Of two pictures, to any endpoint that compares them. */
+const form = (make) => (random, world) => {
+  const path = random.weighted([
+    [match, 6],
+    [advanced, 3],
+    [many, 1],
+  ]);
+  return { bytes: request(world, make(random, world), random, path), expects: 'answer' };
+};
 
 const pipelinable = oddRequestLines.filter((line) => line.startsWith('GET '));
 
 const kinds = {
-  valid: (random, world) => ({ ...form(goodForm)(random, world), expects: 'ok' }),
+  valid: (random, world) => ({
+    bytes: request(world, goodForm(random, world), random, random.pick([match, advanced, many])),
+    expects: 'ok',
+  }),
+  one_picture: (random, world) => ({
+    bytes: request(world, onePicture(random, world), random, random.pick([detect, embed])),
+    expects: 'answer',
+  }),
+  many_targets: (random, world) => ({
+    bytes: request(world, manyTargets(random, world), random, many),
+    expects: 'answer',
+  }),
+  odd_question: (random, world) => ({
+    bytes: request(world, oddQuestion(random, world), random, embeddings, {
+      'content-type': random.chance(0.95) ? 'application/json' : 'text/plain',
+    }),
+    expects: 'answer',
+  }),
   damaged_picture: form(damagedForm),
   suffered_picture: form(sufferedForm),
   odd_fields: form(oddFields),
@@ -98,6 +129,9 @@ const kinds = {
 /** What ends in inference costs as much as a hundred of the others; at 100,000 requests these are thousands all the same. */
 const weights = {
   valid: 2,
+  one_picture: 7,
+  many_targets: 3,
+  odd_question: 10,
   damaged_picture: 4,
   suffered_picture: 3,
   odd_fields: 14,
