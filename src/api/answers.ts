@@ -186,12 +186,12 @@ const Match = object(
     ),
     false_match_rate: share.describe(
       'How often two different people would come out at least this alike, all pairs that were tried taken into account; ' +
-        "never below the floor of the pack's table, see GET models",
+        "of each pair never below the floor of the pack's table, see GET models",
     ),
     extrapolated: z
       .boolean()
       .describe(
-        "true when the score lies beyond what the pack's people could show: false_match_rate is then the floor, an upper bound, " +
+        "true when the score lies beyond what the pack's people could show: false_match_rate is then an upper bound, the floor times the number of pairs, " +
           'and confidence_percent goes on in the form of the tail',
       ),
     accuracy_mode: z.enum(fieldTable.accuracy_mode.values).describe('The mode that was used'),

@@ -2,9 +2,9 @@
 export type CalibrationPoint = readonly [similarity: number, falseMatchRate: number];
 
 export interface Judgement {
-  /** 0..1, corrected for the number of pairs that were tried; never below the floor. */
+  /** 0..1, corrected for the number of pairs that were tried; of each pair never below the floor. */
   false_match_rate: number;
-  /** Whether the rate lies below the floor: what is told then is an upper bound. */
+  /** Whether the pair's own rate lies below the floor: what is told then is an upper bound. */
   extrapolated: boolean;
   /** 0..100 */
   confidence_percent: number;
@@ -73,11 +73,14 @@ export class Calibration {
    * beyond the floor, so that thresholds up there still tell pairs apart.
    */
   judge(similarity: number, pairsCompared: number): Judgement {
-    const corrected = Math.max(1, pairsCompared) * this.falseMatchRate(similarity);
-    const rate = Number.isNaN(corrected) ? 1 : Math.min(1, corrected);
+    const rate = this.falseMatchRate(similarity);
+    const corrected = (own: number) => {
+      const all = Math.max(1, pairsCompared) * own;
+      return Number.isNaN(all) ? 1 : Math.min(1, all);
+    };
     return {
-      false_match_rate: Math.max(this.#floor, rate),
-      confidence_percent: this.confidencePercent(rate),
+      false_match_rate: corrected(Math.max(this.#floor, rate)),
+      confidence_percent: this.confidencePercent(corrected(rate)),
       extrapolated: rate < this.#floor,
     };
   }
