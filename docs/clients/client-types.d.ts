@@ -154,9 +154,9 @@ export interface MatchAnswer {
   threshold_percent: number;
   /** Cosine of the two embeddings as the net gave them; not comparable between model packs */
   similarity: number;
-  /** How often two different people would come out at least this alike, all pairs that were tried taken into account; never below the floor of the pack's table, see GET models */
+  /** How often two different people would come out at least this alike, all pairs that were tried taken into account; of each pair never below the floor of the pack's table, see GET models */
   false_match_rate: number;
-  /** true when the score lies beyond what the pack's people could show: false_match_rate is then the floor, an upper bound, and confidence_percent goes on in the form of the tail */
+  /** true when the score lies beyond what the pack's people could show: false_match_rate is then an upper bound, the floor times the number of pairs, and confidence_percent goes on in the form of the tail */
   extrapolated: boolean;
   /** The mode that was used */
   accuracy_mode: 'fast' | 'balance';
@@ -365,9 +365,9 @@ export interface Compared {
   confidence_percent: number;
   /** Cosine of the two embeddings as the net gave them; not comparable between model packs */
   similarity: number;
-  /** How often two different people would come out at least this alike, all pairs that were tried taken into account; never below the floor of the pack's table, see GET models */
+  /** How often two different people would come out at least this alike, all pairs that were tried taken into account; of each pair never below the floor of the pack's table, see GET models */
   false_match_rate: number;
-  /** true when the score lies beyond what the pack's people could show: false_match_rate is then the floor, an upper bound, and confidence_percent goes on in the form of the tail */
+  /** true when the score lies beyond what the pack's people could show: false_match_rate is then an upper bound, the floor times the number of pairs, and confidence_percent goes on in the form of the tail */
   extrapolated: boolean;
   /** The face of image1 that it is most alike to */
   image1_face_index: number;
@@ -441,9 +441,9 @@ export interface EmbeddingsAnswer {
     confidence_percent: number;
     /** Cosine of the two embeddings as the net gave them; not comparable between model packs */
     similarity: number;
-    /** How often two different people would come out at least this alike, all pairs that were tried taken into account; never below the floor of the pack's table, see GET models */
+    /** How often two different people would come out at least this alike, all pairs that were tried taken into account; of each pair never below the floor of the pack's table, see GET models */
     false_match_rate: number;
-    /** true when the score lies beyond what the pack's people could show: false_match_rate is then the floor, an upper bound, and confidence_percent goes on in the form of the tail */
+    /** true when the score lies beyond what the pack's people could show: false_match_rate is then an upper bound, the floor times the number of pairs, and confidence_percent goes on in the form of the tail */
     extrapolated: boolean;
   }[];
   /** How many candidates match, those included that `limit` leaves out */
