@@ -41,6 +41,8 @@ function sanitizers() {
     );
     process.exit(2);
   }
+  // It may be of another commit.
+  execFileSync('cmake', ['--build', join(root, 'build/asan'), '--target', 'facematch'], { stdio: 'ignore' });
   const library = (name) => execFileSync('gcc', [`-print-file-name=${name}`], { encoding: 'utf8' }).trim();
   return {
     FACEMATCH_ADDON: addon,
