@@ -34,37 +34,48 @@ constexpr std::array kMagics = {
     Magic{0, "MM\0*"sv, "tiff"},    Magic{0, "%PDF"sv, "pdf"},
 };
 
-// EXIF orientation -> upright. 5..8 swap the axes.
-cv::Mat upright(const cv::Mat& raw, int orientation) {
-  cv::Mat turned;
+// Rows that are turned between two looks at the budget.
+constexpr int kStrip = 512;
+
+// EXIF orientation -> upright. `out` has the size already, and may be a part of a picture.
+void turn(const cv::Mat& raw, int orientation, cv::Mat out) {
   switch (orientation) {
     case 2:
-      cv::flip(raw, turned, 1);
-      return turned;
+      return cv::flip(raw, out, 1);
     case 3:
-      cv::rotate(raw, turned, cv::ROTATE_180);
-      return turned;
+      return cv::rotate(raw, out, cv::ROTATE_180);
     case 4:
-      cv::flip(raw, turned, 0);
-      return turned;
+      return cv::flip(raw, out, 0);
     case 5:
-      cv::transpose(raw, turned);
-      return turned;
+      return cv::transpose(raw, out);
     case 6:
-      cv::rotate(raw, turned, cv::ROTATE_90_CLOCKWISE);
-      return turned;
+      return cv::rotate(raw, out, cv::ROTATE_90_CLOCKWISE);
     case 7: {
       cv::Mat transposed;
       cv::transpose(raw, transposed);
-      cv::rotate(transposed, turned, cv::ROTATE_180);
-      return turned;
+      return cv::rotate(transposed, out, cv::ROTATE_180);
     }
-    case 8:
-      cv::rotate(raw, turned, cv::ROTATE_90_COUNTERCLOCKWISE);
-      return turned;
     default:
-      return raw;
+      return cv::rotate(raw, out, cv::ROTATE_90_COUNTERCLOCKWISE);
   }
+}
+
+// In strips: a large picture takes longer than who cancels waits. 5..8 swap the axes.
+cv::Mat upright(const cv::Mat& raw, int orientation, const Budget& budget) {
+  if (orientation < 2 || orientation > 8) return raw;
+  const bool swapped = orientation >= 5;
+  const bool from_end =
+      orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+  cv::Mat out(swapped ? cv::Size(raw.rows, raw.cols) : raw.size(), raw.type());
+  for (int first = 0; first < raw.rows; first += kStrip) {
+    if (budget.spent()) throw Error(ErrorCode::kImageTooComplex);
+    const int last = std::min(first + kStrip, raw.rows);
+    const cv::Range place =
+        from_end ? cv::Range(raw.rows - last, raw.rows - first) : cv::Range(first, last);
+    turn(raw.rowRange(first, last), orientation,
+         swapped ? out.colRange(place) : out.rowRange(place));
+  }
+  return out;
 }
 
 }  // namespace
@@ -117,7 +128,7 @@ Image decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int want
     throw error;
   }
   image.orientation = raw.orientation;
-  image.bgr = upright(raw.bgr, raw.orientation);
+  image.bgr = upright(raw.bgr, raw.orientation, budget);
   const bool swapped = raw.orientation >= 5;
   image.width = swapped ? raw.height : raw.width;
   image.height = swapped ? raw.width : raw.height;

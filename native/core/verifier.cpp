@@ -53,7 +53,7 @@ Box square(const Box& box) {
 
 Verifier::Verifier(const Engine& engine, const cv::Mat& bgr, const AnalyseOptions& options,
                    const Budget& budget)
-    : engine_(engine), bgr_(bgr), options_(options), budget_(budget), scales_(bgr) {}
+    : engine_(engine), bgr_(bgr), options_(options), budget_(budget), scales_(bgr, budget) {}
 
 bool Verifier::cut_short() {
   cut_short_ = cut_short_ || budget_.spent();
@@ -62,7 +62,7 @@ bool Verifier::cut_short() {
 
 void Verifier::use(const cv::Mat& bgr) {
   bgr_ = bgr;
-  scales_ = Scales(bgr);
+  scales_ = Scales(bgr, budget_);
 }
 
 std::vector<Detection> Verifier::look(const View& view, float min_score) {

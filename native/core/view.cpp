@@ -5,6 +5,8 @@
 #include <cmath>
 #include <opencv2/imgproc.hpp>
 
+#include "error.h"
+
 namespace facematch {
 namespace {
 
@@ -16,6 +18,9 @@ constexpr int kDetail = 1600;
 
 // Pixels, longer side: from here on to scale a picture takes longer than to look at it.
 constexpr int kHuge = 2 * kDetail;
+
+// Rows of the smaller picture that are made between two looks at who cancels.
+constexpr int kStrip = 128;
 
 // Length of a tile's side beside what it has to itself of the picture.
 constexpr float kTileOverlap = 1.5f;
@@ -39,19 +44,24 @@ int step(int index, int count, int last) { return count < 2 ? 0 : index * last /
 
 }  // namespace
 
-View shrunk(const View& view, int longest) {
+View shrunk(const View& view, int longest, const Budget& budget) {
   const int longer = std::max(view.bgr.cols, view.bgr.rows);
   const int times = longer / longest;
   if (longer >= kHuge && times > 1 && std::min(view.bgr.cols, view.bgr.rows) >= times) {
     // By a whole number first, which OpenCV does some five times as fast. The last columns and rows
     // that make no whole pixel are left out.
     const cv::Size size(view.bgr.cols / times, view.bgr.rows / times);
-    View whole;
-    cv::resize(view.bgr({0, 0, size.width * times, size.height * times}), whole.bgr, size, 0, 0,
-               cv::INTER_AREA);
+    View whole{.bgr = cv::Mat(size, view.bgr.type()), .to_picture = {}};
+    for (int first = 0; first < size.height; first += kStrip) {
+      if (budget.cancelled()) throw Error(ErrorCode::kImageTooComplex);
+      const int rows = std::min(kStrip, size.height - first);
+      cv::Mat strip = whole.bgr.rowRange(first, first + rows);
+      cv::resize(view.bgr({0, first * times, size.width * times, rows * times}), strip,
+                 strip.size(), 0, 0, cv::INTER_AREA);
+    }
     whole.to_picture =
         Similarity{.a = as_float(times), .b = 0, .tx = 0, .ty = 0}.then(view.to_picture);
-    return shrunk(whole, longest);
+    return shrunk(whole, longest, budget);
   }
   const float before = as_float(std::max(view.bgr.cols, view.bgr.rows));
   View out{.bgr = resized(view.bgr, std::min(1.0f, as_float(longest) / before)), .to_picture = {}};
@@ -139,10 +149,11 @@ Points68 moved(const Points68& points, const Similarity& transform) {
   return out;
 }
 
-Scales::Scales(const cv::Mat& bgr) : full_{.bgr = bgr, .to_picture = {}} {}
+Scales::Scales(const cv::Mat& bgr, const Budget& budget)
+    : full_{.bgr = bgr, .to_picture = {}}, budget_(budget) {}
 
 const View& Scales::detail() {
-  if (!detail_) detail_ = shrunk(full_, kDetail);
+  if (!detail_) detail_ = shrunk(full_, kDetail, budget_);
   return *detail_;
 }
 

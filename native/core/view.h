@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "budget.h"
 #include "geometry.h"
 #include "landmarks.h"
 #include "types.h"
@@ -18,8 +19,9 @@ struct View {
   float lean() const { return to_picture.degrees(); }
 };
 
-// The same view, its longer side at most `longest` pixels.
-View shrunk(const View& view, int longest);
+// The same view, its longer side at most `longest` pixels. Throws Error kImageTooComplex when it is
+// cancelled; the time is not asked for.
+View shrunk(const View& view, int longest, const Budget& budget = {});
 
 // The view turned clockwise by quarters of a circle.
 View turned(const View& view, int quarters);
@@ -49,7 +51,7 @@ Points68 moved(const Points68& points, const Similarity& transform);
 // picture is gone through once. For one thread, and for as long as the picture lives.
 class Scales {
  public:
-  explicit Scales(const cv::Mat& bgr);
+  explicit Scales(const cv::Mat& bgr, const Budget& budget = {});
 
   // The whole picture for a detector that looks at it as a whole: longer side at most 480 pixels.
   const View& overview();
@@ -63,6 +65,7 @@ class Scales {
 
  private:
   View full_;
+  Budget budget_;
   std::optional<View> detail_, overview_;
 };
 
