@@ -59,6 +59,8 @@ const server = await startServer({
   env: {
     ...(options.plain ? {} : sanitizers()),
     FACEMATCH_WORKERS: '2',
+    // Room for what all clients may ask at once: one against sixteen counts as many pictures.
+    FACEMATCH_QUEUE: '200',
     FACEMATCH_ENDPOINTS: endpointIds.join(','),
     FACEMATCH_IDLE_TIMEOUT_S: '2',
     FACEMATCH_UPLOAD_TIMEOUT_MS: '4000',

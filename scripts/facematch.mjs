@@ -1,22 +1,35 @@
 #!/usr/bin/env node
 // The bin of package.json. Node built-ins only: before set-up there may be nothing else.
 import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
 
 const program = new URL('../dist/src/cli/index.js', import.meta.url);
-const addon =
-  process.env.FACEMATCH_ADDON || new URL('../build/addon/Release/facematch.node', import.meta.url);
+const platform = `@facematch/${process.platform}-${process.arch}`;
+const own = new URL('../build/addon/Release/facematch.node', import.meta.url);
+// Built here, or installed from npm, which has a package for each platform.
+const addon = process.env.FACEMATCH_ADDON || (existsSync(own) ? own : resolved(`${platform}/package.json`));
 
 const missing = [
   { what: 'The program has not been built', there: existsSync(program) },
   // The doctor tells so itself, and what else is the matter.
   {
     what: 'The native addon has not been built',
-    there: existsSync(addon) || process.argv[2] === 'doctor',
+    there: (addon !== undefined && existsSync(addon)) || process.argv[2] === 'doctor',
   },
 ].find(({ there }) => !there);
 
 if (missing === undefined) await start();
-else fail(`${missing.what}. Run: npm run setup`);
+else if (existsSync(new URL('../CMakeLists.txt', import.meta.url)))
+  fail(`${missing.what}. Run: npm run setup`);
+else fail(`${platform} is not installed: there is none for this system, or npm left it out`);
+
+function resolved(name) {
+  try {
+    return createRequire(import.meta.url).resolve(name);
+  } catch {
+    return undefined;
+  }
+}
 
 async function start() {
   try {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -18,4 +19,24 @@ const root = findRoot();
 /** Absolute path of a file given relative to the project's root. */
 export function projectPath(relative: string): string {
   return join(root, relative);
+}
+
+/**
+ * Absolute path of what is built, given as for `projectPath`: the addon, packs, sample photos. An installation from npm has
+ * them in the package for its platform, by the same names.
+ */
+export function productPath(relative: string): string {
+  const own = projectPath(relative);
+  if (existsSync(own)) return own;
+  const installed = join(platformFolder() ?? root, relative);
+  return existsSync(installed) ? installed : own;
+}
+
+function platformFolder(): string | undefined {
+  try {
+    const name = `@facematch/${process.platform}-${process.arch}/package.json`;
+    return dirname(createRequire(import.meta.url).resolve(name));
+  } catch {
+    return undefined;
+  }
 }

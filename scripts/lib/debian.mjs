@@ -70,6 +70,28 @@ for service in redis-server nginx caddy; do
   fi
 done`;
 
+/** The mirror that apt uses here. Throws a SetupError. */
+function mirrorOf(cure) {
+  const sites = ask('apt-get', ['indextargets', '--format', '$(SITE)', 'Created-By: Packages']) ?? '';
+  const mirror = sites.split('\n').find((site) => site && !site.includes('security'));
+  if (!mirror) throw new SetupError(`apt knows no mirror (run apt-get update once as root).\n${cure}`);
+  return mirror;
+}
+
+/** Unpacks a source of Debian's archive, such as `pool/main/z/zlib/zlib_1.3.orig.tar.gz`, whose checksum apt checks. */
+export async function unpackSource({ path, sha256 }, target, cure, onLine) {
+  const archive = `${target}.tar`;
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(target, { recursive: true });
+  const download = ['download-file', `${mirrorOf(cure)}/${path}`, archive, `SHA256:${sha256}`];
+  await run('/usr/lib/apt/apt-helper', ['-o', 'APT::Sandbox::User=', ...download], { cure, onLine });
+  await run('tar', ['--extract', '--file', archive, '--directory', target, '--strip-components=1'], {
+    cure,
+    onLine,
+  });
+  rmSync(archive);
+}
+
 /**
  * Downloads one package into `target` and unpacks it there, without touching the system's own package lists: apt runs on
  * a private configuration with the system's own mirror and keys. Needs no root.
@@ -79,9 +101,7 @@ async function unpack({ name, release, files }, target, cure, onLine) {
   rmSync(work, { recursive: true, force: true });
   for (const folder of ['lists/partial', 'cache/archives/partial', 'tree'])
     mkdirSync(join(work, folder), { recursive: true });
-  const sites = ask('apt-get', ['indextargets', '--format', '$(SITE)', 'Created-By: Packages']) ?? '';
-  const mirror = sites.split('\n').find((site) => site && !site.includes('security'));
-  if (!mirror) throw new SetupError(`apt knows no mirror (run apt-get update once as root).\n${cure}`);
+  const mirror = mirrorOf(cure);
   const keys = '/usr/share/keyrings/debian-archive-keyring.gpg';
   const signed = existsSync(keys) ? `[signed-by=${keys}] ` : '';
   writeFileSync(join(work, 'sources.list'), `deb ${signed}${mirror} ${release} main\n`);

@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { projectPath } from '../paths.ts';
+import { productPath, projectPath } from '../paths.ts';
 import type { MatchAnswer } from './demo-answer.ts';
 import type { DemoServer } from './demo-server.ts';
 import { addHelp } from './help.ts';
@@ -7,10 +8,11 @@ import { type Picture, readPicture } from './picture.ts';
 import { activity } from './progress.ts';
 import { coloursFor } from './terminal.ts';
 
-/** Two photos that the development dependency face-api ships: one woman is in both. */
-const samples = ['sample1.jpg', 'sample3.jpg'].map((name) =>
-  projectPath(`node_modules/@vladmandic/face-api/demo/${name}`),
-);
+/** Two photos that face-api ships, a development dependency; the npm package hands them on. One woman is in both. */
+const samples = ['sample1.jpg', 'sample3.jpg'].map((name) => {
+  const own = projectPath(`node_modules/@vladmandic/face-api/demo/${name}`);
+  return existsSync(own) ? own : productPath(`samples/${name}`);
+});
 
 /** Signals that end the demo: each still stops its server and removes its folder. */
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

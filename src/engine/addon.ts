@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 import { addonFile, silenceOnnxRuntime } from '../config.ts';
-import { projectPath } from '../paths.ts';
+import { productPath } from '../paths.ts';
 
 /**
  * The one typed hole to the native addon: every native signature stands here, and no other file loads the `.node`.
@@ -134,7 +134,7 @@ export interface Addon {
 export function loadAddon(): Addon {
   // In a worker it is the process's already.
   if (isMainThread) silenceOnnxRuntime();
-  const file = addonFile() ?? projectPath('build/addon/Release/facematch.node');
+  const file = addonFile() ?? productPath('build/addon/Release/facematch.node');
   try {
     return createRequire(import.meta.url)(file) as Addon;
   } catch (error) {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { projectPath } from '../paths.ts';
+import { productPath } from '../paths.ts';
 import { detector, feeding, name, net, pixels, sha256Hex, share, source } from './manifest-parts.ts';
 
 /**
@@ -124,7 +124,7 @@ export function packDirectory(nameOrPath: string): string {
   if (isAbsolute(nameOrPath) || /[\\/]|^\./.test(nameOrPath)) return resolve(nameOrPath);
   if (nameOrPath === '')
     throw new Error('Expected the name of a model pack or a path to one but received nothing');
-  return projectPath(join('models', 'packs', nameOrPath));
+  return productPath(join('models', 'packs', nameOrPath));
 }
 
 /** Throws an Error whose message names the file, and the member when one is wrong. */

@@ -38,11 +38,20 @@ describe.skipIf(!built)('facematch', () => {
 
 describe('the bin', () => {
   test.each([
-    { what: 'the program', files: [], message: 'The program has not been built. Run: npm run setup' },
+    {
+      what: 'the program',
+      files: ['CMakeLists.txt'],
+      message: 'The program has not been built. Run: npm run setup',
+    },
     {
       what: 'the addon',
-      files: ['dist/src/cli/index.js'],
+      files: ['CMakeLists.txt', 'dist/src/cli/index.js'],
       message: 'The native addon has not been built. Run: npm run setup',
+    },
+    {
+      what: 'the package for the platform',
+      files: ['dist/src/cli/index.js'],
+      message: `@facematch/linux-${process.arch} is not installed: there is none for this system, or npm left it out`,
     },
   ])('says what to run when $what is missing', async ({ files, message }) => {
     for (const path of ['scripts', 'dist/src/cli']) mkdirSync(join(folder, path), { recursive: true });

@@ -1,7 +1,9 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { addonFile, surveySettings, unknownVariables, uwsFolder } from '../../config.ts';
 import { cpuLimit } from '../../cpus.ts';
@@ -38,7 +40,7 @@ export const machineChecks: Checks = {
 
   /** The packages that a server needs: there, and in the versions of package.json. */
   'npm packages'() {
-    const versions = Object.entries(packageJson('').dependencies).map(([name, spec]) => ({
+    const versions = Object.entries(packageJson(projectPath('.')).dependencies).map(([name, spec]) => ({
       name,
       // `npm:NAME@VERSION` for an alias.
       wanted: spec.slice(spec.lastIndexOf('@') + 1),
@@ -115,19 +117,17 @@ export const machineChecks: Checks = {
 
 /** Of the project, or of a package under node_modules. */
 function packageJson(folder: string) {
-  return JSON.parse(readFileSync(projectPath(`${folder}package.json`), 'utf8')) as {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     version: string;
     dependencies: Record<string, string>;
   };
 }
 
-/** Undefined when the package is not there. */
+/** Undefined when the package is not there. In an installation from npm it lies beside this program, not below. */
 function installedVersion(name: string): string | undefined {
-  try {
-    return packageJson(`node_modules/${name}/`).version;
-  } catch {
-    return undefined;
-  }
+  const folders = createRequire(projectPath('package.json')).resolve.paths(name) ?? [];
+  const found = folders.find((folder) => existsSync(join(folder, name, 'package.json')));
+  return found && packageJson(join(found, name)).version;
 }
 
 /** What the dynamic linker complains about → what mends an addon that was built here. */

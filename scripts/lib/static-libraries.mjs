@@ -1,0 +1,151 @@
+// OpenCV and the codecs as static libraries for the addon of the npm package: pinned sources, so that results do not depend on
+// what a machine has, and built to be linked into a shared library, which Debian's own are not.
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { installPackages, isDebian, missingPackages, unpackSource } from './debian.mjs';
+import { run } from './run.mjs';
+import { hashOf, isStamped, writeStamp } from './stamp.mjs';
+
+const off = (...names) => names.map((name) => `-D${name}=OFF`);
+
+/** In the order in which they need each other. Debian 13's sources. */
+const libraries = [
+  {
+    name: 'zlib',
+    path: 'pool/main/z/zlib/zlib_1.3.dfsg+really1.3.1.orig.tar.gz',
+    sha256: '60dd315c07f616887caa029408308a018ace66e3d142726a97db164b3b8f69fb',
+    licences: ['LICENSE'],
+    // Of Windows; Debian's source lacks it, and CMake wants to see the name.
+    empty: 'win32/zlib1.rc',
+    options: off('ZLIB_BUILD_EXAMPLES'),
+  },
+  {
+    name: 'libpng',
+    path: 'pool/main/libp/libpng1.6/libpng1.6_1.6.48.orig.tar.gz',
+    sha256: 'b17e99026055727e8cba99160c3a9a7f9af788e9f786daeadded5a42243f1dd0',
+    licences: ['LICENSE'],
+    options: off('PNG_SHARED', 'PNG_TESTS', 'PNG_TOOLS', 'PNG_EXECUTABLES'),
+  },
+  {
+    name: 'libjpeg-turbo',
+    path: 'pool/main/libj/libjpeg-turbo/libjpeg-turbo_2.1.5.orig.tar.gz',
+    sha256: '254f3642b04e309fee775123133c6464181addc150499561020312ec61c1bf7c',
+    licences: ['LICENSE.md', 'README.ijg'],
+    options: [...off('ENABLE_SHARED', 'WITH_TURBOJPEG'), '-DREQUIRE_SIMD=ON', '-DWITH_JPEG8=OFF'],
+  },
+  {
+    name: 'libwebp',
+    path: 'pool/main/libw/libwebp/libwebp_1.5.0.orig.tar.gz',
+    sha256: '7d6fab70cf844bf6769077bd5d7a74893f8ffd4dfb42861745750c63c2a5c92c',
+    licences: ['COPYING'],
+    options: off(
+      ...[
+        'ANIM_UTILS',
+        'CWEBP',
+        'DWEBP',
+        'GIF2WEBP',
+        'IMG2WEBP',
+        'VWEBP',
+        'WEBPINFO',
+        'WEBPMUX',
+        'EXTRAS',
+      ].map((part) => `WEBP_BUILD_${part}`),
+    ),
+  },
+  {
+    name: 'opencv',
+    path: 'pool/main/o/opencv/opencv_4.10.0+dfsg.orig.tar.xz',
+    sha256: '4ca619efbad524c550771ab110332fc81293fb720bd03980fe58bc15f9ca3be8',
+    licences: ['LICENSE', 'COPYRIGHT'],
+    options: [
+      '-DBUILD_LIST=core,imgproc',
+      ...off(
+        ...[
+          'TBB',
+          'LAPACK',
+          'OPENCL',
+          'IPP',
+          'ITT',
+          'EIGEN',
+          'OPENMP',
+          'VA',
+          'VA_INTEL',
+          'ADE',
+          'QUIRC',
+          'FLATBUFFERS',
+        ].map((part) => `WITH_${part}`),
+        ...[
+          'GTK',
+          '1394',
+          'FFMPEG',
+          'GSTREAMER',
+          'V4L',
+          'PROTOBUF',
+          'TIFF',
+          'OPENJPEG',
+          'JASPER',
+          'OPENEXR',
+        ].map((part) => `WITH_${part}`),
+        ...['PNG', 'JPEG', 'WEBP'].map((part) => `WITH_${part}`),
+        ...['ITT', 'TESTS', 'PERF_TESTS', 'EXAMPLES', 'opencv_apps', 'JAVA', 'opencv_python3'].map(
+          (part) => `BUILD_${part}`,
+        ),
+        'CV_TRACE',
+        'OPENCV_GENERATE_PKGCONFIG',
+      ),
+    ],
+  },
+];
+
+const cure = 'The static libraries did not build. They need cmake, ninja, a C++ compiler and nasm.';
+
+/** Resolves to the folder that has `include`, `lib` and `licences`. Some ten minutes on two cores; quick when it is there. */
+export async function staticLibraries(onLine) {
+  const folder = resolve('.cache/static');
+  const stamp = join(folder, '.stamp');
+  const hash = hashOf([], [JSON.stringify(libraries), process.arch]);
+  if (isStamped(stamp, hash)) return folder;
+  const missing = isDebian() ? missingPackages(['nasm', 'cmake', 'ninja-build', 'xz-utils']) : [];
+  if (missing.length > 0) await installPackages(missing, onLine);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const { name, options, empty, licences, ...source } of libraries) {
+    const work = resolve('.cache', `static-${name}`);
+    await unpackSource(source, join(work, 'source'), cure, onLine);
+    if (empty !== undefined) {
+      const file = join(work, 'source', empty);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, '');
+    }
+    for (const file of licences)
+      cpSync(join(work, 'source', file), join(folder, 'licences', `${name}-${file}`));
+    const configure = [
+      ...['-S', join(work, 'source'), '-B', join(work, 'build'), '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Release'],
+      ...[
+        `-DCMAKE_INSTALL_PREFIX=${folder}`,
+        `-DCMAKE_PREFIX_PATH=${folder}`,
+        '-DCMAKE_INSTALL_LIBDIR:STRING=lib',
+      ],
+      ...[
+        '-DBUILD_SHARED_LIBS=OFF',
+        '-DCMAKE_POSITION_INDEPENDENT_CODE=ON',
+        '-DCMAKE_C_VISIBILITY_PRESET=hidden',
+      ],
+      ...['-DCMAKE_CXX_VISIBILITY_PRESET=hidden', '-DCMAKE_POLICY_VERSION_MINIMUM=3.5', ...options],
+    ];
+    await run('cmake', configure, { cure, onLine });
+    const build = [
+      '--build',
+      join(work, 'build'),
+      '--parallel',
+      String(availableParallelism()),
+      '--target',
+      'install',
+    ];
+    await run('cmake', build, { cure, onLine });
+    rmSync(work, { recursive: true, force: true });
+  }
+  writeStamp(stamp, hash);
+  return folder;
+}

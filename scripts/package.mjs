@@ -1,0 +1,111 @@
+// npm run package: what an installation without a compiler needs, as two npm packages in build/package:
+//   facematch             the program, its docs and licences; no install script
+//   @facematch/linux-x64  addon, ONNX Runtime's library, prepared nets, sample photos: an optional dependency of the first
+// One addon for every Node (Node-API), with OpenCV and the codecs linked in from pinned sources. Nothing is published.
+import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { seconds, withProgress } from './lib/progress.mjs';
+import { ask, run, SetupError } from './lib/run.mjs';
+import { staticLibraries } from './lib/static-libraries.mjs';
+
+process.chdir(fileURLToPath(new URL('..', import.meta.url)));
+const out = 'build/package';
+const platform = `${process.platform}-${process.arch}`;
+/** Those that there are packages for. */
+const platforms = ['linux-x64', 'linux-arm64'];
+const own = JSON.parse(readFileSync('package.json', 'utf8'));
+const cure = 'The packages were not made. Run npm run setup first, and see above.';
+
+/** The pack that works without a setting; others are brought along by FACEMATCH_PACK. */
+const pack = 'models/packs/default';
+const samples = ['sample1.jpg', 'sample3.jpg'];
+/** What it reads while it runs, and what people read. */
+const programFiles = [
+  ...['dist/src', 'scripts/facematch.mjs', 'src/api/page.css', 'src/eval/report/report.css'],
+  ...['docs', 'README.md', 'CHANGELOG.md', 'SECURITY.md'],
+];
+/** Needed to build, not to run. */
+const built = ['onnxruntime-node'];
+
+function copy(from, folder, to = from) {
+  const target = join(folder, to);
+  mkdirSync(dirname(target), { recursive: true });
+  cpSync(from, target, { recursive: true, dereference: true });
+}
+
+async function addon(onLine) {
+  const libraries = await staticLibraries(onLine);
+  const env = { OPENCV_DIR: libraries, CMAKE_PREFIX_PATH: libraries };
+  const options = ['--CDFACEMATCH_PACKAGE=ON', '--parallel', String(availableParallelism())];
+  const compile = ['compile', '--out', `${out}/addon`, ...options];
+  await run(process.execPath, ['node_modules/cmake-js/bin/cmake-js', ...compile], { env, cure, onLine });
+}
+
+function writePackage(folder, members) {
+  const { version, license } = own;
+  const text = JSON.stringify({ ...members, version, license }, null, 2);
+  writeFileSync(join(folder, 'package.json'), `${text}\n`);
+  for (const file of ['LICENSE', 'THIRD_PARTY_NOTICES.md']) copy(file, folder);
+}
+
+/** The package for this platform. */
+function nativePackage() {
+  const folder = join(out, platform);
+  rmSync(folder, { recursive: true, force: true });
+  copy(`${out}/addon/Release/facematch.node`, folder, 'build/addon/Release/facematch.node');
+  const ort = `node_modules/onnxruntime-node/bin/napi-v6/${process.platform}/${process.arch}/libonnxruntime.so.1`;
+  copy(ort, folder, 'build/addon/Release/libonnxruntime.so.1');
+  copy(pack, folder);
+  for (const name of samples)
+    copy(`node_modules/@vladmandic/face-api/demo/${name}`, folder, `samples/${name}`);
+  copy('node_modules/@vladmandic/face-api/LICENSE', folder, 'samples/LICENSE');
+  copy('.cache/static/licences', folder, 'licences');
+  writePackage(folder, {
+    name: `@facematch/${platform}`,
+    description: `facematch's native parts for ${platform}`,
+    os: [process.platform],
+    cpu: [process.arch],
+    libc: ['glibc'],
+    files: ['build', 'models', 'samples', 'licences', 'THIRD_PARTY_NOTICES.md'],
+  });
+  return folder;
+}
+
+/** JavaScript, for any platform. */
+function programPackage() {
+  const folder = join(out, 'facematch');
+  rmSync(folder, { recursive: true, force: true });
+  for (const path of programFiles) copy(path, folder);
+  rmSync(join(folder, 'docs/examples'), { recursive: true, force: true });
+  const dependencies = Object.entries(own.dependencies).filter(([name]) => !built.includes(name));
+  const { name, description, type, engines, exports, bin, optionalDependencies } = own;
+  writePackage(folder, {
+    ...{ name, description, type, engines, exports, bin },
+    files: ['dist', 'scripts', 'src', 'docs', 'THIRD_PARTY_NOTICES.md', 'CHANGELOG.md', 'SECURITY.md'],
+    dependencies: Object.fromEntries(dependencies),
+    optionalDependencies: {
+      ...optionalDependencies,
+      ...Object.fromEntries(platforms.map((one) => [`@facematch/${one}`, own.version])),
+    },
+  });
+  return folder;
+}
+
+try {
+  const start = performance.now();
+  await withProgress('static libraries and addon', addon);
+  for (const folder of [nativePackage(), programPackage()]) {
+    const args = ['pack', '--json', '--pack-destination', out, `./${folder}`];
+    const [{ filename, size, unpackedSize }] = JSON.parse(ask('npm', args) ?? '[]');
+    const mb = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+    console.log(`${join(out, filename)}  ${mb(size)}, unpacked ${mb(unpackedSize)}`);
+  }
+  const { size } = statSync(`${out}/addon/Release/facematch.node`);
+  console.log(`addon ${(size / 1e6).toFixed(1)} MB, made in ${seconds(start)}`);
+} catch (error) {
+  if (!(error instanceof SetupError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}
