@@ -1,7 +1,6 @@
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { Problem } from '../errors.ts';
 import { loadAddon } from './addon.ts';
-import { rankEmbeddings } from './embeddings.ts';
 import type {
   EmbeddingsOutcome,
   EmbeddingsTask,
@@ -28,14 +27,16 @@ addon.loadPack(pack_directory);
 warmUp();
 parentPort?.postMessage({ worker_up: threadId } satisfies WorkerUp);
 
-export default function run(task: PicturesJob | EmbeddingsTask): Outcome[] | EmbeddingsOutcome {
+export default function run(task: PicturesJob | EmbeddingsTask): Outcome[] | Promise<EmbeddingsOutcome> {
   const cancelled = flags.subarray(task.slot, task.slot + 1);
   if ('embeddings' in task) return rank(task, cancelled);
   const { images, options } = task;
   return images.map((image) => addon.analyse(pack_directory, image, options, cancelled));
 }
 
-function rank({ embeddings }: EmbeddingsTask, cancelled: Uint8Array): EmbeddingsOutcome {
+async function rank({ embeddings }: EmbeddingsTask, cancelled: Uint8Array): Promise<EmbeddingsOutcome> {
+  // Loaded when it is asked for: what reads and checks the JSON takes some MB in each worker.
+  const { rankEmbeddings } = await import('./embeddings.ts');
   try {
     return rankEmbeddings(embeddings, (vectors) => addon.cohortScores(pack_directory, vectors, cancelled));
   } catch (error) {
