@@ -33,7 +33,7 @@ export async function diagnose(
 
 /** A copy of what runs, in a folder, without some packages; its bin. The addon is not copied. */
 export function copyProgram(folder: string, without: readonly string[]): string {
-  for (const part of ['dist', 'scripts', 'package.json', 'models/packs/default']) {
+  for (const part of ['dist', 'scripts', 'package.json', 'CMakeLists.txt', 'models/packs/default']) {
     cpSync(projectPath(part), join(folder, part), { recursive: true });
   }
   for (const name of packageNames()) {
