@@ -28,7 +28,7 @@
 namespace facematch::binding {
 namespace {
 
-// The one try/catch: a refusal of the core becomes data, so that it survives the way between
+// A refusal of the core becomes data, so that it survives the way between
 // threads; anything else is an internal error with the message for the log.
 template <typename Act>
 Napi::Value guarded(Napi::Env env, Act act) {
@@ -40,6 +40,18 @@ Napi::Value guarded(Napi::Env env, Act act) {
     return from_error(env, error);
   } catch (const std::exception& error) {
     return from_error(env, Error(ErrorCode::kInternalError, error.what()));
+  }
+}
+
+// The same for calls whose failures are exceptions: the message is for people.
+template <typename Act>
+auto throwing(Napi::Env env, Act act) {
+  try {
+    return act();
+  } catch (const Napi::Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Napi::Error::New(env, error.what());
   }
 }
 
@@ -56,11 +68,7 @@ void require_bytes(const Napi::CallbackInfo& info) {
 
 void LoadPack(const Napi::CallbackInfo& info) {
   const std::string directory = to_directory(info);
-  try {
-    load_engine(directory);
-  } catch (const std::exception& error) {
-    throw Napi::Error::New(info.Env(), error.what());
-  }
+  throwing(info.Env(), [&] { load_engine(directory); });
 }
 
 // `cancelled` is a byte of shared memory that another thread may set.
@@ -90,7 +98,7 @@ Napi::Value CohortScores(const Napi::CallbackInfo& info) {
                       info[1].As<Napi::TypedArray>().TypedArrayType() == napi_float32_array;
   if (!floats) throw Napi::TypeError::New(env, "Expected a Float32Array second");
   const Budget budget(std::numeric_limits<double>::infinity(), to_flag(info[2]));
-  try {
+  return throwing(env, [&]() -> Napi::Value {
     const Engine& engine = load_engine(directory);
     const auto array = info[1].As<Napi::Float32Array>();
     const std::span<const float> numbers(array.Data(), array.ElementLength());
@@ -101,9 +109,7 @@ Napi::Value CohortScores(const Napi::CallbackInfo& info) {
     for (size_t i = 0; i < scores.ElementLength() && !budget.cancelled(); ++i)
       scores[i] = engine.cohort.score(numbers.subspan(i * length, length));
     return scores;
-  } catch (const Error& error) {
-    throw Napi::Error::New(env, error.what());
-  }
+  });
 }
 
 // Gives the pages of a buffer back to the system, which holds zeros from then on; shared memory

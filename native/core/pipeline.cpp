@@ -14,10 +14,6 @@
 namespace facematch {
 namespace {
 
-// Pixels, longer side: from here on the detector's own scaling would take longer than the rest of
-// the first look.
-constexpr int kHuge = 3200;
-
 // A face on its way to the answer.
 struct FoundFace {
   Candidate candidate;
@@ -96,8 +92,7 @@ class Analyser {
   std::vector<Detection> detect_stage(Verifier& verifier) {
     const Timer timer(timings_.detect);
     const View whole{.bgr = image_.bgr, .to_picture = {}};
-    const bool huge = std::max(image_.bgr.cols, image_.bgr.rows) >= kHuge;
-    const View& view = huge ? verifier.scales().detail() : whole;
+    const View& view = is_huge(image_.bgr) ? verifier.scales().detail() : whole;
     auto detections = engine_.detector.detect(view.bgr, options_.min_det_score);
     for (Detection& detection : detections) detection.box = moved(detection.box, view.to_picture);
     order(detections);

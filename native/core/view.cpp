@@ -16,7 +16,7 @@ constexpr int kOverview = 480;
 // Enough that the smallest tile fills the detector's frame.
 constexpr int kDetail = 1600;
 
-// Pixels, longer side: from here on to scale a picture takes longer than to look at it.
+// Pixels, longer side.
 constexpr int kHuge = 2 * kDetail;
 
 // Rows of the smaller picture that are made between two looks at who cancels.
@@ -44,10 +44,11 @@ int step(int index, int count, int last) { return count < 2 ? 0 : index * last /
 
 }  // namespace
 
+bool is_huge(const cv::Mat& bgr) { return std::max(bgr.cols, bgr.rows) >= kHuge; }
+
 View shrunk(const View& view, int longest, const Budget& budget) {
-  const int longer = std::max(view.bgr.cols, view.bgr.rows);
-  const int times = longer / longest;
-  if (longer >= kHuge && times > 1 && std::min(view.bgr.cols, view.bgr.rows) >= times) {
+  const int times = std::max(view.bgr.cols, view.bgr.rows) / longest;
+  if (is_huge(view.bgr) && times > 1 && std::min(view.bgr.cols, view.bgr.rows) >= times) {
     // By a whole number first, which OpenCV does some five times as fast. The last columns and rows
     // that make no whole pixel are left out.
     const cv::Size size(view.bgr.cols / times, view.bgr.rows / times);

@@ -19,6 +19,9 @@ struct View {
   float lean() const { return to_picture.degrees(); }
 };
 
+// Whether to scale the picture takes longer than to look at it.
+bool is_huge(const cv::Mat& bgr);
+
 // The same view, its longer side at most `longest` pixels. Throws Error kImageTooComplex when it is
 // cancelled; the time is not asked for.
 View shrunk(const View& view, int longest, const Budget& budget = {});

@@ -216,6 +216,7 @@ describe('misuse is an exception with a message, never a crash', () => {
     ['is empty', '', /manifest\.json/],
   ])('a directory that %s does not load, and says so', (_what, directory, message) => {
     expect(() => addon.loadPack(directory)).toThrow(message);
+    expect(() => addon.cohortScores(directory, new Float32Array(512))).toThrow(message);
     expect(addon.analyse(directory, one, analyseOptions)).toStrictEqual({
       ok: false,
       code: 'internal_error',
