@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type ParseError, parse } from 'jsonc-parser';
+import { visit } from 'jsonc-parser';
 import { z } from 'zod';
 import { Problem } from '../errors.ts';
 import type { AccuracyMode } from './addon.ts';
@@ -15,16 +15,16 @@ const longestId = 128;
 /** By how much the length of a unit vector may be off. */
 const lengthTolerance = 1e-3;
 
-/** What embeddings have to be of to be compared here. */
-export interface EmbeddingPack {
+/** Of those that are not known so many are named: an answer is not to be larger than what was sent. */
+const mostNamed = 16;
+
+export interface EmbeddingsJob {
+  /** JSON, in shared memory. */
+  body: Uint8Array;
+  /** What embeddings have to be of to be compared here. */
   pack: string;
   version: string;
   dimensions: number;
-}
-
-export interface EmbeddingsJob extends EmbeddingPack {
-  /** JSON, in shared memory. */
-  body: Uint8Array;
 }
 
 export interface EmbeddingsValues {
@@ -39,7 +39,7 @@ export interface EmbeddingsValues {
 export interface RankedEmbeddings {
   ok: true;
   values: EmbeddingsValues;
-  /** Members that are not known. */
+  /** Members that are not known; the first of them. */
   unknown: string[];
   /** Best first. */
   candidates: { id: string; similarity: number; normalised_similarity: number }[];
@@ -125,7 +125,9 @@ export function rankEmbeddings(
   return {
     ok: true,
     values: { accuracy_mode, threshold_percent, searched, min_percent, limit },
-    unknown: Object.keys(json as object).filter((name) => !Object.hasOwn(embeddingsSchema.shape, name)),
+    unknown: Object.keys(json as object)
+      .filter((name) => !Object.hasOwn(embeddingsSchema.shape, name))
+      .slice(0, mostNamed),
     candidates: ranked.sort((a, b) => b.normalised_similarity - a.normalised_similarity),
   };
 }
@@ -156,14 +158,18 @@ function parseJson(body: Uint8Array): unknown {
 
 /** Where text stops being JSON; V8 does not always tell. */
 function faultOf(text: string): number {
-  const errors: ParseError[] = [];
+  let position: number | undefined;
+  const onError = (_: unknown, offset: number) => {
+    position = offset;
+    throw new RangeError('found');
+  };
   try {
-    parse(text, errors, { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false });
+    visit(text, { onError }, { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false });
   } catch (error) {
-    // Nested deeper than it can follow.
+    // The first fault, or nested deeper than it can follow.
     if (!(error instanceof RangeError)) throw error;
   }
-  return errors[0]?.offset ?? 0;
+  return position ?? 0;
 }
 
 function invalidMember({ path, message }: z.core.$ZodIssue): Problem {

@@ -112,6 +112,12 @@ test('a member that is not known is named', async () => {
   ]);
 });
 
+test('of members that are not known some are named, however many there are', async () => {
+  const many = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`x${index}`, 0]));
+  const { status, body } = await ask(many);
+  expect([status, body.warnings.length]).toEqual([200, 16]);
+});
+
 test.each<[string, Json, number, Json]>([
   [
     'another pack',
