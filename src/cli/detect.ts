@@ -4,7 +4,7 @@ import { addHelp } from './help.ts';
 import { modeOption } from './match.ts';
 import type { DetectedFile } from './picture-files.ts';
 import { progressBar } from './progress.ts';
-import { type Colours, coloursFor, printable } from './terminal.ts';
+import { type Colours, coloursFor, complain, printable } from './terminal.ts';
 
 interface DetectCommandOptions {
   draw?: string;
@@ -57,9 +57,7 @@ async function detect(files: string[], options: DetectCommandOptions): Promise<v
     bar?.stop();
   }
   if (json) console.log(JSON.stringify(outcomes, null, 2));
-  const { red } = coloursFor('stderr');
-  for (const complaint of complaints) console.error(`${red('error:')} ${printable(complaint)}`);
-  if (complaints.length > 0) process.exitCode = 1;
+  complain(complaints);
 }
 
 /** Shared with `embed`. */

@@ -6,7 +6,7 @@ import { parseScore } from './detect.ts';
 import { addHelp } from './help.ts';
 import { modeOption } from './match.ts';
 import { progressBar } from './progress.ts';
-import { coloursFor, printable } from './terminal.ts';
+import { complain } from './terminal.ts';
 
 interface EmbedCommandOptions {
   out?: string;
@@ -51,7 +51,5 @@ async function embed(files: string[], { out, ...options }: EmbedCommandOptions):
     bar?.stop();
     if (out !== undefined) await finished(target.end());
   }
-  const { red } = coloursFor('stderr');
-  for (const complaint of complaints) console.error(`${red('error:')} ${printable(complaint)}`);
-  if (complaints.length > 0) process.exitCode = 1;
+  complain(complaints);
 }

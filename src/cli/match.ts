@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { addHelp } from './help.ts';
-import { coloursFor, printable } from './terminal.ts';
+import { coloursFor, complain } from './terminal.ts';
 
 interface MatchCommandOptions {
   json?: boolean;
@@ -62,9 +62,7 @@ async function matchMany(
     const { describeResults } = await import('./demo-answer.ts');
     console.log(describeResults(answer, reference, coloursFor('stdout')));
   }
-  const { red } = coloursFor('stderr');
-  for (const detail of refused) console.error(`${red('error:')} ${printable(detail)}`);
-  if (refused.length > 0) process.exitCode = 1;
+  complain(refused);
 }
 
 function wishesOf({ mode, threshold }: MatchCommandOptions) {

@@ -16,6 +16,13 @@ export function coloursWhen(shown: boolean): Colours {
   return picocolors.createColors(shown);
 }
 
+/** What went wrong with some of several things, a line each, once the others are done: the command has failed then. */
+export function complain(details: readonly string[]): void {
+  const { red } = coloursFor('stderr');
+  for (const detail of details) console.error(`${red('error:')} ${printable(detail)}`);
+  if (details.length > 0) process.exitCode = 1;
+}
+
 /** Text of others, such as a file's name, without the control characters that would steer the terminal. */
 export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, '\ufffd');
