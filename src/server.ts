@@ -96,8 +96,11 @@ function start(config: Config, log: Log, opened: Opened): Server {
     event_loop_active_seconds_total: () => performance.eventLoopUtilization().active / 1000,
     memory_limit_bytes: () => memory_limit_bytes,
   };
-  const pack = `${manifest.name} ${manifest.version}`;
-  const audit = config.audit_log === '' ? undefined : new AuditLog(config.audit_log, pack, logger);
+  const model = { pack: manifest.name, version: manifest.version };
+  const audit =
+    config.audit_log === ''
+      ? undefined
+      : new AuditLog(config.audit_log, `${model.pack} ${model.version}`, logger);
   const info = {
     version: version(),
     node: process.versions.node,
@@ -119,7 +122,7 @@ function start(config: Config, log: Log, opened: Opened): Server {
     fast: calibrationOf(manifest.calibration.fast),
     balance: calibrationOf(manifest.calibration.balance),
   };
-  const services = { config, gate, manifest, calibrations, engine, uploads, readiness, telemetry };
+  const services = { config, gate, manifest, model, calibrations, engine, uploads, readiness, telemetry };
   const dispatcher = new Dispatcher(services, routes, handlersOf(config));
   const front = openFront(uws, services, dispatcher, certificate, log);
   opened.push(front);

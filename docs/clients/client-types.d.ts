@@ -290,7 +290,7 @@ export interface Warning {
   /** What happened and what to do about it, for people */
   detail: string;
 }
-/** One picture against several. */
+/** One picture against several. `face_index` of image1 names the face of the best result. */
 export interface ManyAnswer {
   /** The same as in the X-Request-Id header */
   request_id: string;
@@ -298,7 +298,7 @@ export interface ManyAnswer {
   threshold_percent: number;
   /** The mode that was used */
   accuracy_mode: 'fast' | 'balance';
-  image1: Image1;
+  image1: Image;
   /**
    * One for each image2, in the order sent
    *
@@ -332,26 +332,6 @@ export interface ManyAnswer {
     /** From the last byte of the request to the answer, milliseconds */
     total: number;
   };
-}
-/** What was seen in a picture. */
-export interface Image1 {
-  /** Of the upright picture, pixels */
-  width: number;
-  /** Of the upright picture, pixels */
-  height: number;
-  /** As recognised by content. `jpeg`: JPEG; `png`: PNG; `webp`: WebP. */
-  format: 'jpeg' | 'png' | 'webp';
-  /** EXIF orientation as found; 1 when the picture says nothing */
-  orientation: number;
-  /**
-   * Largest first (area of the box × detection score), at most 20
-   *
-   * @minItems 1
-   * @maxItems 20
-   */
-  faces: Face[];
-  /** The face that the answer is about */
-  face_index: number;
 }
 /** A picture that was compared with image1. */
 export interface Compared {

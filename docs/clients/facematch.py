@@ -181,6 +181,8 @@ def main():
     answer = client.match(sys.argv[1], sys.argv[2])
     verdict = "match" if answer["match"] else "no match"
     print(f"{verdict}: {answer['confidence_percent']} % (the threshold is {answer['threshold_percent']} %)")
+    for warning in answer["warnings"]:
+        print(f"warning: {warning['detail']}")
     return 0 if answer["match"] else 1
 
 

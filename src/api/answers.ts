@@ -245,19 +245,22 @@ const Uncompared = object('A picture that could not be compared.', {
   }),
 });
 
-const Many = object('One picture against several.', {
-  request_id: Match.shape.request_id,
-  threshold_percent: Match.shape.threshold_percent,
-  accuracy_mode: Match.shape.accuracy_mode,
-  image1: Image.describe('The first picture; `face_index` names the face of the best result'),
-  results: z
-    .array(z.xor([Compared, Uncompared]))
-    .min(1)
-    .max(mostTargets)
-    .describe('One for each image2, in the order sent'),
-  matches: count.describe('How many of them match'),
-  ...rest,
-});
+const Many = object(
+  'One picture against several. `face_index` of image1 names the face of the best result.',
+  {
+    request_id: Match.shape.request_id,
+    threshold_percent: Match.shape.threshold_percent,
+    accuracy_mode: Match.shape.accuracy_mode,
+    image1: Image,
+    results: z
+      .array(z.xor([Compared, Uncompared]))
+      .min(1)
+      .max(mostTargets)
+      .describe('One for each image2, in the order sent'),
+    matches: count.describe('How many of them match'),
+    ...rest,
+  },
+);
 
 const Embeddings = object('One embedding against many.', {
   request_id: Match.shape.request_id,

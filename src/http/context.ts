@@ -18,6 +18,8 @@ export interface Services {
   readonly config: Config;
   readonly gate: Gate;
   readonly manifest: PackManifest;
+  /** As answers name the pack. */
+  readonly model: { pack: string; version: string };
   readonly calibrations: Readonly<Record<AccuracyMode, Calibration>>;
   readonly engine: Engine;
   readonly uploads: Uploads;
@@ -77,19 +79,20 @@ export class Context {
 
   /** Sets what the verdict says: rate headers and key id. Throws its Problem when the request may not go on. */
   obey(verdict: Verdict): void {
-    if (verdict.rate) for (const header of rateHeaders(verdict.rate)) this.#setHeader(header);
+    if (verdict.rate) for (const header of rateHeaders(verdict.rate)) this.setHeader(header);
     if (verdict.ok) {
       this.key_id = verdict.key.id;
       return;
     }
     this.key_id = verdict.key_id;
     if (verdict.retry_after_seconds !== undefined) {
-      this.#setHeader(['Retry-After', String(verdict.retry_after_seconds)]);
+      this.setHeader(['Retry-After', String(verdict.retry_after_seconds)]);
     }
     throw verdict.problem;
   }
 
-  #setHeader(header: readonly [name: string, value: string]): void {
+  /** In the place of one of the same name. */
+  setHeader(header: readonly [name: string, value: string]): void {
     const at = this.headers.findIndex(([name]) => name === header[0]);
     if (at < 0) this.headers.push(header);
     else this.headers[at] = header;

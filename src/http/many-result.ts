@@ -125,8 +125,12 @@ export function manyDecisions({ accuracy_mode, threshold_percent, results }: Man
 
 export function manyFindings({ accuracy_mode, image1, results }: ManyBody): Findings {
   const judged = results.filter((result) => 'match' in result);
+  const faceless = results.filter((result) => 'problem' in result && result.problem.code === 'no_face_found');
   return {
     verdicts: judged.map(({ match, confidence_percent }) => ({ accuracy_mode, match, confidence_percent })),
-    images: [image1, ...judged.map(({ image2 }) => image2)].map(imageFindings),
+    images: [
+      ...[image1, ...judged.map(({ image2 }) => image2)].map(imageFindings),
+      ...faceless.map(() => ({ faces: 0, found_by: 'none' as const })),
+    ],
   };
 }

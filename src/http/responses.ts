@@ -54,12 +54,11 @@ export interface Published {
 
 /** Unlike every other answer, a document may be kept: it changes only when the server starts again. */
 export function published(
-  { exchange, headers }: { exchange: Exchange; headers: (readonly [name: string, value: string])[] },
+  context: { exchange: Exchange; setHeader(header: readonly [name: string, value: string]): void },
   document: Published,
 ): Reply {
-  const at = headers.findIndex(([name]) => name === 'Cache-Control');
-  headers[at] = ['Cache-Control', 'public, max-age=300'];
-  return document.reply(exchange.request.headers.get('if-none-match'));
+  context.setHeader(['Cache-Control', 'public, max-age=300']);
+  return document.reply(context.exchange.request.headers.get('if-none-match'));
 }
 
 /**

@@ -21,13 +21,12 @@ function requireJson(contentType: string): void {
 }
 
 async function answer(context: Context, limit: number, uploaded: Promise<Buffer>): Promise<Reply> {
-  const { engine, manifest, calibrations } = context.services;
+  const { engine, manifest, model, calibrations } = context.services;
   const body = await uploaded;
   const arrived = performance.now();
   // What was kept while another process was asked had the larger limit of a form.
   if (body.length > limit) throw new Problem('body_too_large', { limit_bytes: limit });
   if (!context.exchange.open) throw new ClientLeft();
-  const model = { pack: manifest.name, version: manifest.version };
   const ticket = engine.rank({ body, ...model, dimensions: manifest.embedder.dimensions });
   context.idle = ticket.idle;
   context.exchange.onLeft(() => ticket.cancel(new ClientLeft()));

@@ -33,14 +33,14 @@ export function embed(context: Context): Promise<Reply> {
 }
 
 function reportOf({ request_id, services }: Context, { form, outcomes, queue_ms, elapsed_ms }: Analysed) {
-  const { manifest } = services;
+  const { manifest, model } = services;
   return {
     request_id,
     form,
     // Whoever calls this has looked.
     analysis: outcomes[0] as Extract<Outcome, { ok: true }>,
     dimensions: manifest.embedder.dimensions,
-    model: { pack: manifest.name, version: manifest.version },
+    model,
     queue_ms,
     total_ms: elapsed_ms(),
   };

@@ -11,7 +11,6 @@ export const clients: [name: string, command: readonly string[], needs: string][
   ['match.sh', [example('match.sh')], 'curl'],
   ['match-fetch.mjs', [process.execPath, example('match-fetch.mjs')], process.execPath],
   ['match-undici.mjs', [process.execPath, example('match-undici.mjs')], process.execPath],
-  ['match.py', ['python3', example('match.py')], 'python3'],
 ];
 
 const photo = (name: string) => projectPath(`node_modules/@vladmandic/face-api/demo/${name}.jpg`);
@@ -20,7 +19,9 @@ export const photos = { one: photo('sample1'), two: photo('sample2'), three: pho
 
 /** Programs that this machine lacks. */
 export const missing = new Set(
-  clients.map(([, , needs]) => needs).filter((needs) => spawnSync(needs, ['--version']).error !== undefined),
+  [...clients.map(([, , needs]) => needs), 'python3'].filter(
+    (needs) => spawnSync(needs, ['--version']).error !== undefined,
+  ),
 );
 for (const needs of missing) process.stderr.write(`A client is not run: ${needs} is not installed\n`);
 
