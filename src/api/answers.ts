@@ -4,11 +4,11 @@ import { embeddingsSchema, mostCandidates } from '../engine/embeddings.ts';
 import type { EmbeddingsBody } from '../http/embeddings-result.ts';
 import type { detectBody, embedBody } from '../http/faces-result.ts';
 import { fieldTable, mostTargets } from '../http/fields.ts';
-import type { modelsBody } from '../http/handlers/models.ts';
 import type { manyBody } from '../http/many-result.ts';
 import type { matchBody } from '../http/match-result.ts';
 import { qualityLimits, qualityWords } from '../matching/face-quality.ts';
-import { word } from './json-schema.ts';
+import { object, text, word } from './json-schema.ts';
+import { Calibration, Models, type ModelsBody } from './models-answer.ts';
 import { extraSchemas, qualityReasonNames, targetFaults } from './problems.ts';
 
 /** The 200 answers as zod schemas. */
@@ -18,11 +18,6 @@ export type ManyBody = ReturnType<typeof manyBody>;
 export type { EmbeddingsBody };
 export type DetectBody = ReturnType<typeof detectBody>;
 export type EmbedBody = ReturnType<typeof embedBody>;
-export type ModelsBody = ReturnType<typeof modelsBody>;
-
-const object = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
-  z.object(shape).describe(description);
-const text = (description: string) => z.string().describe(description);
 
 /** As native/core/types.h bounds them. */
 const mostFaces = 20;
@@ -301,73 +296,6 @@ const Embed = Detect.extend({
     },
   ),
 }).describe('The faces of one picture, with embeddings.');
-
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
-
-const roles: Record<ModelsBody['files'][number]['role'], string> = {
-  detector: 'finds faces',
-  landmarks: 'finds eyes, nose and mouth',
-  embedder: 'turns a face into a vector',
-  cohort: 'normalises similarities, so that one threshold serves different groups of people',
-  human: 'tells human faces from those of animals',
-};
-
-const sources: Record<ModelsBody['source']['kind'], string> = {
-  npm: 'a package of the npm registry',
-  project: 'a project that publishes its files elsewhere',
-};
-
-const Calibration = object('How a similarity becomes a false-match rate, and that a percentage.', {
-  fitted_on: text('The pairs of pictures that the table was made from'),
-  points: z
-    .array(
-      z
-        .tuple([
-          z.number().describe('Similarity, normalised as the model pack does it'),
-          z.number().positive().max(1).describe('False-match rate'),
-        ])
-        .describe('A similarity, and how often two different people come out at least this alike'),
-    )
-    .min(2)
-    .describe('Rising similarities, falling rates; between points the logarithm of the rate is linear'),
-  floor: z
-    .number()
-    .positive()
-    .max(0.1)
-    .describe(
-      'The lowest false-match rate that the people of the fit can show; below it an answer is `extrapolated`',
-    ),
-});
-
-const Models = object('The model pack that is loaded.', {
-  pack: text('Name of the model pack'),
-  version: text('Its version; answers may differ between versions'),
-  description: text('What it consists of'),
-  source: object("Where the pack's own nets come from", {
-    kind: word(sources, 'What it is.'),
-    name: text('Its name'),
-    version: text('Its version or commit'),
-    licence: text('Its licence, as stated by it'),
-  }),
-  files: z
-    .array(
-      z.object({
-        role: word(roles, 'What the net is for.'),
-        file: text('Name of the file'),
-        pack: text('The model pack that it belongs to: this one, or the one that it was taken over from'),
-        licence: text('Its licence'),
-        sha256: sha256.describe('SHA-256 of the file that is loaded'),
-        source_sha256: sha256.describe('SHA-256 of the file as its authors published it'),
-      }),
-    )
-    .describe('The nets, in the order in which a picture meets them'),
-  min_det_score: share.describe('Default of the form field `min_det_score`'),
-  human: object('How human faces are told from those of animals; absent where the pack takes every face', {
-    bar: z.number().describe('Faces whose `human_score` is below are dropped, as if they had not been found'),
-    fitted_on: text('The pictures that it was made from'),
-  }).exactOptional(),
-  calibration: object('One table for each accuracy mode', { fast: Calibration, balance: Calibration }),
-});
 
 /**
  * By the names of their components. The compiler keeps schemas and answers equal, but for warnings: only those of one code

@@ -1,4 +1,5 @@
-import type { DetectBody, EmbedBody, EmbeddingsBody, ManyBody, MatchBody, ModelsBody } from './answers.ts';
+import type { DetectBody, EmbedBody, EmbeddingsBody, ManyBody, MatchBody } from './answers.ts';
+import type { ModelsBody } from './models-answer.ts';
 
 /** One good answer of each kind; the compiler checks its members, a test its values. */
 

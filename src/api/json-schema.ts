@@ -50,6 +50,11 @@ export function jsonSchemas(schemas: Readonly<Record<string, z.ZodType>>): Recor
   );
 }
 
+/** What most schemas are made of; each says what it is. */
+export const object = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
+  z.object(shape).describe(description);
+export const text = (description: string) => z.string().describe(description);
+
 /** One of the words, each with its meaning. */
 export function word<Word extends string>(words: Readonly<Record<Word, string>>, description: string) {
   const meanings = Object.entries(words).map(([value, meaning]) => `\`${value}\`: ${meaning}`);
