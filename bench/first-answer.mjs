@@ -1,11 +1,13 @@
 // How long from `git clone` to the first answer?
-//   node bench/first-answer.mjs [--fresh [--suite bookworm] [--arch arm64 | --package]]
-// --package: from `npm install` of what `npm run package` made, with Node and npm and nothing else.
-// Clones what is committed here into a new folder and runs `npm run demo` there. --fresh does so in a Debian of its own, with
-// Node, npm and git and nothing else, as root: Debian packages, npm packages and the model pack are then downloaded as on a
-// machine that has never seen them. Making that Debian is not counted. Keep the machine quiet meanwhile: half of the time is
-// a compiler's. --arch is for another processor that the kernel has an emulator for (deploy/prove-arm64): there nothing is
-// claimed about time, and a request may take two minutes.
+//   node bench/first-answer.mjs [--fresh [--suite bookworm] [--node 24] [--package | --arch arm64 | --script test:full]]
+// Clones what is committed here into a new folder and runs `npm run demo` there.
+//   --fresh    in a Debian of its own with Node, npm and git and nothing else, as root: Debian packages, npm packages and the
+//              model pack are downloaded as on a machine that has never seen them. Making that Debian is not counted.
+//   --suite    of that Debian; --node: the major version of Node
+//   --package  from `npm install` of what `npm run package` made, with Node and npm and nothing else
+//   --arch     for a processor that the kernel has an emulator for (deploy/prove-arm64); nothing is claimed about time
+//   --script   runs this script of package.json instead of the demo: test, test:full
+// Keep the machine quiet meanwhile: half of the time is a compiler's.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,10 +20,10 @@ import { flags, report } from '../test/support/report.mjs';
 const most_s = { clone: 300, package: 20 };
 /** Unpacked, besides µWebSockets. */
 const most_mb = 60;
-const options = { fresh: false, suite: '', arch: process.arch, package: false };
-const { fresh, suite, arch, package: fromPackage } = flags(options);
+const options = { fresh: false, suite: '', arch: process.arch, node: '', package: false, script: 'demo' };
+const { fresh, suite, arch, node, package: fromPackage, script } = flags(options);
 const emulated = arch !== process.arch;
-if ((emulated || fromPackage) && !fresh) throw new Error('--arch and --package need --fresh');
+if ((emulated || fromPackage || node) && !fresh) throw new Error('--arch, --node and --package need --fresh');
 if (fresh) requireTools('--fresh');
 
 /** Runs a command to its end, its standard error shown, and answers its standard output. Throws when it fails. */
@@ -33,7 +35,7 @@ function run([command, ...args], { env = process.env } = {}) {
     maxBuffer: 2 ** 26,
   });
   if (status !== 0)
-    throw error ?? new Error(`${stdout.slice(-2000)}\n${command} ended with ${status ?? signal}`);
+    throw error ?? new Error(`${stdout.slice(-20_000)}\n${command} ended with ${status ?? signal}`);
   return stdout;
 }
 
@@ -48,25 +50,26 @@ try {
     // The clone's origin must be seen from within.
     run(['git', 'clone', '--quiet', '--bare', `file://${root}`, join(debian, 'origin.git')]);
     const wrap = (command) => inside(debian, command);
-    const env = { ...furnish(debian, arch), ...(emulated ? { FACEMATCH_DEADLINE_MS: '120000' } : {}) };
+    const env = {
+      ...furnish(debian, { arch, node }),
+      ...(emulated ? { FACEMATCH_DEADLINE_MS: '120000' } : {}),
+    };
     place = { home: '/home/fresh', origin: 'file:///origin.git', wrap, env };
   }
   const { home, origin, wrap, env } = place;
   const most = fromPackage ? most_s.package : most_s.clone;
   const cloned = () => {
     run(wrap(['git', 'clone', '--quiet', origin, `${home}/facematch`]), { env });
-    return run(wrap(['npm', '--prefix', `${home}/facematch`, 'run', 'demo']), { env });
+    return run(wrap(['npm', '--prefix', `${home}/facematch`, 'run', script]), { env });
   };
-  const within = (script) => run(wrap(['sh', '-euc', `cd ${home} && ${script}`]), { env });
+  const within = (line) => run(wrap(['sh', '-euc', `cd ${home} && ${line}`]), { env });
   const installed = () =>
     within(
       'npm install --silent --no-audit --no-fund ./*.tgz >&2 && npx facematch doctor >&2; npx facematch demo --json',
     );
+  const megabytes = (paths) => Number(within(`du -scm ${paths} | tail -n 1`).split('\t')[0]);
   const sizes = () => {
-    const [all, uws] = within('du -sm node_modules; du -scm node_modules/uWebSockets.js* | tail -n 1')
-      .split('\n')
-      .map((line) => Number(line.split('\t')[0]));
-    const found = all - uws;
+    const found = megabytes('node_modules') - megabytes('node_modules/uWebSockets.js*');
     return [
       {
         what: 'unpacked, besides µWebSockets',
@@ -84,17 +87,27 @@ try {
   const start = performance.now();
   const stdout = fromPackage ? installed() : cloned();
   const seconds = Math.round((performance.now() - start) / 100) / 10;
-  const { match } = JSON.parse(stdout.slice(stdout.indexOf('{\n')));
+  const tests = script !== 'demo';
+  const answer = tests ? stdout.trim().split('\n').at(-1) : JSON.parse(stdout.slice(stdout.indexOf('{\n')));
   const claims = fromPackage ? sizes() : [];
   report({
-    title: `From ${fromPackage ? 'npm install' : 'git clone'} to the first answer`,
+    title: `From ${fromPackage ? 'npm install' : 'git clone'} to ${tests ? 'tested' : 'the first answer'}: ${seconds} s`,
     facts: {
       machine: fresh ? `a fresh Debian ${suite || ownSuite()}` : 'this one, with its packages and caches',
-      processor: emulated ? `${arch}, emulated: ${seconds} s in all` : arch,
+      node: run(wrap(['node', '--version']), { env }).trim(),
+      on_disk: fresh ? `${megabytes('.')} MB` : undefined,
+      processor: emulated ? `${arch}, emulated` : arch,
     },
     claims: [
-      { what: 'the answer', found: match ? 'a match' : 'no match', limit: 'a match', ok: match === true },
-      ...(emulated
+      tests
+        ? { what: `npm run ${script}`, found: answer, limit: '0 failed', ok: answer.includes(' 0 failed') }
+        : {
+            what: 'the answer',
+            found: answer.match ? 'a match' : 'no match',
+            limit: 'a match',
+            ok: answer.match === true,
+          },
+      ...(emulated || tests
         ? []
         : [{ what: 'in all', found: `${seconds} s`, limit: `at most ${most} s`, ok: seconds <= most }]),
       ...claims,

@@ -51,7 +51,9 @@ export function ownMirrors() {
  * end with the first process, however that ends, and nothing is ever mounted that others would see.
  */
 export function inside(folder, command) {
-  const script = 'mount -t proc proc "$1/proc" && root=$1 && shift && exec chroot "$root" "$@"';
+  const mounts =
+    'mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && mount -t tmpfs tmpfs "$1/dev/shm"';
+  const script = `${mounts} && root=$1 && shift && exec chroot "$root" "$@"`;
   return [
     'unshare',
     '--mount',
@@ -86,10 +88,10 @@ export const debootstrap = (
 ];
 
 /**
- * What the machine's owner has set for its network, and the Node that runs this; for another processor the program of the same
- * release comes from npm. Answers the environment.
+ * What the machine's owner has set for its network, Node and npm. Node is the one that runs this; for another processor or
+ * major version (`node`) it comes from npm. Returns the environment.
  */
-export function furnish(folder, arch = process.arch) {
+export function furnish(folder, { arch = process.arch, node = '' } = {}) {
   const settings = ask('apt-config', 'dump', 'Acquire');
   writeFileSync(join(folder, 'etc/apt/apt.conf.d/99own'), `${settings}\n`);
   for (const file of ['/etc/resolv.conf', '/etc/hosts', '/etc/ssl/certs/ca-certificates.crt'])
@@ -106,12 +108,16 @@ export function furnish(folder, arch = process.arch) {
     if (existsSync(join(prefix, part)))
       cpSync(join(prefix, part), join(folder, prefix, part), { recursive: true, verbatimSymlinks: true });
   }
-  if (arch !== process.arch) {
-    const [major] = process.versions.node.split('.');
-    const name = ask('npm', 'pack', '--silent', '--pack-destination', folder, `node-linux-${arch}@${major}`);
-    const file = join(folder, name.split('\n').at(-1));
-    execFileSync('tar', ['-xzf', file, '-C', join(folder, prefix), '--strip-components=1', 'package/bin']);
-    rmSync(file);
+  const [own] = process.versions.node.split('.');
+  if (arch !== process.arch || (node !== '' && node !== own)) {
+    const spec = `node-linux-${arch}@${node || own}`;
+    const name = ask('npm', 'pack', '--silent', '--pack-destination', folder, spec).split('\n').at(-1);
+    const parts = ['package/bin', 'package/include'];
+    execFileSync('tar', [
+      ...['-xzf', join(folder, name), '-C', join(folder, prefix), '--strip-components=1'],
+      ...parts,
+    ]);
+    rmSync(join(folder, name));
     chmodSync(join(folder, prefix, 'bin/node'), 0o755);
   }
   return {
