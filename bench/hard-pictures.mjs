@@ -10,7 +10,7 @@ import sharp from 'sharp';
 import { loadAddon } from '../dist/src/engine/addon.js';
 import { root } from '../test/support/programs.mjs';
 import { environment, progress } from '../test/support/report.mjs';
-import { landmarkDistance, moveFace, overlap, sameFace, still } from './hard/geometry.mjs';
+import { intersectionOverUnion, landmarkDistance, moveFace, sameFace, still } from './hard/geometry.mjs';
 import * as sets from './hard/sets.mjs';
 import { applied, variants } from './hard/variants.mjs';
 import { table, writeBetween } from './lib/data.mjs';
@@ -157,8 +157,9 @@ function labelledFaces({ bytes, boxes }, way) {
   const large = boxes.filter((box) => box.width > 0.03 * width);
   return {
     of: large.length,
-    found: large.filter((box) => found.some((face) => overlap(face.box, box) >= 0.3)).length,
-    false_faces: found.filter((face) => !boxes.some((box) => overlap(face.box, box) >= 0.2)).length,
+    found: large.filter((box) => found.some((face) => intersectionOverUnion(face.box, box) >= 0.3)).length,
+    false_faces: found.filter((face) => !boxes.some((box) => intersectionOverUnion(face.box, box) >= 0.2))
+      .length,
     found_by: found.map((face) => face.found_by),
   };
 }

@@ -3,6 +3,7 @@
 // `pixels` is a module with decode(bytes), letterbox, greyCrop, colourCrop and release(picture).
 import { workerData } from 'node:worker_threads';
 import ort from 'onnxruntime-node';
+import { intersectionOverUnion } from '../hard/geometry.mjs';
 import { published } from '../lib/setup.mjs';
 import { apply, fit, inverse, mean, squareCrop } from './similarity.mjs';
 
@@ -39,16 +40,7 @@ const [input_width, input_height] = [320, 240];
 const least_score = 0.7;
 const most_overlap = 0.4;
 
-function intersectionOverUnion(a, b) {
-  const w = Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x);
-  const h = Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y);
-  if (w <= 0 || h <= 0) return 0;
-  const shared = w * h;
-  return shared / (a.width * a.height + b.width * b.height - shared);
-}
-
-/** Non-maximum suppression. */
-function suppress(faces) {
+function nonMaxSuppression(faces) {
   const kept = [];
   for (const face of faces.sort((a, b) => b.score - a.score)) {
     if (!kept.some((other) => intersectionOverUnion(other, face) > most_overlap)) kept.push(face);
@@ -75,7 +67,7 @@ async function detect(session, pixels, picture) {
     const [x, y] = [left * across, top * down];
     faces.push({ x, y, width: right * across - x, height: bottom * down - y, score });
   }
-  return suppress(faces);
+  return nonMaxSuppression(faces);
 }
 
 // ---- 68 landmarks, of which alignment needs five points
@@ -83,10 +75,10 @@ async function detect(session, pixels, picture) {
 const landmark_side = 64;
 /** Side of the crop over the longer side of the box. */
 const crop = 1.1;
-/** A face that leans more is turned upright and looked at again. */
+/** At a larger roll the landmarks are predicted again, on an upright crop. */
 const upright_degrees = 6;
 
-async function look(session, pixels, picture, transform) {
+async function predict(session, pixels, picture, transform) {
   const planes = pixels.greyCrop(picture, transform, landmark_side, { mean: 0, scale: 1 / 256 });
   const { output } = await run(session, [1, 1, landmark_side, landmark_side], planes);
   const back = inverse(transform);
@@ -97,7 +89,7 @@ async function look(session, pixels, picture, transform) {
 }
 
 /** Angle of the line from the right eye to the left, degrees, clockwise. */
-function leanOf([right, left]) {
+function rollOf([right, left]) {
   return (Math.atan2(left[1] - right[1], left[0] - right[0]) * 180) / Math.PI;
 }
 
@@ -105,10 +97,10 @@ function leanOf([right, left]) {
 async function fivePoints(session, pixels, picture, face, mode) {
   const centre = [face.x + face.width / 2, face.y + face.height / 2];
   const side = Math.max(face.width, face.height) * crop;
-  const first = await look(session, pixels, picture, squareCrop(centre, side, 0, landmark_side));
-  const lean = leanOf(first);
-  if (mode === 'fast' && Math.abs(lean) <= upright_degrees) return first;
-  return look(session, pixels, picture, squareCrop(centre, side, lean, landmark_side));
+  const first = await predict(session, pixels, picture, squareCrop(centre, side, 0, landmark_side));
+  const roll = rollOf(first);
+  if (mode === 'fast' && Math.abs(roll) <= upright_degrees) return first;
+  return predict(session, pixels, picture, squareCrop(centre, side, roll, landmark_side));
 }
 
 // ---- embedder MobileFaceNet: a face chip becomes a unit vector of 512 numbers

@@ -31,8 +31,7 @@ export function clipped({ x, y, width, height }, picture) {
   return { x: left, y: top, width: right - left, height: bottom - top };
 }
 
-/** Intersection over union. */
-export function overlap(a, b) {
+export function intersectionOverUnion(a, b) {
   const width = Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x);
   const height = Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y);
   if (width <= 0 || height <= 0) return 0;
@@ -49,11 +48,11 @@ export function landmarkDistance(a, b) {
   );
 }
 
-/** The same face: boxes that overlap by half within the picture, and no landmark further off than a tenth of the box. */
+/** The same face: an intersection over union of at least half within the picture, and no landmark further off than a tenth of the box. */
 export function sameFace(found, expected, picture) {
   const { width, height } = expected.box;
   return (
-    overlap(clipped(found.box, picture), clipped(expected.box, picture)) >= 0.5 &&
+    intersectionOverUnion(clipped(found.box, picture), clipped(expected.box, picture)) >= 0.5 &&
     landmarkDistance(found, expected) <= 0.1 * Math.max(width, height)
   );
 }

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { root } from '../../test/support/programs.mjs';
 import { sharedData } from '../lib/data.mjs';
-import { overlap } from './geometry.mjs';
+import { intersectionOverUnion } from './geometry.mjs';
 
 const folder = sharedData();
 
@@ -75,7 +75,7 @@ export function labelled() {
         if (value('ignore') === 1) continue;
         const box = { x: value('left'), y: value('top'), width: value('width'), height: value('height') };
         // The lists name some pictures twice.
-        if (!known.some((other) => overlap(other, box) > 0.5)) known.push(box);
+        if (!known.some((other) => intersectionOverUnion(other, box) > 0.5)) known.push(box);
       }
       boxes.set(name, known);
     }

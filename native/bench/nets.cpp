@@ -14,9 +14,9 @@ Runs runs_for(const Engine& engine, const Analysis& analysis, AccuracyMode mode)
   const bool balance = mode == AccuracyMode::kBalance;
   Runs runs{.detector = 1, .landmarks = 0, .embedder = 0};
   for (const Face& face : analysis.faces) {
-    const bool leans =
+    const bool rotated =
         std::abs(eye_line_degrees(face.landmarks)) > engine.pack.landmarks.upright_degrees;
-    runs.landmarks += balance || leans ? 2 : 1;
+    runs.landmarks += balance || rotated ? 2 : 1;
     runs.embedder += balance ? 2 : 1;
   }
   return runs;
@@ -52,7 +52,7 @@ BareNet bare_landmarks(const Pack& pack, const cv::Mat& bgr, const Box& box) {
   const LandmarksSpec& spec = pack.landmarks;
   const float side = std::max(box.width, box.height) * spec.crop;
   cv::Mat patch, grey;
-  warp(bgr, square_crop(box.center(), side, 0, spec.size), spec.size, patch);
+  warp(bgr, square_crop(box.centre(), side, 0, spec.size), spec.size, patch);
   cv::cvtColor(patch, grey, cv::COLOR_BGR2GRAY);
   return {pack, spec.file,          spec.input, {spec.output},
           grey, spec.normalisation, spec.size,  spec.size};

@@ -35,7 +35,7 @@ testing::ByteVector draw_picture(const Engine& engine) {
     const Points68 points = engine.landmarker.find(photo.bgr, detection.box, false);
     if (std::abs(eye_line_degrees(five_points(points))) > 3) continue;
     cv::Mat small;
-    warp(photo.bgr, square_crop(detection.box.center(), detection.box.width * 2.5f, 0, 250), 250,
+    warp(photo.bgr, square_crop(detection.box.centre(), detection.box.width * 2.5f, 0, 250), 250,
          small);
     return testing::encode_jpeg(small, {.quality = 90, .subsample = true});
   }

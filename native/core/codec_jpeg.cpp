@@ -19,7 +19,7 @@ namespace {
 // libjpeg reports progress at every row of blocks that it reads and at every row of pixels that it
 // gives; the budget is asked at every 16th. A progressive file may hold thousands of
 // scans, each of which costs a pass over the whole picture.
-constexpr unsigned kReportsBetweenLooks = 16;
+constexpr unsigned kReportsBetweenChecks = 16;
 
 struct ErrorManager {
   jpeg_error_mgr base;
@@ -61,7 +61,7 @@ void on_message(j_common_ptr info, int level) {
 
 void on_progress(j_common_ptr info) {
   auto* progress = reinterpret_cast<Progress*>(info->progress);
-  if (++progress->reports % kReportsBetweenLooks != 0 || !progress->budget->spent()) return;
+  if (++progress->reports % kReportsBetweenChecks != 0 || !progress->budget->spent()) return;
   progress->budget_spent = true;
   leave(info);
 }

@@ -13,7 +13,7 @@
 namespace facematch {
 namespace {
 
-constexpr int kRowsBetweenLooks = 16;  // at the budget
+constexpr int kRowsBetweenChecks = 16;  // at the budget
 
 struct Source {
   std::span<const uint8_t> rest;
@@ -80,7 +80,7 @@ class Decoder {
   // whole picture is held.
   bool read_rows(std::vector<uint8_t>& bgra, cv::Mat& bgr, const Budget& budget) {
     const auto goes_on = [&](int y) {
-      budget_spent_ = y % kRowsBetweenLooks == 0 && budget.spent();
+      budget_spent_ = y % kRowsBetweenChecks == 0 && budget.spent();
       return !budget_spent_;
     };
     if (setjmp(png_jmpbuf(png_)) != 0) return false;

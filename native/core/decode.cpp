@@ -38,7 +38,7 @@ constexpr std::array kMagics = {
 constexpr int kStrip = 512;
 
 // EXIF orientation -> upright. `out` has the size already, and may be a part of a picture.
-void turn(const cv::Mat& raw, int orientation, cv::Mat out) {
+void apply_orientation(const cv::Mat& raw, int orientation, cv::Mat out) {
   switch (orientation) {
     case 2:
       return cv::flip(raw, out, 1);
@@ -72,8 +72,8 @@ cv::Mat upright(const cv::Mat& raw, int orientation, const Budget& budget) {
     const int last = std::min(first + kStrip, raw.rows);
     const cv::Range place =
         from_end ? cv::Range(raw.rows - last, raw.rows - first) : cv::Range(first, last);
-    turn(raw.rowRange(first, last), orientation,
-         swapped ? out.colRange(place) : out.rowRange(place));
+    apply_orientation(raw.rowRange(first, last), orientation,
+                      swapped ? out.colRange(place) : out.rowRange(place));
   }
   return out;
 }

@@ -45,7 +45,7 @@ bool is_possible(const Detection& detection, cv::Size picture) {
   };
   // Each comparison is false for NaN.
   return score >= 0 && score <= 1 && side(box.width) && side(box.height) &&
-         within(box.center().x, picture.width) && within(box.center().y, picture.height);
+         within(box.centre().x, picture.width) && within(box.centre().y, picture.height);
 }
 
 float intersection_over_union(const Box& a, const Box& b) {
@@ -56,7 +56,7 @@ float intersection_over_union(const Box& a, const Box& b) {
   return shared / (a.area() + b.area() - shared);
 }
 
-void suppress_overlaps(std::vector<Detection>& detections, float iou) {
+void non_max_suppression(std::vector<Detection>& detections, float iou) {
   std::stable_sort(detections.begin(), detections.end(),
                    [](const auto& a, const auto& b) { return a.score > b.score; });
   if (detections.size() > kMostCandidates) detections.resize(kMostCandidates);
@@ -118,7 +118,7 @@ std::vector<Detection> Detector::detect(const cv::Mat& bgr, float min_score) con
     box = {box.x * to_x, box.y * to_y, box.width * to_x, box.height * to_y};
   }
   std::erase_if(found, [&](const Detection& d) { return !is_possible(d, bgr.size()); });
-  suppress_overlaps(found, spec_.nms_iou);
+  non_max_suppression(found, spec_.nms_iou);
   return found;
 }
 

@@ -34,6 +34,6 @@ bool is_possible(const Detection& detection, cv::Size picture);
 float intersection_over_union(const Box& a, const Box& b);
 
 // Keeps the best of every group that overlaps by more than `iou`. Leaves them best first.
-void suppress_overlaps(std::vector<Detection>& detections, float iou);
+void non_max_suppression(std::vector<Detection>& detections, float iou);
 
 }  // namespace facematch

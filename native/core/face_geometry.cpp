@@ -18,7 +18,7 @@ struct Range {
 constexpr Range kEyeDistance = {0.12f, 0.7f};
 constexpr Range kEyesToMouth = {0.15f, 0.7f};
 constexpr float kMostShift = 0.25f;      // of the mouth's middle against the eyes', sideways
-constexpr float kMostOffCenter = 0.35f;  // of the points' middle against the box's
+constexpr float kMostOffCentre = 0.35f;  // of the points' middle against the box's
 constexpr Range kNose = {-0.1f, 1.1f};   // height of its tip between eyes (0) and mouth (1)
 
 constexpr float kMostTemplateError = 0.3f;  // see template_error()
@@ -43,14 +43,14 @@ bool plausible(const Landmarks& landmarks, const Box& box, std::span<const Point
   const Point eyes = (landmarks.right_eye + landmarks.left_eye) / 2;
   const Point mouth = (landmarks.mouth_right + landmarks.mouth_left) / 2;
   const float eyes_to_mouth = mouth.y - eyes.y;
-  const Point off_center = (eyes + mouth) / 2 - box.center();
+  const Point off_centre = (eyes + mouth) / 2 - box.centre();
   // In the picture the person's right eye lies to the left.
   return kEyeDistance.holds((landmarks.left_eye.x - landmarks.right_eye.x) / side) &&
          kEyesToMouth.holds(eyes_to_mouth / side) &&
          landmarks.mouth_right.x < landmarks.mouth_left.x &&
          kNose.holds((landmarks.nose.y - eyes.y) / eyes_to_mouth) &&
          std::abs(mouth.x - eyes.x) <= kMostShift * side &&
-         cv::norm(off_center) <= kMostOffCenter * side &&
+         cv::norm(off_centre) <= kMostOffCentre * side &&
          template_error(landmarks, template_points) <= kMostTemplateError;
 }
 

@@ -20,19 +20,19 @@ constexpr std::array kPaddedShares = {0.5f, 0.3f};
 
 using Views = std::vector<View>;
 
-void add_turned(Views& views, const View& view, int first) {
-  for (int quarters = first; quarters < 4; ++quarters) views.push_back(turned(view, quarters));
+void add_rotated(Views& views, const View& view, int first) {
+  for (int quarters = first; quarters < 4; ++quarters) views.push_back(rotated(view, quarters));
 }
 
 Views rotated_views(Scales& scales) {
   Views views;
-  add_turned(views, scales.overview(), 1);
+  add_rotated(views, scales.overview(), 1);
   return views;
 }
 
 Views padded_views(Scales& scales) {
   Views views;
-  for (const float share : kPaddedShares) add_turned(views, padded(scales.overview(), share), 0);
+  for (const float share : kPaddedShares) add_rotated(views, padded(scales.overview(), share), 0);
   return views;
 }
 
@@ -40,9 +40,9 @@ Views enhanced_views(Scales& scales) {
   Views views;
   View view = scales.overview();
   view.bgr = stretch_contrast(view.bgr);
-  add_turned(views, view, 0);
+  add_rotated(views, view, 0);
   view.bgr = equalised(view.bgr);
-  add_turned(views, view, 0);
+  add_rotated(views, view, 0);
   return views;
 }
 
@@ -71,14 +71,14 @@ static_assert(kSteps.size() == kFallbackSteps);
 
 struct Proposal {
   Detection detection;
-  float lean;
+  float roll;
 };
 
 std::vector<Proposal> proposals_of(Verifier& verifier, const Views& views) {
   std::vector<Proposal> all;
   for (const View& view : views) {
-    for (const Detection& detection : verifier.look(view, kProposalScore)) {
-      all.push_back({detection, view.lean()});
+    for (const Detection& detection : verifier.detect(view, kProposalScore)) {
+      all.push_back({detection, view.roll()});
     }
   }
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
@@ -87,7 +87,7 @@ std::vector<Proposal> proposals_of(Verifier& verifier, const Views& views) {
   std::vector<Proposal> kept;
   for (const Proposal& proposal : all) {
     const bool known = std::any_of(kept.begin(), kept.end(), [&](const Proposal& better) {
-      return better.lean == proposal.lean &&
+      return better.roll == proposal.roll &&
              intersection_over_union(better.detection.box, proposal.detection.box) > kSameFace;
     });
     if (!known) kept.push_back(proposal);
@@ -119,7 +119,7 @@ std::vector<Candidate> run_fallback_step(Verifier& verifier, size_t number,
   const Views views = step.views(verifier.scales());
   for (const Proposal& proposal : proposals_of(verifier, views)) {
     if (verifier.cut_short()) break;
-    auto candidate = verifier.verify(proposal.detection, proposal.lean, step.contrast_stretched);
+    auto candidate = verifier.verify(proposal.detection, proposal.roll, step.contrast_stretched);
     if (!candidate) continue;
     candidate->detection.found_by = step.found_by;
     found.push_back(*candidate);

@@ -50,11 +50,11 @@ Similarity fit_similarity(std::span<const Point> from, std::span<const Point> to
   return fit;
 }
 
-Similarity square_crop(Point center, float side, float degrees, int size) {
+Similarity square_crop(Point centre, float side, float degrees, int size) {
   const float radians = degrees * static_cast<float>(CV_PI) / 180.0f;
   const float scale = static_cast<float>(size) / side;
   Similarity crop{scale * std::cos(radians), -scale * std::sin(radians), 0, 0};
-  const Point moved = crop.apply(center);
+  const Point moved = crop.apply(centre);
   crop.tx = static_cast<float>(size) / 2 - moved.x;
   crop.ty = static_cast<float>(size) / 2 - moved.y;
   return crop;

@@ -24,9 +24,9 @@ struct Similarity {
 // The least-squares similarity that takes `from` to `to` (Umeyama 1991, without reflection).
 Similarity fit_similarity(std::span<const Point> from, std::span<const Point> to);
 
-// The square of `side` source pixels around `center`, leaning by `degrees`, as a transform that
+// The square of `side` source pixels around `centre`, leaning by `degrees`, as a transform that
 // takes it upright to a square of `size` pixels.
-Similarity square_crop(Point center, float side, float degrees, int size);
+Similarity square_crop(Point centre, float side, float degrees, int size);
 
 // What a crop shows where it reaches beyond the picture. The mean colour of what it shows of the
 // picture leaves its contrast as it is.

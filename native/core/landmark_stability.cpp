@@ -48,17 +48,17 @@ std::span<const Perturbation> thorough_perturbations() { return kThorough; }
 float instability(const Landmarker& landmarker, const cv::Mat& bgr, const Box& box,
                   const Points68& points, std::span<const Perturbation> perturbations) {
   const float side = landmarker.crop_side(box);
-  const float lean = eye_line_degrees(five_points(points));
-  const float radians = lean * static_cast<float>(CV_PI) / 180.0f;
+  const float roll = eye_line_degrees(five_points(points));
+  const float radians = roll * static_cast<float>(CV_PI) / 180.0f;
   const Point right(std::cos(radians), std::sin(radians));
   const Point down(-right.y, right.x);
   const int size = landmarker.crop_size();
   float logarithms = 0;
   for (const Perturbation& perturbation : perturbations) {
-    const Point center =
-        box.center() + right * (perturbation.right * side) + down * (perturbation.down * side);
-    const Similarity crop = square_crop(center, side, lean + perturbation.degrees, size);
-    const Points68 seen = landmarker.look(bgr, crop, perturbation.mirrored);
+    const Point centre =
+        box.centre() + right * (perturbation.right * side) + down * (perturbation.down * side);
+    const Similarity crop = square_crop(centre, side, roll + perturbation.degrees, size);
+    const Points68 seen = landmarker.predict(bgr, crop, perturbation.mirrored);
     const float moved = distance(points, perturbation.mirrored ? renumbered(seen) : seen);
     logarithms += std::log(moved / side + 1e-6f);
   }

@@ -32,7 +32,7 @@ Landmarker::Landmarker(const Pack& pack)
   }
 }
 
-Points68 Landmarker::look(const cv::Mat& bgr, const Similarity& crop, bool mirrored) const {
+Points68 Landmarker::predict(const cv::Mat& bgr, const Similarity& crop, bool mirrored) const {
   thread_local std::vector<float> input(net_.input_size());
   thread_local cv::Mat patch, grey;
   warp(bgr, crop, spec_.size, patch);
@@ -52,14 +52,14 @@ Points68 Landmarker::look(const cv::Mat& bgr, const Similarity& crop, bool mirro
   return points;
 }
 
-Points68 Landmarker::find(const cv::Mat& bgr, const Box& box, bool refine, float lean) const {
+Points68 Landmarker::find(const cv::Mat& bgr, const Box& box, bool refine, float roll) const {
   const float side = crop_side(box);
-  const Points68 first = look(bgr, square_crop(box.center(), side, lean, spec_.size));
+  const Points68 first = predict(bgr, square_crop(box.centre(), side, roll, spec_.size));
   const float seen = eye_line_degrees(five_points(first));
   // Of two angles the difference is taken around the circle.
-  const float off = std::abs(std::remainder(seen - lean, 360.0f));
+  const float off = std::abs(std::remainder(seen - roll, 360.0f));
   if (!refine && off <= spec_.upright_degrees) return first;
-  return look(bgr, square_crop(box.center(), side, seen, spec_.size));
+  return predict(bgr, square_crop(box.centre(), side, seen, spec_.size));
 }
 
 Landmarks five_points(const Points68& points) {

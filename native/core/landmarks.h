@@ -21,12 +21,12 @@ class Landmarker {
 
   // One pass, and an upright second one where the eyes lean; with `refine` the second pass is
   // always made. The first pass takes the face to lean by `lean` degrees (clockwise).
-  Points68 find(const cv::Mat& bgr, const Box& box, bool refine, float lean = 0) const;
+  Points68 find(const cv::Mat& bgr, const Box& box, bool refine, float roll = 0) const;
 
   // One pass over one crop, as square_crop() makes it for crop_size(). With `mirrored` the net is
   // shown the crop's mirror image: the points come back where they were seen, but with the numbers
   // that they have in the mirror.
-  Points68 look(const cv::Mat& bgr, const Similarity& crop, bool mirrored = false) const;
+  Points68 predict(const cv::Mat& bgr, const Similarity& crop, bool mirrored = false) const;
 
   float crop_side(const Box& box) const { return std::max(box.width, box.height) * spec_.crop; }
   int crop_size() const { return spec_.size; }

@@ -68,7 +68,7 @@ class Analyser {
       for (const FoundFace& face : faces) candidates.push_back(face.candidate);
     }
     if (options_.use_heuristic_fallback && !any_upright(faces)) {
-      faces = climb_ladder(verifier, std::move(candidates));
+      faces = run_fallback(verifier, std::move(candidates));
     }
     return report(std::move(faces), verifier.was_cut_short());
   }
@@ -108,24 +108,24 @@ class Analyser {
       const auto candidate = verifier.confirm(detection);
       if (!candidate) continue;
       // Without the fallback a turned face is none: nothing good comes of comparing it as it is.
-      const bool turned = candidate->detection.found_by != FoundBy::kPrimary;
-      if (options_.use_heuristic_fallback || !turned) candidates.push_back(*candidate);
+      const bool rotated = candidate->detection.found_by != FoundBy::kPrimary;
+      if (options_.use_heuristic_fallback || !rotated) candidates.push_back(*candidate);
     }
     return candidates;
   }
 
   // The step that shows a human face is the last one. `turned`: what the first look found that is
   // not upright. With such a face only the first step is tried, for others in the same picture.
-  std::vector<FoundFace> climb_ladder(Verifier& verifier, std::vector<Candidate> turned) {
-    if (verifier.cut_short()) return human_faces(std::move(turned));
+  std::vector<FoundFace> run_fallback(Verifier& verifier, std::vector<Candidate> rotated) {
+    if (verifier.cut_short()) return human_faces(std::move(rotated));
     // The ladder looks at parts of the picture, and at faces that are small in it.
     const float finer = finer_stage(std::max(image_.width, image_.height));
-    for (Candidate& candidate : turned) candidate = scaled(candidate, finer);
+    for (Candidate& candidate : rotated) candidate = scaled(candidate, finer);
     verifier.use(image_.bgr);
     std::vector<FoundFace> faces;
     for (size_t step = 0; step < kFallbackSteps && faces.empty(); ++step) {
       if (verifier.cut_short()) break;
-      faces = human_faces(fallback_stage(verifier, step, std::exchange(turned, {})));
+      faces = human_faces(fallback_stage(verifier, step, std::exchange(rotated, {})));
     }
     return faces;
   }

@@ -34,7 +34,7 @@ struct Box {
   float height = 0;
 
   float area() const { return width * height; }
-  Point center() const { return {x + width / 2, y + height / 2}; }
+  Point centre() const { return {x + width / 2, y + height / 2}; }
 };
 
 // The five points that alignment needs, in the order of the pack's template. Left and right are the

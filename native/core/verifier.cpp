@@ -31,22 +31,22 @@ constexpr float kMostInstability = 0.023f;
 constexpr float kLeastSide = 14;
 constexpr float kLeastIou = 0.3f;
 // A close-up that turns out to lean by more than this is cut again, upright.
-constexpr float kMostLean = 20;
+constexpr float kMostRoll = 20;
 
 // Ways up that a face is tried in; the landmarks find what leans up to 45 degrees from each.
-constexpr std::array kLeans = {0.0f, 90.0f, -90.0f, 180.0f};
+constexpr std::array kRolls = {0.0f, 90.0f, -90.0f, 180.0f};
 constexpr size_t kMostGuesses = 3;
 constexpr float kUprightBonus = 0.7f;
 
 struct Guess {
-  float lean;
+  float roll;
   float instability;
 };
 
 Box square(const Box& box) {
   const float side = std::max(box.width, box.height);
-  const Point center = box.center();
-  return {center.x - side / 2, center.y - side / 2, side, side};
+  const Point centre = box.centre();
+  return {centre.x - side / 2, centre.y - side / 2, side, side};
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ void Verifier::use(const cv::Mat& bgr) {
   scales_ = Scales(bgr, budget_);
 }
 
-std::vector<Detection> Verifier::look(const View& view, float min_score) {
+std::vector<Detection> Verifier::detect(const View& view, float min_score) {
   if (detector_runs_ >= kMostDetectorRuns || cut_short()) return {};
   ++detector_runs_;
   auto detections = engine_.detector.detect(view.bgr, min_score);
@@ -73,16 +73,16 @@ std::vector<Detection> Verifier::look(const View& view, float min_score) {
   return detections;
 }
 
-std::optional<Detection> Verifier::second_look(const View& view, const Box& expected) {
+std::optional<Detection> Verifier::redetect(const View& view, const Box& expected) {
   const float needed = std::max(options_.min_det_score, engine_.pack.detector.second_look_score);
-  for (const Detection& seen : look(view, needed)) {
+  for (const Detection& seen : detect(view, needed)) {
     if (intersection_over_union(square(seen.box), square(expected)) >= kLeastIou) return seen;
   }
   return std::nullopt;
 }
 
-Verifier::Direction Verifier::try_direction(const View& view, const Box& box, float lean) const {
-  const Points68 points = engine_.landmarker.find(view.bgr, box, true, lean);
+Verifier::Rotation Verifier::try_rotation(const View& view, const Box& box, float roll) const {
+  const Points68 points = engine_.landmarker.find(view.bgr, box, true, roll);
   return {.points = points,
           .instability =
               instability(engine_.landmarker, view.bgr, box, points, thorough_perturbations())};
@@ -91,18 +91,18 @@ Verifier::Direction Verifier::try_direction(const View& view, const Box& box, fl
 bool Verifier::clear(const Candidate& candidate) const {
   const Landmarks five = five_points(candidate.points);
   return candidate.detection.score >= kClearScore &&
-         std::abs(eye_line_degrees(five)) <= kMostLean &&
+         std::abs(eye_line_degrees(five)) <= kMostRoll &&
          template_error(five, engine_.pack.embedder.template_points) <= kClearTemplateError;
 }
 
-bool Verifier::steady(const Candidate& candidate, std::span<const Perturbation> perturbations,
+bool Verifier::stable(const Candidate& candidate, std::span<const Perturbation> perturbations,
                       float most) const {
   return instability(engine_.landmarker, bgr_, candidate.detection.box, candidate.points,
                      perturbations) <= most;
 }
 
-bool Verifier::seen_again(const Detection& detection) {
-  return second_look(scales_.closeup(detection.box, 0, kCloseup), detection.box).has_value();
+bool Verifier::redetected(const Detection& detection) {
+  return redetect(scales_.closeup(detection.box, 0, kCloseup), detection.box).has_value();
 }
 
 std::optional<Candidate> Verifier::confirm(const Detection& detection) {
@@ -111,35 +111,35 @@ std::optional<Candidate> Verifier::confirm(const Detection& detection) {
   const Candidate plain{.detection = detection,
                         .points = engine_.landmarker.find(bgr_, detection.box, refine)};
   if (detector_runs_ >= kMostToConfirm) return plain;
-  if (clear(plain) || steady(plain, quick_perturbations(), kQuickInstability)) {
+  if (clear(plain) || stable(plain, quick_perturbations(), kQuickInstability)) {
     upright_seen_ = true;
     return plain;
   }
-  if (upright_seen_) return seen_again(detection) ? std::optional(plain) : std::nullopt;
-  if (steady(plain, thorough_perturbations(), kThoroughInstability)) {
+  if (upright_seen_) return redetected(detection) ? std::optional(plain) : std::nullopt;
+  if (stable(plain, thorough_perturbations(), kThoroughInstability)) {
     upright_seen_ = true;
     return plain;
   }
-  return look_around(plain);
+  return try_rotations(plain);
 }
 
-std::optional<Candidate> Verifier::look_around(const Candidate& plain) {
+std::optional<Candidate> Verifier::try_rotations(const Candidate& plain) {
   const Detection& detection = plain.detection;
   const View small = scales_.closeup(detection.box, 0, kSmallCloseup);
   const Box box = moved(detection.box, small.to_picture.inverse());
   // Most promising first. Upright faces are so much more common that another way up has to hold
   // much stiller.
-  std::array<Guess, kLeans.size()> guesses;
-  std::transform(kLeans.begin(), kLeans.end(), guesses.begin(), [&](float lean) {
-    return Guess{lean, try_direction(small, box, lean).instability};
+  std::array<Guess, kRolls.size()> guesses;
+  std::transform(kRolls.begin(), kRolls.end(), guesses.begin(), [&](float roll) {
+    return Guess{roll, try_rotation(small, box, roll).instability};
   });
   guesses.front().instability *= kUprightBonus;
   std::stable_sort(guesses.begin(), guesses.end(),
                    [](const Guess& a, const Guess& b) { return a.instability < b.instability; });
   for (size_t i = 0; i < kMostGuesses; ++i) {
-    auto candidate = verify(detection, guesses[i].lean, false);
+    auto candidate = verify(detection, guesses[i].roll, false);
     if (!candidate) continue;
-    if (guesses[i].lean == 0) {
+    if (guesses[i].roll == 0) {
       upright_seen_ = true;
       candidate->detection = detection;
     } else {
@@ -149,37 +149,37 @@ std::optional<Candidate> Verifier::look_around(const Candidate& plain) {
   }
   // Landmarks wander on blurred faces, on half hidden ones and on profiles: then the detector's
   // word is enough, as nothing but the first look is at stake.
-  return seen_again(detection) ? std::optional(plain) : std::nullopt;
+  return redetected(detection) ? std::optional(plain) : std::nullopt;
 }
 
-std::optional<Candidate> Verifier::verify(const Detection& candidate, float lean, bool stretch) {
+std::optional<Candidate> Verifier::verify(const Detection& candidate, float roll, bool stretch) {
   Detection seen = candidate;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    View view = scales_.closeup(seen.box, lean, kCloseup);
+    View view = scales_.closeup(seen.box, roll, kCloseup);
     if (stretch) view.bgr = stretch_contrast(view.bgr);
-    const auto again = second_look(view, seen.box);
+    const auto again = redetect(view, seen.box);
     if (!again) return std::nullopt;
     seen.box = again->box;
     seen.score = again->score;
     if (std::max(seen.box.width, seen.box.height) < kLeastSide) return std::nullopt;
     const Box box = moved(seen.box, view.to_picture.inverse());
-    const Direction direction = try_direction(view, box, 0);
-    const float off = eye_line_degrees(five_points(direction.points));
-    if (attempt == 0 && std::abs(off) > kMostLean) {
-      lean += off;
+    const Rotation rotation = try_rotation(view, box, 0);
+    const float off = eye_line_degrees(five_points(rotation.points));
+    if (attempt == 0 && std::abs(off) > kMostRoll) {
+      roll += off;
       continue;
     }
     // For the layout the crop is turned by what it still leans.
     const Similarity upright =
-        square_crop(box.center(), static_cast<float>(kCloseup), off, kCloseup);
-    if (direction.instability > kMostInstability ||
-        !plausible(five_points(moved(direction.points, upright)), moved(box, upright),
+        square_crop(box.centre(), static_cast<float>(kCloseup), off, kCloseup);
+    if (rotation.instability > kMostInstability ||
+        !plausible(five_points(moved(rotation.points, upright)), moved(box, upright),
                    engine_.pack.embedder.template_points)) {
       return std::nullopt;
     }
     return Candidate{.detection = seen,
-                     .points = moved(direction.points, view.to_picture),
-                     .instability = direction.instability,
+                     .points = moved(rotation.points, view.to_picture),
+                     .instability = rotation.instability,
                      .contrast_stretched = stretch};
   }
   return std::nullopt;

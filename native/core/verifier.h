@@ -34,7 +34,7 @@ class Verifier {
 
   // What the detector sees in a view of the picture, in pixels of the picture; nothing once
   // kMostDetectorRuns or the budget are spent.
-  std::vector<Detection> look(const View& view, float min_score);
+  std::vector<Detection> detect(const View& view, float min_score);
 
   // A face that the first look found; the largest come first. One that is clear is taken as it is;
   // one whose landmarks hold still too, after one or six more runs of their net. Else it is looked
@@ -47,7 +47,7 @@ class Verifier {
   // The plausibility check: a second look of the detector at a close-up, upright for a face that
   // leans by `lean` degrees, and landmarks that are laid out like a face and hold still. The
   // candidate's box, score and points are those of the second look.
-  std::optional<Candidate> verify(const Detection& candidate, float lean, bool contrast_stretched);
+  std::optional<Candidate> verify(const Detection& candidate, float roll, bool contrast_stretched);
 
   // Goes on with a finer copy of the same picture.
   void use(const cv::Mat& bgr);
@@ -61,18 +61,18 @@ class Verifier {
   bool was_cut_short() const { return cut_short_; }
 
  private:
-  struct Direction {
+  struct Rotation {
     Points68 points;  // pixels of the close-up
     float instability = 0;
   };
 
   bool clear(const Candidate& candidate) const;
-  bool steady(const Candidate& candidate, std::span<const Perturbation> perturbations,
+  bool stable(const Candidate& candidate, std::span<const Perturbation> perturbations,
               float most) const;
-  bool seen_again(const Detection& detection);
-  Direction try_direction(const View& view, const Box& box, float lean) const;
-  std::optional<Candidate> look_around(const Candidate& plain);
-  std::optional<Detection> second_look(const View& view, const Box& expected);
+  bool redetected(const Detection& detection);
+  Rotation try_rotation(const View& view, const Box& box, float roll) const;
+  std::optional<Candidate> try_rotations(const Candidate& plain);
+  std::optional<Detection> redetect(const View& view, const Box& expected);
 
   const Engine& engine_;
   cv::Mat bgr_;

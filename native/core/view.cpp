@@ -72,22 +72,22 @@ View shrunk(const View& view, int longest, const Budget& budget) {
   return out;
 }
 
-View turned(const View& view, int quarters) {
+View rotated(const View& view, int quarters) {
   const float width = as_float(view.bgr.cols);
   const float height = as_float(view.bgr.rows);
-  struct Turn {
+  struct Rotation {
     int code;
     Similarity back;
   };
-  const std::array<Turn, 3> turns = {
-      Turn{cv::ROTATE_90_CLOCKWISE, {.a = 0, .b = -1, .tx = 0, .ty = height}},
-      Turn{cv::ROTATE_180, {.a = -1, .b = 0, .tx = width, .ty = height}},
-      Turn{cv::ROTATE_90_COUNTERCLOCKWISE, {.a = 0, .b = 1, .tx = width, .ty = 0}}};
+  const std::array<Rotation, 3> rotations = {
+      Rotation{cv::ROTATE_90_CLOCKWISE, {.a = 0, .b = -1, .tx = 0, .ty = height}},
+      Rotation{cv::ROTATE_180, {.a = -1, .b = 0, .tx = width, .ty = height}},
+      Rotation{cv::ROTATE_90_COUNTERCLOCKWISE, {.a = 0, .b = 1, .tx = width, .ty = 0}}};
   if (quarters % 4 == 0) return view;
-  const Turn& turn = turns[static_cast<size_t>(quarters % 4 - 1)];
+  const Rotation& rotation = rotations[static_cast<size_t>(quarters % 4 - 1)];
   View out;
-  cv::rotate(view.bgr, out.bgr, turn.code);
-  out.to_picture = turn.back.then(view.to_picture);
+  cv::rotate(view.bgr, out.bgr, rotation.code);
+  out.to_picture = rotation.back.then(view.to_picture);
   return out;
 }
 
@@ -123,10 +123,10 @@ std::vector<View> tiles(const View& view, int across) {
   return out;
 }
 
-View cut(const View& view, Point center, float side, float lean, int size) {
+View cut(const View& view, Point centre, float side, float roll, int size) {
   const Similarity to_view = view.to_picture.inverse();
   const Similarity crop =
-      square_crop(to_view.apply(center), side * to_view.scale(), lean + to_view.degrees(), size);
+      square_crop(to_view.apply(centre), side * to_view.scale(), roll + to_view.degrees(), size);
   View out;
   warp(view.bgr, crop, size, out.bgr, Outside::kMean);
   out.to_picture = crop.inverse().then(view.to_picture);
@@ -134,13 +134,13 @@ View cut(const View& view, Point center, float side, float lean, int size) {
 }
 
 Box moved(const Box& box, const Similarity& transform) {
-  const Point center = transform.apply(box.center());
+  const Point centre = transform.apply(box.centre());
   const float straight = transform.a * transform.a;
   const float across = transform.b * transform.b;
   const float scale = 1 / transform.scale();  // straight + across is the square of the scale
   const float width = (box.width * straight + box.height * across) * scale;
   const float height = (box.width * across + box.height * straight) * scale;
-  return {center.x - width / 2, center.y - height / 2, width, height};
+  return {centre.x - width / 2, centre.y - height / 2, width, height};
 }
 
 Points68 moved(const Points68& points, const Similarity& transform) {
@@ -163,12 +163,12 @@ const View& Scales::overview() {
   return *overview_;
 }
 
-View Scales::closeup(const Box& box, float lean, int size) {
+View Scales::closeup(const Box& box, float roll, int size) {
   const float side = 2 * std::max(box.width, box.height);
   // Full pixels only where they show more. A close-up of a large face in a huge picture would
   // average millions of them each time.
   const bool enough = side >= static_cast<float>(size) * detail().to_picture.scale();
-  return cut(enough ? detail() : full_, box.center(), side, lean, size);
+  return cut(enough ? detail() : full_, box.centre(), side, roll, size);
 }
 
 }  // namespace facematch

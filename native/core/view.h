@@ -16,7 +16,7 @@ struct View {
   Similarity to_picture;  // pixels of the view -> pixels of the picture
 
   // How much a face that is upright in the view leans in the picture, degrees clockwise.
-  float lean() const { return to_picture.degrees(); }
+  float roll() const { return to_picture.degrees(); }
 };
 
 // Whether to scale the picture takes longer than to look at it.
@@ -27,7 +27,7 @@ bool is_huge(const cv::Mat& bgr);
 View shrunk(const View& view, int longest, const Budget& budget = {});
 
 // The view turned clockwise by quarters of a circle.
-View turned(const View& view, int quarters);
+View rotated(const View& view, int quarters);
 
 // The view amid a border of its mean colour, so that its sides take `share` of the new one's.
 View padded(const View& view, float share);
@@ -36,9 +36,9 @@ View padded(const View& view, float share);
 // has to itself, so that a face up to that size is whole in one of them.
 std::vector<View> tiles(const View& view, int across);
 
-// A square of size x size pixels that shows `side` pixels of the picture about `center`, turned so
+// A square of size x size pixels that shows `side` pixels of the picture about `centre`, turned so
 // that what leans by `lean` degrees (clockwise) in the picture is upright.
-View cut(const View& view, Point center, float side, float lean, int size);
+View cut(const View& view, Point centre, float side, float roll, int size);
 
 // The upright box around what `box` holds after `transform`. Of a slanted face it is the box of the
 // face turned upright about its centre, not the larger one around the slanted box: the sides go
@@ -64,7 +64,7 @@ class Scales {
 
   // What a face is cut out of that leans by `lean` degrees (clockwise): a square of size x size
   // pixels that shows twice the longer side of `box`, the face upright in its middle.
-  View closeup(const Box& box, float lean, int size);
+  View closeup(const Box& box, float roll, int size);
 
  private:
   View full_;

@@ -66,8 +66,8 @@ TEST_CASE("a lit cell gives one box, where the cell lies in the grid of its stri
     outputs.light(grid, 2, 1, 0.9f, 0.9f, {0.25f, -0.5f, std::log(1.5f), std::log(2.0f)});
     const auto found = outputs.decode(0.5f);
     REQUIRE(found.size() == 1);
-    CHECK(found[0].box.center().x == doctest::Approx(2.25f * stride));
-    CHECK(found[0].box.center().y == doctest::Approx(0.5f * stride));
+    CHECK(found[0].box.centre().x == doctest::Approx(2.25f * stride));
+    CHECK(found[0].box.centre().y == doctest::Approx(0.5f * stride));
     CHECK(found[0].box.width == doctest::Approx(1.5f * stride));
     CHECK(found[0].box.height == doctest::Approx(2.0f * stride));
     CHECK(found[0].score == doctest::Approx(0.9f));
@@ -85,8 +85,8 @@ TEST_CASE("the first and the last cell of each grid lie in its corners") {
     outputs.light(grid, columns - 1, rows - 1, 1, 1, {1, 1, 0, 0});
     const auto found = outputs.decode(0.5f);
     REQUIRE(found.size() == 2);
-    CHECK(found[0].box.center() == Point(0, 0));
-    CHECK(found[1].box.center() == Point(cv::Point(kInput)));
+    CHECK(found[0].box.centre() == Point(0, 0));
+    CHECK(found[1].box.centre() == Point(cv::Point(kInput)));
   }
 }
 

@@ -42,7 +42,7 @@ std::vector<Face> find_real_faces() {
     const Image photo = decode(sample(number), {}, 0);
     for (const Detection& detection : engine.detector.detect(photo.bgr, 0.9f)) {
       const Points68 points = engine.landmarker.find(photo.bgr, detection.box, true);
-      const Similarity upright = square_crop(detection.box.center(), 2 * detection.box.height,
+      const Similarity upright = square_crop(detection.box.centre(), 2 * detection.box.height,
                                              eye_line_degrees(five_points(points)), 240);
       faces.push_back({five_points(moved(points, upright)), moved(detection.box, upright)});
     }
@@ -71,20 +71,20 @@ TEST_CASE("the same landmarks are not, where they have been changed so that no f
     Point (*change)(Point, const Box&);
   };
   const Case cases[] = {
-      {"mirrored", [](Point p, const Box& b) { return Point(2 * b.center().x - p.x, p.y); }},
-      {"upside down", [](Point p, const Box& b) { return Point(p.x, 2 * b.center().y - p.y); }},
-      {"on the head", [](Point p, const Box& b) { return 2 * b.center() - p; }},
+      {"mirrored", [](Point p, const Box& b) { return Point(2 * b.centre().x - p.x, p.y); }},
+      {"upside down", [](Point p, const Box& b) { return Point(p.x, 2 * b.centre().y - p.y); }},
+      {"on the head", [](Point p, const Box& b) { return 2 * b.centre() - p; }},
       {"on the side",
        [](Point p, const Box& b) {
-         const Point d = p - b.center();
-         return b.center() + Point(-d.y, d.x);
+         const Point d = p - b.centre();
+         return b.centre() + Point(-d.y, d.x);
        }},
-      {"in one spot", [](Point, const Box& b) { return b.center(); }},
-      {"on a level line", [](Point p, const Box& b) { return Point(p.x, b.center().y); }},
-      {"on a plumb line", [](Point p, const Box& b) { return Point(b.center().x, p.y); }},
-      {"a third as large", [](Point p, const Box& b) { return b.center() + (p - b.center()) / 3; }},
+      {"in one spot", [](Point, const Box& b) { return b.centre(); }},
+      {"on a level line", [](Point p, const Box& b) { return Point(p.x, b.centre().y); }},
+      {"on a plumb line", [](Point p, const Box& b) { return Point(b.centre().x, p.y); }},
+      {"a third as large", [](Point p, const Box& b) { return b.centre() + (p - b.centre()) / 3; }},
       {"three times as large",
-       [](Point p, const Box& b) { return b.center() + 3 * (p - b.center()); }},
+       [](Point p, const Box& b) { return b.centre() + 3 * (p - b.centre()); }},
       {"beside the box", [](Point p, const Box& b) { return p + Point(b.width, 0); }},
       {"below the box", [](Point p, const Box& b) { return p + Point(0, b.height); }},
       {"sheared", [](Point p, const Box& b) { return Point(p.x + (p.y - b.y), p.y); }},

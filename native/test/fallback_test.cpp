@@ -11,7 +11,7 @@ namespace facematch::testing {
 namespace {
 
 // The steps in their order until one finds a face.
-std::vector<Candidate> climb(Verifier& verifier, std::vector<Candidate> found = {}) {
+std::vector<Candidate> run_fallback(Verifier& verifier, std::vector<Candidate> found = {}) {
   for (size_t step = 0; step < kFallbackSteps; ++step) {
     found = run_fallback_step(verifier, step, std::move(found));
     if (!found.empty()) return found;
@@ -30,7 +30,7 @@ cv::Mat portrait(int number, int size) {
   const Engine& engine = default_engine();
   const Image photo = decode(sample(number), {}, 0);
   const Box box = engine.detector.detect(photo.bgr, 0.9f).front().box;
-  return cut({.bgr = photo.bgr, .to_picture = {}}, box.center(), 2.5f * box.height, 0, size).bgr;
+  return cut({.bgr = photo.bgr, .to_picture = {}}, box.centre(), 2.5f * box.height, 0, size).bgr;
 }
 
 Box middle_of(int size) {
@@ -57,7 +57,7 @@ TEST_CASE("a picture without anything costs exactly the runs of its steps, and h
     const cv::Mat grey(c.size, CV_8UC3, cv::Scalar::all(128));
     const AnalyseOptions options = options_of();
     Verifier verifier(default_engine(), grey, options);
-    CHECK(climb(verifier).empty());
+    CHECK(run_fallback(verifier).empty());
     CHECK(verifier.detector_runs() == c.runs);
   }
 }
@@ -66,7 +66,7 @@ TEST_CASE("no picture costs more runs than the bound, and noise has no face") {
   const AnalyseOptions options = options_of(0);
   const cv::Mat picture = grain(1000, 700, CV_8UC3);
   Verifier verifier(default_engine(), picture, options);
-  CHECK(climb(verifier).empty());
+  CHECK(run_fallback(verifier).empty());
   CHECK(verifier.detector_runs() <= kMostDetectorRuns);
 }
 
@@ -75,9 +75,9 @@ TEST_CASE("once the runs are spent nothing more is seen") {
   const AnalyseOptions options = options_of();
   Verifier verifier(default_engine(), picture, options);
   const View view{.bgr = picture, .to_picture = {}};
-  for (int i = 0; i < kMostDetectorRuns; ++i) CHECK_FALSE(verifier.look(view, 0.7f).empty());
-  CHECK(verifier.look(view, 0.7f).empty());
-  CHECK(climb(verifier).empty());
+  for (int i = 0; i < kMostDetectorRuns; ++i) CHECK_FALSE(verifier.detect(view, 0.7f).empty());
+  CHECK(verifier.detect(view, 0.7f).empty());
+  CHECK(run_fallback(verifier).empty());
   CHECK_FALSE(verifier.verify({.box = middle_of(300), .score = 1}, 0, false));
   CHECK(verifier.detector_runs() == kMostDetectorRuns);
 }
@@ -117,16 +117,16 @@ TEST_CASE(
 TEST_CASE("the check turns a face upright and returns it in pixels of the picture") {
   for (int quarters = 0; quarters < 4; ++quarters) {
     CAPTURE(quarters);
-    const cv::Mat picture = turned({.bgr = portrait(1, 500), .to_picture = {}}, quarters).bgr;
+    const cv::Mat picture = rotated({.bgr = portrait(1, 500), .to_picture = {}}, quarters).bgr;
     const AnalyseOptions options = options_of();
     Verifier verifier(default_engine(), picture, options);
-    const float lean = 90 * static_cast<float>(quarters);
-    const auto candidate = verifier.verify({.box = middle_of(500), .score = 1}, lean, false);
+    const float roll = 90 * static_cast<float>(quarters);
+    const auto candidate = verifier.verify({.box = middle_of(500), .score = 1}, roll, false);
     REQUIRE(candidate);
     CHECK(verifier.detector_runs() == 1);
     CHECK(intersection_over_union(candidate->detection.box, middle_of(500)) > 0.5f);
     const float seen = eye_line_degrees(five_points(candidate->points));
-    CHECK(std::abs(std::remainder(seen - lean, 360.0f)) < 20);
+    CHECK(std::abs(std::remainder(seen - roll, 360.0f)) < 20);
     for (const Point point : candidate->points) CHECK(cv::norm(point - Point(250, 250)) < 200);
   }
 }
@@ -147,7 +147,7 @@ TEST_CASE("a second look must reach min_det_score as well") {
   const AnalyseOptions strict = options_of(1.1f);
   Verifier verifier(default_engine(), face, strict);
   CHECK_FALSE(verifier.verify({.box = middle_of(500), .score = 1}, 0, false));
-  CHECK(climb(verifier).empty());
+  CHECK(run_fallback(verifier).empty());
 }
 
 TEST_CASE("faces that were found turned come back with the others, and end the climb") {
@@ -156,7 +156,7 @@ TEST_CASE("faces that were found turned come back with the others, and end the c
   Verifier verifier(default_engine(), grey, options);
   Candidate known;
   known.detection = {.box = {100, 100, 50, 50}, .score = 0.8f, .found_by = FoundBy::kRotated};
-  const auto found = climb(verifier, {known});
+  const auto found = run_fallback(verifier, {known});
   REQUIRE(found.size() == 1);
   CHECK(found[0].detection.box.x == 100);
   CHECK(verifier.detector_runs() == 3);
@@ -172,7 +172,7 @@ TEST_CASE("the ladder stops at the step that finds the face, and names it") {
   cv::Mat small;
   cv::resize(view.bgr, small, {75, 75}, 0, 0, cv::INTER_AREA);
   small.copyTo(tiny(cv::Rect(1090, 310, 75, 75)));
-  const Case cases[] = {{FoundBy::kRotated, turned(view, 2).bgr},
+  const Case cases[] = {{FoundBy::kRotated, rotated(view, 2).bgr},
                         {FoundBy::kPadded, view.bgr(cv::Rect(170, 170, 160, 160)).clone()},
                         {FoundBy::kEnhanced, view.bgr * 0.07},
                         {FoundBy::kTiled, tiny}};
@@ -180,7 +180,7 @@ TEST_CASE("the ladder stops at the step that finds the face, and names it") {
     CAPTURE(std::string(kFoundBy[static_cast<size_t>(c.found_by)]));
     const AnalyseOptions options = options_of();
     Verifier verifier(default_engine(), c.picture, options);
-    const auto found = climb(verifier);
+    const auto found = run_fallback(verifier);
     REQUIRE(found.size() == 1);
     CHECK(found[0].detection.found_by == c.found_by);
     CHECK(found[0].contrast_stretched == (c.found_by == FoundBy::kEnhanced));

@@ -108,15 +108,15 @@ TEST_CASE("a transform and its inverse cancel out") {
 }
 
 TEST_CASE("a square crop centres the box, scales its side to the size and turns a lean upright") {
-  const Point center(200, 100);
-  for (const float lean : {-40.0f, 0.0f, 25.0f}) {
-    const Similarity crop = square_crop(center, 80, lean, 64);
-    CAPTURE(lean);
-    CHECK(distance(crop.apply(center), {32, 32}) < 1e-3);
+  const Point centre(200, 100);
+  for (const float roll : {-40.0f, 0.0f, 25.0f}) {
+    const Similarity crop = square_crop(centre, 80, roll, 64);
+    CAPTURE(roll);
+    CHECK(distance(crop.apply(centre), {32, 32}) < 1e-3);
     CHECK(crop.scale() == doctest::Approx(64.0 / 80));
     // A line that leans by as much in the picture is level in the crop.
-    const float radians = lean * std::numbers::pi_v<float> / 180;
-    const Point along = center + Point(std::cos(radians), std::sin(radians)) * 40.0f;
+    const float radians = roll * std::numbers::pi_v<float> / 180;
+    const Point along = centre + Point(std::cos(radians), std::sin(radians)) * 40.0f;
     CHECK(distance(crop.apply(along), {64, 32}) < 1e-3);
   }
 }

@@ -28,7 +28,7 @@ cv::Mat portrait(int number) {
   const Engine& engine = default_engine();
   const Image photo = decode(sample(number), {}, 0);
   const Box box = engine.detector.detect(photo.bgr, 0.9f).front().box;
-  return cut({.bgr = photo.bgr, .to_picture = {}}, box.center(), 3 * box.height, 0, 300).bgr;
+  return cut({.bgr = photo.bgr, .to_picture = {}}, box.centre(), 3 * box.height, 0, 300).bgr;
 }
 
 constexpr Box kMiddle{105, 100, 90, 100};
@@ -46,7 +46,7 @@ TEST_CASE("landmarks of a face hold still, whichever way up it is, when they kno
     CAPTURE(number);
     const View upright{.bgr = portrait(number), .to_picture = {}};
     for (int quarters = 0; quarters < 4; ++quarters) {
-      const View view = turned(upright, quarters);
+      const View view = rotated(upright, quarters);
       const Box box = moved(kMiddle, view.to_picture.inverse());
       const Landmarker& landmarker = default_engine().landmarker;
       const Points68 points =
@@ -63,7 +63,7 @@ TEST_CASE("landmarks of a face that lies on its side or on its head do not") {
     const Instability before = instabilities(upright.bgr, kMiddle);
     for (int quarters = 1; quarters < 4; ++quarters) {
       CAPTURE(quarters);
-      const View view = turned(upright, quarters);
+      const View view = rotated(upright, quarters);
       const Instability after = instabilities(view.bgr, moved(kMiddle, view.to_picture.inverse()));
       CHECK(after.thorough > kLeastElsewhere);
       CHECK(after.thorough > before.thorough);
@@ -92,9 +92,9 @@ TEST_CASE("a face in the mirror is seen in the same places") {
   cv::Mat mirror;
   cv::flip(picture, mirror, 1);
   const Similarity crop =
-      square_crop(kMiddle.center(), landmarker.crop_side(kMiddle), 0, landmarker.crop_size());
-  const Points68 seen = landmarker.look(picture, crop, true);
-  const Points68 direct = landmarker.look(mirror, crop);
+      square_crop(kMiddle.centre(), landmarker.crop_side(kMiddle), 0, landmarker.crop_size());
+  const Points68 seen = landmarker.predict(picture, crop, true);
+  const Points68 direct = landmarker.predict(mirror, crop);
   for (size_t i = 0; i < seen.size(); ++i) {
     // The middle of the picture lies a pixel's half beside that of the crop.
     CHECK(std::abs(300 - direct[i].x - seen[i].x) < 2);

@@ -32,7 +32,7 @@ void check_face(const Face& face, const Analysis& image) {
            p.y < static_cast<float>(image.height);
   };
   for (const Point p : face.landmarks.points()) CHECK(inside(p));
-  CHECK(inside(face.box.center()));
+  CHECK(inside(face.box.centre()));
   CHECK(face.landmarks.mouth_right.y > face.landmarks.right_eye.y);
   CHECK(face.landmarks.left_eye.x > face.landmarks.right_eye.x);
   CHECK(face.detection_score >= 0.7f);
@@ -76,7 +76,7 @@ const Embedding kNobody(512, 0.0f);
 cv::Mat portrait(int number, int size) {
   const cv::Mat photo = decode(sample(number), {}, 0).bgr;
   const Box box = default_engine().detector.detect(photo, 0.9f).front().box;
-  return cut({.bgr = photo, .to_picture = {}}, box.center(), 2.5f * box.height, 0, size).bgr;
+  return cut({.bgr = photo, .to_picture = {}}, box.centre(), 2.5f * box.height, 0, size).bgr;
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ TEST_CASE("those who pass keep their order and their embeddings") {
 TEST_CASE("where all that the first look found is dropped, the ladder is climbed") {
   const View lying{.bgr = portrait(3, 500), .to_picture = {}};
   cv::Mat both;
-  cv::hconcat(portrait(1, 500), turned(lying, 2).bgr, both);
+  cv::hconcat(portrait(1, 500), rotated(lying, 2).bgr, both);
   const ByteVector picture = encode_png(both);
   AnalyseOptions options = options_of(AccuracyMode::kBalance);
   const Analysis human = analyse(default_engine(), encode_png(portrait(3, 500)), options);
@@ -143,7 +143,7 @@ TEST_CASE("a step of the ladder that shows no human face is not the last one") {
   cv::resize(portrait(3, 500), small, {75, 75}, 0, 0, cv::INTER_AREA);
   // One face on its head, found by the first step, and a tiny one, found by the last.
   cv::Mat picture(1200, 1600, CV_8UC3, cv::Scalar::all(128));
-  turned(view, 2).bgr.copyTo(picture(cv::Rect(100, 100, 500, 500)));
+  rotated(view, 2).bgr.copyTo(picture(cv::Rect(100, 100, 500, 500)));
   small.copyTo(picture(cv::Rect(1090, 310, 75, 75)));
   AnalyseOptions options = options_of(AccuracyMode::kBalance);
   const Analysis unchecked = analyse(default_engine(), encode_png(picture), options);

@@ -22,8 +22,8 @@ cv::Mat map_of(int width, int height) {
 
 // The largest distance between the place that a pixel tells and the one that the view gives for it.
 // Pixels that a border or an interpolation with it painted are left out.
-double largest_error(const View& view, bool centers_are_whole = false) {
-  const float center = centers_are_whole ? 0 : 0.5f;
+double largest_error(const View& view, bool centres_are_whole = false) {
+  const float centre = centres_are_whole ? 0 : 0.5f;
   double largest = 0;
   int seen = 0;
   for (int y = 0; y < view.bgr.rows; ++y) {
@@ -31,9 +31,9 @@ double largest_error(const View& view, bool centers_are_whole = false) {
       const cv::Vec3b told = view.bgr.at<cv::Vec3b>(y, x);
       if (told[2] != 255) continue;
       const Point place =
-          view.to_picture.apply({static_cast<float>(x) + center, static_cast<float>(y) + center});
-      const Point expected(static_cast<float>(told[0]) + center,
-                           static_cast<float>(told[1]) + center);
+          view.to_picture.apply({static_cast<float>(x) + centre, static_cast<float>(y) + centre});
+      const Point expected(static_cast<float>(told[0]) + centre,
+                           static_cast<float>(told[1]) + centre);
       largest = std::max(largest, cv::norm(place - expected));
       ++seen;
     }
@@ -68,10 +68,10 @@ TEST_CASE("every pixel of a turned view is led back to where it was") {
   for (const cv::Size size : {cv::Size(200, 150), cv::Size(31, 250), cv::Size(1, 7)}) {
     for (int quarters = 0; quarters < 4; ++quarters) {
       CAPTURE(quarters);
-      const View view = turned(view_of(map_of(size.width, size.height)), quarters);
+      const View view = rotated(view_of(map_of(size.width, size.height)), quarters);
       CHECK(view.bgr.cols == (quarters % 2 == 0 ? size.width : size.height));
       CHECK(largest_error(view) < 1e-3);
-      CHECK(angle_between(view.lean(), -90 * static_cast<float>(quarters)) < 0.01f);
+      CHECK(angle_between(view.roll(), -90 * static_cast<float>(quarters)) < 0.01f);
     }
   }
 }
@@ -118,7 +118,7 @@ TEST_CASE("tiles of a turned view of a shrunk picture still lead back to the pic
   const View small = shrunk(view_of(map_of(240, 180)), 120);
   CHECK(small.bgr.cols == 120);
   CHECK(largest_error(small) <= 1);
-  for (const View& tile : tiles(turned(small, 1), 2)) CHECK(largest_error(tile) <= 1);
+  for (const View& tile : tiles(rotated(small, 1), 2)) CHECK(largest_error(tile) <= 1);
 }
 
 TEST_CASE("a picture that is small enough is not copied, and none is enlarged") {
@@ -129,15 +129,15 @@ TEST_CASE("a picture that is small enough is not copied, and none is enlarged") 
 
 TEST_CASE("a cut-out is led back to the pixel, upright or turned, from the picture or a copy") {
   const cv::Mat map = map_of(250, 200);
-  for (const float lean : {0.0f, 30.0f, 90.0f, -135.0f, 180.0f}) {
-    CAPTURE(lean);
-    const View upright = cut(view_of(map), {120, 100}, 60, lean, 120);
+  for (const float roll : {0.0f, 30.0f, 90.0f, -135.0f, 180.0f}) {
+    CAPTURE(roll);
+    const View upright = cut(view_of(map), {120, 100}, 60, roll, 120);
     CHECK(upright.bgr.size() == cv::Size(120, 120));
-    CHECK(angle_between(upright.lean(), lean) < 0.01f);
+    CHECK(angle_between(upright.roll(), roll) < 0.01f);
     CHECK(largest_error(upright, true) <= 1);
-    const View of_turned = cut(turned(view_of(map), 1), {120, 100}, 60, lean, 120);
-    CHECK(angle_between(of_turned.lean(), lean) < 0.01f);
-    CHECK(largest_error(of_turned, true) <= 2);
+    const View of_rotated = cut(rotated(view_of(map), 1), {120, 100}, 60, roll, 120);
+    CHECK(angle_between(of_rotated.roll(), roll) < 0.01f);
+    CHECK(largest_error(of_rotated, true) <= 2);
   }
 }
 
@@ -162,7 +162,7 @@ TEST_CASE("views of pictures of any shape have pixels") {
     Scales scales(cv::Mat(size, CV_8UC3, cv::Scalar::all(128)));
     CHECK_FALSE(scales.detail().bgr.empty());
     for (int quarters = 0; quarters < 4; ++quarters) {
-      CHECK_FALSE(padded(turned(scales.overview(), quarters), 0.3f).bgr.empty());
+      CHECK_FALSE(padded(rotated(scales.overview(), quarters), 0.3f).bgr.empty());
     }
     for (const View& tile : tiles(scales.detail(), 5)) CHECK_FALSE(tile.bgr.empty());
     CHECK_FALSE(scales.closeup({-5, -5, 20, 20}, 45, 64).bgr.empty());
@@ -172,11 +172,11 @@ TEST_CASE("views of pictures of any shape have pixels") {
 TEST_CASE("a box moved by quarters is the box around its corners, and comes back") {
   const Box box{10, 20, 30, 50};
   const View picture = view_of(map_of(200, 150));
-  check_box(moved(box, turned(picture, 1).to_picture.inverse()), {80, 10, 50, 30});
-  check_box(moved(box, turned(picture, 2).to_picture.inverse()), {160, 80, 30, 50});
-  check_box(moved(box, turned(picture, 3).to_picture.inverse()), {20, 160, 50, 30});
+  check_box(moved(box, rotated(picture, 1).to_picture.inverse()), {80, 10, 50, 30});
+  check_box(moved(box, rotated(picture, 2).to_picture.inverse()), {160, 80, 30, 50});
+  check_box(moved(box, rotated(picture, 3).to_picture.inverse()), {20, 160, 50, 30});
   for (int quarters = 0; quarters < 4; ++quarters) {
-    const Similarity back = turned(picture, quarters).to_picture;
+    const Similarity back = rotated(picture, quarters).to_picture;
     check_box(moved(moved(box, back.inverse()), back), box);
   }
 }
@@ -186,11 +186,11 @@ TEST_CASE("a box keeps its area about when turned, its middle exactly, and its p
     const Similarity turn = square_crop({50, 50}, 200, degrees, 100);
     const Box box{40, 30, 40, 60};
     const Box there = moved(box, turn);
-    CHECK(cv::norm(there.center() - turn.apply(box.center())) < 1e-3);
+    CHECK(cv::norm(there.centre() - turn.apply(box.centre())) < 1e-3);
     CHECK(there.width + there.height == doctest::Approx((40 + 60) / 2.0));
     Points68 points;
-    points.fill(box.center());
-    for (const Point point : moved(points, turn)) CHECK(cv::norm(point - there.center()) < 1e-3);
+    points.fill(box.centre());
+    for (const Point point : moved(points, turn)) CHECK(cv::norm(point - there.centre()) < 1e-3);
   }
 }
 

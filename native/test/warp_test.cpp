@@ -66,13 +66,13 @@ TEST_CASE(
     "the rim of a crop inside the picture holds the picture, not what lies outside the crop") {
   const cv::Mat white(2000, 2000, CV_8UC3, cv::Scalar::all(255));
   for (const float scale : {1.0f, 0.5f, 0.34f, 0.2f, 0.07f}) {
-    for (const float lean : {0.0f, 0.3f, 0.7f}) {
-      const float a = scale * std::cos(lean);
-      const float b = scale * std::sin(lean);
+    for (const float roll : {0.0f, 0.3f, 0.7f}) {
+      const float a = scale * std::cos(roll);
+      const float b = scale * std::sin(roll);
       cv::Mat out;
       warp(white, {a, b, 32.3f - 1000 * a + 1000 * b, 32.7f - 1000 * b - 1000 * a}, 64, out);
       CAPTURE(scale);
-      CAPTURE(lean);
+      CAPTURE(roll);
       CHECK(largest_difference(out, cv::Mat(64, 64, CV_8UC3, cv::Scalar::all(255))) == 0);
     }
   }
@@ -81,8 +81,8 @@ TEST_CASE(
 TEST_CASE("shrinking keeps every point where the transform says") {
   const cv::Mat drawn = gradient(1000, 700);
   for (const float scale : {0.5f, 0.3f, 0.2f, 0.101f}) {
-    for (const float lean : {0.0f, 0.2f, -0.5f}) {
-      const Similarity t = {scale * std::cos(lean), scale * std::sin(lean), 56 - 500 * scale,
+    for (const float roll : {0.0f, 0.2f, -0.5f}) {
+      const Similarity t = {scale * std::cos(roll), scale * std::sin(roll), 56 - 500 * scale,
                             56 - 350 * scale};
       cv::Mat out;
       warp(drawn, t, 112, out);
