@@ -1,5 +1,5 @@
-// The addon's exports. Each call has three acts: JS values -> plain structs; compute on plain
-// structs; plain structs -> JS values. src/engine/addon.ts declares every signature.
+// The addon's exports. Each call converts JS values to plain structs, computes, and converts the
+// result back. src/engine/addon.ts declares every signature.
 // clang-format off
 #include <cstdio>  // jpeglib.h uses FILE and size_t without including them
 #include <jpeglib.h>
@@ -28,8 +28,8 @@
 namespace facematch::binding {
 namespace {
 
-// A refusal of the core becomes data, so that it survives the way between
-// threads; anything else is an internal error with the message for the log.
+// An Error of the core becomes data, because structured clone between threads would drop its class
+// and code; any other exception becomes an internal error with its message, for the log.
 template <typename Act>
 Napi::Value guarded(Napi::Env env, Act act) {
   try {
@@ -43,7 +43,7 @@ Napi::Value guarded(Napi::Env env, Act act) {
   }
 }
 
-// The same for calls whose failures are exceptions: the message is for people.
+// For calls that report failures as JS exceptions.
 template <typename Act>
 auto throwing(Napi::Env env, Act act) {
   try {
@@ -90,7 +90,7 @@ Napi::Value AnalyseOne(const Napi::CallbackInfo& info) {
   });
 }
 
-// Of embeddings that lie one behind the other, and were given out before.
+// Cohort scores of embeddings that a client sends back, concatenated in one array.
 Napi::Value CohortScores(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const std::string directory = to_directory(info);
@@ -112,22 +112,22 @@ Napi::Value CohortScores(const Napi::CallbackInfo& info) {
   });
 }
 
-// Gives the pages of a buffer back to the system, which holds zeros from then on; shared memory
-// cannot be freed while any thread's collector has not been by.
+// Zeroes a buffer and returns its pages to the system. Shared memory itself is freed only after the
+// garbage collector of every thread that saw it has run.
 void Discard(const Napi::CallbackInfo& info) {
   if (!is_bytes(info[0])) throw Napi::TypeError::New(info.Env(), "Expected a Uint8Array");
   auto bytes = info[0].As<Napi::Uint8Array>();
   discard(bytes.Data(), bytes.ByteLength());
 }
 
-// The only call that has nothing to do with pictures: Node has none for it.
+// The only call that does not concern pictures: Node has no API for it.
 Napi::Value PreferNewestListener(const Napi::CallbackInfo& info) {
   const double port = info[0].IsNumber() ? info[0].As<Napi::Number>().DoubleValue() : -1;
   if (!(port >= 0 && port <= 65535)) throw Napi::TypeError::New(info.Env(), "Expected a port");
   return Napi::Boolean::New(info.Env(), prefer_newest_listener(static_cast<uint16_t>(port)));
 }
 
-// The picture is decoded once more: it is what the detector saw, and no call keeps it.
+// Decodes the image again, in full: no call keeps a decoded image.
 Napi::Value Draw(const Napi::CallbackInfo& info) {
   if (!is_bytes(info[0])) throw Napi::TypeError::New(info.Env(), "Expected a Uint8Array first");
   if (!info[1].IsArray())
@@ -156,8 +156,7 @@ Napi::Value Versions(const Napi::CallbackInfo& info) {
   return object;
 }
 
-// No state of a JavaScript environment is kept at all, so any number of worker threads may load the
-// addon.
+// Keeps no state of a JavaScript environment, so any number of worker threads may load the addon.
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("loadPack", Napi::Function::New(env, LoadPack));
   exports.Set("analyse", Napi::Function::New(env, AnalyseOne));

@@ -1,4 +1,4 @@
-// Faces that come back from JavaScript to be drawn.
+// Converts faces from JavaScript, for drawing.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace facematch::binding {
 
-// Of each face what is drawn of it: box, landmarks, detection_score and found_by. Throws Error
-// kInternalError for a word in found_by that is none.
+// Reads what is drawn of each face: box, landmarks, detection_score and found_by. Throws Error
+// kInternalError for an unknown found_by.
 std::vector<Face> to_faces(const Napi::Array& array);
 
 }  // namespace facematch::binding

@@ -62,7 +62,7 @@ Napi::Object from_face(Napi::Env env, const Face& face, size_t index) {
   if (face.human_score) object.Set("human_score", *face.human_score);
   object.Set("pose", pose);
   object.Set("quality", quality);
-  // Owned by V8, for an external buffer could not be moved to another thread.
+  // Owned by V8: an external buffer could not be transferred to another thread.
   auto embedding = Napi::Float32Array::New(env, face.embedding.size());
   std::copy(face.embedding.begin(), face.embedding.end(), embedding.Data());
   object.Set("embedding", embedding);

@@ -1,4 +1,4 @@
-// Napi values <-> the core's plain structs, and nothing else.
+// Converts between Napi values and the core's plain structs.
 #pragma once
 
 #include "../core/error.h"
@@ -10,7 +10,7 @@ namespace facematch::binding {
 
 // Whether it is a Uint8Array.
 bool is_bytes(const Napi::Value& value);
-// `value` is a Uint8Array; the bytes are viewed, not copied.
+// `value` is a Uint8Array; returns a view of its bytes.
 Bytes to_bytes(const Napi::Value& value);
 ImageLimits to_limits(const Napi::Object& object);
 AnalyseOptions to_analyse_options(const Napi::Object& object);

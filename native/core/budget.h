@@ -1,4 +1,4 @@
-// How much processor time one picture may take, so that none holds a worker for long.
+// Limits the CPU time of one picture, so that none occupies a worker for long.
 #pragma once
 
 #include <time.h>
@@ -9,15 +9,15 @@
 
 namespace facematch {
 
-// Counts the CPU time of the thread that made it, and is asked by that thread alone. Asking takes a
+// Counts the CPU time of the thread that created it; only that thread may use it. Each check is a
 // system call of some tenths of a microsecond.
 class Budget {
  public:
-  Budget() = default;  // never spent
+  Budget() = default;  // no limit
   explicit Budget(double milliseconds, const std::atomic<uint8_t>* cancelled = nullptr)
       : end_(now() + milliseconds), cancelled_(cancelled) {}
 
-  // Whether the time is over, or nobody wants the outcome any more.
+  // True when the time is used up or the call was cancelled.
   bool spent() const {
     return cancelled() || (end_ < std::numeric_limits<double>::infinity() && now() >= end_);
   }

@@ -1,6 +1,6 @@
 // The three decoders behind decode(). Each reads the header, calls check_dimensions, then decodes
-// into `bgr` as the pixels lie in the file, asking the budget every few rows; decode() turns the
-// result upright. Each throws Error kImageDimensions, kImageDecodeFailed or kImageTooComplex.
+// into `bgr` in the orientation of the file and checks the budget every few rows; decode() rotates
+// the result upright. Each throws Error kImageDimensions, kImageDecodeFailed or kImageTooComplex.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace facematch {
 
 struct RawImage {
-  cv::Mat bgr;    // CV_8UC3, not yet turned upright
-  int width = 0;  // as the header says, not yet turned
+  cv::Mat bgr;    // CV_8UC3, not yet upright
+  int width = 0;  // from the header, not yet upright
   int height = 0;
   int orientation = 1;  // EXIF, 1..8
 };
@@ -28,7 +28,7 @@ RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
 // Throws Error kImageDimensions.
 void check_dimensions(int64_t width, int64_t height, const ImageLimits& limits);
 
-// Blends a row of 4-channel BGRA onto white: what a person sees who opens the file in a browser.
+// Blends a row of 4-channel BGRA onto white, as browsers show it.
 void flatten_onto_white(const uint8_t* bgra, uint8_t* bgr, int width);
 
 }  // namespace facematch

@@ -16,9 +16,9 @@
 namespace facematch {
 namespace {
 
-// libjpeg reports progress at every row of blocks that it reads and at every row of pixels that it
-// gives; the budget is asked at every 16th. A progressive file may hold thousands of
-// scans, each of which costs a pass over the whole picture.
+// libjpeg reports progress at every row of blocks that it reads and every row of pixels that it
+// returns; the budget is checked at every 16th. A progressive file may contain thousands of scans,
+// each of which costs a pass over the whole picture.
 constexpr unsigned kReportsBetweenChecks = 16;
 
 struct ErrorManager {
@@ -26,7 +26,7 @@ struct ErrorManager {
   std::jmp_buf jump;
 };
 
-// What a decoder's callbacks know of it.
+// What the callback for APP1 markers has read.
 struct Notes {
   int orientation = 1;
   bool has_exif = false;
@@ -43,15 +43,15 @@ struct Progress {
   std::longjmp(reinterpret_cast<ErrorManager*>(info->err)->jump, 1);
 }
 
-// libjpeg goes on after damage and fills what is missing with grey. A face check must not be made
-// on invented pixels, so damage is an error; what is merely untidy passes.
+// libjpeg continues after damage and fills the gap with grey. Faces must not be compared on made-up
+// pixels, so damage is an error; harmless warnings are ignored.
 void on_message(j_common_ptr info, int level) {
   if (level >= 0) return;  // trace
   switch (info->err->msg_code) {
     case JWRN_EXTRANEOUS_DATA:    // padding between markers: common in camera files
     case JWRN_JFIF_MAJOR:         // unknown JFIF version
     case JWRN_ADOBE_XFORM:        // unknown Adobe transform: the default is used
-    case JWRN_BOGUS_PROGRESSION:  // untidy order of scans
+    case JWRN_BOGUS_PROGRESSION:  // unusual order of scans
     case JWRN_TOO_MUCH_DATA:
       return;
     default:
@@ -66,8 +66,8 @@ void on_progress(j_common_ptr info) {
   leave(info);
 }
 
-// Reads the first EXIF block where it lies. libjpeg's own way, jpeg_save_markers, keeps every block
-// and walks through all of them for each: a file of a hundred thousand takes half a minute.
+// Reads the first EXIF block in place. libjpeg's jpeg_save_markers keeps every block and walks
+// through all of them for each new one: a file with a hundred thousand takes half a minute.
 boolean on_app1(j_decompress_ptr info) {
   jpeg_source_mgr* source = info->src;
   const size_t left = source->bytes_in_buffer;  // the whole rest of the file
@@ -105,8 +105,7 @@ unsigned scale_eighths(int longer, int wanted) {
   return eighths;
 }
 
-// Owns the decompressor, so that a longjmp out of libjpeg lands where everything is still
-// destroyed.
+// Owns the decompressor, so that everything is destroyed after a longjmp out of libjpeg.
 class Decoder {
  public:
   Decoder(std::span<const uint8_t> bytes, const Budget& budget) : bytes_(bytes) {
@@ -121,8 +120,8 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  // No object with a destructor may live between setjmp and longjmp, hence two steps that touch
-  // only members. Each answers false when the picture is damaged.
+  // No object with a destructor may exist between setjmp and longjmp, so these steps use only
+  // members. Each returns false when the picture is damaged or the budget is used up; see fault().
   bool read_header() {
     if (setjmp(errors_.jump) != 0) return false;
     jpeg_create_decompress(&info_);

@@ -13,7 +13,7 @@
 namespace facematch {
 namespace {
 
-constexpr int kRowsBetweenChecks = 16;  // at the budget
+constexpr int kRowsBetweenChecks = 16;  // of the budget
 
 struct Source {
   std::span<const uint8_t> rest;
@@ -29,8 +29,8 @@ void read_bytes(png_structp png, png_bytep out, size_t count) {
 [[noreturn]] void on_error(png_structp png, png_const_charp) { png_longjmp(png, 1); }
 void on_warning(png_structp, png_const_charp) {}
 
-// Owns the reader, so that a longjmp out of libpng lands where everything is still destroyed. As in
-// codec_jpeg.cpp, no object with a destructor lives between setjmp and longjmp.
+// Owns the reader, so that everything is destroyed after a longjmp out of libpng. As in
+// codec_jpeg.cpp, no object with a destructor exists between setjmp and longjmp.
 class Decoder {
  public:
   explicit Decoder(std::span<const uint8_t> bytes)
@@ -43,14 +43,14 @@ class Decoder {
       throw std::bad_alloc();
     }
     png_set_read_fn(png_, &source_, read_bytes);
-    // Text and colour profiles are of no use here and may be compressed bombs: skip every ancillary
-    // chunk but the orientation, and bound what is left.
+    // Text and colour profiles are not needed and may be decompression bombs: skip every ancillary
+    // chunk except the orientation, and limit the rest.
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, 0);
     static const png_byte ignored[] = "iCCP\0iTXt\0tEXt\0zTXt\0sPLT\0hIST";
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, ignored, 6);
     png_set_chunk_cache_max(png_, 64);
     png_set_chunk_malloc_max(png_, 1 << 20);
-    // The dimensions are ours to judge, with our own message.
+    // check_dimensions() limits the size, with an error of its own.
     png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   }
   ~Decoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
@@ -76,10 +76,10 @@ class Decoder {
     return png_get_rowbytes(png_, info_) == size_t{4} * png_get_image_width(png_, info_);
   }
 
-  // Interlaced pictures need all rows at once; others go row by row, so that no second copy of the
-  // whole picture is held.
+  // Interlaced pictures need all rows at once; others are read row by row, without a second copy of
+  // the whole picture.
   bool read_rows(std::vector<uint8_t>& bgra, cv::Mat& bgr, const Budget& budget) {
-    const auto goes_on = [&](int y) {
+    const auto in_budget = [&](int y) {
       budget_spent_ = y % kRowsBetweenChecks == 0 && budget.spent();
       return !budget_spent_;
     };
@@ -87,14 +87,14 @@ class Decoder {
     const size_t stride = size_t{4} * static_cast<size_t>(bgr.cols);
     if (passes_ == 1) {
       for (int y = 0; y < bgr.rows; ++y) {
-        if (!goes_on(y)) return false;
+        if (!in_budget(y)) return false;
         png_read_row(png_, bgra.data(), nullptr);
         flatten_onto_white(bgra.data(), bgr.ptr(y), bgr.cols);
       }
     } else {
       for (int pass = 0; pass < passes_; ++pass) {
         for (int y = 0; y < bgr.rows; ++y) {
-          if (!goes_on(y)) return false;
+          if (!in_budget(y)) return false;
           png_read_row(png_, bgra.data() + stride * static_cast<size_t>(y), nullptr);
         }
       }
@@ -113,7 +113,7 @@ class Decoder {
     return budget_spent_ ? ErrorCode::kImageTooComplex : ErrorCode::kImageDecodeFailed;
   }
 
-  // eXIf may stand before or after the pixels (PNG specification, third edition, 11.3.4.6).
+  // eXIf may come before or after the pixels (PNG specification, third edition, 11.3.4.6).
   int orientation() const {
     png_bytep block = nullptr;
     png_uint_32 size = 0;

@@ -47,10 +47,10 @@ class Demuxer {
   WebPIterator frame_ = {};
 };
 
-// The file comes in so many parts; the budget is asked before each.
+// The file is decoded in this many parts; the budget is checked before each.
 constexpr size_t kParts = 64;
 
-// Decodes into what the caller has set as `config`'s output.
+// Decodes into the output that the caller has set in `config`.
 void decode_frame(std::span<const uint8_t> frame, WebPDecoderConfig& config, const Budget& budget) {
   const std::unique_ptr<WebPIDecoder, decltype(&WebPIDelete)> decoder(
       WebPIDecode(nullptr, 0, &config), WebPIDelete);

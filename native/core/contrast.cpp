@@ -9,11 +9,11 @@
 namespace facematch {
 namespace {
 
-constexpr double kCutOff = 0.005;  // share of the pixels, at either end
-constexpr double kDark = 0.35;     // mean grey, 0..1, below which a gamma curve lightens
-constexpr double kMiddle = 0.45;   // and to which
+constexpr double kCutOff = 0.005;  // share of the pixels that is clipped at either end
+constexpr double kDark = 0.35;     // mean grey, 0..1; a gamma curve lightens below it
+constexpr double kMiddle = 0.45;   // mean grey that the gamma curve aims at
 constexpr double kLeastGamma = 0.4;
-constexpr double kClip = 4;  // CLAHE: most slope of the curve, in multiples of no contrast
+constexpr double kClip = 4;  // CLAHE: clip limit, the largest slope of the curve
 constexpr int kRegions = 4;  // CLAHE: regions along each side
 
 using Histogram = std::array<int, 256>;
@@ -27,7 +27,7 @@ Histogram histogram_of(const cv::Mat& grey) {
   return histogram;
 }
 
-// The first level, counted from `first` by `step`, up to which more than `count` pixels lie.
+// The first level, counted from `first` by `step`, at which the sum of pixels exceeds `count`.
 int level_after(const Histogram& histogram, int first, int step, double count) {
   double seen = 0;
   int level = first;

@@ -23,7 +23,7 @@ struct Magic {
 
 using std::string_view_literals::operator""sv;
 
-// First hit wins. ISO base media files (HEIC, AVIF) name their brand after "ftyp".
+// The first match counts. ISO base media files (HEIC, AVIF) have their brand after "ftyp".
 constexpr std::array kMagics = {
     Magic{0, "\xFF\xD8"sv, "jpeg"}, Magic{0, "\x89PNG\r\n\x1A\n"sv, "png"},
     Magic{8, "WEBP"sv, "webp"},     Magic{4, "ftypavif"sv, "avif"},
@@ -34,10 +34,10 @@ constexpr std::array kMagics = {
     Magic{0, "MM\0*"sv, "tiff"},    Magic{0, "%PDF"sv, "pdf"},
 };
 
-// Rows that are turned between two looks at the budget.
+// Rows that are rotated between two checks of the budget.
 constexpr int kStrip = 512;
 
-// EXIF orientation -> upright. `out` has the size already, and may be a part of a picture.
+// EXIF orientation -> upright. `out` already has its size and may be part of a picture.
 void apply_orientation(const cv::Mat& raw, int orientation, cv::Mat out) {
   switch (orientation) {
     case 2:
@@ -60,7 +60,7 @@ void apply_orientation(const cv::Mat& raw, int orientation, cv::Mat out) {
   }
 }
 
-// In strips: a large picture takes longer than who cancels waits. 5..8 swap the axes.
+// In strips, so that cancelling is quick on a large image too. Orientations 5..8 swap the axes.
 cv::Mat upright(const cv::Mat& raw, int orientation, const Budget& budget) {
   if (orientation < 2 || orientation > 8) return raw;
   const bool swapped = orientation >= 5;

@@ -1,7 +1,6 @@
 #include "detect.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "error.h"
@@ -10,31 +9,21 @@
 namespace facematch {
 namespace {
 
-// A hostile or very busy picture may light up thousands of anchors: overlap removal is quadratic,
-// so only the best of them take part.
+// A hostile or very busy picture may produce thousands of candidates, and non-maximum suppression
+// is quadratic: only the best of them take part.
 constexpr size_t kMostCandidates = 512;
 
 // Below this side, in pixels, there is nothing to compare.
 constexpr float kLeastSide = 4;
-// A close-up's box may reach out of the picture, but a face of which less than this share of a side
-// is to be seen is none.
+// The box of a close-up may extend beyond the picture, but at least this share of a side must be
+// visible.
 constexpr float kLeastShare = 0.5f;
 
-// Pixels. The deepest layers look at cells of this size: a thinner frame has none whole.
+// Pixels. The cells of the deepest layers have this size; a thinner frame would have no complete
+// cell.
 constexpr int kLeastFrame = 64;
 
 }  // namespace
-
-const DetectorFamily& detector_family(const std::string& name) {
-  static constexpr std::array kFamilies = {&kRfb, &kYunet};
-  std::string known;
-  for (const DetectorFamily* family : kFamilies) {
-    if (name == family->name) return *family;
-    known += known.empty() ? family->name : std::string(", ") + family->name;
-  }
-  throw Error(ErrorCode::kInternalError,
-              "unknown detector family \"" + name + "\"; there are " + known);
-}
 
 bool is_possible(const Detection& detection, cv::Size picture) {
   const auto& [box, score, found_by] = detection;

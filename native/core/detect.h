@@ -1,4 +1,4 @@
-// Picture -> boxes, with a net of any family.
+// Picture -> face boxes, with a net of any family.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,8 @@ class Detector {
   // Faces in `bgr` that score at least `min_score`, best first, overlaps removed.
   std::vector<Detection> detect(const cv::Mat& bgr, float min_score) const;
 
-  // The net's input for a picture: no larger than need be where the net leaves its sides open.
+  // Size of the net's input for a picture: no larger than needed where the net leaves its sides
+  // open.
   cv::Size frame_for(cv::Size picture) const;
 
  private:
@@ -26,14 +27,14 @@ class Detector {
   Net net_;
 };
 
-// Whether a detection can be a face of a picture of that size: a score of 0..1, finite numbers,
-// neither tiny nor far larger than the picture, its middle within.
+// Whether a detection can be a face in a picture of that size: a score of 0..1, finite numbers,
+// neither tiny nor much larger than the picture, its centre inside.
 bool is_possible(const Detection& detection, cv::Size picture);
 
-// Intersection over union.
 float intersection_over_union(const Box& a, const Box& b);
 
-// Keeps the best of every group that overlaps by more than `iou`. Leaves them best first.
+// Sorts best first and drops each box whose intersection over union with a better one exceeds
+// `iou`.
 void non_max_suppression(std::vector<Detection>& detections, float iou);
 
 }  // namespace facematch

@@ -14,7 +14,7 @@ void discard(uint8_t* bytes, size_t length) {
   const auto address = reinterpret_cast<uintptr_t>(bytes);
   const uintptr_t first = (address + page - 1) / page * page;
   const uintptr_t end = (address + length) / page * page;
-  // Private memory reads as zeros afterwards. Where the system refuses, it is zero all the same.
+  // Private memory reads as zeros afterwards. Where madvise fails, the memset has zeroed it.
   if (end > first) madvise(bytes + (first - address), end - first, MADV_DONTNEED);
 }
 

@@ -1,4 +1,4 @@
-// Memory that goes back to the system while somebody still holds it.
+// Returns memory to the system while it is still allocated.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace facematch {
 
-// Overwrites `length` bytes with zeros; whole pages of them take no memory afterwards until they
-// are written again.
+// Overwrites `length` bytes with zeros. Whole pages among them take no memory until they are
+// written again.
 void discard(uint8_t* bytes, size_t length);
 
 }  // namespace facematch

@@ -13,28 +13,28 @@
 namespace facematch {
 namespace {
 
-// Line width in pixels of a picture whose diagonal is this long; twice as long, twice as wide.
+// Diagonal, in pixels, of a picture with lines one pixel wide. Widths grow with the diagonal.
 constexpr double kDiagonalOfOneLine = 800;
-// Of OpenCV's font, whose capitals are 21 pixels high at 1.
+// Scale of OpenCV's font, whose capitals are 21 pixels high at 1.
 constexpr double kLetterScaleOfOneLine = 0.4;
 
 const cv::Scalar kShade(0, 0, 0);
 const cv::Scalar kLetters(255, 255, 255);
 
-// One a FoundBy, in its order: BGR, far apart from one another and from skin.
+// A colour (BGR) for each FoundBy, in its order: easy to tell from each other and from skin.
 const std::array<cv::Scalar, kFoundBy.size()> kColours = {
     cv::Scalar(90, 220, 60), cv::Scalar(255, 170, 40), cv::Scalar(255, 90, 220),
     cv::Scalar(0, 200, 255), cv::Scalar(60, 80, 255),
 };
 
-// Everything that is drawn with one pen: the picture, and widths in its pixels.
+// The picture to draw on, with the line width in its pixels.
 struct Pen {
   cv::Mat& bgr;
   float scale;  // the picture's pixels for one pixel of the full picture
   int width;
 
-  // A coordinate may be anything: one that is no number, or far outside, lands next to the edge,
-  // where it is cut off. Conversion to int would be undefined.
+  // Clamps a coordinate, which may be NaN or far outside, to just beyond the picture. Converting
+  // such a float to int would be undefined.
   static int pixel(float value, int size) {
     const float low = -static_cast<float>(size);
     const float high = 2 * static_cast<float>(size);
@@ -46,7 +46,7 @@ struct Pen {
   }
 };
 
-// A dark rim lets a line be seen on a picture of its own colour.
+// A dark rim makes the line visible on a background of its own colour.
 void draw_box(const Pen& pen, const Box& box, const cv::Scalar& colour) {
   const cv::Point corner = pen.at({box.x, box.y});
   const cv::Point opposite = pen.at({box.x + box.width, box.y + box.height});
@@ -61,7 +61,7 @@ void draw_landmarks(const Pen& pen, const Landmarks& landmarks, const cv::Scalar
   }
 }
 
-// Above the box where there is room, else below it, else within; never past the sides.
+// Above the box if there is room, otherwise below it or inside; never beyond the sides.
 void draw_label(const Pen& pen, const Face& face, size_t index) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%zu %.3f %s", index,
@@ -96,7 +96,7 @@ void draw_faces(const std::vector<Face>& faces, Image& image) {
     draw_box(pen, face.box, colour);
     draw_landmarks(pen, face.landmarks, colour);
   }
-  // Last, so that no neighbour's box runs through a label.
+  // Last, so that no other box covers a label.
   for (size_t i = 0; i < faces.size(); ++i) draw_label(pen, faces[i], i);
 }
 
@@ -107,7 +107,7 @@ std::vector<uint8_t> write_png(const cv::Mat& bgr) {
   image.height = static_cast<png_uint_32>(bgr.rows);
   image.format = PNG_FORMAT_BGR;
   image.flags = PNG_IMAGE_FLAG_FAST;
-  // The bound and not the size itself, which libpng would find by packing everything twice.
+  // The upper bound: for the exact size libpng would have to compress everything twice.
   png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
   std::vector<uint8_t> png(size);
   const auto stride = static_cast<png_int_32>(bgr.step[0]);

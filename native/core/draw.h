@@ -1,4 +1,4 @@
-// Faces drawn onto the picture that they were found in, for people to look at, and a PNG of it.
+// Draws faces onto the picture in which they were found, and encodes it as PNG.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace facematch {
 
-// Draws onto `image.bgr`: of each face its box, its five landmarks and a label of index, detection
-// score and found_by. Faces are in pixels of the full picture, as detect() gives them; what lies
-// outside is cut off. Lines and letters grow with the picture.
+// Draws onto `image.bgr`: the box and five landmarks of each face, and a label with index,
+// detection score and found_by. Faces are in pixels of the full picture, as analyse() returns them;
+// parts outside the picture are cut off. Lines and letters grow with the picture.
 void draw_faces(const std::vector<Face>& faces, Image& image);
 
 // `bgr` is CV_8UC3 and not empty. Lossless, 8 bits, without metadata; packed quickly rather than

@@ -4,16 +4,15 @@
 #include <memory>
 #include <string>
 
-#include "cohort.h"
 #include "detect.h"
 #include "embed.h"
-#include "human.h"
+#include "embedding_scores.h"
 #include "landmarks.h"
 #include "pack.h"
 
 namespace facematch {
 
-// Immutable once loaded, so any number of threads may use it at once.
+// Immutable after loading, so any number of threads may use it at once.
 struct Engine {
   Pack pack;
   Detector detector;
@@ -26,7 +25,7 @@ struct Engine {
 };
 
 // The engine of that directory, loaded at the first call and kept until the process ends.
-// Thread-safe. Throws Error kInternalError with a message for people.
+// Thread-safe. Throws Error kInternalError with a readable message.
 const Engine& load_engine(const std::string& directory);
 
 }  // namespace facematch

@@ -1,5 +1,5 @@
-// The refusals that the core can answer with. The words are those of src/errors.ts, kept equal by a
-// test.
+// The errors that the core can return. Their codes are those of src/errors.ts; a test compares
+// them.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace facematch {
 enum class ErrorCode {
   kUnsupportedImageFormat,  // not JPEG, PNG or WebP: `detected`
   kImageDecodeFailed,       // damaged
-  kImageDimensions,         // judged from the header: `width`, `height`, `limit_pixels`
+  kImageDimensions,         // checked in the header: `width`, `height`, `limit_pixels`
   kImageTooComplex,         // decoding took more time than a picture may take
   kInternalError,           // `message`, for the log
 };

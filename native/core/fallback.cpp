@@ -8,12 +8,12 @@
 namespace facematch {
 namespace {
 
-// Smaller tiles than the large ones show no more of a picture whose longer side is below this.
+// Below this longer side of the picture, small tiles show no more detail than the large ones.
 constexpr int kLeastForSmallTiles = 900;
 
-// A proposal may score less than a face has to: the second look decides.
+// Lower than a face needs: the verifier decides.
 constexpr float kProposalScore = 0.5f;
-constexpr size_t kMostProposals = 16;  // that a step may verify, best first
+constexpr size_t kMostProposals = 16;  // that a step verifies, best first
 constexpr float kSameFace = 0.4f;      // intersection over union
 
 constexpr std::array kPaddedShares = {0.5f, 0.3f};
@@ -57,12 +57,12 @@ Views small_tiles(Scales& scales) {
 struct Step {
   FoundBy found_by;
   Views (*views)(Scales& scales);
-  bool contrast_stretched;  // for close-ups and chips as well
+  bool contrast_stretched;  // stretches close-ups and chips too
 };
 
-// Likeliest first, dearest last: phones turn pictures daily and a turn costs three looks, where
-// tiles cost 29 and see faces in leaves. Turned close-ups, dark ones and pale ones cost little
-// more than upright ones, so those steps turn too; tiles do not.
+// Most likely first, most expensive last. Rotation is common and costs three detector runs; tiles
+// cost 29 and find false faces in foliage. The padded and enhanced steps also rotate, which is
+// cheap; tiles do not.
 constexpr std::array kSteps = {
     Step{FoundBy::kRotated, rotated_views, false}, Step{FoundBy::kPadded, padded_views, false},
     Step{FoundBy::kEnhanced, enhanced_views, true}, Step{FoundBy::kTiled, large_tiles, false},
@@ -96,8 +96,8 @@ std::vector<Proposal> proposals_of(Verifier& verifier, const Views& views) {
   return kept;
 }
 
-// A face may be seen in several views, turned ones too: the one whose landmarks are most stable
-// is right.
+// Several views may show the same face, also in different rotations: the candidate with the most
+// stable landmarks is right.
 std::vector<Candidate> most_stable(std::vector<Candidate> candidates) {
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto& a, const auto& b) { return a.instability < b.instability; });

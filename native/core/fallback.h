@@ -1,4 +1,4 @@
-// The ladder for hard pictures: other looks at a picture in which the first one found no face.
+// The fallback for hard pictures: further steps when the first pass found no upright face.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,9 @@ namespace facematch {
 
 constexpr size_t kFallbackSteps = 5;
 
-// What a step of the ladder finds that passes the verifier's check, 0 the first; nothing once
-// kMostDetectorRuns or the picture's budget are spent. Unordered. `found`: what is known already;
-// of one face, the candidate with the most stable landmarks comes back.
+// Runs step `number`, counted from 0, and returns the verified faces, unordered; nothing after
+// kMostDetectorRuns or when the budget is used up. `found` are faces known before: of each face the
+// candidate with the most stable landmarks is returned.
 std::vector<Candidate> run_fallback_step(Verifier& verifier, size_t number,
                                          std::vector<Candidate> found = {});
 

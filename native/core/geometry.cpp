@@ -23,7 +23,7 @@ float Similarity::scale() const { return std::hypot(a, b); }
 float Similarity::degrees() const { return std::atan2(b, a) * 180.0f / static_cast<float>(CV_PI); }
 
 Similarity fit_similarity(std::span<const Point> from, std::span<const Point> to) {
-  // In two dimensions Umeyama's singular value decomposition has this closed form.
+  // The closed form of Umeyama's singular value decomposition in two dimensions.
   Point from_mean, to_mean;
   for (size_t i = 0; i < from.size(); ++i) {
     from_mean += from[i];
@@ -40,7 +40,7 @@ Similarity fit_similarity(std::span<const Point> from, std::span<const Point> to
     cross += p.x * q.y - p.y * q.x;
     norm += p.x * p.x + p.y * p.y;
   }
-  // Points that coincide have no direction: a tiny scale keeps the numbers finite.
+  // Coinciding points have no direction: a tiny scale keeps the numbers finite.
   if (!(norm > 1e-6f)) return {1e-3f, 0, to_mean.x, to_mean.y};
   Similarity fit{dot / norm, cross / norm, 0, 0};
   if (!(fit.scale() > 1e-6f)) fit.a = 1e-3f;
@@ -62,7 +62,7 @@ Similarity square_crop(Point centre, float side, float degrees, int size) {
 
 namespace {
 
-// What the crop covers of the source, with `spare` pixels and one more on every side.
+// The part of the source that the crop covers, with a margin of `spare` + 1 pixels.
 cv::Rect covered(const cv::Mat& source, const Similarity& transform, int size, int spare) {
   const Similarity back = transform.inverse();
   const float s = static_cast<float>(size);
@@ -89,11 +89,11 @@ cv::Rect covered(const cv::Mat& source, const Similarity& transform, int size, i
 
 void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat& out,
           Outside outside) {
-  // Bounded so that it is an int whatever the transform.
+  // Clamped so that it fits into an int for any transform.
   int shrink = static_cast<int>(std::clamp(1 / transform.scale(), 1.0f, 1e6f));
-  // Only what the crop covers takes part: cv::warpAffine refuses sources beyond 32766 pixels. To
-  // spare is one pixel of the shrunken source, lest the crop's rim be blended with what lies
-  // outside.
+  // Only the part that the crop covers: cv::warpAffine rejects sources of more than 32766 pixels.
+  // The margin is one pixel of the shrunk source, so that the crop's edge is not blended with the
+  // outside colour.
   const cv::Rect area = covered(source, transform, size, shrink);
   if (area.empty()) {
     out.create(size, size, source.type());

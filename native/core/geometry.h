@@ -16,24 +16,24 @@ struct Similarity {
 
   Point apply(Point p) const { return {a * p.x - b * p.y + tx, b * p.x + a * p.y + ty}; }
   Similarity inverse() const;
-  Similarity then(const Similarity& next) const;  // this one first, `next` after it
-  float scale() const;                            // length of a unit vector after it
+  Similarity then(const Similarity& next) const;  // first this one, then `next`
+  float scale() const;                            // of lengths
   float degrees() const;                          // clockwise in the picture
 };
 
-// The least-squares similarity that takes `from` to `to` (Umeyama 1991, without reflection).
+// The least-squares similarity from `from` to `to` (Umeyama 1991, without reflection).
 Similarity fit_similarity(std::span<const Point> from, std::span<const Point> to);
 
-// The square of `side` source pixels around `centre`, leaning by `degrees`, as a transform that
-// takes it upright to a square of `size` pixels.
+// The transform from a square of `side` source pixels around `centre`, rotated by `degrees`, to an
+// upright square of `size` pixels.
 Similarity square_crop(Point centre, float side, float degrees, int size);
 
-// What a crop shows where it reaches beyond the picture. The mean colour of what it shows of the
-// picture leaves its contrast as it is.
+// The colour of a crop outside the picture. The mean colour of the crop keeps its contrast as it
+// is.
 enum class Outside { kBlack, kMean };
 
-// Warps `source` by `transform` into a size x size picture. Where it shrinks by 2 or more, the
-// source is first averaged down, for bilinear sampling alone would alias.
+// Warps `source` by `transform` into a size x size picture. When it shrinks by a factor of 2 or
+// more, the source is averaged first: bilinear sampling alone would alias.
 void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat& out,
           Outside outside = Outside::kBlack);
 

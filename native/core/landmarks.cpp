@@ -56,7 +56,6 @@ Points68 Landmarker::find(const cv::Mat& bgr, const Box& box, bool refine, float
   const float side = crop_side(box);
   const Points68 first = predict(bgr, square_crop(box.centre(), side, roll, spec_.size));
   const float seen = eye_line_degrees(five_points(first));
-  // Of two angles the difference is taken around the circle.
   const float off = std::abs(std::remainder(seen - roll, 360.0f));
   if (!refine && off <= spec_.upright_degrees) return first;
   return predict(bgr, square_crop(box.centre(), side, seen, spec_.size));

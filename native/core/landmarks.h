@@ -12,20 +12,20 @@
 namespace facematch {
 
 // The iBUG 300-W scheme: 0-16 jaw, 17-26 brows, 27-35 nose, 36-41 the person's right eye, 42-47 the
-// left eye, 48-67 mouth. Pixels of the picture that was looked at.
+// left eye, 48-67 mouth. In pixels of the input picture.
 using Points68 = std::array<Point, 68>;
 
 class Landmarker {
  public:
   explicit Landmarker(const Pack& pack);
 
-  // One pass, and an upright second one where the eyes lean; with `refine` the second pass is
-  // always made. The first pass takes the face to lean by `lean` degrees (clockwise).
+  // Predicts once, and again on an upright crop when the roll differs from the expected one
+  // (`roll`, degrees clockwise) by more than upright_degrees; with `refine` always twice.
   Points68 find(const cv::Mat& bgr, const Box& box, bool refine, float roll = 0) const;
 
-  // One pass over one crop, as square_crop() makes it for crop_size(). With `mirrored` the net is
-  // shown the crop's mirror image: the points come back where they were seen, but with the numbers
-  // that they have in the mirror.
+  // One run of the net on a crop made by square_crop() for crop_size(). With `mirrored` the net
+  // gets the mirror image of the crop: positions are converted back, but the numbering stays that
+  // of the mirror image.
   Points68 predict(const cv::Mat& bgr, const Similarity& crop, bool mirrored = false) const;
 
   float crop_side(const Box& box) const { return std::max(box.width, box.height) * spec_.crop; }

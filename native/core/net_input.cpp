@@ -8,23 +8,23 @@
 namespace facematch {
 namespace {
 
-// What each of `to` pixels along one side is made of: `count` neighbours, the first of them and
-// their weights. Neighbours that do not count weigh nothing.
+// For each output pixel along one side: its first input pixel and the weights of `count` input
+// pixels. Unused weights are 0.
 struct Taps {
   int count = 0;
   std::vector<int> first;
-  std::vector<float> weights;  // count for each pixel
+  std::vector<float> weights;  // `count` for each output pixel
 };
 
 Taps taps_for(int from, int to) {
   const double step = static_cast<double>(from) / to;
   const bool shrinks = step > 1;
   Taps taps;
-  // So many pixels does a stretch of `step` touch at most, wherever it begins.
+  // The most pixels that an interval of length `step` can touch.
   taps.count = std::min(from, shrinks ? static_cast<int>(std::ceil(step)) + 1 : 2);
   taps.weights.assign(static_cast<size_t>(to) * static_cast<size_t>(taps.count), 0);
   for (int i = 0; i < to; ++i) {
-    // Of bilinear weights the stretch is one pixel long about the middle.
+    // For bilinear weights the interval is one pixel long, around the middle.
     const double middle = (i + 0.5) * step;
     const double begin = shrinks ? i * step : middle - 0.5;
     const double end = shrinks ? (i + 1) * step : middle + 0.5;
@@ -33,7 +33,7 @@ Taps taps_for(int from, int to) {
     float* weights = taps.weights.data() + static_cast<ptrdiff_t>(i) * taps.count;
     for (int k = static_cast<int>(std::floor(begin)); k < end; ++k) {
       const double share = (std::min(end, k + 1.0) - std::max(begin, 1.0 * k)) / (end - begin);
-      // Beyond the edge the picture goes on as its last pixel.
+      // The edge pixel is repeated outside the picture.
       const int at = std::clamp(k, 0, from - 1) - first;
       if (at < taps.count) weights[at] += static_cast<float>(share);
     }
@@ -41,7 +41,7 @@ Taps taps_for(int from, int to) {
   return taps;
 }
 
-// sum[i] = sum of the rows' i-th bytes by weight
+// sum[i] = weighted sum of the i-th bytes of the rows
 void mix_rows(const cv::Mat& bgr, int first, std::span<const float> weights, std::span<float> sum) {
   for (size_t k = 0; k < weights.size(); ++k) {
     const float weight = weights[k];
@@ -54,7 +54,7 @@ void mix_rows(const cv::Mat& bgr, int first, std::span<const float> weights, std
   }
 }
 
-// Blue, green, red and a number that nobody reads: as many as the processor takes at once.
+// Blue, green, red and an unused number: the width of a vector register.
 using Pixel = float __attribute__((vector_size(16)));
 
 // Reads one float beyond the three.
@@ -64,8 +64,9 @@ Pixel pixel_at(const float* from) {
   return pixel;
 }
 
-// A row of three channels, and one float more, into one of each plane. `kCount` is the number of
-// taps where it is known to the compiler, which then leaves no inner loop; else 0.
+// Resizes a row of three channels, plus one unused float, into a row of each plane. `kCount` is the
+// number of taps where it is known at compile time, so that the inner loop is unrolled; otherwise
+// 0.
 template <int kCount>
 void mix_columns(std::span<const float> row, const Taps& taps, float scale, float offset,
                  float* blue, float* green, float* red) {

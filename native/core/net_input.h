@@ -1,5 +1,5 @@
-// A picture brought to a net's frame: shrunk or enlarged, its channels ordered and normalised, in
-// one pass from bytes to the net's input.
+// Turns a picture into a net's input: resizes it, orders its channels and normalises them, in one
+// pass from bytes to floats.
 #pragma once
 
 #include <opencv2/core.hpp>
@@ -9,13 +9,12 @@
 
 namespace facematch {
 
-// The size of the picture where it keeps its shape and touches `frame` on both sides of one
-// direction.
+// The largest size of the picture that fits into `frame` and keeps the aspect ratio.
 cv::Size size_within(cv::Size picture, cv::Size frame);
 
-// The picture, resized to `size`, lies at the top left of `planes` (3 × frame.height ×
-// frame.width); what it does not cover is black. Shrinking averages what each pixel covers, as
-// cv::INTER_AREA does, enlarging is bilinear; neither rounds.
+// Writes the picture, resized to `size`, to the top left of `planes` (3 × frame.height ×
+// frame.width); the rest becomes black. Shrinking averages the area of each pixel like
+// cv::INTER_AREA, enlarging is bilinear; neither rounds.
 void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size size,
                cv::Size frame, std::span<float> planes);
 

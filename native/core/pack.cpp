@@ -24,7 +24,7 @@ Normalisation read_normalisation(const Json& json) {
           .scale = json.at("scale")};
 }
 
-// Sizes are multiplied and allocated by: nonsense must end here.
+// Sizes decide how much memory is allocated, so they are limited here.
 int read_size(const Json& json, const char* name) {
   constexpr int kMost = 4096;
   const int size = json.at(name);

@@ -1,4 +1,4 @@
-// A model pack as the core sees it: the part of manifest.json that says how to feed the nets.
+// A model pack as the core reads it: the part of manifest.json that describes the nets.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ struct DetectorSpec {
   int height = 0;
   Normalisation normalisation;
   float nms_iou = 0.4f;
-  float second_look_score = 0;  // what a face scores in a close-up, see verifier.h
+  float second_look_score = 0;  // least score of a face in a close-up, see Verifier::verify()
 };
 
 struct LandmarksSpec {
@@ -38,7 +38,7 @@ struct LandmarksSpec {
   int size = 0;  // side of the square crop, pixels
   Normalisation normalisation;
   float crop = 1;             // side of the crop / longer side of the box
-  float upright_degrees = 0;  // a lean beyond this is turned upright and looked at again
+  float upright_degrees = 0;  // above this roll, predict again on an upright crop
 };
 
 struct EmbedderSpec {
@@ -52,17 +52,17 @@ struct EmbedderSpec {
 };
 
 struct CohortSpec {
-  std::string file;  // rows of signed bytes, one a centre
+  std::string file;  // signed bytes, a row for each centre
   int centres = 0;
-  int highest = 0;                              // how many of a face's highest cosines are averaged
-  float highest_weight = 1, spread_weight = 0;  // of that mean, and of all cosines' deviation
+  int highest = 0;                              // how many of the highest cosines are averaged
+  float highest_weight = 1, spread_weight = 0;  // of their mean; of the deviation of all
 };
 
 struct HumanSpec {
-  std::string file;  // a signed byte for each of the embedding's dimensions
+  std::string file;  // signed bytes, one for each dimension of the embedding
   float scale = 0;
   float bias = 0;
-  float bar = 0;  // a face that scores below is none of a human
+  float bar = 0;  // a face with a lower score is not human
 };
 
 struct Pack {
@@ -74,7 +74,7 @@ struct Pack {
   std::optional<HumanSpec> human;
 };
 
-// Reads `directory`/manifest.json. Throws Error kInternalError with a message for people.
+// Reads `directory`/manifest.json. Throws Error kInternalError with a readable message.
 Pack read_pack(const std::string& directory);
 
 }  // namespace facematch

@@ -14,7 +14,6 @@
 namespace facematch {
 namespace {
 
-// A face on its way to the answer.
 struct FoundFace {
   Candidate candidate;
   Face face;
@@ -25,7 +24,7 @@ const Detection& detection_of(const Detection& detection) { return detection; }
 const Detection& detection_of(const Candidate& candidate) { return candidate.detection; }
 const Detection& detection_of(const FoundFace& found) { return found.candidate.detection; }
 
-// Largest first, and no more than an answer lists.
+// Largest first, at most kMaxFaces.
 template <typename Found>
 void order(std::vector<Found>& found) {
   const auto weight = [](const Found& one) {
@@ -44,7 +43,7 @@ bool any_upright(const std::vector<Found>& found) {
   });
 }
 
-// One picture on its way through the stages.
+// Takes one picture through the stages.
 class Analyser {
  public:
   Analyser(const Engine& engine, Bytes bytes, const AnalyseOptions& options)
@@ -76,19 +75,19 @@ class Analyser {
  private:
   void decode_stage(int wanted_side) {
     const Timer timer(timings_.decode);
-    image_ = {};  // its memory, before there is another
+    image_ = {};  // frees the memory of a coarser copy first
     image_ = decode(bytes_, options_.limits, wanted_side, budget_);
   }
 
-  // Decodes the picture again where it is less than `side` pixels long, and answers how many times
-  // finer it is then.
+  // Decodes the picture again at a larger scale when its longer side has less than `side` pixels.
+  // Returns the ratio of the new scale to the old one.
   float finer_stage(int side) {
     const float before = image_.scale;
     if (before < 1 && side > std::max(image_.bgr.cols, image_.bgr.rows)) decode_stage(side);
     return image_.scale / before;
   }
 
-  // A huge picture is shrunk once for all looks.
+  // The first pass. A huge picture is shrunk once for all passes.
   std::vector<Detection> detect_stage(Verifier& verifier) {
     const Timer timer(timings_.detect);
     const View whole{.bgr = image_.bgr, .to_picture = {}};
@@ -99,7 +98,7 @@ class Analyser {
     return detections;
   }
 
-  // Landmarks, and whether they lie on a face.
+  // Finds landmarks and drops what is not a face.
   std::vector<Candidate> confirm_stage(Verifier& verifier,
                                        const std::vector<Detection>& detections) {
     const Timer timer(timings_.align);
@@ -107,18 +106,18 @@ class Analyser {
     for (const Detection& detection : detections) {
       const auto candidate = verifier.confirm(detection);
       if (!candidate) continue;
-      // Without the fallback a turned face is none: nothing good comes of comparing it as it is.
+      // Without the fallback rotated faces are dropped: unrotated, they cannot be compared.
       const bool rotated = candidate->detection.found_by != FoundBy::kPrimary;
       if (options_.use_heuristic_fallback || !rotated) candidates.push_back(*candidate);
     }
     return candidates;
   }
 
-  // The step that shows a human face is the last one. `turned`: what the first look found that is
-  // not upright. With such a face only the first step is tried, for others in the same picture.
+  // Runs the fallback steps until one finds a human face. `rotated`: faces of the first pass that
+  // are not upright; the first step looks for others like them in the same picture.
   std::vector<FoundFace> run_fallback(Verifier& verifier, std::vector<Candidate> rotated) {
     if (verifier.cut_short()) return human_faces(std::move(rotated));
-    // The ladder looks at parts of the picture, and at faces that are small in it.
+    // The fallback searches parts of the picture for small faces.
     const float finer = finer_stage(std::max(image_.width, image_.height));
     for (Candidate& candidate : rotated) candidate = scaled(candidate, finer);
     verifier.use(image_.bgr);
@@ -136,7 +135,7 @@ class Analyser {
     return run_fallback_step(verifier, step, std::move(found));
   }
 
-  // The candidates that are of human faces, largest first.
+  // The candidates that are human faces, largest first.
   std::vector<FoundFace> human_faces(std::vector<Candidate> candidates) {
     order(candidates);
     auto faces = align_stage(candidates);
@@ -151,7 +150,7 @@ class Analyser {
   std::vector<FoundFace> align_stage(const std::vector<Candidate>& candidates) {
     const Timer timer(timings_.align);
     const float up = 1 / image_.scale;               // decoded pixels -> pixels of the full picture
-    const Point middle((up - 1) / 2, (up - 1) / 2);  // of the pixels that a decoded one stands for
+    const Point middle((up - 1) / 2, (up - 1) / 2);  // of the full pixels that a decoded one covers
     std::vector<FoundFace> faces;
     for (const Candidate& candidate : candidates) {
       const Landmarks five = five_points(candidate.points);
@@ -168,7 +167,7 @@ class Analyser {
       face.detection_score = candidate.detection.score;
       face.found_by = candidate.detection.found_by;
       face.pose = estimate_pose(candidate.points);
-      // Quality is the picture's own; only the embedding gets what helps it.
+      // Quality describes the original picture; only the embedding uses the stretched one.
       face.quality = measure_quality(chip, side * up);
       if (candidate.contrast_stretched) chip = stretch_contrast(chip);
       faces.push_back({.candidate = candidate, .face = std::move(face), .chip = chip});
@@ -176,7 +175,7 @@ class Analyser {
     return faces;
   }
 
-  // Every face: only its embedding tells whether it is a human one.
+  // Embeds every face: the human check needs the embedding.
   void embed_stage(std::vector<FoundFace>& faces) {
     const Timer timer(timings_.embed);
     const bool mirror = options_.accuracy_mode == AccuracyMode::kBalance;

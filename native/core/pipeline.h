@@ -1,5 +1,6 @@
-// The only file that knows the order of the stages: decode -> detect -> landmarks -> align -> embed
-// -> human?
+// The only module that knows the order of the stages: decode -> detect -> landmarks -> align ->
+// embed
+// -> human check.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@ namespace facematch {
 
 using Bytes = std::span<const uint8_t>;
 
-// Finds the human faces of one picture and embeds them. No face is not an error. Throws Error.
+// Finds the human faces of one picture and embeds them. A picture without a face is not an error.
+// Throws Error.
 Analysis analyse(const Engine& engine, Bytes bytes, const AnalyseOptions& options);
 
 }  // namespace facematch

@@ -4,14 +4,12 @@
 #include <cmath>
 #include <opencv2/imgproc.hpp>
 
-#include "head.h"
-
 namespace facematch {
 namespace {
 
 constexpr int kPoints = static_cast<int>(kHead.size());
 
-// The head's points do not change, so neither does the matrix that solves for the camera.
+// The least-squares solver for the camera. It is constant, as the head's points are.
 cv::Matx<float, 4, kPoints> solve_for_camera() {
   cv::Matx<float, kPoints, 4> model;
   for (int row = 0; row < kPoints; ++row) {
@@ -24,10 +22,10 @@ cv::Matx<float, 4, kPoints> solve_for_camera() {
   return model.inv(cv::DECOMP_SVD);
 }
 
-// Sums over all pairs of neighbours along an axis.
+// Sums over all pairs of neighbouring pixels along an axis.
 struct Variation {
-  double before = 0;  // how much they differ
-  double lost = 0;    // how much less they do once the picture is blurred
+  double before = 0;  // of their differences
+  double lost = 0;    // of what blurring takes from these differences
 };
 
 // `step`: from a pixel to its neighbour.
@@ -48,13 +46,13 @@ Variation variation(const cv::Mat& grey, const cv::Mat& blurred, cv::Point step)
   return sum;
 }
 
-// The side of the picture in which the differences are counted, and of the box that blurs it anew.
+// Side of the picture in which differences are measured, and of the box filter that blurs it.
 constexpr int kSharpnessSide = 42;
 constexpr int kBox = 9;
 
 float sharpness(const cv::Mat& grey) {
   thread_local cv::Mat exact, small, blurred;
-  grey.convertTo(exact, CV_32F);  // bytes would round away what little a dark picture has
+  grey.convertTo(exact, CV_32F);  // bytes would round the small differences of a dark picture away
   cv::resize(exact, small, {kSharpnessSide, kSharpnessSide}, 0, 0, cv::INTER_AREA);
   double least = 1;
   for (const cv::Point step : {cv::Point(1, 0), cv::Point(0, 1)}) {

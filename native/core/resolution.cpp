@@ -6,14 +6,14 @@
 namespace facematch {
 namespace {
 
-// A chip shows about as much as the box's longer side. With less than this of a pixel for each of
-// its own, embeddings begin to differ from those of the full picture.
+// A chip shows about as much as the longer side of the box. With fewer source pixels for each pixel
+// of the chip, embeddings begin to differ from those of the full picture.
 constexpr float kPixelsPerChipPixel = 1.2f;
 
 }  // namespace
 
 int side_for_detector(const Pack& pack) {
-  // Half as much again as its frame, so that landmarks of a large face lie where they do in full.
+  // 1.5 times its frame, so that landmarks of a large face are the same as in the full picture.
   return 3 * std::max(pack.detector.width, pack.detector.height) / 2;
 }
 

@@ -18,7 +18,7 @@ uint16_t listening_port(int descriptor) {
   socklen_t size = sizeof listens;
   if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0)
     return 0;
-  // Of an IPv4 and of an IPv6 address the port lies at the same place.
+  // IPv4 and IPv6 addresses have the port at the same offset.
   sockaddr_in6 address = {};
   size = sizeof address;
   if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
@@ -27,8 +27,8 @@ uint16_t listening_port(int descriptor) {
 }
 
 bool steer(int descriptor) {
-  // "The second of the group", which the kernel keeps in the order of listening; where there is no
-  // second one it falls back to its own choice.
+  // Selects the second socket of the group, which is ordered by time of listening. Without a second
+  // one the kernel chooses by itself.
   sock_filter second = BPF_STMT(BPF_RET | BPF_K, 1);
   const sock_fprog program = {1, &second};
   return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof program) ==
@@ -37,13 +37,13 @@ bool steer(int descriptor) {
 
 }  // namespace
 
-// µWebSockets.js does not tell the descriptors of its sockets, so they are looked for.
+// µWebSockets.js does not expose the descriptors of its sockets, so this searches for them.
 bool prefer_newest_listener(uint16_t port) {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/fd"), closedir);
   if (folder == nullptr || port == 0) return false;
   while (const dirent* entry = readdir(folder.get())) {
     const int descriptor = std::atoi(entry->d_name);  // 0 for "." and ".."
-    // The program belongs to the group: any of its sockets takes it for all.
+    // The BPF program applies to the whole reuseport group: attaching it to any socket is enough.
     if (listening_port(descriptor) == port && steer(descriptor)) return true;
   }
   return false;

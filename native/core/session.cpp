@@ -10,18 +10,18 @@
 namespace facematch {
 namespace {
 
-// Never destroyed: ONNX Runtime's own teardown order at exit differs between versions, and the
-// process gives the memory back anyway. test/native/exit.test.ts pins that every way to exit is
-// clean.
+// Never destroyed: ONNX Runtime's order of destruction at exit differs between versions, and the
+// end of the process frees the memory anyway. test/native/exit.test.ts checks that every way to
+// exit is clean.
 Ort::Env& environment() {
   static auto* env = [] {
-    // Else ONNX Runtime 1.30 would report its use to its makers, and keep files in the home and
-    // temporary folders for it. To set it here could crash a thread that reads the environment.
+    // Without it ONNX Runtime 1.30 sends usage data to its vendor and writes files to the home and
+    // temporary folders. Setting it here could crash a thread that reads the environment.
     if (std::getenv("ORT_DISABLE_TELEMETRY") == nullptr) {
       throw Error(ErrorCode::kInternalError,
                   "ORT_DISABLE_TELEMETRY must be in the environment when the process starts");
     }
-    // The core prints nothing; what matters arrives as an exception.
+    // The core prints nothing; errors arrive as exceptions.
     const auto silent = [](void*, OrtLoggingLevel, const char*, const char*, const char*,
                            const char*) {};
     return new Ort::Env(ORT_LOGGING_LEVEL_FATAL, "facematch", silent, nullptr);
@@ -29,14 +29,14 @@ Ort::Env& environment() {
   return *env;
 }
 
-// Never destroyed either: a worker may still be in the middle of run() when the process exits.
+// Never destroyed either: a worker may still be in run() when the process exits.
 const Ort::MemoryInfo& cpu_memory() {
   static const auto* memory =
       new Ort::MemoryInfo(Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault));
   return *memory;
 }
 
-// Parallelism belongs to the worker threads: a session never starts a thread of its own.
+// The worker threads provide the parallelism: a session never starts a thread of its own.
 Ort::SessionOptions session_options() {
   Ort::SessionOptions options;
   options.SetIntraOpNumThreads(1);
@@ -44,7 +44,7 @@ Ort::SessionOptions session_options() {
   options.SetExecutionMode(ORT_SEQUENTIAL);
   options.SetGraphOptimizationLevel(ORT_ENABLE_ALL);
   options.AddConfigEntry("session.intra_op.allow_spinning", "0");
-  // Other instructions instead, which are slower: a pack's table must hold on every processor.
+  // Use slower instructions that do not saturate: scores must be the same on every processor.
   if (!has_exact_byte_products()) options.AddConfigEntry("session.x64quantprecision", "1");
   return options;
 }
@@ -81,7 +81,7 @@ std::vector<std::string> output_names(const Ort::Session& session) {
   });
 }
 
-// Its position. Throws Error when there is none of that name.
+// The position of `name`. Throws Error when it is missing.
 size_t find_name(const std::vector<std::string>& names, const std::string& name,
                  const std::string& what) {
   const auto found = std::find(names.begin(), names.end(), name);
@@ -90,17 +90,18 @@ size_t find_name(const std::vector<std::string>& names, const std::string& name,
               what + " \"" + name + "\"; there are " + quoted_list(names));
 }
 
-// Of a picture's shape: batch, channels, height, width.
+// Input shapes are batch, channels, height, width.
 constexpr size_t kRank = 4;
 constexpr size_t kHeight = 2;
 
-// A net may leave parts of its input's shape open under a name (its batch, its height). Here each
-// is given its size for good, but those that shall stay open: what depends on it is worked out
-// once. Answers whether there was any.
-bool fix_open_parts(const Ort::Session& session, size_t input, const std::vector<int64_t>& shape,
-                    Sides sides, Ort::SessionOptions& options) {
+// Fixes the open dimensions of an input (its batch, its height) to `shape`, except sides that are
+// to stay open. ONNX Runtime then computes everything that depends on them once, at loading.
+// Returns whether there was any to fix.
+bool fix_open_dimensions(const Ort::Session& session, size_t input,
+                         const std::vector<int64_t>& shape, Sides sides,
+                         Ort::SessionOptions& options) {
   const auto type = session.GetInputTypeInfo(input);
-  if (type.GetONNXType() != ONNX_TYPE_TENSOR) return false;  // the first run will refuse it
+  if (type.GetONNXType() != ONNX_TYPE_TENSOR) return false;  // the first run fails
   const auto info = type.GetTensorTypeAndShapeInfo();
   std::vector<const char*> names(info.GetDimensionsCount());
   info.GetSymbolicDimensions(names.data(), names.size());
@@ -127,12 +128,12 @@ Ort::Session open_session(const std::string& path, const std::string& input,
   Ort::Session session(environment(), path.c_str(), options);
   const size_t position =
       find_name(input_names(session), input, "the net " + path + " has no input");
-  const auto answers = output_names(session);
+  const auto names = output_names(session);
   for (const auto& output : outputs) {
-    find_name(answers, output, "the net " + path + " has no output");
+    find_name(names, output, "the net " + path + " has no output");
   }
-  // Only a session tells the names, and only a new one obeys.
-  if (!fix_open_parts(session, position, input_shape, sides, options)) return session;
+  // Names of open dimensions can be read only from a session, and fixed only in a new one.
+  if (!fix_open_dimensions(session, position, input_shape, sides, options)) return session;
   return {environment(), path.c_str(), options};
 }
 
@@ -150,7 +151,7 @@ Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_
       input_size_(product(input_shape_)) {
   try {
     session_ = open_session(path, input_name_, input_shape_, output_names_, sides);
-    // One run on zeros says what no declaration can be trusted for: the shapes that come out.
+    // Declared output shapes cannot be trusted: one run on zeros measures them.
     std::vector<float> zeros(input_size_);
     for (const auto& result : run_at(input_shape_, zeros)) {
       const auto info = result.GetTensorTypeAndShapeInfo();

@@ -1,4 +1,4 @@
-// ONNX Runtime, as the core needs it: one environment for the process, one session a net.
+// Wraps ONNX Runtime: one environment for the process, one session for each net.
 #pragma once
 
 #include <onnxruntime_cxx_api.h>
@@ -10,17 +10,17 @@
 
 namespace facematch {
 
-// What becomes of an input's height and width where the file leaves them open.
+// How to treat an input's height and width where the file leaves them open (dynamic).
 enum class Sides {
-  kClosed,  // they are those of the shape that the net is loaded with
-  kOpen,    // each run may have its own
+  kClosed,  // fix them to the shape that the net is loaded with
+  kOpen,    // leave them open: they may differ from run to run
 };
 
 // A loaded net with one input. run() may be called from any number of threads at once.
 class Net {
  public:
   // `input_shape` is batch, channels, height, width; `outputs` names the outputs in the order in
-  // which run() fills them. Throws Error kInternalError with a message for people when the file is
+  // which run() fills them. Throws Error kInternalError with a readable message when the file is
   // missing, damaged, or has another shape.
   Net(const std::string& path, std::string input, std::vector<int64_t> input_shape,
       std::vector<std::string> outputs, Sides sides = Sides::kClosed);
@@ -28,24 +28,24 @@ class Net {
   // Whether height and width may differ from run to run.
   bool open() const { return open_; }
 
-  // Of the shape that it was loaded with, in floats.
+  // In floats, for the shape that the net was loaded with.
   size_t input_size() const { return input_size_; }
   size_t output_size(size_t index) const { return output_sizes_[index]; }
   const std::vector<size_t>& output_sizes() const { return output_sizes_; }
 
-  // No copies: the net reads `input` and writes into `outputs` in place. Sizes are in floats and
+  // Copies nothing: the net reads `input` and writes `outputs` in place. Sizes are in floats and
   // must be input_size() and output_size(i).
   void run(std::span<float> input, std::span<const std::span<float>> outputs) const;
   void run(std::span<float> input, std::initializer_list<std::span<float>> outputs) const {
     run(input, std::span(outputs.begin(), outputs.size()));
   }
 
-  // The same at a height and width of this run's own, which must be the loaded ones unless open().
-  // Answers the outputs, each as large as the net makes it.
+  // Runs at this height and width, which must be the loaded ones unless open(). Returns the
+  // outputs; the net determines their sizes.
   std::vector<Ort::Value> run(std::span<float> input, int64_t height, int64_t width) const;
 
  private:
-  // Throw Ort::Exception. Empty values are filled with what the net allocates.
+  // Both throw Ort::Exception. run_into() fills empty values with what the net allocates.
   std::vector<Ort::Value> run_at(const std::vector<int64_t>& shape, std::span<float> input) const;
   void run_into(const std::vector<int64_t>& shape, std::span<float> input,
                 std::vector<Ort::Value>& results) const;
@@ -60,9 +60,10 @@ class Net {
   mutable Ort::Session session_{nullptr};
 };
 
-// A net in whole numbers of eight bits multiplies unsigned bytes by signed ones and adds up: with
-// AVX-512 VNNI, AVX-VNNI and on arm64 in 32 bits. Any other x86 processor has pmaddubsw, whose
-// sums of two stop at 32767 (ONNX Runtime, "Quantize ONNX models", on U8S8).
+// Whether sums of products of bytes are exact. A net quantised to 8 bits multiplies unsigned bytes
+// by signed ones. AVX-512 VNNI, AVX-VNNI and arm64 add the products in 32 bits. Other x86
+// processors use pmaddubsw, whose sums of two saturate at 32767 (ONNX Runtime, "Quantize ONNX
+// models", on U8S8).
 bool has_exact_byte_products();
 
 }  // namespace facematch

@@ -1,4 +1,4 @@
-// What the stages are timed with.
+// Measures the time of a stage.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Plain structs that the stages hand to one another. Field names are the wire's own.
+// Plain structs that the stages exchange. Field names are those of the API.
 #pragma once
 
 #include <array>
@@ -16,12 +16,12 @@ enum class Format { kJpeg, kPng, kWebp };
 enum class AccuracyMode { kFast, kBalance };
 enum class FoundBy { kPrimary, kTiled, kRotated, kPadded, kEnhanced };
 
-// The wire's words, in the order of FoundBy.
+// The words of the API, in the order of FoundBy.
 constexpr std::array<const char*, 5> kFoundBy = {"primary", "tiled", "rotated", "padded",
                                                  "enhanced"};
 static_assert(static_cast<size_t>(FoundBy::kEnhanced) + 1 == kFoundBy.size());
 
-// The wire's words, in the order of Format.
+// The words of the API, in the order of Format.
 constexpr std::array<const char*, 3> kFormats = {"jpeg", "png", "webp"};
 
 using Point = cv::Point2f;
@@ -37,8 +37,8 @@ struct Box {
   Point centre() const { return {x + width / 2, y + height / 2}; }
 };
 
-// The five points that alignment needs, in the order of the pack's template. Left and right are the
-// person's own.
+// The five points that alignment needs, in the order of the pack's template. Left and right are
+// those of the person.
 struct Landmarks {
   Point right_eye, left_eye, nose, mouth_right, mouth_left;
 
@@ -47,8 +47,8 @@ struct Landmarks {
   }
 };
 
-// A picture the right way up. `bgr` may be smaller than the picture: a JPEG is decoded at a reduced
-// scale where that is enough.
+// An upright picture. `bgr` may be smaller than the picture: a JPEG is decoded at a reduced scale
+// where that is enough.
 struct Image {
   cv::Mat bgr;          // CV_8UC3
   int width = 0;        // of the full upright picture, pixels
@@ -63,8 +63,8 @@ struct ImageLimits {
   int min_side = 16;
 };
 
-// Degrees. yaw > 0: the person looks to their own left; pitch > 0: up; roll > 0: the head leans
-// towards their own left shoulder (clockwise in the picture).
+// Degrees. yaw > 0: the person looks to their own left; pitch > 0: up; roll > 0: the head is
+// rotated clockwise in the picture, towards the person's left shoulder.
 struct Pose {
   float yaw = 0;
   float pitch = 0;
@@ -85,7 +85,7 @@ struct Face {
   Landmarks landmarks;
   float detection_score = 0;  // 0..1
   FoundBy found_by = FoundBy::kPrimary;
-  std::optional<float> human_score;  // HumanCheck::score() of it
+  std::optional<float> human_score;  // see HumanCheck::score()
   Pose pose;
   Quality quality;
   Embedding embedding;
@@ -107,19 +107,19 @@ struct AnalyseOptions {
   bool use_heuristic_fallback = true;
   // CPU time that the picture may take.
   double picture_ms = std::numeric_limits<double>::infinity();
-  // Not 0: nobody wants the outcome any more, and the call ends soon, with any. Another thread sets
-  // it. Null: the call is never cancelled.
+  // Another thread cancels the call by setting this to a value other than 0. The call then ends
+  // soon; its result has no meaning. Null: the call is never cancelled.
   const std::atomic<uint8_t>* cancelled = nullptr;
 };
 
-// What there is to know about one picture.
+// The result for one picture.
 struct Analysis {
   int width = 0;  // of the upright picture, pixels
   int height = 0;
   Format format = Format::kJpeg;
   int orientation = 1;          // EXIF, 1..8
   std::vector<Face> faces;      // largest first (box area x detection score)
-  bool look_cut_short = false;  // its time was spent before all was looked at
+  bool look_cut_short = false;  // the time was used up before the search was complete
   StageTimings timings_ms;
 };
 

@@ -5,35 +5,34 @@
 #include <cmath>
 
 #include "contrast.h"
-#include "face_geometry.h"
 
 namespace facematch {
 namespace {
 
-// Sides of the close-ups, pixels. The detector's wants a face of half its frame; the landmarks' has
-// to hold twice the crop that their net looks at.
+// Sides of the close-ups, pixels. For the detector a face should have half the side of its frame;
+// for landmarks the close-up must be twice as large as the net's crop.
 constexpr int kCloseup = 240;
 constexpr int kSmallCloseup = 128;
 
-// A face that lies on its side or on its head rarely scores this much, and its landmarks, which the
-// net then invents, rarely fit a face so well.
+// A face that is not upright rarely has such a score, and the landmarks predicted for it rarely fit
+// the template so well.
 constexpr float kClearScore = 0.999998f;
 constexpr float kClearTemplateError = 0.1f;
 
-// Instability (see landmark_stability.h). Up to these a face that the first look saw is upright and
-// real: on one further look, on five; and so is, on five, one that a close-up shows.
+// Largest instability (see landmark_check.h) of an upright face: of the first pass with the quick
+// and with the thorough perturbations, and of a close-up with the thorough ones.
 constexpr float kQuickInstability = 0.021f;
 constexpr float kThoroughInstability = 0.02f;
 constexpr float kMostInstability = 0.023f;
 
-// Pixels, longer side of the box: below there is nothing left to compare, and noise passes for
-// much.
+// Least longer side of the box, pixels: smaller faces cannot be compared, and noise passes for
+// faces.
 constexpr float kLeastSide = 14;
 constexpr float kLeastIou = 0.3f;
-// A close-up that turns out to lean by more than this is cut again, upright.
+// A close-up with a larger roll is cut again, upright.
 constexpr float kMostRoll = 20;
 
-// Ways up that a face is tried in; the landmarks find what leans up to 45 degrees from each.
+// Rotations that are tried; landmarks are found up to 45 degrees from each.
 constexpr std::array kRolls = {0.0f, 90.0f, -90.0f, 180.0f};
 constexpr size_t kMostGuesses = 3;
 constexpr float kUprightBonus = 0.7f;
@@ -81,7 +80,8 @@ std::optional<Detection> Verifier::redetect(const View& view, const Box& expecte
   return std::nullopt;
 }
 
-Verifier::Rotation Verifier::try_rotation(const View& view, const Box& box, float roll) const {
+Verifier::MeasuredLandmarks Verifier::find_landmarks(const View& view, const Box& box,
+                                                     float roll) const {
   const Points68 points = engine_.landmarker.find(view.bgr, box, true, roll);
   return {.points = points,
           .instability =
@@ -127,11 +127,11 @@ std::optional<Candidate> Verifier::try_rotations(const Candidate& plain) {
   const Detection& detection = plain.detection;
   const View small = scales_.closeup(detection.box, 0, kSmallCloseup);
   const Box box = moved(detection.box, small.to_picture.inverse());
-  // Most promising first. Upright faces are so much more common that another way up has to hold
-  // much stiller.
+  // Most promising first. Upright faces are much more common, so another rotation must have much
+  // more stable landmarks.
   std::array<Guess, kRolls.size()> guesses;
   std::transform(kRolls.begin(), kRolls.end(), guesses.begin(), [&](float roll) {
-    return Guess{roll, try_rotation(small, box, roll).instability};
+    return Guess{roll, find_landmarks(small, box, roll).instability};
   });
   guesses.front().instability *= kUprightBonus;
   std::stable_sort(guesses.begin(), guesses.end(),
@@ -147,8 +147,8 @@ std::optional<Candidate> Verifier::try_rotations(const Candidate& plain) {
     }
     return candidate;
   }
-  // Landmarks wander on blurred faces, on half hidden ones and on profiles: then the detector's
-  // word is enough, as nothing but the first look is at stake.
+  // Landmarks are unstable on blurred faces, half hidden ones and profiles. A face of the first
+  // pass then only needs to be detected again.
   return redetected(detection) ? std::optional(plain) : std::nullopt;
 }
 
@@ -163,23 +163,23 @@ std::optional<Candidate> Verifier::verify(const Detection& candidate, float roll
     seen.score = again->score;
     if (std::max(seen.box.width, seen.box.height) < kLeastSide) return std::nullopt;
     const Box box = moved(seen.box, view.to_picture.inverse());
-    const Rotation rotation = try_rotation(view, box, 0);
-    const float off = eye_line_degrees(five_points(rotation.points));
+    const MeasuredLandmarks found = find_landmarks(view, box, 0);
+    const float off = eye_line_degrees(five_points(found.points));
     if (attempt == 0 && std::abs(off) > kMostRoll) {
       roll += off;
       continue;
     }
-    // For the layout the crop is turned by what it still leans.
+    // The layout is checked on a crop without the remaining roll.
     const Similarity upright =
         square_crop(box.centre(), static_cast<float>(kCloseup), off, kCloseup);
-    if (rotation.instability > kMostInstability ||
-        !plausible(five_points(moved(rotation.points, upright)), moved(box, upright),
+    if (found.instability > kMostInstability ||
+        !plausible(five_points(moved(found.points, upright)), moved(box, upright),
                    engine_.pack.embedder.template_points)) {
       return std::nullopt;
     }
     return Candidate{.detection = seen,
-                     .points = moved(rotation.points, view.to_picture),
-                     .instability = rotation.instability,
+                     .points = moved(found.points, view.to_picture),
+                     .instability = found.instability,
                      .contrast_stretched = stretch};
   }
   return std::nullopt;

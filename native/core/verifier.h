@@ -1,4 +1,4 @@
-// Whether what a detector saw is a face, and which way up it is.
+// Decides whether a detection is a face, and how it is rotated.
 #pragma once
 
 #include <optional>
@@ -7,62 +7,60 @@
 
 #include "budget.h"
 #include "engine.h"
-#include "landmark_stability.h"
+#include "landmark_check.h"
 #include "view.h"
 
 namespace facematch {
 
-// A face on its way from the detector to the face chip.
+// A face between detection and alignment.
 struct Candidate {
   Detection detection;
-  Points68 points;        // pixels of the picture that was looked at, as the detection's box
-  float instability = 0;  // see landmark_stability.h
-  bool contrast_stretched = false;  // found with the contrast raised; the chip needs that too
+  Points68 points;                  // in pixels of the picture, as the detection's box
+  float instability = 0;            // see landmark_check.h
+  bool contrast_stretched = false;  // found in a stretched view; the chip is stretched too
 };
 
-// Most runs of the detector on one picture after the first, whatever is in it. The first is for
-// every picture; and so many of the others may go to what it found, the rest are the ladder's.
+// The most detector runs on any picture after the first pass, and how many of them may confirm what
+// the first pass found; the rest is for the fallback.
 constexpr int kMostDetectorRuns = 120;
 constexpr int kMostToConfirm = 40;
 
-// Judges what is seen in one picture, and counts the detector's runs. For one thread, and for as
-// long as the picture lives.
+// Verifies the detections of one picture and counts the detector's runs. For one thread; the
+// picture must outlive it.
 class Verifier {
  public:
   Verifier(const Engine& engine, const cv::Mat& bgr, const AnalyseOptions& options,
            const Budget& budget = {});
 
-  // What the detector sees in a view of the picture, in pixels of the picture; nothing once
-  // kMostDetectorRuns or the budget are spent.
+  // Runs the detector on a view; boxes are in pixels of the picture. Nothing after
+  // kMostDetectorRuns or when the budget is used up.
   std::vector<Detection> detect(const View& view, float min_score);
 
-  // A face that the first look found; the largest come first. One that is clear is taken as it is;
-  // one whose landmarks hold still too, after one or six more runs of their net. Else it is looked
-  // at more closely and in four directions: the candidate comes back turned (found_by `rotated`),
-  // as it is, or not at all. Beside an upright face it need only be seen once more, for few lie
-  // down where others stand. In a crowd, the smallest may come last, after kMostToConfirm runs, and
-  // are taken as they are.
+  // Confirms a face of the first pass; call it for the largest first. A clear face is accepted;
+  // otherwise stable landmarks are required (one or six more runs of the landmark net). An unstable
+  // one is tried in four directions and returned rotated (found_by `rotated`), unchanged, or not at
+  // all. Beside an upright face one more detection is enough. After kMostToConfirm runs faces are
+  // accepted unchecked.
   std::optional<Candidate> confirm(const Detection& detection);
 
-  // The plausibility check: a second look of the detector at a close-up, upright for a face that
-  // leans by `lean` degrees, and landmarks that are laid out like a face and hold still. The
-  // candidate's box, score and points are those of the second look.
+  // Detects the face again in a close-up, rotated upright by `roll`, and requires landmarks that
+  // are plausible and stable. Box, score and points of the result are those of the close-up.
   std::optional<Candidate> verify(const Detection& candidate, float roll, bool contrast_stretched);
 
-  // Goes on with a finer copy of the same picture.
+  // Continues on a larger copy of the same picture.
   void use(const cv::Mat& bgr);
 
   Scales& scales() { return scales_; }
   int detector_runs() const { return detector_runs_; }
 
-  // Whether the budget is spent, so that what is left is not looked at. Asks the budget.
+  // Checks the budget: when it is used up, the search ends.
   bool cut_short();
-  // Whether that was answered with yes.
+  // Whether cut_short() has returned true.
   bool was_cut_short() const { return cut_short_; }
 
  private:
-  struct Rotation {
-    Points68 points;  // pixels of the close-up
+  struct MeasuredLandmarks {
+    Points68 points;  // pixels of the view
     float instability = 0;
   };
 
@@ -70,7 +68,7 @@ class Verifier {
   bool stable(const Candidate& candidate, std::span<const Perturbation> perturbations,
               float most) const;
   bool redetected(const Detection& detection);
-  Rotation try_rotation(const View& view, const Box& box, float roll) const;
+  MeasuredLandmarks find_landmarks(const View& view, const Box& box, float roll) const;
   std::optional<Candidate> try_rotations(const Candidate& plain);
   std::optional<Detection> redetect(const View& view, const Box& expected);
 

@@ -10,22 +10,22 @@
 namespace facematch {
 namespace {
 
-// More than the detector's frame, so that turned, padded and enhanced copies lose nothing.
+// More than the detector's frame, so that rotated, padded and enhanced copies lose nothing.
 constexpr int kOverview = 480;
 
-// Enough that the smallest tile fills the detector's frame.
+// Large enough that the smallest tile fills the detector's frame.
 constexpr int kDetail = 1600;
 
 // Pixels, longer side.
 constexpr int kHuge = 2 * kDetail;
 
-// Rows of the smaller picture that are made between two looks at who cancels.
+// Rows of the smaller picture between two checks for cancelling.
 constexpr int kStrip = 128;
 
-// Length of a tile's side beside what it has to itself of the picture.
+// Side of a tile / distance from tile to tile.
 constexpr float kTileOverlap = 1.5f;
 
-// What padded() draws on is no larger: no detector looks at more.
+// The largest padded view, pixels: no detector uses more.
 constexpr int kLargestPadded = 640;
 
 float as_float(int value) { return static_cast<float>(value); }
@@ -39,7 +39,7 @@ cv::Mat resized(const cv::Mat& bgr, float scale) {
   return out;
 }
 
-// The first of `count` equal steps from 0 to `last` that is step `index`, in whole pixels.
+// Step `index` of `count` equal steps from 0 to `last`, in whole pixels.
 int step(int index, int count, int last) { return count < 2 ? 0 : index * last / (count - 1); }
 
 }  // namespace
@@ -49,8 +49,8 @@ bool is_huge(const cv::Mat& bgr) { return std::max(bgr.cols, bgr.rows) >= kHuge;
 View shrunk(const View& view, int longest, const Budget& budget) {
   const int times = std::max(view.bgr.cols, view.bgr.rows) / longest;
   if (is_huge(view.bgr) && times > 1 && std::min(view.bgr.cols, view.bgr.rows) >= times) {
-    // By a whole number first, which OpenCV does some five times as fast. The last columns and rows
-    // that make no whole pixel are left out.
+    // First by a whole factor, which OpenCV does about five times as fast. Columns and rows at the
+    // end that do not fill a pixel are left out.
     const cv::Size size(view.bgr.cols / times, view.bgr.rows / times);
     View whole{.bgr = cv::Mat(size, view.bgr.type()), .to_picture = {}};
     for (int first = 0; first < size.height; first += kStrip) {
@@ -66,7 +66,7 @@ View shrunk(const View& view, int longest, const Budget& budget) {
   }
   const float before = as_float(std::max(view.bgr.cols, view.bgr.rows));
   View out{.bgr = resized(view.bgr, std::min(1.0f, as_float(longest) / before)), .to_picture = {}};
-  // Of the longer side, whose rounding weighs least.
+  // From the longer side, which has the smallest rounding error.
   const float up = before / as_float(std::max(out.bgr.cols, out.bgr.rows));
   out.to_picture = Similarity{.a = up, .b = 0, .tx = 0, .ty = 0}.then(view.to_picture);
   return out;
@@ -165,7 +165,7 @@ const View& Scales::overview() {
 
 View Scales::closeup(const Box& box, float roll, int size) {
   const float side = 2 * std::max(box.width, box.height);
-  // Full pixels only where they show more. A close-up of a large face in a huge picture would
+  // Full pixels only where they add detail. A close-up of a large face in a huge picture would
   // average millions of them each time.
   const bool enough = side >= static_cast<float>(size) * detail().to_picture.scale();
   return cut(enough ? detail() : full_, box.centre(), side, roll, size);

@@ -1,4 +1,5 @@
-// What a detector is shown of a picture, and where that lies in the picture.
+// Views of a picture for the detector: parts of it, resized, rotated or padded, with the transform
+// back to the picture.
 #pragma once
 
 #include <optional>
@@ -15,55 +16,55 @@ struct View {
   cv::Mat bgr;            // CV_8UC3
   Similarity to_picture;  // pixels of the view -> pixels of the picture
 
-  // How much a face that is upright in the view leans in the picture, degrees clockwise.
+  // Roll in the picture of a face that is upright in the view, degrees clockwise.
   float roll() const { return to_picture.degrees(); }
 };
 
-// Whether to scale the picture takes longer than to look at it.
+// Whether scaling the picture takes longer than detecting faces in it.
 bool is_huge(const cv::Mat& bgr);
 
-// The same view, its longer side at most `longest` pixels. Throws Error kImageTooComplex when it is
-// cancelled; the time is not asked for.
+// The same view with a longer side of at most `longest` pixels. Throws Error kImageTooComplex when
+// the call is cancelled; ignores the budget's time.
 View shrunk(const View& view, int longest, const Budget& budget = {});
 
-// The view turned clockwise by quarters of a circle.
+// The view rotated clockwise by multiples of 90 degrees.
 View rotated(const View& view, int quarters);
 
-// The view amid a border of its mean colour, so that its sides take `share` of the new one's.
+// The view inside a border of its mean colour; each side of the view is `share` of the padded one.
 View padded(const View& view, float share);
 
-// across x across tiles, together all of the view. Each overlaps its neighbours by half of what it
-// has to itself, so that a face up to that size is whole in one of them.
+// across x across tiles that cover the view. Neighbours overlap by half of the tile step, so that a
+// face up to that size is complete in one of them.
 std::vector<View> tiles(const View& view, int across);
 
-// A square of size x size pixels that shows `side` pixels of the picture about `centre`, turned so
-// that what leans by `lean` degrees (clockwise) in the picture is upright.
+// A square of size x size pixels that shows `side` pixels of the picture around `centre`, rotated
+// so that a face with a roll of `roll` degrees (clockwise) is upright.
 View cut(const View& view, Point centre, float side, float roll, int size);
 
-// The upright box around what `box` holds after `transform`. Of a slanted face it is the box of the
-// face turned upright about its centre, not the larger one around the slanted box: the sides go
-// over into one another between 0 and 90 degrees.
+// The box of the face after `transform`: the box that the face would have upright, around its new
+// centre, not the larger one around the rotated box. Between 0 and 90 degrees width and height
+// change gradually into one another.
 Box moved(const Box& box, const Similarity& transform);
 
 Points68 moved(const Points68& points, const Similarity& transform);
 
-// One picture at the scales in which it is looked at. The only place where a look that is not the
-// first asks for the picture's full pixels.
+// Copies of one picture at the scales that the detector needs. Every pass after the first gets its
+// pixels here.
 //
-// The copies are made when they are first asked for, each from the next larger, so that a huge
-// picture is gone through once. For one thread, and for as long as the picture lives.
+// Copies are made on first use, each from the next larger one, so that a huge picture is read once.
+// For one thread; the picture must outlive it.
 class Scales {
  public:
   explicit Scales(const cv::Mat& bgr, const Budget& budget = {});
 
-  // The whole picture for a detector that looks at it as a whole: longer side at most 480 pixels.
+  // For detection in the whole picture: longer side at most 480 pixels.
   const View& overview();
 
-  // The whole picture for a detector that looks at parts of it: longer side at most 1600 pixels.
+  // For detection in parts of the picture: longer side at most 1600 pixels.
   const View& detail();
 
-  // What a face is cut out of that leans by `lean` degrees (clockwise): a square of size x size
-  // pixels that shows twice the longer side of `box`, the face upright in its middle.
+  // A close-up of a face with that roll (degrees, clockwise): a square of size x size pixels that
+  // shows twice the longer side of `box`, with the face upright in the middle.
   View closeup(const Box& box, float roll, int size);
 
  private:

@@ -15,10 +15,9 @@
 namespace facematch::testing {
 namespace {
 
-constexpr ImageLimits kAnySize = {.max_pixels = 1'000'000, .min_side = 1};
 const Budget kSpent(0);
 
-// The position of the marker 0xFF `code` from `from` on.
+// The position of the next marker 0xFF `code`, searched from `from`.
 size_t marker(const ByteVector& file, uint8_t code, size_t from) {
   for (size_t i = from; i + 1 < file.size(); ++i) {
     if (file[i] == 0xFF && file[i + 1] == code) return i;
@@ -26,8 +25,8 @@ size_t marker(const ByteVector& file, uint8_t code, size_t from) {
   return file.size();
 }
 
-// A progressive JPEG whose first scan is repeated: legal syntax, and a pass over the whole picture
-// each.
+// A progressive JPEG whose first scan is repeated: valid syntax, and each scan costs a pass over
+// the whole picture.
 ByteVector many_scans(int count) {
   const ByteVector file = encode_jpeg(gradient(400, 300), {.progressive = true});
   const auto at = [&](size_t i) { return file.begin() + static_cast<std::ptrdiff_t>(i); };
@@ -44,7 +43,7 @@ ByteVector many_scans(int count) {
 
 TEST_SUITE_BEGIN("budget");
 
-TEST_CASE("a budget is spent by work, not by waiting; the default one never is") {
+TEST_CASE("a budget counts CPU time, not waiting; the default one has no limit") {
   CHECK_FALSE(Budget().spent());
   CHECK(kSpent.spent());
   CHECK_FALSE(Budget(1e9).spent());
@@ -54,7 +53,7 @@ TEST_CASE("a budget is spent by work, not by waiting; the default one never is")
   CHECK(little.spent());
 }
 
-TEST_CASE("decoding ends when the budget is spent, in each format") {
+TEST_CASE("decoding ends when the budget is used up, in each format") {
   const cv::Mat drawn = gradient(400, 300);
   PngOptions interlaced;
   interlaced.width = drawn.cols;
@@ -74,13 +73,13 @@ TEST_CASE("decoding ends when the budget is spent, in each format") {
   }
 }
 
-TEST_CASE("a JPEG of very many scans is refused while they are read") {
+TEST_CASE("a JPEG with very many scans is rejected while they are read") {
   CHECK(decode(many_scans(100), kAnySize, 0).width == 400);
   CHECK(refuses_with(ErrorCode::kImageTooComplex,
                      [&] { decode(many_scans(5000), kAnySize, 0, Budget(20)); }));
 }
 
-TEST_CASE("a JPEG of very many metadata blocks is read in one go") {
+TEST_CASE("a JPEG with very many metadata blocks is read in one pass") {
   ByteVector file = encode_jpeg(gradient(40, 30));
   const ByteVector block = {0xFF, 0xE1, 0, 4, 0, 0};
   ByteVector blocks;
@@ -89,7 +88,7 @@ TEST_CASE("a JPEG of very many metadata blocks is read in one go") {
   CHECK(decode(file, kAnySize, 0, Budget(5000)).width == 40);
 }
 
-TEST_CASE("what is left is not looked at when the budget is spent") {
+TEST_CASE("the search ends when the budget is used up") {
   const Image photo = decode(sample(1), {}, 0);
   AnalyseOptions options;
   options.min_det_score = 0.7f;
@@ -106,7 +105,7 @@ TEST_CASE("what is left is not looked at when the budget is spent") {
   CHECK_FALSE(patient.was_cut_short());
 }
 
-TEST_CASE("an analysis says when its look was cut short") {
+TEST_CASE("an analysis reports that its search was cut short") {
   AnalyseOptions options;
   options.min_det_score = 0.7f;
   CHECK_FALSE(analyse(default_engine(), sample(1), options).look_cut_short);
@@ -115,8 +114,8 @@ TEST_CASE("an analysis says when its look was cut short") {
                      [&] { analyse(default_engine(), sample(1), options); }));
 }
 
-TEST_CASE("an analysis that nobody wants any more ends, at whatever stage it is") {
-  const cv::Mat grey(3000, 4000, CV_8UC3, cv::Scalar::all(128));  // all steps of the ladder
+TEST_CASE("a cancelled analysis ends, at any stage") {
+  const cv::Mat grey(3000, 4000, CV_8UC3, cv::Scalar::all(128));  // needs all steps of the fallback
   const ByteVector picture = encode_png(grey);
   AnalyseOptions options;
   options.min_det_score = 0.7f;

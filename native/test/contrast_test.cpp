@@ -27,7 +27,7 @@ double mean_grey(const cv::Mat& bgr) {
   return cv::mean(grey)[0];
 }
 
-// Every level from `least` to `most`, alike in all channels.
+// Every grey level from `least` to `most`.
 cv::Mat ramp(int least, int most) {
   cv::Mat ramp(40, most - least + 1, CV_8UC3);
   for (int x = 0; x < ramp.cols; ++x) ramp.col(x).setTo(cv::Scalar::all(least + x));
@@ -47,7 +47,7 @@ TEST_CASE("the levels of dark, pale and flat pictures are stretched over the who
   }
 }
 
-TEST_CASE("a darkened photo is about as bright afterwards as one that is not dark") {
+TEST_CASE("a darkened photo becomes about as bright as a normal one") {
   const cv::Mat photo = decode(sample(1), {}, 0).bgr;
   for (const double share : {0.25, 0.15, 0.07}) {
     CAPTURE(share);
@@ -57,14 +57,14 @@ TEST_CASE("a darkened photo is about as bright afterwards as one that is not dar
   }
 }
 
-TEST_CASE("no level overtakes another") {
+TEST_CASE("the order of grey levels stays") {
   const cv::Mat out = stretch_contrast(ramp(3, 60));
   for (int x = 1; x < out.cols; ++x) {
     CHECK(out.at<cv::Vec3b>(0, x)[0] >= out.at<cv::Vec3b>(0, x - 1)[0]);
   }
 }
 
-TEST_CASE("a few odd pixels do not hold the stretching back") {
+TEST_CASE("a few extreme pixels do not limit the stretching") {
   cv::Mat picture = ramp(100, 140);
   picture.at<cv::Vec3b>(0, 0) = {0, 0, 0};
   picture.at<cv::Vec3b>(0, 1) = {255, 255, 255};
@@ -73,7 +73,7 @@ TEST_CASE("a few odd pixels do not hold the stretching back") {
   CHECK(out.at<cv::Vec3b>(20, 40)[0] > 245);
 }
 
-TEST_CASE("a picture of one colour has nothing to stretch, and stays as it is") {
+TEST_CASE("a picture of one colour stays as it is") {
   for (const int level : {0, 1, 128, 255}) {
     const cv::Mat plain(16, 16, CV_8UC3, cv::Scalar::all(level));
     CHECK(largest_difference(stretch_contrast(plain), plain) == 0);
@@ -81,7 +81,7 @@ TEST_CASE("a picture of one colour has nothing to stretch, and stays as it is") 
   }
 }
 
-TEST_CASE("the picture itself is not written to") {
+TEST_CASE("the input picture is not changed") {
   const cv::Mat picture = ramp(10, 90);
   const cv::Mat before = picture.clone();
   stretch_contrast(picture);
@@ -89,7 +89,7 @@ TEST_CASE("the picture itself is not written to") {
   CHECK(largest_difference(picture, before) == 0);
 }
 
-TEST_CASE("equalising brings out what is flat in a corner of a picture that is not") {
+TEST_CASE("equalising raises the contrast of a flat corner") {
   cv::Mat picture(160, 160, CV_8UC3, cv::Scalar::all(250));
   cv::Mat corner = picture(cv::Rect(0, 0, 80, 80));
   for (int x = 0; x < corner.cols; ++x) corner.col(x).setTo(cv::Scalar::all(10 + x / 8));
@@ -101,7 +101,7 @@ TEST_CASE("equalising brings out what is flat in a corner of a picture that is n
   CHECK(contrast(equalised(picture)(middle)) > 1.2 * contrast(picture(middle)));
 }
 
-TEST_CASE("pictures of any shape are taken") {
+TEST_CASE("pictures of any shape are accepted") {
   for (const cv::Size size : {cv::Size(1, 1), cv::Size(1, 480), cv::Size(480, 1)}) {
     const cv::Mat picture(size, CV_8UC3, cv::Scalar(10, 20, 30));
     CHECK(stretch_contrast(picture).size() == size);

@@ -1,5 +1,5 @@
-// Damaged pictures: whatever the bytes, the answer is an Error or a picture of a sane size. Worth
-// most under AddressSanitizer.
+// Damaged pictures: any bytes give an Error or a picture of a valid size. Most useful under
+// AddressSanitizer.
 #include <doctest/doctest.h>
 
 #include "../core/decode.h"
@@ -53,7 +53,7 @@ std::vector<Specimen> specimens() {
   };
 }
 
-// Decodes, and checks whatever comes back. Anything but Error passes through and fails the test.
+// Decodes and checks the result. Exceptions other than Error pass through and fail the test.
 bool decodes(const ByteVector& file) {
   try {
     const Image image = decode(file, kSmall, 0);
@@ -70,42 +70,21 @@ bool decodes(const ByteVector& file) {
   }
 }
 
-// With a checksum over every chunk nearly all mutants of a PNG die at the door; this lets them in.
-void repair_png_checksums(ByteVector& file) {
-  const auto u32 = [&](size_t at) {
-    return uint32_t{file[at]} << 24 | uint32_t{file[at + 1]} << 16 | uint32_t{file[at + 2]} << 8 |
-           file[at + 3];
-  };
-  for (size_t at = 8; at + 12 <= file.size();) {
-    const size_t length = u32(at);
-    if (length > file.size() - at - 12) return;
-    uint32_t crc = 0xFFFFFFFF;
-    for (size_t i = at + 4; i < at + 8 + length; ++i) {
-      crc ^= file[i];
-      for (int bit = 0; bit < 8; ++bit) crc = (crc & 1) != 0 ? 0xEDB88320 ^ crc >> 1 : crc >> 1;
-    }
-    crc = ~crc;
-    for (size_t i = 0; i < 4; ++i)
-      file[at + 8 + length + i] = static_cast<uint8_t>(crc >> (24 - 8 * i));
-    at += 12 + length;
-  }
-}
-
 }  // namespace
 
 TEST_SUITE_BEGIN("damage");
 
-TEST_CASE("every specimen is sound to begin with") {
+TEST_CASE("every specimen is valid before it is changed") {
   for (const Specimen& specimen : specimens()) {
     CAPTURE(specimen.name);
     CHECK(decodes(specimen.file));
   }
 }
 
-TEST_CASE("a picture cut short at any byte is refused, never filled up with invented pixels") {
+TEST_CASE("a picture cut short at any byte is rejected, never filled with made-up pixels") {
   for (const Specimen& specimen : specimens()) {
     for (size_t size = 0; size < specimen.file.size(); ++size) {
-      // Of exactly that size, so that AddressSanitizer sees a read past the end.
+      // Exactly that size, so that AddressSanitizer detects a read past the end.
       const ByteVector cut(specimen.file.begin(),
                            specimen.file.begin() + static_cast<std::ptrdiff_t>(size));
       CAPTURE(specimen.name);
@@ -115,13 +94,14 @@ TEST_CASE("a picture cut short at any byte is refused, never filled up with inve
   }
 }
 
-TEST_CASE("a picture with one byte changed is a picture or an error") {
+TEST_CASE("a picture with one changed byte is decoded or an error") {
   Random random(65537);
   for (const Specimen& specimen : specimens()) {
     for (int round = 0; round < kMutations; ++round) {
       ByteVector mutant = specimen.file;
       const size_t at = random.below(mutant.size());
       mutant[at] ^= static_cast<uint8_t>(1 + random.below(255));
+      // Without correct checksums libpng rejects nearly every mutant at once.
       if (round % 2 == 0 && mutant[1] == 'P') repair_png_checksums(mutant);
       CAPTURE(specimen.name);
       CAPTURE(at);
@@ -130,7 +110,7 @@ TEST_CASE("a picture with one byte changed is a picture or an error") {
   }
 }
 
-TEST_CASE("a picture with several bytes changed, removed or doubled is a picture or an error") {
+TEST_CASE("a picture with several bytes changed, removed or repeated is decoded or an error") {
   Random random(257);
   for (const Specimen& specimen : specimens()) {
     for (int round = 0; round < kMutations / 3; ++round) {
@@ -153,7 +133,7 @@ TEST_CASE("a picture with several bytes changed, removed or doubled is a picture
   }
 }
 
-TEST_CASE("noise behind each format's signature is an error") {
+TEST_CASE("noise after the signature of each format is an error") {
   Random random(4099);
   for (const Specimen& specimen : specimens()) {
     for (int round = 0; round < 100; ++round) {

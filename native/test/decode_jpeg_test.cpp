@@ -8,9 +8,7 @@
 namespace facematch::testing {
 namespace {
 
-constexpr ImageLimits kAnySize = {.max_pixels = 1'000'000, .min_side = 1};
-
-// What the four inks look like on paper, 255 being all of the ink.
+// The printed colour of four inks; 255 is full ink.
 cv::Mat printed(const cv::Mat& inks) {
   cv::Mat bgr(inks.size(), CV_8UC3);
   for (int y = 0; y < inks.rows; ++y) {
@@ -42,7 +40,7 @@ cv::Mat inverted(const cv::Mat& inks) { return cv::Scalar::all(255) - inks; }
 
 TEST_SUITE_BEGIN("decode_jpeg");
 
-TEST_CASE("colour pictures come out as they were drawn, however they are coded") {
+TEST_CASE("colour pictures are decoded as drawn, in every encoding") {
   struct Case {
     const char* what;
     JpegOptions options;
@@ -70,7 +68,7 @@ TEST_CASE("colour pictures come out as they were drawn, however they are coded")
   }
 }
 
-TEST_CASE("a grey picture comes out with three equal channels") {
+TEST_CASE("a grey picture is decoded into three equal channels") {
   cv::Mat grey, expected;
   cv::cvtColor(gradient(50, 40), grey, cv::COLOR_BGR2GRAY);
   cv::cvtColor(grey, expected, cv::COLOR_GRAY2BGR);
@@ -82,7 +80,7 @@ TEST_CASE("a grey picture comes out with three equal channels") {
   CHECK(largest_difference(channels[0], channels[2]) == 0);
 }
 
-TEST_CASE("CMYK and YCCK come out as printed, with Adobe's inverted inks and without") {
+TEST_CASE("CMYK and YCCK are decoded as printed, with Adobe's inverted inks and without") {
   struct Case {
     const char* what;
     J_COLOR_SPACE colours;
@@ -101,7 +99,7 @@ TEST_CASE("CMYK and YCCK come out as printed, with Adobe's inverted inks and wit
   }
 }
 
-TEST_CASE("a picture of one pixel is a picture") {
+TEST_CASE("a picture of one pixel is decoded") {
   const cv::Mat drawn(1, 1, CV_8UC3, cv::Scalar(30, 140, 220));
   for (const bool progressive : {false, true}) {
     const Image image = decode(encode_jpeg(drawn, {.progressive = progressive}), kAnySize, 0);
@@ -109,7 +107,7 @@ TEST_CASE("a picture of one pixel is a picture") {
   }
 }
 
-TEST_CASE("a reduced decode has at least the side that is wanted, and knows its scale") {
+TEST_CASE("a reduced decode has at least the wanted side and reports its scale") {
   const cv::Mat drawn = gradient(400, 240);
   const ByteVector file = encode_jpeg(drawn);
   struct Case {
@@ -133,7 +131,7 @@ TEST_CASE("a reduced decode has at least the side that is wanted, and knows its 
   }
 }
 
-TEST_CASE("bytes after the end of the picture do no harm") {
+TEST_CASE("bytes after the end of the picture are ignored") {
   const cv::Mat drawn = gradient(40, 30);
   ByteVector file = encode_jpeg(drawn);
   file.insert(file.end(), 1000, 0x5A);

@@ -7,11 +7,10 @@
 namespace facematch::testing {
 namespace {
 
-constexpr ImageLimits kAnySize = {.max_pixels = 1'000'000, .min_side = 1};
 constexpr int kWidth = 37;
 constexpr int kHeight = 29;
 
-// Fills every pixel of a drawn picture and the PNG rows that stand for it.
+// A drawn picture and its PNG rows.
 struct Drawn {
   std::vector<uint8_t> rows;
   cv::Mat bgr = cv::Mat(kHeight, kWidth, CV_8UC3);
@@ -49,7 +48,7 @@ void check_exact(const char* what, const Drawn& drawn, PngOptions options) {
 
 TEST_SUITE_BEGIN("decode_png");
 
-TEST_CASE("8-bit colour comes out exactly") {
+TEST_CASE("8-bit colour is decoded exactly") {
   check_exact("rgb", draw([](int x, int y, auto& rows) {
                 const cv::Vec3b bgr(static_cast<uint8_t>(6 * x), static_cast<uint8_t>(8 * y),
                                     static_cast<uint8_t>(x * y));
@@ -62,7 +61,7 @@ TEST_CASE("8-bit colour comes out exactly") {
 TEST_CASE("16-bit samples are rounded to 8") {
   check_exact("rgb16", draw([](int x, int y, auto& rows) {
                 const cv::Vec3b bgr(static_cast<uint8_t>(6 * x), static_cast<uint8_t>(8 * y), 77);
-                // v * 257 is exactly v of 255 in 16 bits.
+                // In 16 bits v / 255 is exactly v * 257 / 65535.
                 rows.insert(rows.end(), {bgr[2], bgr[2], bgr[1], bgr[1], bgr[0], bgr[0]});
                 return bgr;
               }),
@@ -99,7 +98,8 @@ TEST_CASE("grey of 1, 2 and 4 bits is stretched to the full range") {
   }
 }
 
-TEST_CASE("palette pictures look their colours up, transparent ones onto white") {
+TEST_CASE(
+    "palette pictures have the colours of their palette, transparent ones blended onto white") {
   const std::vector<png_color> palette = {{255, 0, 0}, {0, 255, 0}, {0, 0, 255}, {12, 34, 56}};
   const std::vector<uint8_t> alpha = {255, 128, 0};  // the fourth is opaque by default
   for (const bool transparent : {false, true}) {
@@ -134,7 +134,7 @@ TEST_CASE("transparency is blended onto white, as a browser shows it") {
               {.colour_type = PNG_COLOR_TYPE_GRAY_ALPHA, .bit_depth = 16});
 }
 
-TEST_CASE("the one colour that tRNS names is transparent") {
+TEST_CASE("the colour in tRNS is transparent") {
   png_color_16 key = {};
   key.red = 10;
   key.green = 20;
@@ -147,7 +147,7 @@ TEST_CASE("the one colour that tRNS names is transparent") {
               {.colour_type = PNG_COLOR_TYPE_RGB, .transparent = key});
 }
 
-TEST_CASE("a picture of one pixel is a picture, interlaced or not") {
+TEST_CASE("a picture of one pixel is decoded, interlaced or not") {
   for (const bool interlaced : {false, true}) {
     const Image image = decode(
         encode_png({9, 8, 7}, {.width = 1, .height = 1, .interlaced = interlaced}), kAnySize, 0);
@@ -155,7 +155,7 @@ TEST_CASE("a picture of one pixel is a picture, interlaced or not") {
   }
 }
 
-TEST_CASE("eXIf counts before the pixels and after them") {
+TEST_CASE("eXIf is read before the pixels and after them") {
   const std::vector<uint8_t> rows(size_t{3} * 20 * 10, 99);
   for (const bool after : {false, true}) {
     const PngOptions options = {.width = 20,
@@ -170,7 +170,7 @@ TEST_CASE("eXIf counts before the pixels and after them") {
   }
 }
 
-TEST_CASE("a comment of several megabytes is passed over") {
+TEST_CASE("a comment of several megabytes is skipped") {
   const std::vector<uint8_t> rows(size_t{3} * 20 * 10, 99);
   const ByteVector file = encode_png(rows, {.width = 20, .height = 10, .comment_bytes = 3 << 20});
   REQUIRE(file.size() > 3 << 20);

@@ -9,8 +9,6 @@
 namespace facematch::testing {
 namespace {
 
-constexpr ImageLimits kAnySize = {.max_pixels = 1'000'000, .min_side = 1};
-
 cv::Mat with_alpha(const cv::Mat& bgr) {
   cv::Mat bgra;
   cv::cvtColor(bgr, bgra, cv::COLOR_BGR2BGRA);
@@ -39,7 +37,7 @@ cv::Mat on_white(const cv::Mat& bgra) {
 
 TEST_SUITE_BEGIN("decode_webp");
 
-TEST_CASE("lossless pictures come out exactly, lossy ones nearly") {
+TEST_CASE("lossless pictures are decoded exactly, lossy ones nearly") {
   for (const cv::Size size :
        {cv::Size(48, 36), cv::Size(47, 35), cv::Size(1, 1), cv::Size(200, 3)}) {
     const cv::Mat drawn = gradient(size.width, size.height);
@@ -61,7 +59,7 @@ TEST_CASE("transparency is blended onto white, lossless and lossy") {
                         on_white(drawn)) < 4);
 }
 
-TEST_CASE("of an animation the first frame counts") {
+TEST_CASE("the first frame of an animation is decoded") {
   std::vector<cv::Mat> frames;
   for (const auto& colour :
        {cv::Scalar(200, 30, 10, 255), cv::Scalar(0, 0, 255, 255), cv::Scalar(0, 255, 0, 255)}) {
@@ -73,7 +71,7 @@ TEST_CASE("of an animation the first frame counts") {
   CHECK(largest_difference(image.bgr, cv::Mat(30, 40, CV_8UC3, cv::Scalar(200, 30, 10))) == 0);
 }
 
-TEST_CASE("a row that is wholly opaque or wholly clear is kept or white") {
+TEST_CASE("opaque pixels are kept and transparent ones become white") {
   const uint8_t bgra[] = {1, 2, 3, 255, 4, 5, 6, 0, 0, 0, 0, 255, 255, 255, 255, 255};
   uint8_t bgr[12] = {};
   flatten_onto_white(bgra, bgr, 4);

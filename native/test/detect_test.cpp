@@ -15,7 +15,7 @@ namespace facematch::testing {
 
 TEST_SUITE_BEGIN("detect");
 
-TEST_CASE("overlap is intersection over union") {
+TEST_CASE("intersection over union of boxes in every position") {
   struct Case {
     const char* what;
     Box a, b;
@@ -39,7 +39,7 @@ TEST_CASE("overlap is intersection over union") {
   }
 }
 
-TEST_CASE("of boxes that overlap only the best stays, best first") {
+TEST_CASE("only the best of overlapping boxes stays; the result is sorted best first") {
   std::vector<Detection> found = {{{0, 0, 10, 10}, 0.7f},
                                   {{100, 0, 10, 10}, 0.8f},
                                   {{1, 0, 10, 10}, 0.9f},
@@ -51,7 +51,7 @@ TEST_CASE("of boxes that overlap only the best stays, best first") {
   CHECK(found[1].score == 0.8f);
 }
 
-TEST_CASE("boxes that overlap by exactly the limit both stay") {
+TEST_CASE("both boxes stay when their overlap equals the limit") {
   std::vector<Detection> found = {{{0, 0, 20, 20}, 0.9f}, {{5, 5, 10, 10}, 0.8f}};
   auto stricter = found;
   non_max_suppression(found, 0.25f);
@@ -60,8 +60,8 @@ TEST_CASE("boxes that overlap by exactly the limit both stay") {
   CHECK(stricter.size() == 1);
 }
 
-TEST_CASE("a box hidden by a suppressed one comes through") {
-  // The first hides the second; the second would have hidden the third, but takes no part any more.
+TEST_CASE("a suppressed box suppresses no other") {
+  // The first suppresses the second, which overlaps the third.
   std::vector<Detection> chain = {
       {{0, 0, 10, 10}, 0.9f}, {{4, 0, 10, 10}, 0.8f}, {{8, 0, 10, 10}, 0.7f}};
   non_max_suppression(chain, 0.4f);
@@ -69,7 +69,7 @@ TEST_CASE("a box hidden by a suppressed one comes through") {
   CHECK(chain[1].score == 0.7f);
 }
 
-TEST_CASE("equal scores keep their order, and nothing is left of nothing") {
+TEST_CASE("equal scores keep their order, and an empty list stays empty") {
   std::vector<Detection> equal = {{{0, 0, 10, 10}, 0.5f}, {{1, 0, 10, 10}, 0.5f}};
   non_max_suppression(equal, 0.4f);
   REQUIRE(equal.size() == 1);
@@ -79,7 +79,7 @@ TEST_CASE("equal scores keep their order, and nothing is left of nothing") {
   CHECK(none.empty());
 }
 
-TEST_CASE("of very many candidates only the best take part") {
+TEST_CASE("only the best of very many candidates are compared") {
   std::vector<Detection> many;
   for (int i = 0; i < 5000; ++i) {
     many.push_back({{static_cast<float>(20 * i), 0, 10, 10}, static_cast<float>(i % 1000) / 1000});
@@ -90,76 +90,7 @@ TEST_CASE("of very many candidates only the best take part") {
   CHECK(many.back().score >= 0.89f);
 }
 
-TEST_CASE("each family has its name, and an unknown one is refused with the list of names") {
-  for (const DetectorFamily* family : {&kRfb, &kYunet}) {
-    CHECK(&detector_family(family->name) == family);
-  }
-  for (const char* name : {"", "haar", "RFB", "rfb ", "yunet2"}) {
-    CAPTURE(name);
-    const auto error = refusal([&] { detector_family(name); });
-    REQUIRE(error);
-    CHECK(error->message.find("\"" + std::string(name) + "\"") != std::string::npos);
-    CHECK(error->message.find("rfb, yunet") != std::string::npos);
-  }
-}
-
-TEST_CASE("RFB's priors lie evenly in the cells of its grids, and its second score is the face's") {
-  const cv::Size whole(320, 240);
-  struct Case {
-    const char* what;
-    cv::Size input;
-    size_t prior;  // in the order of the outputs
-    std::array<float, 4> offsets;
-    Box expected;
-  };
-  // Of 320 x 240 the first grid has 40 x 30 cells of three priors, the second 20 x 15 of two, the
-  // third 10 x 8 of two, the last 5 x 4 of three.
-  const Case cases[] = {
-      {"the first", whole, 0, {0, 0, 0, 0}, {-1, -1, 10, 10}},
-      {"the second of a cell", whole, 1, {0, 0, 0, 0}, {-4, -4, 16, 16}},
-      {"the next cell", whole, 3, {0, 0, 0, 0}, {7, -1, 10, 10}},
-      {"the next row", whole, 3 * 40, {0, 0, 0, 0}, {-1, 7, 10, 10}},
-      {"the second grid", whole, 3600, {0, 0, 0, 0}, {-8, -8, 32, 32}},
-      {"the third, whose rows share the height", whole, 4200 + 20, {0, 0, 0, 0}, {-16, 13, 64, 64}},
-      {"the last one, no higher than the input", whole, 4419, {0, 0, 0, 0}, {160, 90, 256, 240}},
-      {"moved by tenths of itself", whole, 0, {10, -5, 0, 0}, {9, -6, 10, 10}},
-      {"grown by fifths of a logarithm", whole, 0, {0, 0, 5, -5}, {-9.59f, 2.16f, 27.18f, 3.68f}},
-      {"a narrower input has fewer columns", {240, 240}, 3 * 30, {0, 0, 0, 0}, {-1, 7, 10, 10}},
-      {"and in a lower one cells keep their pixels",
-       {320, 184},
-       3 * 40 * 23 + 2 * 20 * 12 + 20,
-       {0, 0, 0, 0},
-       {-16, 13, 64, 64}},
-  };
-  for (const Case& c : cases) {
-    CAPTURE(c.what);
-    const size_t priors = 4420;
-    std::vector<float> scores(2 * priors), offsets(4 * priors);
-    for (size_t i = 0; i < priors; ++i) scores[2 * i] = 1;
-    scores[2 * c.prior + 1] = 0.9f;
-    std::copy(c.offsets.begin(), c.offsets.end(), offsets.begin() + 4 * c.prior);
-    const std::vector<std::span<float>> outputs = {scores, offsets};
-    std::vector<Detection> found;
-    kRfb.decode(c.input, whole, outputs, 0.6f, found);
-    REQUIRE(found.size() == 1);
-    CHECK(found[0].score == 0.9f);
-    CHECK(found[0].box.x == doctest::Approx(c.expected.x).epsilon(0.001));
-    CHECK(found[0].box.y == doctest::Approx(c.expected.y).epsilon(0.001));
-    CHECK(found[0].box.width == doctest::Approx(c.expected.width).epsilon(0.001));
-    CHECK(found[0].box.height == doctest::Approx(c.expected.height).epsilon(0.001));
-  }
-}
-
-TEST_CASE("RFB's outputs have two and four numbers for each prior of the input") {
-  const std::vector<size_t> whole = {8840, 17680}, square = {6652, 13304}, apart = {8840, 17684};
-  CHECK_FALSE(kRfb.mismatch({320, 240}, whole));
-  CHECK_FALSE(kRfb.mismatch({240, 240}, square));
-  CHECK(kRfb.mismatch({320, 240}, square));
-  CHECK(kRfb.mismatch({240, 240}, whole));
-  CHECK(kRfb.mismatch({320, 240}, apart));
-}
-
-TEST_CASE("the net's input is no larger than the picture's shape needs") {
+TEST_CASE("the net's input is no larger than the shape of the picture needs") {
   const Detector& detector = default_engine().detector;
   struct Case {
     cv::Size picture, frame;
@@ -174,13 +105,13 @@ TEST_CASE("the net's input is no larger than the picture's shape needs") {
   }
 }
 
-TEST_CASE("a face is where it was in an input that is filled up with black") {
+TEST_CASE("padding the input with black moves no face") {
   const Detector& detector = default_engine().detector;
   const cv::Mat bgr = decode(sample(1), {}, 480).bgr;
   struct Case {
     const char* what;
     cv::Rect part;
-    cv::Size filled;  // of the same scale in the net's input
+    cv::Size filled;  // has the same scale in the net's input
   };
   const int height = bgr.rows;
   const Case cases[] = {
@@ -204,7 +135,7 @@ TEST_CASE("a face is where it was in an input that is filled up with black") {
   }
 }
 
-TEST_CASE("a face has a score of 0 to 1, a sensible size, and its middle in the picture") {
+TEST_CASE("a face has a score of 0 to 1, a plausible size, and its centre in the picture") {
   const cv::Size picture(200, 100);
   struct Case {
     const char* what;
@@ -236,7 +167,7 @@ TEST_CASE("a face has a score of 0 to 1, a sensible size, and its middle in the 
   }
 }
 
-TEST_CASE("pictures without any face give no detection, whatever their shape") {
+TEST_CASE("pictures without a face give no detection, in any shape") {
   const Detector& detector = default_engine().detector;
   const cv::Size sizes[] = {{1, 1},    {16, 16},    {320, 240}, {4000, 1},
                             {1, 4000}, {40000, 20}, {641, 479}};
@@ -249,7 +180,7 @@ TEST_CASE("pictures without any face give no detection, whatever their shape") {
   }
 }
 
-TEST_CASE("with no score asked for every box is finite, and at most 512 come back") {
+TEST_CASE("with a least score of 0 every box is finite, and at most 512 are returned") {
   const auto found = default_engine().detector.detect(gradient(333, 222), 0);
   CHECK(found.size() <= 512);
   CHECK_FALSE(found.empty());

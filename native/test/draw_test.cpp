@@ -12,8 +12,6 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNothing = std::numeric_limits<float>::quiet_NaN();
-constexpr ImageLimits kAnySize = {.max_pixels = 10'000'000, .min_side = 1};
-
 Image grey_image(int width, int height, float scale = 1) {
   return {.bgr = cv::Mat(height, width, CV_8UC3, cv::Scalar::all(128)),
           .width = static_cast<int>(static_cast<float>(width) / scale),
@@ -34,7 +32,7 @@ Face face_at(const Box& box, FoundBy found_by = FoundBy::kPrimary) {
   return face;
 }
 
-// Pixels that are not grey any more.
+// Bounding box of the pixels that are no longer grey.
 cv::Rect drawn_area(const cv::Mat& bgr) {
   cv::Rect area;
   for (int y = 0; y < bgr.rows; ++y) {
@@ -45,7 +43,7 @@ cv::Rect drawn_area(const cv::Mat& bgr) {
   return area;
 }
 
-// Of the lines of a box, by a row that crosses its left side.
+// Pixels of a box's line in a row across its left side.
 int coloured_pixels(const cv::Mat& bgr, int y, int from, int to) {
   int count = 0;
   for (int x = from; x < to; ++x) {
@@ -59,7 +57,7 @@ int coloured_pixels(const cv::Mat& bgr, int y, int from, int to) {
 
 TEST_SUITE_BEGIN("draw");
 
-TEST_CASE("a box is drawn where the face is, and nothing is touched away from it and its label") {
+TEST_CASE("a box is drawn around the face, and pixels away from box and label stay") {
   Image image = grey_image(400, 300);
   draw_faces({face_at({150, 120, 80, 100})}, image);
   for (const cv::Point side : {cv::Point(150, 200), cv::Point(230, 200), cv::Point(200, 220)}) {
@@ -89,7 +87,7 @@ TEST_CASE("each landmark is marked") {
   }
 }
 
-TEST_CASE("lines are as wide in a picture four times as large, as a person sees it") {
+TEST_CASE("lines grow with the picture") {
   Image small = grey_image(1280, 960);
   Image large = grey_image(5120, 3840);
   draw_faces({face_at({200, 200, 200, 200})}, small);
@@ -97,12 +95,12 @@ TEST_CASE("lines are as wide in a picture four times as large, as a person sees 
   const int thin = coloured_pixels(small.bgr, 300, 190, 210);
   const int wide = coloured_pixels(large.bgr, 1200, 760, 840);
   CHECK(thin >= 2);
-  // A line of even width is drawn one pixel wider.
+  // OpenCV draws lines of even width one pixel wider.
   CHECK(wide >= 3 * (thin - 1));
   CHECK(wide <= 5 * thin);
 }
 
-TEST_CASE("how a face was found shows in the colour of its box") {
+TEST_CASE("the colour of the box shows how the face was found") {
   std::vector<cv::Vec3b> colours;
   for (const FoundBy found_by : {FoundBy::kPrimary, FoundBy::kTiled, FoundBy::kRotated,
                                  FoundBy::kPadded, FoundBy::kEnhanced}) {
@@ -120,14 +118,14 @@ TEST_CASE("boxes are in pixels of the full picture where a smaller one was decod
   CHECK(drawn_area(image.bgr).x >= 98);
 }
 
-TEST_CASE("a label stays within the picture wherever its face is") {
+TEST_CASE("a label stays inside the picture for any position of the face") {
   for (const Box& box :
        {Box{0, 0, 60, 60}, Box{340, 0, 60, 60}, Box{340, 240, 60, 60}, Box{0, 0, 400, 300}}) {
     Image image = grey_image(400, 300);
     draw_faces({face_at(box)}, image);
     int letters = 0;
     for (const auto& pixel : cv::Mat_<cv::Vec3b>(image.bgr)) {
-      // Letters are white with grey rims; no box is both blue, green and red.
+      // Letters are white with grey edges; no colour of a box is this bright in all channels.
       if (pixel[0] > 150 && pixel[1] > 150 && pixel[2] > 150) ++letters;
     }
     CAPTURE(box.x);
@@ -136,7 +134,7 @@ TEST_CASE("a label stays within the picture wherever its face is") {
   }
 }
 
-TEST_CASE("coordinates outside the picture, or that are no numbers, are cut off") {
+TEST_CASE("coordinates outside the picture or not a number are cut off") {
   for (const Box& box :
        {Box{-50, -50, 100, 100}, Box{1e30f, -1e30f, 1e30f, 1e30f},
         Box{kNothing, kNothing, kNothing, kNothing}, Box{-kInfinity, 3, kInfinity, kInfinity},
@@ -151,7 +149,7 @@ TEST_CASE("coordinates outside the picture, or that are no numbers, are cut off"
   }
 }
 
-TEST_CASE("a PNG is read back as it was written") {
+TEST_CASE("a written PNG is read back unchanged") {
   for (const cv::Size size : {cv::Size(1, 1), cv::Size(1, 300), cv::Size(301, 7)}) {
     const cv::Mat picture = gradient(size.width, size.height);
     const Image read = decode(write_png(picture), kAnySize, 0);
@@ -160,12 +158,12 @@ TEST_CASE("a PNG is read back as it was written") {
   }
 }
 
-TEST_CASE("a PNG of a part of a picture holds that part alone") {
+TEST_CASE("a PNG of a part of a picture contains only that part") {
   const cv::Mat part = gradient(100, 80)(cv::Rect(10, 20, 33, 44));
   CHECK(largest_difference(decode(write_png(part), kAnySize, 0).bgr, part) == 0);
 }
 
-TEST_CASE("noise, which does not pack, is written too") {
+TEST_CASE("noise, which cannot be compressed, is written too") {
   Random random(5);
   cv::Mat noise(211, 199, CV_8UC3);
   for (auto& pixel : cv::Mat_<cv::Vec3b>(noise)) {

@@ -1,4 +1,4 @@
-// Pictures that the tests draw and encode themselves, with the libraries' own encoders.
+// Draws pictures for the tests and encodes them with the libraries' own encoders.
 #pragma once
 
 #include <optional>
@@ -14,11 +14,14 @@
 
 namespace facematch::testing {
 
-// Blue grows to the right, green grows downwards, red falls along both: every corner is another
+// For small drawn pictures.
+constexpr ImageLimits kAnySize = {.max_pixels = 10'000'000, .min_side = 1};
+
+// Blue grows to the right, green grows downwards, red falls along both: every corner has another
 // colour.
 cv::Mat gradient(int width, int height);
 
-// Every byte of its own, the same each time.
+// Noise, the same each time.
 cv::Mat grain(int width, int height, int type);
 
 // Mean and largest absolute difference of any channel. Pictures of different sizes differ by 255.
@@ -36,8 +39,8 @@ struct JpegOptions {
 // CV_8UC3 BGR, or CV_8UC1 as a grey JPEG.
 ByteVector encode_jpeg(const cv::Mat& picture, const JpegOptions& options = {});
 
-// Four inks a pixel, as a JPEG of `colours` (JCS_CMYK or JCS_YCCK); with Adobe's marker inks are
-// inverted.
+// Four inks for each pixel, as a JPEG of `colours` (JCS_CMYK or JCS_YCCK); with Adobe's marker inks
+// are inverted.
 ByteVector encode_jpeg_inks(const cv::Mat& inks, J_COLOR_SPACE colours, bool adobe_marker);
 
 struct PngOptions {
@@ -54,9 +57,12 @@ struct PngOptions {
   size_t comment_bytes = 0;  // a tEXt chunk of that length before the pixels
 };
 
-// `rows` holds the rows packed as PNG has them, 16-bit samples in network order.
+// `rows` are packed as in PNG, 16-bit samples in network order.
 ByteVector encode_png(const std::vector<uint8_t>& rows, const PngOptions& options);
 ByteVector encode_png(const cv::Mat& bgr);
+
+// Computes the checksum of every chunk again.
+void repair_png_checksums(ByteVector& file);
 
 struct WebpOptions {
   bool lossless = true;

@@ -72,4 +72,24 @@ ByteVector encode_png(const cv::Mat& bgr) {
   return encode_png(rows, {.width = bgr.cols, .height = bgr.rows});
 }
 
+void repair_png_checksums(ByteVector& file) {
+  const auto u32 = [&](size_t at) {
+    return uint32_t{file[at]} << 24 | uint32_t{file[at + 1]} << 16 | uint32_t{file[at + 2]} << 8 |
+           file[at + 3];
+  };
+  for (size_t at = 8; at + 12 <= file.size();) {
+    const size_t length = u32(at);
+    if (length > file.size() - at - 12) return;
+    uint32_t crc = 0xFFFFFFFF;
+    for (size_t i = at + 4; i < at + 8 + length; ++i) {
+      crc ^= file[i];
+      for (int bit = 0; bit < 8; ++bit) crc = (crc & 1) != 0 ? 0xEDB88320 ^ crc >> 1 : crc >> 1;
+    }
+    crc = ~crc;
+    for (size_t i = 0; i < 4; ++i)
+      file[at + 8 + length + i] = static_cast<uint8_t>(crc >> (24 - 8 * i));
+    at += 12 + length;
+  }
+}
+
 }  // namespace facematch::testing

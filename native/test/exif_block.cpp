@@ -21,7 +21,7 @@ class Writer {
     u16(little_endian_ ? high : low);
   }
 
-  // A value of type SHORT stands at the front of the four bytes, whatever the byte order.
+  // A value of type SHORT is in the first of the four bytes, in either byte order.
   void entry(uint16_t tag, uint16_t type, uint16_t value) {
     u16(tag);
     u16(type);

@@ -1,4 +1,4 @@
-// Builds the TIFF block that carries an EXIF orientation, sound or lying.
+// Builds a TIFF block with an EXIF orientation, valid or not.
 #pragma once
 
 #include <cstdint>

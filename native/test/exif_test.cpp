@@ -23,14 +23,14 @@ TEST_CASE("every orientation is read in both byte orders, with and without JPEG'
   }
 }
 
-TEST_CASE("the tag is found behind others, and where IFD0 does not follow the header at once") {
+TEST_CASE("the tag is found after others, and when IFD0 does not follow the header directly") {
   CHECK(exif_orientation(ExifBlock{.orientation = 6, .entries_before = 11}.bytes()) == 6);
   ByteVector moved = ExifBlock{.orientation = 8, .claimed_start = 13}.bytes();
   moved.insert(moved.begin() + 8, 5, 0xEE);
   CHECK(exif_orientation(moved) == 8);
 }
 
-TEST_CASE("what is out of range, of another type or not there counts as upright") {
+TEST_CASE("a value that is out of range, of another type or missing counts as upright") {
   struct Case {
     const char* what;
     ExifBlock block;
@@ -63,16 +63,16 @@ TEST_CASE("what is out of range, of another type or not there counts as upright"
   }
 }
 
-TEST_CASE("a count that promises more entries than there are does not hide the one that is there") {
+TEST_CASE("a tag is found even when the count exceeds the number of entries") {
   CHECK(exif_orientation(ExifBlock{.orientation = 3, .claimed_count = 0xFFFF}.bytes()) == 3);
 }
 
-TEST_CASE("a count that promises more entries than there are ends at the end of the block") {
+TEST_CASE("a count that exceeds the number of entries is not read past the end of the block") {
   const ExifBlock block{.orientation = 3, .tag = 0x0113, .claimed_count = 0xFFFF};
   CHECK(exif_orientation(block.bytes()) == 1);
 }
 
-TEST_CASE("a block cut at any byte is read as far as it goes, and never past its end") {
+TEST_CASE("a block cut at any byte is read up to its end, and never past it") {
   for (const bool little_endian : {true, false}) {
     for (const bool jpeg_prefix : {true, false}) {
       const ByteVector whole = ExifBlock{.orientation = 6,
@@ -80,11 +80,11 @@ TEST_CASE("a block cut at any byte is read as far as it goes, and never past its
                                          .jpeg_prefix = jpeg_prefix,
                                          .entries_before = 2}
                                    .bytes();
-      // The value's own two bytes are the last that matter: two of padding and four of the next IFD
+      // The last bytes that matter are the value's two; two of padding and four of the next IFD
       // follow.
       const size_t needed = whole.size() - 6;
       for (size_t size = 0; size <= whole.size(); ++size) {
-        // Of exactly that size, so that AddressSanitizer sees a read past the end.
+        // Exactly that size, so that AddressSanitizer detects a read past the end.
         const ByteVector cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
         CAPTURE(size);
         CHECK(exif_orientation(cut) == (size >= needed ? 6 : 1));

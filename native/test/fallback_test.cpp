@@ -6,11 +6,12 @@
 
 #include "../core/decode.h"
 #include "drawing.h"
+#include "support.h"
 
 namespace facematch::testing {
 namespace {
 
-// The steps in their order until one finds a face.
+// Runs the steps in order until one finds a face.
 std::vector<Candidate> run_fallback(Verifier& verifier, std::vector<Candidate> found = {}) {
   for (size_t step = 0; step < kFallbackSteps; ++step) {
     found = run_fallback_step(verifier, step, std::move(found));
@@ -19,20 +20,7 @@ std::vector<Candidate> run_fallback(Verifier& verifier, std::vector<Candidate> f
   return {};
 }
 
-AnalyseOptions options_of(float min_det_score = 0.7f) {
-  AnalyseOptions options;
-  options.min_det_score = min_det_score;
-  return options;
-}
-
-// The largest face of a sample with as much around it as a portrait has, its box in the middle.
-cv::Mat portrait(int number, int size) {
-  const Engine& engine = default_engine();
-  const Image photo = decode(sample(number), {}, 0);
-  const Box box = engine.detector.detect(photo.bgr, 0.9f).front().box;
-  return cut({.bgr = photo.bgr, .to_picture = {}}, box.centre(), 2.5f * box.height, 0, size).bgr;
-}
-
+// The face in a portrait() of that size.
 Box middle_of(int size) {
   const float side = static_cast<float>(size) / 2.5f;
   const float start = (static_cast<float>(size) - side) / 2;
@@ -43,12 +31,12 @@ Box middle_of(int size) {
 
 TEST_SUITE_BEGIN("fallback");
 
-TEST_CASE("a picture without anything costs exactly the runs of its steps, and has no face") {
+TEST_CASE("a picture without a face costs exactly the runs of all steps") {
   struct Case {
     cv::Size size;
     int runs;
   };
-  // 3 turned + 8 padded + 8 enhanced + 4 large tiles, and 25 small tiles from 900 pixels on.
+  // 3 rotated + 8 padded + 8 enhanced + 4 large tiles, and 25 small tiles from 900 pixels on.
   const Case cases[] = {
       {{1, 1}, 23}, {{899, 20}, 23}, {{900, 20}, 48}, {{1, 40000}, 48}, {{1600, 1200}, 48}};
   for (const Case& c : cases) {
@@ -62,15 +50,15 @@ TEST_CASE("a picture without anything costs exactly the runs of its steps, and h
   }
 }
 
-TEST_CASE("no picture costs more runs than the bound, and noise has no face") {
-  const AnalyseOptions options = options_of(0);
+TEST_CASE("noise has no face and does not exceed the limit of runs") {
+  const AnalyseOptions options = options_of(AccuracyMode::kBalance, 0);
   const cv::Mat picture = grain(1000, 700, CV_8UC3);
   Verifier verifier(default_engine(), picture, options);
   CHECK(run_fallback(verifier).empty());
   CHECK(verifier.detector_runs() <= kMostDetectorRuns);
 }
 
-TEST_CASE("once the runs are spent nothing more is seen") {
+TEST_CASE("after the limit of runs nothing more is detected") {
   const cv::Mat picture = portrait(1, 300);
   const AnalyseOptions options = options_of();
   Verifier verifier(default_engine(), picture, options);
@@ -82,7 +70,7 @@ TEST_CASE("once the runs are spent nothing more is seen") {
   CHECK(verifier.detector_runs() == kMostDetectorRuns);
 }
 
-TEST_CASE("a face that the first look finds upright hardly ever costs a second one") {
+TEST_CASE("an upright face of the first pass hardly ever costs another detector run") {
   int without = 0;
   for (int number = 1; number <= 6; ++number) {
     CAPTURE(number);
@@ -100,8 +88,7 @@ TEST_CASE("a face that the first look finds upright hardly ever costs a second o
   CHECK(without >= 5);
 }
 
-TEST_CASE(
-    "beside an upright face one that is not clear costs one run, and what is no face is none") {
+TEST_CASE("beside an upright face an unclear one costs one run, and a false detection is dropped") {
   const Image photo = decode(sample(1), {}, 0);
   const AnalyseOptions options = options_of();
   Verifier verifier(default_engine(), photo.bgr, options);
@@ -114,7 +101,7 @@ TEST_CASE(
   CHECK(verifier.detector_runs() == 1);
 }
 
-TEST_CASE("the check turns a face upright and returns it in pixels of the picture") {
+TEST_CASE("verify rotates a face upright and returns it in pixels of the picture") {
   for (int quarters = 0; quarters < 4; ++quarters) {
     CAPTURE(quarters);
     const cv::Mat picture = rotated({.bgr = portrait(1, 500), .to_picture = {}}, quarters).bgr;
@@ -131,7 +118,7 @@ TEST_CASE("the check turns a face upright and returns it in pixels of the pictur
   }
 }
 
-TEST_CASE("the check refuses what is no face, and where it was looked for upside down") {
+TEST_CASE("verify rejects what is not a face, and a face with the wrong roll") {
   const AnalyseOptions options = options_of();
   const cv::Mat face = portrait(1, 500);
   Verifier beside(default_engine(), face, options);
@@ -142,15 +129,15 @@ TEST_CASE("the check refuses what is no face, and where it was looked for upside
   CHECK_FALSE(nothing.verify({.box = middle_of(500), .score = 1}, 0, false));
 }
 
-TEST_CASE("a second look must reach min_det_score as well") {
+TEST_CASE("a redetection must reach min_det_score as well") {
   const cv::Mat face = portrait(1, 500);
-  const AnalyseOptions strict = options_of(1.1f);
+  const AnalyseOptions strict = options_of(AccuracyMode::kBalance, 1.1f);
   Verifier verifier(default_engine(), face, strict);
   CHECK_FALSE(verifier.verify({.box = middle_of(500), .score = 1}, 0, false));
   CHECK(run_fallback(verifier).empty());
 }
 
-TEST_CASE("faces that were found turned come back with the others, and end the climb") {
+TEST_CASE("rotated faces of the first pass are returned with the others and end the fallback") {
   const cv::Mat grey(1000, 1000, CV_8UC3, cv::Scalar::all(128));
   const AnalyseOptions options = options_of();
   Verifier verifier(default_engine(), grey, options);
@@ -162,7 +149,7 @@ TEST_CASE("faces that were found turned come back with the others, and end the c
   CHECK(verifier.detector_runs() == 3);
 }
 
-TEST_CASE("the ladder stops at the step that finds the face, and names it") {
+TEST_CASE("the fallback stops at the step that finds the face, and names it") {
   struct Case {
     FoundBy found_by;
     cv::Mat picture;

@@ -73,7 +73,7 @@ TEST_CASE("a mirror image is fitted by a rotation, never by a reflection") {
   for (size_t i = 0; i < 5; ++i) mirrored[i] = {112 - kFive[i].x, kFive[i].y};
   const Similarity fit = fit_similarity(kFive, mirrored);
   CHECK(is_finite(fit));
-  // Through the fit the right eye stays on the side where it was.
+  // The right eye stays on its side.
   CHECK(fit.a > 0);
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("degenerate points give a finite transform") {
   const std::array<Point, 5> one_spot = {p, p, p, p, p};
   const std::array<Point, 5> line = {Point(0, 0), Point(1, 1), Point(2, 2), Point(3, 3),
                                      Point(4, 4)};
-  // Left and right against up and down, so that dot and cross product both vanish.
+  // Horizontal against vertical, so that dot and cross product are both 0.
   const std::array<Point, 5> cross = {Point(-1, 0), Point(1, 0), Point(0, 0), Point(0, -1),
                                       Point(0, 1)};
   const std::array<Point, 5> balanced = {Point(-1, 0), Point(1, 0), Point(0, 0), Point(0, 1),
@@ -107,14 +107,14 @@ TEST_CASE("a transform and its inverse cancel out") {
   }
 }
 
-TEST_CASE("a square crop centres the box, scales its side to the size and turns a lean upright") {
+TEST_CASE("a square crop centres the box, scales its side to the size and removes the roll") {
   const Point centre(200, 100);
   for (const float roll : {-40.0f, 0.0f, 25.0f}) {
     const Similarity crop = square_crop(centre, 80, roll, 64);
     CAPTURE(roll);
     CHECK(distance(crop.apply(centre), {32, 32}) < 1e-3);
     CHECK(crop.scale() == doctest::Approx(64.0 / 80));
-    // A line that leans by as much in the picture is level in the crop.
+    // A line at that angle in the picture is horizontal in the crop.
     const float radians = roll * std::numbers::pi_v<float> / 180;
     const Point along = centre + Point(std::cos(radians), std::sin(radians)) * 40.0f;
     CHECK(distance(crop.apply(along), {64, 32}) < 1e-3);

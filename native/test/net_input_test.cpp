@@ -32,9 +32,9 @@ Boxed boxed(const cv::Mat& picture, const Normalisation& normalisation, cv::Size
 
 TEST_SUITE_BEGIN("net_input");
 
-TEST_CASE("it resizes as OpenCV does, but for rounding, and is black beside the picture") {
+TEST_CASE("letterbox resizes like OpenCV except for rounding, and is black beside the picture") {
   const cv::Size frame(32, 24);
-  // Larger, smaller, much larger, of the frame's own size; flat, tall; thinner than a pixel of it.
+  // Larger, smaller, much larger, the size of the frame; wide, tall; thinner than a pixel of it.
   const cv::Size sizes[] = {{33, 25}, {40, 40},  {250, 250}, {320, 240}, {500, 7},
                             {7, 500}, {31, 9},   {32, 24},   {16, 12},   {3, 2},
                             {1, 1},   {900, 10}, {1, 24},    {2, 1}};
@@ -60,13 +60,13 @@ TEST_CASE("it resizes as OpenCV does, but for rounding, and is black beside the 
         }
       }
     }
-    // Half a step for the rounding, and a little for OpenCV's bilinear weights, which are integers.
+    // Half a step for rounding, and a little for OpenCV's bilinear weights, which are integers.
     CHECK(worst <= (shrinks ? 0.55f : 0.8f));
     CHECK(beside == 0);
   }
 }
 
-TEST_CASE("channels lie in the order that the net wants, normalised, black as well") {
+TEST_CASE("channels have the order of the net, and black is normalised as well") {
   const cv::Size frame(8, 6);
   const cv::Mat picture(6, 4, CV_8UC3, cv::Scalar(10, 20, 30));
   const Boxed rgb = boxed(picture, {Channels::kRgb, 127, 0.0078125f}, frame);
@@ -100,7 +100,7 @@ TEST_CASE("part of a larger picture is read by its own rows") {
   CHECK(boxed(part, kBytes, frame).planes == boxed(part.clone(), kBytes, frame).planes);
 }
 
-TEST_CASE("each channel goes to its plane, normalised, whatever the width") {
+TEST_CASE("each channel is written to its plane, normalised, for any width") {
   struct Case {
     Channels channels;
     std::array<int, 3> plane_of;  // of blue, green, red

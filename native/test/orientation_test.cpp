@@ -7,7 +7,6 @@
 namespace facematch::testing {
 namespace {
 
-constexpr ImageLimits kAnySize = {.max_pixels = 1'000'000, .min_side = 1};
 constexpr int kWidth = 45;  // of the upright picture
 constexpr int kHeight = 31;
 
@@ -38,7 +37,7 @@ int distance(Side side, int x, int y) {
   }
 }
 
-// The picture as a camera held that way stores it.
+// The picture as a camera in that orientation stores it.
 cv::Mat stored(const cv::Mat& upright, const Orientation& orientation) {
   cv::Mat raw = orientation.value >= 5 ? cv::Mat(kWidth, kHeight, CV_8UC3)
                                        : cv::Mat(kHeight, kWidth, CV_8UC3);
@@ -64,7 +63,7 @@ void check_upright(const Image& image, const Orientation& orientation, const cv:
 
 TEST_SUITE_BEGIN("orientation");
 
-TEST_CASE("a JPEG is turned upright by every orientation") {
+TEST_CASE("a JPEG is rotated upright from every orientation") {
   const cv::Mat upright = gradient(kWidth, kHeight);
   for (const Orientation& orientation : kOrientations) {
     const ByteVector app1 =
@@ -75,7 +74,7 @@ TEST_CASE("a JPEG is turned upright by every orientation") {
   }
 }
 
-TEST_CASE("a PNG is turned upright by every orientation") {
+TEST_CASE("a PNG is rotated upright from every orientation") {
   const cv::Mat upright = gradient(kWidth, kHeight);
   for (const Orientation& orientation : kOrientations) {
     const cv::Mat raw = stored(upright, orientation);
@@ -93,7 +92,7 @@ TEST_CASE("a PNG is turned upright by every orientation") {
   }
 }
 
-TEST_CASE("a WebP is turned upright by every orientation, with JPEG's prefix or without") {
+TEST_CASE("a WebP is rotated upright from every orientation, with JPEG's prefix or without") {
   const cv::Mat upright = gradient(kWidth, kHeight);
   for (const Orientation& orientation : kOrientations) {
     for (const bool prefix : {false, true}) {
@@ -105,7 +104,7 @@ TEST_CASE("a WebP is turned upright by every orientation, with JPEG's prefix or 
   }
 }
 
-TEST_CASE("a reduced decode is turned as well, and keeps the size of the full picture") {
+TEST_CASE("a reduced decode is rotated too, and reports the size of the full picture") {
   const cv::Mat wide = gradient(320, 160);
   const ByteVector app1 = ExifBlock{.orientation = 6, .jpeg_prefix = true}.bytes();
   const Image image = decode(encode_jpeg(wide, {.app1 = app1}), kAnySize, 80);
@@ -115,7 +114,7 @@ TEST_CASE("a reduced decode is turned as well, and keeps the size of the full pi
   CHECK(image.scale == doctest::Approx(0.25));
 }
 
-TEST_CASE("an APP1 marker that is not EXIF, or is damaged, leaves the picture as it lies") {
+TEST_CASE("an APP1 marker that is not EXIF or is damaged does not rotate the picture") {
   const ByteVector xmp = {'h', 't', 't', 'p', ':', '/', '/', 'n', 's', 0};
   const ByteVector cut = {'E', 'x', 'i', 'f', 0, 0, 'I', 'I'};
   const ByteVector tiny = {'E', 'x', 'i', 'f'};

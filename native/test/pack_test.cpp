@@ -58,10 +58,10 @@ const char* const kMembers[] = {"/detector",
                                 "/cohort/weights/spread",
                                 "/detector/second_look_score"};
 
-// Those of a check, which a pack may have.
+// Members of the optional human check.
 const char* const kHumanMembers[] = {"/human/file", "/human/scale", "/human/bias", "/human/bar"};
 
-// Those in which a YuNet detector differs.
+// Members in which a YuNet detector differs.
 const char* const kYunetMembers[] = {
     "/detector/family", "/detector/cls",   "/detector/obj",    "/detector/bbox",
     "/detector/input",  "/detector/width", "/detector/height", "/detector/cls/2",
@@ -93,8 +93,8 @@ void remove(Json& json, const Json::json_pointer& member) {
   }
 }
 
-// Each of the members is refused when it is missing, of another type or null; with all of them the
-// manifest is read.
+// Checks that the manifest is read, and rejected when one of the members is missing, of another
+// type or null.
 void check_members(const Json& whole, std::span<const char* const> members) {
   CHECK_FALSE(refusal_of(whole.dump()));
   for (const char* member : members) {
@@ -113,7 +113,7 @@ void check_members(const Json& whole, std::span<const char* const> members) {
   }
 }
 
-// A pack whose nets are those of the default one.
+// Writes a pack with the nets of the default one.
 void fill_pack(const TemporaryFolder& folder, const Json& json) {
   copy_default_pack(folder);
   write_manifest(folder, json.dump());
@@ -144,7 +144,7 @@ TEST_CASE("each member of a YuNet detector that is missing or of another type is
   check_members(manifest_of((project_root() / "models/packs/yunet").string()), kYunetMembers);
 }
 
-TEST_CASE("a human check is read where there is one, whole") {
+TEST_CASE("an optional human check is read, with all its members") {
   Json whole = manifest();
   whole["human"] = {{"file", "human.i8"}, {"scale", 0.5}, {"bias", 1.5}, {"bar", -1}};
   const TemporaryFolder folder;
@@ -176,7 +176,7 @@ TEST_CASE("a YuNet detector has one output of each kind for each of its three st
   }
 }
 
-TEST_CASE("what is missing or unknown in a detector is named") {
+TEST_CASE("the error names what is missing or unknown in a detector") {
   struct Case {
     const char* family;
     const char* said;
@@ -223,7 +223,8 @@ TEST_CASE("what is not a manifest is an error") {
   CHECK(refusal([&] { read_pack(empty.path().string()); }));
 }
 
-TEST_CASE("an unknown family and a net of another shape end the load, not the first request") {
+TEST_CASE(
+    "an unknown family or a net of another shape fails at loading, not at the first request") {
   struct Case {
     const char* member;
     Json value;
@@ -248,7 +249,7 @@ TEST_CASE("an unknown family and a net of another shape end the load, not the fi
   }
 }
 
-TEST_CASE("a load that failed may be tried again once the pack is there") {
+TEST_CASE("a failed load can be repeated once the pack exists") {
   const TemporaryFolder folder;
   const std::string directory = folder.path().string();
   CHECK(refusal([&] { load_engine(directory); }));

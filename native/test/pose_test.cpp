@@ -3,7 +3,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "../core/head.h"
 #include "../core/pipeline.h"
 #include "../core/quality.h"
 #include "support.h"
@@ -26,7 +25,7 @@ cv::Matx33d turn(int axis, double degrees) {
   return rotation;
 }
 
-// The landmarks of the mean head, seen from far away.
+// Landmarks of the mean head under orthographic projection.
 Points68 photograph(const cv::Matx33d& rotation, float scale, Point at) {
   Points68 points = {};
   for (const HeadPoint& p : kHead) {
@@ -37,7 +36,7 @@ Points68 photograph(const cv::Matx33d& rotation, float scale, Point at) {
   return points;
 }
 
-// Built from what the words mean, not from the formula under test.
+// Built from the definition of the angles, not from the formula under test.
 cv::Matx33d posed(const Pose& pose) {
   // Turning a face to the person's own left takes the tip of the nose to the right of the picture:
   // the front (0, 0, -1) goes towards +x, which is a negative turn about the axis that points down.
@@ -53,15 +52,15 @@ cv::Matx33d posed(const Pose& pose) {
 
 TEST_SUITE_BEGIN("pose");
 
-TEST_CASE("the rotations that the tests use mean what the words say") {
+TEST_CASE("the rotations of these tests agree with the definition of the angles") {
   const Vector front(0, 0, -1);
   const Vector crown(0, -1, 0);
-  CHECK((posed({.yaw = 30}) * front)[0] > 0.4);     // own left is the right of the picture
+  CHECK((posed({.yaw = 30}) * front)[0] > 0.4);     // their left is the right of the picture
   CHECK((posed({.pitch = 30}) * front)[1] < -0.4);  // up is towards row 0
-  CHECK((posed({.roll = 30}) * crown)[0] > 0.4);    // the crown leans to the right of the picture
+  CHECK((posed({.roll = 30}) * crown)[0] > 0.4);    // the crown moves to the right of the picture
 }
 
-TEST_CASE("a head seen straight on has no angles") {
+TEST_CASE("a frontal head has no angles") {
   const Pose pose = estimate_pose(photograph(cv::Matx33d::eye(), 1, {0, 0}));
   CHECK(std::abs(pose.yaw) < 0.01f);
   CHECK(std::abs(pose.pitch) < 0.01f);
@@ -88,7 +87,7 @@ TEST_CASE("sign and size of every angle are recovered, alone and together, at an
 }
 
 TEST_CASE("the mirror image of a face has the opposite yaw and roll, and the same pitch") {
-  // Which landmark is the mirror image of which, for those that the estimate reads.
+  // Pairs of landmarks that are mirror images, among those that the estimate reads.
   constexpr std::pair<size_t, size_t> kMirrored[] = {{31, 35}, {32, 34}, {36, 45}, {39, 42}};
   const Pose truth = {.yaw = 25, .pitch = 10, .roll = 12};
   Points68 points = photograph(posed(truth), 2, {300, 200});
@@ -101,7 +100,7 @@ TEST_CASE("the mirror image of a face has the opposite yaw and roll, and the sam
 }
 
 TEST_CASE(
-    "turning the picture turns roll by as much and nothing else, whatever the face's own shape") {
+    "rotating the picture changes roll by that angle and nothing else, for any shape of face") {
   Random random(6);
   for (int round = 0; round < 20; ++round) {
     Points68 points = photograph(posed({.yaw = 20, .pitch = -10, .roll = 5}), 2, {0, 0});
@@ -120,7 +119,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("landmarks off by a pixel or two move the angles by a few degrees only") {
+TEST_CASE("landmarks off by a pixel or two change the angles by a few degrees only") {
   Random random(5);
   const Pose truth = {.yaw = -30, .pitch = 12, .roll = 8};
   for (int round = 0; round < 50; ++round) {
@@ -148,8 +147,8 @@ TEST_CASE("landmarks in one spot or on one line give finite angles") {
   }
 }
 
-TEST_CASE("people in photos are turned as one sees them turned") {
-  // Judged by eye; `x` and `y` lie in the face.
+TEST_CASE("the poses of people in photos have the right signs") {
+  // Estimated by eye; `x` and `y` are in the face.
   struct Case {
     const char* who;
     int photo;

@@ -12,7 +12,7 @@ namespace {
 
 cv::Mat grey_chip(double value) { return cv::Mat(112, 112, CV_8UC3, cv::Scalar::all(value)); }
 
-// Edges along both axes, far enough from one another.
+// Edges along both axes, far enough apart.
 cv::Mat squares() {
   cv::Mat chip = grey_chip(60);
   chip(cv::Rect(30, 26, 45, 52)).setTo(cv::Scalar::all(190));
@@ -22,8 +22,8 @@ cv::Mat squares() {
 
 float sharpness_of(const cv::Mat& chip) { return measure_quality(chip, 100).sharpness; }
 
-// Its two sums along x, written down from the paper: how much neighbours differ, and how much less
-// they do once the picture is blurred.
+// The two sums along x, as in the paper: differences of neighbours, and what blurring takes from
+// them.
 std::pair<double, double> sums_along_x(const cv::Mat_<double>& picture) {
   double before = 0, lost = 0;
   for (int y = 0; y < picture.rows; ++y) {
@@ -48,14 +48,14 @@ std::pair<double, double> sums_along_x(const cv::Mat_<double>& picture) {
 
 TEST_SUITE_BEGIN("quality");
 
-TEST_CASE("brightness is the share of white") {
+TEST_CASE("brightness is mean luma") {
   for (const double grey : {0.0, 51.0, 102.0, 255.0}) {
     CHECK(measure_quality(grey_chip(grey), 100).brightness ==
           doctest::Approx(grey / 255).epsilon(0.005));
   }
 }
 
-TEST_CASE("an even picture has no sharpness, and blur takes it away") {
+TEST_CASE("a uniform picture has no sharpness, and blur reduces it") {
   for (const double grey : {0.0, 128.0, 255.0})
     CHECK(sharpness_of(grey_chip(grey)) == doctest::Approx(0));
   float last = sharpness_of(squares());
@@ -71,7 +71,7 @@ TEST_CASE("an even picture has no sharpness, and blur takes it away") {
   }
 }
 
-TEST_CASE("a camera that shook along one axis is seen as well as one out of focus") {
+TEST_CASE("motion blur along one axis reduces sharpness too") {
   for (const cv::Size box : {cv::Size(15, 1), cv::Size(1, 15)}) {
     cv::Mat shaken;
     cv::blur(squares(), shaken, box);
@@ -117,7 +117,7 @@ TEST_CASE("only the middle counts, where the face is") {
   CHECK(quality.sharpness == doctest::Approx(0));
 }
 
-TEST_CASE("the side in pixels is passed on") {
+TEST_CASE("face_pixels is copied") {
   CHECK(measure_quality(grey_chip(1), 147.5f).face_pixels == 147.5f);
 }
 

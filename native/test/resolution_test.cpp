@@ -39,29 +39,29 @@ std::vector<Detection> faces_of(std::initializer_list<float> sides) {
 
 TEST_SUITE_BEGIN("resolution");
 
-TEST_CASE("the detector is shown more than its own frame's longer side") {
+TEST_CASE("the detector gets more pixels than the longer side of its frame") {
   CHECK(side_for_detector(pack_of(320, 240, 112)) == 480);
   CHECK(side_for_detector(pack_of(240, 640, 112)) == 960);
 }
 
-TEST_CASE("a large face needs no more pixels than there are") {
+TEST_CASE("a large face needs no finer copy") {
   CHECK(side_for_faces(pack_of(320, 240, 100), eighth(), faces_of({120})) == 500);
   CHECK(side_for_faces(pack_of(320, 240, 100), eighth(), faces_of({400})) == 500);
   CHECK(side_for_faces(pack_of(320, 240, 100), eighth(), {}) == 500);
 }
 
-TEST_CASE("a small face needs as many as its chip has, and the smallest decides") {
+TEST_CASE("a small face needs a finer copy, and the smallest decides") {
   CHECK(side_for_faces(pack_of(320, 240, 100), eighth(), faces_of({60})) == 1000);
   CHECK(side_for_faces(pack_of(320, 240, 100), eighth(), faces_of({300, 30, 60})) == 2000);
 }
 
-TEST_CASE("no face needs more than the picture has") {
+TEST_CASE("no face needs more pixels than the full picture has") {
   for (const float side : std::array{10.0f, 1.0f, 0.0f}) {
     CHECK(side_for_faces(pack_of(320, 240, 100), eighth(), faces_of({side})) == 4000);
   }
 }
 
-TEST_CASE("a candidate's box and points grow alike") {
+TEST_CASE("a candidate's box and points are scaled together") {
   Candidate candidate;
   candidate.detection.box = {1, 2, 3, 4};
   candidate.detection.score = 0.5f;

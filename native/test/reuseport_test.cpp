@@ -39,7 +39,7 @@ sockaddr_in loopback(uint16_t port) {
   return address;
 }
 
-// Port 0 takes a free one.
+// Port 0 selects a free one.
 Socket listen_on(uint16_t port) {
   Socket made(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
   const int yes = 1;
@@ -60,7 +60,7 @@ uint16_t port_of(const Socket& socket) {
 
 constexpr int kMany = 40;
 
-// Connections that are made and not yet accepted.
+// Connections that are not accepted yet.
 std::vector<Socket> connect_many(uint16_t port) {
   std::vector<Socket> made;
   for (int count = 0; count < kMany; ++count) {
@@ -82,16 +82,16 @@ int accept_all(const Socket& listener) {
 
 TEST_SUITE_BEGIN("reuseport");
 
-TEST_CASE("without it, two listeners share what comes") {
+TEST_CASE("without the call, two listeners share new connections") {
   const Socket older = listen_on(0);
   const Socket newer = listen_on(port_of(older));
   const auto connections = connect_many(port_of(older));
-  // Chosen by hash: that all of so many fall to one side happens once in 2^39 times.
+  // Chosen by hash: the chance that one listener gets all of them is 1 in 2^39.
   CHECK(accept_all(older) > 0);
   CHECK(accept_all(newer) > 0);
 }
 
-TEST_CASE("all that comes is the newest listener's, and the older one keeps what it has") {
+TEST_CASE("new connections go to the newest listener, and the older one keeps its own") {
   const Socket older = listen_on(0);
   const uint16_t port = port_of(older);
   const auto before = connect_many(port);
@@ -102,7 +102,7 @@ TEST_CASE("all that comes is the newest listener's, and the older one keeps what
   CHECK(accept_all(newer) == kMany);
 }
 
-TEST_CASE("it holds for one takeover after the other") {
+TEST_CASE("one call is enough for repeated takeovers") {
   std::vector<Socket> listeners;
   listeners.push_back(listen_on(0));
   const uint16_t port = port_of(listeners[0]);
@@ -118,16 +118,18 @@ TEST_CASE("it holds for one takeover after the other") {
   }
 }
 
-TEST_CASE("a port where nobody listens has none to prefer") {
+TEST_CASE("a port without a listener gives false") {
   CHECK_FALSE(prefer_newest_listener(0));
   CHECK_FALSE(prefer_newest_listener(1));
 }
 
-TEST_CASE("a listener on another port is left alone") {
+TEST_CASE("a single listener works as before, and listeners on another port are not affected") {
   const Socket other = listen_on(0);
   const Socket beside = listen_on(port_of(other));
   const Socket mine = listen_on(0);
   REQUIRE(prefer_newest_listener(port_of(mine)));
+  const auto own = connect_many(port_of(mine));
+  CHECK(accept_all(mine) == kMany);
   const auto connections = connect_many(port_of(other));
   CHECK(accept_all(other) > 0);
   CHECK(accept_all(beside) > 0);

@@ -20,7 +20,7 @@ std::string net_path() { return default_pack() + "/embed.onnx"; }
 
 Net embedder() { return Net(net_path(), "input", kShape, {"output"}); }
 
-// What Linux says of the first processor; empty where it says it in another way than on x86.
+// Flags of the first processor in /proc/cpuinfo; empty where there are none, as on arm64.
 std::string processor_flags() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -33,7 +33,7 @@ std::string processor_flags() {
 
 TEST_SUITE_BEGIN("session");
 
-TEST_CASE("a loaded net knows the sizes of what goes in and comes out") {
+TEST_CASE("a loaded net knows the sizes of its input and outputs") {
   const Net net = embedder();
   CHECK(net.input_size() == kInputs);
   CHECK(net.output_size(0) == 512);
@@ -51,7 +51,7 @@ TEST_CASE("the same input gives the same output, bit for bit") {
   CHECK(std::any_of(first.begin(), first.end(), [](float v) { return v != 0; }));
 }
 
-TEST_CASE("a net that cannot be used is refused with a message that names it") {
+TEST_CASE("a net that cannot be used is rejected with a message that names it") {
   const TemporaryFolder folder;
   const auto file = [&](const char* name, const ByteVector& bytes) {
     const auto path = folder.path() / name;
@@ -97,7 +97,7 @@ TEST_CASE("a net that cannot be used is refused with a message that names it") {
   }
 }
 
-TEST_CASE("a name that the net does not have is told beside those that it has") {
+TEST_CASE("the error for an unknown name lists the names of the net") {
   const auto wrong_input = refusal([] { const Net net(net_path(), "data", kShape, {"output"}); });
   REQUIRE(wrong_input);
   CHECK(wrong_input->message.find("no input \"data\"; there are \"input\"") != std::string::npos);
@@ -106,7 +106,7 @@ TEST_CASE("a name that the net does not have is told beside those that it has") 
   CHECK(wrong_output->message.find("no output \"fc1\"; there are \"output\"") != std::string::npos);
 }
 
-TEST_CASE("sides that a net leaves open are those that it is loaded with, and stay so") {
+TEST_CASE("open sides are fixed to the shape that the net is loaded with") {
   const auto shared = shared_folder();
   if (!shared) {
     MESSAGE("skipped, for there is no ../shared and FACEMATCH_SHARED is not set");
@@ -125,17 +125,17 @@ TEST_CASE("sides that a net leaves open are those that it is loaded with, and st
   };
   CHECK(cells(320, 320) == 100);
   CHECK(cells(64, 160) == 10);
-  // Two at once, each with its own.
+  // Two at once, each with its own shape.
   const Net small(path, "input", {1, 3, 32, 32}, {"cls_8"});
   const Net large(path, "input", {1, 3, 96, 64}, {"cls_8"});
   CHECK(small.output_size(0) == 16);
   CHECK(large.output_size(0) == 96);
-  // Here the net's own layers do not fit together.
+  // At this size the layers of the net do not fit together.
   CHECK(refuses_with(ErrorCode::kInternalError,
                      [&] { const Net net(path, "input", {1, 3, 72, 72}, {"cls_8"}); }));
 }
 
-TEST_CASE("sides that are left open may differ from run to run, also for two threads at once") {
+TEST_CASE("sides that stay open may differ from run to run, also for two threads at once") {
   const Net net(default_pack() + "/detect.onnx", "input", {1, 3, 240, 320}, {"scores", "offsets"},
                 Sides::kOpen);
   REQUIRE(net.open());
@@ -163,7 +163,7 @@ TEST_CASE("sides that are left open may differ from run to run, also for two thr
   CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(input, 0, 320); }));
 }
 
-TEST_CASE("a net that leaves no side open runs at its own sides alone") {
+TEST_CASE("a net without open sides runs only at its own size") {
   const Net net(net_path(), "input", kShape, {"output"}, Sides::kOpen);
   CHECK_FALSE(net.open());
   std::vector<float> input(kInputs), smaller(size_t{3} * 56 * 112);
@@ -171,7 +171,7 @@ TEST_CASE("a net that leaves no side open runs at its own sides alone") {
   CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(smaller, 56, 112); }));
 }
 
-TEST_CASE("buffers of the wrong size or number are refused before the net runs") {
+TEST_CASE("buffers of the wrong size or number are rejected before the net runs") {
   const Net net = embedder();
   std::vector<float> input(kInputs), output(512), small(511), none;
   CHECK_FALSE(refusal([&] { net.run(input, {output}); }));
@@ -182,7 +182,8 @@ TEST_CASE("buffers of the wrong size or number are refused before the net runs")
   CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(input, {output, output}); }));
 }
 
-TEST_CASE("products of bytes are exact where Linux says VNNI, and off x86") {
+TEST_CASE(
+    "products of bytes are exact where Linux reports VNNI, and on other processors than x86") {
   const std::string flags = processor_flags();
   const auto has = [&](const char* flag) { return flags.find(flag) != std::string::npos; };
   CHECK(has_exact_byte_products() == (flags.empty() || has(" avx512_vnni ") || has(" avx_vnni ")));

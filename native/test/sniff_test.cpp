@@ -17,7 +17,7 @@ ByteVector bytes_of(std::string_view text) { return {text.begin(), text.end()}; 
 
 TEST_SUITE_BEGIN("sniff");
 
-TEST_CASE("a format is told by its first bytes") {
+TEST_CASE("a format is recognised by its first bytes") {
   struct Case {
     std::string_view bytes;
     const char* format;
@@ -61,7 +61,7 @@ TEST_CASE("a format is told by its first bytes") {
   }
 }
 
-TEST_CASE("what is cut, shifted or only resembles a format is unknown") {
+TEST_CASE("a signature that is cut, shifted or only similar is unknown") {
   const std::string_view cases[] = {
       ""sv,
       "\xFF"sv,
@@ -87,14 +87,14 @@ TEST_CASE("what is cut, shifted or only resembles a format is unknown") {
   }
 }
 
-TEST_CASE("a refused format is named in the error") {
+TEST_CASE("the error names an unsupported format") {
   const auto error = refusal([] { decode(bytes_of("GIF89a and more"), {}, 0); });
   REQUIRE(error);
   CHECK(error->code == ErrorCode::kUnsupportedImageFormat);
   CHECK(error->detected == "gif");
 }
 
-TEST_CASE("no bytes at all are an unknown format, not a crash") {
+TEST_CASE("an empty input is an unknown format") {
   const auto error = refusal([] { decode({}, {}, 0); });
   REQUIRE(error);
   CHECK(error->code == ErrorCode::kUnsupportedImageFormat);

@@ -1,17 +1,18 @@
 #include "support.h"
 
-#include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 
+#include "../core/decode.h"
+#include "../core/view.h"
+
 namespace facematch::testing {
 
 namespace fs = std::filesystem;
 
-// Before main(), when there is no other thread: session.cpp wants it.
+// Set before main(), while there is no other thread: session.cpp requires it.
 [[maybe_unused]] const int kQuiet = setenv("ORT_DISABLE_TELEMETRY", "1", 1);
 
 fs::path project_root() { return FACEMATCH_ROOT; }
@@ -21,15 +22,6 @@ std::optional<fs::path> shared_folder() {
   const fs::path folder = named != nullptr ? fs::path(named) : project_root() / "../shared";
   if (!fs::is_directory(folder / "data")) return std::nullopt;
   return folder;
-}
-
-std::vector<fs::path> files_below(const fs::path& folder) {
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
 }
 
 ByteVector read_file(const fs::path& path) {
@@ -53,6 +45,37 @@ ByteVector sample(int number) {
 std::string default_pack() { return (project_root() / "models/packs/default").string(); }
 
 const Engine& default_engine() { return load_engine(default_pack()); }
+
+AnalyseOptions options_of(AccuracyMode mode, float min_det_score) {
+  AnalyseOptions options;
+  options.accuracy_mode = mode;
+  options.min_det_score = min_det_score;
+  return options;
+}
+
+cv::Mat portrait(int number, int size, float sides) {
+  const cv::Mat photo = decode(sample(number), {}, 0).bgr;
+  const Box box = default_engine().detector.detect(photo, 0.9f).front().box;
+  return cut({.bgr = photo, .to_picture = {}}, box.centre(), sides * box.height, 0, size).bgr;
+}
+
+std::vector<float> numbers(const Analysis& analysis) {
+  std::vector<float> all;
+  for (const int number :
+       {analysis.width, analysis.height, analysis.orientation, static_cast<int>(analysis.format),
+        static_cast<int>(analysis.faces.size())})
+    all.push_back(static_cast<float>(number));
+  for (const Face& face : analysis.faces) {
+    all.push_back(static_cast<float>(face.found_by));
+    all.insert(all.end(),
+               {face.box.x, face.box.y, face.box.width, face.box.height, face.detection_score,
+                face.pose.yaw, face.pose.pitch, face.pose.roll, face.quality.sharpness,
+                face.quality.brightness, face.quality.face_pixels, face.cohort_score});
+    for (const Point p : face.landmarks.points()) all.insert(all.end(), {p.x, p.y});
+    all.insert(all.end(), face.embedding.begin(), face.embedding.end());
+  }
+  return all;
+}
 
 TemporaryFolder::TemporaryFolder() {
   std::string pattern = (fs::temp_directory_path() / "facematch-XXXXXX").string();

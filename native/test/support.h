@@ -1,4 +1,4 @@
-// What the tests share: where pictures and packs lie, and how a refusal is caught.
+// Shared by the tests: paths of pictures and packs, analyses, caught errors, random numbers.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,8 @@ using ByteVector = std::vector<uint8_t>;
 // The folder that holds package.json.
 std::filesystem::path project_root();
 
-// $FACEMATCH_SHARED, or ../shared next to the project; nothing where neither exists.
+// $FACEMATCH_SHARED, or ../shared beside the project; nothing where neither exists.
 std::optional<std::filesystem::path> shared_folder();
-
-// Every file below `folder`, in the order of their names.
-std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder);
 
 ByteVector read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, const ByteVector& bytes);
@@ -32,7 +29,16 @@ ByteVector sample(int number);
 std::string default_pack();
 const Engine& default_engine();
 
-// A folder of its own for one test, removed with all that is in it at the end.
+AnalyseOptions options_of(AccuracyMode mode = AccuracyMode::kBalance, float min_det_score = 0.7f);
+
+// The largest face of a sample in the middle of a square of `size` pixels, `sides` times as high as
+// its box.
+cv::Mat portrait(int number, int size, float sides = 2.5f);
+
+// All numbers of an analysis except the times.
+std::vector<float> numbers(const Analysis& analysis);
+
+// A folder for one test, removed with its contents at the end.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -49,8 +55,7 @@ class TemporaryFolder {
 // The manifest of the default pack and the files that it names.
 void copy_default_pack(const TemporaryFolder& folder);
 
-// The Error that `act` throws; nothing when it throws none. Anything else passes through and fails
-// the test.
+// The Error that `act` throws, or nothing. Other exceptions pass through and fail the test.
 template <typename Act>
 std::optional<Error> refusal(Act act) {
   try {

@@ -3,7 +3,6 @@
 #include <thread>
 
 #include "../core/pipeline.h"
-#include "results.h"
 #include "support.h"
 
 namespace facematch::testing {
@@ -11,13 +10,6 @@ namespace {
 
 constexpr size_t kThreads = 4;
 constexpr int kRounds = 3;
-
-AnalyseOptions options_of(AccuracyMode mode) {
-  AnalyseOptions options;
-  options.accuracy_mode = mode;
-  options.min_det_score = 0.7f;
-  return options;
-}
 
 }  // namespace
 
@@ -34,7 +26,7 @@ TEST_CASE("threads that load at the same time get the same engine") {
   for (const Engine* engine : engines) CHECK(engine == &default_engine());
 }
 
-TEST_CASE("many threads on one engine get what one thread gets, bit for bit") {
+TEST_CASE("many threads on one engine get the same results as one thread, bit for bit") {
   // Of different sizes and modes, so that every thread's scratch memory keeps changing its
   // contents.
   struct Job {
@@ -65,7 +57,7 @@ TEST_CASE("many threads on one engine get what one thread gets, bit for bit") {
   for (const int count : same) CHECK(count == kRounds * static_cast<int>(kThreads));
 }
 
-TEST_CASE("failed loads and failed pictures on some threads leave the others alone") {
+TEST_CASE("failed loads and failed pictures on some threads do not affect the others") {
   const ByteVector picture = sample(3);
   const ByteVector text = {'t', 'e', 'x', 't'};
   const AnalyseOptions options = options_of(AccuracyMode::kFast);

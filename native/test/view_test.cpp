@@ -9,7 +9,7 @@
 namespace facematch::testing {
 namespace {
 
-// Every pixel tells its own place: blue is its column, green its row.
+// Every pixel encodes its position: blue is its column, green its row.
 cv::Mat map_of(int width, int height) {
   cv::Mat map(height, width, CV_8UC3);
   for (int y = 0; y < height; ++y) {
@@ -20,20 +20,20 @@ cv::Mat map_of(int width, int height) {
   return map;
 }
 
-// The largest distance between the place that a pixel tells and the one that the view gives for it.
-// Pixels that a border or an interpolation with it painted are left out.
+// The largest distance between the position that a pixel encodes and the one that the view
+// computes. Ignores pixels of a border or blended with it.
 double largest_error(const View& view, bool centres_are_whole = false) {
   const float centre = centres_are_whole ? 0 : 0.5f;
   double largest = 0;
   int seen = 0;
   for (int y = 0; y < view.bgr.rows; ++y) {
     for (int x = 0; x < view.bgr.cols; ++x) {
-      const cv::Vec3b told = view.bgr.at<cv::Vec3b>(y, x);
-      if (told[2] != 255) continue;
+      const cv::Vec3b encoded = view.bgr.at<cv::Vec3b>(y, x);
+      if (encoded[2] != 255) continue;
       const Point place =
           view.to_picture.apply({static_cast<float>(x) + centre, static_cast<float>(y) + centre});
-      const Point expected(static_cast<float>(told[0]) + centre,
-                           static_cast<float>(told[1]) + centre);
+      const Point expected(static_cast<float>(encoded[0]) + centre,
+                           static_cast<float>(encoded[1]) + centre);
       largest = std::max(largest, cv::norm(place - expected));
       ++seen;
     }
@@ -42,12 +42,12 @@ double largest_error(const View& view, bool centres_are_whole = false) {
   return largest;
 }
 
-// Of two angles around the circle, degrees.
+// Difference of two angles around the circle, degrees.
 float angle_between(float a, float b) { return std::abs(std::remainder(a - b, 360.0f)); }
 
 View view_of(const cv::Mat& bgr) { return {.bgr = bgr, .to_picture = {}}; }
 
-// What padded() takes for the border has not the map's red.
+// Makes the mean colour, which padded() uses for the border, differ from the map's red.
 View with_dark_corner(View view) {
   view.bgr(cv::Rect(0, 0, 8, 8)).setTo(cv::Scalar::all(0));
   return view;
@@ -64,7 +64,7 @@ void check_box(const Box& box, const Box& expected) {
 
 TEST_SUITE_BEGIN("view");
 
-TEST_CASE("every pixel of a turned view is led back to where it was") {
+TEST_CASE("every pixel of a rotated view is mapped back to its position") {
   for (const cv::Size size : {cv::Size(200, 150), cv::Size(31, 250), cv::Size(1, 7)}) {
     for (int quarters = 0; quarters < 4; ++quarters) {
       CAPTURE(quarters);
@@ -76,7 +76,7 @@ TEST_CASE("every pixel of a turned view is led back to where it was") {
   }
 }
 
-TEST_CASE("the border of a padded view is of one colour, whatever lies beyond the picture") {
+TEST_CASE("the border of a padded view has one colour, whatever surrounds the picture in memory") {
   cv::Mat larger(300, 400, CV_8UC3, cv::Scalar(255, 0, 255));
   cv::Mat part = larger(cv::Rect(100, 80, 160, 120));
   part.setTo(cv::Scalar(10, 20, 30));
@@ -87,7 +87,8 @@ TEST_CASE("the border of a padded view is of one colour, whatever lies beyond th
   CHECK(most == 30);
 }
 
-TEST_CASE("every pixel of a padded view is led back, and the picture takes its share of it") {
+TEST_CASE(
+    "every pixel of a padded view is mapped back, and the picture takes its share of the view") {
   for (const float share : {0.3f, 0.5f, 0.8f}) {
     const View view = padded(with_dark_corner(view_of(map_of(160, 120))), share);
     CHECK(view.bgr.cols == doctest::Approx(160 / share).epsilon(0.02));
@@ -96,7 +97,7 @@ TEST_CASE("every pixel of a padded view is led back, and the picture takes its s
   }
 }
 
-TEST_CASE("tiles cover the picture, overlap, and lead every pixel back") {
+TEST_CASE("tiles cover the picture, overlap, and map every pixel back") {
   for (const int across : {1, 2, 5}) {
     CAPTURE(across);
     const auto all = tiles(view_of(map_of(200, 150)), across);
@@ -114,20 +115,21 @@ TEST_CASE("tiles cover the picture, overlap, and lead every pixel back") {
   }
 }
 
-TEST_CASE("tiles of a turned view of a shrunk picture still lead back to the picture") {
+TEST_CASE("tiles of a rotated view of a shrunk picture map back to the picture") {
   const View small = shrunk(view_of(map_of(240, 180)), 120);
   CHECK(small.bgr.cols == 120);
   CHECK(largest_error(small) <= 1);
   for (const View& tile : tiles(rotated(small, 1), 2)) CHECK(largest_error(tile) <= 1);
 }
 
-TEST_CASE("a picture that is small enough is not copied, and none is enlarged") {
+TEST_CASE("a picture that is small enough is neither copied nor enlarged") {
   const cv::Mat map = map_of(64, 48);
   CHECK(shrunk(view_of(map), 64).bgr.data == map.data);
   CHECK(shrunk(view_of(map), 1000).bgr.size() == map.size());
 }
 
-TEST_CASE("a cut-out is led back to the pixel, upright or turned, from the picture or a copy") {
+TEST_CASE(
+    "every pixel of a cut-out is mapped back, upright or rotated, from the picture or a copy") {
   const cv::Mat map = map_of(250, 200);
   for (const float roll : {0.0f, 30.0f, 90.0f, -135.0f, 180.0f}) {
     CAPTURE(roll);
@@ -142,7 +144,7 @@ TEST_CASE("a cut-out is led back to the pixel, upright or turned, from the pictu
 }
 
 TEST_CASE("a close-up shows twice the box, whichever copy it was cut from") {
-  // The copy for details has half the pixels of this picture: a large face is cut from it.
+  // The detail copy has half the sides of this picture: a large face is cut from it.
   const cv::Mat map(2400, 3200, CV_8UC3, cv::Scalar::all(100));
   Scales scales(map);
   CHECK(scales.detail().bgr.cols == 1600);
@@ -169,7 +171,8 @@ TEST_CASE("views of pictures of any shape have pixels") {
   }
 }
 
-TEST_CASE("a box moved by quarters is the box around its corners, and comes back") {
+TEST_CASE(
+    "a box rotated by multiples of 90 degrees surrounds its corners, and can be rotated back") {
   const Box box{10, 20, 30, 50};
   const View picture = view_of(map_of(200, 150));
   check_box(moved(box, rotated(picture, 1).to_picture.inverse()), {80, 10, 50, 30});
@@ -181,7 +184,7 @@ TEST_CASE("a box moved by quarters is the box around its corners, and comes back
   }
 }
 
-TEST_CASE("a box keeps its area about when turned, its middle exactly, and its points with it") {
+TEST_CASE("a rotated box keeps its centre and the sum of its sides") {
   for (const float degrees : {10.0f, 45.0f, 80.0f, 200.0f}) {
     const Similarity turn = square_crop({50, 50}, 200, degrees, 100);
     const Box box{40, 30, 40, 60};

@@ -16,7 +16,7 @@ TEST_CASE("the identity changes no pixel") {
   CHECK(largest_difference(out, drawn) == 0);
 }
 
-TEST_CASE("a shift by whole pixels moves pixels unchanged, from any corner of a larger picture") {
+TEST_CASE("a shift by whole pixels leaves pixels unchanged, from any corner of a larger picture") {
   const cv::Mat drawn = gradient(300, 200);
   for (const cv::Point at : {cv::Point(0, 0), cv::Point(57, 31), cv::Point(188, 88)}) {
     cv::Mat out;
@@ -34,7 +34,7 @@ TEST_CASE("outside the picture it is black") {
   CHECK(out.at<cv::Vec3b>(100, 100) == cv::Vec3b(0, 0, 0));
 }
 
-TEST_CASE("a crop that misses the picture altogether is black, even into a used buffer") {
+TEST_CASE("a crop outside the picture is black, even into a used buffer") {
   const cv::Mat white(50, 50, CV_8UC3, cv::Scalar::all(255));
   for (const Similarity& t : {Similarity{1, 0, 500, 500}, Similarity{1, 0, -500, 0},
                               Similarity{0.001f, 0, 200, 0}, Similarity{5, 0, -3000, -3000}}) {
@@ -57,13 +57,12 @@ TEST_CASE("shrinking averages instead of skipping pixels") {
     cv::Mat out;
     warp(board, {scale, 0, -20, -20}, 64, out);
     CAPTURE(scale);
-    // A block of odd sides holds one pixel more of one colour than of the other.
+    // A block with odd sides has one pixel more of one colour than of the other.
     CHECK(largest_difference(out, cv::Mat(64, 64, CV_8UC3, cv::Scalar::all(128))) <= 16);
   }
 }
 
-TEST_CASE(
-    "the rim of a crop inside the picture holds the picture, not what lies outside the crop") {
+TEST_CASE("the edge of a crop inside the picture is not blended with the outside colour") {
   const cv::Mat white(2000, 2000, CV_8UC3, cv::Scalar::all(255));
   for (const float scale : {1.0f, 0.5f, 0.34f, 0.2f, 0.07f}) {
     for (const float roll : {0.0f, 0.3f, 0.7f}) {
@@ -99,7 +98,7 @@ TEST_CASE("shrinking keeps every point where the transform says") {
   }
 }
 
-TEST_CASE("pictures wider or higher than 16-bit coordinates reach are warped like others") {
+TEST_CASE("pictures beyond 16-bit coordinates are warped like others") {
   for (const bool wide : {true, false}) {
     cv::Mat strip =
         wide ? cv::Mat::zeros(120, 40000, CV_8UC3) : cv::Mat::zeros(40000, 120, CV_8UC3);

@@ -1,13 +1,14 @@
-#include "../core/face_geometry.h"
+#include "../core/landmark_check.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <limits>
+#include <opencv2/imgproc.hpp>
 
 #include "../core/decode.h"
-#include "../core/geometry.h"
 #include "../core/view.h"
+#include "drawing.h"
 #include "support.h"
 
 namespace facematch::testing {
@@ -34,7 +35,7 @@ Landmarks changed(const Landmarks& landmarks, Change change) {
 
 bool accepts(const Face& face) { return plausible(face.landmarks, face.box, template_points()); }
 
-// The faces of the samples, each as the check is shown it: in an upright close-up.
+// The faces of the samples, each in an upright close-up.
 std::vector<Face> find_real_faces() {
   const Engine& engine = default_engine();
   std::vector<Face> faces;
@@ -55,9 +56,30 @@ const std::vector<Face>& real_faces() {
   return faces;
 }
 
+struct Instability {
+  float quick, thorough;
+};
+
+Instability instabilities(const cv::Mat& bgr, const Box& box) {
+  const Landmarker& landmarker = default_engine().landmarker;
+  const Points68 points = landmarker.find(bgr, box, true);
+  return {instability(landmarker, bgr, box, points, quick_perturbations()),
+          instability(landmarker, bgr, box, points, thorough_perturbations())};
+}
+
+// The face in upright_face().
+constexpr Box kMiddle{105, 100, 90, 100};
+
+cv::Mat upright_face(int number) { return portrait(number, 300, 3); }
+
+// Instability of nearly all upright faces is less than the first, of nearly everything else more
+// than the second.
+constexpr float kLimit = 0.023f;
+constexpr float kLeastElsewhere = 0.02f;
+
 }  // namespace
 
-TEST_SUITE_BEGIN("face_geometry");
+TEST_SUITE_BEGIN("landmark_check");
 
 TEST_CASE("the landmarks of real faces are plausible") {
   const auto& faces = real_faces();
@@ -65,7 +87,7 @@ TEST_CASE("the landmarks of real faces are plausible") {
   for (const Face& face : faces) CHECK(accepts(face));
 }
 
-TEST_CASE("the same landmarks are not, where they have been changed so that no face has them") {
+TEST_CASE("landmarks that no face can have are not plausible") {
   struct Case {
     const char* what;
     Point (*change)(Point, const Box&);
@@ -73,15 +95,15 @@ TEST_CASE("the same landmarks are not, where they have been changed so that no f
   const Case cases[] = {
       {"mirrored", [](Point p, const Box& b) { return Point(2 * b.centre().x - p.x, p.y); }},
       {"upside down", [](Point p, const Box& b) { return Point(p.x, 2 * b.centre().y - p.y); }},
-      {"on the head", [](Point p, const Box& b) { return 2 * b.centre() - p; }},
-      {"on the side",
+      {"rotated by 180 degrees", [](Point p, const Box& b) { return 2 * b.centre() - p; }},
+      {"rotated by 90 degrees",
        [](Point p, const Box& b) {
          const Point d = p - b.centre();
          return b.centre() + Point(-d.y, d.x);
        }},
       {"in one spot", [](Point, const Box& b) { return b.centre(); }},
-      {"on a level line", [](Point p, const Box& b) { return Point(p.x, b.centre().y); }},
-      {"on a plumb line", [](Point p, const Box& b) { return Point(b.centre().x, p.y); }},
+      {"on a horizontal line", [](Point p, const Box& b) { return Point(p.x, b.centre().y); }},
+      {"on a vertical line", [](Point p, const Box& b) { return Point(b.centre().x, p.y); }},
       {"a third as large", [](Point p, const Box& b) { return b.centre() + (p - b.centre()) / 3; }},
       {"three times as large",
        [](Point p, const Box& b) { return b.centre() + 3 * (p - b.centre()); }},
@@ -100,7 +122,7 @@ TEST_CASE("the same landmarks are not, where they have been changed so that no f
   }
 }
 
-TEST_CASE("points that swapped places are no face") {
+TEST_CASE("swapped points are not plausible") {
   for (const Face& face : real_faces()) {
     const Landmarks& l = face.landmarks;
     const Box& box = face.box;
@@ -110,7 +132,7 @@ TEST_CASE("points that swapped places are no face") {
   }
 }
 
-TEST_CASE("scattered points are hardly ever a face") {
+TEST_CASE("random points are hardly ever plausible") {
   Random random(7);
   const Box box{0, 0, 100, 120};
   const auto anywhere = [&] { return Point(random.between(0, 100), random.between(0, 120)); };
@@ -121,14 +143,14 @@ TEST_CASE("scattered points are hardly ever a face") {
   CHECK(accepted < 100);
 }
 
-TEST_CASE("an empty box, and one of no number, hold no face") {
+TEST_CASE("nothing is plausible in an empty box or one that is not a number") {
   const Face face = real_faces().front();
   CHECK_FALSE(accepts({face.landmarks, {0, 0, 0, 0}}));
   CHECK_FALSE(accepts({face.landmarks, {std::nanf(""), 0, 100, 100}}));
   CHECK_FALSE(accepts({face.landmarks, {0, 0, std::nanf(""), std::nanf("")}}));
 }
 
-TEST_CASE("the template_error is of the shape alone: not of place, size or lean") {
+TEST_CASE("template_error depends on the shape alone, not on position, size or roll") {
   const auto known = template_points();
   const Landmarks exact = from({known[0], known[1], known[2], known[3], known[4]});
   for (const Face& face : {Face{exact, {}}, real_faces().front()}) {
@@ -142,6 +164,60 @@ TEST_CASE("the template_error is of the shape alone: not of place, size or lean"
   CHECK(template_error(exact, known) < 1e-5f);
   const Landmarks mirrored = changed(exact, [](Point p) { return Point(-p.x, p.y); });
   CHECK(template_error(mirrored, known) > 0.3f);
+}
+
+TEST_CASE("landmarks of a face are stable in any rotation that the net is told") {
+  for (const int number : {1, 2, 3, 5}) {
+    CAPTURE(number);
+    const View upright{.bgr = upright_face(number), .to_picture = {}};
+    for (int quarters = 0; quarters < 4; ++quarters) {
+      const View view = rotated(upright, quarters);
+      const Box box = moved(kMiddle, view.to_picture.inverse());
+      const Landmarker& landmarker = default_engine().landmarker;
+      const Points68 points =
+          landmarker.find(view.bgr, box, true, 90 * static_cast<float>(quarters));
+      CHECK(instability(landmarker, view.bgr, box, points, thorough_perturbations()) < kLimit);
+    }
+  }
+}
+
+TEST_CASE("landmarks of a rotated face are unstable when the net is not told") {
+  for (const int number : {1, 2, 3, 5}) {
+    CAPTURE(number);
+    const View upright{.bgr = upright_face(number), .to_picture = {}};
+    const Instability before = instabilities(upright.bgr, kMiddle);
+    for (int quarters = 1; quarters < 4; ++quarters) {
+      CAPTURE(quarters);
+      const View view = rotated(upright, quarters);
+      const Instability after = instabilities(view.bgr, moved(kMiddle, view.to_picture.inverse()));
+      CHECK(after.thorough > kLeastElsewhere);
+      CHECK(after.thorough > before.thorough);
+      CHECK(after.quick > before.quick);
+    }
+  }
+}
+
+TEST_CASE("landmarks are unstable where there is no face") {
+  const cv::Mat grey(300, 300, CV_8UC3, cv::Scalar::all(128));
+  for (const cv::Mat& picture : {grain(300, 300, CV_8UC3), grey, gradient(300, 300)}) {
+    CHECK(instabilities(picture, kMiddle).thorough > kLimit);
+  }
+}
+
+TEST_CASE("a mirrored prediction returns the positions of the original") {
+  const Landmarker& landmarker = default_engine().landmarker;
+  const cv::Mat picture = upright_face(1);
+  cv::Mat mirror;
+  cv::flip(picture, mirror, 1);
+  const Similarity crop =
+      square_crop(kMiddle.centre(), landmarker.crop_side(kMiddle), 0, landmarker.crop_size());
+  const Points68 seen = landmarker.predict(picture, crop, true);
+  const Points68 direct = landmarker.predict(mirror, crop);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    // The centres of the picture and of the crop are half a pixel apart.
+    CHECK(std::abs(300 - direct[i].x - seen[i].x) < 2);
+    CHECK(std::abs(direct[i].y - seen[i].y) < 2);
+  }
 }
 
 TEST_SUITE_END();
