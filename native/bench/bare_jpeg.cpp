@@ -10,7 +10,8 @@
 namespace facematch::bench {
 namespace {
 
-// The bench decodes what the pipeline has decoded before it: an exception out of C will do.
+// The bench decodes only pictures that the pipeline has decoded before, so an exception through C
+// code is good enough.
 [[noreturn]] void leave(j_common_ptr) { throw std::runtime_error("not a sound JPEG"); }
 
 struct Decompressor {

@@ -1,8 +1,8 @@
-// What this machine allows at most: the pipeline on pairs of pictures in a loop on so many threads,
-// without HTTP and without Node; and below it the bare runs of its nets and the bare decoding of
-// its JPEGs, on as many threads. The three take turns, so that a busy machine slows them alike.
+// The upper limit of this machine: the pipeline on pairs of pictures, in a loop on N threads,
+// without HTTP and Node; and on the same threads the runs of its nets alone and the decoding of its
+// JPEGs alone. The three alternate, so that other load on the machine slows them alike.
 //   facematch_floor [--mode fast|balance] [--threads N] [--seconds S] FILE FILE [FILE FILE ...]
-// Prints JSON. CPU times are the threads' own.
+// Prints JSON. CPU times are those of the threads.
 #include <algorithm>
 #include <barrier>
 #include <chrono>
@@ -26,7 +26,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-// Long enough for some runs of the largest pictures, short beside what a machine's load wanders in.
+// Long enough for a few runs of the largest pictures, short compared with changes of the machine's
+// load.
 constexpr double kSliceSeconds = 0.25;
 
 struct Picture {
@@ -39,8 +40,8 @@ struct Pair {
   Picture first, second;
 };
 
-// The smallest scale at which libjpeg-turbo leaves the detector's input and the chip of the largest
-// face all their pixels.
+// The smallest scale of libjpeg-turbo with enough pixels for the detector's input and for the chip
+// of the largest face.
 unsigned least_eighths(const Engine& engine, const Analysis& image) {
   const auto side = [](int pixels) { return static_cast<float>(pixels); };
   const DetectorSpec& net = engine.pack.detector;
@@ -61,7 +62,7 @@ Picture read_picture(const Engine& engine, const AnalyseOptions& options, const 
   return picture;
 }
 
-// What one thread has done of one kind of work.
+// Work of one kind that one thread has done.
 struct Done {
   double pairs = 0;
   double seconds = 0;
@@ -76,7 +77,7 @@ struct Done {
 
 using Work = std::function<void(const Pair&)>;
 
-// Runs `work` on pair after pair, from `next` on, for one slice.
+// Runs `work` on one pair after another, from `next` on, for one slice.
 Done slice(const Work& work, const std::vector<Pair>& pairs, size_t& next) {
   const auto start = Clock::now();
   const double cpu = thread_milliseconds();
@@ -129,7 +130,7 @@ Json measure(const Options& arguments) {
   const auto rounds = static_cast<size_t>(
       std::max(1.0, seconds / (kSliceSeconds * static_cast<double>(kKinds.size()))));
 
-  // Each thread has nets of its own, so that inputs and outputs are not shared.
+  // Each thread has its own nets, so that inputs and outputs are not shared.
   std::vector<std::vector<Work>> work;
   for (size_t i = 0; i < count; ++i) work.push_back(works(engine, options, image));
   std::vector<std::vector<Done>> done(count, std::vector<Done>(kKinds.size()));
@@ -143,7 +144,7 @@ Json measure(const Options& arguments) {
           for (size_t kind = 0; kind < kKinds.size(); ++kind) {
             all.arrive_and_wait();
             const Done more = slice(work[thread][kind], pairs, next[kind]);
-            // The first round only warms up.
+            // The first round is the warm-up.
             if (round > 0) done[thread][kind] += more;
           }
         }

@@ -1,5 +1,5 @@
-// The nets of a pack by themselves, each on an input that the pipeline would give it:
-// what no pipeline around them can be faster than.
+// The nets of a pack alone, each on an input as in the pipeline: a lower limit for any pipeline
+// that uses them.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ struct Runs {
   int embedder = 1;
 };
 
-// How often they ran for the faces of one picture, none of which was left out of the comparison.
+// How often the pipeline ran each net for a picture in which these faces were found.
 Runs runs_for(const Engine& engine, const Analysis& analysis, AccuracyMode mode);
 
-// One net with its input. PReLU makes the time of a run depend on the input: constants look almost
+// One net with its input. With PReLU the time of a run depends on the input: constants run almost
 // twice as fast as faces.
 class BareNet {
  public:
@@ -40,13 +40,13 @@ class BareNet {
 struct BareNets {
   BareNet detector, landmarks, embedder;
 
-  // Inputs out of `bgr`, which has a face at `box` with that chip.
+  // Inputs from `bgr`, which has a face at `box` with that chip.
   BareNets(const Engine& engine, const cv::Mat& bgr, const Box& box, const cv::Mat& chip);
 
   void run(const Runs& runs);
 };
 
-// Out of the best face of a picture. Throws std::runtime_error when it has none.
+// Inputs from the best face of a picture. Throws std::runtime_error when there is none.
 BareNets bare_nets(const Engine& engine, const Image& image);
 
 }  // namespace facematch::bench

@@ -1,4 +1,4 @@
-// The command line of the bench's programs: flags with a value each, switches, and files.
+// The command line of the bench's programs: flags with a value, switches, and files.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ constexpr float kMinScore = 0.7f;
 
 class Options {
  public:
-  // Throws std::invalid_argument for a flag that is not among those known, or that lacks its value.
+  // Throws std::invalid_argument for an unknown flag or a flag without its value.
   Options(int count, char** words, const std::set<std::string>& flags,
           const std::set<std::string>& switches) {
     for (int i = 1; i < count; ++i) {
@@ -39,7 +39,7 @@ class Options {
     return has(name) ? values_.at(name) : fallback;
   }
 
-  // Throws std::invalid_argument for what is no number above 0.
+  // Throws std::invalid_argument unless the value is a number above 0.
   double positive(const std::string& name, double fallback) const {
     const double value = has(name) ? std::stod(values_.at(name)) : fallback;
     if (!(value > 0)) throw std::invalid_argument(name + " must be above 0");

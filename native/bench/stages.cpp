@@ -1,11 +1,9 @@
-// What each stage of one picture costs beside the bare runs of the nets, all on one thread and
-// interleaved, so that a busy machine slows both alike. Times are CPU times of the thread, in
-// medians.
+// Times of each stage for one picture, compared with the runs of the nets alone. Everything runs
+// interleaved on one thread, so that other load on the machine slows all alike. Times are medians
+// of the thread's CPU time.
 //   facematch_stages [--picture FILE] [--mode fast|balance] [--pack DIR] [--beside DIR]
-//     [--rounds N] [--warm-up N] [--json]
-// --beside tells how much longer detecting takes than with the pack of that directory.
-// Under callgrind each piece of work of each round becomes a profile of its own,
-// once it is warm.
+//     [--rounds N] [--json]
+// --beside compares detection with that of the pack in that directory.
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -28,7 +26,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kWarmUpRounds = 10;
 
-// 250 x 250 pixels around one upright face of some 100, as in Labeled Faces in the Wild.
+// 250 x 250 pixels with one upright face of about 100, as in Labeled Faces in the Wild.
 testing::ByteVector draw_picture(const Engine& engine) {
   const Image photo = decode(testing::sample(3), {}, 0);
   for (const Detection& detection : engine.detector.detect(photo.bgr, kMinScore)) {
@@ -53,7 +51,6 @@ Json measure(const Options& arguments) {
   const auto picture = arguments.text("--picture", "");
   const auto bytes = picture.empty() ? draw_picture(engine) : testing::read_file(picture);
   const int rounds = static_cast<int>(arguments.positive("--rounds", 200));
-  const int warm_up = static_cast<int>(arguments.positive("--warm-up", 10));
   const bool balance = arguments.mode() == AccuracyMode::kBalance;
   AnalyseOptions options;
   options.accuracy_mode = arguments.mode();
@@ -76,13 +73,13 @@ Json measure(const Options& arguments) {
     if (with == nullptr) return;
     times.measure(name, [&] { with->detector.detect(image.bgr, kMinScore); });
   };
-  for (int round = -warm_up; round < rounds; ++round) {
-    if (round == 0) times.begin();
+  for (int round = -kWarmUpRounds; round < rounds; ++round) {
+    if (round == 0) times.clear();
     times.measure("net detector", [&] { nets.detector.run(); });
     times.measure("net landmarks", [&] { nets.landmarks.run(); });
     times.measure("net embedder", [&] { nets.embedder.run(); });
     times.measure("decode", [&] { image = decode(bytes, options.limits, 0); });
-    // In turns: whoever is first finds the caches full of something else.
+    // Alternating: the first one runs on cold caches.
     if (round % 2 != 0) detect_with(beside, "detect beside");
     detect_with(&engine, "detect");
     if (round % 2 == 0) detect_with(beside, "detect beside");
@@ -100,7 +97,7 @@ Json measure(const Options& arguments) {
       measure_quality(chip, 1);
     });
     times.measure("pipeline", [&] { analyse(engine, bytes, options); });
-    // The same once more: how far two medians of one thing lie apart.
+    // Again, for the noise: how far two medians of the same work differ.
     times.measure("again detector", [&] { nets.detector.run(); });
     times.measure("again landmarks", [&] { nets.landmarks.run(); });
     times.measure("again embedder", [&] { nets.embedder.run(); });
@@ -111,23 +108,14 @@ Json measure(const Options& arguments) {
            runs.landmarks * times.median(prefix + " landmarks") +
            runs.embedder * times.median(prefix + " embedder");
   };
-  Json stages, bare_runs, counted;
+  Json stages, bare_runs;
   double sum = 0;
-  const auto count = [&](const std::string& name) {
-    if (!times.counted()) return;
-    counted[name] = {{"instructions", times.instructions(name)}, {"cycles", times.cycles(name)}};
-  };
   for (const auto& stage : kStages) {
     stages[stage] = times.median(stage);
     sum += times.median(stage);
-    count(stage);
   }
   for (const char* own : {"cohort and human", "pose and quality"}) stages[own] = times.median(own);
-  for (const auto& net : kNets) {
-    bare_runs[net] = times.median("net " + net);
-    count("net " + net);
-  }
-  count("pipeline");
+  for (const auto& net : kNets) bare_runs[net] = times.median("net " + net);
   const double net_sum = sum_of_nets("net");
   Json result = {
       {"pack", std::filesystem::path(pack).filename().string()},
@@ -138,7 +126,6 @@ Json measure(const Options& arguments) {
        {{"detector", runs.detector}, {"landmarks", runs.landmarks}, {"embedder", runs.embedder}}},
       {"stages_ms", stages},
       {"nets_ms", bare_runs},
-      {"counted", counted},
       {"stages_over_nets", sum / net_sum},
       {"pipeline_over_nets", times.median("pipeline") / net_sum},
       {"noise", sum_of_nets("again") / net_sum}};
@@ -154,10 +141,6 @@ void print(const Json& result) {
     for (const auto& [name, value] : result[group].items()) {
       std::printf("  %-18s %8.3f\n", name.c_str(), value.get<double>());
     }
-  }
-  for (const auto& [name, value] : result["counted"].items()) {
-    std::printf("  %-18s %8.2f M instructions, %8.2f M cycles\n", name.c_str(),
-                value["instructions"].get<double>() / 1e6, value["cycles"].get<double>() / 1e6);
   }
   std::printf(
       "stages / nets %.3f, whole pipeline / nets %.3f (noise: nets / nets %.3f; %d rounds, %s)\n",
@@ -175,8 +158,7 @@ void print(const Json& result) {
 int main(int count, char** words) {
   try {
     const facematch::bench::Options arguments(
-        count, words, {"--picture", "--mode", "--pack", "--beside", "--rounds", "--warm-up"},
-        {"--json"});
+        count, words, {"--picture", "--mode", "--pack", "--beside", "--rounds"}, {"--json"});
     const auto result = facematch::bench::measure(arguments);
     if (arguments.has("--json")) {
       std::cout << result.dump(2) << '\n';
