@@ -7,8 +7,8 @@ import { projectPath } from '../../src/paths.ts';
 import { analyseOptions, sample } from '../fixtures/pictures.ts';
 
 /**
- * The cosine of every two of the 22 faces in six group photos: a change of decoding, detection, alignment or embedding
- * shows here. RENEW_COSINES=1 writes the file anew, after a change of the nets.
+ * The cosine of every two of the 22 faces in six group photos: changes of decoding, detection, alignment or embedding
+ * show here. RENEW_COSINES=1 writes the file again, after a change of the nets.
  */
 
 type Cosines = Record<string, Record<AccuracyMode, number[][]>>;
@@ -16,7 +16,7 @@ type Cosines = Record<string, Record<AccuracyMode, number[][]>>;
 const file = projectPath('test/fixtures/cosines.json');
 const expected: Cosines = JSON.parse(readFileSync(file, 'utf8'));
 
-/** Of each face with those before it; photo by photo, from left to right. */
+/** Cosines of each face with those before it; photo by photo, from left to right. */
 function cosinesOf(pack: string, accuracy_mode: AccuracyMode): number[][] {
   const directory = packDirectory(pack);
   const options = { ...analyseOptions, min_det_score: readManifest(directory).min_det_score, accuracy_mode };

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { loadAddon } from '../../src/engine/addon.ts';
 import { analyseOptions, pack, sample } from '../fixtures/pictures.ts';
 
-/** A picture's faces are its own: nothing of the pictures that the same thread saw before it gets in. */
+/** The result of a picture does not depend on the pictures that the same thread analysed before. */
 
 const addon = loadAddon();
 addon.loadPack(pack);
@@ -15,7 +15,7 @@ const detect = (picture: Buffer) => {
   return result;
 };
 
-/** Every other face, cut so close that the first look sees few of them, small enough for memory that is kept. */
+/** Every other face, cut so close that the first pass finds few of them, small enough that its memory is reused. */
 async function closeCuts(): Promise<Buffer[]> {
   const upright = [1, 2, 3, 4, 5, 6].map(sample);
   const cuts = upright.map(async (photo) => {
@@ -39,7 +39,7 @@ async function closeCuts(): Promise<Buffer[]> {
   return (await Promise.all(cuts)).flat().filter((_, i) => i % 2 === 0);
 }
 
-test('a picture has the same faces whatever was looked at before it', async () => {
+test('a picture has the same faces after any other picture', async () => {
   const cuts = await closeCuts();
   const side = 900;
   const white = await sharp({ create: { width: side, height: side, channels: 3, background: '#fff' } })
@@ -48,13 +48,13 @@ test('a picture has the same faces whatever was looked at before it', async () =
   const photo = await sharp(sample(5)).resize(side, side, { fit: 'cover' }).jpeg().toBuffer();
   const after = (before: Buffer) =>
     cuts.map((cut) => {
-      // Both of the pictures that a thread keeps memory for.
+      // Twice: a thread reuses the memory of two pictures.
       detect(before);
       detect(before);
       return detect(cut);
     });
   const afterWhite = after(white);
   expect(after(photo)).toStrictEqual(afterWhite);
-  // Without the step that sets a picture into a border nothing would have been tried.
+  // The padded step must have run, or nothing would have been tested.
   expect(JSON.stringify(afterWhite)).toContain('"padded"');
 });

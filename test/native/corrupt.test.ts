@@ -6,7 +6,7 @@ import { damagedPictures, smallSample } from '../fixtures/pictures.ts';
 import { builds } from './support/builds.ts';
 import { allowedOutcomes, lookAt } from './support/corpus.ts';
 
-/** Pictures that were damaged: each gets an answer of its own, and the process lives on. */
+/** Damaged pictures: each gets its own result, and the process survives. */
 
 const longest = 120_000;
 const drawn = await mkdtemp(join(tmpdir(), 'facematch-corrupt-'));
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(drawn, { recursive: true }));
 
-// The strictest that is there: what passes under a sanitizer passes without.
+// The strictest build that exists: what passes under a sanitizer passes without.
 it.each(builds.slice(-1))(
   '$name answers every picture that was cut, flipped or patched',
   async (build) => {

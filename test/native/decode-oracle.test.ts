@@ -5,8 +5,8 @@ import { packDirectory } from '../../src/engine/pack.ts';
 import { analyseOptions, smallSample } from '../fixtures/pictures.ts';
 
 /**
- * sharp as the oracle of decoding. The pixels do not come out of the addon, but what is seen in them does: a picture
- * that the addon decodes itself must show the same faces as the same picture decoded by sharp and handed over as PNG.
+ * Compares decoding with sharp. The addon returns no pixels, but faces: a picture that the addon decodes must have the same
+ * faces as a PNG that sharp made of it.
  */
 
 const addon = loadAddon();
@@ -19,7 +19,7 @@ function look(picture: Uint8Array): Analysis {
   return result;
 }
 
-/** From left to right: the order by size may turn over where two faces are of one size. */
+/** From left to right: the order by size may change where two faces have the same size. */
 const ordered = ({ image }: Analysis) => image.faces.toSorted((a, b) => a.box.x - b.box.x);
 
 const asPng = (picture: Sharp) => picture.png({ compressionLevel: 1 }).toBuffer();
@@ -31,7 +31,7 @@ const points = ({ box, landmarks }: Face) => [
   box.y + box.height,
 ];
 
-/** Furthest that any box corner or landmark lies from its counterpart, pixels. */
+/** Largest distance of a box corner or landmark from its counterpart, pixels. */
 function furthest(a: Analysis, b: Analysis): number {
   const left = ordered(a).flatMap(points);
   const right = ordered(b).flatMap(points);
@@ -49,7 +49,7 @@ function leastSimilar(a: Analysis, b: Analysis): number {
 
 const expected = look(original);
 
-describe('a picture without loss gives the very same answer in every encoding', () => {
+describe('a lossless picture gives exactly the same result in every encoding', () => {
   const lossless: [string, Sharp][] = [
     ['PNG, interlaced', sharp(original).png({ progressive: true })],
     ['PNG, opaque alpha', sharp(original).ensureAlpha().png()],
@@ -61,7 +61,7 @@ describe('a picture without loss gives the very same answer in every encoding', 
   });
 });
 
-describe('a picture with loss shows what sharp sees in it', () => {
+describe('a lossy picture has the same faces as when sharp decodes it', () => {
   const lossy: [string, Sharp][] = [
     ['JPEG', sharp(original).jpeg()],
     ['JPEG, progressive', sharp(original).jpeg({ progressive: true })],
@@ -81,11 +81,11 @@ describe('a picture with loss shows what sharp sees in it', () => {
     const oracle = look(await asPng(sharp(encoded)));
     expect(seen.image.faces.length).toBeGreaterThan(0);
     expect(furthest(seen, oracle)).toBeLessThan(1.5);
-    // A JPEG is read at half the size where that is enough for its faces, the oracle's PNG in full.
+    // A JPEG is decoded at half the size where that is enough for its faces, the PNG in full.
     expect(leastSimilar(seen, oracle)).toBeGreaterThan(0.99);
   });
 
-  it('JPEG, CMYK: the same people, for print colours are converted without a profile', async () => {
+  it('JPEG, CMYK: the same people; colours are converted without a profile', async () => {
     const encoded = await sharp(original).toColourspace('cmyk').jpeg().toBuffer();
     expect((await sharp(encoded).metadata()).channels).toBe(4);
     const seen = look(encoded);
@@ -93,7 +93,7 @@ describe('a picture with loss shows what sharp sees in it', () => {
     expect(leastSimilar(seen, expected)).toBeGreaterThan(0.7);
   });
 
-  it('a transparent picture is seen as sharp flattens it onto white', async () => {
+  it('a transparent picture gives the result of sharp flattening it onto white', async () => {
     const { width, height } = await sharp(original).metadata();
     const veil = Buffer.alloc(width * height);
     for (let i = 0; i < veil.length; i++) veil[i] = 90 + (150 * (i % width)) / width;
@@ -109,7 +109,7 @@ describe('a picture with loss shows what sharp sees in it', () => {
 });
 
 describe('EXIF orientation', () => {
-  /** Turning by an orientation is undone by turning by its inverse: only 6 and 8 differ from their own. */
+  /** The orientation that undoes another: only for 6 and 8 it differs. */
   const inverse = (orientation: number) => ({ 6: 8, 8: 6 })[orientation] ?? orientation;
 
   async function stored(orientation: number): Promise<Sharp> {

@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { type Face, loadAddon } from '../../src/engine/addon.ts';
 import { packDirectory } from '../../src/engine/pack.ts';
-import { analyseOptions, gradient, sample, smallSample } from '../fixtures/pictures.ts';
+import { analyseOptions, sample, smallSample } from '../fixtures/pictures.ts';
 
 const addon = loadAddon();
 const pack = packDirectory('default');
@@ -29,7 +29,7 @@ function draw(picture: Uint8Array, faces: readonly Face[]): Uint8Array {
   return result.png;
 }
 
-/** Whether a pixel lies by a box: lines and labels reach out of it. */
+/** Whether a pixel is near a box: lines and labels extend beyond it. */
 function isNear(x: number, y: number, { box }: Face): boolean {
   const dx = Math.max(box.x - x, x - box.x - box.width, 0);
   const dy = Math.max(box.y - y, y - box.y - box.height, 0);
@@ -37,9 +37,10 @@ function isNear(x: number, y: number, { box }: Face): boolean {
 }
 
 describe('a drawing', () => {
+  // Every orientation of every format: native/test/orientation_test.cpp.
   it.each([
-    1, 2, 3, 4, 5, 6, 7, 8,
-  ])('of a picture of EXIF orientation %i is upright, and is the picture itself away from the faces', async (orientation) => {
+    1, 6,
+  ])('of a picture of EXIF orientation %i is upright, and equals the picture away from the faces', async (orientation) => {
     const turned = await sharp(await smallSample(1, 900))
       .withMetadata({ orientation })
       .png()
@@ -58,26 +59,20 @@ describe('a drawing', () => {
     }
     expect(far).toBe(0);
     expect(near > 0).toBe(faces.length > 0);
-    // The upright ones at least hold faces to draw.
-    if (orientation <= 2) expect(faces).toHaveLength(3);
+    if (orientation === 1) expect(faces).toHaveLength(3);
   });
 
-  it('shows the line of a box in the place of the box', async () => {
+  it('shows the line of a box at its position', async () => {
     const picture = await smallSample(1, 900);
     const [face] = facesOf(picture);
     const { data, width } = await pixelsOf(draw(picture, [face!]));
     const { x, y, height } = face!.box;
     const at = 3 * (Math.round(y + height / 2) * width + Math.round(x));
-    // Green, as of a face found at once.
+    // Green, the colour of `primary`.
     expect([...data.subarray(at, at + 3)]).toEqual([60, 220, 90]);
   });
 
-  it('of no faces is the picture', async () => {
-    const picture = await gradient(60, 40).png().toBuffer();
-    expect((await pixelsOf(draw(picture, []))).data).toEqual((await pixelsOf(picture)).data);
-  });
-
-  it('may be handed to another thread', () => {
+  it('can be transferred to another thread', () => {
     const png = draw(sample(1), []) as Uint8Array<ArrayBuffer>;
     expect(() => structuredClone(png, { transfer: [png.buffer] })).not.toThrow();
   });
@@ -132,12 +127,5 @@ describe('what cannot be drawn', () => {
   it('a face found by an unknown step is an internal error', () => {
     const wrong = { ...face!, found_by: 'magic' as never };
     expect(addon.draw(sample(1), [wrong], limits)).toMatchObject({ ok: false, code: 'internal_error' });
-  });
-
-  it('coordinates that are no numbers or far away are cut off', () => {
-    for (const value of [Number.NaN, Number.POSITIVE_INFINITY, -1e308, 1e308]) {
-      const wild = { ...face!, box: { x: value, y: value, width: value, height: value } };
-      expect(addon.draw(sample(1), [wild], limits)).toMatchObject({ ok: true });
-    }
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { builds } from './support/builds.ts';
 import { type Ending, runChild } from './support/child.ts';
 
-/** Process exit and worker threads are where native addons crash: each way out, in a process of its own. */
+/** Native addons crash at process exit and in worker threads: each way to exit, in a process of its own. */
 
 interface Way {
   title: string;

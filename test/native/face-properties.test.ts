@@ -5,8 +5,9 @@ import { packDirectory } from '../../src/engine/pack.ts';
 import { analyseOptions, sample } from '../fixtures/pictures.ts';
 
 /**
- * What is said of a face must follow from the face: photos of 22 people, changed in one way, and each face compared with
- * itself before. Landmarks wander by some degrees, and now and then slip altogether, so most faces are asked, not all.
+ * Roll and sharpness on photos of 22 people: each photo is rotated or blurred, and each face compared with itself before.
+ * Landmarks vary by some degrees and sometimes fail, so most faces must agree, not all. On drawn faces: pose_test.cpp and
+ * quality_test.cpp of native/test.
  */
 
 const addon = loadAddon();
@@ -19,7 +20,7 @@ interface Photo {
   faces: Face[];
 }
 
-function look(bytes: Buffer): Photo {
+function analyse(bytes: Buffer): Photo {
   const result = addon.analyse(pack, bytes, { ...analyseOptions, accuracy_mode: 'balance' });
   if (!result.ok) throw new Error(result.code);
   return { bytes, height: result.image.height, faces: result.image.faces };
@@ -29,7 +30,7 @@ const stored = (picture: Sharp) => picture.png({ compressionLevel: 1 }).toBuffer
 
 const photos: Photo[] = [];
 for (let number = 1; number <= 6; number++) {
-  photos.push(look(await stored(sharp(sample(number)).resize({ width }))));
+  photos.push(analyse(await stored(sharp(sample(number)).resize({ width }))));
 }
 
 const middle = ({ box }: Face) => [box.x + box.width / 2, box.y + box.height / 2] as const;
@@ -38,21 +39,20 @@ type Spot = readonly [x: number, y: number];
 
 interface Change {
   apply(picture: Sharp): Sharp;
-  /** Where a spot of the photo lies afterwards. */
+  /** The position of a spot of the photo afterwards. */
   moved?(spot: Spot, photo: { height: number }): Spot;
-  scale?: number;
 }
 
 /** Each face that is still found, before and after. */
-async function pairs({ apply, moved = (spot) => spot, scale = 1 }: Change): Promise<[Face, Face][]> {
+async function pairs({ apply, moved = (spot) => spot }: Change): Promise<[Face, Face][]> {
   const found: [Face, Face][] = [];
   for (const photo of photos) {
-    const { faces } = look(await stored(apply(sharp(photo.bytes))));
+    const { faces } = analyse(await stored(apply(sharp(photo.bytes))));
     for (const before of photo.faces) {
       const [x, y] = moved(middle(before), photo);
       const after = faces.find((face) => {
         const [u, v] = middle(face);
-        return Math.hypot(u - x, v - y) < 0.4 * scale * before.box.width;
+        return Math.hypot(u - x, v - y) < 0.4 * before.box.width;
       });
       if (after) found.push([before, after]);
     }
@@ -63,7 +63,7 @@ async function pairs({ apply, moved = (spot) => spot, scale = 1 }: Change): Prom
 const total = photos.reduce((sum, { faces }) => sum + faces.length, 0);
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
-/** The differences are small for nearly all faces, and for the one in the middle. */
+/** The differences are small for nearly all faces, and their median is smaller still. */
 function expectSmall(differences: number[], { most, typical }: { most: number; typical: number }): void {
   expect(differences.length).toBeGreaterThanOrEqual(0.8 * total);
   const sizes = differences.map(Math.abs);
@@ -71,15 +71,8 @@ function expectSmall(differences: number[], { most, typical }: { most: number; t
   expect(sizes.filter((size) => size <= most).length / sizes.length).toBeGreaterThanOrEqual(0.85);
 }
 
-const mirrored: Change = { apply: (picture) => picture.flop(), moved: ([x, y]) => [width - x, y] };
-const resized = (scale: number): Change => ({
-  apply: (picture) => picture.resize({ width: Math.round(scale * width) }),
-  moved: ([x, y]) => [scale * x, scale * y],
-  scale,
-});
-
-/** Clockwise. The picture grows so that nothing is cut off; its middle stays the middle. */
-function turned(degrees: number): Change {
+/** Clockwise. The picture grows so that nothing is cut off; its centre stays the centre. */
+function rotated(degrees: number): Change {
   const [cos, sin] = [Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180)];
   return {
     apply: (picture) => picture.rotate(degrees, { background: '#777' }),
@@ -99,24 +92,10 @@ test('there are enough faces', () => {
 });
 
 describe('pose', () => {
-  test('in the mirror turns and leans the other way, and looks up or down as much', async () => {
-    const found = await pairs(mirrored);
-    expectSmall(
-      found.map(([a, b]) => a.pose.yaw + b.pose.yaw),
-      { most: 8, typical: 4 },
-    );
-    expectSmall(
-      found.map(([a, b]) => a.pose.roll + b.pose.roll),
-      { most: 5, typical: 2 },
-    );
-    expectSmall(
-      found.map(([a, b]) => a.pose.pitch - b.pose.pitch),
-      { most: 8, typical: 4 },
-    );
-  });
-
-  test.each([20, -20])('leans by %d degrees more when the picture is turned by as much', async (degrees) => {
-    const found = await pairs(turned(degrees));
+  test.each([
+    20, -20,
+  ])('rotating the picture by %d degrees changes roll by that angle and nothing else', async (degrees) => {
+    const found = await pairs(rotated(degrees));
     expectSmall(
       found.map(([a, b]) => b.pose.roll - a.pose.roll - degrees),
       { most: 5, typical: 2 },
@@ -130,16 +109,6 @@ describe('pose', () => {
       { most: 8, typical: 4 },
     );
   });
-
-  test('does not depend on the size of the picture', async () => {
-    const found = await pairs(resized(0.5));
-    for (const angle of ['yaw', 'pitch', 'roll'] as const) {
-      expectSmall(
-        found.map(([a, b]) => b.pose[angle] - a.pose[angle]),
-        { most: 5, typical: 2 },
-      );
-    }
-  });
 });
 
 describe('sharpness', () => {
@@ -148,7 +117,7 @@ describe('sharpness', () => {
     for (const sigma of [2, 3, 4.5]) {
       const found = await pairs({ apply: (picture) => picture.blur(sigma) });
       const now = found.map(([, { quality }]) => quality.sharpness);
-      // The strongest blur hides some.
+      // Some faces are not found under the strongest blur.
       expect(now.length).toBeGreaterThanOrEqual(0.7 * total);
       expect(median(now)).toBeLessThan(median(last) - 0.03);
       for (const [before, after] of found)
@@ -156,53 +125,4 @@ describe('sharpness', () => {
       last = now;
     }
   });
-
-  test.each([
-    ['half the size', resized(0.5)],
-    ['twice the size', resized(2)],
-    ['half the light', { apply: (picture) => picture.linear(0.5, 0) }],
-    ['a third of the light', { apply: (picture) => picture.linear(0.33, 0) }],
-    ['half the contrast', { apply: (picture) => picture.linear(0.5, 100) }],
-  ] satisfies [string, Change][])('hardly changes with %s', async (_, change) => {
-    const found = await pairs(change);
-    expectSmall(
-      found.map(([a, b]) => b.quality.sharpness - a.quality.sharpness),
-      { most: 0.05, typical: 0.025 },
-    );
-  });
-});
-
-describe('brightness', () => {
-  test.each([0.7, 0.4])('is proportional to the values of the pixels: %d', async (gain) => {
-    const found = await pairs({ apply: (picture) => picture.linear(gain, 0) });
-    expectSmall(
-      found.map(([a, b]) => b.quality.brightness / a.quality.brightness / gain - 1),
-      {
-        most: 0.06,
-        typical: 0.03,
-      },
-    );
-  });
-
-  test('stays within 0 and 1 however the light is', async () => {
-    for (const gain of [0.15, 3]) {
-      for (const [, { quality }] of await pairs({ apply: (picture) => picture.linear(gain, 0) })) {
-        expect(quality.brightness).toBeGreaterThan(0);
-        expect(quality.brightness).toBeLessThanOrEqual(1);
-      }
-    }
-  });
-});
-
-test('face_pixels grows with the picture', async () => {
-  for (const scale of [0.5, 2]) {
-    const found = await pairs(resized(scale));
-    expectSmall(
-      found.map(([a, b]) => b.quality.face_pixels / a.quality.face_pixels / scale - 1),
-      {
-        most: 0.08,
-        typical: 0.03,
-      },
-    );
-  }
 });

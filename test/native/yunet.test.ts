@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { usePack } from '../fixtures/packs.ts';
 
-/** A pack is data: the addon's own tests once more, with another detector. */
+/** Runs the addon's tests again with the pack yunet. */
 if (usePack('yunet')) {
   await import('./addon.test.ts');
   const { manifest } = await import('../fixtures/pictures.ts');

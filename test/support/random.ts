@@ -1,10 +1,7 @@
-/** Numbers that look random and are the same every time (mulberry32). */
+import { Random } from '../../bench/lib/random.mjs';
+
+/** Random numbers from 0 to 1, the same for the same seed. */
 export function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
+  const random = new Random(seed);
+  return () => random.next();
 }

@@ -1,4 +1,4 @@
-// What the child programs of the native tests share. Plain JavaScript: Node 20 runs no TypeScript.
+// Shared by the child programs of the native tests. Plain JavaScript: Node 20 cannot run TypeScript.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +21,7 @@ export const sample = (number) => readFileSync(fileURLToPath(new URL(`sample${nu
 
 const photo = sample(1);
 
-/** What is found in a photo, without the times, as text. */
+/** The result for a photo, without the times, as text. */
 export function analyseOnce(addon) {
   const { timings_ms, ...rest } = addon.analyse(pack, photo, options);
   if (rest.image?.faces.length !== 3) throw new Error(`unexpected answer ${JSON.stringify(rest)}`);

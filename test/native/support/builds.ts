@@ -30,7 +30,7 @@ function asan(): Build[] {
       env: {
         FACEMATCH_ADDON: sanitized,
         LD_PRELOAD: library,
-        // Node keeps what it has at exit; the core's own leaks are looked for by its C++ tests.
+        // Node frees little at exit; the C++ tests detect leaks of the core.
         ASAN_OPTIONS: 'detect_leaks=0',
         UBSAN_OPTIONS: 'print_stacktrace=1',
       },

@@ -1,4 +1,4 @@
-// A worker thread that analyses a photo as often as `workerData.rounds` says, without a look at its event loop in between.
+// A worker thread that analyses a photo `workerData.rounds` times without returning to its event loop.
 import { parentPort, workerData } from 'node:worker_threads';
 import { analyseOnce, load } from './addon.mjs';
 

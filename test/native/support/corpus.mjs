@@ -1,4 +1,4 @@
-// Looks at every picture below a folder, in both modes, and at a sound one after each: `corpus.mjs FOLDER SOUND`.
+// Analyses every picture below a folder, in both modes, and a valid one after each: `corpus.mjs FOLDER VALID`.
 // Writes one line of JSON for each.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

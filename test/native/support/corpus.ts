@@ -4,14 +4,14 @@ import { runChild } from './child.ts';
 
 export interface Looked {
   file: string;
-  /** `ok` or an error's code, of each way to look. */
+  /** `ok` or an error's code, for each mode. */
   outcomes: string[];
 }
 
-/** Whatever the picture: never an internal error, for that would be a 500. */
+/** For any picture: never an internal error, which would be a 500. */
 export const allowedOutcomes = ['ok', 'unsupported_image_format', 'image_decode_failed', 'image_dimensions'];
 
-/** Looks at every picture below a folder in a process of its own, a sound one after each; the process must live on. */
+/** Analyses every picture below a folder in a process of its own, and a valid one after each; the process must survive. */
 export async function lookAt(
   build: Build,
   folder: string,

@@ -1,4 +1,4 @@
-// Ends in the way that its argument names: see exit.test.ts.
+// Ends in the way that its argument names, see exit.test.ts.
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
@@ -8,7 +8,7 @@ const endless = 1e9;
 const worker = (rounds) =>
   new Worker(new URL('busy-worker.mjs', import.meta.url), { workerData: { rounds } });
 
-/** A worker that is in the middle of a native call, and stays in one. */
+/** A worker that is in a native call, and stays in one. */
 async function busyWorker() {
   const busy = worker(endless);
   await once(busy, 'message');
@@ -18,7 +18,7 @@ async function busyWorker() {
 async function finishedWorker() {
   const finite = worker(1);
   let answers;
-  // Both messages and the end may come in one turn of the event loop: whoever listens one by one misses the later ones.
+  // Both messages and the end may arrive in one turn of the event loop, so one listener collects all.
   finite.on('message', (message) => {
     answers = message;
   });

@@ -1,11 +1,11 @@
-// Analyses pictures of mixed sizes and formats, and writes how much memory the process holds at some of the counts.
+// Analyses pictures of mixed sizes and formats, and writes the memory of the process at the given counts.
 import sharp from 'sharp';
 import { load, options, pack, sample } from './addon.mjs';
 
 const counts = process.argv.slice(2).map(Number);
 const addon = load();
 
-// From a thumbnail to a photo, so that every scratch buffer keeps changing its size.
+// From a thumbnail to a photo, so that every scratch buffer changes its size again and again.
 const pictures = [];
 for (const [i, width] of [160, 960, 320, 640, 240, 480].entries()) {
   const format = ['jpeg', 'png', 'webp'][i % 3];
