@@ -1,4 +1,4 @@
-// facematch beside its peers and beside what the machine allows: `npm run bench`, see `npm run bench -- --help`.
+// Compares facematch with its peers and with the limit of the machine: `npm run bench`, see `npm run bench -- --help`.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -25,10 +25,9 @@ const usage = `npm run bench -- [OPTION…]
   --report [FILE]        measures nothing: puts results into docs/benchmarks.md`;
 
 /**
- * `settle_s` of load come before a fresh server's first window: some thousands of requests, until its JIT compilers are
- * through with it, as they are in a server that has been up for a minute. `warm_s` come before every window of `seconds`,
- * which has at least `least` answers where they come in time. A round has `turns` windows of each cell that figures are
- * made of, and one of the others.
+ * A fresh server gets `settle_s` of load before its first window: some thousands of requests, until JIT compilation is
+ * complete, as in a server that has run for a minute. `warm_s` of load precede every window of `seconds`, which has at least
+ * `least` answers if they come in time. A round has `turns` windows of each cell that figures use, and one of the others.
  */
 const thorough = { rounds: 2, turns: 4, seconds: 4, settle_s: 25, warm_s: 1.5, least: 30, pairs_checked: 8 };
 const quick = { rounds: 1, turns: 1, seconds: 1.2, settle_s: 2, warm_s: 0.7, least: 4, pairs_checked: 4 };
@@ -40,7 +39,7 @@ function someOf(name, list, text) {
   throw new Error(`--${name}: expected some of ${list.join(', ')} but received ${wrong ?? 'nothing'}`);
 }
 
-/** Throws an Error with one line for people. */
+/** Throws an Error with a readable line. */
 function readOptions(args) {
   const text = { type: 'string' };
   const flag = { type: 'boolean', default: false };

@@ -1,5 +1,5 @@
-// What the endpoints beside the pair cost, in CPU time of the server: one against sixteen, the faces of one picture, and a
-// thousand embeddings, beside a pair of the same pictures in the same mode. They take turns on one server.
+// CPU time of the server for the other endpoints (one against sixteen, the faces of one picture, a thousand embeddings),
+// compared with a pair of the same pictures in the same mode. They alternate on one server.
 //   node bench/endpoints.mjs [--turns 5] [--seconds 2] [--json]
 import { endpointIds } from '../dist/src/config.js';
 import { scopes } from '../dist/src/gate/keys.js';
@@ -22,7 +22,7 @@ const files = (await portraits([{ width: 250, height: 250, format: 'jpeg' }])).m
 const at = (index) => files[index % files.length];
 const each = (make) => files.map((_, index) => form({ accuracy_mode: 'fast', ...make(index) }));
 
-/** A thousand times the same few, which cost what others do. */
+/** A thousand copies of one embedding, which cost as much as different ones. */
 async function embeddings() {
   const body = form({ image: files[0], accuracy_mode: 'fast' });
   const headers = { 'x-api-key': server.key, 'content-type': content_type };

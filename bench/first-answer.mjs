@@ -1,13 +1,13 @@
-// How long from `git clone` to the first answer?
+// Measures the time from `git clone` to the first answer.
 //   node bench/first-answer.mjs [--fresh [--suite bookworm] [--node 24] [--package | --arch arm64 | --script test:full]]
-// Clones what is committed here into a new folder and runs `npm run demo` there.
-//   --fresh    in a Debian of its own with Node, npm and git and nothing else, as root: Debian packages, npm packages and the
-//              model pack are downloaded as on a machine that has never seen them. Making that Debian is not counted.
+// Clones the last commit into a new folder and runs `npm run demo` there.
+//   --fresh    in a Debian of its own with only Node, npm and git, as root: Debian packages, npm packages and the model pack are
+//              downloaded as on a new machine. Creating the Debian is not counted.
 //   --suite    of that Debian; --node: the major version of Node
-//   --package  from `npm install` of what `npm run package` made, with Node and npm and nothing else
+//   --package  from `npm install` of what `npm run package` made, with only Node and npm
 //   --arch     for a processor that the kernel has an emulator for (deploy/prove-arm64); nothing is claimed about time
 //   --script   runs this script of package.json instead of the demo: test, test:full
-// Keep the machine quiet meanwhile: half of the time is a compiler's.
+// Keep the machine quiet meanwhile: half of the time is compilation.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,9 +16,9 @@ import { debootstrap, furnish, inside, ownSuite, requireTools } from '../scripts
 import { root } from '../test/support/programs.mjs';
 import { flags, report } from '../test/support/report.mjs';
 
-/** By a compiler, and without one. */
+/** Limits with and without compilation. */
 const most_s = { clone: 300, package: 20 };
-/** Unpacked, besides µWebSockets. */
+/** Unpacked size without µWebSockets. */
 const most_mb = 60;
 const options = { fresh: false, suite: '', arch: process.arch, node: '', package: false, script: 'demo' };
 const { fresh, suite, arch, node, package: fromPackage, script } = flags(options);
@@ -26,7 +26,7 @@ const emulated = arch !== process.arch;
 if ((emulated || fromPackage || node) && !fresh) throw new Error('--arch, --node and --package need --fresh');
 if (fresh) requireTools('--fresh');
 
-/** Runs a command to its end, its standard error shown, and answers its standard output. Throws when it fails. */
+/** Runs a command, shows its standard error and returns its standard output. Throws when it fails. */
 function run([command, ...args], { env = process.env } = {}) {
   const { status, signal, error, stdout } = spawnSync(command, args, {
     env,
@@ -47,7 +47,7 @@ try {
     const include = fromPackage ? ['ca-certificates'] : undefined;
     run(debootstrap(debian, suite || ownSuite(), { arch, ...(include && { include }) }));
     mkdirSync(join(debian, 'home/fresh'));
-    // The clone's origin must be seen from within.
+    // The origin must be reachable inside the new Debian.
     run(['git', 'clone', '--quiet', '--bare', `file://${root}`, join(debian, 'origin.git')]);
     const wrap = (command) => inside(debian, command);
     const env = {

@@ -1,9 +1,9 @@
-// Does the server survive what nobody should send? Seeded requests against the real program, whose workers load the addon
-// that was built with AddressSanitizer and UndefinedBehaviorSanitizer.
+// Fuzzes the server: seeded hostile requests to the real program, whose workers load the addon built with AddressSanitizer and
+// UndefinedBehaviorSanitizer.
 //   node bench/fuzz-server.mjs [--requests 100000] [--seed 1] [--clients 12] [--plain] [--hurry] [--first 0] [--json]
-// --plain   the release addon: the resident memory of a process under a sanitizer is partly the sanitizer's
-// --hurry   waits for no clock of the server's: clients that are not answered leave after a second
-// --first   begins at that request, to see one again: --first 4711 --requests 1
+// --plain   the release addon, for resident memory without that of a sanitizer
+// --hurry   does not wait for timeouts of the server: clients without an answer leave after a second
+// --first   begins at that request, to repeat one: --first 4711 --requests 1
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,9 +26,9 @@ const options = flags({
   hurry: false,
   json: false,
 });
-/** The server's own limits end every connection well before. */
+/** The server's own timeouts end every connection long before. */
 const bound_ms = 45_000;
-/** Connections that the server may keep open while others are served: its clocks run for seconds. */
+/** Connections that may wait for a timeout of the server while others are served. */
 const lingering_most = 400;
 const rss_limit = 0.05;
 
@@ -41,13 +41,13 @@ function sanitizers() {
     );
     process.exit(2);
   }
-  // It may be of another commit.
+  // The existing one may be of another commit.
   execFileSync('cmake', ['--build', join(root, 'build/asan'), '--target', 'facematch'], { stdio: 'ignore' });
   const library = (name) => execFileSync('gcc', [`-print-file-name=${name}`], { encoding: 'utf8' }).trim();
   return {
     FACEMATCH_ADDON: addon,
     LD_PRELOAD: `${library('libasan.so')} ${library('libubsan.so')}`,
-    // A small quarantine, or freed memory is counted as resident. Leaks show as growth: Node frees little at its end.
+    // A small quarantine, because freed memory in it counts as resident. Leaks show as growth: Node frees little at exit.
     ASAN_OPTIONS:
       'detect_leaks=0:abort_on_error=1:quarantine_size_mb=8:thread_local_quarantine_size_kb=64:allocator_release_to_os_interval_ms=500',
     UBSAN_OPTIONS: 'print_stacktrace=1:abort_on_error=1',
@@ -59,12 +59,12 @@ const server = await startServer({
   env: {
     ...(options.plain ? {} : sanitizers()),
     FACEMATCH_WORKERS: '2',
-    // Room for what all clients may ask at once: one against sixteen counts as many pictures.
+    // Large enough for all clients at once: one against sixteen counts as many pictures.
     FACEMATCH_QUEUE: '200',
     FACEMATCH_ENDPOINTS: endpointIds.join(','),
     FACEMATCH_IDLE_TIMEOUT_S: '2',
     FACEMATCH_UPLOAD_TIMEOUT_MS: '4000',
-    // Wrong keys are among what is tried; what is asked here is not whether guessing is slowed.
+    // Some requests have wrong keys, and must not be slowed down.
     FACEMATCH_AUTH_FAILURES_PER_MINUTE: '60000',
     FACEMATCH_AUTH_FAILURE_BURST: '60000',
   },
@@ -118,7 +118,7 @@ async function one(index) {
     judge(index, planned, result);
   });
   lingering.add(conversation);
-  // A connection that waits for a clock of the server's must not hold up the others.
+  // A connection that waits for a timeout of the server must not delay the others.
   let timer;
   await Promise.race([conversation, new Promise((resolve) => (timer = setTimeout(resolve, 1000)))]);
   clearTimeout(timer);
@@ -138,7 +138,7 @@ async function run(from, end) {
   await Promise.all(lingering);
 }
 
-/** To match/embeddings, of faces that the server has embedded. */
+/** A valid body for match/embeddings, with embeddings from the server. */
 async function question() {
   const response = await fetch(`${server.address}/API/v1.0/face/embed/upload`, {
     method: 'POST',
@@ -152,7 +152,7 @@ async function question() {
   return { embedding: face.embedding, candidates, pack, version, accuracy_mode };
 }
 
-/** What a client sees of a match, without what differs from one request to the next. */
+/** The answer to a match, without the parts that differ between requests. */
 async function validAnswer() {
   const body = form({ image1: pictures.good[0], image2: pictures.good[3] });
   const response = await fetch(`${server.address}/API/v1.0/face/match/upload`, {
@@ -186,7 +186,7 @@ for (const mark of marks.filter((mark, index) => index === 0 || mark > early)) {
 }
 const seconds = (performance.now() - started) / 1000;
 const alive = dead === undefined;
-// Before the metrics: it would be one of those that are still held.
+// Before the metrics, which would count it as still held.
 const answered = alive ? await validAnswer() : undefined;
 const [unanswered, busy, held] = alive
   ? await Promise.all([

@@ -1,8 +1,9 @@
 // Which faces are found in hard pictures, with and without the fallback:
 //   node bench/hard-pictures.mjs [--only WORD] [--every N] [--fallback] [--json | --write]
-// Turned, shrunk, dark, pale, close-up and tiny variants of photos that the pipeline finds a face in as they are, and
-// pictures of which is known what is in them. --only takes the rows with that word, --every each Nth face for the
-// variants, --fallback leaves out the columns without it, --write puts the table into docs/hard-pictures.md. Needs npm run setup -- --dev; what ../shared holds is left out where it is not.
+// Rotated, shrunk, dark, pale, close-up and tiny variants of photos in which the pipeline finds a face, and pictures with
+// known contents. --only measures the rows with that word, --every each Nth face for the variants, --fallback leaves out the
+// columns without it, --write puts the table into docs/hard-pictures.md. Needs npm run setup -- --dev. Rows that need ../shared
+// are left out where it does not exist.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -30,7 +31,7 @@ const { min_det_score } = JSON.parse(readFileSync(join(pack, 'manifest.json'), '
 const addon = loadAddon();
 addon.loadPack(pack);
 
-/** Each way to look; its key is the column's. */
+/** Options of the analysis; the key is the column's. */
 const ways = ['fast', 'balance']
   .flatMap((accuracy_mode) => [
     { key: `${accuracy_mode}, without`, accuracy_mode, use_heuristic_fallback: false },
@@ -97,7 +98,7 @@ function expectFace(bytes, way, expected) {
   };
 }
 
-/** As many as there are people. */
+/** Expects as many faces as people. */
 function expectPeople({ bytes, people }, way) {
   const found = faces(bytes, way);
   return {
@@ -108,7 +109,7 @@ function expectPeople({ bytes, people }, way) {
   };
 }
 
-/** The pictures with the one face that the pipeline finds in them. */
+/** The pictures, each with the face that the pipeline finds in it. */
 async function sources(pictures) {
   const all = [];
   for (const { name, bytes } of pictures) {
@@ -119,7 +120,7 @@ async function sources(pictures) {
   return all;
 }
 
-/** The people of the sample photos, each cut out with as much around as a portrait has. */
+/** The people of the sample photos, each cut out with the margins of a portrait. */
 async function people() {
   const all = [];
   for (const { name, bytes } of sets.samples()) {
@@ -129,7 +130,7 @@ async function people() {
       const left = Math.round(Math.min(Math.max(box.x + box.width / 2 - side / 2, 0), width - side));
       const top = Math.round(Math.min(Math.max(box.y + box.height / 2 - side / 2, 0), height - side));
       const cut = await sharp(bytes).extract({ left, top, width: side, height: side }).png().toBuffer();
-      // Neighbours that reach into the cut-out would count as false faces.
+      // Other faces in the cut-out would count as false.
       if (faces(cut, plain).length === 1) all.push({ name: `${name} ${index}`, bytes: cut });
     }
   }

@@ -1,7 +1,7 @@
-// The tables of docs/model-card.md, measured anew: error rates by set with and without the cohort, promised against
-// observed rates by group, and the human check. Takes half an hour.
+// Measures the tables of docs/model-card.md: error rates by set with and without the cohort, promised and observed rates by
+// group, and the human check. Takes half an hour.
 //   node bench/model-card.mjs [--write] [--only TABLE]
-// Prints them, or with --write puts them into the card. Needs the shared data.
+// Prints the tables, or writes them into the card with --write. Needs the shared data.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -145,7 +145,7 @@ function humanTable({ human }) {
   );
 }
 
-/** Of people whom nothing was made of, with the pack's own cohort. */
+/** Rows for people who were not used for cohort or calibration, with the pack's own cohort. */
 function asidePart([mode, figures]) {
   const { operating_points, percent_points } = figures.by.normalised;
   return [
@@ -168,7 +168,7 @@ const people = [
 const morePeople = people.slice(2);
 const withoutPeople = ['negatives', 'negatives-animals'].map((name) => folders.get(name));
 
-/** What several tables are made of is measured once. */
+/** Measurements that several tables use are made once. */
 const once = (measure) => {
   let found;
   return () => {

@@ -1,8 +1,7 @@
-// What does the server do with four times the load that it can carry? It runs on one core with one worker, the generator
-// on another, in all runs.
+// Tests the server under four times its maximum load. It runs on one core with one worker, the generator on another.
 //   node bench/overload.mjs [--rounds 3] [--seconds 12] [--json]
 // A round: a closed loop with more and more clients finds the best goodput (answers 200 a second); an open loop then
-// offers four times as many. A second server with a low rate limit is offered as much. Keep the machine quiet meanwhile.
+// sends four times as many. A second server with a low rate limit gets as many. Keep the machine quiet meanwhile.
 import { loadavg } from 'node:os';
 import { form, Load, lasting } from '../test/support/load.mjs';
 import { portraits } from '../test/support/portraits.mjs';
@@ -13,7 +12,7 @@ const options = flags({ rounds: 3, seconds: 12, json: false });
 const times = 4;
 const least_goodput = 0.95;
 const slowest_refusal_ms = 20;
-/** Up to what one worker with its queue of 8 takes without a refusal. */
+/** Up to the number that one worker with its queue of 8 accepts without a refusal. */
 const concurrencies = [1, 2, 4, 8];
 
 endOnSignals();
@@ -25,7 +24,7 @@ const bodies = pictures.map(({ bytes }, index) =>
   form({ image1: bytes, image2: pictures.at(index - 1).bytes }),
 );
 
-/** Before anything is counted: the compiler's first looks at the code. */
+/** Before measuring, for JIT compilation. */
 const warmUp = (server) => new Load(server, bodies).closedLoop(2, lasting(2));
 
 const quantile = (values, share) =>
@@ -44,7 +43,7 @@ async function bestGoodput(server) {
   return Math.max(...goodputs);
 }
 
-/** Offers `rate`, and tells what came of it; `refusal` is the status that is meant. */
+/** Sends `rate` requests a second and returns what happened; `refusal` is the expected status. */
 async function offer(server, rate, refusal) {
   const load = new Load(server, bodies);
   const begin = performance.now();
@@ -53,7 +52,7 @@ async function offer(server, rate, refusal) {
   // The queue fills up in the first second.
   const goodput = load.rate(200, begin + 1000, begin + options.seconds * 1000);
   const refusals = load.answers.filter(({ status }) => status === refusal).map(({ ms }) => ms);
-  // Where the limiter is meant, requests that it lets in at once may still be too many for the queue.
+  // With the limiter, requests that it accepts together may still be too many for the queue.
   const others = load.answers.filter(
     ({ status }) => status !== 200 && status !== refusal && status !== 503,
   ).length;
@@ -82,7 +81,7 @@ async function oneRound() {
 
   const rate = Math.max(1, Math.floor(best * 0.8));
   const limited = await start({ rate, burst: rate });
-  // The first answers empty the bucket's burst.
+  // Uses up the burst of the rate limit.
   await warmUp(limited);
   const limiter = { rate, ...(await offer(limited, best * times, 429)) };
   await limited.stop();

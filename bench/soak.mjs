@@ -1,9 +1,9 @@
-// Does memory stay flat? Valid requests of mixed picture sizes and formats, both modes, both endpoints.
+// Tests whether memory stays constant under valid requests of mixed picture sizes and formats, both modes, both endpoints.
 //   node bench/soak.mjs [--requests 20000] [--clients 6] [--workers 2] [--seed 1] [--through nginx-tls] [--rest 5] [--json]
-// --through nginx-tls: by way of nginx with deploy/nginx.conf, TLS to it and TLS from it to the server.
-// At every tenth of the run, and after the first 2,000 requests, the clients pause until nothing is on its way, and then
+// --through nginx-tls: through nginx with deploy/nginx.conf, with TLS on both sides of it.
+// At every tenth of the run, and after the first 2,000 requests, the clients pause until no request is open, and then
 // for --rest seconds: what waits for the next request (src/http/body-memory.ts) has gone back to the system by then.
-// What is compared is the server's resident memory at rest; what it was as the last answer left stands beside.
+// Compares the server's resident memory at rest; also reports it directly after the last answer.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,10 +26,10 @@ const options = flags({
   json: false,
 });
 const limit = 0.03;
-/** Caches, arenas and the compiler's code have their size by then. */
+/** Caches, arenas and compiled code have reached their size by then. */
 const settled = Math.min(2000, Math.floor(options.requests / 10));
 
-/** As they come in practice: mostly small, now and then straight from a camera. */
+/** As in practice: mostly small, sometimes straight from a camera. */
 const sizes = [
   [{ width: 250, height: 250 }, 60],
   [{ width: 640, height: 480 }, 28],
@@ -48,7 +48,7 @@ const made = ({ width, format }) => !(format === 'png' && width > 2048);
 const path = '/API/v1.0/face/match/upload';
 endOnSignals();
 
-/** What lies between the clients and the server, by --through: { server, address, connect, stop() }; `connect` is undici's. */
+/** Starts what is between clients and server, by --through: { server, address, connect, stop() }; `connect` is undici's. */
 const ways = {
   async none(env) {
     const server = await startServer({ env });
@@ -106,7 +106,7 @@ async function ask(index) {
   statuses[answer.statusCode] = (statuses[answer.statusCode] ?? 0) + 1;
 }
 
-/** Requests `from` to `end`, by all clients; resolves when none is on its way. */
+/** Sends requests `from` to `end` with all clients; resolves when none is open. */
 async function run(from, end) {
   let next = from;
   const client = async () => {

@@ -1,6 +1,6 @@
-// The generator of load, in a process of its own, kept for job after job: one started anew for every window would spend it in
-// code that its JIT compilers have not seen yet, on the CPUs that the server needs. It is told jobs over IPC, and answers each
-// with a window: what happened between two looks at the usage.
+// The load generator, a process of its own that is reused for all jobs: a new one for every window would spend it on JIT
+// compilation, on the CPUs that the server needs. It receives jobs over IPC and returns a window for each: what happened
+// between two readings of the CPU usage.
 import { setTimeout } from 'node:timers/promises';
 import { Load } from '../../test/support/load.mjs';
 import { cpuMsOf, mainThreadCpuMsOf, memoryOf, treeOf } from '../../test/support/programs.mjs';
@@ -8,7 +8,7 @@ import { open_longer } from './plan.mjs';
 import { scenarios } from './requests.mjs';
 
 export const path = '/API/v1.0/face/match/upload/advanced';
-/** So many times its length a window may last to see its fewest answers. */
+/** A window may last this many times its length to collect its least number of answers. */
 const stretch = 6;
 
 function usage(pid) {
@@ -35,7 +35,7 @@ function windowBetween(before, pid, latencies, errors) {
   };
 }
 
-/** So many clients, each with one request on its way at any time. */
+/** `clients` clients, each with one open request at any time. */
 async function closedLoop({ pid, clients, warm_s, seconds, least }, load) {
   let over = false;
   const running = load.closedLoop(clients, () => !over);
@@ -55,7 +55,7 @@ async function closedLoop({ pid, clients, warm_s, seconds, least }, load) {
   return window;
 }
 
-/** So many requests a second, whether or not those before have been answered: latency counts from when each was due. */
+/** `rate` requests a second, whether or not earlier ones are answered. Latency counts from when each was due. */
 async function openLoop({ pid, rate, warm_s, seconds }, load) {
   await load.openLoop(rate, warm_s);
   const [first, lost, before] = [load.answers.length, load.lost, usage(pid)];
@@ -72,6 +72,6 @@ if (process.send) {
     load.close();
     process.send(window);
   });
-  // Nobody is there any more to hear an answer.
+  // The parent process is gone.
   process.once('disconnect', () => process.exit());
 }

@@ -5,7 +5,7 @@ import { root } from '../../test/support/programs.mjs';
 import { table, writeBetween } from '../lib/data.mjs';
 import { saturating } from './plan.mjs';
 
-/** Three significant digits, and a dash for what was not measured. */
+/** Three significant digits, or a dash for a missing value. */
 function number(value) {
   if (value === undefined || value === null) return '–';
   if (value === 0) return '0';
@@ -13,7 +13,7 @@ function number(value) {
   return value.toFixed(Math.min(4, digits));
 }
 
-/** Median, and from where to where the turns went. */
+/** Median and range of the turns. */
 function range(found) {
   if (!found) return '–';
   const { median, low, high } = found;
@@ -86,7 +86,7 @@ const what = {
     'Server and generator on CPUs of their own, with as many workers as the server has CPUs; first as many requests as it can answer, then 70 % of them at a fixed rate, where latency counts from when a request was due.',
 };
 
-/** Of every block with servers: a heading, what it is, and its table. */
+/** For every block with servers: heading, description and table. */
 function blockSections(results) {
   const { rows, contenders, scenarios, checks } = results;
   const blocks = new Set(rows.filter(({ contender }) => contender !== 'floor').map(({ block }) => block));
@@ -141,7 +141,7 @@ ${drawn.join('\n')}
 `;
 }
 
-/** One entry a line. */
+/** JSON with one entry on each line. */
 export function resultsText(results) {
   const member = ([name, value]) => {
     if (!Array.isArray(value)) return `${JSON.stringify(name)}: ${JSON.stringify(value)}`;

@@ -1,16 +1,16 @@
-// Which measurements a run makes, and in which order. A block is what is compared directly: all of its contenders are up,
-// in processes that are fresh in every round, and each cell (so many clients) goes from one contender to the next,
-// beginning with another every time. What is compared is then seconds apart, and meets the same machine.
+// The measurements of a run and their order. A block contains what is compared directly: all its contenders run, in processes
+// that are new in every round, and each cell (a number of clients) goes from one contender to the next, starting with another
+// one every time. Compared measurements are then seconds apart, under the same conditions.
 import { contenders } from '../contenders/index.mjs';
 import { scenarios } from './requests.mjs';
 
-/** The load at which figures are compared: both workers are busy, and nobody waits long. */
+/** Number of clients at which figures are compared: both workers are busy, and waiting times are short. */
 export const saturating = 8;
 
-/** Of the best throughput; what a service is run at. */
+/** Share of the best throughput at which a service normally runs. */
 export const steady_share = 0.7;
 
-/** An open loop is asked for its slowest answers, and so must see more of them: so many times `seconds`. */
+/** An open loop measures the slowest answers and needs more of them: it lasts this many times `seconds`. */
 export const open_longer = 3;
 
 /** What a quick run measures of each scenario. */
@@ -21,14 +21,14 @@ const quickContenders = {
   'refused-key': ['facematch', 'facematch-again', 'hello'],
 };
 
-/** The cells that figures are made of come in several turns. */
+/** Cells that figures use have several turns. */
 const closed = (clients, mode, { turns }) => ({
   loop: 'closed',
   clients,
   turns: mode === 'fast' && clients === saturating ? turns : 1,
 });
 
-/** All contenders of a scenario in one mode, with more and more clients. */
+/** All contenders of a scenario in one mode, with increasing numbers of clients. */
 function loadBlock(scenario, mode, options) {
   const { most_clients = Number.POSITIVE_INFINITY } = scenarios[scenario];
   const takesPart = (name) =>
@@ -46,7 +46,7 @@ function loadBlock(scenario, mode, options) {
   return { id: `${scenario} ${mode}`, scenario, mode, runs };
 }
 
-/** One worker against two: alone for the latency, busy for the throughput, and what the machine itself gains. */
+/** One worker against two: latency with one client, throughput under load, and what two threads gain on this machine. */
 function workersBlock(options) {
   const clients = { facematch: [1, saturating], floor: [saturating] };
   const runs = [1, options.workers].flatMap((workers) =>
@@ -61,7 +61,7 @@ function workersBlock(options) {
   return { id: 'workers', scenario: 'small', mode: 'fast', runs };
 }
 
-/** Latency at a load that leaves room, server and generator on CPUs of their own. */
+/** Latency below full load, server and generator on separate CPUs. */
 function steadyBlock(options) {
   const cells = [closed(saturating, 'fast', options), { loop: 'open', turns: options.turns }];
   const runs = ['facematch', 'facematch-again', 'do-it-yourself']
@@ -81,7 +81,7 @@ export function planOf(options) {
   return [...loads, ...others].filter(({ runs }) => runs.length > 0);
 }
 
-/** The same, begun `round` places further on: whoever comes first meets another machine than whoever comes last. */
+/** The same list, starting `round` places later: the state of the machine differs between first and last. */
 export const rotated = (runs, round) => runs.map((_, index) => runs[(index + round) % runs.length]);
 
 export const sameCell = (a, b) => a.loop === b.loop && a.clients === b.clients;
@@ -92,7 +92,7 @@ export function cellsOf(runs) {
   return cells.filter((cell, index) => cells.findIndex((other) => sameCell(other, cell)) === index);
 }
 
-/** Minutes that a plan takes, about. */
+/** Approximate minutes that a plan takes. */
 export function minutesOf(plan, { rounds, seconds, settle_s, warm_s }) {
   const runs = plan.flatMap((block) => block.runs);
   const servers = new Set(runs.map(({ contender, workers, apart }) => [contender, workers, apart].join()));

@@ -1,5 +1,5 @@
-// What is asked: scenarios, and the pictures that they send. Pictures are made once and kept, so that every contender gets the
-// same bytes: labelled photos of the developers where they are, else people cut out of the photos that a package ships.
+// The scenarios and the pictures that they send. Pictures are made once and kept, so that every contender gets the same bytes:
+// the developers' labelled photos if they exist, otherwise people cut out of the photos that a package ships.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -9,14 +9,14 @@ import { cutOuts } from '../../test/support/portraits.mjs';
 import { cache, sharedData } from '../lib/data.mjs';
 import { Random } from '../lib/random.mjs';
 
-/** Alternately two pictures of one person and one each of two: { same, pictures: [first, second] }. */
+/** Alternating pairs of one person and of two people: { same, pictures: [first, second] }. */
 const alternate = (same, different) =>
   same.flatMap((pictures, i) => [
     { same: true, pictures },
     { same: false, pictures: different[i] },
   ]);
 
-/** Eight pairs of files, or of sharp's pictures, and where they are from. */
+/** Eight pairs of files or sharp objects, and their source. */
 function portraitPairs() {
   const folder = sharedData('london');
   if (folder === undefined) {
@@ -35,7 +35,7 @@ function portraitPairs() {
   return { source: 'Face Research Lab London Set', pairs: alternate(same, different) };
 }
 
-/** Pairs of 250-pixel pictures as they come; of portraits where there are none. */
+/** Pairs of original 250-pixel pictures, or of portraits where there are none. */
 function smallPairs() {
   const folder = sharedData('lfw-dev');
   if (folder === undefined) return portraitPairs();
@@ -44,7 +44,7 @@ function smallPairs() {
     .split('\n')
     .slice(1)
     .map((line) => line.split('\t'));
-  // From all over the list, since it is sorted by name.
+  // Spread over the list, which is sorted by name.
   const spread = (label) => {
     const some = rows.filter(([, , , same]) => same === label);
     return [0.1, 0.35, 0.6, 0.85].map((share) => {
@@ -62,11 +62,11 @@ const frame = (picture, width, height) =>
   });
 const jpeg = (picture, quality) => picture.jpeg({ quality }).toBuffer();
 
-/** Files go as they are. */
+/** Files are sent unchanged. */
 const asIs = (side) => (picture) =>
   typeof picture === 'string' ? readFileSync(picture) : jpeg(frame(picture, side, side), 90);
 
-/** 12 megapixels and some 4 MB. Without the grain of a sensor an enlarged photo has a quarter of a camera's bytes. */
+/** 12 megapixels and about 4 MB. Without sensor noise an enlarged photo has only a quarter of a camera's bytes. */
 async function fromPhone(picture, index) {
   const grain = 15;
   const { data, info } = await frame(picture, 4000, 3000)
@@ -86,11 +86,11 @@ const kinds = {
   small: { pairs: smallPairs, make: asIs(250) },
   card: { pairs: portraitPairs, make: (picture) => jpeg(frame(picture, 640, 480), 88) },
   photo: { pairs: portraitPairs, make: asIs(1350) },
-  // Few, since each of many clients has one on its way.
+  // Few, because each of many clients holds one.
   phone: { pairs: () => ({ ...portraitPairs(), pairs: portraitPairs().pairs.slice(0, 4) }), make: fromPhone },
 };
 
-/** Makes those that are missing. Answers { source, pairs: [{ same, files: [first, second] }] }. */
+/** Makes missing pictures. Returns { source, pairs: [{ same, files: [first, second] }] }. */
 export async function pairsOf(kind) {
   const { source, pairs } = kinds[kind].pairs();
   const facts = [sharp.versions.sharp, sharedData('london') ?? '', sharedData('lfw-dev') ?? ''];
@@ -115,7 +115,7 @@ const bodiesOf = async (kind, mode) =>
     form({ image1: readFileSync(first), image2: readFileSync(second), accuracy_mode: mode }),
   );
 
-/** Of forty requests; a service's callers mostly send small pictures. */
+/** Requests of each kind among forty; clients mostly send small pictures. */
 const mixture = { small: 24, card: 10, photo: 5, phone: 1 };
 
 async function mixed(mode) {
@@ -135,7 +135,7 @@ async function withoutSecond() {
 
 /**
  * `bodies(mode)` are sent in turn, with `key` where that is not the contender's. `expects`: statuses that count.
- * `most_clients`: more would hold more memory than the comparison is worth.
+ * `most_clients`: more would need too much memory.
  */
 export const scenarios = {
   small: { what: 'two JPEGs of 250 pixels', bodies: (mode) => bodiesOf('small', mode), expects: [200] },
@@ -153,7 +153,7 @@ export const scenarios = {
     expects: [200],
     most_clients: 32,
   },
-  // An address that goes on guessing is answered 429 after a while, by the same check.
+  // After many wrong keys from one address the same check answers 429.
   'refused-key': {
     what: 'a wrong key, with a small form',
     bodies: async () => (await bodiesOf('small', 'fast')).slice(0, 1),

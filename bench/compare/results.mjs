@@ -1,7 +1,7 @@
-// Windows become results: medians of every cell, and the figures that the project wants to reach.
+// Turns windows into results: medians of every cell, and the figures with their targets.
 import { saturating } from './plan.mjs';
 
-/** The middle one, or between the two in the middle. NaN of nothing. */
+/** NaN for an empty list. */
 export function median(values) {
   const sorted = values.filter(Number.isFinite).toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -9,7 +9,7 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Nearest rank; NaN where there are too few values to tell it from the slowest. */
+/** Nearest rank; NaN where there are too few values to distinguish it from the maximum. */
 function quantile(sorted, share) {
   if (sorted.length < 1 / (1 - share)) return Number.NaN;
   return sorted[Math.ceil(sorted.length * share) - 1];
@@ -17,7 +17,7 @@ function quantile(sorted, share) {
 
 const total = (windows, name) => windows.reduce((sum, window) => sum + window[name], 0);
 
-/** Of windows of one cell, what tables tell. Only statuses that are expected count as answers. */
+/** A row of the tables from the windows of one cell. Only expected statuses count as answers. */
 function loadRow(windows) {
   const [{ expects, rate }] = windows;
   const seconds = total(windows, 'seconds');
@@ -34,7 +34,7 @@ function loadRow(windows) {
     p99_ms: quantile(counted, 0.99),
     p99_9_ms: quantile(counted, 0.999),
     other_answers: (all.length + errors - counted.length) / (all.length + errors),
-    // Of all answers: a refusal costs as well.
+    // Divided by all answers: a refusal costs CPU time as well.
     cpu_ms: total(windows, 'server_ms') / all.length,
     main_thread_cpu_ms: total(windows, 'main_thread_ms') / all.length,
     generator_cpu_ms: total(windows, 'generator_ms') / all.length,
@@ -42,7 +42,7 @@ function loadRow(windows) {
   };
 }
 
-/** The same of what native/bench/floor.cpp prints: `pairs_per_second` of the pipeline, CPU-ms a pair of it and its parts. */
+/** A row from the output of native/bench/floor.cpp: `pairs_per_second` of the pipeline, CPU-ms a pair of it and its parts. */
 function floorRow(windows) {
   const mean = (kind, name) => windows.reduce((sum, one) => sum + one[kind][name], 0) / windows.length;
   return {
@@ -61,7 +61,7 @@ function grouped(windows, key) {
   return [...groups.values()];
 }
 
-/** One row for each cell: medians over the rounds of what its windows say together. */
+/** One row for each cell: medians over the rounds. */
 export function rowsOf(windows) {
   const cellOf = ({ block, contender, workers, loop, clients }) =>
     [block, contender, workers, loop, clients].join();
@@ -77,7 +77,7 @@ export function rowsOf(windows) {
   });
 }
 
-/** What a figure looks at: a number of each turn, by `round,turn`. */
+/** The values of a figure: a number for each turn, by `round,turn`. */
 function turnsOf(windows, where, pick) {
   const fits = windows.filter((window) =>
     Object.entries(where).every(([name, value]) => window[name] === value),
@@ -207,7 +207,7 @@ const figures = [
       above: [load(scenario), 'generator_share'],
     },
   ]),
-  // How many times its speed a server would have that did nothing but run our nets.
+  // How many times faster a server would be that only ran our nets.
   ...['do-it-yourself', 'opencv4nodejs'].map((peer) => ({
     what: `CPU a request of ${peer} ÷ bare runs of the nets; small, fast`,
     above: [load('small', peer), 'cpu'],
@@ -220,7 +220,7 @@ const figures = [
   },
 ];
 
-/** Median, lowest and highest over the turns; null of nothing. */
+/** Median, lowest and highest over the turns; null for an empty list. */
 function spread(values) {
   const found = values.filter(Number.isFinite);
   if (found.length === 0) return null;
@@ -235,7 +235,7 @@ function ratios(windows, [where, pick], below) {
   return [...above].map(([turn, value]) => value / (others.get(turn) ?? Number.NaN));
 }
 
-/** { what, least or most, found, noise }: null where this run has not measured it. */
+/** { what, least or most, found, noise }; null for what this run has not measured. */
 export const figuresOf = (windows) =>
   figures.map(({ what, least, most, above, below, noise }) => ({
     what,

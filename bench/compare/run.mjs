@@ -1,4 +1,4 @@
-// Carries out a plan: starts each contender, sees that it answers sensibly, loads it, and collects the windows.
+// Carries out a plan: starts each contender, checks its answers, puts it under load, and collects the windows.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -12,12 +12,12 @@ import { path } from './loader.mjs';
 import { cellsOf, rotated, sameCell, saturating, steady_share } from './plan.mjs';
 import { kindsIn, pairsOf, scenarios } from './requests.mjs';
 
-/** Of the pairs asked before the load; a face that one detector misses is no nonsense. */
+/** Share of right answers before the load; a detector may miss a face. */
 const least_right = 0.75;
 
 const loader = fileURLToPath(new URL('loader.mjs', import.meta.url));
 
-/** The processes of the generator, by the CPUs that they run on. */
+/** The generator's processes, by the CPUs that they run on. */
 class Generators {
   #up = new Map();
 
@@ -38,7 +38,7 @@ class Generators {
         reject(new Error(`The generator of load ended with ${code} and no window`));
       });
     });
-    lost.catch(() => {}); // it ends as it should, later
+    lost.catch(() => {}); // handled where it is awaited; at the end it is expected
     return { child, lost };
   }
 
@@ -48,8 +48,8 @@ class Generators {
 }
 
 /**
- * Speed is worth nothing where the answers are wrong. Asks the first `count` pairs of the scenario's first kind of picture:
- * sensible means that most are right, among them a match of one person and a mismatch of two.
+ * Speed is worth nothing with wrong answers. Sends the first `count` pairs of the scenario's first kind of picture: sensible
+ * means that most answers are right, including a match of one person and a mismatch of two.
  */
 async function check({ address, key }, scenario, mode, count) {
   if (scenario.startsWith('refused')) return { asked: 0, right: 0, sensible: true };
@@ -70,14 +70,14 @@ async function check({ address, key }, scenario, mode, count) {
   return { asked: pairs.length, right: right.length, sensible };
 }
 
-/** The floor is a program that runs while it measures: the native pipeline in a loop, without HTTP and Node. */
+/** The floor is a program that measures itself: the native pipeline in a loop, without HTTP and Node. */
 async function measureFloor({ workers }, { scenario, mode }, { seconds }) {
   const files = (await pairsOf(kindsIn(scenario)[0])).pairs.flatMap((pair) => pair.files);
   const args = ['--mode', mode, '--threads', String(workers), '--seconds', String(seconds), ...files];
   return JSON.parse((await promisify(execFile)(programs.floor, args)).stdout);
 }
 
-/** The servers of a round: each is started when it is first needed, settled, and kept for the blocks after. */
+/** The servers of a round: each is started when it is first needed, settled, and kept for later blocks. */
 class Servers {
   #options;
   #generators = new Generators();
@@ -91,7 +91,7 @@ class Servers {
     const name = [contender, wanted, apart].join();
     const known = this.#up.get(name);
     if (known) return known;
-    // For measurements in which neither may take the other's CPU: the last one for the generator, the others for the server.
+    // With `apart`, the generator runs on the last CPU and the server on the others.
     const cpus = apart ? allowedCpus() : [];
     const own = cpus.length > 1 ? cpus.slice(0, -1) : [];
     const workers = own.length > 0 ? Math.min(wanted, own.length) : wanted;
@@ -122,7 +122,7 @@ class Servers {
   }
 }
 
-/** One round of a block. Contenders that fail are told to `onFailure` and fall out. */
+/** One round of a block. Contenders that fail are reported to `onFailure` and left out. */
 async function carryOutBlock(block, round, options, { servers, checks, onProgress, onFailure, onWindow }) {
   const { id, scenario, mode } = block;
   const up = new Map();
@@ -175,7 +175,7 @@ async function carryOutBlock(block, round, options, { servers, checks, onProgres
   }
 }
 
-/** Answers { windows, checks, failures }. `onProgress` is told of what is being done. */
+/** Returns { windows, checks, failures }. `onProgress` gets a description of each step. */
 export async function carryOut(plan, options, onProgress) {
   const results = { windows: [], checks: [], failures: [] };
   for (let round = 0; round < options.rounds; round++) {

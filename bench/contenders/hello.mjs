@@ -1,4 +1,4 @@
-// The least that µWS can do with a request: what the machine allows any server on it to answer a second.
+// A minimal µWS server: the upper limit of requests a second for any server on µWS.
 import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);

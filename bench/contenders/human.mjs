@@ -9,7 +9,7 @@ const require = createRequire(import.meta.url);
 const folderOf = (name) => dirname(require.resolve(`${name}/package.json`));
 const folderUrl = (...parts) => `${pathToFileURL(join(...parts)).href}/`;
 
-// Node's fetch knows no file: URLs, by which alone human can be told of models that lie beside it.
+// human loads local models only from file: URLs, which Node's fetch does not support.
 const web = globalThis.fetch;
 globalThis.fetch = async (address, init) => {
   const url = String(address.url ?? address);
@@ -18,7 +18,7 @@ globalThis.fetch = async (address, init) => {
   return new Response(await readFile(new URL(url)), { headers: { 'content-type': type } });
 };
 
-// The package exports its WebAssembly build under no name that Node accepts, so it is asked for by its file.
+// The package does not export its WebAssembly build for Node, so it is loaded by its path.
 const dist = dirname(require.resolve('@vladmandic/human'));
 const { default: Human } = require(join(dist, 'human.node-wasm.js'));
 const off = { enabled: false };
@@ -27,7 +27,7 @@ const human = new Human({
   wasmPath: `${join(folderOf('@tensorflow/tfjs-backend-wasm'), 'dist')}/`,
   modelBasePath: folderUrl(dist, '../models'),
   debug: false,
-  // Each request is of its own: nothing may be carried over from the one before.
+  // Requests are independent: no results may be kept from the previous one.
   cacheSensitivity: 0,
   filter: off,
   face: {

@@ -1,4 +1,4 @@
-// Who is compared. Each answers `POST /API/v1.0/face/match/upload/advanced` alike, from a fresh process.
+// The contenders. Each answers `POST /API/v1.0/face/match/upload/advanced` from a new process.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,10 +7,10 @@ import { root, startProgram, startServer } from '../../test/support/programs.mjs
 
 /** Settings of facematch that differ from the defaults; the page names them. */
 const settings = {
-  // Peers let any number of requests wait. The default refuses what it cannot serve soon, and a refusal is no work.
+  // Peers queue any number of requests. By default facematch refuses what it cannot serve soon, and refusing costs nothing.
   FACEMATCH_QUEUE: '512',
   FACEMATCH_DEADLINE_MS: '120000',
-  // Wrong keys are among what is measured, and guessing is slowed by address.
+  // A scenario sends wrong keys, which are limited by address.
   FACEMATCH_AUTH_FAILURES_PER_MINUTE: '60000',
   FACEMATCH_AUTH_FAILURE_BURST: '60000',
 };
@@ -36,8 +36,8 @@ const pairs = ['small', 'card', 'photo', 'phone', 'mixed'];
 const bothModes = ['fast', 'balance'];
 
 /**
- * `scenarios` and `modes` are those it is measured in, `clients` how many at once where that is not every number there is.
- * `optional` ones are asked for by `--with`. `packages` are named in the page with their versions.
+ * `scenarios`, `modes` and `clients` (if not all numbers of clients) are those that are measured. `optional` contenders need
+ * `--with`. The page lists `packages` with their versions.
  */
 export const contenders = {
   floor: {

@@ -1,5 +1,5 @@
-// Three nets in JavaScript, on onnxruntime-node: the default pack's detector, landmarks and embedder as their author ships
-// them. One picture in, the embedding of its largest face out. Who decodes, resizes and warps is the contender's choice:
+// The default pack's detector, landmarks and embedder in JavaScript on onnxruntime-node, as their author publishes them. From
+// a picture to the embedding of its largest face. The contender chooses what decodes, resizes and warps:
 // `pixels` is a module with decode(bytes), letterbox, greyCrop, colourCrop and release(picture).
 import { workerData } from 'node:worker_threads';
 import ort from 'onnxruntime-node';
@@ -9,14 +9,14 @@ import { apply, fit, inverse, mean, squareCrop } from './similarity.mjs';
 
 // ---- sessions
 
-/** One thread a worker: two workers already fill two cores. */
+/** One thread for each worker: two workers already use two cores. */
 const sessionOptions = {
   executionProviders: ['cpu'],
   graphOptimizationLevel: 'all',
   executionMode: 'sequential',
   intraOpNumThreads: 1,
   interOpNumThreads: 1,
-  // The exporter listed every weight as an input as well, which is told for each of them.
+  // The exporter listed every weight as an input too, and ONNX Runtime warns about each.
   logSeverityLevel: 3,
 };
 
@@ -28,7 +28,7 @@ async function openNets() {
   return Object.fromEntries(await Promise.all(opened));
 }
 
-/** Runs a net with one input of that shape; answers its outputs by name. */
+/** Runs a net with one input of that shape; returns its outputs by name. */
 async function run(session, shape, planes) {
   const outputs = await session.run({ input: new ort.Tensor('float32', planes, shape) });
   return Object.fromEntries(Object.entries(outputs).map(([name, { data }]) => [name, data]));
@@ -49,8 +49,8 @@ function nonMaxSuppression(faces) {
 }
 
 /**
- * Best first. `pixels.letterbox` keeps the picture's shape, fills what is left of the net's input with black, and tells
- * the scale of each side.
+ * Best first. `pixels.letterbox` keeps the aspect ratio, fills the rest of the net's input with black, and returns the scale
+ * of each side.
  */
 async function detect(session, pixels, picture) {
   const { planes, scales } = pixels.letterbox(picture, input_width, input_height, {
@@ -107,7 +107,7 @@ async function fivePoints(session, pixels, picture, face, mode) {
 
 const chip_side = 112;
 
-/** Where ArcFace wants eyes, nose and mouth in the chip. */
+/** ArcFace's positions of eyes, nose and mouth in the chip. */
 const template = [
   [38.2946, 51.6963],
   [73.5318, 51.5014],
@@ -130,7 +130,7 @@ function mirrored(planes) {
   return copy;
 }
 
-/** In mode balance the chip's mirror image counts as much as the chip. */
+/** In mode balance the chip and its mirror image are averaged. */
 async function embed(session, pixels, picture, points, mode) {
   const planes = pixels.colourCrop(picture, fit(points, template), chip_side, { mean: 127, scale: 1 / 128 });
   const { output } = await run(session, [1, 3, chip_side, chip_side], planes);
@@ -142,7 +142,7 @@ async function embed(session, pixels, picture, points, mode) {
 
 // ---- all together
 
-/** Answers a function { bytes, mode } → { embedding }. */
+/** Returns a function { bytes, mode } → { embedding }. */
 export async function recogniser(pixels) {
   const nets = await openNets();
   return async ({ bytes, mode }) => {

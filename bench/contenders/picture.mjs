@@ -1,7 +1,7 @@
-// What a careful user of sharp hands to a net that takes whole pictures.
+// Input for nets that take whole pictures, as a careful user of sharp would prepare it.
 import sharp from 'sharp';
 
-// One thread a worker: libvips must not start its own.
+// One thread for each worker: libvips must not start its own.
 sharp.concurrency(1);
 sharp.cache(false);
 

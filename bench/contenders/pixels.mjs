@@ -6,8 +6,8 @@ export { readPicture as decode } from './picture.mjs';
 export function release() {}
 
 /**
- * Fills planes of `width` × `height` with what `write(planes, at, r, g, b)` makes of the picture, read bilinearly where
- * `back` maps the planes' pixels to; outside the picture lies black.
+ * Fills planes of `width` × `height` with `write(planes, at, r, g, b)`. `back` maps pixels of the planes to the picture, which
+ * is sampled bilinearly and black outside.
  */
 function warp({ data, width: columns, height: rows }, back, width, height, planes, write) {
   for (let row = 0, at = 0; row < height; row++) {
@@ -66,7 +66,7 @@ export function greyCrop(picture, transform, size, { mean, scale }) {
   return warp(picture, inverse(transform), size, size, new Float32Array(size * size), write);
 }
 
-/** Planes in the order blue, green, red: with it the embedding tells people apart a little better. */
+/** Planes in the order blue, green, red, with which the embeddings distinguish people slightly better. */
 export function colourCrop(picture, transform, size, { mean, scale }) {
   const plane = size * size;
   const write = (planes, at, r, g, b) => {

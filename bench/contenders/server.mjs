@@ -1,5 +1,5 @@
-// The server that a peer stands behind: fastify and its multipart plugin, with one difference in the peers' favour: of several
-// faces in a picture only the largest is compared.
+// The server of a peer: fastify and its multipart plugin, with one difference in the peers' favour: only the largest face of a
+// picture is compared.
 //   node server.mjs --peer NAME --workers N --key KEY
 import cluster from 'node:cluster';
 import { timingSafeEqual } from 'node:crypto';
@@ -16,7 +16,7 @@ const workers = Number(values.workers);
 function byCosine(a, b) {
   let similarity = 0;
   for (let i = 0; i < a.length; i++) similarity += a[i] * b[i];
-  // One in some thousand pairs of strangers is above it.
+  // About one in a thousand pairs of strangers is above it.
   return { match: similarity >= 0.35, similarity };
 }
 
@@ -37,9 +37,9 @@ function byHuman(a, b) {
 const here = (file) => new URL(file, import.meta.url).href;
 
 /**
- * `worker` is a module whose default export recognises: { bytes, mode } → { embedding }, or {} when there is no face. `tasks` is
- * how many pictures a worker has at once: the decoding of one, on libuv's threads, overlaps the nets of another. opencv4nodejs
- * keeps its classes in static variables, so that a second thread that loads it takes the process down: it gets processes.
+ * `worker` is a module with the default export { bytes, mode } → { embedding }, or {} when there is no face. `tasks` is the
+ * number of pictures that a worker has at once: decoding one on libuv's threads overlaps the nets of another. opencv4nodejs
+ * keeps its classes in static variables, and a second thread that loads it crashes the process: it gets processes instead.
  */
 const peers = {
   'do-it-yourself': { worker: 'nets.mjs', pixels: 'pixels.mjs', tasks: 3, compare: byCosine },
@@ -49,8 +49,8 @@ const peers = {
 };
 
 /**
- * A queue in front of a pool: `run(task)` is called for `slots` tasks at once, in the order in which they came. piscina 5.3.2
- * puts the head of its own queue back at the tail when no worker is free, so that some requests wait for all others.
+ * A queue before a pool: calls `run(task)` for `slots` tasks at once, in the order of arrival. piscina 5.3.2 puts the head of its
+ * own queue back at the end when no worker is free, so that some requests would wait for all others.
  */
 function queued(slots, run) {
   let free = slots;
@@ -73,7 +73,7 @@ function queued(slots, run) {
     });
 }
 
-/** Listens on a free port and answers its address. */
+/** Listens on a free port and returns its address. */
 async function listen(recognise, compare) {
   const app = fastify({ bodyLimit: 20 * 2 ** 20 });
   await app.register(multipart, { limits: { fileSize: 10 * 2 ** 20, parts: 16 } });
@@ -119,7 +119,7 @@ if (!processes) {
   );
 } else if (cluster.isPrimary) {
   const all = Array.from({ length: workers }, () => cluster.fork());
-  // With one of them gone, what is measured is no longer what was asked for.
+  // With a process less, the measurement would be wrong.
   cluster.on('exit', () => process.exit(1));
   const [[{ port }]] = await Promise.all(all.map((one) => once(one, 'listening')));
   announce(`http://127.0.0.1:${port}`);

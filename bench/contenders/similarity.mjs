@@ -1,6 +1,6 @@
 // Similarity transforms: rotation, scale and shift, x' = a·x − b·y + tx, y' = b·x + a·y + ty.
 
-/** Of points. */
+/** Mean of points. */
 export const mean = (points) =>
   [0, 1].map((axis) => points.reduce((sum, p) => sum + p[axis], 0) / points.length);
 
@@ -12,7 +12,7 @@ export function inverse({ a, b, tx, ty }) {
   return { a: ia, b: ib, tx: -(ia * tx - ib * ty), ty: -(ib * tx + ia * ty) };
 }
 
-/** The best one in the sense of least squares (Umeyama 1991, in closed form for the plane). */
+/** The least-squares similarity (Umeyama 1991, closed form in two dimensions). */
 export function fit(from, to) {
   const [fx, fy] = mean(from);
   const [tx, ty] = mean(to);
@@ -28,7 +28,7 @@ export function fit(from, to) {
   return { a, b, tx: tx - (a * fx - b * fy), ty: ty - (b * fx + a * fy) };
 }
 
-/** Maps a square of the picture, centred and turned by `degrees`, onto `size` × `size` pixels. */
+/** Maps a square of the picture around a centre, rotated by `degrees`, to `size` × `size` pixels. */
 export function squareCrop([cx, cy], side, degrees, size) {
   const scale = size / side;
   const radians = (degrees * Math.PI) / 180;

@@ -1,4 +1,4 @@
-// Bodies: forms that are right, forms that are nearly right, and what is no form at all; and ways to spoil bytes.
+// Bodies: valid forms, nearly valid forms and other bytes; and ways to damage bytes.
 import { boundary, form } from '../../test/support/load.mjs';
 
 const flip = (bytes, random) => {
@@ -11,7 +11,7 @@ const flip = (bytes, random) => {
 
 const overwrite = (bytes, random) => {
   const spoilt = Buffer.from(bytes);
-  // The values at which lengths and signs turn over.
+  // The values at which lengths and signs overflow.
   const value = random.pick([0x00, 0x01, 0x7f, 0x80, 0xfe, 0xff]);
   const at = random.below(spoilt.length + 1);
   return spoilt.fill(value, at, Math.min(spoilt.length, at + 1 + random.below(8)));
@@ -37,19 +37,19 @@ const repeat = (bytes, random) => {
 
 const ways = [flip, overwrite, cut, remove, insert, repeat];
 
-/** One to three of them, one after the other. */
+/** Applies one to three of them. */
 export function mutate(bytes, random) {
   let spoilt = bytes;
   for (let count = 1 + random.below(3); count > 0; count--) spoilt = random.pick(ways)(spoilt, random);
   return spoilt;
 }
 
-/** Only within the first `length` bytes, where headers are. */
+/** Damages only the first `length` bytes, where headers are. */
 export function mutateStart(bytes, length, random) {
   return Buffer.concat([mutate(bytes.subarray(0, length), random), bytes.subarray(length)]);
 }
 
-/** Cheap to refuse, so that what is tried is the form and not the decoder. */
+/** Cheap to refuse: these requests test the form, not the decoder. */
 const notAPicture = Buffer.from('this is not a picture');
 const plain = { image1: notAPicture, image2: notAPicture };
 
@@ -71,7 +71,7 @@ export const goodForm = (random, world) => {
   );
 };
 
-/** One picture is damaged, the other one too or not. */
+/** One picture is damaged, sometimes both. */
 export const damagedForm = (random, world) => {
   const damaged = () => {
     const file = random.pick(world.damaged);
@@ -83,7 +83,7 @@ export const damagedForm = (random, world) => {
   );
 };
 
-/** A good picture that has suffered, mostly in its headers. */
+/** A valid picture with damage, mostly in its headers. */
 export const sufferedForm = (random, world) => {
   const good = random.pick(world.good);
   const suffered = random.chance(0.6) ? mutateStart(good, 700, random) : mutate(good, random);
@@ -99,13 +99,13 @@ export const oddFields = (random) => {
   return form(fields);
 };
 
-/** One picture, good or not, with fields that most endpoints do not know. */
+/** One picture, valid or not, with fields that most endpoints do not have. */
 export const onePicture = (random, world) => {
   const image = random.chance(0.3) ? random.pick(world.good) : mutate(random.pick(world.damaged), random);
   return form({ image, ...(random.chance(0.5) && { [random.pick(names)]: random.pick(values) }) });
 };
 
-/** One against up to eighteen, two more than are taken; most of them are no pictures. */
+/** One against up to eighteen, two more than the limit; most of them are not pictures. */
 export const manyTargets = (random, world) => {
   const target = () =>
     random.weighted([
@@ -140,7 +140,7 @@ const things = [
   '\ud800',
 ];
 
-/** A question to match/embeddings whose members or bytes have suffered, or that is nested deeply. */
+/** A body for match/embeddings with damaged members or bytes, or nested deeply. */
 export const oddQuestion = (random, world) => {
   if (random.chance(0.05))
     return Buffer.from(random.pick(['[', '{"a":', '[{"a":']).repeat(1 + random.below(100_000)));
@@ -185,7 +185,7 @@ const delimiters = [
   '--',
 ];
 
-/** Parts put together from pieces of the grammar, most of them in their place. */
+/** Parts made of pieces of the grammar, most of them in the right place. */
 export const builtForm = (random) => {
   const usual = (list) => (random.chance(0.85) ? list[0] : random.pick(list));
   const pieces = [random.chance(0.1) ? 'preamble' : ''];
@@ -207,6 +207,6 @@ export const mutatedForm = (random) => mutate(form({ ...plain, threshold_percent
 
 export const noise = (random) => random.bytes(random.below(3000));
 
-/** Nothing but the beginnings of delimiters: the worst case for whoever searches for them. */
+/** Only beginnings of delimiters: the worst case for searching them. */
 export const delimiterSoup = (random) =>
   Buffer.from(`\r\n--${boundary.slice(0, random.below(boundary.length + 1))}`.repeat(random.below(3000)));

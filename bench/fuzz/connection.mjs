@@ -1,10 +1,10 @@
-// One connection from its first byte to its end, as a plan says.
+// One connection from its first byte to its end, by a plan.
 import { connect } from 'node:net';
 import { parseAnswers } from '../../test/support/load.mjs';
 
 /**
- * Resolves to { answers, left, closed, hung }: `left` when the client went away by plan, `closed` when the server ended the
- * connection, `hung` when neither it nor an answer came within `bound_ms`.
+ * Resolves to { answers, left, closed, hung }: `left` when the client disconnected by plan, `closed` when the server closed the
+ * connection, `hung` when neither that nor an answer happened within `bound_ms`.
  */
 export function converse(port, plan, bound_ms) {
   return new Promise((resolve) => {

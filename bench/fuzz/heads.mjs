@@ -1,4 +1,4 @@
-// Request heads: the right one, and each of the ways to get it wrong.
+// Request heads: a valid one, and ways to get it wrong.
 import { boundary, content_type } from '../../test/support/load.mjs';
 
 const base = '/API/v1.0';
@@ -22,7 +22,7 @@ export function withLength(world, body, headers = {}, requestLine = undefined) {
   return Buffer.concat([head(world, { ...headers, 'content-length': body.length }, requestLine), body]);
 }
 
-/** In chunks of random sizes (RFC 9112 section 7.1), now and then with an extension or a trailer. */
+/** In chunks of random sizes (RFC 9112 section 7.1), sometimes with an extension or a trailer. */
 export function inChunks(world, body, random, requestLine = undefined, headers = {}) {
   const pieces = [head(world, { ...headers, 'transfer-encoding': 'chunked' }, requestLine)];
   for (let at = 0; at < body.length; ) {
@@ -33,7 +33,7 @@ export function inChunks(world, body, random, requestLine = undefined, headers =
   return Buffer.concat([...pieces, Buffer.from('0\r\n\r\n')]);
 }
 
-/** Headers whose value a server or a proxy in front of it might read in two ways. The rest of the request is as it should be. */
+/** Headers whose values a server and a proxy before it might read differently. The rest of the request is valid. */
 // biome-ignore format: a table
 export const oddHeaders = [
   { 'x-api-key': undefined }, { 'x-api-key': '' }, { 'x-api-key': 'fm_x_y' }, { 'x-api-key': 'k'.repeat(2000) }, { 'x-api-key': '\xff\xfe' },
@@ -51,7 +51,7 @@ export const oddHeaders = [
   Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`x-${index}`, 'y'])),
 ];
 
-/** µWS ends some of these connections without a word: they are no HTTP that it knows (docs/uws-lifecycle.md). */
+/** µWS closes some of these connections without an answer (docs/uws-lifecycle.md). */
 // biome-ignore format: a table
 export const oddRequestLines = [
   `GET ${base}/models HTTP/1.1`, `HEAD ${base}/models HTTP/1.1`, `GET ${base}/openapi.json HTTP/1.1`, `GET ${base}/docs HTTP/1.1`,
@@ -63,7 +63,7 @@ export const oddRequestLines = [
   'PRI * HTTP/2.0', `CONNECT fuzz:80 HTTP/1.1`, `TRACE ${match} HTTP/1.1`, `GET /__proto__ HTTP/1.1`, ` POST ${match} HTTP/1.1`, `POST  ${match} HTTP/1.1`,
 ];
 
-/** Ends of a body that are told in a wrong way. `length` is the true one. */
+/** Wrong ways to state the end of a body. `length` is the true one. */
 // biome-ignore format: a table
 export const lyingLengths = [
   (length) => ({ 'content-length': length + 1 }), (length) => ({ 'content-length': length + 5000 }), (length) => ({ 'content-length': length - 1 }),
@@ -77,7 +77,7 @@ export const lyingLengths = [
   () => ({ 'transfer-encoding': 'chunked' }), () => ({}),
 ];
 
-/** Behind `Transfer-Encoding: chunked`. */
+/** Bodies after `Transfer-Encoding: chunked`. */
 // biome-ignore format: a table
 export const oddChunks = [
   '0\r\n\r\n', '5\r\nhello\r\n0\r\n\r\n', '5;ext=1\r\nhello\r\n0\r\n\r\n', '5\r\nhello\r\n0\r\nTrailer: x\r\n\r\n', '5\nhello\n0\n\n', 'g\r\n', '-1\r\nx\r\n',

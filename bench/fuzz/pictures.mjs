@@ -1,4 +1,4 @@
-// Pictures for the fuzzer: good ones, and a corpus of damaged ones.
+// Pictures for the fuzzer: valid ones and a corpus of damaged ones.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -7,7 +7,7 @@ import { sharedData } from '../lib/data.mjs';
 import { Random } from '../lib/random.mjs';
 import { mutate } from './bodies.mjs';
 
-/** Larger ones cost time and try nothing that smaller ones do not. */
+/** Larger pictures cost time and test nothing more. */
 const most_bytes = 300_000;
 
 /** Files of the shared corpus; none when there is no such folder. */
@@ -20,7 +20,7 @@ function corpus() {
     .filter((bytes) => bytes.length <= most_bytes);
 }
 
-/** Kinds of pictures that decoders have had trouble with, made here, and then spoilt. */
+/** Kinds of pictures that decoders had bugs with, made here and then damaged. */
 async function drawn(seed) {
   const base = () =>
     sharp({
@@ -44,7 +44,7 @@ async function drawn(seed) {
   return made.flatMap((bytes) => [bytes, ...Array.from({ length: 10 }, () => mutate(bytes, random))]);
 }
 
-/** { good, damaged, from_corpus }: lists of bytes, and how many of the damaged ones are the shared corpus's. */
+/** { good, damaged, from_corpus }: lists of bytes, and how many of the damaged ones are from the shared corpus. */
 export async function fuzzPictures(seed) {
   const formats = ['jpeg', 'png', 'webp'];
   const good = await portraits(formats.map((format) => ({ width: 200, height: 200, format })));

@@ -1,7 +1,7 @@
-// The kinds of requests, each with its weight. A kind makes of a generator and the world (key, pictures) a plan:
+// The kinds of requests, each with its weight. A kind turns a generator and the world (key, pictures) into a plan:
 //   bytes    what is sent
-//   expects  'ok': 200 and the answer that is known; 'answer': any answer but a 5xx; 'end': an answer or a closed connection
-//   answers  how many answers are waited for, 1 unless told
+//   expects  'ok': 200 and the known answer; 'answer': any answer except 5xx; 'end': an answer or a closed connection
+//   answers  number of answers to wait for, 1 by default
 import {
   builtForm,
   damagedForm,
@@ -41,7 +41,7 @@ function request(world, body, random, path, headers = {}) {
     : withLength(world, body, headers, line);
 }
 
-/** Of two pictures, to any endpoint that compares them. */
+/** A form with two pictures, for any endpoint that compares them. */
 const form = (make) => (random, world) => {
   const path = random.weighted([
     [match, 6],
@@ -112,7 +112,7 @@ const kinds = {
   stranger: (random) => ({ bytes: random.pick(strangers), expects: 'end' }),
   pipelined: (random, world) => {
     const answers = 2 + random.below(4);
-    // µWS takes a further request as long as the one before was answered inside its callback, as these are.
+    // µWS accepts another request when the one before was answered inside its callback, as these are.
     const one = () => head(world, {}, random.pick(pipelinable));
     return { bytes: Buffer.concat(Array.from({ length: answers }, one)), expects: 'end', answers };
   },
@@ -126,7 +126,7 @@ const kinds = {
   }),
 };
 
-/** What ends in inference costs as much as a hundred of the others; at 100,000 requests these are thousands all the same. */
+/** A request with inference costs as much as a hundred others; among 100,000 requests there are still thousands of them. */
 const weights = {
   valid: 2,
   one_picture: 7,
@@ -152,13 +152,13 @@ const weights = {
 /** How a client leaves: at a byte of what it sends, while it waits, or at the first byte of the answer. */
 const leavings = ['sending', 'waiting', 'answering'];
 
-/** Everything about request number `index` follows from the generator. */
+/** Request number `index`, determined by the generator. */
 export function plan(random, world) {
   const kind = random.weighted(Object.entries(weights));
   const made = kinds[kind](random, world);
   const { bytes } = made;
   const leaves = random.chance(0.12) ? random.pick(leavings) : undefined;
-  // Who is kept waiting goes away, mostly soon; a few stay to see the server's own clocks end it.
+  // A client that has to wait leaves, mostly soon; a few stay until the server's timeouts end the connection.
   const patient = made.expects !== 'end' || random.chance(0.1);
   const cuts = Array.from({ length: random.chance(0.5) ? 0 : random.below(5) }, () =>
     random.below(bytes.length + 1),

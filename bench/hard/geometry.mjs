@@ -1,4 +1,4 @@
-// Boxes and points, and how a picture's variant moves them. A move is { a, b, tx, ty }, as in native/core/geometry.h:
+// Boxes and points, and how a variant of a picture moves them. A move is { a, b, tx, ty }, as in native/core/geometry.h:
 // (x, y) becomes (a x - b y + tx, b x + a y + ty).
 
 export const still = { a: 1, b: 0, tx: 0, ty: 0 };
@@ -7,7 +7,7 @@ export function movePoint({ a, b, tx, ty }, [x, y]) {
   return [a * x - b * y + tx, b * x + a * y + ty];
 }
 
-/** The box of the same face; of a slanted one its sides go over into one another between 0 and 90 degrees. */
+/** The box of the same face; between 0 and 90 degrees width and height change gradually into one another. */
 export function moveBox(move, { x, y, width, height }) {
   const [middle, centre] = movePoint(move, [x + width / 2, y + height / 2]);
   const [straight, across] = [move.a ** 2, move.b ** 2];
@@ -24,7 +24,7 @@ export function moveFace(move, { box, landmarks }) {
   return { box: moveBox(move, box), landmarks: Object.fromEntries(points) };
 }
 
-/** What of a box lies in a picture. */
+/** The part of a box that is inside the picture. */
 export function clipped({ x, y, width, height }, picture) {
   const [left, top] = [Math.max(x, 0), Math.max(y, 0)];
   const [right, bottom] = [Math.min(x + width, picture.width), Math.min(y + height, picture.height)];

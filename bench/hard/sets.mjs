@@ -1,5 +1,4 @@
-// Pictures of which is known what is in them. What is no part of the project is looked for in ../shared, or
-// $FACEMATCH_SHARED.
+// Pictures with known contents. Those that are not part of the project are in ../shared or $FACEMATCH_SHARED.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { root } from '../../test/support/programs.mjs';
@@ -8,7 +7,7 @@ import { intersectionOverUnion } from './geometry.mjs';
 
 const folder = sharedData();
 
-/** Whether the labelled pictures are there. */
+/** Whether the labelled pictures exist. */
 export const shared = folder !== undefined;
 
 function files(name, pattern = /\.(jpe?g|png|webp)$/i) {
@@ -34,7 +33,7 @@ export const portraits = () => files('london').map(read);
 /** Pictures without a human face. */
 export const negatives = () => files('negatives').map(read);
 
-/** Group photos whose names say how many people are in them. */
+/** Group photos with the number of people in their names. */
 export function groups() {
   return files('groups/compreface', /_\d+\.jpg$/).map((file) => ({
     ...read(file),
@@ -42,7 +41,7 @@ export function groups() {
   }));
 }
 
-/** One face turned in the pixels: { name, bytes, degrees, upright }. */
+/** One face, rotated in the pixels: { name, bytes, degrees, upright }. */
 export function turnedFaces() {
   return files('groups/rotated').map((file) => {
     const [, stem, degrees] = /^(\D+)(\d+)\.jpg$/.exec(basename(file));
@@ -62,7 +61,7 @@ export function oriented() {
   }));
 }
 
-/** Group photos with hand-labelled boxes, those to be ignored left out: { name, bytes, boxes }. */
+/** Group photos with hand-labelled boxes, without those marked to be ignored: { name, bytes, boxes }. */
 export function labelled() {
   const boxes = new Map();
   for (const list of files('groups/dlib', /\.xml$/)) {

@@ -1,5 +1,5 @@
-// What makes a picture hard, done to one that is not. Each variant takes { pixels, width, height, face }: a sharp object,
-// its size, and its face as the pipeline found it; it answers { picture, move }: a sharp object, and where things went.
+// Variants that make an ordinary picture hard. Each takes { pixels, width, height, face }: a sharp object, its size, and its
+// face as the pipeline found it. It returns { picture, move }: a sharp object, and the transform of positions.
 import sharp from 'sharp';
 import { still } from './geometry.mjs';
 
@@ -12,7 +12,7 @@ function turned(degrees) {
     const [cos, sin] = [Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180)];
     const across = Math.abs(width * cos) + Math.abs(height * sin);
     const down = Math.abs(width * sin) + Math.abs(height * cos);
-    // About the middle of the picture, which becomes the middle of the larger one.
+    // Around the centre of the picture, which becomes the centre of the larger one.
     const move = {
       a: cos,
       b: sin,
@@ -33,7 +33,7 @@ function shrunk(share) {
   };
 }
 
-/** Grey levels 0..1 put through `curve`. */
+/** Applies `curve` to grey levels of 0..1. */
 function toned(curve) {
   return async ({ pixels }) => {
     const table = Uint8Array.from({ length: 256 }, (_, level) => Math.round(255 * curve(level / 255)));
@@ -48,7 +48,7 @@ function toned(curve) {
   };
 }
 
-/** Cut so close that `share` of the face's box is left along each side, about the middle of its landmarks. */
+/** A close-up that keeps `share` of each side of the face's box, around the centre of its landmarks. */
 function closeUp(share) {
   return ({ pixels, width, height, face }) => {
     const points = Object.values(face.landmarks);
@@ -65,7 +65,7 @@ function closeUp(share) {
   };
 }
 
-/** The face `side` pixels large, somewhere in a picture of 1600 x 1200. */
+/** The face at a size of `side` pixels in a picture of 1600 x 1200. */
 function tiny(side) {
   return async ({ pixels, width, height, face }) => {
     const small = Math.round((width * side) / Math.max(face.box.width, face.box.height));
@@ -94,7 +94,7 @@ function then(first, second) {
 
 const asItIs = ({ pixels }) => ({ picture: pixels, move: still });
 
-/** `quality` is the JPEG's. The goals are for those that are `asked`. */
+/** `quality` is the JPEG's. The goals are for `asked` variants. */
 export const variants = [
   { name: 'as it is', asked: true, make: asItIs },
   ...[90, 180, 270].map((degrees) => ({ name: `turned by ${degrees}°`, asked: true, make: turned(degrees) })),

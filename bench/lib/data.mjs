@@ -1,12 +1,12 @@
-// Where pictures and nets are, and the tables that are put into pages.
+// Paths of pictures and nets, and tables for pages.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../../test/support/programs.mjs';
 
-/** What the bench makes once and keeps. */
+/** Files that the bench makes once and keeps. */
 export const cache = join(root, '.cache/bench');
 
-/** A folder of the developers' pictures, or undefined where they are not: `FACEMATCH_SHARED`, or `../shared`. */
+/** A folder of the developers' pictures, in `FACEMATCH_SHARED` or `../shared`; undefined where it does not exist. */
 export function sharedData(name = '') {
   const folder = join(process.env.FACEMATCH_SHARED ?? join(root, '../shared'), 'data', name);
   return existsSync(folder) ? folder : undefined;

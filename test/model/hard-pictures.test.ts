@@ -4,8 +4,8 @@ import { projectPath } from '../../src/paths.ts';
 import { sharedFolder } from '../fixtures/pictures.ts';
 
 /**
- * The goals for hard pictures, asked of the bench that measures them: bench/hard-pictures.mjs, with every fourth face for
- * the variants. Photos of the samples always; what lies in ../shared where it is there.
+ * The goals for hard pictures, measured by bench/hard-pictures.mjs with every fourth face for the variants: the samples
+ * always, pictures of ../shared if they exist.
  */
 
 interface Count {
@@ -56,19 +56,19 @@ function sum(pattern: RegExp, mode: Mode): Count {
   return total;
 }
 
-/** At least this share; a failure shows what was missed. */
+/** At least this share; a failure lists the missed pictures. */
 function expectShare({ of, found, missed }: Count, least: number): void {
   expect({ enough: found >= least * of, missed }).toEqual({ enough: true, missed });
 }
 
 describe.each(modes)('%s', (mode) => {
-  test('finds all people in the sample photos, and nobody else', () => {
+  test('finds all people in the sample photos, and no other faces', () => {
     expect(counted('sample photos', mode)).toMatchObject({ of: 22, found: 22, false_faces: 0 });
   });
 
   test.each([90, 180, 270])('finds them in photos turned by %s degrees', (degrees) => {
     const count = counted(`sample photos, turned by ${degrees}°`, mode);
-    // A face that the first look takes the wrong way up hides the others of its photo from the ladder.
+    // A rotated face that the first pass takes for upright prevents the fallback for the others of its photo.
     expectShare(count, 0.8);
     expect(count.false_faces).toBe(0);
   });
@@ -92,14 +92,14 @@ const shared = sharedFolder();
 describe.skipIf(!shared).each(modes)('%s, on the pictures of ../shared,', (mode) => {
   const least = { fast: 0.97, balance: 0.99 }[mode];
 
-  test('finds the right face in turned, shrunk, dark and coarse variants of portraits', () => {
+  test('finds the right face in rotated, shrunk, dark and coarse variants of portraits', () => {
     const count = counted("all of the portraits' variants", mode);
     expect(count.of).toBeGreaterThanOrEqual(80);
     // Rounded down to whole faces: of every fourth portrait one miss is more than 1 in 100.
     expectShare(count, Math.floor(least * count.of) / count.of);
   });
 
-  test('finds it in close-ups, pale, tiny and twice changed ones as well', () => {
+  test('finds the right face in close-ups and in pale, tiny and combined variants', () => {
     expectShare(counted("all of the portraits' further variants", mode), 0.93);
   });
 
@@ -112,7 +112,7 @@ describe.skipIf(!shared).each(modes)('%s, on the pictures of ../shared,', (mode)
     expect(counted('pictures without a face', mode)).toMatchObject({ false_faces: 0, missed: [] });
   });
 
-  test('finds the labelled people of group photos, and those that are counted', () => {
+  test('finds the labelled and the counted people of group photos', () => {
     expectShare(
       counted('labelled group photos, faces wider than 3 %', mode),
       { fast: 0.9, balance: 0.95 }[mode],
@@ -120,7 +120,7 @@ describe.skipIf(!shared).each(modes)('%s, on the pictures of ../shared,', (mode)
     expectShare(counted('counted group photos', mode), 0.95);
   });
 
-  test('finds faces that were turned when the picture was saved', () => {
+  test('finds faces that are rotated in the pixels', () => {
     const { of, found } = counted('faces turned in the pixels', mode);
     expect(found).toBe(of);
   });

@@ -15,8 +15,8 @@ import { sharedFolder } from '../fixtures/pictures.ts';
 import type { PictureSet } from './support/people.ts';
 
 /**
- * Whether the percentages keep what they promise to people who had no part in cohort and fit, group by group, at no cost of
- * recognition, and whether what is no face is told apart. docs/model-card.md has the same figures with intervals.
+ * Whether percentages are right for people who were not used for cohort and calibration, group by group, without a loss in
+ * recognition, and whether false faces are rejected. docs/model-card.md has the same figures with intervals.
  */
 
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });
@@ -30,7 +30,7 @@ if (shared && !there) process.stderr.write(`Skipped: ${shared}/data has not all 
 const modes: readonly AccuracyMode[] = ['fast', 'balance'];
 const percents = [40, 50, 60, 70];
 
-/** Of observed ÷ promised at 50 and 60 percent. Children and the old are few, and so are their pairs. */
+/** Limits of observed ÷ promised at 50 and 60 percent. There are few pairs of children and old people. */
 const limits: Readonly<Record<string, number>> = {
   'lfw-dev': 1.5,
   'rmfd-dev': 2,
@@ -54,7 +54,7 @@ async function check() {
     return sets;
   };
   const sets = { fast: await load('fast'), balance: await load('balance') };
-  // The cohort serves both modes and is made of the better vectors, as `facematch calibrate` makes it.
+  // The cohort is for both modes and uses the better vectors, as in `facematch calibrate`.
   const { withFitCentres }: typeof import('../../src/eval/held-out.ts') = await import(
     projectPath('dist/src/eval/held-out.js')
   );
@@ -68,7 +68,7 @@ async function check() {
       ),
   );
   const rows = new Map(modes.map((mode) => [mode, fitTable(sets[mode], cohorts, percents).check]));
-  // Nothing of the pack is made of web-dev.
+  // web-dev was not used for the pack.
   return { rows, cohorts, sets: [...sets.balance, await peopleOf('web-dev', 'balance')] };
 }
 
@@ -77,7 +77,7 @@ const checked = there ? await check() : undefined;
 describe.skipIf(!checked).each(modes)('of people who had no part in cohort and fit, in mode %s', (mode) => {
   const rows = checked?.rows.get(mode) ?? [];
 
-  test('what was seen', () => {
+  test('measured', () => {
     console.table(
       rows.map(({ group, percent, promised, observed, interval: [low, high], pairs }) => ({
         group,
@@ -93,7 +93,7 @@ describe.skipIf(!checked).each(modes)('of people who had no part in cohort and f
   describe.each(Object.entries(limits))('%s', (group, limit) => {
     const at = (percent: number) => rows.find((row) => row.group === group && row.percent === percent)!;
 
-    // Where a promise is of half a pair or of five, what so few can show is asked.
+    // For a promise of half a pair or of five, only what so few pairs can show.
     test.each([
       50, 60,
     ])(`at %d percent nothing shows that more than ${limit} times as many pass as is promised`, (percent) => {
@@ -103,7 +103,7 @@ describe.skipIf(!checked).each(modes)('of people who had no part in cohort and f
     });
   });
 
-  test('the largest set has most of what is promised to it: the percent is no lower than it must be', () => {
+  test('the rate of the largest set is close to the promise: percentages are not lower than necessary', () => {
     const lfw = rows.filter(({ group }) => group === 'lfw-dev');
     for (const { percent, observed } of lfw) {
       expect(observed / promisedRate(percent), `at ${percent}`).toBeGreaterThan(0.25);
@@ -113,7 +113,7 @@ describe.skipIf(!checked).each(modes)('of people who had no part in cohort and f
 });
 
 describe.skipIf(!checked)('in mode balance', () => {
-  /** The pairs of a set's list, by cohorts without their people, or by the pack's where none of them is in it. */
+  /** The pairs of a set's list, scored with cohorts without their people, or with the pack's if it contains none of them. */
   function pairsOf(name: string): Scored[] {
     const { cohorts, sets } = checked!;
     const pictures = new Map(sets.find((set) => set.name === name)!.pictures.map((one) => [one.file, one]));
@@ -130,18 +130,18 @@ describe.skipIf(!checked)('in mode balance', () => {
     );
   const rounding = 1e-9;
 
-  test('normalising costs press photos nothing', () => {
+  test('normalising does not lower the accuracy on press photos', () => {
     const pairs = pairsOf('lfw-dev');
     expect(accuracy(pairs).mean).toBeGreaterThanOrEqual(0.995 - rounding);
     expect(tarAtFmr(pairs, 1e-3).tar).toBeGreaterThanOrEqual(0.988);
     expect(observe(pairs, at(60)).tar).toBeGreaterThanOrEqual(0.98);
   });
 
-  test('of the celebrities of rmfd-dev two in five are recognised at 60 percent', () => {
+  test('two in five of the celebrities of rmfd-dev are recognised at 60 percent', () => {
     expect(observe(pairsOf('rmfd-dev'), at(60)).tar).toBeGreaterThanOrEqual(0.4);
   });
 
-  test('web photos that nothing was made of are recognised, and strangers there as rare as is promised', () => {
+  test('unused web photos are recognised, and false matches are as rare as promised', () => {
     const pairs = pairsOf('web-dev');
     expect(tarAtFmr(pairs, 1e-3).tar).toBeGreaterThanOrEqual(0.86);
     for (const percent of [50, 60]) {

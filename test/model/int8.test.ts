@@ -26,33 +26,33 @@ function operatorsOf(bytes: Uint8Array): Map<string, number> {
 }
 
 describe.skipIf(!tarball)('the embedder in whole numbers', () => {
-  test('comes out as the same bytes each time, the ones that the manifest pins', () => {
+  test('gives the same bytes each time, those of the manifest', () => {
     expect(sha256(quantiseNet(original, plan))).toBe(net.sha256);
     expect(sha256(quantiseNet(original, plan))).toBe(net.sha256);
   });
 
-  test('points where the float net does on photos, nearly', async () => {
+  test('gives nearly the embeddings of the float net on photos', async () => {
     const inputs = await photoInputs(net);
     const whole = quantiseNet(original, plan);
     const differences = await compareNets(net.input, inputShape(net), original, whole, inputs);
     const cosines = differences.map(({ cosine }) => cosine);
     expect(Math.min(...cosines)).toBeGreaterThan(0.97);
-    // Another net than the float one.
+    // Not the float net itself.
     expect(Math.max(...cosines)).toBeLessThan(0.9999);
   });
 
-  test('runs on whole numbers but for what the plan leaves to floats', async () => {
+  test('is quantised except for what the plan leaves in floats', async () => {
     const file = join(scratch, 'fused.onnx');
     const options = { optimizedModelFilePath: file, graphOptimizationLevel: 'extended' } as const;
     await (await InferenceSession.create(quantiseNet(original, plan), options)).release();
     const counts = operatorsOf(await readFile(file));
     const floats = (counts.get('FusedConv') ?? 0) + (counts.get('Conv') ?? 0);
-    // A convolution that stays float has a PReLU behind it, spelt out as two.
+    // A convolution in floats is followed by a PReLU, written as two nodes.
     expect(floats).toBeLessThanOrEqual(3 * plan.floats.length);
     expect(counts.get('QLinearConv')).toBeGreaterThan(60);
   });
 
-  test('is not made of a plan that lacks a range', () => {
+  test('cannot be made from a plan without a range', () => {
     const { [net.input]: _, ...ranges } = plan.ranges;
     const [lost] = Object.keys(ranges);
     delete ranges[lost!];
@@ -61,7 +61,7 @@ describe.skipIf(!tarball)('the embedder in whole numbers', () => {
     );
   });
 
-  test('is refused when ranges are a tenth of what they should be', async () => {
+  test('is rejected when ranges are a tenth of the right ones', async () => {
     const ranges = Object.fromEntries(
       Object.entries(plan.ranges).map(([name, [low, high]]) => [name, [low / 10, high / 10]]),
     ) as Int8Plan['ranges'];

@@ -10,13 +10,13 @@ import { analyseOptions, sample, sharedFolder } from '../fixtures/pictures.ts';
 import { built, program, run } from '../server/support/cli.ts';
 import { newFolder } from '../support/folder.ts';
 
-/** What every pack must do, by its manifest alone. */
+/** Tests for every pack, based on its manifest. */
 
 const addon = loadAddon();
 const shared = sharedFolder();
 const modes: readonly AccuracyMode[] = ['fast', 'balance'];
 
-/** How many people stand in each of the six samples. */
+/** Number of people in each of the six samples. */
 const people = [3, 3, 3, 4, 5, 4];
 
 describe.each(packs)('the pack %s', (name) => {
@@ -50,7 +50,7 @@ describe.each(packs)('the pack %s', (name) => {
   test.each(modes)('sees the one woman who is in two photos, mode %s', (mode) => {
     const { best, confidence_percent, image1 } = bestOf(sample(1), sample(3), mode);
     expect(confidence_percent).toBeGreaterThan(70);
-    // In the first photo she stands on the right.
+    // In the first photo she is on the right.
     const rightmost = Math.max(...image1.faces.map(({ box }) => box.x));
     expect(image1.faces[best.image1_face_index]!.box.x).toBe(rightmost);
   });
@@ -79,7 +79,7 @@ describe.each(packs)('the pack %s', (name) => {
     expect(evaluation.pairs.same + evaluation.pairs.different).toBe(slice.length);
     expect(slice.length).toBeGreaterThan(100);
     expect(evaluation.without_face).toEqual([]);
-    // One pair of 150 may be wrong, and another be judged at an unlucky fold's threshold.
+    // One pair of 150 may be wrong, and another because of its fold's threshold.
     expect(evaluation.by.normalised.accuracy.mean).toBeGreaterThan(0.98);
   });
 });
@@ -105,7 +105,7 @@ describe('the pack yunet', () => {
       });
       return result.ok ? result.image.faces.map(({ detection_score }) => detection_score) : [];
     });
-    // What the detector takes for a face there is mostly dropped before it is listed.
+    // Most false detections are dropped before the result.
     expect(Math.max(0, ...scores)).toBeLessThan(yunet.min_det_score - 0.1);
   });
 });

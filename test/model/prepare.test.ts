@@ -7,7 +7,7 @@ import { manifest, nets, scratch, tarball } from './support/originals.ts';
 
 const silent = (): void => {};
 
-/** A pack of its own for each test. */
+/** A separate pack for each test. */
 let pack: string;
 beforeEach(async () => {
   pack = join(await mkdtemp(join(scratch, 'test-')), 'pack');
@@ -44,7 +44,7 @@ describe.skipIf(!tarball)('preparing a pack', () => {
     ]);
   });
 
-  test('touches nothing and says nothing when it is ready', async () => {
+  test('changes nothing and prints nothing when the pack is ready', async () => {
     await preparePack(pack, silent);
     const before = await stat(join(pack, 'embed.onnx'));
     const lines: string[] = [];
@@ -64,7 +64,7 @@ describe.skipIf(!tarball)('preparing a pack', () => {
     expect(sha256(await readFile(file))).toBe(manifest.embedder.sha256);
   });
 
-  test('leaves whole nets when two do it at once', async () => {
+  test('leaves complete nets when two processes prepare at once', async () => {
     await Promise.all([preparePack(pack, silent), preparePack(pack, silent)]);
     expect(await preparePack(pack, silent)).toBe('ready');
     expect(await readdir(pack)).toHaveLength(4);

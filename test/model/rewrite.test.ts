@@ -63,7 +63,7 @@ describe.skipIf(!tarball)('a detector that decodes its boxes in another way', ()
         for (const constant of constants) {
           const { dims, rawData } = constant;
           if (dims!.length !== 3 || Number(dims![2]) !== 2) continue;
-          // What was decoded is a view of the file, which other tests go on with.
+          // The decoded net is a view of the file, which other tests use.
           constant.rawData = Uint8Array.from(rawData!);
           constant.rawData.set(new Uint8Array(Float32Array.of(0.5).buffer));
         }

@@ -4,13 +4,13 @@ import { analyseOptions, smallSample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { standInPack } from './support/standin.ts';
 
-/** SFace itself cannot be had everywhere: a net with its face stands in. */
+/** SFace is not available everywhere: a small net with the same inputs and outputs replaces it. */
 
 const addon = loadAddon();
 const folder = newFolder();
 const photo = await smallSample(1, 960);
 
-describe('a net with the face of SFace', () => {
+describe('a net with the inputs and outputs of SFace', () => {
   test('needs no cohort: similarities are cosines then', () => {
     const result = addon.analyse(standInPack(folder), photo, analyseOptions);
     if (!result.ok) throw new Error(JSON.stringify(result));

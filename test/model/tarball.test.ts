@@ -10,7 +10,7 @@ import { manifest, nets, scratch, tarball } from './support/originals.ts';
 const { source, landmarks, embedder } = manifest;
 const otherIntegrity = `sha512-${'A'.repeat(86)}==`;
 
-/** A folder of its own for each test. */
+/** A separate folder for each test. */
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(scratch, 'test-'));
@@ -35,7 +35,7 @@ describe.skipIf(!tarball)('a tarball', () => {
     expect(await readdir(folder)).toEqual(['changed.tgz']);
   });
 
-  test('with another net under the name is refused by that name', async () => {
+  test('with another net under the name is rejected with that name', async () => {
     const swapped = [{ from: embedder.from, source_sha256: landmarks.source_sha256 }];
     await expect(liftFiles(tarball!, source.integrity, swapped, folder)).rejects.toThrow(
       `${embedder.from} in the tarball has SHA-256 ${embedder.source_sha256} but the manifest says ${landmarks.source_sha256}`,
@@ -46,7 +46,7 @@ describe.skipIf(!tarball)('a tarball', () => {
 describe('npm’s own settings', () => {
   let registry: Server;
   let address: string;
-  /** What the registry answers to each path. */
+  /** Answers of the registry by path. */
   const answers = new Map<string, { status: number; body: string | Uint8Array }>();
   const seen: { url: string; authorization: string | undefined }[] = [];
 
@@ -76,7 +76,7 @@ describe('npm’s own settings', () => {
     seen.length = 0;
   });
 
-  /** Lets the registry offer `bytes` as the package's tarball, of that integrity. */
+  /** Makes the registry offer `bytes` as the package's tarball, with that integrity. */
   function offer(bytes: Uint8Array, integrity: string): void {
     const path = `/npm/${source.package}`;
     const dist = { tarball: `http://${address}${path}/-/mirrored.tgz`, integrity };
@@ -95,7 +95,7 @@ describe('npm’s own settings', () => {
     );
   });
 
-  test('that lead to a mirror whose bytes are not what it announces are refused', async () => {
+  test('for a mirror with other bytes than announced are rejected', async () => {
     offer(Buffer.from('something else'), otherIntegrity);
     await expect(downloadTarball(source, folder)).rejects.toThrow(
       /\(EINTEGRITY\)\. The tarball is not the one/,
@@ -115,8 +115,8 @@ describe('npm’s own settings', () => {
     );
   });
 
-  test('that lead to nobody say to check the network', async () => {
-    // "discard" (RFC 863): reserved, so that nothing else listens there.
+  test('for an unreachable server give a message to check the network', async () => {
+    // "discard" (RFC 863): a reserved port, so nothing else listens there.
     vi.stubEnv('npm_config_registry', 'http://127.0.0.1:9/');
     await expect(downloadTarball(source, folder)).rejects.toThrow(
       /\(ECONNREFUSED\)\. The npm registry could not be reached: check the network/,

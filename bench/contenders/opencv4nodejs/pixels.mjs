@@ -1,8 +1,8 @@
-// Decoding, resizing and warping by OpenCV, called from JavaScript: every step makes a Mat.
+// Decoding, resizing and warping by OpenCV, called from JavaScript: every step creates a Mat.
 import { apply, inverse } from '../similarity.mjs';
 import { cv } from './library.mjs';
 
-/** Of the longer side: large enough for the chip of any face that the detector sees. */
+/** Least longer side: large enough for the chip of any face that the detector finds. */
 const least_side = 640;
 const reduced = [
   [8, cv.IMREAD_REDUCED_COLOR_8],
@@ -10,7 +10,7 @@ const reduced = [
   [2, cv.IMREAD_REDUCED_COLOR_2],
 ];
 
-/** Longer side of a JPEG, out of its start-of-frame marker (ITU T.81, B.2.2); 0 for what is none. */
+/** Longer side of a JPEG, from its start-of-frame marker (ITU T.81, B.2.2); 0 for other files. */
 function longerSide(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.getUint16(0) !== 0xffd8) return 0;
@@ -22,16 +22,16 @@ function longerSide(bytes) {
   return 0;
 }
 
-/** BGR, the right way up. A JPEG is decoded at a half, a quarter or an eighth where that leaves enough pixels. */
+/** Upright BGR. A JPEG is decoded at 1/2, 1/4 or 1/8 where that leaves enough pixels. */
 export async function decode(bytes) {
   const longer = longerSide(bytes);
   const [, flag] = reduced.find(([divisor]) => longer / divisor >= least_side) ?? [1, cv.IMREAD_COLOR];
   const mat = await cv.imdecodeAsync(bytes, flag);
-  // The bytes as well: while it decodes on another thread, it does not keep them from the garbage collector.
+  // Keeps a reference to the bytes: decoding on another thread does not protect them from the garbage collector.
   return { mat, width: mat.cols, height: mat.rows, bytes };
 }
 
-/** Before a garbage collector comes by: it sees the small object and not the pixels behind it. */
+/** Explicitly: the garbage collector sees the small object and not the memory of its pixels. */
 export function release({ mat }) {
   mat.release();
 }
@@ -57,12 +57,12 @@ export function letterbox({ mat }, width, height, { mean, scale: unit }) {
   const [columns, rows] = [Math.round(mat.cols * scale), Math.round(mat.rows * scale)];
   const small = mat.resize(rows, columns, 0, 0, scale < 1 ? cv.INTER_AREA : cv.INTER_LINEAR);
   const black = new Float32Array(3 * width * height).fill(-mean * unit);
-  // Whole pixels: the two sides are not shrunk by quite the same.
+  // In whole pixels, so the scales of the two sides differ slightly.
   const scales = [columns / mat.cols, rows / mat.rows];
   return { planes: fill(small, black, width, { mean, scale: unit }, true), scales };
 }
 
-/** What a crop covers of the picture, with a rim, so that nothing outside blends in: a Mat that shares its pixels. */
+/** The part of the picture that a crop covers, with a margin so that nothing outside is blended in: a Mat that shares pixels. */
 function region(mat, transform, size, rim) {
   const back = inverse(transform);
   const corners = [0, 1, 2, 3].map((i) => apply(back, [i & 1 ? size : 0, i & 2 ? size : 0]));
@@ -85,8 +85,8 @@ function blocks(mat, shrink) {
 }
 
 /**
- * The crop that the transform makes of the picture: a Mat of `size` × `size`. A face that is shrunk twice or more is
- * averaged first: bilinear reading alone would skip most of its pixels.
+ * Warps the picture to a Mat of `size` × `size`. A face that shrinks by a factor of 2 or more is averaged first: bilinear
+ * sampling alone would skip most of its pixels.
  */
 function warp({ mat }, transform, size) {
   const wanted = Math.max(1, Math.floor(1 / Math.hypot(transform.a, transform.b)));
@@ -121,7 +121,7 @@ export function greyCrop(picture, transform, size, { mean, scale }) {
   return plane;
 }
 
-/** Planes in the order blue, green, red: with it the embedding tells people apart a little better. */
+/** Planes in the order blue, green, red, with which the embeddings distinguish people slightly better. */
 export function colourCrop(picture, transform, size, normalisation) {
   const planes = new Float32Array(3 * size * size);
   return fill(warp(picture, transform, size), planes, size, normalisation, false);

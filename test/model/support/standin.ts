@@ -7,14 +7,14 @@ import { packDirectory, sha256 } from '../../../src/engine/pack.ts';
 const { onnx } = onnxProto;
 
 /**
- * A small net with the face of OpenCV's SFace: `data` 1×3×112×112 in, RGB of 0–255; `fc1` 1×128 out. Two filters over
+ * A small net with the inputs and outputs of OpenCV's SFace: `data` 1×3×112×112 in, RGB of 0–255; `fc1` 1×128 out. Two filters over
  * 8×8 cells of 14×14 pixels, as small as can be.
  */
 const size = 112;
 const cell = 14;
 const cells = size / cell;
 
-/** Weights of red, green and blue, and what is added: without it the answer's length would not show the scale. */
+/** Weights of red, green and blue, and a bias: without it the output's length would not depend on the scale. */
 const filters = [
   { rgb: [0.7, 0.2, -0.4], bias: -40 },
   { rgb: [-0.5, 0.1, 0.9], bias: 25 },
@@ -53,7 +53,7 @@ export function standIn(): Uint8Array {
 
 type Json = Record<string, unknown>;
 
-/** A pack whose embedder is the stand-in, described as SFace would be; `change` makes its description wrong. */
+/** A pack with this net as embedder, described like SFace; `change` makes its description wrong. */
 export function standInPack(folder: string, change: Json = {}): string {
   const original = packDirectory('default');
   const manifest = JSON.parse(readFileSync(join(original, 'manifest.json'), 'utf8'));
