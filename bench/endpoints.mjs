@@ -7,10 +7,10 @@ import { content_type, form, Load, lasting } from '../test/support/load.mjs';
 import { portraits } from '../test/support/portraits.mjs';
 import { cpuMsOf, endOnSignals, mainThreadCpuMsOf, startServer } from '../test/support/programs.mjs';
 import { flags, progress, report } from '../test/support/report.mjs';
+import { median } from './compare/results.mjs';
 
 const options = flags({ turns: 5, seconds: 2, json: false });
 const clients = 2;
-const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
 endOnSignals();
 const server = await startServer({

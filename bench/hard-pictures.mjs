@@ -11,10 +11,10 @@ import sharp from 'sharp';
 import { loadAddon } from '../dist/src/engine/addon.js';
 import { root } from '../test/support/programs.mjs';
 import { environment, progress } from '../test/support/report.mjs';
-import { intersectionOverUnion, landmarkDistance, moveFace, sameFace, still } from './hard/geometry.mjs';
 import * as sets from './hard/sets.mjs';
 import { applied, variants } from './hard/variants.mjs';
 import { table, writeBetween } from './lib/data.mjs';
+import { intersectionOverUnion, landmarkDistance, moveFace, sameFace, still } from './lib/geometry.mjs';
 
 const { values: options } = parseArgs({
   options: {

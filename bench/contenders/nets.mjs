@@ -3,9 +3,8 @@
 // `pixels` is a module with decode(bytes), letterbox, greyCrop, colourCrop and release(picture).
 import { workerData } from 'node:worker_threads';
 import ort from 'onnxruntime-node';
-import { intersectionOverUnion } from '../hard/geometry.mjs';
+import { apply, fit, intersectionOverUnion, inverse, mean, squareCrop } from '../lib/geometry.mjs';
 import { published } from '../lib/setup.mjs';
-import { apply, fit, inverse, mean, squareCrop } from './similarity.mjs';
 
 // ---- sessions
 

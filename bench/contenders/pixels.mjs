@@ -1,5 +1,5 @@
 // Decoding by sharp, everything after it in plain JavaScript over typed arrays.
-import { inverse } from './similarity.mjs';
+import { inverse } from '../lib/geometry.mjs';
 
 export { readPicture as decode } from './picture.mjs';
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { root } from '../../test/support/programs.mjs';
 import { sharedData } from '../lib/data.mjs';
-import { intersectionOverUnion } from './geometry.mjs';
+import { intersectionOverUnion } from '../lib/geometry.mjs';
 
 const folder = sharedData();
 

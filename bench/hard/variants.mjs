@@ -1,7 +1,7 @@
 // Variants that make an ordinary picture hard. Each takes { pixels, width, height, face }: a sharp object, its size, and its
 // face as the pipeline found it. It returns { picture, move }: a sharp object, and the transform of positions.
 import sharp from 'sharp';
-import { still } from './geometry.mjs';
+import { still } from '../lib/geometry.mjs';
 
 const grey = '#808080';
 

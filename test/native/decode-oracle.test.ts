@@ -13,7 +13,7 @@ const addon = loadAddon();
 const pack = packDirectory('default');
 const original = await smallSample(1, 960);
 
-function look(picture: Uint8Array): Analysis {
+function analyse(picture: Uint8Array): Analysis {
   const result = addon.analyse(pack, picture, analyseOptions);
   if (!result.ok) throw new Error(JSON.stringify(result));
   return result;
@@ -47,7 +47,7 @@ function leastSimilar(a: Analysis, b: Analysis): number {
   );
 }
 
-const expected = look(original);
+const expected = analyse(original);
 
 describe('a lossless picture gives exactly the same result in every encoding', () => {
   const lossless: [string, Sharp][] = [
@@ -57,7 +57,7 @@ describe('a lossless picture gives exactly the same result in every encoding', (
     ['WebP, opaque alpha', sharp(original).ensureAlpha().webp({ lossless: true })],
   ];
   it.each(lossless)('%s', async (_what, picture) => {
-    expect(look(await picture.toBuffer()).image.faces).toEqual(expected.image.faces);
+    expect(analyse(await picture.toBuffer()).image.faces).toEqual(expected.image.faces);
   });
 });
 
@@ -77,8 +77,8 @@ describe('a lossy picture has the same faces as when sharp decodes it', () => {
   ];
   it.each(lossy)('%s', async (_what, picture) => {
     const encoded = await picture.toBuffer();
-    const seen = look(encoded);
-    const oracle = look(await asPng(sharp(encoded)));
+    const seen = analyse(encoded);
+    const oracle = analyse(await asPng(sharp(encoded)));
     expect(seen.image.faces.length).toBeGreaterThan(0);
     expect(furthest(seen, oracle)).toBeLessThan(1.5);
     // A JPEG is decoded at half the size where that is enough for its faces, the PNG in full.
@@ -88,7 +88,7 @@ describe('a lossy picture has the same faces as when sharp decodes it', () => {
   it('JPEG, CMYK: the same people; colours are converted without a profile', async () => {
     const encoded = await sharp(original).toColourspace('cmyk').jpeg().toBuffer();
     expect((await sharp(encoded).metadata()).channels).toBe(4);
-    const seen = look(encoded);
+    const seen = analyse(encoded);
     expect(furthest(seen, expected)).toBeLessThan(12);
     expect(leastSimilar(seen, expected)).toBeGreaterThan(0.7);
   });
@@ -99,9 +99,9 @@ describe('a lossy picture has the same faces as when sharp decodes it', () => {
     for (let i = 0; i < veil.length; i++) veil[i] = 90 + (150 * (i % width)) / width;
     const alpha = { raw: { width, height, channels: 1 as const } };
     const veiled = await asPng(sharp(original).removeAlpha().joinChannel(veil, alpha));
-    const oracle = look(await asPng(sharp(veiled).flatten({ background: '#fff' })));
+    const oracle = analyse(await asPng(sharp(veiled).flatten({ background: '#fff' })));
     for (const picture of [veiled, await sharp(veiled).webp({ lossless: true }).toBuffer()]) {
-      const seen = look(picture);
+      const seen = analyse(picture);
       expect(furthest(seen, oracle)).toBeLessThan(1);
       expect(leastSimilar(seen, oracle)).toBeGreaterThan(0.999);
     }
@@ -128,7 +128,7 @@ describe('EXIF orientation', () => {
     const encoded = await encode(await stored(orientation)).toBuffer();
     const metadata = await sharp(encoded).metadata();
     expect(metadata.orientation ?? 1).toBe(orientation);
-    const seen = look(encoded);
+    const seen = analyse(encoded);
     expect(seen.image).toMatchObject({
       orientation,
       format,
@@ -137,7 +137,7 @@ describe('EXIF orientation', () => {
     });
     expect(furthest(seen, expected)).toBeLessThan(2);
     expect(leastSimilar(seen, expected)).toBeGreaterThan(0.98);
-    const oracle = look(await asPng(sharp(encoded).autoOrient()));
+    const oracle = analyse(await asPng(sharp(encoded).autoOrient()));
     expect(furthest(seen, oracle)).toBeLessThan(1.5);
   });
 });

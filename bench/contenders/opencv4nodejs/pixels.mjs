@@ -1,5 +1,5 @@
 // Decoding, resizing and warping by OpenCV, called from JavaScript: every step creates a Mat.
-import { apply, inverse } from '../similarity.mjs';
+import { apply, inverse } from '../../lib/geometry.mjs';
 import { cv } from './library.mjs';
 
 /** Least longer side: large enough for the chip of any face that the detector finds. */

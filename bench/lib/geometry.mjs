@@ -1,26 +1,58 @@
-// Boxes and points, and how a variant of a picture moves them. A move is { a, b, tx, ty }, as in native/core/geometry.h:
-// (x, y) becomes (a x - b y + tx, b x + a y + ty).
+// Similarity transforms (rotation, scale and shift), boxes and faces. A transform is { a, b, tx, ty }, as in
+// native/core/geometry.h: x' = a·x − b·y + tx, y' = b·x + a·y + ty.
 
 export const still = { a: 1, b: 0, tx: 0, ty: 0 };
 
-export function movePoint({ a, b, tx, ty }, [x, y]) {
-  return [a * x - b * y + tx, b * x + a * y + ty];
+/** Mean of points. */
+export const mean = (points) =>
+  [0, 1].map((axis) => points.reduce((sum, p) => sum + p[axis], 0) / points.length);
+
+export const apply = ({ a, b, tx, ty }, [x, y]) => [a * x - b * y + tx, b * x + a * y + ty];
+
+export function inverse({ a, b, tx, ty }) {
+  const norm = a * a + b * b;
+  const [ia, ib] = [a / norm, -b / norm];
+  return { a: ia, b: ib, tx: -(ia * tx - ib * ty), ty: -(ib * tx + ia * ty) };
+}
+
+/** The least-squares similarity (Umeyama 1991, closed form in two dimensions). */
+export function fit(from, to) {
+  const [fx, fy] = mean(from);
+  const [tx, ty] = mean(to);
+  let [dot, cross, norm] = [0, 0, 0];
+  for (let i = 0; i < from.length; i++) {
+    const [px, py] = [from[i][0] - fx, from[i][1] - fy];
+    const [qx, qy] = [to[i][0] - tx, to[i][1] - ty];
+    dot += px * qx + py * qy;
+    cross += px * qy - py * qx;
+    norm += px * px + py * py;
+  }
+  const [a, b] = [dot / norm, cross / norm];
+  return { a, b, tx: tx - (a * fx - b * fy), ty: ty - (b * fx + a * fy) };
+}
+
+/** Maps a square of the picture around a centre, rotated by `degrees`, to `size` × `size` pixels. */
+export function squareCrop([cx, cy], side, degrees, size) {
+  const scale = size / side;
+  const radians = (degrees * Math.PI) / 180;
+  const [a, b] = [scale * Math.cos(radians), -scale * Math.sin(radians)];
+  return { a, b, tx: size / 2 - (a * cx - b * cy), ty: size / 2 - (b * cx + a * cy) };
 }
 
 /** The box of the same face; between 0 and 90 degrees width and height change gradually into one another. */
 export function moveBox(move, { x, y, width, height }) {
-  const [middle, centre] = movePoint(move, [x + width / 2, y + height / 2]);
+  const [cx, cy] = apply(move, [x + width / 2, y + height / 2]);
   const [straight, across] = [move.a ** 2, move.b ** 2];
   const scale = Math.hypot(move.a, move.b);
   const moved = {
     width: (width * straight + height * across) / scale,
     height: (width * across + height * straight) / scale,
   };
-  return { x: middle - moved.width / 2, y: centre - moved.height / 2, ...moved };
+  return { x: cx - moved.width / 2, y: cy - moved.height / 2, ...moved };
 }
 
 export function moveFace(move, { box, landmarks }) {
-  const points = Object.entries(landmarks).map(([name, point]) => [name, movePoint(move, point)]);
+  const points = Object.entries(landmarks).map(([name, point]) => [name, apply(move, point)]);
   return { box: moveBox(move, box), landmarks: Object.fromEntries(points) };
 }
 
