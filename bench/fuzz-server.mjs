@@ -11,11 +11,11 @@ import { endpointIds } from '../dist/src/config.js';
 import { scopes } from '../dist/src/gate/keys.js';
 import { content_type, form } from '../test/support/load.mjs';
 import { endOnSignals, memoryOf, root, startServer } from '../test/support/programs.mjs';
+import { Random } from '../test/support/random.mjs';
 import { flags, MiB, progress, report } from '../test/support/report.mjs';
 import { converse } from './fuzz/connection.mjs';
 import { fuzzPictures } from './fuzz/pictures.mjs';
 import { plan } from './fuzz/plan.mjs';
-import { Random } from './lib/random.mjs';
 
 const options = flags({
   requests: 100_000,

@@ -13,8 +13,8 @@ import { content_type, form } from '../test/support/load.mjs';
 import { selfSigned, startNginx } from '../test/support/nginx.mjs';
 import { portraits } from '../test/support/portraits.mjs';
 import { endOnSignals, memoryOf, startServer } from '../test/support/programs.mjs';
+import { Random } from '../test/support/random.mjs';
 import { flags, MiB, progress, report } from '../test/support/report.mjs';
-import { Random } from './lib/random.mjs';
 
 const options = flags({
   requests: 20_000,

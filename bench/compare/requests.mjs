@@ -6,8 +6,8 @@ import sharp from 'sharp';
 import { hashOf } from '../../scripts/lib/stamp.mjs';
 import { form } from '../../test/support/load.mjs';
 import { cutOuts } from '../../test/support/portraits.mjs';
+import { Random } from '../../test/support/random.mjs';
 import { cache, sharedData } from '../lib/data.mjs';
-import { Random } from '../lib/random.mjs';
 
 /** Alternating pairs of one person and of two people: { same, pictures: [first, second] }. */
 const alternate = (same, different) =>

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { portraits } from '../../test/support/portraits.mjs';
+import { Random } from '../../test/support/random.mjs';
 import { sharedData } from '../lib/data.mjs';
-import { Random } from '../lib/random.mjs';
 import { mutate } from './bodies.mjs';
 
 /** Larger pictures cost time and test nothing more. */

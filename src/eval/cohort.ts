@@ -97,7 +97,7 @@ export function dequantise(bytes: Int8Array, dimensions: number): Float32Array[]
   return centres;
 }
 
-/** How common a face's looks are: what is subtracted from its similarities. As native/core/cohort.cpp. */
+/** How common a face's looks are: what is subtracted from its similarities. As native/core/embedding_scores.cpp. */
 export function cohortScore(embedding: Float32Array, centres: readonly Float32Array[]): number {
   if (centres.length === 0) return 0;
   const cosines = Float64Array.from(centres, (centre) => dot(embedding, centre)).sort();

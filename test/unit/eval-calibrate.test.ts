@@ -13,14 +13,15 @@ import {
 import { binOf, bins, fmrTable, type ImpostorScores } from '../../src/eval/fmr-table.ts';
 import { HeldOutCohorts } from '../../src/eval/held-out.ts';
 import { Calibration } from '../../src/matching/calibration.ts';
-import { generator } from '../support/random.ts';
+import { Random } from '../support/random.mjs';
 
 function gaussian(random: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 
 const dimensions = 32;
-const random = generator(7);
+const seeded = new Random(7);
+const random = () => seeded.next();
 
 /** People around a common direction: the nearer, the more alike strangers of the group look. */
 function people(name: string, count: number, alike: number): PeopleSet {

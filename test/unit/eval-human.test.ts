@@ -7,9 +7,10 @@ import {
   quantiseCheck,
   tallyHumanCheck,
 } from '../../src/eval/human.ts';
-import { generator } from '../support/random.ts';
+import { Random } from '../support/random.mjs';
 
-const random = generator(11);
+const seeded = new Random(11);
+const random = () => seeded.next();
 
 /** Unit vectors of 16 numbers that lean towards an axis. */
 function faces(set: string, count: number, axis: number): HumanExample[] {
