@@ -39,6 +39,7 @@ const devPackages = [
   'clang-format-19',
   'doctest-dev',
   'strace',
+  'systemd',
   'chromium',
   'curl',
   'bsdutils',
