@@ -7,7 +7,7 @@ import { projectPath } from '../../src/paths.ts';
 import { judge, preflight, processors, releases, thisMachine } from '../../src/preflight.mjs';
 import { pages } from '../support/doc-commands.ts';
 
-/** Where facematch runs: the table of src/preflight.mjs beside the packages, README and package.json; and what it says. */
+/** Where facematch runs: the table of src/preflight.mjs beside the packages, docs/deployment.md and package.json; and what it says. */
 
 const inPackage = (path: string) => projectPath(`node_modules/${path}`);
 const sorted = (versions: readonly string[]) =>
@@ -39,8 +39,10 @@ describe.each(processors)('on %s', (arch) => {
   });
 });
 
-test("README's table says the same", () => {
-  const rows = pages.get('README.md')!.matchAll(/^\| (\d+)(?:\.(\d+) or later)? \| (2\.\d+) or later \|/gm);
+test('the table of docs/deployment.md says the same', () => {
+  const rows = pages
+    .get('docs/deployment.md')!
+    .matchAll(/^\| (\d+)(?:\.(\d+) or later)? \| (2\.\d+) or later \|/gm);
   const promised = [...rows].map(([, major, minor = '0', glibc]) => ({ node: `${major}.${minor}`, glibc }));
   expect(promised).toEqual(releases.map(({ node, glibc }) => ({ node, glibc })));
 });
