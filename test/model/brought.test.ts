@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { preparePack } from '../../models/prepare/prepare.ts';
 import { type PackDraft, packDirectory, readDraft, sha256 } from '../../src/engine/pack.ts';
 import { projectPath } from '../../src/paths.ts';
-import { built, run } from '../server/support/cli.ts';
+import { run } from '../server/support/cli.ts';
 import { newFolder } from '../support/folder.ts';
 import { standIn, standInPack } from './support/standin.ts';
 
@@ -90,7 +90,7 @@ describe("preparing a pack of the user's nets and shared nets", () => {
   });
 });
 
-describe.skipIf(!built)('the command that prepares', () => {
+describe('the command that prepares', () => {
   const prepare = (...args: string[]) => run(projectPath('dist/models/prepare/index.js'), args, folder);
 
   test('takes a directory and files', async () => {

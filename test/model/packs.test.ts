@@ -7,7 +7,7 @@ import { Calibration } from '../../src/matching/calibration.ts';
 import { compare } from '../../src/matching/compare.ts';
 import { packs } from '../fixtures/packs.ts';
 import { analyseOptions, sample, sharedFolder } from '../fixtures/pictures.ts';
-import { built, program, run } from '../server/support/cli.ts';
+import { program, run } from '../server/support/cli.ts';
 import { newFolder } from '../support/folder.ts';
 
 /** Tests for every pack, based on its manifest. */
@@ -61,7 +61,7 @@ describe.each(packs)('the pack %s', (name) => {
     expect(confidence_percent).toBeLessThan(70);
   });
 
-  test.skipIf(!built || !shared)('judges pairs of labelled people as well as any', async () => {
+  test.skipIf(!shared)('judges pairs of labelled people as well as any', async () => {
     const images = join(shared!, 'data/lfw-dev/images');
     const [header, ...lines] = readFileSync(join(shared!, 'data/lfw-dev/pairs.tsv'), 'utf8').split('\n');
     const slice = lines.filter((line, i) => line !== '' && i % 16 === 0);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { settings, variableOf } from '../../src/config.ts';
 import { newFolder } from '../support/folder.ts';
-import { built, program, run } from './support/cli.ts';
+import { program, run } from './support/cli.ts';
 import { Home, TestServer } from './support/server.ts';
 
 let folder: string;
@@ -17,7 +17,7 @@ const write = (content: object) => {
   return { FACEMATCH_CONFIG: 'facematch.json' };
 };
 
-describe.skipIf(!built)('facematch config', () => {
+describe('facematch config', () => {
   test('has a line for every setting, with its value and where that comes from', async () => {
     const file = write({ FACEMATCH_PORT: 8081, FACEMATCH_ENDPOINTS: ['match', 'models'] });
     const { code, stdout, stderr } = await config({ ...file, FACEMATCH_QUEUE: '3' });
@@ -73,7 +73,7 @@ describe.skipIf(!built)('facematch config', () => {
   });
 });
 
-describe.skipIf(!built)('a file of settings', () => {
+describe('a file of settings', () => {
   test('is what a server runs with', async () => {
     const home = new Home();
     const file = join(home.folder, 'facematch.json');

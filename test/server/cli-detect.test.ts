@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sample, smallSample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
-import { built, program, run } from './support/cli.ts';
+import { program, run } from './support/cli.ts';
 import { type Fields, type Json, match, paths } from './support/client.ts';
 import { blank } from './support/pictures.ts';
 import { TestServer } from './support/server.ts';
@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 const detect = (...args: string[]) => run(program, ['detect', ...args], folder);
 
-describe.skipIf(!built)('facematch detect', () => {
+describe('facematch detect', () => {
   test('shows a line for each picture and each face', async () => {
     const { code, stdout, stderr } = await detect('group.jpg', 'blank.webp');
     const lines = stdout.trimEnd().split('\n');

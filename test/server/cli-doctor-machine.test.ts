@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/paths.ts';
 import { newFolder } from '../support/folder.ts';
-import { built, run } from './support/cli.ts';
+import { run } from './support/cli.ts';
 import { copyProgram, diagnose } from './support/doctor.ts';
 import { TestServer } from './support/server.ts';
 
@@ -17,7 +17,7 @@ beforeEach(() => {
   folder = newFolder();
 });
 
-describe.skipIf(!built)('a port', () => {
+describe('a port', () => {
   async function holding<T extends Server>(server: T, work: (port: string) => Promise<void>) {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -81,7 +81,7 @@ describe.skipIf(!built)('a port', () => {
   });
 });
 
-describe.skipIf(!built)('an addon', () => {
+describe('an addon', () => {
   test.each([
     { what: 'is missing', text: undefined, value: 'did not load' },
     { what: 'ends its process', text: "process.kill(process.pid, 'SIGILL')", value: 'was ended by SIGILL' },
@@ -102,7 +102,7 @@ describe.skipIf(!built)('an addon', () => {
   });
 });
 
-describe.skipIf(!built)('a copy of the program', () => {
+describe('a copy of the program', () => {
   test('that was not built lets the doctor say so, and nothing else run', async () => {
     const script = copyProgram(folder, []);
     const { code, of, findings } = await diagnose(folder, {}, { script });

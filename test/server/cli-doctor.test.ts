@@ -5,7 +5,7 @@ import { packDirectory } from '../../src/engine/pack.ts';
 import { hasOpenssl, makePair } from '../fixtures/certificates.ts';
 import { addKey } from '../fixtures/key-files.ts';
 import { newFolder } from '../support/folder.ts';
-import { built, program, run } from './support/cli.ts';
+import { program, run } from './support/cli.ts';
 import { diagnose } from './support/doctor.ts';
 import { redisInstalled, TestRedis } from './support/redis.ts';
 
@@ -42,7 +42,7 @@ const everything = [
   'admin port',
 ];
 
-describe.skipIf(!built)('facematch doctor', () => {
+describe('facematch doctor', () => {
   test('has a line for everything, and finds nothing wrong where nothing is', async () => {
     addKey(keysFile);
     const { code, ok, findings, stderr } = await diagnose(folder);
@@ -65,7 +65,7 @@ describe.skipIf(!built)('facematch doctor', () => {
   });
 });
 
-describe.skipIf(!built)('the key file', () => {
+describe('the key file', () => {
   test('that is missing is a warning, and a failure with --strict', async () => {
     const { code, ok, of } = await diagnose(folder, {}, { args: ['--strict'] });
     expect({ code, ok }).toEqual({ code: 1, ok: false });
@@ -92,7 +92,7 @@ describe.skipIf(!built)('the key file', () => {
   });
 });
 
-describe.skipIf(!built || !hasOpenssl)('TLS', () => {
+describe.skipIf(!hasOpenssl)('TLS', () => {
   const on = ({ cert, key }: { cert: string; key: string }) => ({
     FACEMATCH_TLS_CERT: cert,
     FACEMATCH_TLS_KEY: key,
@@ -113,7 +113,7 @@ describe.skipIf(!built || !hasOpenssl)('TLS', () => {
   });
 });
 
-describe.skipIf(!built)('settings', () => {
+describe('settings', () => {
   test('that are wrong have a line each, and the rest is looked at all the same', async () => {
     const env = { FACEMATCH_QUEUE: 'many', FACEMATCH_WORKERS: '256', FACEMATCH_PROT: '80' };
     const { code, findings, of } = await diagnose(folder, env);
@@ -132,7 +132,7 @@ describe.skipIf(!built)('settings', () => {
   });
 });
 
-describe.skipIf(!built)('the model pack', () => {
+describe('the model pack', () => {
   let pack: string;
   beforeEach(() => {
     pack = join(folder, 'pack');
@@ -166,7 +166,7 @@ describe.skipIf(!built)('the model pack', () => {
   });
 });
 
-describe.skipIf(!built || !redisInstalled)('the limiter', () => {
+describe.skipIf(!redisInstalled)('the limiter', () => {
   let redis: TestRedis;
   afterEach(() => redis.stop());
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { packDirectory, readManifest, verifyPack } from '../../src/engine/pack.ts';
 import { sharedFolder } from '../fixtures/pictures.ts';
-import { built, program, run } from './support/cli.ts';
+import { program, run } from './support/cli.ts';
 import type { Json } from './support/client.ts';
 import { evalFolder } from './support/eval-folder.ts';
 import { samples } from './support/pictures.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 const evaluate = (...args: string[]) => run(program, ['eval', '--mode', 'fast', ...args], folder);
 
-describe.skipIf(!built)('facematch eval', () => {
+describe('facematch eval', () => {
   test('in words says which cohort was used and what each threshold does', async () => {
     const { code, stdout, stderr } = await evaluate('few.tsv', '--images', 'images');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -83,7 +83,7 @@ describe.skipIf(!built)('facematch eval', () => {
   );
 });
 
-test.skipIf(!built)('facematch calibrate of too few people writes nothing, and says why', async () => {
+test('facematch calibrate of too few people writes nothing, and says why', async () => {
   const pack = join(folder, 'pack');
   cpSync(packDirectory('default'), pack, { recursive: true });
   const before = readFileSync(join(pack, 'manifest.json'), 'utf8');
@@ -100,7 +100,7 @@ test.skipIf(!built)('facematch calibrate of too few people writes nothing, and s
 });
 
 const people = sharedFolder();
-test.skipIf(!built || !people)(
+test.skipIf(!people)(
   'facematch calibrate --write leaves a pack whole, with cohort, human check and tables of its own',
   { timeout: 600_000 },
   async () => {

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { newFolder } from '../support/folder.ts';
-import { built, program, run } from './support/cli.ts';
+import { program, run } from './support/cli.ts';
 
 interface Listed {
   id: string;
@@ -35,7 +35,7 @@ async function list(): Promise<Listed[]> {
   return JSON.parse((await keys('list', '--json')).stdout) as Listed[];
 }
 
-describe.skipIf(!built)('facematch keys create', () => {
+describe('facematch keys create', () => {
   test('prints the key alone on standard output and stores its hash alone', async () => {
     const { code, stdout, stderr } = await keys('create', '--name', 'my app');
     expect(code).toBe(0);
@@ -103,7 +103,7 @@ describe.skipIf(!built)('facematch keys create', () => {
   });
 });
 
-describe.skipIf(!built)('facematch keys list', () => {
+describe('facematch keys list', () => {
   test('shows each key and never a hash', async () => {
     const { id, key } = await createKey('--note', 'for the website');
     const { code, stdout } = await keys('list');
@@ -134,7 +134,7 @@ describe.skipIf(!built)('facematch keys list', () => {
   });
 });
 
-describe.skipIf(!built)('facematch keys revoke', () => {
+describe('facematch keys revoke', () => {
   test('ends one key and leaves the other, and may be repeated', async () => {
     const [a, b] = [await createKey(), await createKey()];
     expect(await keys('revoke', a.id)).toMatchObject({ code: 0, stdout: '' });
@@ -156,7 +156,7 @@ describe.skipIf(!built)('facematch keys revoke', () => {
   });
 });
 
-describe.skipIf(!built)('facematch keys with --json', () => {
+describe('facematch keys with --json', () => {
   test('create gives the key, its settings and its status, and never the hash', async () => {
     const { code, stdout } = await keys('create', '--name', 'app', '--rate', '3', '--json');
     const made = JSON.parse(stdout);

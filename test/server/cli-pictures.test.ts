@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { loadAddon } from '../../src/engine/addon.ts';
 import { analyseOptions, pack, sample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
-import { built, program, run } from './support/cli.ts';
+import { program, run } from './support/cli.ts';
 import type { Json } from './support/client.ts';
 import { blank } from './support/pictures.ts';
 
@@ -15,7 +15,7 @@ for (const number of [1, 2, 3]) writeFileSync(join(folder, `${number}.jpg`), sam
 writeFileSync(join(folder, 'blank.png'), await blank(80, 60, 'png'));
 writeFileSync(join(folder, 'notes.jpg'), 'no picture');
 
-describe.skipIf(!built)('facematch match with several candidates', () => {
+describe('facematch match with several candidates', () => {
   const match = (...args: string[]) => run(program, ['match', '--mode', 'fast', ...args], folder);
 
   test('tells the best first, and those that cannot be judged at the end', async () => {
@@ -51,7 +51,7 @@ describe.skipIf(!built)('facematch match with several candidates', () => {
   });
 });
 
-describe.skipIf(!built)('facematch embed', () => {
+describe('facematch embed', () => {
   const embed = (...args: string[]) => run(program, ['embed', ...args], folder);
 
   test('prints a line for each face, with the embedding of the picture', async () => {

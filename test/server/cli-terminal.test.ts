@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { sample, smallSample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
-import { built, program, run } from './support/cli.ts';
+import { program, run } from './support/cli.ts';
 import { evalFolder } from './support/eval-folder.ts';
 import { hasTerminals, runOnTerminal, Terminal } from './support/terminal.ts';
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 const jsonOf = (name: string, from = folder) => JSON.parse(readFileSync(join(from, name), 'utf8'));
 
-describe.skipIf(!built)('in a pipe', () => {
+describe('in a pipe', () => {
   const failing = (env: NodeJS.ProcessEnv) => run(program, ['keys', 'list'], folder, env);
 
   test.each([
@@ -38,7 +38,7 @@ describe.skipIf(!built)('in a pipe', () => {
   });
 });
 
-describe.skipIf(!built || !hasTerminals)('on a terminal', () => {
+describe.skipIf(!hasTerminals)('on a terminal', () => {
   test.each([
     { env: {}, coloured: true },
     { env: { NO_COLOR: '1' }, coloured: false },

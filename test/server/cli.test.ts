@@ -6,7 +6,7 @@ import { buildProgram } from '../../src/cli/program.ts';
 import { projectPath } from '../../src/paths.ts';
 import { sample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
-import { built, program, run } from './support/cli.ts';
+import { program, run } from './support/cli.ts';
 import { blank } from './support/pictures.ts';
 
 let folder: string;
@@ -15,7 +15,7 @@ beforeEach(() => {
   folder = newFolder();
 });
 
-describe.skipIf(!built)('facematch', () => {
+describe('facematch', () => {
   test.each([
     { args: ['--help'], code: 0, stream: 'stdout', text: 'Usage: facematch' },
     { args: ['--version'], code: 0, stream: 'stdout', text: '.' },
@@ -74,7 +74,7 @@ test('every command that tells something has --json', () => {
   ]);
 });
 
-describe.skipIf(!built)('demo --json', () => {
+describe('demo --json', () => {
   const put = (name: string, bytes: Uint8Array) => writeFileSync(join(folder, name), bytes);
 
   test('prints the answer of the server, and leaves nothing behind', async () => {

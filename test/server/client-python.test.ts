@@ -1,12 +1,12 @@
-import { execFile } from 'node:child_process';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endpointIds } from '../../src/config.ts';
 import { projectPath } from '../../src/paths.ts';
 import { newFolder } from '../support/folder.ts';
+import { execute } from './support/cli.ts';
 import { type Fields, type Json, match, paths, send } from './support/client.ts';
-import { example, missing, photos } from './support/client-programs.ts';
+import { example, isInstalled, photos } from './support/client-programs.ts';
 import { WorkerGate } from './support/gate.ts';
 import { blank, samples } from './support/pictures.ts';
 import { proxy, reset } from './support/proxy.ts';
@@ -46,11 +46,7 @@ interface Where {
 /** Runs python3 in the folder. */
 function python(args: readonly string[], { url = server.address, key = server.key }: Where = {}) {
   const env = { PATH: process.env.PATH, FACEMATCH_URL: url, FACEMATCH_KEY: key, PYTHONUTF8: '1' };
-  return new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-    execFile('python3', args, { cwd: folder, env }, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
-    );
-  });
+  return execute('python3', args, folder, env);
 }
 
 /** The value of an expression of `client`, or the members of the error that it raises. */
@@ -77,7 +73,7 @@ async function empty(key: string): Promise<void> {
   expect((await match(server, {}, { key })).status).toBe(400);
 }
 
-const needs = missing.has('python3') ? describe.skip : describe;
+const needs = isInstalled('python3') ? describe : describe.skip;
 
 needs('answers as the server does', () => {
   test('match, of paths and of bytes', async () => {

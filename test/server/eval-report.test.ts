@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Element, readHtml } from '../fixtures/html.ts';
-import { built, program, run } from './support/cli.ts';
+import { program, run } from './support/cli.ts';
 import type { Json } from './support/client.ts';
 import { evalFolder, hostile } from './support/eval-folder.ts';
 
@@ -20,7 +20,7 @@ const share = (value: number) => `${(value * 100).toFixed(2)} %`;
 const withInterval = (value: number, [low, high]: [number, number]) =>
   `${share(value)} [${(low * 100).toFixed(2)}, ${(high * 100).toFixed(2)}]`;
 
-describe.skipIf(!built)('the report of facematch eval', () => {
+describe('the report of facematch eval', () => {
   describe('of one set', () => {
     let printed: string;
     let figures: Json;

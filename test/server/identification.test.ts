@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Sharp } from 'sharp';
@@ -10,7 +9,7 @@ import { identify } from '../../docs/examples/pgvector/identify.mjs';
 import { projectPath } from '../../src/paths.ts';
 import { documentedCommands } from '../support/doc-commands.ts';
 import { cutOuts } from '../support/portraits.mjs';
-import type { Outcome } from './support/cli.ts';
+import { execute, type Outcome } from './support/cli.ts';
 import { TestServer } from './support/server.ts';
 
 /** docs/identification.md: faces in PostgreSQL with pgvector, here PGlite. */
@@ -100,9 +99,5 @@ function run(line: string): Promise<Outcome> {
   // Bash takes a shell without SHLVL for one that was logged in to, and reads its start files.
   const env = { PATH: process.env.PATH, SHLVL: '1', FACEMATCH_URL: access.url, FACEMATCH_KEY: access.key };
   const command = line.replace('docs/examples', projectPath('docs/examples'));
-  return new Promise((resolve) => {
-    execFile('bash', ['-c', command], { cwd: server.home.folder, env }, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
-    );
-  });
+  return execute('bash', ['-c', command], server.home.folder, env);
 }

@@ -45,7 +45,6 @@ test('all of a pipeline come whole to a client who reads late', async () => {
   for (let round = 0; round < 5; round++) expect((await ask()).status).toBe(200);
   client.socket.resume();
   const answers = await client.answers(count);
-  // Read as Latin-1, so by what has no other letters.
-  for (const answer of answers) expect(Object.keys(answer.body.paths)).toEqual(Object.keys(body.paths));
+  for (const answer of answers) expect(answer.body).toEqual(body);
   client.socket.destroy();
 });

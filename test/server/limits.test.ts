@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  boundary,
   chunk,
   formBytes,
+  formType,
   head,
   lastChunk,
   match,
@@ -53,13 +53,10 @@ describe('sizes', () => {
   });
 
   test('a body of exactly the limit is read, and judged for what is in it', async () => {
-    const frame = formBytes([{ name: 'filler', body: '' }]);
-    const body = formBytes([{ name: 'filler', body: image(limits.body - frame.length) }]);
+    const frame = formBytes({ filler: image(0) });
+    const body = formBytes({ filler: image(limits.body - frame.length) });
     expect(body.length).toBe(limits.body);
-    const answer = await send(server, {
-      body,
-      headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
-    });
+    const answer = await send(server, { body, headers: { 'content-type': formType } });
     expectProblem(answer, 'missing_field', { field: 'image1' });
   });
 

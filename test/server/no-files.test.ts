@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/paths.ts';
-import { formBytes, head, match, paths, RawClient, send, twoPhotos } from './support/client.ts';
+import { form, head, match, paths, RawClient, send, twoPhotos } from './support/client.ts';
 import { blank, samples } from './support/pictures.ts';
 import { Home, idOf, TestServer } from './support/server.ts';
 
@@ -63,10 +63,10 @@ beforeAll(async () => {
   const pid = server.child.pid!;
   const large = Buffer.concat([samples.one, Buffer.alloc(6_000_000)]);
   const nowhere = await blank(64, 64, 'png');
-  const body = formBytes([
-    { name: 'image1', filename: secretName, body: samples.one },
-    { name: 'image2', filename: secretName, body: Buffer.from('no picture') },
-  ]);
+  const named = form({});
+  named.append('image1', new Blob([samples.one as Uint8Array<ArrayBuffer>]), secretName);
+  named.append('image2', new Blob(['no picture']), secretName);
+  const body = Buffer.from(await new Response(named).arrayBuffer());
   /** Ten requests a round: answered, refused at every stage, large and abandoned ones. */
   const kinds: (() => Promise<{ status: number } | undefined>)[] = [
     () => match(server, twoPhotos()),
@@ -77,7 +77,7 @@ beforeAll(async () => {
     () => match(server, { 'secret-field': 'secret-value' }),
     () => match(server, twoPhotos(), { key: `${server.key.slice(0, -1)}!` }),
     () => send(server, { path: paths.models, method: 'GET' }),
-    () => send(server, { body, headers: { 'content-type': 'multipart/form-data; boundary=test-boundary' } }),
+    () => send(server, { body: named }),
     async () => {
       const client = new RawClient(server.port);
       client.write(head(server, { 'content-length': String(body.length) }));

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { packDirectory, readManifest } from '../../src/engine/pack.ts';
 import type { Outcome, Pool as PoolClass } from '../../src/engine/pool.ts';
@@ -6,8 +5,7 @@ import { projectPath } from '../../src/paths.ts';
 import { blank, samples } from './support/pictures.ts';
 
 /** The pool as it is built: a worker thread runs JavaScript, not TypeScript. */
-const built = projectPath('dist/src/engine/pool.js');
-const { Pool } = (await import(built)) as { Pool: typeof PoolClass };
+const { Pool } = (await import(projectPath('dist/src/engine/pool.js'))) as { Pool: typeof PoolClass };
 const pack_directory = packDirectory('default');
 /** Looked at by the whole fallback, so that it takes long. */
 const faceless = await blank(4000, 3000, 'png');
@@ -32,7 +30,6 @@ const faces = (outcome: Outcome) => (outcome.ok ? outcome.image.faces.length : N
 describe('two workers', () => {
   let pool: PoolClass;
   beforeAll(async () => {
-    expect(existsSync(built)).toBe(true);
     const onWorkerError = (error: Error) => {
       throw error;
     };

@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, truncateSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/paths.ts';
+import { program, run } from './support/cli.ts';
 import { head, match, paths, RawClient, send, twoPhotos } from './support/client.ts';
 import { WorkerGate } from './support/gate.ts';
 import { Home, type StartOptions, TestServer } from './support/server.ts';
@@ -33,21 +33,8 @@ const busy = (server: TestServer, workers: number) => server.metricBecomes('face
 describe('the start', () => {
   /** Runs `serve` to its end, as one does who got something wrong. */
   async function failing(home: Home, env: Record<string, string>) {
-    const child = spawn(process.execPath, [projectPath('dist/src/cli/index.js'), 'serve'], {
-      cwd: home.folder,
-      env: {
-        PATH: process.env.PATH,
-        FACEMATCH_PORT: '0',
-        FACEMATCH_ADMIN_PORT: '0',
-        FACEMATCH_KEYS_FILE: home.keysFile,
-        ...env,
-      },
-    });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.on('data', (text) => (stdout += text));
-    child.stderr.on('data', (text) => (stderr += text));
-    const [code] = await once(child, 'close');
+    const fixed = { FACEMATCH_PORT: '0', FACEMATCH_ADMIN_PORT: '0', FACEMATCH_KEYS_FILE: home.keysFile };
+    const { code, stdout, stderr } = await run(program, ['serve'], home.folder, { ...fixed, ...env });
     // The log is JSON; what is left is for people.
     const words = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
     return { code, stdout, words: words.join('\n') };

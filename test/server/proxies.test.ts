@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { projectPath } from '../../src/paths.ts';
 import { hasOpenssl, makePair, type Pair } from '../fixtures/certificates.ts';
 import { hasCaddy, startCaddy } from './support/caddy.ts';
-import { boundary, head, type Json, paths, photoForm, RawClient } from './support/client.ts';
+import { formType, head, type Json, paths, photoForm, RawClient } from './support/client.ts';
 import { WorkerGate } from './support/gate.ts';
 import { Home, TestServer } from './support/server.ts';
 import { connectTls } from './support/tls.ts';
@@ -16,7 +16,6 @@ const { hasNginx, startNginx } = await import(projectPath('test/support/nginx.mj
 if (!hasNginx) process.stderr.write('deploy/nginx.conf is not tested: nginx is not installed\n');
 
 const body = photoForm();
-const type = `multipart/form-data; boundary=${boundary}`;
 const homes: Home[] = [];
 const home = () => {
   const made = new Home();
@@ -51,7 +50,7 @@ async function post(
   const answer = await request(`https://localhost:${port}${paths.match}`, {
     method: 'POST',
     dispatcher,
-    headers: { 'x-api-key': key, 'content-type': type, ...headers },
+    headers: { 'x-api-key': key, 'content-type': formType, ...headers },
     body: sent,
   });
   const text = await answer.body.text();
@@ -105,7 +104,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     // Its only worker stands at the door, and nobody may queue behind it.
     const waiting = request(`${servers.first.address}${paths.match}`, {
       method: 'POST',
-      headers: { 'x-api-key': servers.key, 'content-type': type },
+      headers: { 'x-api-key': servers.key, 'content-type': formType },
       body,
     });
     await servers.first.metricBecomes('facematch_workers_busy', 1);
@@ -121,7 +120,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   test('refuses a body beyond 20 MiB in our form, and takes one of nearly as much', async () => {
     const direct = await request(`${servers.second.address}${paths.match}`, {
       method: 'POST',
-      headers: { 'x-api-key': servers.key, 'content-type': type },
+      headers: { 'x-api-key': servers.key, 'content-type': formType },
       body: Buffer.alloc(21 * 1024 * 1024),
     });
     const ours = (await direct.body.json()) as Json;
@@ -160,7 +159,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     // A client elsewhere is not counted with it.
     const elsewhere = await request(`${servers.first.address}${paths.match}`, {
       method: 'POST',
-      headers: { 'x-api-key': 'wrong', 'content-type': type, 'x-forwarded-for': '192.0.2.9' },
+      headers: { 'x-api-key': 'wrong', 'content-type': formType, 'x-forwarded-for': '192.0.2.9' },
       body,
     });
     await elsewhere.body.dump();
@@ -181,7 +180,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with TLS to the server behind a
       const answer = await request(`https://localhost:${nginx.port}${paths.match}`, {
         method: 'POST',
         dispatcher: new Agent({ connect: { ca: readFileSync(pair.cert) } }),
-        headers: { 'x-api-key': server.key, 'content-type': type },
+        headers: { 'x-api-key': server.key, 'content-type': formType },
         body,
       });
       await answer.body.dump();

@@ -1,13 +1,12 @@
-import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/paths.ts';
-import { built, run } from './support/cli.ts';
+import { run } from './support/cli.ts';
 import { redisInstalled } from './support/redis.ts';
 
 /** The proof of docs/replicas.md in small; its figures are taken by hand. */
 
-const nginxInstalled = ['nginx', '/usr/sbin/nginx'].some((file) => spawnSync(file, ['-v']).status === 0);
-if (!nginxInstalled) console.log('Skipped: nginx is not installed (apt-get install nginx)');
+const { hasNginx } = await import(projectPath('test/support/nginx.mjs'));
+if (!hasNginx) console.log('Skipped: nginx is not installed (apt-get install nginx)');
 
 interface Claim {
   what: string;
@@ -15,7 +14,7 @@ interface Claim {
   ok: boolean;
 }
 
-describe.skipIf(!built || !redisInstalled || !nginxInstalled)('three replicas behind nginx', () => {
+describe.skipIf(!redisInstalled || !hasNginx)('three replicas behind nginx', () => {
   test('keep one limit, and lose no request when one of them or Redis is killed, or all are replaced', async () => {
     const { code, stdout, stderr } = await run(
       projectPath('deploy/replicas/prove.mjs'),

@@ -4,7 +4,7 @@ import { connect as connectPlain } from 'node:net';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { hasOpenssl, makePair, type Pair } from '../fixtures/certificates.ts';
-import { boundary, head, paths, photoForm, RawClient } from './support/client.ts';
+import { formType, head, paths, photoForm, RawClient } from './support/client.ts';
 import type { TestServer } from './support/server.ts';
 import { connectTls, nameAt, rawTls, startTls } from './support/tls.ts';
 
@@ -48,7 +48,7 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
       const dispatcher = new Agent({ connect: { ca }, connections: 1 });
       const headers = {
         'x-api-key': server.key,
-        'content-type': `multipart/form-data; boundary=${boundary}`,
+        'content-type': formType,
       };
       for (let count = 0; count < 3; count++) {
         const answer = await request(url, { method: 'POST', dispatcher, headers, body });

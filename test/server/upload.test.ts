@@ -222,10 +222,7 @@ describe('memory that is used again', () => {
   const lasting = ({ request_id: _, timings_ms: __, ...rest }: Json): Json => rest;
 
   test('changes no answer, whoever had it before', async () => {
-    const swapped = formBytes([
-      { name: 'image1', filename: 'a.jpg', body: samples.three },
-      { name: 'image2', filename: 'b.jpg', body: samples.one },
-    ]);
+    const swapped = formBytes({ image1: samples.three, image2: samples.one });
     expect(sizeFor(swapped.length)).toBe(sizeFor(body.length));
     const answers: Json[] = [];
     for (let round = 0; round < 3; round++) {

@@ -21,8 +21,8 @@ export function form(fields) {
 const header = (head, name) => new RegExp(`\\r\\n${name}: *([^\\r]*)`, 'i').exec(head)?.[1];
 
 /**
- * The whole answers in the bytes of a connection: { status, request_id, closes, json, body, end }, where `end` is the byte
- * behind. Interim answers are left out. Answers to HEAD have no body, whatever they declare.
+ * The whole answers in the bytes of a connection: { status, head, request_id, closes, json, body, end }, where `end` is the byte
+ * behind. `head` is Latin-1. Interim answers are left out. Answers to HEAD have no body, whatever they declare.
  */
 export function parseAnswers(bytes, isHead = false) {
   const answers = [];
@@ -37,6 +37,7 @@ export function parseAnswers(bytes, isHead = false) {
     if (status >= 200) {
       answers.push({
         status,
+        head,
         request_id: header(head, 'x-request-id'),
         closes: header(head, 'connection') === 'close',
         json: /^application\/(problem\+)?json/.test(header(head, 'content-type') ?? ''),

@@ -15,7 +15,7 @@ const program = join(root, 'dist/src/cli/index.js');
 
 const { start } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
 /** What `npm start` gives to node, for any working folder: flags, program, `serve`. */
-const serve = start
+export const serve = start
   .slice(start.indexOf(' node -') + ' node '.length)
   .split(' ')
   .map((word) => (word === 'dist/src/cli/index.js' ? program : word));
@@ -28,6 +28,24 @@ process.once('exit', () => {
 /** For programs that are run by hand: a signal would otherwise end this process without its `exit` handlers. */
 export function endOnSignals() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
+}
+
+/** Starts a program that ends with this process: { child, ended }, which resolves to { code, signal } and never rejects. */
+export function launch(command, args, options) {
+  const child = spawn(command, args, options);
+  running.add(child);
+  const ended = once(child, 'close').then(
+    ([code, signal]) => ({ code, signal }),
+    (error) => ({ code: null, signal: null, error }),
+  );
+  void ended.then(() => running.delete(child));
+  return { child, ended };
+}
+
+/** Value of the series whose name and labels start a line of an exposition; 0 when there is none yet. */
+export function seriesValue(series, exposition) {
+  const line = exposition.split('\n').find((candidate) => candidate.startsWith(`${series} `));
+  return Number(line?.slice(series.length + 1) ?? 0);
 }
 
 /**
@@ -46,20 +64,14 @@ export async function startProgram(command, args, options) {
     command,
     ...args,
   ];
-  const child = spawn(first, rest, {
+  const { child, ended } = launch(first, rest, {
     cwd: folder,
     stdio: ['ignore', 'pipe', stderr],
     env: { PATH: process.env.PATH, ...env },
   });
   closeSync(stderr);
-  running.add(child);
   let log = () => readFileSync(logFile, 'utf8');
-  const ended = once(child, 'close').then(
-    ([code, signal]) => ({ code, signal }),
-    (error) => ({ code: null, signal: null, error }),
-  );
   void ended.then(() => {
-    running.delete(child);
     const text = log();
     log = () => text;
     rmSync(folder, { recursive: true, force: true });
@@ -136,12 +148,7 @@ export async function startServer({ env = {}, cores, limits } = {}) {
     key,
     address,
     port: Number(new URL(address).port),
-    /** Value of the series whose name and labels start a line of the metrics; 0 when there is none yet. */
-    async metric(series) {
-      const text = await (await fetch(`${admin_address}/metrics`)).text();
-      const line = text.split('\n').find((candidate) => candidate.startsWith(`${series} `));
-      return Number(line?.slice(series.length + 1) ?? 0);
-    },
+    metric: async (series) => seriesValue(series, await (await fetch(`${admin_address}/metrics`)).text()),
   };
 }
 

@@ -1,11 +1,7 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { projectPath } from '../../../src/paths.ts';
 
 export const program = projectPath('dist/src/cli/index.js');
-export const built = existsSync(program);
-if (!built)
-  process.stderr.write('The command line is not tested: it has not been built; run npm run setup\n');
 
 export interface Outcome {
   code: number;
@@ -13,10 +9,24 @@ export interface Outcome {
   stderr: string;
 }
 
+/** Runs a command to its end in a folder, without a terminal, with nothing in its environment but `env`. */
+export function execute(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+): Promise<Outcome> {
+  return new Promise((resolve) => {
+    execFile(command, args, { cwd, env }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
 /** The settings and the taste of whoever runs the tests. */
 const personal = /^(FACEMATCH_|NO_COLOR$|FORCE_COLOR$|CLICOLOR)/;
 
-/** Runs a script to its end in a folder, without a terminal, without the settings of whoever runs the tests. */
+/** Runs a script of Node's, without the settings of whoever runs the tests. */
 export function run(
   script: string,
   args: readonly string[],
@@ -24,10 +34,6 @@ export function run(
   env: NodeJS.ProcessEnv = {},
 ): Promise<Outcome> {
   const inherited = Object.entries(process.env).filter(([name]) => !personal.test(name));
-  const options = { cwd: folder, env: { ...Object.fromEntries(inherited), ...env } };
-  return new Promise((resolve) => {
-    execFile(process.execPath, [script, ...args], options, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-    });
-  });
+  const all = { ...Object.fromEntries(inherited), ...env };
+  return execute(process.execPath, [script, ...args], folder, all);
 }

@@ -1,7 +1,10 @@
 import { connect, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { projectPath } from '../../../src/paths.ts';
 import { samples } from './pictures.ts';
 import type { TestServer } from './server.ts';
+
+const load = await import(projectPath('test/support/load.mjs'));
 
 /** Requests as a client library sends them, and as none would. */
 
@@ -97,10 +100,10 @@ export class RawClient {
   answers(count: number): Promise<RawAnswer[]> {
     return new Promise((resolve, reject) => {
       const look = () => {
-        const found = parseAnswers(this.text);
+        const found: WholeAnswer[] = load.parseAnswers(Buffer.from(this.text, 'latin1'));
         if (found.length >= count) {
           this.#waiting.delete(look);
-          resolve(found);
+          resolve(found.map(rawAnswer));
         }
       };
       this.#waiting.add(look);
@@ -141,28 +144,28 @@ export interface RawAnswer {
   body: Json;
 }
 
-/** As far as they are whole; `100 Continue` is left out. */
-function parseAnswers(text: string): RawAnswer[] {
-  const answers: RawAnswer[] = [];
-  for (let at = 0; ; ) {
-    const headEnd = text.indexOf('\r\n\r\n', at);
-    if (headEnd === -1) return answers;
-    const [statusLine = '', ...lines] = text.slice(at, headEnd).split('\r\n');
-    const status = Number(statusLine.split(' ')[1]);
-    const headers = Object.fromEntries(
-      lines.map((line) => [
-        line.slice(0, line.indexOf(':')).toLowerCase(),
-        line.slice(line.indexOf(':') + 1).trim(),
-      ]),
-    );
-    const bodyEnd = headEnd + 4 + Number(headers['content-length'] ?? 0);
-    if (bodyEnd > text.length) return answers;
-    const body = text.slice(headEnd + 4, bodyEnd);
-    if (status !== 100)
-      answers.push({ status, headers, body: body.trim() === '' ? undefined : JSON.parse(body) });
-    at = bodyEnd;
-  }
+interface WholeAnswer {
+  status: number;
+  head: string;
+  body: Buffer;
 }
+
+function rawAnswer({ status, head, body }: WholeAnswer): RawAnswer {
+  const headers = head
+    .split('\r\n')
+    .slice(1)
+    .map((line) => [
+      line.slice(0, line.indexOf(':')).toLowerCase(),
+      line.slice(line.indexOf(':') + 1).trim(),
+    ]);
+  return {
+    status,
+    headers: Object.fromEntries(headers),
+    body: body.length === 0 ? undefined : JSON.parse(body.toString()),
+  };
+}
+
+export const formType: string = load.content_type;
 
 /** A request's head. A value of undefined leaves the header out. */
 export function head(
@@ -173,7 +176,7 @@ export function head(
   const all = {
     host: 'test',
     'x-api-key': server.key,
-    'content-type': `multipart/form-data; boundary=${boundary}`,
+    'content-type': formType,
     ...headers,
   };
   const lines = Object.entries(all).flatMap(([name, value]) =>
@@ -182,34 +185,10 @@ export function head(
   return [requestLine, ...lines, '', ''].join('\r\n');
 }
 
-export const boundary = 'test-boundary';
+/** A form as bytes, with the content type `formType`. */
+export const formBytes = (fields: Fields): Buffer => load.form(fields);
 
-export interface RawPart {
-  name: string;
-  filename?: string;
-  body: string | Uint8Array;
-}
-
-/** A form as bytes. */
-export function formBytes(parts: readonly RawPart[]): Buffer {
-  return Buffer.concat([
-    ...parts.flatMap(({ name, filename, body }) => {
-      const file = filename === undefined ? '' : `; filename="${filename}"`;
-      return [
-        Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n`),
-        Buffer.from(body),
-        Buffer.from('\r\n'),
-      ];
-    }),
-    Buffer.from(`--${boundary}--\r\n`),
-  ]);
-}
-
-export const photoForm = (): Buffer =>
-  formBytes([
-    { name: 'image1', filename: 'a.jpg', body: samples.one },
-    { name: 'image2', filename: 'b.jpg', body: samples.three },
-  ]);
+export const photoForm = () => formBytes(twoPhotos());
 
 export function chunk(bytes: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -6,7 +5,7 @@ import sharp from 'sharp';
 import { endpointIds } from '../../../src/config.ts';
 import { projectPath } from '../../../src/paths.ts';
 import { sample } from '../../fixtures/pictures.ts';
-import type { Outcome } from './cli.ts';
+import { execute, type Outcome } from './cli.ts';
 import { match } from './client.ts';
 import { TestServer } from './server.ts';
 
@@ -84,11 +83,7 @@ export class DocShell {
       KEY: server.key,
     };
     const args = ['-euo', 'pipefail', '-c', this.reachable(line)];
-    return new Promise((resolve) => {
-      execFile('bash', args, { cwd: folder, env }, (error, stdout, stderr) =>
-        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
-      );
-    });
+    return execute('bash', args, folder, env);
   }
 
   async stop(): Promise<void> {

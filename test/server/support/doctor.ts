@@ -45,14 +45,6 @@ export function copyProgram(folder: string, without: readonly string[]): string 
   return join(folder, 'scripts/facematch.mjs');
 }
 
-/** The copy's path. */
-export function copyAddon(folder: string): string {
-  const file = 'build/addon/Release/facematch.node';
-  mkdirSync(dirname(join(folder, file)), { recursive: true });
-  cpSync(projectPath(file), join(folder, file));
-  return join(folder, file);
-}
-
 function packageNames(): string[] {
   return readdirSync(projectPath('node_modules')).flatMap((name) =>
     name.startsWith('@')

@@ -1,5 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +8,8 @@ import { editKeyFile } from '../../../src/gate/key-file.ts';
 import { type Scope, scopes } from '../../../src/gate/keys.ts';
 import { projectPath } from '../../../src/paths.ts';
 import { pack } from '../../fixtures/pictures.ts';
+
+const { launch, serve, seriesValue } = await import(projectPath('test/support/programs.mjs'));
 
 /** The real program in a process of its own, on free ports, with a folder of its own. */
 
@@ -77,9 +78,8 @@ export class TestServer {
   private constructor(home: Home, { env = {}, node = [], under = [] }: StartOptions) {
     this.home = home;
     this.key = home.key();
-    const program = [process.execPath, ...node, projectPath('dist/src/cli/index.js'), 'serve'];
-    const [command, ...args] = [...under, ...program];
-    this.child = spawn(command!, args, {
+    const [command, ...args] = [...under, process.execPath, ...node, ...serve];
+    ({ child: this.child, ended: this.ended } = launch(command, args, {
       cwd: home.folder,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
@@ -91,8 +91,7 @@ export class TestServer {
         FACEMATCH_PACK: pack,
         ...env,
       },
-    });
-    this.ended = once(this.child, 'close').then(([code, signal]) => ({ code, signal }));
+    }));
     for (const [stream, lines] of [
       [this.child.stdout!, this.stdout],
       [this.child.stderr!, this.stderr],
@@ -152,10 +151,9 @@ export class TestServer {
     return (await fetch(`${this.adminAddress}/metrics`)).text();
   }
 
-  /** Value of the series whose name and labels start a line of the metrics; 0 when there is none yet. */
+  /** 0 when there is no such series yet. */
   async metric(series: string): Promise<number> {
-    const line = (await this.metrics()).split('\n').find((candidate) => candidate.startsWith(`${series} `));
-    return Number(line?.slice(series.length + 1) ?? 0);
+    return seriesValue(series, await this.metrics());
   }
 
   /** Asks until the series has the value; the test's own time limit ends it otherwise. */
