@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs';
-import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OpenApiDocument } from '../../src/api/document.ts';
 import { projectPath } from '../../src/paths.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
 import { form, paths, type Send, send, twoPhotos } from './support/client.ts';
-import { samples } from './support/pictures.ts';
 import { TestServer } from './support/server.ts';
 
 /** The documents as a client gets them. Whether refusals are as they say is tested in contract-errors.test.ts. */
@@ -47,12 +45,6 @@ describe.each([
     const other = await get(path, { headers: { 'if-none-match': '"old"' } });
     expect([other.status, other.headers.get('etag')]).toEqual([200, etag]);
   });
-
-  test('is not to be had with POST', async () => {
-    const answer = await send(server, { path, key: null });
-    expect(answer).toMatchObject({ status: 405, body: { code: 'method_not_allowed' } });
-    expect(answer.headers.get('allow')).toBe('GET, HEAD');
-  });
 });
 
 test('a server with its own limits tells them, and only of what is switched on, in both documents', async () => {
@@ -93,21 +85,12 @@ describe('the document', () => {
     colour: 'blue',
   };
 
-  test.each<[what: string, request: () => Send | Promise<Send>]>([
+  test.each<[what: string, request: () => Send]>([
     ['a match', () => ({ body: form(twoPhotos()) })],
     ['a match with everything set', () => ({ path: paths.advanced, body: form(everything) })],
-    [
-      'PNG and WebP',
-      async () => ({
-        body: form({
-          image1: await sharp(samples.one).png({ compressionLevel: 1 }).toBuffer(),
-          image2: await sharp(samples.three).webp().toBuffer(),
-        }),
-      }),
-    ],
     ['the models', () => ({ method: 'GET', path: paths.models })],
   ])('describes the answer to %s, headers and all', async (_what, request) => {
-    const wish = await request();
+    const wish = request();
     const answer = await send(server, wish);
     expect(answer.status).toBe(200);
     const { method = 'POST', path = paths.match } = wish;

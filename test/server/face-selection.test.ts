@@ -127,35 +127,6 @@ describe('a face index', () => {
 });
 
 describe('pairs', () => {
-  test('are all combinations, the most confident first, and the first is the answer', () => {
-    const { image1, image2, pairs, pairs_compared } = all;
-    const expected = image1.faces.flatMap((a: Json) =>
-      image2.faces.map((b: Json) => `${a.index}-${b.index}`),
-    );
-    expect(pairs.map(keyOf).toSorted()).toEqual(expected.toSorted());
-    expect(pairs_compared).toBe(expected.length);
-    const percents = pairs.map((pair: Json) => pair.confidence_percent);
-    expect(percents).toEqual(percents.toSorted((a: number, b: number) => b - a));
-    expect(keyOf(pairs[0])).toBe(`${image1.face_index}-${image2.face_index}`);
-  });
-
-  test('that are more have had more chances: the rate is that of one pair, times their number', async () => {
-    // Nobody is in both: the rates stay above the floor.
-    const strangers = { image1: samples.two, image2: samples.three };
-    const { image1, image2, pairs_compared, similarity, false_match_rate } = (await advanced({}, strangers))
-      .body;
-    const fields = {
-      image1_face_index: String(image1.face_index),
-      image2_face_index: String(image2.face_index),
-    };
-    const alone = await advanced(fields, strangers);
-    expect(alone.body).toMatchObject({ pairs_compared: 1, similarity, extrapolated: false });
-    // Both rates are told with two digits.
-    const ratio = false_match_rate / alone.body.false_match_rate;
-    expect(ratio / pairs_compared).toBeGreaterThan(0.9);
-    expect(ratio / pairs_compared).toBeLessThan(1.1);
-  });
-
   test('are the same with the pictures swapped', async () => {
     const swapped = (await advanced({}, { image1: samples.three, image2: samples.one })).body;
     const back = swapped.pairs.map((pair: Json) => ({

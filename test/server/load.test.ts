@@ -197,19 +197,4 @@ describe('a worker that dies', () => {
       fault: expect.stringMatching(/exited/),
     });
   });
-
-  test('is replaced: as many requests run at once as before', async () => {
-    gate.close();
-    const running = [ask(), ask()];
-    await busy(2);
-    gate.open();
-    expect(codes(await Promise.all(running))).toEqual([200, 200]);
-  });
-
-  test('while it is idle is replaced as well', async () => {
-    server.child.kill('SIGUSR2');
-    const answers = await Promise.all([ask(), ask(), ask(), ask()]);
-    for (const code of codes(answers)) expect([200, 'internal_error']).toContain(code);
-    expect(codes(await Promise.all([ask(), ask()]))).toEqual([200, 200]);
-  });
 });

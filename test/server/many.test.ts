@@ -10,7 +10,6 @@ const home = new Home();
 const keys = {
   five: home.key({ rate: 0.01, burst: 5 }),
   two: home.key({ rate: 0.01, burst: 2 }),
-  pairs: home.key({ scopes: ['match:advanced'] }),
 };
 let server: TestServer;
 
@@ -150,11 +149,6 @@ test('a token is taken for each target, and no more than the key can ever have',
   // Three tokens are needed, from one at most: not the two that were still to be paid.
   expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(190);
   expect(await ask({ image2 }, keys.two)).toMatchObject({ status: 200 });
-});
-
-test('needs its scope', async () => {
-  const answer = await ask({ image2: faceless }, keys.pairs);
-  expect(answer).toMatchObject({ status: 403, body: { required_scope: 'match:many' } });
 });
 
 test('is counted by its route, its verdicts as matches', async () => {

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { endpointIds } from '../../src/config.ts';
 import type { ErrorCode } from '../../src/errors.ts';
+import { scopes } from '../../src/gate/keys.ts';
+import { routes } from '../../src/http/routes.ts';
 import { head, match, paths, RawClient, type Send, send } from './support/client.ts';
 import { blank } from './support/pictures.ts';
 import { expectProblem } from './support/problem.ts';
@@ -11,6 +14,8 @@ const limits = { body: 3_000_000 };
 const pdf = Buffer.from('%PDF-1.7\n');
 
 let server: TestServer;
+/** By the scope that a key lacks; it has all others. */
+const without = new Map<string, string>();
 let keys: Record<'revoked' | 'expired' | 'basic' | 'advanced' | 'poor', string>;
 
 beforeAll(async () => {
@@ -22,7 +27,12 @@ beforeAll(async () => {
     advanced: home.key({ scopes: ['match:advanced'] }),
     poor: home.key({ rate: 0.001, burst: 1 }),
   };
-  server = await TestServer.start({ env: { FACEMATCH_MAX_BODY_BYTES: String(limits.body) } }, home);
+  for (const scope of scopes) without.set(scope, home.key({ scopes: scopes.filter((one) => one !== scope) }));
+  const env = {
+    FACEMATCH_MAX_BODY_BYTES: String(limits.body),
+    FACEMATCH_ENDPOINTS: endpointIds.join(','),
+  };
+  server = await TestServer.start({ env }, home);
 });
 afterAll(() => server.stop());
 
@@ -75,6 +85,13 @@ describe('the order of judgement', () => {
 });
 
 describe('a key', () => {
+  test.each(
+    routes.filter(({ scope }) => scope !== 'none' && scope !== 'any'),
+  )('needs its scope for $path', async ({ method, path, scope }) => {
+    const answer = await send(server, { method, path, key: without.get(scope)! });
+    expectProblem(answer, 'forbidden_scope', { required_scope: scope });
+  });
+
   test('unknown, revoked, expired, garbled and doubled ones are all invalid_api_key, word for word', async () => {
     const unknown = server.key.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x'));
     const wrong = [

@@ -2,32 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { match, paths, send, twoPhotos } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
-/** What the operator can switch: endpoints, origins; and the listener that is for operators alone. */
+/** Pages of other origins; and the listener that is for operators alone. */
 
 let server: TestServer;
 beforeAll(async () => {
   server = await TestServer.start({
-    env: { FACEMATCH_ENDPOINTS: 'match', FACEMATCH_CORS_ORIGINS: 'https://app.example' },
+    env: { FACEMATCH_CORS_ORIGINS: 'https://app.example' },
   });
 });
 afterAll(() => server.stop());
-
-describe('an endpoint that is switched off', () => {
-  test.each([
-    ['POST', paths.advanced],
-    ['GET', paths.advanced],
-    ['GET', paths.models],
-  ])('%s %s is endpoint_disabled, with a key and without', async (method, path) => {
-    for (const key of [server.key, null]) {
-      const answer = await send(server, { method, path, key });
-      expect(answer).toMatchObject({ status: 404, body: { code: 'endpoint_disabled' } });
-    }
-  });
-
-  test('leaves the others alone', async () => {
-    expect((await match(server, twoPhotos())).status).toBe(200);
-  });
-});
 
 describe('a page of another origin', () => {
   const preflight = (origin: string, path: string = paths.match) =>
@@ -69,11 +52,6 @@ describe('a page of another origin', () => {
     const answer = await preflight('https://evil.example');
     expect(answer.status).toBe(405);
     expect(answer.headers.get('access-control-allow-origin')).toBeNull();
-  });
-
-  test('gets no leave for what is not there or switched off', async () => {
-    expect((await preflight('https://app.example', '/nowhere')).status).toBe(404);
-    expect((await preflight('https://app.example', paths.models)).status).toBe(404);
   });
 
   test('is not thought of by answers to requests without an origin, but caches are told', async () => {

@@ -60,12 +60,6 @@ describe('compare', () => {
     expect(indices(found).toSorted()).toEqual(expected);
   });
 
-  test('20 × 20 faces of 512 numbers take no while', () => {
-    const faces = analysis(Array.from({ length: 20 }, () => 0));
-    for (const face of faces.image.faces) face.embedding = new Float32Array(512).fill(512 ** -0.5);
-    expect(compared(faces, faces).pairs).toHaveLength(400);
-  });
-
   test('an internal error is thrown, and its message is for the log', () => {
     const broken: NativeFailure = { ok: false, code: 'internal_error', message: 'secret' };
     expect(() => compare([analysis([0]), broken], automatic)).toThrow('secret');

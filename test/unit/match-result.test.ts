@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Face } from '../../src/engine/addon.ts';
-import { type ErrorCode, errorTable } from '../../src/errors.ts';
 import { fillFields } from '../../src/http/fields.ts';
 import type { Form } from '../../src/http/form.ts';
 import { matchBody } from '../../src/http/match-result.ts';
-import { problem } from '../../src/http/responses.ts';
 import { Calibration } from '../../src/matching/calibration.ts';
 import type { Comparison, Pair } from '../../src/matching/compare.ts';
 
@@ -175,18 +173,4 @@ describe('matchBody', () => {
   test('an engine that compared no pair is a fault, not an answer', () => {
     expect(() => bodyOf([])).toThrow('compared no pair');
   });
-});
-
-test('every code has a type, a title, a status and a detail on the wire', () => {
-  for (const code of Object.keys(errorTable) as ErrorCode[]) {
-    const reply = problem({ code, extras: {} } as never, 'id');
-    expect(JSON.parse(reply.body.toString())).toEqual({
-      type: `/API/v1.0/docs#error-${code}`,
-      title: errorTable[code].title,
-      status: errorTable[code].status,
-      detail: errorTable[code].detail,
-      code,
-      request_id: 'id',
-    });
-  }
 });

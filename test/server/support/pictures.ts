@@ -1,17 +1,8 @@
-import { readFileSync } from 'node:fs';
 import sharp from 'sharp';
-import { projectPath } from '../../../src/paths.ts';
-
-function sample(name: string): Buffer {
-  return readFileSync(projectPath(`node_modules/@vladmandic/face-api/demo/${name}.jpg`));
-}
+import { sample } from '../../fixtures/pictures.ts';
 
 /** Group photos of three people each. One woman stands in the first and in the third; all others are different people. */
-export const samples = {
-  one: sample('sample1'),
-  two: sample('sample2'),
-  three: sample('sample3'),
-} as const;
+export const samples = { one: sample(1), two: sample(2), three: sample(3) } as const;
 
 /** One colour, so without a face. */
 export function blank(
