@@ -8,22 +8,7 @@ import { newFolder } from '../support/folder.ts';
 import { program, run } from './support/cli.ts';
 import { hasTerminals, Terminal } from './support/terminal.ts';
 
-const commands = [
-  ...[
-    'calibrate',
-    'completion',
-    'config',
-    'demo',
-    'detect',
-    'doctor',
-    'embed',
-    'eval',
-    'help',
-    'keys',
-    'match',
-    'serve',
-  ],
-];
+const commands = 'calibrate completion config demo detect doctor embed eval help keys match serve'.split(' ');
 
 describe('what is offered', () => {
   test.each<{ words: readonly string[]; offered: readonly string[] }>([
@@ -82,13 +67,8 @@ function has(shell: string): boolean {
   return false;
 }
 
-describe.skipIf(!has('bash'))('completion in bash', () => {
-  test('is sound, and silent when it is sourced', () => {
-    const { status, stdout, stderr } = runs('bash', '--norc', '-uc', `source ${scripts}/bash`);
-    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
-  });
-
-  test.skipIf(!hasTerminals)('fills in what the tab key asks for', async () => {
+describe.skipIf(!has('bash') || !hasTerminals)('completion in bash', () => {
+  test('fills in what the tab key asks for', async () => {
     const env = { HISTFILE: '', PATH: path() };
     const terminal = new Terminal('PS1=READY bash --norc --noprofile -i', folder, env);
     await terminal.shows('READY');
@@ -105,18 +85,12 @@ describe.skipIf(!has('bash'))('completion in bash', () => {
 });
 
 describe.skipIf(!has('fish'))('completion in fish', () => {
-  test.each([
-    { line: 'facematch ', offered: commands },
-    { line: 'facematch match --mode f', offered: ['fast'] },
-    { line: 'facematch match p', offered: ['pairs.tsv', 'photo 1.jpg', 'photos'] },
-    { line: 'facematch eval --images p', offered: ['photos'] },
-  ])('offers $offered for "$line"', ({ line, offered }) => {
-    const script = `source ${scripts}/fish; complete -C ${JSON.stringify(line)}`;
-    const { stdout } = runs('fish', '--no-config', '-c', script);
-    const lines = stdout.split('\n').filter(Boolean);
-    expect(
-      lines.map((offer) => offer.split('\t')[0]!.replace(/\/$/, '').replaceAll('\\', '')).sort(),
-    ).toEqual(offered);
+  test('offers choices and files', () => {
+    const asked = ['facematch match --mode f', 'facematch match p'].map((line) => `complete -C "${line}"`);
+    const script = `source ${scripts}/fish; ${asked.join('; ')}`;
+    const lines = runs('fish', '--no-config', '-c', script).stdout.split('\n').filter(Boolean);
+    const offers = lines.map((offer) => offer.split('\t')[0]!.replace(/\/$/, '').replaceAll('\\', ''));
+    expect(offers.sort()).toEqual(['fast', 'pairs.tsv', 'photo 1.jpg', 'photos']);
   });
 });
 
@@ -133,13 +107,12 @@ describe.skipIf(!has('zsh'))('completion in zsh', () => {
     zpty -r z out '*DONE*'
     print -r -- $out`;
 
-  test.each([
-    { line: 'facematch ', shown: commands },
-    { line: 'facematch match --mode ', shown: ['balance', 'fast'] },
-    { line: 'facematch match p', shown: ['pairs.tsv', 'photos'] },
-  ])('offers $shown for "$line"', ({ line, shown }) => {
-    const { stdout } = runs('zsh', '-f', '-c', session(line));
-    for (const word of shown) expect(stdout).toContain(word);
+  test('offers choices and files', () => {
+    const shown = ['facematch match --mode ', 'facematch match p'].map(
+      (line) => runs('zsh', '-f', '-c', session(line)).stdout,
+    );
+    for (const word of ['balance', 'fast']) expect(shown[0]).toContain(word);
+    for (const word of ['pairs.tsv', 'photos']) expect(shown[1]).toContain(word);
   });
 });
 
