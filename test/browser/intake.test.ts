@@ -31,16 +31,6 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     }
   };
 
-  test('is chosen from a dialog that the keyboard opens', async () => {
-    const demo = await session.open();
-    const dialog = demo.page.waitForEvent('filechooser');
-    await demo.tabTo('Choose photo 2');
-    await demo.page.keyboard.press('Enter');
-    await (await dialog).setFiles(files[0]);
-    await demo.preview(2).waitFor();
-    expect(await caption(demo, 2)).toBe(`one.jpg, ${Math.round(samples.one.length / 1000)} kB`);
-  });
-
   test('is dropped on its place', async () => {
     const demo = await session.open();
     await drop(demo, 'section[aria-label="Photo 2"]', [files[1]]);

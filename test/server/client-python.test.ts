@@ -5,7 +5,7 @@ import { endpointIds } from '../../src/config.ts';
 import { projectPath } from '../../src/paths.ts';
 import { newFolder } from '../support/folder.ts';
 import { execute } from './support/cli.ts';
-import { type Fields, type Json, match, paths, send } from './support/client.ts';
+import { empty, type Fields, type Json, lasting, match, paths, send } from './support/client.ts';
 import { example, isInstalled, photos } from './support/client-programs.ts';
 import { WorkerGate } from './support/gate.ts';
 import { blank, samples } from './support/pictures.ts';
@@ -64,14 +64,7 @@ except facematch.FacematchError as error:
   return JSON.parse(stdout);
 }
 
-/** What is the same of every answer to the same request. */
-const lasting = ({ request_id: _, timings_ms: __, ...rest }: Json) => rest;
 const raw = async (path: string, fields: Fields) => lasting((await match(server, fields, { path })).body);
-
-/** Takes the only token of a key's bucket. */
-async function empty(key: string): Promise<void> {
-  expect((await match(server, {}, { key })).status).toBe(400);
-}
 
 const needs = isInstalled('python3') ? describe : describe.skip;
 
@@ -154,7 +147,7 @@ needs('what goes wrong', () => {
 
   test('429 is waited for as Retry-After says: one refusal, then the answer', async () => {
     const refused = 'facematch_requests_total{route="match",status="429",code="rate_limit_exceeded"}';
-    await empty(keys.poor);
+    await empty(server, keys.poor);
     const before = await server.metric(refused);
     expect(await value('client.match("one.jpg", "two.jpg")', { key: keys.poor })).toMatchObject({
       match: true,
@@ -163,7 +156,7 @@ needs('what goes wrong', () => {
   });
 
   test('429 is an error at once when Retry-After asks for more than the longest wait', async () => {
-    await empty(keys.poorest);
+    await empty(server, keys.poorest);
     const error = await value('client.match("one.jpg", "two.jpg")', { key: keys.poorest });
     expect(error).toMatchObject({ code: 'rate_limit_exceeded', status: 429 });
     expect(error.retry_after).toBeGreaterThan(60);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newFolder } from '../support/folder.ts';
 import { execute } from './support/cli.ts';
-import { match, twoPhotos } from './support/client.ts';
+import { empty, match, twoPhotos } from './support/client.ts';
 import { example, isInstalled, photos } from './support/client-programs.ts';
 import { WorkerGate } from './support/gate.ts';
 import { blank } from './support/pictures.ts';
@@ -62,11 +62,6 @@ async function answeredDuring(act: () => Promise<unknown>): Promise<Record<strin
   );
 }
 
-/** Takes the only token of a key's bucket. */
-async function empty(key: string): Promise<void> {
-  expect((await match(server, {}, { key })).status).toBe(400);
-}
-
 describe.skipIf(!isInstalled('curl'))('match.sh', () => {
   test.each([
     ['a match', 0, [files.one, files.three], /^match: [\d.]+ % \(the threshold is 70 %\)\n/],
@@ -107,7 +102,7 @@ describe.skipIf(!isInstalled('curl'))('match.sh', () => {
   });
 
   test('comes again after 429, and not before Retry-After is over: one refusal, then the answer', async () => {
-    await empty(poor);
+    await empty(server, poor);
     const counts = await answeredDuring(async () => {
       const { code, stderr } = await runClient({ key: poor });
       expect(code).toBe(0);
@@ -118,7 +113,7 @@ describe.skipIf(!isInstalled('curl'))('match.sh', () => {
   });
 
   test('does not wait when Retry-After asks for longer than is worth it', async () => {
-    await empty(poorest);
+    await empty(server, poorest);
     const counts = await answeredDuring(async () => {
       const { code, stderr } = await runClient({ key: poorest });
       expect(code).toBe(2);

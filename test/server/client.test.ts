@@ -7,7 +7,7 @@ import { endpointIds } from '../../src/config.ts';
 import { projectPath } from '../../src/paths.ts';
 import { newFolder } from '../support/folder.ts';
 import { run } from './support/cli.ts';
-import { type Fields, type Json, match, paths, send } from './support/client.ts';
+import { empty, type Fields, type Json, lasting, match, paths, send } from './support/client.ts';
 import { photos } from './support/client-programs.ts';
 import { WorkerGate } from './support/gate.ts';
 import { blank, samples } from './support/pictures.ts';
@@ -61,8 +61,6 @@ async function errorOf(answer: Promise<unknown>): Promise<FacematchError> {
   return error as FacematchError;
 }
 
-/** What is the same of every answer to the same request. */
-const lasting = ({ request_id: _, timings_ms: __, ...rest }: Json) => rest;
 const raw = async (path: string, fields: Fields) => lasting((await match(server, fields, { path })).body);
 
 describe('answers as the server does', () => {
@@ -148,14 +146,9 @@ test.each([
   expect(() => new FacematchClient({ url: 'http://127.0.0.1', key: 'k', ...options })).toThrow(TypeError);
 });
 
-/** Takes the only token of a key's bucket. */
-async function empty(key: string): Promise<void> {
-  expect((await match(server, {}, { key })).status).toBe(400);
-}
-
 describe('comes again', () => {
   test('after 429, and not before Retry-After is over: one refusal, then the answer', async () => {
-    await empty(keys.poor);
+    await empty(server, keys.poor);
     const { client, statuses } = watched({ key: keys.poor });
     expect(await client.match(one, three)).toMatchObject({ match: true });
     expect(statuses).toEqual([429, 200]);
@@ -199,7 +192,7 @@ describe('gives up', () => {
   });
 
   test('at once when Retry-After asks for more than the longest wait', async () => {
-    await empty(keys.poorest);
+    await empty(server, keys.poorest);
     const { client, statuses } = watched({ key: keys.poorest });
     const error = await errorOf(client.match(one, three));
     expect(error).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
@@ -263,7 +256,7 @@ describe('an aborted signal', () => {
   });
 
   test('ends the wait before a retry', async () => {
-    await empty(keys.poorestToo);
+    await empty(server, keys.poorestToo);
     const { client, statuses } = watched({ key: keys.poorestToo, maxWait_ms: 1e6 });
     const refused = 'facematch_requests_total{route="match",status="429",code="rate_limit_exceeded"}';
     const before = await server.metric(refused);

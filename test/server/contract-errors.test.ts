@@ -19,7 +19,7 @@ import {
 import { WorkerGate } from './support/gate.ts';
 import { blank, manyScans, samples } from './support/pictures.ts';
 import { expectProblem } from './support/problem.ts';
-import { Home, TestServer } from './support/server.ts';
+import { Home, killable, TestServer } from './support/server.ts';
 
 /**
  * The contract's table of errors, row by row, each with one request against a real port. The OpenAPI document must describe
@@ -42,7 +42,7 @@ beforeAll(async () => {
         FACEMATCH_UPLOAD_TIMEOUT_MS: '2000',
         FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,match_embeddings,models,openapi',
       },
-      node: ['--import', new URL('./support/kill-worker.mjs', import.meta.url).href],
+      node: killable,
     },
     home,
   );

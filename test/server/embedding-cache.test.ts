@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Fields, type Json, match, paths, twoPhotos } from './support/client.ts';
+import { type Fields, type Json, lasting, match, paths, twoPhotos } from './support/client.ts';
 import { samples } from './support/pictures.ts';
 import { TestServer } from './support/server.ts';
 
 /** FACEMATCH_EMBEDDING_CACHE as callers and operators see it; test/unit/analysis-cache.test.ts has the rest. */
-
-const timeless = ({ request_id, timings_ms, ...rest }: Json) => rest;
 
 async function counts(server: TestServer) {
   const read = (name: string) => server.metric(`facematch_embedding_cache_${name}`);
@@ -56,7 +54,7 @@ describe('with a cache for two pictures', () => {
     const ask = async () => bodies.push((await match(server, twoPhotos())).body);
     expect(await added(ask)).toEqual([0, 2]);
     expect(await added(ask)).toEqual([2, 0]);
-    expect(bodies.map(timeless)).toEqual([timeless(expected), timeless(expected)]);
+    expect(bodies.map(lasting)).toEqual([lasting(expected), lasting(expected)]);
     const { queue, total, ...stages } = bodies[1].timings_ms;
     expect(stages).toEqual({ decode: 0, detect: 0, align: 0, embed: 0 });
     expect((await counts(server)).pictures).toBe(2);

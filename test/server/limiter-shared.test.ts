@@ -144,18 +144,6 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
       () => redis.tell((told) => told.replicaof('127.0.0.1', 1)),
       () => redis.tell((told) => told.replicaof('NO', 'ONE')),
     ],
-    [
-      'full',
-      /^OOM/,
-      () => redis.tell((told) => told.config('SET', 'maxmemory', '1')),
-      () => redis.tell((told) => told.config('SET', 'maxmemory', '0')),
-    ],
-    [
-      'forbidden to this user',
-      /^NOPERM/,
-      () => redis.tell((told) => told.acl('SETUSER', 'default', '-evalsha')),
-      () => redis.tell((told) => told.acl('SETUSER', 'default', '+evalsha')),
-    ],
   ];
 
   test.each(faults)('because it is %s loses no request, is told once, and comes back', async (...fault) => {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, head, match, paths, photoForm, RawClient, send, twoPhotos } from './support/client.ts';
 import { WorkerGate } from './support/gate.ts';
-import { Home, TestServer } from './support/server.ts';
+import { Home, killable, TestServer } from './support/server.ts';
 
 /** What happens while workers are busy. The gate holds them at the addon's door as long as a test needs. */
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
         FACEMATCH_DEADLINE_MS: '8000',
         FACEMATCH_MAX_BODY_BYTES: String(maxBody),
       },
-      node: ['--import', new URL('./support/kill-worker.mjs', import.meta.url).href],
+      node: killable,
     },
     home,
   );

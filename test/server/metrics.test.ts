@@ -5,7 +5,7 @@ import { promtool } from '../support/promtool.ts';
 import { match, paths, send, twoPhotos } from './support/client.ts';
 import { WorkerGate } from './support/gate.ts';
 import { blank, samples } from './support/pictures.ts';
-import { Home, TestServer } from './support/server.ts';
+import { Home, killable, TestServer } from './support/server.ts';
 
 /** What a scrape tells of the requests before it. */
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
   server = await TestServer.start(
     {
       env: gate.env,
-      node: ['--import', new URL('./support/kill-worker.mjs', import.meta.url).href],
+      node: killable,
     },
     home,
   );

@@ -2,17 +2,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { create } from '../../src/gate/key-edits.ts';
-import { editKeyFile } from '../../src/gate/key-file.ts';
 import { projectPath } from '../../src/paths.ts';
+import { addKey } from '../fixtures/key-files.ts';
 import { newFolder } from '../support/folder.ts';
 
-const folder = newFolder();
-
 test('npm start serves until SIGTERM, and the server ends with it', async () => {
-  const file = join(folder, 'keys.json');
-  const settings = { name: 'test', scopes: ['match:basic' as const], rate: 1, burst: 1 };
-  editKeyFile(file, (records) => create(records, settings, Date.now()));
+  const file = join(newFolder(), 'keys.json');
+  addKey(file);
   const npm = spawn('npm', ['start'], {
     cwd: projectPath('.'),
     env: { ...process.env, FACEMATCH_PORT: '0', FACEMATCH_ADMIN_PORT: '0', FACEMATCH_KEYS_FILE: file },

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { projectPath } from '../../src/paths.ts';
 import { match, twoPhotos } from './support/client.ts';
-import { Home, TestServer } from './support/server.ts';
+import { Home, killable, TestServer } from './support/server.ts';
 
 /** Workers that die in every phase of their life: all of them are back in the end, and nobody is told otherwise before. */
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
         DIE_ADDON: process.env.FACEMATCH_ADDON ?? projectPath('build/addon/Release/facematch.node'),
         DIE_FILE: dieFile,
       },
-      node: ['--import', new URL('./support/kill-worker.mjs', import.meta.url).href],
+      node: killable,
     },
     home,
   );

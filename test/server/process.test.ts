@@ -40,6 +40,7 @@ describe('the start', () => {
     return { code, stdout, words: words.join('\n') };
   }
 
+  const file = projectPath('package.json');
   test.each<[what: string, env: Record<string, string>, words: RegExp]>([
     [
       'a wrong setting',
@@ -56,6 +57,11 @@ describe('the start', () => {
       'an addon that is not there',
       { FACEMATCH_ADDON: '/nowhere/facematch.node' },
       /addon did not load[\s\S]*npm run setup/,
+    ],
+    [
+      'a certificate that is none',
+      { FACEMATCH_TLS_CERT: file, FACEMATCH_TLS_KEY: file },
+      /FACEMATCH_TLS_CERT: the file .* holds no certificate in PEM form/,
     ],
   ])('%s ends it with words that say so, and no stack', async (_what, env, expected) => {
     const home = newHome();

@@ -3,7 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import { connect as connectPlain } from 'node:net';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { hasOpenssl, makePair, type Pair } from '../fixtures/certificates.ts';
+import { hasOpenssl } from '../fixtures/certificates.ts';
 import { formType, head, paths, photoForm, RawClient } from './support/client.ts';
 import type { TestServer } from './support/server.ts';
 import { connectTls, nameAt, rawTls, startTls } from './support/tls.ts';
@@ -173,25 +173,6 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
 });
 
 describe.skipIf(!hasOpenssl)('a start with a certificate', () => {
-  test.each<[what: string, env: (pair: Pair) => Record<string, string>, words: RegExp]>([
-    [
-      'but without a key',
-      ({ cert }) => ({ FACEMATCH_TLS_CERT: cert }),
-      /FACEMATCH_TLS_KEY: expected a file, because FACEMATCH_TLS_CERT is set/,
-    ],
-    [
-      'that is no certificate',
-      ({ key }) => ({ FACEMATCH_TLS_CERT: key, FACEMATCH_TLS_KEY: key }),
-      /FACEMATCH_TLS_CERT: the file .* holds no certificate in PEM form/,
-    ],
-  ])('%s ends it, and says so', async (_what, env, words) => {
-    const failed = startTls({}, (home) => {
-      const made = makePair(home.folder, 'one');
-      return { cert: env(made).FACEMATCH_TLS_CERT ?? '', key: env(made).FACEMATCH_TLS_KEY ?? '' };
-    });
-    await expect(failed).rejects.toThrow(words);
-  });
-
   test('refuses a port that another server has', async () => {
     const first = await startTls();
     await expect(startTls({ env: { FACEMATCH_PORT: String(first.server.port) } })).rejects.toThrow(

@@ -6,6 +6,7 @@ import {
   head,
   type Json,
   lastChunk,
+  lasting,
   match,
   paths,
   photoForm,
@@ -218,8 +219,6 @@ describe('memory that is used again', () => {
     another.leave();
     return answer;
   };
-  /** What is not the same in every answer to the same question. */
-  const lasting = ({ request_id: _, timings_ms: __, ...rest }: Json): Json => rest;
 
   test('changes no answer, whoever had it before', async () => {
     const swapped = formBytes({ image1: samples.three, image2: samples.one });

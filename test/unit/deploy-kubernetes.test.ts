@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig, unknownVariables } from '../../src/config.ts';
@@ -6,6 +6,7 @@ import { readKeyFile } from '../../src/gate/key-file.ts';
 import { projectPath } from '../../src/paths.ts';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
 import { type Manifest, manifestsOf } from '../support/deployed.ts';
+import { newFolder } from '../support/folder.ts';
 import { faultOf, typeFaults } from '../support/manifest-schema.ts';
 
 /** The manifests of deploy/kubernetes, each by its schema and all of them together. */
@@ -68,12 +69,10 @@ describe('the pods', () => {
     const [mount] = server.volumeMounts;
     const [volume] = pod.spec.volumes;
     expect(mount).toEqual({ name: volume.name, mountPath: dirname(config.keys_file), readOnly: true });
-    const folder = mkdtempSync(projectPath('build/keys-'));
-    const file = join(folder, 'keys.json');
+    const file = join(newFolder(), 'keys.json');
     const { stringData } = only('Secret', volume.secret.secretName);
     writeFileSync(file, stringData['keys.json'], { mode: volume.secret.defaultMode });
     expect(readKeyFile(file)).toEqual([]);
-    rmSync(folder, { recursive: true });
   });
 
   test('are spread, counted, kept and reached by selectors that fit their labels', () => {

@@ -1,15 +1,13 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { picturesOf, readPairs } from '../../src/eval/pairs.ts';
 import { picturesBelow, readPeople } from '../../src/eval/people.ts';
 import { newFolder } from '../support/folder.ts';
 
-const root = newFolder();
-
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(root, 'set-'));
+  folder = newFolder();
 });
 
 function put(...files: string[]): void {

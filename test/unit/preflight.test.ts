@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/paths.ts';
 import { judge, preflight, processors, releases, thisMachine } from '../../src/preflight.mjs';
 import { pages } from '../support/doc-commands.ts';
+import { newFolder } from '../support/folder.ts';
 
 /** Where facematch runs: the table of src/preflight.mjs beside the packages, docs/deployment.md and package.json; and what it says. */
 
@@ -117,15 +118,11 @@ function runAs(node: string, folder: string, script: readonly string[], env: Nod
 
 describe('set-up', () => {
   function setUp(node: string, env: NodeJS.ProcessEnv = {}) {
-    const folder = mkdtempSync(join(tmpdir(), 'facematch-preflight-'));
-    try {
-      for (const part of ['scripts', 'src/preflight.mjs', 'package.json'])
-        cpSync(projectPath(part), join(folder, part), { recursive: true });
-      // A step that does not exist: it would be refused next.
-      return runAs(node, folder, ['scripts/setup.mjs', '--only', 'nothing'], env).stderr;
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const folder = newFolder();
+    for (const part of ['scripts', 'src/preflight.mjs', 'package.json'])
+      cpSync(projectPath(part), join(folder, part), { recursive: true });
+    // A step that does not exist: it would be refused next.
+    return runAs(node, folder, ['scripts/setup.mjs', '--only', 'nothing'], env).stderr;
   }
 
   test('says so before its first step', () => {

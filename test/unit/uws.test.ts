@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { loadUws } from '../../src/http/uws.ts';
 import { projectPath } from '../../src/paths.ts';
+import { newFolder } from '../support/folder.ts';
 
 describe('loadUws', () => {
   test('finds a native module and tells its version', () => {
@@ -31,8 +31,7 @@ describe('loadUws', () => {
 });
 
 describe('a µWebSockets.js of one’s own', () => {
-  const root = mkdtempSync(join(tmpdir(), 'facematch-uws-'));
-  afterAll(() => rmSync(root, { recursive: true }));
+  const root = newFolder();
 
   /** The native module that works here, in a package of the given version. */
   function own(version: string, exported = nativeModule()): string {

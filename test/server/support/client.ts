@@ -42,6 +42,15 @@ export interface Answer {
   body: Json;
 }
 
+/** What is the same of every answer to the same request. */
+export const lasting = ({ request_id: _, timings_ms: __, ...rest }: Json): Json => rest;
+
+/** Takes the only token of a key's bucket. */
+export async function empty(server: TestServer, key: string): Promise<void> {
+  const { status } = await match(server, {}, { key });
+  if (status !== 400) throw new Error(`The key had no token: ${status}`);
+}
+
 export interface Send {
   path?: string;
   method?: string;

@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import sharp from 'sharp';
 import { endpointIds } from '../../../src/config.ts';
 import { projectPath } from '../../../src/paths.ts';
 import { sample } from '../../fixtures/pictures.ts';
+import { newFolder } from '../../support/folder.ts';
 import { execute, type Outcome } from './cli.ts';
 import { match } from './client.ts';
 import { TestServer } from './server.ts';
@@ -28,7 +28,7 @@ const photos = {
 
 /** A reader's shell: bash in a folder with the photos that the pages name, and a server. */
 export class DocShell {
-  readonly folder = mkdtempSync(join(tmpdir(), 'facematch-docs-'));
+  readonly folder = newFolder();
   readonly server: TestServer;
 
   private constructor(server: TestServer) {
@@ -86,8 +86,7 @@ export class DocShell {
     return execute('bash', args, folder, env);
   }
 
-  async stop(): Promise<void> {
-    await this.server.stop();
-    rmSync(this.folder, { recursive: true });
+  stop(): Promise<void> {
+    return this.server.stop();
   }
 }

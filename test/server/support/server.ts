@@ -31,6 +31,9 @@ export interface StartOptions {
   until?: 'listening' | 'ready';
 }
 
+/** For node: SIGUSR2 ends a worker of the server. */
+export const killable = ['--import', new URL('./kill-worker.mjs', import.meta.url).href];
+
 /** A folder with a key file. Make it first when a test needs keys before the server runs. */
 export class Home {
   readonly folder = mkdtempSync(join(tmpdir(), 'facematch-test-'));
