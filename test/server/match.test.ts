@@ -4,7 +4,7 @@ import { form, type Json, lasting, match, paths, send, twoPhotos } from './suppo
 import { samples } from './support/pictures.ts';
 import { idOf, TestServer } from './support/server.ts';
 
-/** The contract's answers: everything that is 200. */
+/** The contract's answers: everything that is 200. docs.test.ts judges their members by the OpenAPI document. */
 
 let server: TestServer;
 beforeAll(async () => {
@@ -12,68 +12,20 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const landmarks = ['right_eye', 'left_eye', 'nose', 'mouth_right', 'mouth_left'];
-
-function expectFace(face: Json, image: Json): void {
-  // It is there where the pack has a check.
-  expect(Object.keys(face).filter((member) => member !== 'human_score')).toEqual([
-    'index',
-    'box',
-    'landmarks',
-    'detection_score',
-    'found_by',
-    'pose',
-    'quality',
-  ]);
-  expect(Object.keys(face.landmarks)).toEqual(landmarks);
-  for (const [x, y] of Object.values<[number, number]>(face.landmarks)) {
-    expect(x).toBeGreaterThan(face.box.x - face.box.width);
-    expect(x).toBeLessThan(image.width);
-    expect(y).toBeGreaterThan(face.box.y - face.box.height);
-    expect(y).toBeLessThan(image.height);
-  }
-  expect(face.detection_score).toBeGreaterThan(0);
-  expect(face.detection_score).toBeLessThanOrEqual(1);
-  expect(['primary', 'tiled', 'rotated', 'padded', 'enhanced']).toContain(face.found_by);
-  expect(Object.keys(face.pose)).toEqual(['yaw', 'pitch', 'roll']);
-  expect(Object.keys(face.quality)).toEqual(['sharpness', 'brightness', 'face_pixels']);
-}
-
 describe('a match', () => {
-  test('has the members of the contract, in its order and no others', async () => {
+  test('rests on the pack that is loaded, and lists faces by their index', async () => {
     const { status, body } = await match(server, twoPhotos());
     expect(status).toBe(200);
-    expect(Object.keys(body)).toEqual([
-      'request_id',
-      'match',
-      'confidence_percent',
-      'threshold_percent',
-      'similarity',
-      'false_match_rate',
-      'extrapolated',
-      'accuracy_mode',
-      'image1',
-      'image2',
-      'pairs_compared',
-      'pairs',
-      'model',
-      'warnings',
-      'timings_ms',
-    ]);
     expect(body).toMatchObject({
       match: true,
       threshold_percent: 70,
       accuracy_mode: 'balance',
       warnings: [],
     });
-    expect(body.model).toEqual({ pack: manifest.name, version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
-    expect(Object.keys(body.timings_ms)).toEqual(['queue', 'decode', 'detect', 'align', 'embed', 'total']);
-    for (const name of ['image1', 'image2']) {
-      const image = body[name];
-      expect(Object.keys(image)).toEqual(['width', 'height', 'format', 'orientation', 'faces', 'face_index']);
+    expect(body.model).toEqual({ pack: manifest.name, version: manifest.version });
+    for (const image of [body.image1, body.image2]) {
       expect(image).toMatchObject({ width: 1920, format: 'jpeg', orientation: 1 });
       expect(image.faces.map((face: Json) => face.index)).toEqual([...image.faces.keys()]);
-      for (const face of image.faces) expectFace(face, image);
     }
   });
 
