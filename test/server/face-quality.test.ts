@@ -1,5 +1,6 @@
-import sharp from 'sharp';
+import sharp, { type Sharp } from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cutOuts } from '../support/portraits.mjs';
 import { type Fields, type Json, match, paths } from './support/client.ts';
 import { blank, samples } from './support/pictures.ts';
 import { expectProblem } from './support/problem.ts';
@@ -11,22 +12,11 @@ let server: TestServer;
 let portrait: Buffer;
 beforeAll(async () => {
   server = await TestServer.start();
-  const { body } = await match(server, { image1: samples.three, image2: samples.three });
-  const { x, y, width, height } = body.image1.faces[0].box;
-  portrait = await sharp(samples.three)
-    .extract({
-      left: Math.round(x - width / 2),
-      top: Math.round(y - height / 2),
-      width: Math.round(2 * width),
-      height: Math.round(2 * height),
-    })
-    .png()
-    .toBuffer();
+  portrait = await (cutOuts() as Sharp[])[1]!.png().toBuffer();
 });
 afterAll(() => server.stop());
 
-const changed = (how: (picture: ReturnType<typeof sharp>) => ReturnType<typeof sharp>) =>
-  how(sharp(portrait)).png().toBuffer();
+const changed = (how: (picture: Sharp) => Sharp) => how(sharp(portrait)).png().toBuffer();
 
 const tooSmall = () => changed((picture) => picture.resize({ width: 50 }));
 
@@ -41,7 +31,7 @@ describe('a compared face', () => {
     expect((await compare(portrait, portrait)).body.warnings).toEqual([]);
   });
 
-  test.each<[reason: string, how: (picture: ReturnType<typeof sharp>) => ReturnType<typeof sharp>]>([
+  test.each<[reason: string, how: (picture: Sharp) => Sharp]>([
     ['small', (picture) => picture.resize({ width: 50 })],
     ['blurred', (picture) => picture.blur(6)],
     ['bright', (picture) => picture.linear(1.6, 0)],
@@ -61,7 +51,7 @@ describe('a compared face', () => {
   });
 
   test('is the one that was chosen: a poor bystander is not warned of', async () => {
-    const small = await sharp(portrait).resize({ width: 52 }).toBuffer();
+    const small = await sharp(portrait).resize({ width: 62 }).toBuffer();
     const both = await sharp(portrait)
       .resize({ width: 200 })
       .extend({ right: 70, background: '#789' })

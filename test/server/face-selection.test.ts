@@ -1,5 +1,6 @@
-import sharp from 'sharp';
+import sharp, { type Sharp } from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cutOuts } from '../support/portraits.mjs';
 import { type Fields, type Json, match, paths, twoPhotos } from './support/client.ts';
 import { samples } from './support/pictures.ts';
 import { expectProblem } from './support/problem.ts';
@@ -139,21 +140,9 @@ describe('pairs', () => {
   });
 });
 
-/** Faces out of the three samples, `large` ones and below them `small` ones of half the size. */
+/** Faces out of the samples, `large` ones and below them `small` ones of half the size. */
 async function collageOf(large: number, small: number): Promise<{ bytes: Buffer; smallFrom: number }> {
-  const faces: Buffer[] = [];
-  for (const [photo, { faces: found, width, height }] of [
-    [samples.one, all.image1],
-    [samples.three, all.image2],
-  ] as const) {
-    for (const { box } of found) {
-      const side = Math.floor(1.6 * Math.max(box.width, box.height));
-      const at = (from: number, length: number, most: number) =>
-        Math.round(Math.min(Math.max(from + length / 2 - side / 2, 0), most - side));
-      const [left, top] = [at(box.x, box.width, width), at(box.y, box.height, height)];
-      faces.push(await sharp(photo).extract({ left, top, width: side, height: side }).toBuffer());
-    }
-  }
+  const faces = await Promise.all((cutOuts() as Sharp[]).map((face) => face.toBuffer()));
   const [columns, tile] = [6, 200];
   const rows = Math.ceil(large / columns);
   const smallFrom = rows * tile;
