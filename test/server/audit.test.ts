@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newFolder } from '../support/folder.ts';
 import { type Json, match, paths, send, twoPhotos } from './support/client.ts';
 import { blank, samples } from './support/pictures.ts';
@@ -12,16 +12,11 @@ const home = new Home();
 const limited = home.key({ rate: 0.01, burst: 1 });
 const file = join(newFolder(), 'audit.jsonl');
 const faceless = await blank(400, 300, 'png');
-let server: TestServer;
-
-beforeAll(async () => {
-  const env = {
-    FACEMATCH_AUDIT_LOG: file,
-    FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,match_embeddings,detect,embed,models',
-  };
-  server = await TestServer.start({ env }, home);
-});
-afterAll(() => server.stop());
+const env = {
+  FACEMATCH_AUDIT_LOG: file,
+  FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,match_embeddings,detect,embed,models',
+};
+const server = await TestServer.forFile({ env }, home);
 
 const lines = (path = file): Json[] =>
   readFileSync(path, 'utf8')
@@ -112,7 +107,6 @@ test('SIGHUP goes on in a new file, and what is in memory is written at the end'
   await server.stop();
   expect(lines(moved).at(-1).request_id).toBe(before.body.request_id);
   expect(lines().map(({ request_id }) => request_id)).toEqual([after.body.request_id]);
-  server = await TestServer.start();
 });
 
 test('a file that cannot be written to ends the start, and says so', async () => {

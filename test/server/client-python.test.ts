@@ -1,6 +1,6 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { endpointIds } from '../../src/config.ts';
 import { projectPath } from '../../src/paths.ts';
 import { newFolder } from '../support/folder.ts';
@@ -25,18 +25,14 @@ const keys = {
 };
 const { one, two, three } = samples;
 const odd = 'é "b"\r\n; name=image1.jpg';
-let server: TestServer;
 
-beforeAll(async () => {
-  copyFileSync(example('facematch.py'), join(folder, 'facematch.py'));
-  for (const [name, path] of Object.entries({ one: photos.one, two: photos.three, three: photos.two }))
-    copyFileSync(path, join(folder, `${name}.jpg`));
-  writeFileSync(join(folder, odd), three);
-  writeFileSync(join(folder, 'nobody.png'), await blank(64, 64, 'png'));
-  const env = { ...gate.env, FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_QUEUE: '1' };
-  server = await TestServer.start({ env }, home);
-});
-afterAll(() => server.stop());
+copyFileSync(example('facematch.py'), join(folder, 'facematch.py'));
+for (const [name, path] of Object.entries({ one: photos.one, two: photos.three, three: photos.two }))
+  copyFileSync(path, join(folder, `${name}.jpg`));
+writeFileSync(join(folder, odd), three);
+writeFileSync(join(folder, 'nobody.png'), await blank(64, 64, 'png'));
+const env = { ...gate.env, FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_QUEUE: '1' };
+const server = await TestServer.forFile({ env }, home);
 
 interface Where {
   url?: string;

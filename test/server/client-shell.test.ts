@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { newFolder } from '../support/folder.ts';
 import { execute } from './support/cli.ts';
 import { empty, match, twoPhotos } from './support/client.ts';
@@ -20,13 +20,8 @@ const gate = new WorkerGate(home);
 /** The next token of the first comes after 3 seconds, that of the second after ten minutes. */
 const poor = home.key({ rate: 1 / 3, burst: 1 });
 const poorest = home.key({ rate: 1 / 600, burst: 1 });
-let server: TestServer;
-
-beforeAll(async () => {
-  writeFileSync(files.nobody, await blank(64, 64, 'png'));
-  server = await TestServer.start({ env: { ...gate.env, FACEMATCH_QUEUE: '1' } }, home);
-});
-afterAll(() => server.stop());
+writeFileSync(files.nobody, await blank(64, 64, 'png'));
+const server = await TestServer.forFile({ env: { ...gate.env, FACEMATCH_QUEUE: '1' } }, home);
 
 interface Run {
   url?: string;

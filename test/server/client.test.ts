@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } fro
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { type ClientOptions, FacematchClient, FacematchError } from 'facematch/client';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { endpointIds } from '../../src/config.ts';
 import { projectPath } from '../../src/paths.ts';
 import { newFolder } from '../support/folder.ts';
@@ -26,13 +26,8 @@ const keys = {
   poorestToo: home.key({ rate: 1 / 600, burst: 1 }),
 };
 const { one, three } = samples;
-let server: TestServer;
-
-beforeAll(async () => {
-  const env = { ...gate.env, FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_QUEUE: '1' };
-  server = await TestServer.start({ env }, home);
-});
-afterAll(() => server.stop());
+const env = { ...gate.env, FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_QUEUE: '1' };
+const server = await TestServer.forFile({ env }, home);
 
 /** A client, and the status of every answer that it gets; 0 where there is none. */
 function watched(options: Partial<ClientOptions> = {}) {

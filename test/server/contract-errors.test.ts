@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openApiDocument } from '../../src/api/document.ts';
 import { endpointIds, readConfig } from '../../src/config.ts';
 import { packDirectory, readManifest } from '../../src/engine/pack.ts';
@@ -30,24 +30,19 @@ const home = new Home();
 const gate = new WorkerGate(home);
 const basicOnly = home.key({ scopes: ['match:basic'] });
 const poor = home.key({ rate: 1, burst: 1 });
-let server: TestServer;
-
-beforeAll(async () => {
-  server = await TestServer.start(
-    {
-      env: {
-        ...gate.env,
-        FACEMATCH_QUEUE: '0',
-        FACEMATCH_DEADLINE_MS: '4000',
-        FACEMATCH_UPLOAD_TIMEOUT_MS: '2000',
-        FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,match_embeddings,models,openapi',
-      },
-      node: killable,
+const server = await TestServer.forFile(
+  {
+    env: {
+      ...gate.env,
+      FACEMATCH_QUEUE: '0',
+      FACEMATCH_DEADLINE_MS: '4000',
+      FACEMATCH_UPLOAD_TIMEOUT_MS: '2000',
+      FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,match_embeddings,models,openapi',
     },
-    home,
-  );
-});
-afterAll(() => server.stop());
+    node: killable,
+  },
+  home,
+);
 
 const photos = (fields: Fields = {}) => match(server, { ...twoPhotos(), ...fields });
 const busy = (workers: number) => server.metricBecomes('facematch_workers_busy', workers);

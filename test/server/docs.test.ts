@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { OpenApiDocument } from '../../src/api/document.ts';
 import { projectPath } from '../../src/paths.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
@@ -12,11 +12,7 @@ const openapi = '/API/v1.0/openapi.json';
 const docs = '/API/v1.0/docs';
 const demo = '/API/v1.0/demo';
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await TestServer.start();
-});
-afterAll(() => server.stop());
+const server = await TestServer.forFile();
 
 const get = (path: string, init: RequestInit = {}) => fetch(server.url(path), init);
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { mostCandidates } from '../../src/engine/embeddings.ts';
 import { type Answer, chunk, type Json, lastChunk, match, paths, RawClient, send } from './support/client.ts';
 import { samples } from './support/pictures.ts';
@@ -8,23 +8,15 @@ import { Home, TestServer } from './support/server.ts';
 
 const path = paths.embeddings;
 const home = new Home();
-let server: TestServer;
+const env = { FACEMATCH_ENDPOINTS: 'match,match_advanced,embed,match_embeddings' };
+const server = await TestServer.forFile({ env }, home);
+const embed = async (image: Uint8Array) =>
+  (await match(server, { image }, { path: '/API/v1.0/face/embed/upload' })).body;
+const body = await embed(samples.one);
+const model = body.embedding;
 /** Of the faces of the samples; one woman's is the first of the first, and somewhere in the third. */
-let model: Json;
-let one: Json[];
-let three: Json[];
-
-beforeAll(async () => {
-  const env = { FACEMATCH_ENDPOINTS: 'match,match_advanced,embed,match_embeddings' };
-  server = await TestServer.start({ env }, home);
-  const embed = async (image: Uint8Array) =>
-    (await match(server, { image }, { path: '/API/v1.0/face/embed/upload' })).body;
-  const body = await embed(samples.one);
-  model = body.embedding;
-  one = body.image.faces;
-  three = (await embed(samples.three)).image.faces;
-});
-afterAll(() => server.stop());
+const one: Json[] = body.image.faces;
+const three: Json[] = (await embed(samples.three)).image.faces;
 
 const post = (body: string | Uint8Array<ArrayBuffer>, type = 'application/json'): Promise<Answer> =>
   send(server, { path, body, headers: { 'content-type': type } });

@@ -1,5 +1,5 @@
 import sharp, { type Sharp } from 'sharp';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { cutOuts } from '../support/portraits.mjs';
 import { type Fields, type Json, match, paths } from './support/client.ts';
 import { blank, samples } from './support/pictures.ts';
@@ -8,13 +8,8 @@ import { TestServer } from './support/server.ts';
 
 /** Poor faces: one portrait made worse in one way, compared with itself as it was. */
 
-let server: TestServer;
-let portrait: Buffer;
-beforeAll(async () => {
-  server = await TestServer.start();
-  portrait = await (cutOuts() as Sharp[])[1]!.png().toBuffer();
-});
-afterAll(() => server.stop());
+const server = await TestServer.forFile();
+const portrait = await (cutOuts() as Sharp[])[1]!.png().toBuffer();
 
 const changed = (how: (picture: Sharp) => Sharp) => how(sharp(portrait)).png().toBuffer();
 

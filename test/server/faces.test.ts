@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type AccuracyMode, loadAddon } from '../../src/engine/addon.ts';
 import { cosine } from '../../src/engine/embeddings.ts';
 import { analyseOptions, pack } from '../fixtures/pictures.ts';
@@ -12,13 +12,8 @@ const prefix = '/API/v1.0/face';
 const home = new Home();
 const key = home.key({ scopes: ['detect', 'embed', 'match:advanced'] });
 const faceless = await blank(400, 300, 'png');
-let server: TestServer;
-
-beforeAll(async () => {
-  const env = { FACEMATCH_ENDPOINTS: 'match,match_advanced,detect,embed' };
-  server = await TestServer.start({ env }, home);
-});
-afterAll(() => server.stop());
+const env = { FACEMATCH_ENDPOINTS: 'match,match_advanced,detect,embed' };
+const server = await TestServer.forFile({ env }, home);
 
 const ask = (endpoint: 'detect' | 'embed', fields: Fields): Promise<Answer> =>
   match(server, fields, { path: `${prefix}/${endpoint}/upload`, key });

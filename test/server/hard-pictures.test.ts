@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Json, match, paths } from './support/client.ts';
 import { samples } from './support/pictures.ts';
 import { expectProblem } from './support/problem.ts';
@@ -7,13 +7,8 @@ import { TestServer } from './support/server.ts';
 
 /** use_heuristic_fallback as a client sees it. What the fallback finds is measured in test/model/hard-pictures.test.ts. */
 
-let server: TestServer;
-let upsideDown: Buffer;
-beforeAll(async () => {
-  server = await TestServer.start();
-  upsideDown = await sharp(samples.three).rotate(180).jpeg({ quality: 95 }).toBuffer();
-});
-afterAll(() => server.stop());
+const server = await TestServer.forFile();
+const upsideDown = await sharp(samples.three).rotate(180).jpeg({ quality: 95 }).toBuffer();
 
 const advanced = (fields: Record<string, string>, image1: Buffer = upsideDown) =>
   match(server, { image1, image2: samples.one, ...fields }, { path: paths.advanced });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { head, RawClient, send } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
@@ -8,11 +8,7 @@ import { TestServer } from './support/server.ts';
 
 const openapi = '/API/v1.0/openapi.json';
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await TestServer.start();
-});
-afterAll(() => server.stop());
+const server = await TestServer.forFile();
 
 const asks = (count: number, path = openapi) => head(server, {}, `GET ${path} HTTP/1.1`).repeat(count);
 

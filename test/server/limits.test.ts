@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   chunk,
   formBytes,
@@ -18,17 +18,13 @@ import { Home, TestServer } from './support/server.ts';
 
 const limits = { body: 3_000_000, image: 1_000_000, pixels: 4_000_000 };
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await TestServer.start({
-    env: {
-      FACEMATCH_MAX_BODY_BYTES: String(limits.body),
-      FACEMATCH_MAX_IMAGE_BYTES: String(limits.image),
-      FACEMATCH_MAX_PIXELS: String(limits.pixels),
-    },
-  });
+const server = await TestServer.forFile({
+  env: {
+    FACEMATCH_MAX_BODY_BYTES: String(limits.body),
+    FACEMATCH_MAX_IMAGE_BYTES: String(limits.image),
+    FACEMATCH_MAX_PIXELS: String(limits.pixels),
+  },
 });
-afterAll(() => server.stop());
 
 describe('sizes', () => {
   const image = (bytes: number) => Buffer.alloc(bytes, 120);

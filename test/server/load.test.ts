@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { type Answer, head, match, paths, photoForm, RawClient, send, twoPhotos } from './support/client.ts';
 import { WorkerGate } from './support/gate.ts';
 import { Home, killable, TestServer } from './support/server.ts';
@@ -10,24 +10,19 @@ const gate = new WorkerGate(home);
 /** Its only token is gone with its first request. */
 const poorKey = home.key({ rate: 0.001, burst: 1 });
 const maxBody = 3_000_000;
-let server: TestServer;
-
-beforeAll(async () => {
-  server = await TestServer.start(
-    {
-      env: {
-        ...gate.env,
-        FACEMATCH_WORKERS: '2',
-        FACEMATCH_QUEUE: '2',
-        FACEMATCH_DEADLINE_MS: '8000',
-        FACEMATCH_MAX_BODY_BYTES: String(maxBody),
-      },
-      node: killable,
+const server = await TestServer.forFile(
+  {
+    env: {
+      ...gate.env,
+      FACEMATCH_WORKERS: '2',
+      FACEMATCH_QUEUE: '2',
+      FACEMATCH_DEADLINE_MS: '8000',
+      FACEMATCH_MAX_BODY_BYTES: String(maxBody),
     },
-    home,
-  );
-});
-afterAll(() => server.stop());
+    node: killable,
+  },
+  home,
+);
 afterEach(async () => {
   gate.open();
   await server.metricBecomes('facematch_workers_busy', 0);

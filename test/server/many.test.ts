@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Answer, type Fields, type Json, match, paths } from './support/client.ts';
 import { blank, samples } from './support/pictures.ts';
 import { Home, TestServer } from './support/server.ts';
@@ -11,12 +11,7 @@ const keys = {
   five: home.key({ rate: 0.01, burst: 5 }),
   two: home.key({ rate: 0.01, burst: 2 }),
 };
-let server: TestServer;
-
-beforeAll(async () => {
-  server = await TestServer.start({}, home);
-});
-afterAll(() => server.stop());
+const server = await TestServer.forFile({}, home);
 
 const ask = (fields: Fields, key?: string): Promise<Answer> =>
   match(

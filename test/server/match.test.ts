@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { manifest } from '../fixtures/pictures.ts';
 import { form, type Json, lasting, match, paths, send, twoPhotos } from './support/client.ts';
 import { samples } from './support/pictures.ts';
@@ -6,11 +6,7 @@ import { idOf, TestServer } from './support/server.ts';
 
 /** The contract's answers: everything that is 200. docs.test.ts judges their members by the OpenAPI document. */
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await TestServer.start();
-});
-afterAll(() => server.stop());
+const server = await TestServer.forFile();
 
 describe('a match', () => {
   test('rests on the pack that is loaded, and lists faces by their index', async () => {

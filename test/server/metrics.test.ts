@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
 import { promtool } from '../support/promtool.ts';
 import { match, paths, send, twoPhotos } from './support/client.ts';
@@ -11,21 +11,9 @@ import { Home, killable, TestServer } from './support/server.ts';
 
 const home = new Home();
 const gate = new WorkerGate(home);
-let server: TestServer;
-let fresh: string;
-let nobody: Buffer;
-beforeAll(async () => {
-  server = await TestServer.start(
-    {
-      env: gate.env,
-      node: killable,
-    },
-    home,
-  );
-  fresh = await server.metrics();
-  nobody = await blank(320, 320, 'png');
-});
-afterAll(() => server.stop());
+const server = await TestServer.forFile({ env: gate.env, node: killable }, home);
+const fresh = await server.metrics();
+const nobody = await blank(320, 320, 'png');
 
 /** By how much each series rose; those that did not are left out. */
 async function rises(act: () => Promise<unknown>, metric: string): Promise<Record<string, number>> {

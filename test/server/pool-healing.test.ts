@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { projectPath } from '../../src/paths.ts';
 import { match, twoPhotos } from './support/client.ts';
 import { Home, killable, TestServer } from './support/server.ts';
@@ -10,23 +10,18 @@ import { Home, killable, TestServer } from './support/server.ts';
 
 const home = new Home();
 const dieFile = join(home.folder, 'die');
-let server: TestServer;
-
-beforeAll(async () => {
-  server = await TestServer.start(
-    {
-      env: {
-        FACEMATCH_WORKERS: '2',
-        FACEMATCH_ADDON: fileURLToPath(new URL('./support/dying-addon.cjs', import.meta.url)),
-        DIE_ADDON: process.env.FACEMATCH_ADDON ?? projectPath('build/addon/Release/facematch.node'),
-        DIE_FILE: dieFile,
-      },
-      node: killable,
+const server = await TestServer.forFile(
+  {
+    env: {
+      FACEMATCH_WORKERS: '2',
+      FACEMATCH_ADDON: fileURLToPath(new URL('./support/dying-addon.cjs', import.meta.url)),
+      DIE_ADDON: process.env.FACEMATCH_ADDON ?? projectPath('build/addon/Release/facematch.node'),
+      DIE_FILE: dieFile,
     },
-    home,
-  );
-});
-afterAll(() => server.stop());
+    node: killable,
+  },
+  home,
+);
 
 const workers = (count: number) => server.metricBecomes('facematch_workers', count);
 const replaced = () => server.metric('facematch_worker_replacements_total');

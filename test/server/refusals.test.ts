@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { endpointIds } from '../../src/config.ts';
 import type { ErrorCode } from '../../src/errors.ts';
 import { scopes } from '../../src/gate/keys.ts';
@@ -13,28 +13,23 @@ import { Home, TestServer } from './support/server.ts';
 const limits = { body: 3_000_000 };
 const pdf = Buffer.from('%PDF-1.7\n');
 
-let server: TestServer;
+const home = new Home();
+const keys = {
+  revoked: home.revokedKey(),
+  expired: home.key({ expires_in_ms: -1000 }),
+  basic: home.key({ scopes: ['match:basic'] }),
+  advanced: home.key({ scopes: ['match:advanced'] }),
+  poor: home.key({ rate: 0.001, burst: 1 }),
+};
 /** By the scope that a key lacks; it has all others. */
-const without = new Map<string, string>();
-let keys: Record<'revoked' | 'expired' | 'basic' | 'advanced' | 'poor', string>;
-
-beforeAll(async () => {
-  const home = new Home();
-  keys = {
-    revoked: home.revokedKey(),
-    expired: home.key({ expires_in_ms: -1000 }),
-    basic: home.key({ scopes: ['match:basic'] }),
-    advanced: home.key({ scopes: ['match:advanced'] }),
-    poor: home.key({ rate: 0.001, burst: 1 }),
-  };
-  for (const scope of scopes) without.set(scope, home.key({ scopes: scopes.filter((one) => one !== scope) }));
-  const env = {
-    FACEMATCH_MAX_BODY_BYTES: String(limits.body),
-    FACEMATCH_ENDPOINTS: endpointIds.join(','),
-  };
-  server = await TestServer.start({ env }, home);
-});
-afterAll(() => server.stop());
+const without = new Map<string, string>(
+  scopes.map((scope) => [scope, home.key({ scopes: scopes.filter((one) => one !== scope) })]),
+);
+const env = {
+  FACEMATCH_MAX_BODY_BYTES: String(limits.body),
+  FACEMATCH_ENDPOINTS: endpointIds.join(','),
+};
+const server = await TestServer.forFile({ env }, home);
 
 describe('the order of judgement', () => {
   // Each row is wrong in everything from its own step on; what is told is the step's.

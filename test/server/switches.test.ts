@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { match, paths, send, twoPhotos } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
 /** Pages of other origins; and the listener that is for operators alone. */
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await TestServer.start({
-    env: { FACEMATCH_CORS_ORIGINS: 'https://app.example' },
-  });
+const server = await TestServer.forFile({
+  env: { FACEMATCH_CORS_ORIGINS: 'https://app.example' },
 });
-afterAll(() => server.stop());
 
 describe('a page of another origin', () => {
   const preflight = (origin: string, path: string = paths.match) =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { sizeFor } from '../../src/http/body-memory.ts';
 import {
   chunk,
@@ -22,21 +22,16 @@ import { Home, TestServer } from './support/server.ts';
 const body = photoForm();
 const home = new Home();
 const otherKey = home.key();
-let server: TestServer;
-
-beforeAll(async () => {
-  server = await TestServer.start(
-    {
-      env: {
-        FACEMATCH_UPLOAD_TIMEOUT_MS: '1500',
-        FACEMATCH_IDLE_TIMEOUT_S: '1',
-        FACEMATCH_MAX_UPLOAD_BYTES: '40000000',
-      },
+const server = await TestServer.forFile(
+  {
+    env: {
+      FACEMATCH_UPLOAD_TIMEOUT_MS: '1500',
+      FACEMATCH_IDLE_TIMEOUT_S: '1',
+      FACEMATCH_MAX_UPLOAD_BYTES: '40000000',
     },
-    home,
-  );
-});
-afterAll(() => server.stop());
+  },
+  home,
+);
 
 let client: RawClient;
 beforeEach(() => {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { afterAll } from 'vitest';
 import { create, revoke } from '../../../src/gate/key-edits.ts';
 import { editKeyFile } from '../../../src/gate/key-file.ts';
 import { type Scope, scopes } from '../../../src/gate/keys.ts';
@@ -114,6 +115,13 @@ export class TestServer {
     const starting = await server.line(server.stderr, /"msg":"starting"/);
     ({ address: server.address, admin_address: server.adminAddress } = JSON.parse(starting));
     if (options.until !== 'listening') await server.line(server.stdout, /listens on/);
+    return server;
+  }
+
+  /** One for all tests of a file, which ends with them. */
+  static async forFile(options?: StartOptions, home?: Home): Promise<TestServer> {
+    const server = await TestServer.start(options, home);
+    afterAll(() => server.stop());
     return server;
   }
 
