@@ -13,7 +13,6 @@ import { withAdvice } from './tarball.ts';
 
 /** Where the bytes of nets come from: an npm tarball, files that the user brings, another pack. */
 
-export type NpmSource = Extract<PackDraft['source'], { kind: 'npm' }>;
 type ProjectSource = Extract<PackDraft['source'], { kind: 'project' }>;
 
 /** Files that the user brings, by the net that they are. */

@@ -4,9 +4,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pacote from 'pacote';
-import { sha256 } from '../../src/engine/pack.ts';
+import { type PackDraft, sha256 } from '../../src/engine/pack.ts';
 import { projectPath } from '../../src/paths.ts';
-import type { NpmSource } from './origins.ts';
+
+export type NpmSource = Extract<PackDraft['source'], { kind: 'npm' }>;
 
 /** What a person can do about an error's code, the file system's, the network's or npm's. */
 const advice: Record<string, string> = {

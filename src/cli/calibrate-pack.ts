@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readConfig } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { type PackManifest, packDirectory, packNets, readDraft, sha256, verifyPack } from '../engine/pack.ts';
-import { fitTable, type Honesty, type PeopleSet } from '../eval/calibrate.ts';
+import { fitTable, type Honesty } from '../eval/calibrate.ts';
 import { cohortCentres, cohortWeights, highest, quantise } from '../eval/cohort.ts';
 import { embedPictures } from '../eval/embed-pictures.ts';
 import type { EmbeddedPicture } from '../eval/embed-worker.ts';
@@ -17,7 +17,7 @@ import {
   quantiseCheck,
   tallyHumanCheck,
 } from '../eval/human.ts';
-import { peopleSet, picturesBelow, readPeople } from '../eval/people.ts';
+import { type PeopleSet, peopleSet, picturesBelow, readPeople } from '../eval/people.ts';
 import type { CalibrationPoint } from '../matching/calibration.ts';
 import { withBar } from './progress.ts';
 

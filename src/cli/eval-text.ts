@@ -1,14 +1,15 @@
 import type { Honesty } from '../eval/calibrate.ts';
-import type { CohortUse, Figures, ScoreFigures, ScoreKind } from '../eval/figures.ts';
+import type { CohortUse, Figures, ScoreFigures } from '../eval/figures.ts';
 import { intervalText, kindTexts, percentText, scoreText } from '../eval/number-text.ts';
-import type { Results } from '../eval/results.ts';
-import type { SharedThreshold, ThresholdPoint } from '../eval/thresholds.ts';
+import { type ScoreKind, scoreKinds } from '../eval/pairs.ts';
+import type { Results, SharedThreshold } from '../eval/results.ts';
+import type { ThresholdPoint } from '../eval/thresholds.ts';
 import { printable } from './terminal.ts';
 
 /** The figures as a person wants to read them. */
 export function describeResults({ evaluations, shared_thresholds, groups }: Results): string {
   const sets = evaluations.map(({ figures }) => describeSet(figures));
-  const shared = (['normalised', 'cosine'] as const).map((by) =>
+  const shared = scoreKinds.map((by) =>
     describeShared(
       by,
       shared_thresholds.filter((one) => one.by === by),

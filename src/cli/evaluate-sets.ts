@@ -1,12 +1,12 @@
 import { readConfig } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
-import { type PeopleSet, promisesKept } from '../eval/calibrate.ts';
+import { promisesKept } from '../eval/calibrate.ts';
 import { embedPictures } from '../eval/embed-pictures.ts';
 import { embedSets, fitHeldOut, judgeSets, type PairSet } from '../eval/evaluate.ts';
 import { heldOutFits } from '../eval/held-out.ts';
 import { personOf, picturesOf, readPairs } from '../eval/pairs.ts';
-import { peopleSet, readPeople } from '../eval/people.ts';
+import { type PeopleSet, peopleSet, readPeople } from '../eval/people.ts';
 import { resultsJson, resultsOf } from '../eval/results.ts';
 import { calibrationOf } from '../matching/calibration.ts';
 import type { SetFolder } from './calibrate-pack.ts';

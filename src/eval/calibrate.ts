@@ -1,23 +1,10 @@
 import { Calibration, type CalibrationPoint, promisedRate } from '../matching/calibration.ts';
-import { dot, type LabelledEmbedding } from './cohort.ts';
+import { dot } from './cohort.ts';
 import { binOf, bins, fmrTable } from './fmr-table.ts';
 import { type HeldOutCohorts, heldOutFits, partPair, parts } from './held-out.ts';
 import type { Interval } from './metrics.ts';
 import { PairRate } from './pairs.ts';
-import { partOf } from './people.ts';
-
-export interface LabelledPicture extends LabelledEmbedding {
-  /** Groups for whom the promise is to be kept: the set, or a value such as "age 3-9" of each label. */
-  labels: readonly string[];
-  /** By the pack's own cohort. */
-  cohort_score: number;
-}
-
-/** A set of labelled people. Strangers are two people of one set. */
-export interface PeopleSet {
-  name: string;
-  pictures: readonly LabelledPicture[];
-}
+import { type LabelledPicture, type PeopleSet, partOf } from './people.ts';
 
 /** All pairs of different people who share a label. */
 interface Strangers {

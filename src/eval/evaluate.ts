@@ -1,12 +1,12 @@
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Calibration } from '../matching/calibration.ts';
-import type { PeopleSet } from './calibrate.ts';
 import { dot } from './cohort.ts';
 import { embedPictures } from './embed-pictures.ts';
 import type { EmbeddedPicture } from './embed-worker.ts';
 import { type CohortUse, type Figures, figuresOf } from './figures.ts';
 import { HeldOutCohorts, withFitCentres } from './held-out.ts';
 import { type JudgedPair, type LabelledPair, personOf, picturesOf } from './pairs.ts';
+import type { PeopleSet } from './people.ts';
 
 /** A list of labelled pairs under a name, and the folder that its paths start from. */
 export interface PairSet {

@@ -10,7 +10,7 @@ import {
   type Scored,
   thinned,
 } from './metrics.ts';
-import { type JudgedPair, type WorstPairs, worstPairs } from './pairs.ts';
+import { type JudgedPair, type ScoreKind, scoredBy, type WorstPairs, worstPairs } from './pairs.ts';
 import { percentPoints, ratePoints, type ThresholdPoint } from './thresholds.ts';
 
 /** How many pairs have a score in each bin; bin i reaches from `start + i * width` up to, not including, the next. */
@@ -36,8 +36,6 @@ export function histogram(pairs: readonly Scored[]): Histogram {
   const start = length === 0 ? 0 : Number((first * width).toFixed(2));
   return { start, width, ...counts };
 }
-
-export type ScoreKind = 'normalised' | 'cosine';
 
 /** Whose cohort similarities are normalised with; `none` where the pack has none, so that the cosine is judged. */
 export type CohortUse = 'pack' | 'held-out' | 'none';
@@ -99,10 +97,6 @@ export function figuresOf({ set, mode, cohort, pairs, pictures, calibration, sec
     failures: Object.fromEntries(all.flatMap(([name, { failure }]) => (failure ? [[name, failure]] : []))),
     pictures_per_second: pictures.size / seconds,
   };
-}
-
-export function scoredBy(pairs: readonly JudgedPair[], kind: ScoreKind): Scored[] {
-  return pairs.map((pair) => ({ score: pair[kind], same: pair.same, fold: pair.fold }));
 }
 
 function scoreFigures(scored: readonly Scored[], calibration: Calibration | undefined): ScoreFigures {

@@ -1,5 +1,5 @@
-import type { ScoreKind } from './figures.ts';
 import type { Interval } from './metrics.ts';
+import type { ScoreKind } from './pairs.ts';
 
 /** Figures as the terminal and the report show them. A number that is none, such as a rate of no pairs, is a dash. */
 

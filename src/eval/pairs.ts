@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Calibration } from '../matching/calibration.ts';
-import { type Interval, wilson, z } from './metrics.ts';
-import { percentOf } from './thresholds.ts';
+import { type Interval, type Scored, wilson, z } from './metrics.ts';
 
 /** One line of a list of pairs. Paths are relative to the images' folder. */
 export interface LabelledPair {
@@ -17,6 +16,19 @@ export interface JudgedPair extends LabelledPair {
   cosine: number;
   /** What the service judges by. */
   normalised: number;
+}
+
+export type ScoreKind = 'normalised' | 'cosine';
+/** In the order of every list: the score that the service judges by comes first. */
+export const scoreKinds: readonly ScoreKind[] = ['normalised', 'cosine'];
+
+export function scoredBy(pairs: readonly JudgedPair[], kind: ScoreKind): Scored[] {
+  return pairs.map((pair) => ({ score: pair[kind], same: pair.same, fold: pair.fold }));
+}
+
+/** The confidence percent of a score of one pair; undefined without a calibration, as for cosines. */
+export function percentOf(score: number, calibration: Calibration | undefined): number | undefined {
+  return calibration?.judge(score, 1).confidence_percent;
 }
 
 const required = ['image1', 'image2', 'same'] as const;

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { PeopleSet } from './calibrate.ts';
+import type { LabelledEmbedding } from './cohort.ts';
 import type { EmbeddedPicture } from './embed-worker.ts';
 
 /** A picture of a folder of labelled people. */
@@ -12,6 +12,20 @@ export interface PersonPicture {
   group: string;
   /** The set's name, or "age 3-9" of each label. */
   labels: string[];
+}
+
+/** A face of a labelled person, as the engine embedded it. */
+export interface LabelledPicture extends LabelledEmbedding {
+  /** The groups that it is counted in: the set, or a value such as "age 3-9" of each label. */
+  labels: readonly string[];
+  /** By the pack's own cohort. */
+  cohort_score: number;
+}
+
+/** A set of labelled people. Strangers are two people of one set. */
+export interface PeopleSet {
+  name: string;
+  pictures: readonly LabelledPicture[];
 }
 
 /** Paths of all pictures below a folder, sorted. Throws an Error when there is none. */

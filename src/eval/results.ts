@@ -1,7 +1,8 @@
 import type { Honesty } from './calibrate.ts';
 import type { Evaluation } from './evaluate.ts';
 import type { Figures } from './figures.ts';
-import { type SharedThreshold, sharedThresholds } from './thresholds.ts';
+import { type ScoreKind, scoredBy, scoreKinds } from './pairs.ts';
+import { type Observed, observe } from './thresholds.ts';
 
 /** What a run of `facematch eval` found. */
 export interface Results {
@@ -24,6 +25,44 @@ export function resultsOf(
     shared_thresholds: evaluations.length > 1 ? sharedThresholds(evaluations) : [],
     groups,
   };
+}
+
+/** One threshold, and what it does to every set: whether one serves all. */
+export interface SharedThreshold {
+  by: ScoreKind;
+  /** The set whose false-match rate it was chosen by; undefined where the pack's calibration says the rate. */
+  chosen_on: string | undefined;
+  fmr: number;
+  confidence_percent: number | undefined;
+  threshold: number;
+  /** By the sets' names. */
+  sets: Record<string, Observed>;
+}
+
+/** The pack's percents first, then each set's own thresholds; by the normalised similarity, then by the cosine. */
+function sharedThresholds(evaluations: readonly Evaluation[]): SharedThreshold[] {
+  return scoreKinds.flatMap((by) => {
+    const scored = evaluations.map(({ figures, pairs }) => ({
+      set: figures.set,
+      pairs: scoredBy(pairs, by),
+    }));
+    const onSets = (threshold: number) =>
+      Object.fromEntries(scored.map(({ set, pairs }) => [set, observe(pairs, threshold)]));
+    const ofPack = evaluations[0]!.figures.by[by].percent_points;
+    const ofSets = evaluations.flatMap(({ figures }) =>
+      figures.by[by].operating_points.map((point) => ({ ...point, chosen_on: figures.set })),
+    );
+    return [...ofPack.map((point) => ({ ...point, chosen_on: undefined })), ...ofSets].map(
+      ({ chosen_on, fmr, confidence_percent, threshold }) => ({
+        by,
+        chosen_on,
+        fmr,
+        confidence_percent,
+        threshold,
+        sets: onSets(threshold),
+      }),
+    );
+  });
 }
 
 export type SetResults = Figures & { pack: Results['pack'] };

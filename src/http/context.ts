@@ -4,8 +4,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { PackManifest } from '../engine/pack.ts';
 import { type Gate, rateHeaders, type Verdict } from '../gate/gate.ts';
 import type { Calibration } from '../matching/calibration.ts';
-import type { Decision } from '../telemetry/audit.ts';
-import type { Findings } from '../telemetry/metrics.ts';
+import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Readiness } from './admin.ts';
 import type { Exchange, Reply } from './exchange.ts';
@@ -50,7 +49,7 @@ export class Context {
   /** Milliseconds of each stage, for the log and the metrics. */
   timings_ms: Readonly<Record<string, number>> = {};
   /** What was found, for the metrics. */
-  findings: Findings | undefined;
+  counts: MatchCounts | undefined;
   /** What was decided, for the audit log. */
   decisions: readonly Decision[] = [];
   /** Why the answer is internal_error; for the log alone. */

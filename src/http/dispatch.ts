@@ -128,7 +128,7 @@ export class Dispatcher {
       duration_ms: performance.now() - exchange.started,
       timings_ms: context.timings_ms,
       fault: sent ? context.fault : undefined,
-      findings: context.findings,
+      counts: context.counts,
       decisions: context.decisions,
     });
     void context.idle.then(() => context.upload?.release());

@@ -5,10 +5,9 @@ import type { Calibration } from '../matching/calibration.ts';
 import { compare, sum } from '../matching/compare.ts';
 import { lowQuality, lowQualityProblem } from '../matching/face-quality.ts';
 import { problemOf } from '../matching/faults.ts';
-import type { Decision } from '../telemetry/audit.ts';
-import type { Findings } from '../telemetry/metrics.ts';
+import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Form, Target } from './form.ts';
-import { cutShort, imageBody, imageFindings, judgedBody, timingsBody } from './match-result.ts';
+import { cutShort, imageBody, imageCounts, judgedBody, timingsBody } from './match-result.ts';
 
 /** One picture against several → the answer of the contract. Each target is judged by itself. */
 export interface ManyReport {
@@ -123,13 +122,13 @@ export function manyDecisions({ accuracy_mode, threshold_percent, results }: Man
   });
 }
 
-export function manyFindings({ accuracy_mode, image1, results }: ManyBody): Findings {
+export function manyCounts({ accuracy_mode, image1, results }: ManyBody): MatchCounts {
   const judged = results.filter((result) => 'match' in result);
   const faceless = results.filter((result) => 'problem' in result && result.problem.code === 'no_face_found');
   return {
     verdicts: judged.map(({ match, confidence_percent }) => ({ accuracy_mode, match, confidence_percent })),
     images: [
-      ...[image1, ...judged.map(({ image2 }) => image2)].map(imageFindings),
+      ...[image1, ...judged.map(({ image2 }) => image2)].map(imageCounts),
       ...faceless.map(() => ({ faces: 0, found_by: 'none' as const })),
     ],
   };

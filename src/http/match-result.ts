@@ -1,9 +1,8 @@
 import type { ImageReport, Point, StageTimings } from '../engine/addon.ts';
 import type { Calibration } from '../matching/calibration.ts';
-import type { Comparison, ImageField, Pair } from '../matching/compare.ts';
+import type { Comparison, ImageField, Pair, PictureFault } from '../matching/compare.ts';
 import { lowQuality } from '../matching/face-quality.ts';
-import type { Decision } from '../telemetry/audit.ts';
-import type { Findings } from '../telemetry/metrics.ts';
+import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Form } from './form.ts';
 
 /** What the engine found → the answer of the contract. Decided on exact numbers, rounded afterwards. */
@@ -172,19 +171,26 @@ export function matchDecision({
 }
 
 /** What is counted of a match: numbers and words of tables, nothing of the faces themselves. */
-export function matchFindings({
+export function matchCounts({
   accuracy_mode,
   match,
   confidence_percent,
   image1,
   image2,
-}: MatchBody): Findings {
+}: MatchBody): MatchCounts {
   return {
     verdicts: [{ accuracy_mode, match, confidence_percent }],
-    images: [imageFindings(image1), imageFindings(image2)],
+    images: [imageCounts(image1), imageCounts(image2)],
   };
 }
 
-export function imageFindings({ faces }: ImageBody): Findings['images'][number] {
+export function imageCounts({ faces }: ImageBody): MatchCounts['images'][number] {
   return { faces: faces.length, found_by: faces[0]?.found_by ?? 'none' };
+}
+
+/** What is counted when images without a face are refused; nothing is known of the others. Undefined when each has one. */
+export function facelessCounts(faults: readonly PictureFault[]): MatchCounts | undefined {
+  const faceless = faults.filter(({ code }) => code === 'no_face_found');
+  if (faceless.length === 0) return undefined;
+  return { verdicts: [], images: faceless.map(() => ({ faces: 0, found_by: 'none' })) };
 }

@@ -1,5 +1,4 @@
 import { Problem } from '../errors.ts';
-import type { Findings } from '../telemetry/metrics.ts';
 import type { PictureFault } from './compare.ts';
 
 /** What is wrong with the pictures of a request → the problem that the client is told. */
@@ -55,11 +54,4 @@ function detailOf(fault: Exclude<PictureFault, { code: 'no_face_found' }>, name 
     case 'face_index_out_of_range':
       return `Choose a face of ${name} from 0 to ${fault.faces_found - 1}, or -1 for automatic choice.`;
   }
-}
-
-/** What is counted of pictures without a face. What the other picture had is not told. */
-export function facelessFindings(faults: readonly PictureFault[]): Findings | undefined {
-  const faceless = faults.filter(({ code }) => code === 'no_face_found');
-  if (faceless.length === 0) return undefined;
-  return { verdicts: [], images: faceless.map(() => ({ faces: 0, found_by: 'none' })) };
 }

@@ -1,23 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import { type Reason, refusalReasons } from './metric-table.ts';
-import type { RequestRecord } from './metrics.ts';
-
-/** One verdict, or why there is none. */
-export interface Decision {
-  accuracy_mode?: string;
-  threshold_percent?: number;
-  /** Of one against many: which of those sent. */
-  target?: number;
-  /** Of embeddings, where one line stands for all: how many were compared, and how many of them match. */
-  candidates?: number;
-  matches?: number;
-  /** Of the best. */
-  confidence_percent?: number;
-  match?: boolean;
-  /** Code of the problem that there was instead. */
-  refused?: string;
-}
+import type { Decision, RequestRecord } from './record.ts';
 
 /** Lines in memory while the disk is slow; more are lost, and that is logged. */
 const most_bytes = 8 * 1024 * 1024;

@@ -1,47 +1,16 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ErrorCode } from '../errors.ts';
-import type { Decision } from './audit.ts';
 import {
   build,
   counted,
   errorCodes,
-  type foundBy,
   type Metric,
   metricName,
   read,
   refusalReasons,
   type stages,
 } from './metric-table.ts';
-
-/** All that is kept of a request. Never a picture, an embedding, a key, a path or an address. */
-export interface RequestRecord {
-  request_id: string;
-  /** The id part of the key; it opens nothing. */
-  key_id: string | undefined;
-  /** Endpoint id, or 'none'. */
-  route: string;
-  status: number;
-  /** Error code; undefined for an answer. */
-  code: string | undefined;
-  /** Of the body, as far as it arrived. */
-  bytes: number;
-  duration_ms: number;
-  timings_ms: Readonly<Record<string, number>>;
-  /** What went wrong on our side; goes to the log and nowhere else. */
-  fault: string | undefined;
-  /** For the metrics alone: a line of the log would tell of a person. */
-  findings: Findings | undefined;
-  /** For the audit log alone. */
-  decisions: readonly Decision[];
-}
-
-/** What a match saw, as far as it is counted. */
-export interface Findings {
-  /** None where none was told: a picture had no face, or a poor one was not to be compared. */
-  verdicts: readonly { accuracy_mode: string; match: boolean; confidence_percent: number }[];
-  /** The pictures of which it is known. */
-  images: readonly { faces: number; found_by: (typeof foundBy)[number] }[];
-}
+import type { RequestRecord } from './record.ts';
 
 /** What the metrics of the table `read` read when they are scraped; undefined for no series. */
 export type Readings = Readonly<Record<keyof typeof read, () => number | undefined>>;
@@ -78,7 +47,7 @@ export class Metrics {
     new Gauge(this.#options('build_info', build.build_info)).set(info, 1);
   }
 
-  observe({ route, status, code = 'ok', bytes, duration_ms, timings_ms, findings }: RequestRecord): void {
+  observe({ route, status, code = 'ok', bytes, duration_ms, timings_ms, counts }: RequestRecord): void {
     this.#requests.inc({ route, status, code });
     if (isErrorCode(code)) this.#refusals.inc({ reason: refusalReasons[code], code });
     this.#durations.observe({ route }, duration_ms / 1000);
@@ -86,12 +55,12 @@ export class Metrics {
     for (const stage in timings_ms) {
       this.#stages.observe({ stage }, timings_ms[stage as (typeof stages)[number]]! / 1000);
     }
-    if (findings === undefined) return;
-    for (const { faces, found_by } of findings.images) {
+    if (counts === undefined) return;
+    for (const { faces, found_by } of counts.images) {
       this.#images.inc({ found_by });
       this.#faces.observe(faces);
     }
-    for (const { accuracy_mode, match, confidence_percent } of findings.verdicts) {
+    for (const { accuracy_mode, match, confidence_percent } of counts.verdicts) {
       this.#comparisons.inc({ accuracy_mode, result: match ? 'match' : 'no_match' });
       this.#confidences.observe({ accuracy_mode }, confidence_percent);
     }

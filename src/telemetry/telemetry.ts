@@ -1,7 +1,8 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import type { LogLevel } from '../config.ts';
 import type { AuditLog } from './audit.ts';
-import { type BuildInfo, Metrics, type Readings, type RequestRecord } from './metrics.ts';
+import { type BuildInfo, Metrics, type Readings } from './metrics.ts';
+import type { RequestRecord } from './record.ts';
 
 /**
  * JSON lines on standard error. Writes are handed to a thread of libuv's, so that a slow terminal or pipe never stops
@@ -70,7 +71,7 @@ export class Telemetry {
     this.#audit?.write(record);
     // Tenths are enough here, and the metrics tell more. pino leaves out what is undefined.
     const duration_ms = Math.round(record.duration_ms * 10) / 10;
-    const line = { ...record, duration_ms, findings: undefined, decisions: undefined };
+    const line = { ...record, duration_ms, counts: undefined, decisions: undefined };
     if (record.fault === undefined) this.#log.logger.info(line, 'request');
     else this.#log.logger.error(line, 'request');
   }

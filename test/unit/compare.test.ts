@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Analysis, Face, NativeFailure } from '../../src/engine/addon.ts';
 import { errorTable } from '../../src/errors.ts';
+import { facelessCounts } from '../../src/http/match-result.ts';
 import { type Comparison, compare, type FaceChoice, type PictureFault } from '../../src/matching/compare.ts';
-import { facelessFindings, problemOf } from '../../src/matching/faults.ts';
+import { problemOf } from '../../src/matching/faults.ts';
 
 const automatic: FaceChoice = { image1_face_index: -1, image2_face_index: -1, auto_pair_best: true };
 
@@ -130,9 +131,9 @@ describe('what is wrong with pictures', () => {
   });
 
   test('only faceless pictures are counted', () => {
-    expect(facelessFindings(compare([damaged, analysis([])], automatic) as PictureFault[])?.images).toEqual([
+    expect(facelessCounts(compare([damaged, analysis([])], automatic) as PictureFault[])?.images).toEqual([
       { faces: 0, found_by: 'none' },
     ]);
-    expect(facelessFindings(compare([damaged, damaged], automatic) as PictureFault[])).toBeUndefined();
+    expect(facelessCounts(compare([damaged, damaged], automatic) as PictureFault[])).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fitTable, type PeopleSet, promisesKept } from '../../src/eval/calibrate.ts';
+import { fitTable, promisesKept } from '../../src/eval/calibrate.ts';
 import {
   cohortCentres,
   cohortScore,
@@ -12,6 +12,7 @@ import {
 } from '../../src/eval/cohort.ts';
 import { binOf, bins, fmrTable, type ImpostorScores } from '../../src/eval/fmr-table.ts';
 import { HeldOutCohorts } from '../../src/eval/held-out.ts';
+import type { PeopleSet } from '../../src/eval/people.ts';
 import { Calibration } from '../../src/matching/calibration.ts';
 import { Random } from '../support/random.mjs';
 

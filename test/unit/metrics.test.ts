@@ -40,7 +40,7 @@ describe('a reading', () => {
 
 const record = {
   ...{ request_id: 'x', key_id: undefined, route: 'match', bytes: 0, duration_ms: 1, timings_ms: {} },
-  ...{ fault: undefined, findings: undefined, decisions: [] },
+  ...{ fault: undefined, counts: undefined, decisions: [] },
 };
 
 test('a code that is none of the table is no refusal, and makes no series of its own', async () => {

@@ -1,5 +1,6 @@
-import type { Figures, ScoreFigures, ScoreKind } from '../figures.ts';
+import type { Figures, ScoreFigures } from '../figures.ts';
 import { kindTexts, percentText, rateText, scoreText } from '../number-text.ts';
+import type { ScoreKind } from '../pairs.ts';
 import { type Chart, type Line, linearAxis, rateAxis } from './chart.ts';
 
 /** A curve under a name, and how many pairs stand behind it. */

@@ -3,6 +3,7 @@ import { Html, html } from '../../html.ts';
 import { projectPath } from '../../paths.ts';
 import type { CohortUse, Figures } from '../figures.ts';
 import { countText, kindTexts } from '../number-text.ts';
+import { scoreKinds } from '../pairs.ts';
 import type { Results } from '../results.ts';
 import { chartView } from './chart.ts';
 import { detChart, histogramChart, rocChart, thresholdChart } from './charts.ts';
@@ -80,7 +81,7 @@ ${sharedTable('cosine', shared_thresholds)}
 /** One set: figures, curves, thresholds, and where it goes wrong. `id` is unique in the page. */
 function setView(figures: Figures, id: string, gallery: Gallery): Html {
   const { set, by, pairs, worst, without_face, failures } = figures;
-  const curves = (['normalised', 'cosine'] as const).map((kind) => ({
+  const curves = scoreKinds.map((kind) => ({
     name: kindTexts[kind],
     figures: by[kind],
     pairs,

@@ -1,5 +1,5 @@
 import { type Content, type Html, html } from '../../html.ts';
-import type { Figures, ScoreKind } from '../figures.ts';
+import type { Figures } from '../figures.ts';
 import {
   confidenceText,
   countText,
@@ -9,9 +9,9 @@ import {
   rateText,
   scoreText,
 } from '../number-text.ts';
-import type { Observed, SharedThreshold } from '../thresholds.ts';
-
-const kinds: readonly ScoreKind[] = ['normalised', 'cosine'];
+import { type ScoreKind, scoreKinds } from '../pairs.ts';
+import type { SharedThreshold } from '../results.ts';
+import type { Observed } from '../thresholds.ts';
 
 /** A table that is wider than a small screen scrolls by itself, by keyboard too. */
 function table(caption: string, head: readonly string[], rows: readonly (readonly Content[])[]): Html {
@@ -29,7 +29,7 @@ function table(caption: string, head: readonly string[], rows: readonly (readonl
 
 /** Accuracy and what it was measured on. */
 export function summaryTable({ by, pairs, pictures, without_face, failures }: Figures): Html {
-  const rows = kinds.map((kind) => {
+  const rows = scoreKinds.map((kind) => {
     const { accuracy, equal_error_rate } = by[kind];
     const { mean, deviation, threshold } = accuracy;
     const spread = deviation === undefined ? ' (not cross-validated)' : ` ± ${percentText(deviation)}`;
@@ -42,7 +42,7 @@ ${table('Accuracy', ['score', 'accuracy', 'best threshold', 'equal error rate'],
 
 /** Thresholds chosen by the set's own false-match rates, and those of the pack's percents. */
 export function thresholdTable({ by }: Figures): Html {
-  const tables = kinds.map((kind) => {
+  const tables = scoreKinds.map((kind) => {
     const { operating_points, percent_points } = by[kind];
     const rows = [
       ...operating_points.map((point) => ({ name: `at most ${rateText(point.fmr)} here`, point })),

@@ -1,10 +1,10 @@
 import type { Outcome } from '../../engine/pool.ts';
 import { faultsOf } from '../../matching/compare.ts';
-import { facelessFindings, problemOf } from '../../matching/faults.ts';
+import { problemOf } from '../../matching/faults.ts';
 import type { Context } from '../context.ts';
 import type { Reply } from '../exchange.ts';
 import { detectBody, embedBody } from '../faces-result.ts';
-import { imageFindings } from '../match-result.ts';
+import { facelessCounts, imageCounts } from '../match-result.ts';
 import { json, serverTiming } from '../responses.ts';
 import { type Analysed, refuseLowQuality, withPictures } from './pictures.ts';
 
@@ -23,7 +23,7 @@ export function embed(context: Context): Promise<Reply> {
     const { values } = analysed.form;
     const faults = faultsOf('image', analysed.outcomes[0]!, values.face_index);
     if (faults.length > 0) {
-      context.findings = facelessFindings(faults);
+      context.counts = facelessCounts(faults);
       throw problemOf(faults);
     }
     const body = embedBody(reportOf(context, analysed));
@@ -48,6 +48,6 @@ function reportOf({ request_id, services }: Context, { form, outcomes, queue_ms,
 
 function told(context: Context, body: ReturnType<typeof detectBody> | ReturnType<typeof embedBody>): Reply {
   context.timings_ms = body.timings_ms;
-  context.findings = { verdicts: [], images: [imageFindings(body.image)] };
+  context.counts = { verdicts: [], images: [imageCounts(body.image)] };
   return json(200, body, [serverTiming(body.timings_ms)]);
 }

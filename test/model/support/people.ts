@@ -3,8 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { addonFile } from '../../../src/config.ts';
 import type { AccuracyMode } from '../../../src/engine/addon.ts';
 import { packDirectory, readManifest, sha256 } from '../../../src/engine/pack.ts';
-import type { LabelledPicture, PeopleSet } from '../../../src/eval/calibrate.ts';
-import { readPeople } from '../../../src/eval/people.ts';
+import { type LabelledPicture, type PeopleSet, readPeople } from '../../../src/eval/people.ts';
 import { projectPath } from '../../../src/paths.ts';
 import { sharedFolder } from '../../fixtures/pictures.ts';
 

@@ -1,0 +1,47 @@
+import type { foundBy } from './metric-table.ts';
+
+/** All that is kept of a request. Never an image, an embedding, a key, a path or an address. */
+export interface RequestRecord {
+  request_id: string;
+  /** The id part of the key; it is public and opens nothing. */
+  key_id: string | undefined;
+  /** Endpoint id, or 'none'. */
+  route: string;
+  status: number;
+  /** Error code; undefined for a 200 answer. */
+  code: string | undefined;
+  /** Bytes of the body that arrived. */
+  bytes: number;
+  duration_ms: number;
+  timings_ms: Readonly<Record<string, number>>;
+  /** A fault of the server; goes to the log and nowhere else. */
+  fault: string | undefined;
+  /** For the metrics only: in a log line it would describe one person. */
+  counts: MatchCounts | undefined;
+  /** For the audit log only. */
+  decisions: readonly Decision[];
+}
+
+/** What the metrics count of a match: numbers and words of tables, nothing of the faces themselves. */
+export interface MatchCounts {
+  /** Empty when the client got no verdict: an image had no face, or a poor face was refused. */
+  verdicts: readonly { accuracy_mode: string; match: boolean; confidence_percent: number }[];
+  /** The images in which faces were looked for. */
+  images: readonly { faces: number; found_by: (typeof foundBy)[number] }[];
+}
+
+/** One verdict, or why there is none. A line of the audit log. */
+export interface Decision {
+  accuracy_mode?: string;
+  threshold_percent?: number;
+  /** In one against many: the index of the target. */
+  target?: number;
+  /** In a match of embeddings, where one line stands for all: how many were compared, and how many match. */
+  candidates?: number;
+  matches?: number;
+  /** The best one's. */
+  confidence_percent?: number;
+  match?: boolean;
+  /** Code of the problem that was answered instead. */
+  refused?: string;
+}
