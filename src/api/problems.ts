@@ -1,13 +1,11 @@
 import { z } from 'zod';
 import { type ErrorCode, errorTable, type ProblemExtras } from '../errors.ts';
 import { fieldTable, mostTargets } from '../http/fields.ts';
+import { problemTypes } from '../http/responses.ts';
 import { lowQuality, lowQualityProblem, type QualityReason, qualityWords } from '../matching/face-quality.ts';
 import { jsonSchemas, type Schema, word } from './json-schema.ts';
 
 /** What the error table leaves open: which requests a problem can answer, and what it carries beside its text. */
-
-/** As src/http/responses.ts sends it. */
-const problemTypes = '/API/v1.0/docs#error-';
 
 type Extra = Exclude<keyof ProblemExtras, 'detail'>;
 

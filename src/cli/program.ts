@@ -5,7 +5,7 @@ import { registerCompletion } from './completion.ts';
 import { registerConfig } from './config.ts';
 import { registerDemo } from './demo.ts';
 import { registerDetect } from './detect.ts';
-import { registerDoctor } from './doctor.ts';
+import { registerDoctor } from './doctor/index.ts';
 import { registerEmbed } from './embed.ts';
 import { registerEval } from './eval.ts';
 import { addHelp, exitCodeWords } from './help.ts';

@@ -1,11 +1,12 @@
 import { type ErrorCode, errorTable, type Problem } from '../errors.ts';
 import type { Exchange, Headers, Reply } from './exchange.ts';
 import type { Request } from './request.ts';
+import { prefix } from './routes.ts';
 
 /** Turns results and problems into bytes, which no other file does, and knows what headers answers carry. */
 
 /** Where the docs page explains the codes; a reference relative to the host that was asked (RFC 9457 section 3.1.1). */
-const problemTypes = '/API/v1.0/docs#error-';
+export const problemTypes = `${prefix}/docs#error-`;
 
 const problemHeaders: Headers = [['Content-Type', 'application/problem+json']];
 

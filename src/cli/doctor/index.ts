@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { addHelp, exitCodes } from './help.ts';
+import { addHelp, exitCodes } from '../help.ts';
 
 interface DoctorOptions {
   json?: true;
@@ -9,7 +9,7 @@ interface DoctorOptions {
 export function registerDoctor(program: Command): void {
   const command = program
     .command('doctor')
-    .description('check what a server needs: what is there, what is not, and the cure')
+    .description('check what a server needs and say how to fix what is missing')
     .option('--strict', 'let warnings fail as well')
     .option('--json', 'print the findings as JSON')
     .action(doctor);
@@ -24,10 +24,10 @@ Exit codes: ${exitCodes.success} all is well, or there are only warnings; ${exit
 }
 
 async function doctor({ json, strict }: DoctorOptions): Promise<void> {
-  const { describeFinding, examine, verdictOf } = await import('./doctor/finding.ts');
-  const { machineChecks } = await import('./doctor/machine.ts');
-  const { serviceChecks } = await import('./doctor/service.ts');
-  const { coloursFor } = await import('./terminal.ts');
+  const { describeFinding, examine, verdictOf } = await import('./finding.ts');
+  const { machineChecks } = await import('./machine.ts');
+  const { serviceChecks } = await import('./service.ts');
+  const { coloursFor } = await import('../terminal.ts');
   const colours = coloursFor('stdout');
   const findings = [];
   for await (const finding of examine({ ...machineChecks, ...serviceChecks })) {
