@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import { readConfig, unknownVariables } from './config.ts';
-import { type Server, startServer } from './server.ts';
+import { type Server, startServer } from './server/index.ts';
 import { type Log, openLog } from './telemetry/telemetry.ts';
 
 /** The process: config → server → signals → exit code. Standard output gets one line; all else goes to the log. */

@@ -12,7 +12,7 @@ import { requestId } from './request.ts';
 import type { Route } from './routes.ts';
 import type { Upload, Uploads } from './upload.ts';
 
-/** What the handlers work with; made once, by src/server.ts. */
+/** What the handlers work with; made once, by src/server/index.ts. */
 export interface Services {
   readonly config: Config;
   readonly gate: Gate;

@@ -2,7 +2,7 @@ import type { EndpointId } from '../config.ts';
 import { Problem } from '../errors.ts';
 import type { Scope } from '../gate/keys.ts';
 
-/** The route table. src/server.ts puts a handler behind each endpoint. */
+/** The route table. src/server/listeners.ts has the handler of each endpoint. */
 export interface Route {
   method: 'GET' | 'POST';
   /** Exact and case-sensitive. */

@@ -1,36 +1,23 @@
-import { totalmem } from 'node:os';
-import { publications } from './api/publications.ts';
-import { type Config, uwsFolder } from './config.ts';
-import { Engine } from './engine/engine.ts';
-import { packDirectory, readManifest } from './engine/pack.ts';
-import { Gate, mostBuckets } from './gate/gate.ts';
-import { KeyStore } from './gate/key-store.ts';
-import { SharedLimiter } from './gate/shared-limiter.ts';
-import { handleAdmin, Readiness } from './http/admin.ts';
-import { BodyMemory } from './http/body-memory.ts';
-import type { Handlers, Services } from './http/context.ts';
-import { Dispatcher } from './http/dispatch.ts';
-import type { ExchangeLimits } from './http/exchange.ts';
-import { matchEmbeddings } from './http/handlers/embeddings.ts';
-import { detect, embed } from './http/handlers/faces.ts';
-import { match, matchMany } from './http/handlers/match.ts';
-import { models } from './http/handlers/models.ts';
-import { Listener, type ListenerOptions } from './http/listener.ts';
-import { published } from './http/responses.ts';
-import { routes } from './http/routes.ts';
-import { TlsListener } from './http/tls-listener.ts';
-import { Uploads } from './http/upload.ts';
-import { loadUws, type Uws } from './http/uws.ts';
-import { calibrationOf } from './matching/calibration.ts';
-import type { RedisAddress } from './redis-address.ts';
-import { AuditLog } from './telemetry/audit.ts';
-import type { Readings } from './telemetry/metrics.ts';
-import { type Log, Telemetry } from './telemetry/telemetry.ts';
-import { type CertificateFiles, CertificateWatch, certificateFiles } from './tls/certificate.ts';
-import { version } from './version.ts';
+import { type Config, uwsFolder } from '../config.ts';
+import { Engine } from '../engine/engine.ts';
+import { type PackManifest, packDirectory, readManifest } from '../engine/pack.ts';
+import { Gate, mostBuckets } from '../gate/gate.ts';
+import { KeyStore } from '../gate/key-store.ts';
+import { SharedLimiter } from '../gate/shared-limiter.ts';
+import { Readiness } from '../http/admin.ts';
+import { BodyMemory } from '../http/body-memory.ts';
+import type { Services } from '../http/context.ts';
+import { Dispatcher } from '../http/dispatch.ts';
+import { routes } from '../http/routes.ts';
+import { Uploads } from '../http/upload.ts';
+import { loadUws, type Uws } from '../http/uws.ts';
+import { calibrationOf } from '../matching/calibration.ts';
+import type { Log, Telemetry } from '../telemetry/telemetry.ts';
+import { handlersOf, openAdmin, openCertificate, openFront } from './listeners.ts';
+import { openTelemetry } from './telemetry.ts';
 
 export interface Server {
-  /** http://HOST:PORT with the port that was really taken. */
+  /** http://HOST:PORT with the actual port. */
   readonly address: string;
   readonly adminAddress: string;
   /**
@@ -38,7 +25,7 @@ export interface Server {
    * Rejects with a message for people when the models or the workers do not start.
    */
   readonly ready: Promise<boolean>;
-  /** After its file has been moved away. */
+  /** For log rotation: call it after the file has been moved away. */
   reopenAuditLog(): void;
   /**
    * Refuses new requests, waits for running ones as long as the configuration allows, and frees everything.
@@ -47,99 +34,65 @@ export interface Server {
   close(): Promise<number>;
 }
 
-/** What the end has to close, in this order. */
+/** What close() has to close, in this order. */
 type Opened = { close(): void }[];
 
 /**
- * Config → pack → gate → listeners → workers. Listens before the workers are up, so that health can be asked for and
- * requests hear not_ready. Throws an Error with a message for people.
+ * Config → pack → gate → listeners → workers. Listens before the workers are up, so that health checks get an answer
+ * and requests get not_ready. Throws an Error with a message for people.
  */
 export function startServer(config: Config, log: Log): Server {
   const opened: Opened = [];
   try {
     return start(config, log, opened);
   } catch (error) {
-    // What is open would keep the process alive.
+    // Anything left open would keep the process alive.
     for (const thing of opened) thing.close();
     throw error;
   }
 }
 
 function start(config: Config, log: Log, opened: Opened): Server {
-  const { logger } = log;
-  const uws = loadUws();
-  const [reason] = uws.passedOver;
-  if (uwsFolder() !== undefined && reason !== undefined) logger.warn({ reason }, 'FACEMATCH_UWS is not used');
+  const opening = <T extends Opened[number] | undefined>(thing: T): T => {
+    if (thing) opened.push(thing);
+    return thing;
+  };
+  const uws = chosenUws(log);
   const pack_directory = packDirectory(config.pack);
   const manifest = readManifest(pack_directory);
-  const keys = KeyStore.open(config.keys_file, logger);
-  opened.push(keys);
+  const model = { pack: manifest.name, version: manifest.version };
+  const keys = opening(KeyStore.open(config.keys_file, log.logger));
   const certificate = openCertificate(config, log);
-  if (certificate) opened.push(certificate.watch);
-  const engine = new Engine({
-    config,
-    pack_directory,
-    manifest,
-    onWorkerError: (error) => logger.error({ fault: error.message }, 'a worker died; it is replaced'),
-  });
+  opening(certificate?.watch);
+  const engine = openEngine(config, pack_directory, manifest, log);
   const uploads = openUploads(config, engine);
   const readiness = new Readiness();
-  const memory_limit_bytes = memoryLimit();
-  const readings: Readings = {
-    ...engine.readings(),
-    upload_bytes: () => uploads.used_bytes,
-    upload_capacity_bytes: () => config.max_upload_bytes,
-    requests_unanswered: () => dispatcher.unanswered,
-    limiter_up: () => limiter && Number(limiter.up),
-    tls_certificate_not_after_seconds: () => certificate?.watch.not_after_s,
-    ready: () => Number(readiness.stage === 'ready'),
-    event_loop_active_seconds_total: () => performance.eventLoopUtilization().active / 1000,
-    memory_limit_bytes: () => memory_limit_bytes,
-  };
-  const model = { pack: manifest.name, version: manifest.version };
-  const audit =
-    config.audit_log === ''
-      ? undefined
-      : new AuditLog(config.audit_log, `${model.pack} ${model.version}`, logger);
-  const info = {
-    version: version(),
-    node: process.versions.node,
+  const sources = {
+    config,
+    model,
     uws: uws.version,
-    pack: manifest.name,
-    pack_version: manifest.version,
+    engine,
+    uploads,
+    readiness,
+    certificate: certificate?.watch,
+    limiter: () => limiter,
+    unanswered: () => dispatcher.unanswered,
   };
-  const telemetry = new Telemetry(log, readings, info, audit);
-  const limiter = config.limiter === 'local' ? undefined : shareLimits(config.limiter, log, telemetry);
-  if (limiter) opened.push(limiter);
-  const gate = new Gate({
-    keys,
-    failuresPerMinute: config.auth_failures_per_minute,
-    failureBurst: config.auth_failure_burst,
-    trustedHops: config.trusted_hops,
-    callers: limiter,
-  });
+  const { telemetry, audit } = openTelemetry(sources, log);
+  const limiter = opening(openLimiter(config, log, telemetry));
+  const gate = openGate(config, keys, limiter);
   const calibrations = {
     fast: calibrationOf(manifest.calibration.fast),
     balance: calibrationOf(manifest.calibration.balance),
   };
   const services = { config, gate, manifest, model, calibrations, engine, uploads, readiness, telemetry };
   const dispatcher = new Dispatcher(services, routes, handlersOf(config));
-  const front = openFront(uws, services, dispatcher, certificate, log);
-  opened.push(front);
-  const admin = openAdmin(uws, services, log);
-  opened.push(admin);
-  // Behind the listeners, whose last requests it tells of.
-  if (audit) opened.push(audit);
-  logger.info(
-    {
-      address: front.url,
-      admin_address: admin.url,
-      uws: uws.version,
-      workers: config.workers,
-      pack: manifest.name,
-    },
-    'starting',
-  );
+  const front = opening(openFront(uws, services, dispatcher, certificate, log));
+  const admin = opening(openAdmin(uws, services, log));
+  // After the listeners: it records their last requests.
+  opening(audit);
+  const addresses = { address: front.url, admin_address: admin.url };
+  log.logger.info({ ...addresses, uws: uws.version, workers: config.workers, pack: model.pack }, 'starting');
   const ready = becomeReady(engine, readiness, log);
   return {
     address: front.url,
@@ -150,7 +103,24 @@ function start(config: Config, log: Log, opened: Opened): Server {
   };
 }
 
-/** Memory of bodies that is kept for the next ones: some of phones, or many of ordinary photos, and how long. */
+/** Warns when FACEMATCH_UWS names a package that cannot be used. */
+function chosenUws({ logger }: Log): Uws {
+  const uws = loadUws();
+  const [reason] = uws.passedOver;
+  if (uwsFolder() !== undefined && reason !== undefined) logger.warn({ reason }, 'FACEMATCH_UWS is not used');
+  return uws;
+}
+
+function openEngine(config: Config, pack_directory: string, manifest: PackManifest, { logger }: Log): Engine {
+  return new Engine({
+    config,
+    pack_directory,
+    manifest,
+    onWorkerError: (error) => logger.error({ fault: error.message }, 'a worker died; it is replaced'),
+  });
+}
+
+/** Memory that is kept for the next bodies, and for how long: enough for a few photos of phones. */
 const kept_bytes = 64 * 1024 * 1024;
 const kept_ms = 1000;
 
@@ -167,95 +137,32 @@ function openUploads({ max_upload_bytes, max_body_bytes }: Config, engine: Engin
   });
 }
 
-/** What answers each endpoint of the route table. */
-function handlersOf(config: Config): Handlers {
-  const documents = publications(routes, config);
-  return {
-    match: (context) => match(context, 'match'),
-    match_advanced: (context) => match(context, 'match_advanced'),
-    match_many: matchMany,
-    detect,
-    embed,
-    match_embeddings: matchEmbeddings,
-    models,
-    openapi: (context) => published(context, documents.openapi()),
-    docs: (context) => published(context, documents.docs()),
-    demo: (context) => published(context, documents.demo()),
-  };
-}
-
-/** Rate limits in Redis, told of in the log once a change and in the metrics. */
-function shareLimits(address: RedisAddress, { logger }: Log, { metrics }: Telemetry): SharedLimiter {
+/** Rate limits in Redis. A change is logged once and shows in the metrics. Undefined when limits are local. */
+function openLimiter(
+  { limiter: address }: Config,
+  { logger }: Log,
+  { metrics }: Telemetry,
+): SharedLimiter | undefined {
+  if (address === 'local') return undefined;
   const redis = String(address);
   return new SharedLimiter({
     address,
     capacity: mostBuckets,
     onUp: () => logger.info({ redis }, 'rate limits are shared'),
-    onDown: (reason) => logger.warn({ redis, reason }, 'rate limits are local: Redis is away'),
+    onDown: (reason) => logger.warn({ redis, reason }, 'rate limits are local: Redis is not reachable'),
     onFallback: () => metrics.limiterFallback(),
     onDecision: (seconds) => metrics.limiterDecision(seconds),
   });
 }
 
-interface OpenCertificate {
-  files: CertificateFiles;
-  watch: CertificateWatch;
-}
-
-/** Undefined when the service speaks plain HTTP. */
-function openCertificate({ tls_cert, tls_key }: Config, { logger }: Log): OpenCertificate | undefined {
-  const files = certificateFiles(tls_cert, tls_key);
-  return files && { files, watch: new CertificateWatch(files, logger) };
-}
-
-function openFront(
-  uws: Uws,
-  { config, engine }: Services,
-  dispatcher: Dispatcher,
-  certificate: OpenCertificate | undefined,
-  log: Log,
-): Listener | TlsListener {
-  const options: ListenerOptions = {
-    host: config.host,
-    port: config.port,
-    variables: 'FACEMATCH_HOST and FACEMATCH_PORT',
-    limits: exchangeLimits(config),
-    handle: (exchange) => dispatcher.handle(exchange),
-    onFault: faultLog(log),
-  };
-  if (certificate === undefined) return Listener.open(uws, options);
-  const listener = TlsListener.open(uws, {
-    ...options,
-    certificate: certificate.files,
-    preferNewest: (port) => engine.preferNewestListener(port),
+function openGate(config: Config, keys: KeyStore, limiter: SharedLimiter | undefined): Gate {
+  return new Gate({
+    keys,
+    failuresPerMinute: config.auth_failures_per_minute,
+    failureBurst: config.auth_failure_burst,
+    trustedHops: config.trusted_hops,
+    callers: limiter,
   });
-  certificate.watch.onRenew(() => listener.renew());
-  return listener;
-}
-
-function openAdmin(uws: Uws, services: Services, log: Log): Listener {
-  const { config } = services;
-  return Listener.open(uws, {
-    host: config.admin_host,
-    port: config.admin_port,
-    variables: 'FACEMATCH_ADMIN_HOST and FACEMATCH_ADMIN_PORT',
-    limits: exchangeLimits(config),
-    handle: (exchange) => void handleAdmin(exchange, services),
-    onFault: faultLog(log),
-  });
-}
-
-function exchangeLimits(config: Config): ExchangeLimits {
-  return {
-    upload_timeout_ms: config.upload_timeout_ms,
-    idle_ms: config.idle_timeout_s * 1000,
-    // A client that goes on sending too large a body still hears why, up to twice what it might have sent.
-    drain_bytes: 2 * config.max_body_bytes,
-  };
-}
-
-function faultLog({ logger }: Log): (error: unknown) => void {
-  return (error) => logger.error({ fault: String(error) }, 'unexpected');
 }
 
 async function becomeReady(engine: Engine, readiness: Readiness, { logger }: Log): Promise<boolean> {
@@ -278,7 +185,7 @@ async function shutDown(
   await within(config.shutdown_ms, dispatcher.idle());
   const cut = dispatcher.unanswered;
   for (const thing of opened.splice(0)) thing.close();
-  // A start that failed has told so already, and has ended its workers.
+  // A start that failed has already reported it and ended its workers.
   await within(
     config.shutdown_ms,
     ready.then(() => engine.close()).catch(() => {}),
@@ -294,11 +201,4 @@ function within(limit_ms: number, work: Promise<void>): Promise<void> {
     timer = setTimeout(resolve, limit_ms);
   });
   return Promise.race([work, limit]).finally(() => clearTimeout(timer));
-}
-
-/** Bytes of memory that the process may use: its control group's limit, or else what the machine has. */
-function memoryLimit(): number {
-  // 0 where it is not known, nearly 2^64 where there is none.
-  const limit = process.constrainedMemory();
-  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }

@@ -58,7 +58,7 @@ async function changesBecome(server: TestServer, expected: readonly string[]): P
   expect(changes(server)).toEqual(expected);
 }
 
-const words = { shared: 'rate limits are shared', local: 'rate limits are local: Redis is away' };
+const words = { shared: 'rate limits are shared', local: 'rate limits are local: Redis is not reachable' };
 
 describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
   test('is one limit, whichever of them is asked', async () => {
@@ -117,7 +117,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     const trusting = await serve({ FACEMATCH_LIMITER: url, NODE_EXTRA_CA_CERTS: cert });
     await trusting.metricBecomes(up, 1);
     const doubting = await serve({ FACEMATCH_LIMITER: url });
-    expect(await doubting.line(doubting.stderr, /Redis is away/)).toMatch(/certificate/);
+    expect(await doubting.line(doubting.stderr, /Redis is not reachable/)).toMatch(/certificate/);
     expect(await ask(doubting)).toBe(200);
   });
 
@@ -154,7 +154,7 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
     expect(await statuses(20, () => ask(server))).toEqual(Array(20).fill(200));
     await server.metricBecomes(up, 0);
     expect(await server.metric(fallbacks)).toBeGreaterThan(0);
-    const told = JSON.parse(await server.line(server.stderr, /Redis is away/));
+    const told = JSON.parse(await server.line(server.stderr, /Redis is not reachable/));
     expect(told).toMatchObject({ level: 40, redis: `${redis.url}/0`, reason: expect.stringMatching(reason) });
     expect((await fetch(`${server.adminAddress}/readyz`)).status).toBe(200);
     await back();
@@ -206,7 +206,7 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
     const secret = 'hunter2';
     redis = await TestRedis.start(...(wanted === undefined ? [] : ['--requirepass', wanted]));
     const server = await serve({ FACEMATCH_LIMITER: `redis://:${secret}@127.0.0.1:${redis.port}` });
-    const told = await server.line(server.stderr, /Redis is away/);
+    const told = await server.line(server.stderr, /Redis is not reachable/);
     expect(told).toMatch(/WRONGPASS|without any password configured/);
     expect(await ask(server)).toBe(200);
     const all = [...server.stdout, ...server.stderr, await server.metrics()].join('\n');

@@ -35,7 +35,7 @@ const rooms = [
   ['tls', 'http'],
   ['demo'],
   ['api'],
-  ['eval', 'server.ts'],
+  ['eval', 'server'],
   ['main.ts'],
   ['cli'],
 ];

@@ -1,0 +1,97 @@
+import { publications } from '../api/publications.ts';
+import type { Config } from '../config.ts';
+import { handleAdmin } from '../http/admin.ts';
+import type { Handlers, Services } from '../http/context.ts';
+import type { Dispatcher } from '../http/dispatch.ts';
+import type { ExchangeLimits } from '../http/exchange.ts';
+import { matchEmbeddings } from '../http/handlers/embeddings.ts';
+import { detect, embed } from '../http/handlers/faces.ts';
+import { match, matchMany } from '../http/handlers/match.ts';
+import { models } from '../http/handlers/models.ts';
+import { Listener, type ListenerOptions } from '../http/listener.ts';
+import { published } from '../http/responses.ts';
+import { routes } from '../http/routes.ts';
+import { TlsListener } from '../http/tls-listener.ts';
+import type { Uws } from '../http/uws.ts';
+import type { Log } from '../telemetry/telemetry.ts';
+import { type CertificateFiles, CertificateWatch, certificateFiles } from '../tls/certificate.ts';
+
+/** The two listeners, and what answers behind them. */
+
+/** The handler of each endpoint of the route table. */
+export function handlersOf(config: Config): Handlers {
+  const documents = publications(routes, config);
+  return {
+    match: (context) => match(context, 'match'),
+    match_advanced: (context) => match(context, 'match_advanced'),
+    match_many: matchMany,
+    detect,
+    embed,
+    match_embeddings: matchEmbeddings,
+    models,
+    openapi: (context) => published(context, documents.openapi()),
+    docs: (context) => published(context, documents.docs()),
+    demo: (context) => published(context, documents.demo()),
+  };
+}
+
+export interface OpenCertificate {
+  files: CertificateFiles;
+  watch: CertificateWatch;
+}
+
+/** Undefined when the service speaks plain HTTP. */
+export function openCertificate({ tls_cert, tls_key }: Config, { logger }: Log): OpenCertificate | undefined {
+  const files = certificateFiles(tls_cert, tls_key);
+  return files && { files, watch: new CertificateWatch(files, logger) };
+}
+
+export function openFront(
+  uws: Uws,
+  { config, engine }: Services,
+  dispatcher: Dispatcher,
+  certificate: OpenCertificate | undefined,
+  log: Log,
+): Listener | TlsListener {
+  const options: ListenerOptions = {
+    host: config.host,
+    port: config.port,
+    variables: 'FACEMATCH_HOST and FACEMATCH_PORT',
+    limits: exchangeLimits(config),
+    handle: (exchange) => dispatcher.handle(exchange),
+    onFault: faultLog(log),
+  };
+  if (certificate === undefined) return Listener.open(uws, options);
+  const listener = TlsListener.open(uws, {
+    ...options,
+    certificate: certificate.files,
+    preferNewest: (port) => engine.preferNewestListener(port),
+  });
+  certificate.watch.onRenew(() => listener.renew());
+  return listener;
+}
+
+export function openAdmin(uws: Uws, services: Services, log: Log): Listener {
+  const { config } = services;
+  return Listener.open(uws, {
+    host: config.admin_host,
+    port: config.admin_port,
+    variables: 'FACEMATCH_ADMIN_HOST and FACEMATCH_ADMIN_PORT',
+    limits: exchangeLimits(config),
+    handle: (exchange) => void handleAdmin(exchange, services),
+    onFault: faultLog(log),
+  });
+}
+
+function exchangeLimits(config: Config): ExchangeLimits {
+  return {
+    upload_timeout_ms: config.upload_timeout_ms,
+    idle_ms: config.idle_timeout_s * 1000,
+    // A client that sends too large a body still gets the answer, for up to twice the bytes that it might have sent.
+    drain_bytes: 2 * config.max_body_bytes,
+  };
+}
+
+function faultLog({ logger }: Log): (error: unknown) => void {
+  return (error) => logger.error({ fault: String(error) }, 'unexpected');
+}

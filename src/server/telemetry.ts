@@ -1,0 +1,70 @@
+import { totalmem } from 'node:os';
+import type { Config } from '../config.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { SharedLimiter } from '../gate/shared-limiter.ts';
+import type { Readiness } from '../http/admin.ts';
+import type { Uploads } from '../http/upload.ts';
+import { AuditLog } from '../telemetry/audit.ts';
+import type { Readings } from '../telemetry/metrics.ts';
+import { type Log, Telemetry } from '../telemetry/telemetry.ts';
+import type { CertificateWatch } from '../tls/certificate.ts';
+import { version } from '../version.ts';
+
+/** What the metrics are read from. */
+export interface Sources {
+  config: Config;
+  model: { pack: string; version: string };
+  /** Version of the µWebSockets.js that was loaded. */
+  uws: string;
+  engine: Engine;
+  uploads: Uploads;
+  readiness: Readiness;
+  certificate: CertificateWatch | undefined;
+  /** Functions, because these two are made later and need the telemetry. */
+  limiter(): SharedLimiter | undefined;
+  unanswered(): number;
+}
+
+/** Log, metrics and, where it is configured, the audit log. Throws an Error with a message for people. */
+export function openTelemetry(
+  sources: Sources,
+  log: Log,
+): { telemetry: Telemetry; audit: AuditLog | undefined } {
+  const { config, model, uws } = sources;
+  const pack = `${model.pack} ${model.version}`;
+  const audit = config.audit_log === '' ? undefined : new AuditLog(config.audit_log, pack, log.logger);
+  const info = {
+    version: version(),
+    node: process.versions.node,
+    uws,
+    pack: model.pack,
+    pack_version: model.version,
+  };
+  return { telemetry: new Telemetry(log, readingsOf(sources), info, audit), audit };
+}
+
+function readingsOf(sources: Sources): Readings {
+  const { config, engine, uploads, readiness, certificate, limiter, unanswered } = sources;
+  const memory_limit_bytes = memoryLimit();
+  return {
+    ...engine.readings(),
+    upload_bytes: () => uploads.used_bytes,
+    upload_capacity_bytes: () => config.max_upload_bytes,
+    requests_unanswered: unanswered,
+    limiter_up: () => {
+      const shared = limiter();
+      return shared && Number(shared.up);
+    },
+    tls_certificate_not_after_seconds: () => certificate?.not_after_s,
+    ready: () => Number(readiness.stage === 'ready'),
+    event_loop_active_seconds_total: () => performance.eventLoopUtilization().active / 1000,
+    memory_limit_bytes: () => memory_limit_bytes,
+  };
+}
+
+/** Bytes of memory that the process may use: its control group's limit, or else what the machine has. */
+function memoryLimit(): number {
+  // 0 where it is not known, nearly 2^64 where there is none.
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}
