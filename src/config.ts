@@ -25,7 +25,7 @@ export const endpointIds = [
 const unlessAskedFor: readonly EndpointId[] = ['embed', 'match_embeddings'];
 export type EndpointId = (typeof endpointIds)[number];
 
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 export interface Setting<T> {

@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os';
  */
 
 /** Text of a file, or undefined when it is not there; a parameter so that a test can show other machines. */
-export type ReadText = (file: string) => string | undefined;
+type ReadText = (file: string) => string | undefined;
 
 export function cpuLimit(): number {
   const quota = cgroupQuota(readText);

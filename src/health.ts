@@ -11,7 +11,7 @@ import { type Config, readConfig } from './config.ts';
 const patience_ms = 2000;
 
 /** What `readyz` of the admin listener answers. Rejects when nobody answers in time. */
-export function askReadiness({
+function askReadiness({
   admin_host,
   admin_port,
 }: Pick<Config, 'admin_host' | 'admin_port'>): Promise<{ ready: boolean; told: string }> {

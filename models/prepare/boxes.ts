@@ -174,10 +174,10 @@ const grids = [
   { stride: 64, sides: [128, 192, 256] },
 ] as const;
 
-export const centreVariance = 0.1;
-export const sizeVariance = 0.2;
+const centreVariance = 0.1;
+const sizeVariance = 0.2;
 
-export interface Priors {
+interface Priors {
   /** x, y of each prior box's middle, in shares of the input. */
   centres: Float32Array;
   /** Width and height of each, never more than the whole input. */

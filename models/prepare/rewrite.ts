@@ -42,7 +42,7 @@ const tiniest = 1e-20;
  * Weights that training has let decay to next to nothing become 0. Many are denormal, or make denormal products, and on some
  * processors each of those takes a hundred times as long as another number.
  */
-export function zeroTinyWeights(graph: Graph): void {
+function zeroTinyWeights(graph: Graph): void {
   graph.initializer = graph.initializer.map((constant) => {
     const values = constant.dataType === FLOAT ? floatsOf(constant) : undefined;
     if (!values?.some((value) => value !== 0 && Math.abs(value) < tiniest)) return constant;
@@ -69,7 +69,7 @@ export function dropUnused(graph: Graph): void {
  * Reshape(x, [Shape(x)[0], …]) as Reshape(x, [0, …]): zero means "as it was" (ONNX, Reshape). Exporters spell out what
  * keeps the batch in four small nodes, which a runtime can only fold away where every side is known.
  */
-export function keepBatchInReshapes(graph: Graph): void {
+function keepBatchInReshapes(graph: Graph): void {
   const producers = producersOf(graph);
   const constants = constantsOf(graph);
   const made = (tensor: string | undefined, opType: string) => {

@@ -6,7 +6,7 @@ import { cornersOf, offsetsOutput } from './boxes.ts';
  * A made-up picture, bytes 0–255 as floats, channel after channel: soft blobs of light on a gradient with a little
  * noise. Constant or purely random input would leave most of a net's units on one side of their bend.
  */
-export function syntheticPicture(shape: number[], seed: number): Float32Array {
+function syntheticPicture(shape: number[], seed: number): Float32Array {
   const [, channels, height, width] = shape as [number, number, number, number];
   const random = randomNumbers(seed);
   const picture = new Float32Array(channels * height * width);
@@ -54,7 +54,7 @@ const ofInt8 = { min_cosine: 0.95 };
 
 const seeds = [1, 2, 3, 4];
 
-export interface Difference {
+interface Difference {
   cosine: number;
   max_error: number;
 }

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { FoundBy, ImageFormat } from '../engine/addon.ts';
 import { embeddingsSchema, mostCandidates } from '../engine/embeddings.ts';
-import type { EmbeddingsBody } from '../http/embeddings-result.ts';
 import type { detectBody, embedBody } from '../http/faces-result.ts';
 import { fieldTable, mostTargets } from '../http/fields.ts';
-import type { manyBody } from '../http/many-result.ts';
+import type { EmbeddingsBody, manyBody } from '../http/many-result.ts';
 import type { matchBody } from '../http/match-result.ts';
 import { qualityLimits, qualityWords } from '../matching/face-quality.ts';
 import { object, text, word } from './json-schema.ts';

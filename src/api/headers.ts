@@ -63,7 +63,7 @@ export const headers = {
   },
 } satisfies Record<string, Header>;
 
-export type HeaderName = keyof typeof headers;
+type HeaderName = keyof typeof headers;
 
 /** Of a problem, by its status. */
 const problemHeaders: Readonly<Record<number, readonly HeaderName[]>> = {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { modelsBody } from '../http/handlers/models.ts';
+import type { modelsBody } from '../http/handlers.ts';
 import { object, text, word } from './json-schema.ts';
 
 /** The answer of GET models as a zod schema. */

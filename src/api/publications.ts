@@ -7,7 +7,7 @@ import { openApiDocument } from './document.ts';
 import { docsPage } from './page.ts';
 
 /** The documents of a server. */
-export interface Publications {
+interface Publications {
   openapi(): Publication;
   docs(): Publication;
   demo(): Publication;

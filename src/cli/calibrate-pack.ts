@@ -19,7 +19,7 @@ import {
 } from '../eval/human.ts';
 import { type PeopleSet, peopleSet, picturesBelow, readPeople } from '../eval/people.ts';
 import type { CalibrationPoint } from '../matching/calibration.ts';
-import { withBar } from './progress.ts';
+import { withBar } from './terminal.ts';
 
 export interface SetFolder {
   name: string;

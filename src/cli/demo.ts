@@ -3,10 +3,9 @@ import type { Command } from 'commander';
 import { productPath, projectPath } from '../paths.ts';
 import type { MatchAnswer } from './demo-answer.ts';
 import type { DemoServer } from './demo-server.ts';
+import { type Picture, readPicture } from './files.ts';
 import { addHelp } from './help.ts';
-import { type Picture, readPicture } from './picture.ts';
-import { activity } from './progress.ts';
-import { coloursFor } from './terminal.ts';
+import { activity, coloursFor } from './terminal.ts';
 
 /** Two photos that face-api ships, a development dependency; the npm package hands them on. One woman is in both. */
 const samples = ['sample1.jpg', 'sample3.jpg'].map((name) => {

@@ -3,8 +3,7 @@ import type { AccuracyMode } from '../engine/addon.ts';
 import { addHelp } from './help.ts';
 import { modeOption } from './match.ts';
 import type { DetectedFile } from './picture-files.ts';
-import { progressBar } from './progress.ts';
-import { type Colours, coloursFor, complain, printable } from './terminal.ts';
+import { type Colours, coloursFor, complain, printable, progressBar } from './terminal.ts';
 
 interface DetectCommandOptions {
   draw?: string;

@@ -5,8 +5,7 @@ import type { AccuracyMode } from '../engine/addon.ts';
 import { parseScore } from './detect.ts';
 import { addHelp } from './help.ts';
 import { modeOption } from './match.ts';
-import { progressBar } from './progress.ts';
-import { complain } from './terminal.ts';
+import { complain, progressBar } from './terminal.ts';
 
 interface EmbedCommandOptions {
   out?: string;

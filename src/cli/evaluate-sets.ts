@@ -11,9 +11,9 @@ import { resultsJson, resultsOf } from '../eval/results.ts';
 import { calibrationOf } from '../matching/calibration.ts';
 import type { SetFolder } from './calibrate-pack.ts';
 import { describeResults } from './eval-text.ts';
-import { withBar } from './progress.ts';
+import { withBar } from './terminal.ts';
 
-export interface SetFiles {
+interface SetFiles {
   name: string;
   pairsFile: string;
   folder: string;
@@ -21,7 +21,7 @@ export interface SetFiles {
 
 const promisedPercents = [50, 60, 70];
 
-export interface EvaluateSetsOptions {
+interface EvaluateSetsOptions {
   mode: AccuracyMode;
   /** Labelled people, whose promise is looked at by group. */
   people: readonly SetFolder[];

@@ -11,7 +11,7 @@ export const exitCodeWords: readonly (readonly [code: number, meaning: string])[
 ];
 
 /** What a command's help says below its options. Kept beside the command, because docs and tests ask for it as well. */
-export interface HelpText {
+interface HelpText {
   /** Paragraphs, as they are printed. */
   notes?: string;
   /** Lines to type; what follows a # explains. */

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { basename, dirname, extname, join, resolve } from 'node:path';
 import { readConfig } from '../config.ts';
 import {
   type AccuracyMode,
@@ -20,11 +19,11 @@ import { type ImageBody, imageBody, matchBody } from '../http/match-result.ts';
 import { calibrationOf } from '../matching/calibration.ts';
 import { compare, faultsOf } from '../matching/compare.ts';
 import { problemOf } from '../matching/faults.ts';
-import { readPicture } from './picture.ts';
+import { drawingFiles, readPicture } from './files.ts';
 
 // What match, detect and embed do with files in this process, without a server.
 
-export interface MatchFilesOptions {
+interface MatchFilesOptions {
   accuracy_mode: AccuracyMode;
   threshold_percent: number;
 }
@@ -88,14 +87,14 @@ async function openPack(options: MatchFilesOptions) {
   };
 }
 
-export interface LookOptions {
+interface LookOptions {
   mode: AccuracyMode;
   fallback: boolean;
   /** The pack's own when undefined. */
   minDetScore?: number | undefined;
 }
 
-export interface DetectFilesOptions extends LookOptions {
+interface DetectFilesOptions extends LookOptions {
   /** Where drawings go; see drawingFiles(). */
   draw: string | undefined;
 }
@@ -103,13 +102,13 @@ export interface DetectFilesOptions extends LookOptions {
 export type DetectedFile = { file: string } & ImageBody & { drawing?: string };
 
 /** `code` is the contract's, or the file system's for a file that cannot be read. */
-export interface RefusedFile {
+interface RefusedFile {
   file: string;
   error: { code: string; detail: string };
 }
 
 /** A face with its embedding, and what it takes to compare it. */
-export type EmbeddedFile = { file: string; embedding: string } & ImageBody['faces'][number] &
+type EmbeddedFile = { file: string; embedding: string } & ImageBody['faces'][number] &
   Pick<ReturnType<typeof embedBody>['embedding'], 'pack' | 'version' | 'accuracy_mode'>;
 
 /**
@@ -205,52 +204,4 @@ function refusal({ code, message, extras }: Problem): RefusedFile['error'] {
   // The form's field means nothing to who gave a file.
   const { field: _, ...rest } = extras;
   return { code, ...rest, detail: message };
-}
-
-/**
- * Where the drawing of each picture goes. `out` is a folder when there are several pictures, and is made where it is
- * missing, or when it is one already; else it is the file. Throws an Error with a message for people when it cannot be,
- * and when a drawing would take the place of a picture that was given.
- */
-function drawingFiles(pictures: readonly string[], out: string): string[] {
-  const asFolder = pictures.length > 1 || isFolder(out);
-  if (asFolder) makeFolder(out);
-  else if (!/\.png$/i.test(out)) throw new Error(`--draw writes PNG: name it .png, not ${basename(out)}`);
-  else if (!isFolder(dirname(out))) throw new Error(`--draw: there is no folder ${dirname(out)}`);
-  const taken = new Set<string>();
-  const drawings = pictures.map((picture) => (asFolder ? join(out, freeName(picture, taken)) : out));
-  const given = new Set(pictures.map(identity));
-  const lost = drawings.find((drawing) => given.has(identity(drawing)));
-  if (lost !== undefined) throw new Error(`--draw would overwrite the picture ${lost}`);
-  return drawings;
-}
-
-/** The picture's name as a PNG; a number is added where two pictures of different folders have the same. */
-function freeName(picture: string, taken: Set<string>): string {
-  const stem = basename(picture, extname(picture));
-  let name = `${stem}.png`;
-  for (let number = 2; taken.has(name); number++) name = `${stem}-${number}.png`;
-  taken.add(name);
-  return name;
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-}
-
-function makeFolder(path: string): void {
-  try {
-    mkdirSync(path, { recursive: true });
-  } catch (error) {
-    throw new Error(`--draw: the folder ${path} cannot be made (${(error as NodeJS.ErrnoException).code})`);
-  }
-}
-
-/** One name for one file, whatever links lead to it. */
-function identity(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return resolve(path);
-  }
 }

@@ -76,7 +76,7 @@ export interface AnalyseOptions extends ImageLimits {
   picture_ms?: number;
 }
 
-export interface DrawResult {
+interface DrawResult {
   ok: true;
   /** A whole file, of the upright picture's size. */
   png: Uint8Array<ArrayBuffer>;

@@ -27,7 +27,7 @@ export interface EmbeddingsJob {
   dimensions: number;
 }
 
-export interface EmbeddingsValues {
+interface EmbeddingsValues {
   accuracy_mode: AccuracyMode;
   threshold_percent: number;
   /** Among how many the candidates were found. */

@@ -6,7 +6,7 @@ import { type PackManifest, verifyPack } from './pack.ts';
 import { type EmbeddingsOutcome, type Outcome, Pool } from './pool.ts';
 import { PictureQueue, type Ticket } from './queue.ts';
 
-export interface EngineOptions {
+interface EngineOptions {
   config: Pick<Config, 'workers' | 'queue' | 'deadline_ms' | 'embedding_cache'>;
   pack_directory: string;
   manifest: PackManifest;

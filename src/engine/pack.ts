@@ -115,7 +115,7 @@ export function packNets(manifest: PackDraft): PackNet[] {
 }
 
 /** Those nets that come from the pack's own source. */
-export function ownRoles(manifest: PackDraft): Role[] {
+function ownRoles(manifest: PackDraft): Role[] {
   return roles.filter((role) => typeof manifest[role].from === 'string');
 }
 
@@ -193,7 +193,7 @@ export async function verifyMadeHere(directory: string, manifest: PackDraft, rol
 }
 
 /** As verifyPack, of the nets alone: what preparing makes. */
-export async function verifyNets(directory: string, manifest: PackDraft): Promise<void> {
+async function verifyNets(directory: string, manifest: PackDraft): Promise<void> {
   await Promise.all(roles.map((role) => verifyNet(directory, manifest, role)));
 }
 

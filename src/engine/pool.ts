@@ -38,7 +38,7 @@ export interface WorkerUp {
   worker_up: number;
 }
 
-export interface PoolOptions {
+interface PoolOptions {
   workers: number;
   pack_directory: string;
   /** A worker died or failed while it had no job; it is replaced. */

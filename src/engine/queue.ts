@@ -10,7 +10,7 @@ import { Problem } from '../errors.ts';
  * sender would otherwise keep the workers idle in front of a full queue. Admission therefore happens twice: `full` is
  * asked before the body is read, to refuse early, and `submit` decides.
  */
-export interface QueueOptions<Picture, Outcome> {
+interface QueueOptions<Picture, Outcome> {
   /** Pictures that may be worked on at once. */
   workers: number;
   /** Pictures that may be here, running and waiting. A request that finds room is taken with all of its pictures. */

@@ -3,7 +3,7 @@ import type { AccuracyMode } from '../engine/addon.ts';
 import { withThreads } from '../engine/pool.ts';
 import type { EmbeddedPicture, EmbedJob } from './embed-worker.ts';
 
-export interface EmbedPicturesOptions {
+interface EmbedPicturesOptions {
   packDirectory: string;
   folder: string;
   mode: AccuracyMode;

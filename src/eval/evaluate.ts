@@ -15,7 +15,7 @@ export interface PairSet {
   folder: string;
 }
 
-export interface EmbedOptions {
+interface EmbedOptions {
   packDirectory: string;
   mode: AccuracyMode;
   minDetScore: number;
@@ -23,14 +23,14 @@ export interface EmbedOptions {
   onPicture(): void;
 }
 
-export interface EmbeddedSet {
+interface EmbeddedSet {
   set: PairSet;
   /** By their names, in the order of the list. */
   pictures: ReadonlyMap<string, EmbeddedPicture>;
   seconds: number;
 }
 
-export interface JudgeOptions {
+interface JudgeOptions {
   mode: AccuracyMode;
   calibration: Calibration;
   /** Whose cohort the pictures were embedded with, where `cohorts` does not take its place. */

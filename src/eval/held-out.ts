@@ -20,7 +20,7 @@ export const heldOutFits = (parts * (parts + 1)) / 2;
 type Person = Pick<LabelledEmbedding, 'person' | 'embedding'>;
 
 /** Makes a cohort's centres; none when there are too few people. */
-export type FitCentres = (pictures: readonly LabelledEmbedding[]) => Promise<Float32Array[]>;
+type FitCentres = (pictures: readonly LabelledEmbedding[]) => Promise<Float32Array[]>;
 
 /**
  * Cohorts for judging the very people that cohorts are made of: a pair is normalised with centres that neither its people

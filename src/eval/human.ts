@@ -5,7 +5,7 @@ import { partOf } from './people.ts';
  * The human check: a linear function of the embedding that tells people's faces from what a detector takes for one.
  * Logistic regression with a ridge, both classes counting alike.
  */
-export interface HumanCheck {
+interface HumanCheck {
   weights: Float64Array;
   bias: number;
 }

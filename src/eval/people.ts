@@ -4,7 +4,7 @@ import type { LabelledEmbedding } from './cohort.ts';
 import type { EmbeddedPicture } from './embed-worker.ts';
 
 /** A picture of a folder of labelled people. */
-export interface PersonPicture {
+interface PersonPicture {
   /** Path within the folder. */
   file: string;
   person: string;

@@ -65,8 +65,7 @@ function sharedThresholds(evaluations: readonly Evaluation[]): SharedThreshold[]
   });
 }
 
-export type SetResults = Figures & { pack: Results['pack'] };
-export type SeveralResults = { sets: SetResults[]; shared_thresholds: readonly SharedThreshold[] };
+type SetResults = Figures & { pack: Results['pack'] };
 
 /** With `groups` where there are any. One set: its figures. Several: `{sets, shared_thresholds}`, where each of `sets` is what one alone would give. */
 export function resultsJson({ pack, evaluations, shared_thresholds, groups }: Results): string {

@@ -2,7 +2,7 @@ import { isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** Stands for a peer that is no IP address, such as a Unix socket: all of those share one bucket. */
-export const unknownAddress = 'unknown';
+const unknownAddress = 'unknown';
 
 /** The longest text of an IP address: an IPv4-mapped IPv6 one, brackets, a port and a zone included. */
 const longestEntry = 80;

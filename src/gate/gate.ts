@@ -7,7 +7,7 @@ import { checkQuota, type Quota } from './token-bucket.ts';
 
 export { rateHeaders } from './limiter.ts';
 
-export interface GateOptions {
+interface GateOptions {
   keys: KeyStore;
   /** Failed authentications that one client address may go on making per minute … */
   failuresPerMinute: number;

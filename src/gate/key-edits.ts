@@ -11,17 +11,17 @@ export interface KeySettings {
 }
 
 /** What an edit did: the new list for the file, the record in question, and the new key where there is one. */
-export interface KeyEdit {
+interface KeyEdit {
   records: KeyRecord[];
   record: KeyRecord;
 }
 
-export interface NewKey extends KeyEdit {
+interface NewKey extends KeyEdit {
   /** The only copy: the record holds its hash. */
   key: string;
 }
 
-export interface RotatedKey extends NewKey {
+interface RotatedKey extends NewKey {
   /** The old key, with the moment from which it is refused. */
   retired: KeyRecord;
 }

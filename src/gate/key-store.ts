@@ -6,7 +6,7 @@ import { endOf, type KeyRecord, keyHash, keyId } from './keys.ts';
 /** What a request with a valid key is known by. */
 export type ApiKey = Readonly<Pick<KeyRecord, 'id' | 'name' | 'scopes' | 'rate' | 'burst'>>;
 
-export interface KeyStoreLog {
+interface KeyStoreLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }

@@ -4,7 +4,7 @@ import { type Admission, Limiter, type RateLimiter } from './limiter.ts';
 import { RedisClient } from './redis-client.ts';
 import type { Quota } from './token-bucket.ts';
 
-export interface SharedLimiterOptions {
+interface SharedLimiterOptions {
   address: RedisAddress;
   /** Callers that are remembered here at most. */
   capacity: number;

@@ -9,7 +9,7 @@ import { json, problem, text } from './responses.ts';
  * Where the process stands in its life. Ready means: pack verified, every worker up, one real inference done by each,
  * and no shutdown begun.
  */
-export type Stage = 'starting' | 'ready' | 'draining';
+type Stage = 'starting' | 'ready' | 'draining';
 
 export class Readiness {
   #stage: Stage = 'starting';
@@ -29,7 +29,7 @@ export class Readiness {
 }
 
 /** The admin listener: no key, and therefore an address of its own that outsiders do not reach. */
-export interface AdminServices {
+interface AdminServices {
   readiness: Readiness;
   engine: Pick<Engine, 'answering'>;
   telemetry: Telemetry;

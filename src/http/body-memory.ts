@@ -4,7 +4,7 @@
  * been by, which in a worker may take hours: so there is never more of it than bodies at one time, and what is not needed any
  * more gives its pages back at once.
  */
-export interface BodyMemoryOptions {
+interface BodyMemoryOptions {
   /** Most bytes that wait for the next body, or are used again for one. */
   capacity_bytes: number;
   /** What has waited for so long, twice that at most, gives its pages back: an idle server keeps nothing. */

@@ -27,7 +27,7 @@ export interface Services {
 }
 
 /** Answers, or throws a Problem. Must ask for the body before its first await, or µWS drops it. */
-export type Handler = (context: Context) => Reply | Promise<Reply>;
+type Handler = (context: Context) => Reply | Promise<Reply>;
 
 export type Handlers = Readonly<Record<EndpointId, Handler>>;
 

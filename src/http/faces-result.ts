@@ -4,7 +4,7 @@ import type { Form } from './form.ts';
 import { cutShort, imageBody, timingsBody } from './match-result.ts';
 
 /** What was found in one picture → the answers of detect and embed. */
-export interface FacesReport {
+interface FacesReport {
   request_id: string;
   form: Pick<Form, 'values' | 'warnings'>;
   analysis: Analysis;

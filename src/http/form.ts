@@ -15,7 +15,7 @@ import {
 import { MultipartError, type Part, parseMultipart } from './multipart.ts';
 
 /** Where an image lies within a body: bytes from `start` up to, not including, `end`. */
-export interface ByteRange {
+interface ByteRange {
   start: number;
   end: number;
 }

@@ -1,4 +1,5 @@
 import type { Analysis } from '../engine/addon.ts';
+import type { RankedEmbeddings } from '../engine/embeddings.ts';
 import type { Outcome } from '../engine/pool.ts';
 import { errorTable, Problem } from '../errors.ts';
 import type { Calibration } from '../matching/calibration.ts';
@@ -7,10 +8,18 @@ import { lowQuality, lowQualityProblem } from '../matching/face-quality.ts';
 import { problemOf } from '../matching/faults.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Form, Target } from './form.ts';
-import { cutShort, imageBody, imageCounts, judgedBody, timingsBody } from './match-result.ts';
+import {
+  cutShort,
+  imageBody,
+  imageCounts,
+  judgedBody,
+  round,
+  timingsBody,
+  verdictBody,
+} from './match-result.ts';
 
-/** One picture against several → the answer of the contract. Each target is judged by itself. */
-export interface ManyReport {
+/** One image against several → the answer of the contract. Each target is judged by itself. */
+interface ManyReport {
   request_id: string;
   form: Pick<Form, 'values' | 'warnings' | 'targets'>;
   /** Of image1. */
@@ -131,5 +140,60 @@ export function manyCounts({ accuracy_mode, image1, results }: ManyBody): MatchC
       ...[image1, ...judged.map(({ image2 }) => image2)].map(imageCounts),
       ...faceless.map(() => ({ faces: 0, found_by: 'none' as const })),
     ],
+  };
+}
+
+/** One embedding against many, as a worker ranked them → the answer of the contract. */
+interface EmbeddingsReport {
+  request_id: string;
+  ranked: RankedEmbeddings;
+  calibration: Calibration;
+  model: { pack: string; version: string };
+  queue_ms: number;
+  total_ms: number;
+}
+
+export type EmbeddingsBody = ReturnType<typeof embeddingsBody>;
+
+export function embeddingsBody({
+  request_id,
+  ranked,
+  calibration,
+  model,
+  queue_ms,
+  total_ms,
+}: EmbeddingsReport) {
+  const { threshold_percent, accuracy_mode, searched, min_percent, limit } = ranked.values;
+  const results = ranked.candidates
+    .map(({ id, ...scores }) => ({ id, ...verdictBody(scores, calibration, searched, threshold_percent) }))
+    .filter(({ confidence_percent }) => confidence_percent >= min_percent);
+  return {
+    request_id,
+    threshold_percent,
+    accuracy_mode,
+    searched,
+    // Best first. `matches` also counts those that `limit` leaves out.
+    results: results.slice(0, limit),
+    matches: results.filter(({ match }) => match).length,
+    model,
+    warnings: ranked.unknown.map((name) => ({
+      code: 'unknown_field' as const,
+      field: `/${name}`,
+      detail: 'The member was ignored: this endpoint does not know it. Look for a mistake in its name.',
+    })),
+    timings_ms: { queue: round(queue_ms, 1), total: round(total_ms, 1) },
+  };
+}
+
+/** The line of the audit log: one for all candidates. */
+export function embeddingsDecision(body: EmbeddingsBody, candidates: number): Decision {
+  const { accuracy_mode, threshold_percent, matches, results } = body;
+  const best = results[0];
+  return {
+    accuracy_mode,
+    threshold_percent,
+    candidates,
+    matches,
+    ...(best && { confidence_percent: best.confidence_percent, match: best.match }),
   };
 }

@@ -6,7 +6,7 @@ import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Form } from './form.ts';
 
 /** What the engine found → the answer of the contract. Decided on exact numbers, rounded afterwards. */
-export interface MatchReport {
+interface MatchReport {
   request_id: string;
   form: Pick<Form, 'values' | 'warnings'>;
   result: Comparison;
@@ -92,7 +92,7 @@ export function timingsBody(queue_ms: number, stages: StageTimings, total_ms: nu
 
 export type MatchBody = ReturnType<typeof matchBody>;
 
-export interface LookCutShort {
+interface LookCutShort {
   code: 'look_cut_short';
   field: string;
   detail: string;

@@ -36,7 +36,7 @@ export class MultipartError extends Error {
 
 /** The headers of one part: RFC 2046 §5.1 for their frame, RFC 7578 §4 for what they say. */
 
-export interface PartHeaders {
+interface PartHeaders {
   name: string;
   filename: string | undefined;
   /** As declared, white space trimmed; nobody should believe it. */

@@ -11,7 +11,7 @@ const tchars: ReadonlySet<string> = new Set(`${alphanumeric}!#$%&'*+-.^_\`|~`);
 /** RFC 2046 §5.1.1: what a boundary is made of. */
 export const bchars: ReadonlySet<string> = new Set(`${alphanumeric}'()+_,-./:=? `);
 
-export interface ParameterRules {
+interface ParameterRules {
   /**
    * What a backslash in a quoted string escapes. `any` is the rule of RFC 9110 §5.6.4. `quotes` escapes `"`
    * and `\` alone: browsers put a file's name between quotes without escaping its backslashes, so

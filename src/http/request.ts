@@ -5,7 +5,7 @@ import type { HttpRequest, HttpResponse } from './uws.ts';
  * How the end of the body is known (RFC 9112 section 6.3). `unclear` is what two parsers in a row could read in two
  * ways, or what µWS gives up on: the connection is closed right after the answer.
  */
-export type Framing = 'none' | 'length' | 'chunked' | 'unclear';
+type Framing = 'none' | 'length' | 'chunked' | 'unclear';
 
 /** A request's head, copied: µWS's own is valid inside its callback only. */
 export interface Request {

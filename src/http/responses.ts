@@ -49,7 +49,7 @@ export function serverTiming(timings_ms: Readonly<Record<string, number>>): read
 }
 
 /** A document that is the same for everybody as long as the server runs. */
-export interface Published {
+interface Published {
   reply(if_none_match: string | undefined): Reply;
 }
 

@@ -2,7 +2,7 @@ import { cannotListen, type ListenerOptions, listen, serve, urlOf } from './list
 import type { App, ListenSocket, Uws } from './uws.ts';
 
 /** A listener that speaks TLS, whose certificate can be replaced while it runs. */
-export interface TlsListenerOptions extends ListenerOptions {
+interface TlsListenerOptions extends ListenerOptions {
   /** PEM files: the certificate with what it is signed by, and its private key. */
   certificate: { cert: string; key: string };
   /** Lets new connections go to the socket that listens on `port` last. */

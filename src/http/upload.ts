@@ -3,7 +3,7 @@ import type { BodyMemory } from './body-memory.ts';
 
 /** How request bodies are taken in: their bytes, the memory of all of them together, and the clocks of one upload. */
 
-export interface UploadsOptions {
+interface UploadsOptions {
   /** Most bytes of the bodies of all unanswered requests. */
   limit_bytes: number;
   /** Most bytes of those of one owner. */
@@ -117,7 +117,7 @@ export class Upload {
   }
 }
 
-export interface UploadClocksOptions {
+interface UploadClocksOptions {
   /** How long the upload may take in all. */
   timeout_ms: number;
   /** How long it may pause. */

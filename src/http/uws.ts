@@ -28,7 +28,7 @@ export interface App {
 export type ListenSocket = UWS.us_listen_socket;
 
 /** Of an app that speaks TLS. */
-export interface TlsOptions {
+interface TlsOptions {
   /** PEM files that µWS reads once, when the app is made. */
   cert_file_name: string;
   key_file_name: string;

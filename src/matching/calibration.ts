@@ -1,7 +1,7 @@
 /** [normalised similarity, false-match rate] */
 export type CalibrationPoint = readonly [similarity: number, falseMatchRate: number];
 
-export interface Judgement {
+interface Judgement {
   /** 0..1, corrected for the number of pairs that were tried; of each pair never below the floor. */
   false_match_rate: number;
   /** Whether the pair's own rate lies below the floor: what is told then is an upper bound. */

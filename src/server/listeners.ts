@@ -4,10 +4,7 @@ import { handleAdmin } from '../http/admin.ts';
 import type { Handlers, Services } from '../http/context.ts';
 import type { Dispatcher } from '../http/dispatch.ts';
 import type { ExchangeLimits } from '../http/exchange.ts';
-import { matchEmbeddings } from '../http/handlers/embeddings.ts';
-import { detect, embed } from '../http/handlers/faces.ts';
-import { match, matchMany } from '../http/handlers/match.ts';
-import { models } from '../http/handlers/models.ts';
+import { detect, embed, match, matchEmbeddings, matchMany, models } from '../http/handlers.ts';
 import { Listener, type ListenerOptions } from '../http/listener.ts';
 import { published } from '../http/responses.ts';
 import { routes } from '../http/routes.ts';
@@ -35,7 +32,7 @@ export function handlersOf(config: Config): Handlers {
   };
 }
 
-export interface OpenCertificate {
+interface OpenCertificate {
   files: CertificateFiles;
   watch: CertificateWatch;
 }

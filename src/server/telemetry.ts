@@ -11,7 +11,7 @@ import type { CertificateWatch } from '../tls/certificate.ts';
 import { version } from '../version.ts';
 
 /** What the metrics are read from. */
-export interface Sources {
+interface Sources {
   config: Config;
   model: { pack: string; version: string };
   /** Version of the µWebSockets.js that was loaded. */

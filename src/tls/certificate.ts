@@ -9,7 +9,7 @@ export interface CertificateFiles {
   key: string;
 }
 
-export interface Certificate {
+interface Certificate {
   /** When its time is over, in seconds since 1970. */
   not_after_s: number;
   /** What an operator should know, though it can be used; no paths. */
@@ -132,7 +132,7 @@ function modeOf(key: string): string[] {
   return open ? ['the TLS key is open to other users'] : [];
 }
 
-export interface CertificateLog {
+interface CertificateLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }

@@ -12,7 +12,7 @@ import type {
 } from '../../docs/clients/client-types.d.ts';
 import type { errorTable, ErrorCode as OwnErrorCode, ProblemExtras } from '../../src/errors.ts';
 import type { FieldValues } from '../../src/http/fields.ts';
-import type { modelsBody } from '../../src/http/handlers/models.ts';
+import type { modelsBody } from '../../src/http/handlers.ts';
 import type { matchBody } from '../../src/http/match-result.ts';
 import { projectPath } from '../../src/paths.ts';
 import { newFolder } from '../support/folder.ts';

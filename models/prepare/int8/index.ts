@@ -37,7 +37,7 @@ export function quantiseNet(bytes: Uint8Array, plan: Int8Plan): Uint8Array {
 }
 
 /** A copy that the passes below may change, in the opset that they write, and without slopes above 1. */
-export function openForQuantising(bytes: Uint8Array): Model {
+function openForQuantising(bytes: Uint8Array): Model {
   const model = decodeModel(bytes);
   model.irVersion = irVersion;
   model.opsetImport = [onnx.OperatorSetIdProto.create({ domain: '', version: opset })];
@@ -71,7 +71,7 @@ export function spellOut(
 }
 
 /** All convolutions and sums but `floats` and what those PReLUs were spelt out to. */
-export function quantiseMost(
+function quantiseMost(
   graph: Graph,
   rangeOf: (tensor: string) => readonly [number, number],
   floats: ReadonlySet<string>,

@@ -16,7 +16,7 @@ export interface Chart {
   dots?: readonly { series: number; x: number; y: number; low: number; high: number }[];
 }
 
-export interface Axis {
+interface Axis {
   title: string;
   /** 0 at the start of the axis, 1 at its end; what lies outside is put onto the nearer end. */
   share(value: number): number;

@@ -4,7 +4,7 @@ import type { ScoreKind } from '../pairs.ts';
 import { type Chart, type Line, linearAxis, rateAxis } from './chart.ts';
 
 /** A curve under a name, and how many pairs stand behind it. */
-export interface NamedCurve {
+interface NamedCurve {
   name: string;
   figures: ScoreFigures;
   pairs: Figures['pairs'];
@@ -144,7 +144,7 @@ function inWords(curves: readonly NamedCurve[]): string {
  * A curve without the stretches where a rate is 0, which no logarithmic axis has. The steps into them are kept, and drawn to
  * the start of the axis.
  */
-export function withoutZeros<P>(points: readonly P[], rateOf: (point: P) => number): P[] {
+function withoutZeros<P>(points: readonly P[], rateOf: (point: P) => number): P[] {
   const isSeen = (point: P | undefined) => point !== undefined && rateOf(point) > 0;
   return points.filter((point, i) => isSeen(point) || isSeen(points[i - 1]) || isSeen(points[i + 1]));
 }

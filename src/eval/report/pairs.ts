@@ -5,7 +5,7 @@ import { confidenceText, scoreText } from '../number-text.ts';
 import type { WorstPair } from '../pairs.ts';
 
 /** A picture of the set that was read, and where the page has its copy, relative to the page. */
-export type ShownPicture = Pick<EmbeddedPicture, 'faces' | 'chosen'> & {
+type ShownPicture = Pick<EmbeddedPicture, 'faces' | 'chosen'> & {
   image: NonNullable<EmbeddedPicture['image']>;
   link: string;
 };
@@ -40,7 +40,7 @@ export function picturesView(names: readonly string[], gallery: Gallery): Html {
 }
 
 /** A square part of a picture, in pixels of the upright picture; it may reach over its edges. */
-export interface Crop {
+interface Crop {
   x: number;
   y: number;
   side: number;

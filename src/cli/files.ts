@@ -1,0 +1,66 @@
+import { mkdirSync, realpathSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename, dirname, extname, join, resolve } from 'node:path';
+
+export interface Picture {
+  name: string;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** Throws an Error with a message for people; its cause is the file system's own. */
+export async function readPicture(file: string): Promise<Picture> {
+  try {
+    return { name: basename(file), bytes: new Uint8Array(await readFile(file)) };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`The picture ${file} cannot be read (${code}).`, { cause: error });
+  }
+}
+
+/**
+ * Where the drawing of each picture goes. `out` is a folder when there are several pictures, and is made where it is
+ * missing, or when it is one already; else it is the file. Throws an Error with a message for people when it cannot be,
+ * and when a drawing would take the place of a picture that was given.
+ */
+export function drawingFiles(pictures: readonly string[], out: string): string[] {
+  const asFolder = pictures.length > 1 || isFolder(out);
+  if (asFolder) makeFolder(out);
+  else if (!/\.png$/i.test(out)) throw new Error(`--draw writes PNG: name it .png, not ${basename(out)}`);
+  else if (!isFolder(dirname(out))) throw new Error(`--draw: there is no folder ${dirname(out)}`);
+  const taken = new Set<string>();
+  const drawings = pictures.map((picture) => (asFolder ? join(out, freeName(picture, taken)) : out));
+  const given = new Set(pictures.map(identity));
+  const lost = drawings.find((drawing) => given.has(identity(drawing)));
+  if (lost !== undefined) throw new Error(`--draw would overwrite the picture ${lost}`);
+  return drawings;
+}
+
+/** The picture's name as a PNG; a number is added where two pictures of different folders have the same. */
+function freeName(picture: string, taken: Set<string>): string {
+  const stem = basename(picture, extname(picture));
+  let name = `${stem}.png`;
+  for (let number = 2; taken.has(name); number++) name = `${stem}-${number}.png`;
+  taken.add(name);
+  return name;
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true });
+  } catch (error) {
+    throw new Error(`--draw: the folder ${path} cannot be made (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+/** One name for one file, whatever links lead to it. */
+function identity(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return resolve(path);
+  }
+}
