@@ -3,12 +3,12 @@ import { RedisAddress } from './redis-address.ts';
 import { readSettingsFile, type SettingsFile } from './settings-file.ts';
 
 /**
- * The settings table, and the only reader of the environment. A setting's variable is its name in capitals after
- * `FACEMATCH_`, so config.max_body_bytes is FACEMATCH_MAX_BODY_BYTES: one word for one thing, in the environment and in the file
- * that FACEMATCH_CONFIG names. docs/configuration.md is made from the table.
+ * The settings table, and the only reader of the environment. A setting's variable is `FACEMATCH_` and its name in capitals:
+ * config.max_body_bytes is FACEMATCH_MAX_BODY_BYTES, in the environment and in the file that FACEMATCH_CONFIG names.
+ * docs/configuration.md is generated from the table.
  */
 
-/** What can be switched on and off with FACEMATCH_ENDPOINTS. */
+/** The endpoints that FACEMATCH_ENDPOINTS switches on and off. */
 export const endpointIds = [
   'match',
   'match_advanced',
@@ -21,8 +21,8 @@ export const endpointIds = [
   'docs',
   'demo',
 ] as const;
-/** An embedding is a biometric template: who wants them given out, or compared, says so. */
-const unlessAskedFor: readonly EndpointId[] = ['embed', 'match_embeddings'];
+/** Off by default: an embedding is a biometric template, so the operator has to ask for these. */
+const offByDefault: readonly EndpointId[] = ['embed', 'match_embeddings'];
 export type EndpointId = (typeof endpointIds)[number];
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -33,10 +33,10 @@ export interface Setting<T> {
   parse(text: string): T | undefined;
   /** Completes "expected …". */
   expected: string;
-  /** The settings above it in the table are already known to it. */
+  /** Its default. It may use the settings that are above it in the table. */
   fallback: (config: Readonly<Record<string, unknown>>) => T;
   description: string;
-  /** For a value that holds a secret: the value without it. What cannot be parsed is then never shown. */
+  /** For a value that holds a secret: the value without it. Text that cannot be parsed is then never shown. */
   shown?(value: T): string;
 }
 
@@ -46,7 +46,7 @@ const day_ms = 86_400_000;
 const table = {
   config: text(
     '',
-    'JSON file of settings, by the names of this table; a variable that is set wins. Not in the file itself',
+    'JSON file of settings, by the names of this table; a variable in the environment wins. Cannot be set in the file itself',
   ),
 
   host: text('127.0.0.1', 'Address that the service listens on; 0.0.0.0 or :: for every interface'),
@@ -55,7 +55,7 @@ const table = {
   admin_port: integer(0, 65_535, 9090, 'Port of the admin listener; 0 takes a free one'),
   tls_cert: text(
     '',
-    'PEM file of the certificate, with those that signed it behind it: the service then speaks TLS and no plain HTTP. Followed while it runs',
+    'PEM file of the certificate, followed by those that signed it: the service then speaks TLS and no plain HTTP. Changes are picked up while it runs',
   ),
   tls_key: text('', "PEM file of the certificate's private key; both files or none"),
 
@@ -64,7 +64,7 @@ const table = {
   endpoints: list(
     (item) => (endpointIds as readonly string[]).includes(item),
     `a comma-separated list out of ${endpointIds.join(', ')}`,
-    endpointIds.filter((id) => !unlessAskedFor.includes(id)),
+    endpointIds.filter((id) => !offByDefault.includes(id)),
     'Endpoints that are switched on',
   ) as Setting<readonly EndpointId[]>,
   cors_origins: list(
@@ -79,13 +79,13 @@ const table = {
     0,
     100_000,
     (config) => 8 * (config.workers as number),
-    'Matches, of two pictures each, that may wait for a worker; by default 8 for each worker',
+    'Matches, of two images each, that may wait for a worker; by default 8 for each worker',
   ),
   embedding_cache: integer(
     0,
     100_000,
     0,
-    'Pictures whose faces and embeddings stay in memory (never on disk) until others push them out or the process ends, so that the same file costs no second look; 0 keeps none',
+    'Images whose faces and embeddings stay in memory (never on disk), so that the same file is not analysed again; the least recently used go first. 0 keeps none',
   ),
   deadline_ms: integer(1, day_ms, 10_000, 'Longest time from the last byte of a request to its answer'),
   upload_timeout_ms: integer(1, day_ms, 30_000, 'Longest time from the head of a request to its last byte'),
@@ -98,21 +98,21 @@ const table = {
     1024,
     Number.MAX_SAFE_INTEGER,
     (config) => Math.max(256 * MiB, config.max_body_bytes as number),
-    'Most memory that the bodies of unanswered requests may take together; those of one key, half of it',
+    'Most memory that the bodies of unanswered requests may take together; those of one key may take half of it',
   ),
-  max_parts: integer(2, 1000, 16, 'Most parts of a form, the targets of match/upload/many apart'),
+  max_parts: integer(2, 1000, 16, 'Most parts of a form, not counting the targets of match/upload/many'),
   max_part_header_bytes: integer(64, 65_536, 8192, "Most bytes of one part's headers"),
   max_field_bytes: integer(1, 65_536, 1024, 'Most bytes of a text field'),
-  max_pixels: integer(256, 500_000_000, 50_000_000, 'Most pixels of an image, judged before decoding'),
+  max_pixels: integer(256, 500_000_000, 50_000_000, 'Most pixels of an image, checked before decoding'),
   picture_ms: integer(
     1,
     day_ms,
     2000,
-    'Most CPU time of decoding one image and looking for faces in it, in milliseconds',
+    'Most CPU time for decoding one image and finding its faces, in milliseconds',
   ),
   min_side: integer(1, 10_000, 16, "Least pixels of an image's shortest side"),
 
-  trusted_hops: integer(0, 16, 0, 'Proxies in front of the service whose X-Forwarded-For is believed'),
+  trusted_hops: integer(0, 16, 0, 'Proxies in front of the service whose X-Forwarded-For is trusted'),
   limiter: {
     parse: (value) => (value === 'local' ? value : RedisAddress.parse(value)),
     expected: 'local, or redis://[[user]:password@]host[:port][/db], or rediss:// for TLS',
@@ -121,11 +121,11 @@ const table = {
       'Where the rate limits of keys are counted: local in this process, or in a Redis that all replicas share',
     shown: String,
   } as Setting<'local' | RedisAddress>,
-  auth_failures_per_minute: integer(1, 60_000, 30, 'Failed key checks a minute that one address may make'),
+  auth_failures_per_minute: integer(1, 60_000, 30, 'Failed key checks per minute that one address may make'),
   auth_failure_burst: integer(1, 60_000, 20, 'Failed key checks that one address may make at once'),
   audit_log: text(
     '',
-    'File to which each decision is added as a line of JSON; none when empty. SIGHUP opens it anew, after it has been moved away',
+    'File to which each decision is appended as a line of JSON; none when empty. After moving the file away, send SIGHUP to open a new one',
   ),
   log_level: choice(logLevels, 'info', 'Least severe level that is logged'),
 };
@@ -150,9 +150,9 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
 export type SettingSource = 'default' | 'environment' | 'file';
 
 export interface SettingsSurvey {
-  /** With the default in the place of each value that is wrong. */
+  /** A wrong value is replaced by its default. */
   config: Config;
-  /** What is wrong: each one line that names the variable, what is expected and what was received. */
+  /** One line for each fault, with the variable, what is expected and what was received. */
   faults: readonly string[];
   /** Where each value comes from. */
   sources: Readonly<Record<SettingName, SettingSource>>;
@@ -160,7 +160,7 @@ export interface SettingsSurvey {
   set: readonly string[];
 }
 
-/** As readConfig, for who goes on all the same: tells every fault instead of throwing the first. */
+/** Like readConfig, but returns all faults instead of throwing the first. */
 export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSurvey {
   const config: Record<string, unknown> = {};
   const sources: Record<string, SettingSource> = {};
@@ -188,7 +188,7 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
   return { config: filled, faults, sources: Object.freeze(sources) as SettingsSurvey['sources'], set };
 }
 
-/** What settings must be to each other. */
+/** Faults of settings that do not fit together. */
 function relationFaults({ max_upload_bytes, max_body_bytes, tls_cert, tls_key }: Config): string[] {
   const faults: string[] = [];
   if (max_upload_bytes < max_body_bytes) {
@@ -210,7 +210,7 @@ export function shownValue(name: SettingName, value: Config[SettingName]): Confi
 }
 
 function mismatch({ expected, shown }: Setting<unknown>, received: string): string {
-  const what = shown === undefined ? JSON.stringify(received) : 'something else, which may hold a secret';
+  const what = shown === undefined ? JSON.stringify(received) : 'a text that may hold a secret';
   return `expected ${expected} but received ${what}`;
 }
 
@@ -221,31 +221,28 @@ function settingsFile(env: NodeJS.ProcessEnv): SettingsFile {
   return readSettingsFile(file, known.map(variableOf));
 }
 
-/** Variables that look like settings and are none: most likely misspelt. */
+/** Variables that look like settings but are not: probably misspelt. */
 export function unknownVariables(env: NodeJS.ProcessEnv = process.env): string[] {
   const known = new Set(['FACEMATCH_ADDON', 'FACEMATCH_UWS', ...Object.keys(table).map(variableOf)]);
   return Object.keys(env).filter((name) => name.startsWith('FACEMATCH_') && !known.has(name));
 }
 
-/**
- * FACEMATCH_ADDON, a native addon in place of the one that was built here: for tests and sanitizers, so not a setting. Workers
- * ask for it as well.
- */
+/** FACEMATCH_ADDON: a native addon to load instead of the one that was built here. For tests and sanitizers, so not a setting. */
 export function addonFile(env: NodeJS.ProcessEnv = process.env): string | undefined {
   return env.FACEMATCH_ADDON || undefined;
 }
 
 /**
- * Keeps ONNX Runtime from reporting its use, for which the native addon wants it in the environment. Call it before there are
- * other threads that may read the environment: to set it could crash them.
+ * Turns off ONNX Runtime's telemetry. Call it before other threads start: changing the environment while they read it could
+ * crash them.
  */
 export function silenceOnnxRuntime(): void {
   process.env.ORT_DISABLE_TELEMETRY ??= '1';
 }
 
 /**
- * FACEMATCH_UWS, the folder of a µWebSockets.js that is taken before those of the packages. Not a setting, because set-up asks
- * for it as well, before there is a file of settings.
+ * FACEMATCH_UWS: the folder of a µWebSockets.js that is tried before those of the packages. Not a setting, because set-up
+ * reads it too, before there is a settings file.
  */
 export function uwsFolder(env: NodeJS.ProcessEnv = process.env): string | undefined {
   return env.FACEMATCH_UWS || undefined;
@@ -254,7 +251,7 @@ export function uwsFolder(env: NodeJS.ProcessEnv = process.env): string | undefi
 function text(fallback: string, description: string): Setting<string> {
   return {
     parse: (value) => (value.trim() === value && !value.includes('\0') ? value : undefined),
-    expected: 'text without blanks around it',
+    expected: 'text without leading or trailing spaces',
     fallback: () => fallback,
     description,
   };
@@ -267,7 +264,7 @@ function integer(
   description: string,
 ): Setting<number> {
   return {
-    // Digits only: Number() would take "", " 1", "1e3" and "0x10" as well.
+    // Digits only: Number() would accept "", " 1", "1e3" and "0x10" as well.
     parse: (value) => {
       if (!/^\d{1,16}$/.test(value)) return undefined;
       const number = Number(value);

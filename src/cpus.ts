@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 /**
- * How many CPUs this process may keep busy: the CPU affinity that libuv knows of, and the cgroup's quota that it does
- * not. A container limited to half a CPU on a machine of 64 must not start 64 workers.
+ * How many CPUs this process may use: the CPU affinity, which libuv knows, and the cgroup's quota, which it does not.
+ * A container limited to half a CPU on a machine of 64 must not start 64 workers.
  */
 
-/** Text of a file, or undefined when it is not there; a parameter so that a test can show other machines. */
+/** Text of a file, or undefined when it is not there. A parameter, so that tests can stand for other machines. */
 type ReadText = (file: string) => string | undefined;
 
 export function cpuLimit(): number {
@@ -14,7 +14,7 @@ export function cpuLimit(): number {
   return Math.max(1, Math.min(availableParallelism(), Math.ceil(quota)));
 }
 
-/** CPUs that the cgroup and its ancestors grant, Infinity when there is no quota. */
+/** CPUs that the cgroup and its ancestors allow; Infinity when there is no quota. */
 export function cgroupQuota(read: ReadText): number {
   let quota = Number.POSITIVE_INFINITY;
   for (const line of (read('/proc/self/cgroup') ?? '').split('\n')) {
@@ -50,7 +50,7 @@ function ratio(quota: string | undefined, period: string | undefined): number {
   return Number.isFinite(cpus) && cpus > 0 ? cpus : Number.POSITIVE_INFINITY;
 }
 
-/** "/a/b" → "/a/b", "/a", "". Inside a container the path may be the host's; the root is always looked at. */
+/** "/a/b" → "/a/b", "/a", "". Inside a container the path may be the host's, so the root is always included. */
 function ancestors(path: string): string[] {
   const names = path.split('/').filter(Boolean);
   return Array.from({ length: names.length + 1 }, (_, cut) =>

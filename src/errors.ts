@@ -1,7 +1,7 @@
 /**
  * The error table: every code that a client can see, with its status, its title, and what to do about it.
  * `detail` is the default text; a handler may give a more specific one. docs/errors.md and the OpenAPI document are
- * generated from here, and a test keeps native/core/error.h equal for the codes that start there.
+ * generated from here. A test compares it with native/core/error.h.
  */
 export const errorTable = {
   invalid_multipart: {
@@ -28,7 +28,7 @@ export const errorTable = {
   too_many_images: {
     status: 400,
     title: 'There are too many pictures',
-    detail: 'Send fewer pictures at once; "limit" is the most that one is compared with.',
+    detail: 'Send fewer pictures at once; "limit" is the most that can be compared with one.',
   },
   duplicate_field: { status: 400, title: 'A field was sent twice', detail: 'Send each field once.' },
   missing_api_key: { status: 401, title: 'No API key', detail: 'Send your key in the x-api-key header.' },
@@ -95,7 +95,7 @@ export const errorTable = {
   image_too_complex: {
     status: 422,
     title: 'The image takes too long to decode',
-    detail: 'Save the picture anew, as an ordinary JPEG or with fewer pixels, and send that.',
+    detail: 'Save the picture again, as an ordinary JPEG or with fewer pixels, and send that.',
   },
   no_face_found: {
     status: 422,
@@ -115,7 +115,7 @@ export const errorTable = {
   embedding_mismatch: {
     status: 422,
     title: 'The embeddings are of another model pack',
-    detail: 'Embed the pictures anew: those of "given" cannot be compared with those of "expected".',
+    detail: 'Embed the images again with "expected": embeddings of "given" cannot be compared with it.',
   },
   invalid_embedding: {
     status: 422,
@@ -156,7 +156,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** Members that a problem carries beside the standard ones, by the contract. */
+/** Members of a problem besides the standard ones, by the contract. */
 export interface ProblemExtras {
   detail?: string;
   field?: string;
@@ -176,7 +176,7 @@ export interface ProblemExtras {
   >)[];
 }
 
-/** A refusal with a code of the table. Handlers throw or return it; only http/responses turns it into bytes. */
+/** A refusal with a code of the table. http/responses.ts serialises it. */
 export class Problem extends Error {
   readonly code: ErrorCode;
   readonly extras: ProblemExtras;

@@ -3,22 +3,21 @@ import { stat } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * Calls back when one of the files has changed, has gone or has come back, as soon as two looks in a row find the same:
- * whoever writes two files, or one in pieces, is done by then. It looks at what the paths lead to, since events of the
- * system do not come from network mounts, nor for links and folders that are replaced; fs.watchFile misses what happens
- * before its first look. It does not keep the process alive. Returns how to end it.
+ * Polls the files and calls back once a change is stable for two polls, so that a writer has finished. Polling, because file
+ * events are missing on network mounts and for replaced links and folders; fs.watchFile misses changes before its first poll.
+ * Does not keep the process alive. Returns a function that stops it.
  */
 export function watchFiles(files: readonly string[], interval_ms: number, changed: () => void): () => void {
   let closed = false;
-  // At once, so that whoever reads the files next misses no change.
+  // Synchronous, so that a caller who reads the files next misses no change.
   let seen = files.map(stateNow).join();
   const follow = async () => {
-    let told = seen;
+    let reported = seen;
     while (!closed) {
       await pause(interval_ms, undefined, { ref: false });
       const now = (await Promise.all(files.map(stateOf))).join();
-      if (!closed && now === seen && now !== told) {
-        told = now;
+      if (!closed && now === seen && now !== reported) {
+        reported = now;
         changed();
       }
       seen = now;
@@ -43,7 +42,7 @@ async function stateOf(file: string): Promise<string> {
   return stats === undefined ? 'missing' : identity(stats);
 }
 
-/** ctime, not mtime: it also moves with the mode and with a rename, and no tool can set it back. */
+/** ctime, not mtime: it also changes with the mode and with a rename, and no tool can set it back. */
 function identity({ dev, ino, size, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, ctimeNs].join(':');
 }

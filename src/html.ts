@@ -1,4 +1,4 @@
-/** Text that is HTML already. Everything else is escaped where it is put into it. */
+/** Text that is already HTML. html`…` escapes everything else. */
 export class Html {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class Html {
 
 export type Content = string | number | Html | undefined | readonly Content[];
 
-/** html`<p>${text}</p>`: what is put in is escaped, lists are joined, undefined is nothing. */
+/** html`<p>${text}</p>`: values are escaped, lists are joined, undefined is left out. */
 export function html(literals: TemplateStringsArray, ...contents: readonly Content[]): Html {
   let text = literals[0]!;
   for (const [i, content] of contents.entries()) text += render(content) + literals[i + 1]!;

@@ -3,7 +3,7 @@ import { readConfig, unknownVariables } from './config.ts';
 import { type Server, startServer } from './server/index.ts';
 import { type Log, openLog } from './telemetry/telemetry.ts';
 
-/** The process: config → server → signals → exit code. Standard output gets one line; all else goes to the log. */
+/** The process: config → server → signals → exit code. One line goes to standard output, everything else to the log. */
 export async function main(): Promise<void> {
   const config = readConfig();
   const log = openLog(config.log_level);
@@ -15,9 +15,9 @@ export async function main(): Promise<void> {
     void end(log, 1);
   });
   let server: Server | undefined;
-  // Before the start: a signal may come at any moment of it.
+  // Before the start, because a signal may come during it.
   obeySignals(log, () => server);
-  // Without an audit log the signal ends the process, as it ends any other.
+  // Without an audit log SIGHUP keeps its default: it ends the process.
   if (config.audit_log !== '') process.on('SIGHUP', () => server?.reopenAuditLog());
   try {
     server = startServer(config, log);
@@ -44,14 +44,14 @@ function obeySignals(log: Log, server: () => Server | undefined): void {
 
 async function end(log: Log, code: number): Promise<void> {
   if (await log.flush()) process.exit(code);
-  // A thread still tries to write the log, and process.exit() would wait for it.
+  // A thread is still trying to write the log, and process.exit() would wait for it.
   dieOf('SIGKILL');
 }
 
-/** At once: process.exit() would wait for native calls in the workers, the kernel's own way does not. */
+/** Ends the process at once: process.exit() would wait for native calls in the workers. */
 function dieOf(signal: NodeJS.Signals): void {
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
-  // Still here: the first process of a container, which the kernel spares what it does not handle (pid_namespaces(7)).
+  // Only reached by PID 1 of a container, for which the kernel ignores signals without a handler (pid_namespaces(7)).
   process.exit(128 + constants.signals[signal]);
 }

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder that holds package.json: the same one whether this file runs from `src/` or from `dist/src/`. */
+/** The folder with package.json: the same whether this file runs from `src/` or from `dist/src/`. */
 function findRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json'))) {
@@ -22,8 +22,8 @@ export function projectPath(relative: string): string {
 }
 
 /**
- * Absolute path of what is built, given as for `projectPath`: the addon, packs, sample photos. An installation from npm has
- * them in the package for its platform, by the same names.
+ * As projectPath, for what is built: the addon, packs, sample photos. An installation from npm has these in the package of
+ * its platform, under the same names.
  */
 export function productPath(relative: string): string {
   const own = projectPath(relative);

@@ -1,10 +1,7 @@
 const defaultPort = 6379;
 const schemes: Readonly<Record<string, boolean>> = { 'redis:': false, 'rediss:': true };
 
-/**
- * Where a Redis is and how to log in. The password is private to it: whatever prints, serialises or compares a
- * configuration sees `***` in its place.
- */
+/** Where a Redis is and how to log in. The password is private: printing or serialising shows `***` instead. */
 export class RedisAddress {
   readonly host: string;
   readonly port: number;
@@ -14,7 +11,7 @@ export class RedisAddress {
   readonly username: string | undefined;
   readonly #password: string | undefined;
 
-  /** Throws URIError for a percent sign that starts no code. */
+  /** Throws URIError for malformed percent-encoding. */
   private constructor(url: URL, tls: boolean) {
     this.host = url.hostname.replace(/^\[|\]$/g, '');
     this.port = Number(url.port || defaultPort);
@@ -26,7 +23,7 @@ export class RedisAddress {
 
   /** `redis://[[user]:password@]host[:port][/db]`, `rediss://` for TLS. Undefined when `text` is not of this form. */
   static parse(text: string): RedisAddress | undefined {
-    // URL takes blanks around it, and line breaks within.
+    // URL would accept spaces around it and line breaks inside.
     if (/[\s\0]/.test(text) || !URL.canParse(text)) return undefined;
     const url = new URL(text);
     const tls = schemes[url.protocol];
@@ -46,12 +43,12 @@ export class RedisAddress {
     }
   }
 
-  /** undefined when there is none to be sent. */
+  /** undefined when none is needed. */
   get password(): string | undefined {
     return this.#password;
   }
 
-  /** As it may be shown: with `***` for the password. */
+  /** Safe to print: `***` stands for the password. */
   toString(): string {
     const login = this.#password === undefined ? '' : `${encodeURIComponent(this.username ?? '')}:***@`;
     const host = this.host.includes(':') ? `[${this.host}]` : this.host;

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 
-/** The file that FACEMATCH_CONFIG names: JSON of one object, whose names are those of the variables. */
+/** The file that FACEMATCH_CONFIG names: one JSON object whose members are variables. */
 export interface SettingsFile {
-  /** By variable, as the environment would have it. */
+  /** By variable, as text as in the environment. */
   values: ReadonlyMap<string, string>;
-  /** Each one line for a person, without the values of the file: one may be a password. */
+  /** One line each, for people, without values of the file: one may be a password. */
   faults: readonly string[];
 }
 
 const variable = 'FACEMATCH_CONFIG';
 
-/** `known`: the variables that may stand in it. Never throws. */
+/** `known`: the variables that it may contain. Never throws. */
 export function readSettingsFile(file: string, known: readonly string[]): SettingsFile {
   const values = new Map<string, string>();
   const faults: string[] = [];
@@ -36,10 +36,10 @@ export function readSettingsFile(file: string, known: readonly string[]): Settin
   return { values, faults };
 }
 
-/** Throws a SyntaxError that shows nothing of the text: the engine's own quotes what lies around the fault. */
+/** Throws a SyntaxError that quotes nothing of the text, as V8's own would: it may hold a password. */
 function parseJson(text: string): unknown {
   try {
-    // Some editors put a byte order mark in front.
+    // Some editors write a byte order mark first.
     return JSON.parse(text.replace(/^\ufeff/, ''));
   } catch (error) {
     const [, position] = / at position (\d+)/.exec((error as SyntaxError).message) ?? [];
@@ -49,7 +49,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Undefined for what has no form in the environment. */
+/** Undefined for a value that cannot be written as a variable. */
 function textOf(value: unknown): string | undefined {
   if (['string', 'number', 'boolean'].includes(typeof value)) return String(value);
   if (!Array.isArray(value)) return undefined;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { projectPath } from './paths.ts';
 
-/** Of this program, as package.json has it. */
+/** The version of this program, from package.json. */
 export function version(): string {
   const text = readFileSync(projectPath('package.json'), 'utf8');
   return (JSON.parse(text) as { version: string }).version;

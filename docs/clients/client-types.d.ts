@@ -64,11 +64,11 @@ export interface AdvancedMatchValues {
   image2_face_index?: number;
   /** balance for accuracy, fast for lower latency */
   accuracy_mode?: 'fast' | 'balance';
-  /** Whether to look again, in other ways, at a picture in which no face was found */
+  /** Whether to try further detection steps when no face was found */
   use_heuristic_fallback?: boolean;
   /** Least detection score of a face; by default the model pack's own. Digits with an optional decimal point: no sign, no exponent */
   min_det_score?: number;
-  /** Whether automatic choice takes the best pair of all faces, or the largest face of each picture */
+  /** Whether automatic choice takes the best pair of all faces, or the largest face of each image */
   auto_pair_best?: boolean;
   /** Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning */
   reject_low_quality?: boolean;
@@ -77,18 +77,18 @@ export interface AdvancedMatchValues {
 export interface DetectValues {
   /** balance for accuracy, fast for lower latency */
   accuracy_mode?: 'fast' | 'balance';
-  /** Whether to look again, in other ways, at a picture in which no face was found */
+  /** Whether to try further detection steps when no face was found */
   use_heuristic_fallback?: boolean;
   /** Least detection score of a face; by default the model pack's own. Digits with an optional decimal point: no sign, no exponent */
   min_det_score?: number;
 }
 /** The fields that are no pictures. */
 export interface EmbedValues {
-  /** Which face gets an embedding, counted from 0, largest first; -1 for each */
+  /** Which face gets an embedding, counted from 0, largest first; -1 for all */
   face_index?: number;
   /** balance for accuracy, fast for lower latency */
   accuracy_mode?: 'fast' | 'balance';
-  /** Whether to look again, in other ways, at a picture in which no face was found */
+  /** Whether to try further detection steps when no face was found */
   use_heuristic_fallback?: boolean;
   /** Least detection score of a face; by default the model pack's own. Digits with an optional decimal point: no sign, no exponent */
   min_det_score?: number;
@@ -103,11 +103,11 @@ export interface ManyValues {
   image1_face_index?: number;
   /** balance for accuracy, fast for lower latency */
   accuracy_mode?: 'fast' | 'balance';
-  /** Whether to look again, in other ways, at a picture in which no face was found */
+  /** Whether to try further detection steps when no face was found */
   use_heuristic_fallback?: boolean;
   /** Least detection score of a face; by default the model pack's own. Digits with an optional decimal point: no sign, no exponent */
   min_det_score?: number;
-  /** Whether automatic choice takes the best pair of all faces, or the largest face of each picture */
+  /** Whether automatic choice takes the best pair of all faces, or the largest face of each image */
   auto_pair_best?: boolean;
   /** Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning */
   reject_low_quality?: boolean;
@@ -148,15 +148,15 @@ export interface MatchAnswer {
   request_id: string;
   /** Whether confidence_percent, before it is rounded, reaches threshold_percent */
   match: boolean;
-  /** How sure it is that both are the same person: 30 + 10 × −log10 of the false-match rate from 40 on, so that ten points more are ten times fewer false matches */
+  /** Confidence that both are the same person. From 40 on: 30 + 10 × −log10 of the false-match rate, so that ten points more are ten times fewer false matches */
   confidence_percent: number;
   /** The threshold that was applied */
   threshold_percent: number;
-  /** Cosine of the two embeddings as the net gave them; not comparable between model packs */
+  /** Cosine of the two embeddings; not comparable between model packs */
   similarity: number;
-  /** How often two different people would come out at least this alike, all pairs that were tried taken into account; of each pair never below the floor of the pack's table, see GET models */
+  /** How often two different people score at least this high, corrected for the number of compared pairs; for each pair never below the floor of the pack's table, see GET models */
   false_match_rate: number;
-  /** true when the score lies beyond what the pack's people could show: false_match_rate is then an upper bound, the floor times the number of pairs, and confidence_percent goes on in the form of the tail */
+  /** true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), and confidence_percent is extrapolated */
   extrapolated: boolean;
   /** The mode that was used */
   accuracy_mode: 'fast' | 'balance';
@@ -170,7 +170,7 @@ export interface MatchAnswer {
    * @minItems 1
    */
   pairs: Pair[];
-  /** What the answer rests on; GET models tells more */
+  /** The model pack of the answer; see GET models */
   model: {
     /** Name of the model pack */
     pack: string;
@@ -185,9 +185,9 @@ export interface MatchAnswer {
     queue: number;
     /** Decoding the pictures, milliseconds */
     decode: number;
-    /** Finding faces, by further looks too, milliseconds */
+    /** Finding faces, with all detection steps, milliseconds */
     detect: number;
-    /** Finding their landmarks, making sure that they are faces, and cutting them out upright, milliseconds */
+    /** Finding landmarks, checking the faces, and aligning them, milliseconds */
     align: number;
     /** Turning each face into a vector, milliseconds */
     embed: number;
@@ -195,15 +195,15 @@ export interface MatchAnswer {
     total: number;
   };
 }
-/** What was seen in a picture. */
+/** An image and its faces. */
 export interface Image {
-  /** Of the upright picture, pixels */
+  /** Width of the upright image, pixels */
   width: number;
-  /** Of the upright picture, pixels */
+  /** Height of the upright image, pixels */
   height: number;
   /** As recognised by content. `jpeg`: JPEG; `png`: PNG; `webp`: WebP. */
   format: 'jpeg' | 'png' | 'webp';
-  /** EXIF orientation as found; 1 when the picture says nothing */
+  /** EXIF orientation of the file; 1 when it has none */
   orientation: number;
   /**
    * Largest first (area of the box × detection score), at most 20
@@ -243,11 +243,11 @@ export interface Face {
     /** Left corner of the mouth, pixels */
     mouth_left: [number, number];
   };
-  /** How sure the detector is that this is a face; of one that was not found by the ordinary look, in a close-up of it */
+  /** How sure the detector is that this is a face; for a face that the first detection step did not find, in an enlarged crop */
   detection_score: number;
-  /** Which look found the face: `primary`: the ordinary look at the whole picture; `tiled`: a look at overlapping tiles, for small faces; `rotated`: a look at the picture turned; `padded`: a look with a border around it, for faces larger than the frame; `enhanced`: a look at the picture with its contrast raised. */
+  /** Which detection step found the face: `primary`: the first one, on the whole image; `tiled`: on overlapping tiles, for small faces; `rotated`: on the rotated image; `padded`: with a border around the image, for faces larger than the frame; `enhanced`: with the contrast raised. */
   found_by: 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
-  /** How surely this is a human face: faces below the pack's bar are dropped, see GET models */
+  /** How certainly this is a human face: faces below the pack's threshold are dropped, see `human.bar` in GET models */
   human_score?: number;
   /** How the head is turned, degrees; all zero is straight into the camera */
   pose: {
@@ -258,9 +258,9 @@ export interface Face {
     /** Positive: the head leans towards their own left shoulder */
     roll: number;
   };
-  /** What the picture of the face is good for */
+  /** Measured quality of the image of the face */
   quality: {
-    /** How much of the detail a further blur would take away (Crete et al. 2007), whatever the size, contrast and brightness: 0.6 to 0.7 is a sharp photo, below 0.5 is clearly blurred */
+    /** How much detail a further blur would remove (Crete et al. 2007), independent of size, contrast and brightness: 0.6 to 0.7 is a sharp photo, below 0.5 is clearly blurred */
     sharpness: number;
     /** Mean luma of the face: 0 is black, 1 is white */
     brightness: number;
@@ -279,9 +279,9 @@ export interface Pair {
   /** As in the answer, for this pair */
   confidence_percent: number;
 }
-/** Something that was let pass, and may not be what you meant. It never changes the verdict. */
+/** Something that was accepted but may not be what you meant. It never changes the verdict. */
 export interface Warning {
-  /** What it is about. `unknown_field`: the endpoint does not know the field, and ignored it; `look_cut_short`: looking for faces took longer than a picture may take, and there may be more of them; `low_quality_face`: the compared face is so poor that the same person is recognised less often; `best_of_many`: several pictures match: whoever takes the best of them has to reckon with their number. */
+  /** What it is about. `unknown_field`: the endpoint does not know the field, and ignored it; `look_cut_short`: the search for faces took too long and was stopped; there may be more faces; `low_quality_face`: the compared face is so poor that the same person is recognised less often; `best_of_many`: several images match: if you take only the best, the number of images counts. */
   code: 'unknown_field' | 'look_cut_short' | 'low_quality_face' | 'best_of_many';
   /** Name of the field; with `look_cut_short` and `low_quality_face`, the picture, whose `face_index` names the face */
   field: string;
@@ -308,7 +308,7 @@ export interface ManyAnswer {
   results: (Compared | Uncompared)[];
   /** How many of them match */
   matches: number;
-  /** What the answer rests on; GET models tells more */
+  /** The model pack of the answer; see GET models */
   model: {
     /** Name of the model pack */
     pack: string;
@@ -323,9 +323,9 @@ export interface ManyAnswer {
     queue: number;
     /** Decoding the pictures, milliseconds */
     decode: number;
-    /** Finding faces, by further looks too, milliseconds */
+    /** Finding faces, with all detection steps, milliseconds */
     detect: number;
-    /** Finding their landmarks, making sure that they are faces, and cutting them out upright, milliseconds */
+    /** Finding landmarks, checking the faces, and aligning them, milliseconds */
     align: number;
     /** Turning each face into a vector, milliseconds */
     embed: number;
@@ -335,35 +335,35 @@ export interface ManyAnswer {
 }
 /** A picture that was compared with image1. */
 export interface Compared {
-  /** Its place among those sent */
+  /** Its position among those sent */
   index: number;
   /** Its name, as sent */
   filename?: string;
   /** Whether confidence_percent, before it is rounded, reaches threshold_percent */
   match: boolean;
-  /** How sure it is that both are the same person: 30 + 10 × −log10 of the false-match rate from 40 on, so that ten points more are ten times fewer false matches */
+  /** Confidence that both are the same person. From 40 on: 30 + 10 × −log10 of the false-match rate, so that ten points more are ten times fewer false matches */
   confidence_percent: number;
-  /** Cosine of the two embeddings as the net gave them; not comparable between model packs */
+  /** Cosine of the two embeddings; not comparable between model packs */
   similarity: number;
-  /** How often two different people would come out at least this alike, all pairs that were tried taken into account; of each pair never below the floor of the pack's table, see GET models */
+  /** How often two different people score at least this high, corrected for the number of compared pairs; for each pair never below the floor of the pack's table, see GET models */
   false_match_rate: number;
-  /** true when the score lies beyond what the pack's people could show: false_match_rate is then an upper bound, the floor times the number of pairs, and confidence_percent goes on in the form of the tail */
+  /** true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), and confidence_percent is extrapolated */
   extrapolated: boolean;
-  /** The face of image1 that it is most alike to */
+  /** The face of image1 that it is most similar to */
   image1_face_index: number;
   image2: Image;
   /** How many pairs of faces were compared */
   pairs_compared: number;
-  /** What is to be said of this picture */
+  /** Warnings about this image */
   warnings: Warning[];
 }
 /** A picture that could not be compared. */
 export interface Uncompared {
-  /** Its place among those sent */
+  /** Its position among those sent */
   index: number;
   /** Its name, as sent */
   filename?: string;
-  /** What is wrong with it, in the words of the problem that a match would be answered with */
+  /** What is wrong with it, like the problem of a match */
   problem: {
     /** For programs */
     code:
@@ -383,13 +383,13 @@ export interface Uncompared {
     detail: string;
     /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
     detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
-    /** Width that the picture declares, pixels */
+    /** Width that the image declares, pixels */
     width?: number;
-    /** Height that the picture declares, pixels */
+    /** Height that the image declares, pixels */
     height?: number;
-    /** The most pixels, width × height, that are taken */
+    /** The most pixels, width × height, that are accepted */
     limit_pixels?: number;
-    /** The most bytes that are taken */
+    /** The most bytes that are accepted */
     limit_bytes?: number;
     /** With `low_quality_face` only, what the face is */
     reasons?: ('small' | 'blurred' | 'bright' | 'turned')[];
@@ -403,7 +403,7 @@ export interface EmbeddingsAnswer {
   threshold_percent: number;
   /** The mode that was used */
   accuracy_mode: 'fast' | 'balance';
-  /** By which each false_match_rate is multiplied */
+  /** The number that each false_match_rate is multiplied by */
   searched: number;
   /**
    * Best first: at most `limit`, and none below `min_percent`
@@ -417,18 +417,18 @@ export interface EmbeddingsAnswer {
     id: string;
     /** Whether confidence_percent, before it is rounded, reaches threshold_percent */
     match: boolean;
-    /** How sure it is that both are the same person: 30 + 10 × −log10 of the false-match rate from 40 on, so that ten points more are ten times fewer false matches */
+    /** Confidence that both are the same person. From 40 on: 30 + 10 × −log10 of the false-match rate, so that ten points more are ten times fewer false matches */
     confidence_percent: number;
-    /** Cosine of the two embeddings as the net gave them; not comparable between model packs */
+    /** Cosine of the two embeddings; not comparable between model packs */
     similarity: number;
-    /** How often two different people would come out at least this alike, all pairs that were tried taken into account; of each pair never below the floor of the pack's table, see GET models */
+    /** How often two different people score at least this high, corrected for the number of compared pairs; for each pair never below the floor of the pack's table, see GET models */
     false_match_rate: number;
-    /** true when the score lies beyond what the pack's people could show: false_match_rate is then an upper bound, the floor times the number of pairs, and confidence_percent goes on in the form of the tail */
+    /** true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), and confidence_percent is extrapolated */
     extrapolated: boolean;
   }[];
-  /** How many candidates match, those included that `limit` leaves out */
+  /** How many candidates match, including those that `limit` leaves out */
   matches: number;
-  /** What the answer rests on; GET models tells more */
+  /** The model pack of the answer; see GET models */
   model: {
     /** Name of the model pack */
     pack: string;
@@ -451,15 +451,15 @@ export interface DetectAnswer {
   request_id: string;
   /** The mode that was used */
   accuracy_mode: 'fast' | 'balance';
-  /** What was seen in the picture. */
+  /** The image and its faces. */
   image: {
-    /** Of the upright picture, pixels */
+    /** Width of the upright image, pixels */
     width: number;
-    /** Of the upright picture, pixels */
+    /** Height of the upright image, pixels */
     height: number;
     /** As recognised by content. `jpeg`: JPEG; `png`: PNG; `webp`: WebP. */
     format: 'jpeg' | 'png' | 'webp';
-    /** EXIF orientation as found; 1 when the picture says nothing */
+    /** EXIF orientation of the file; 1 when it has none */
     orientation: number;
     /**
      * Largest first (area of the box × detection score), at most 20
@@ -468,7 +468,7 @@ export interface DetectAnswer {
      */
     faces: Face[];
   };
-  /** What the answer rests on; GET models tells more */
+  /** The model pack of the answer; see GET models */
   model: {
     /** Name of the model pack */
     pack: string;
@@ -483,9 +483,9 @@ export interface DetectAnswer {
     queue: number;
     /** Decoding the pictures, milliseconds */
     decode: number;
-    /** Finding faces, by further looks too, milliseconds */
+    /** Finding faces, with all detection steps, milliseconds */
     detect: number;
-    /** Finding their landmarks, making sure that they are faces, and cutting them out upright, milliseconds */
+    /** Finding landmarks, checking the faces, and aligning them, milliseconds */
     align: number;
     /** Turning each face into a vector, milliseconds */
     embed: number;
@@ -499,15 +499,15 @@ export interface EmbedAnswer {
   request_id: string;
   /** The mode that was used */
   accuracy_mode: 'fast' | 'balance';
-  /** What was seen in the picture. */
+  /** The image and its faces. */
   image: {
-    /** Of the upright picture, pixels */
+    /** Width of the upright image, pixels */
     width: number;
-    /** Of the upright picture, pixels */
+    /** Height of the upright image, pixels */
     height: number;
     /** As recognised by content. `jpeg`: JPEG; `png`: PNG; `webp`: WebP. */
     format: 'jpeg' | 'png' | 'webp';
-    /** EXIF orientation as found; 1 when the picture says nothing */
+    /** EXIF orientation of the file; 1 when it has none */
     orientation: number;
     /**
      * Largest first (area of the box × detection score), at most 20
@@ -517,7 +517,7 @@ export interface EmbedAnswer {
      */
     faces: EmbeddedFace[];
   };
-  /** What the answer rests on; GET models tells more */
+  /** The model pack of the answer; see GET models */
   model: {
     /** Name of the model pack */
     pack: string;
@@ -532,16 +532,16 @@ export interface EmbedAnswer {
     queue: number;
     /** Decoding the pictures, milliseconds */
     decode: number;
-    /** Finding faces, by further looks too, milliseconds */
+    /** Finding faces, with all detection steps, milliseconds */
     detect: number;
-    /** Finding their landmarks, making sure that they are faces, and cutting them out upright, milliseconds */
+    /** Finding landmarks, checking the faces, and aligning them, milliseconds */
     align: number;
     /** Turning each face into a vector, milliseconds */
     embed: number;
     /** From the last byte of the request to the answer, milliseconds */
     total: number;
   };
-  /** What it takes to compare the embeddings: only those of one pack, version and mode can be */
+  /** What is needed to compare the embeddings: only those of the same pack, version and mode can be compared */
   embedding: {
     /** Name of the model pack */
     pack: string;
@@ -557,7 +557,7 @@ export interface EmbedAnswer {
     normalised: true;
   };
 }
-/** A face, and what it is recognised by. */
+/** A face with its embedding. */
 export interface EmbeddedFace {
   /** Position in the list; what a face index in the form counts */
   index: number;
@@ -585,11 +585,11 @@ export interface EmbeddedFace {
     /** Left corner of the mouth, pixels */
     mouth_left: [number, number];
   };
-  /** How sure the detector is that this is a face; of one that was not found by the ordinary look, in a close-up of it */
+  /** How sure the detector is that this is a face; for a face that the first detection step did not find, in an enlarged crop */
   detection_score: number;
-  /** Which look found the face: `primary`: the ordinary look at the whole picture; `tiled`: a look at overlapping tiles, for small faces; `rotated`: a look at the picture turned; `padded`: a look with a border around it, for faces larger than the frame; `enhanced`: a look at the picture with its contrast raised. */
+  /** Which detection step found the face: `primary`: the first one, on the whole image; `tiled`: on overlapping tiles, for small faces; `rotated`: on the rotated image; `padded`: with a border around the image, for faces larger than the frame; `enhanced`: with the contrast raised. */
   found_by: 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
-  /** How surely this is a human face: faces below the pack's bar are dropped, see GET models */
+  /** How certainly this is a human face: faces below the pack's threshold are dropped, see `human.bar` in GET models */
   human_score?: number;
   /** How the head is turned, degrees; all zero is straight into the camera */
   pose: {
@@ -600,16 +600,16 @@ export interface EmbeddedFace {
     /** Positive: the head leans towards their own left shoulder */
     roll: number;
   };
-  /** What the picture of the face is good for */
+  /** Measured quality of the image of the face */
   quality: {
-    /** How much of the detail a further blur would take away (Crete et al. 2007), whatever the size, contrast and brightness: 0.6 to 0.7 is a sharp photo, below 0.5 is clearly blurred */
+    /** How much detail a further blur would remove (Crete et al. 2007), independent of size, contrast and brightness: 0.6 to 0.7 is a sharp photo, below 0.5 is clearly blurred */
     sharpness: number;
     /** Mean luma of the face: 0 is black, 1 is white */
     brightness: number;
     /** Side of the aligned face, in pixels of the picture */
     face_pixels: number;
   };
-  /** Of the faces that were asked for: numbers as the answer’s own `embedding` says */
+  /** Only for the faces that were asked for: numbers in the form that `embedding` of the answer describes */
   embedding?: string;
 }
 /** The model pack that is loaded. */
@@ -620,7 +620,7 @@ export interface ModelsAnswer {
   version: string;
   /** What it consists of */
   description: string;
-  /** Where the pack's own nets come from */
+  /** The origin of the pack's own nets */
   source: {
     /** What it is. `npm`: a package of the npm registry; `project`: a project that publishes its files elsewhere. */
     kind: 'npm' | 'project';
@@ -631,7 +631,7 @@ export interface ModelsAnswer {
     /** Its licence, as stated by it */
     licence: string;
   };
-  /** The nets, in the order in which a picture meets them */
+  /** The nets in the order in which they process an image, then the other files */
   files: {
     /** What the net is for. `detector`: finds faces; `landmarks`: finds eyes, nose and mouth; `embedder`: turns a face into a vector; `cohort`: normalises similarities, so that one threshold serves different groups of people; `human`: tells human faces from those of animals. */
     role: 'detector' | 'landmarks' | 'embedder' | 'cohort' | 'human';
@@ -648,11 +648,11 @@ export interface ModelsAnswer {
   }[];
   /** Default of the form field `min_det_score` */
   min_det_score: number;
-  /** How human faces are told from those of animals; absent where the pack takes every face */
+  /** The check for human faces; absent when the pack takes every face */
   human?: {
-    /** Faces whose `human_score` is below are dropped, as if they had not been found */
+    /** The threshold: faces with a lower `human_score` are dropped */
     bar: number;
-    /** The pictures that it was made from */
+    /** The images that it was made from */
     fitted_on: string;
   };
   /** One table for each accuracy mode */
@@ -661,7 +661,7 @@ export interface ModelsAnswer {
     balance: Calibration;
   };
 }
-/** How a similarity becomes a false-match rate, and that a percentage. */
+/** The table from similarity to false-match rate. */
 export interface Calibration {
   /** The pairs of pictures that the table was made from */
   fitted_on: string;
@@ -687,7 +687,7 @@ export interface InvalidJsonProblem {
   status: 400;
   /** What is wrong, for programs */
   code: 'invalid_json';
-  /** The character at which it stops being JSON, counted from 0 */
+  /** The character at which the JSON is wrong, counted from 0 */
   position: number;
 }
 /** A required field is missing or empty. Send both image1 and image2, each with the bytes of a picture. */
@@ -710,13 +710,13 @@ export interface InvalidFieldProblem {
   /** What the field takes */
   expected: string;
 }
-/** There are too many pictures. Send fewer pictures at once; "limit" is the most that one is compared with. */
+/** There are too many pictures. Send fewer pictures at once; "limit" is the most that can be compared with one. */
 export interface TooManyImagesProblem {
   /** The HTTP status */
   status: 400;
   /** What is wrong, for programs */
   code: 'too_many_images';
-  /** The most pictures that are taken */
+  /** The most images that are accepted */
   limit: number;
 }
 /** A field was sent twice. Send each field once. */
@@ -797,7 +797,7 @@ export interface BodyTooLargeProblem {
   status: 413;
   /** What is wrong, for programs */
   code: 'body_too_large';
-  /** The most bytes that are taken */
+  /** The most bytes that are accepted */
   limit_bytes: number;
 }
 /** An image is too large. Send a smaller picture; "limit_bytes" is the most an image may have. */
@@ -806,7 +806,7 @@ export interface ImageTooLargeProblem {
   status: 413;
   /** What is wrong, for programs */
   code: 'image_too_large';
-  /** The most bytes that are taken */
+  /** The most bytes that are accepted */
   limit_bytes: number;
   /** Name of the form field */
   field: 'image1' | 'image2' | 'image';
@@ -825,7 +825,7 @@ export interface UnsupportedImageFormatProblem {
   /** What is wrong, for programs */
   code: 'unsupported_image_format';
   /**
-   * One for each picture at fault, in the order of the form; left out where `field` says it all
+   * One for each faulty image, in the order of the form; absent when `field` names the only one
    *
    * @minItems 1
    * @maxItems 2
@@ -833,7 +833,7 @@ export interface UnsupportedImageFormatProblem {
   errors?: {
     /** The picture */
     field: 'image1' | 'image2' | 'image';
-    /** What is the matter with it */
+    /** What is wrong with it */
     code:
       | 'unsupported_image_format'
       | 'image_decode_failed'
@@ -843,11 +843,11 @@ export interface UnsupportedImageFormatProblem {
       | 'face_index_out_of_range';
     /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
     detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
-    /** Width that the picture declares, pixels */
+    /** Width that the image declares, pixels */
     width?: number;
-    /** Height that the picture declares, pixels */
+    /** Height that the image declares, pixels */
     height?: number;
-    /** The most pixels, width × height, that are taken */
+    /** The most pixels, width × height, that are accepted */
     limit_pixels?: number;
     /** How many faces were found in the picture */
     faces_found?: number;
@@ -864,7 +864,7 @@ export interface ImageDecodeFailedProblem {
   /** What is wrong, for programs */
   code: 'image_decode_failed';
   /**
-   * One for each picture at fault, in the order of the form; left out where `field` says it all
+   * One for each faulty image, in the order of the form; absent when `field` names the only one
    *
    * @minItems 1
    * @maxItems 2
@@ -872,7 +872,7 @@ export interface ImageDecodeFailedProblem {
   errors?: {
     /** The picture */
     field: 'image1' | 'image2' | 'image';
-    /** What is the matter with it */
+    /** What is wrong with it */
     code:
       | 'unsupported_image_format'
       | 'image_decode_failed'
@@ -882,11 +882,11 @@ export interface ImageDecodeFailedProblem {
       | 'face_index_out_of_range';
     /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
     detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
-    /** Width that the picture declares, pixels */
+    /** Width that the image declares, pixels */
     width?: number;
-    /** Height that the picture declares, pixels */
+    /** Height that the image declares, pixels */
     height?: number;
-    /** The most pixels, width × height, that are taken */
+    /** The most pixels, width × height, that are accepted */
     limit_pixels?: number;
     /** How many faces were found in the picture */
     faces_found?: number;
@@ -901,7 +901,7 @@ export interface ImageDimensionsProblem {
   /** What is wrong, for programs */
   code: 'image_dimensions';
   /**
-   * One for each picture at fault, in the order of the form; left out where `field` says it all
+   * One for each faulty image, in the order of the form; absent when `field` names the only one
    *
    * @minItems 1
    * @maxItems 2
@@ -909,7 +909,7 @@ export interface ImageDimensionsProblem {
   errors?: {
     /** The picture */
     field: 'image1' | 'image2' | 'image';
-    /** What is the matter with it */
+    /** What is wrong with it */
     code:
       | 'unsupported_image_format'
       | 'image_decode_failed'
@@ -919,32 +919,32 @@ export interface ImageDimensionsProblem {
       | 'face_index_out_of_range';
     /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
     detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
-    /** Width that the picture declares, pixels */
+    /** Width that the image declares, pixels */
     width?: number;
-    /** Height that the picture declares, pixels */
+    /** Height that the image declares, pixels */
     height?: number;
-    /** The most pixels, width × height, that are taken */
+    /** The most pixels, width × height, that are accepted */
     limit_pixels?: number;
     /** How many faces were found in the picture */
     faces_found?: number;
   }[];
   /** Name of the form field */
   field: 'image1' | 'image2' | 'image';
-  /** Width that the picture declares, pixels */
+  /** Width that the image declares, pixels */
   width: number;
-  /** Height that the picture declares, pixels */
+  /** Height that the image declares, pixels */
   height: number;
-  /** The most pixels, width × height, that are taken */
+  /** The most pixels, width × height, that are accepted */
   limit_pixels: number;
 }
-/** The image takes too long to decode. Save the picture anew, as an ordinary JPEG or with fewer pixels, and send that. */
+/** The image takes too long to decode. Save the picture again, as an ordinary JPEG or with fewer pixels, and send that. */
 export interface ImageTooComplexProblem {
   /** The HTTP status */
   status: 422;
   /** What is wrong, for programs */
   code: 'image_too_complex';
   /**
-   * One for each picture at fault, in the order of the form; left out where `field` says it all
+   * One for each faulty image, in the order of the form; absent when `field` names the only one
    *
    * @minItems 1
    * @maxItems 2
@@ -952,7 +952,7 @@ export interface ImageTooComplexProblem {
   errors?: {
     /** The picture */
     field: 'image1' | 'image2' | 'image';
-    /** What is the matter with it */
+    /** What is wrong with it */
     code:
       | 'unsupported_image_format'
       | 'image_decode_failed'
@@ -962,11 +962,11 @@ export interface ImageTooComplexProblem {
       | 'face_index_out_of_range';
     /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
     detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
-    /** Width that the picture declares, pixels */
+    /** Width that the image declares, pixels */
     width?: number;
-    /** Height that the picture declares, pixels */
+    /** Height that the image declares, pixels */
     height?: number;
-    /** The most pixels, width × height, that are taken */
+    /** The most pixels, width × height, that are accepted */
     limit_pixels?: number;
     /** How many faces were found in the picture */
     faces_found?: number;
@@ -981,7 +981,7 @@ export interface NoFaceFoundProblem {
   /** What is wrong, for programs */
   code: 'no_face_found';
   /**
-   * One for each picture at fault, in the order of the form
+   * One for each faulty image, in the order of the form
    *
    * @minItems 1
    * @maxItems 2
@@ -989,7 +989,7 @@ export interface NoFaceFoundProblem {
   errors: {
     /** The picture */
     field: 'image1' | 'image2' | 'image';
-    /** What is the matter with it */
+    /** What is wrong with it */
     code:
       | 'unsupported_image_format'
       | 'image_decode_failed'
@@ -999,11 +999,11 @@ export interface NoFaceFoundProblem {
       | 'face_index_out_of_range';
     /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
     detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
-    /** Width that the picture declares, pixels */
+    /** Width that the image declares, pixels */
     width?: number;
-    /** Height that the picture declares, pixels */
+    /** Height that the image declares, pixels */
     height?: number;
-    /** The most pixels, width × height, that are taken */
+    /** The most pixels, width × height, that are accepted */
     limit_pixels?: number;
     /** How many faces were found in the picture */
     faces_found?: number;
@@ -1016,7 +1016,7 @@ export interface FaceIndexOutOfRangeProblem {
   /** What is wrong, for programs */
   code: 'face_index_out_of_range';
   /**
-   * One for each picture at fault, in the order of the form; left out where `field` says it all
+   * One for each faulty image, in the order of the form; absent when `field` names the only one
    *
    * @minItems 1
    * @maxItems 2
@@ -1024,7 +1024,7 @@ export interface FaceIndexOutOfRangeProblem {
   errors?: {
     /** The picture */
     field: 'image1' | 'image2' | 'image';
-    /** What is the matter with it */
+    /** What is wrong with it */
     code:
       | 'unsupported_image_format'
       | 'image_decode_failed'
@@ -1034,11 +1034,11 @@ export interface FaceIndexOutOfRangeProblem {
       | 'face_index_out_of_range';
     /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
     detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
-    /** Width that the picture declares, pixels */
+    /** Width that the image declares, pixels */
     width?: number;
-    /** Height that the picture declares, pixels */
+    /** Height that the image declares, pixels */
     height?: number;
-    /** The most pixels, width × height, that are taken */
+    /** The most pixels, width × height, that are accepted */
     limit_pixels?: number;
     /** How many faces were found in the picture */
     faces_found?: number;
@@ -1055,7 +1055,7 @@ export interface LowQualityFaceProblem {
   /** What is wrong, for programs */
   code: 'low_quality_face';
   /**
-   * One for each picture whose compared face is too poor
+   * One for each image whose compared face is too poor
    *
    * @minItems 1
    * @maxItems 2
@@ -1064,7 +1064,7 @@ export interface LowQualityFaceProblem {
     /** The picture */
     field: 'image1' | 'image2' | 'image';
     /**
-     * What the compared face is, in the words of the `reason` of a warning
+     * Why the face is too poor, as in the `reason` of a warning
      *
      * @minItems 1
      * @maxItems 4
@@ -1072,7 +1072,7 @@ export interface LowQualityFaceProblem {
     reasons: ('small' | 'blurred' | 'bright' | 'turned')[];
   }[];
 }
-/** The embeddings are of another model pack. Embed the pictures anew: those of "given" cannot be compared with those of "expected". */
+/** The embeddings are of another model pack. Embed the images again with "expected": embeddings of "given" cannot be compared with it. */
 export interface EmbeddingMismatchProblem {
   /** The HTTP status */
   status: 422;

@@ -16,7 +16,7 @@ import type {
   ModelsAnswer,
   Problem,
 } from 'facematch/client-types';
-/** The service's client for Node. Needs no package, and imports nothing of the server. */
+/** The service's client for Node. Needs no package, and imports nothing from the server. */
 /** The bytes of a JPEG, PNG or WebP. `many` gives the name of a `File` back. */
 export type Picture = Uint8Array | Blob;
 export interface ClientOptions {

@@ -18,17 +18,17 @@ export type { EmbeddingsBody };
 export type DetectBody = ReturnType<typeof detectBody>;
 export type EmbedBody = ReturnType<typeof embedBody>;
 
-/** As native/core/types.h bounds them. */
+/** The limit in native/core/types.h. */
 const mostFaces = 20;
 
 const formats: Record<ImageFormat, string> = { jpeg: 'JPEG', png: 'PNG', webp: 'WebP' };
 
 const foundBy: Record<FoundBy, string> = {
-  primary: 'the ordinary look at the whole picture',
-  tiled: 'a look at overlapping tiles, for small faces',
-  rotated: 'a look at the picture turned',
-  padded: 'a look with a border around it, for faces larger than the frame',
-  enhanced: 'a look at the picture with its contrast raised',
+  primary: 'the first one, on the whole image',
+  tiled: 'on overlapping tiles, for small faces',
+  rotated: 'on the rotated image',
+  padded: 'with a border around the image, for faces larger than the frame',
+  enhanced: 'with the contrast raised',
 };
 
 const count = z.int().min(0);
@@ -58,21 +58,23 @@ const Face = object(
       mouth_left: point('Left corner of the mouth'),
     }),
     detection_score: share.describe(
-      'How sure the detector is that this is a face; of one that was not found by the ordinary look, in a close-up of it',
+      'How sure the detector is that this is a face; for a face that the first detection step did not find, in an enlarged crop',
     ),
-    found_by: word(foundBy, 'Which look found the face:'),
+    found_by: word(foundBy, 'Which detection step found the face:'),
     human_score: z
       .number()
       .exactOptional()
-      .describe("How surely this is a human face: faces below the pack's bar are dropped, see GET models"),
+      .describe(
+        "How certainly this is a human face: faces below the pack's threshold are dropped, see `human.bar` in GET models",
+      ),
     pose: object('How the head is turned, degrees; all zero is straight into the camera', {
       yaw: degrees.describe('Positive: the person looks to their own left'),
       pitch: degrees.describe('Positive: upwards'),
       roll: degrees.describe('Positive: the head leans towards their own left shoulder'),
     }),
-    quality: object('What the picture of the face is good for', {
+    quality: object('Measured quality of the image of the face', {
       sharpness: share.describe(
-        'How much of the detail a further blur would take away (Crete et al. 2007), whatever the size, contrast and brightness: ' +
+        'How much detail a further blur would remove (Crete et al. 2007), independent of size, contrast and brightness: ' +
           '0.6 to 0.7 is a sharp photo, below 0.5 is clearly blurred',
       ),
       brightness: share.describe('Mean luma of the face: 0 is black, 1 is white'),
@@ -85,14 +87,16 @@ const EmbeddedFace = Face.extend({
   embedding: z
     .base64()
     .exactOptional()
-    .describe('Of the faces that were asked for: numbers as the answer’s own `embedding` says'),
-}).describe('A face, and what it is recognised by.');
+    .describe(
+      'Only for the faces that were asked for: numbers in the form that `embedding` of the answer describes',
+    ),
+}).describe('A face with its embedding.');
 
 const picture = {
-  width: z.int().min(1).describe('Of the upright picture, pixels'),
-  height: z.int().min(1).describe('Of the upright picture, pixels'),
+  width: z.int().min(1).describe('Width of the upright image, pixels'),
+  height: z.int().min(1).describe('Height of the upright image, pixels'),
   format: word(formats, 'As recognised by content.'),
-  orientation: z.int().min(1).max(8).describe('EXIF orientation as found; 1 when the picture says nothing'),
+  orientation: z.int().min(1).max(8).describe('EXIF orientation of the file; 1 when it has none'),
 };
 const facesOf = <Shape extends z.ZodType>(face: Shape) =>
   z
@@ -100,7 +104,7 @@ const facesOf = <Shape extends z.ZodType>(face: Shape) =>
     .max(mostFaces)
     .describe(`Largest first (area of the box × detection score), at most ${mostFaces}`);
 
-const Image = object('What was seen in a picture.', {
+const Image = object('An image and its faces.', {
   ...picture,
   faces: facesOf(Face).min(1),
   face_index: count.describe('The face that the answer is about'),
@@ -113,23 +117,21 @@ const Pair = object('Two faces that were compared.', {
   confidence_percent: percent.describe('As in the answer, for this pair'),
 });
 
-/** What each reason means, and where it begins to hold, in the members' own names. */
+/** Each reason with its limit, by the member's name. */
 const qualityReasons = qualityLimits.map(({ reason, member, least, most }) => {
   const limit = least === undefined ? `beyond ${most}` : `below ${least}`;
   return [reason, `${qualityWords[reason]} (${member} ${limit})`] as const;
 });
 
 const Warning = object(
-  'Something that was let pass, and may not be what you meant. It never changes the verdict.',
+  'Something that was accepted but may not be what you meant. It never changes the verdict.',
   {
     code: word(
       {
         unknown_field: 'the endpoint does not know the field, and ignored it',
-        look_cut_short:
-          'looking for faces took longer than a picture may take, and there may be more of them',
+        look_cut_short: 'the search for faces took too long and was stopped; there may be more faces',
         low_quality_face: 'the compared face is so poor that the same person is recognised less often',
-        best_of_many:
-          'several pictures match: whoever takes the best of them has to reckon with their number',
+        best_of_many: 'several images match: if you take only the best, the number of images counts',
       },
       'What it is about.',
     ),
@@ -144,9 +146,9 @@ const Warning = object(
   },
 );
 
-/** What every answer about pictures ends with. */
+/** The end of every answer about images. */
 const rest = {
-  model: object('What the answer rests on; GET models tells more', {
+  model: object('The model pack of the answer; see GET models', {
     pack: text('Name of the model pack'),
     version: text('Its version'),
   }),
@@ -154,10 +156,8 @@ const rest = {
   timings_ms: object('Where the time went; in the Server-Timing header as well', {
     queue: milliseconds('Waiting for a worker'),
     decode: milliseconds('Decoding the pictures'),
-    detect: milliseconds('Finding faces, by further looks too'),
-    align: milliseconds(
-      'Finding their landmarks, making sure that they are faces, and cutting them out upright',
-    ),
+    detect: milliseconds('Finding faces, with all detection steps'),
+    align: milliseconds('Finding landmarks, checking the faces, and aligning them'),
     embed: milliseconds('Turning each face into a vector'),
     total: milliseconds('From the last byte of the request to the answer'),
   }),
@@ -171,22 +171,20 @@ const Match = object(
       .boolean()
       .describe('Whether confidence_percent, before it is rounded, reaches threshold_percent'),
     confidence_percent: percent.describe(
-      'How sure it is that both are the same person: 30 + 10 × −log10 of the false-match rate from 40 on, so that ten points ' +
+      'Confidence that both are the same person. From 40 on: 30 + 10 × −log10 of the false-match rate, so that ten points ' +
         'more are ten times fewer false matches',
     ),
     threshold_percent: percent.describe('The threshold that was applied'),
-    similarity: cosine.describe(
-      'Cosine of the two embeddings as the net gave them; not comparable between model packs',
-    ),
+    similarity: cosine.describe('Cosine of the two embeddings; not comparable between model packs'),
     false_match_rate: share.describe(
-      'How often two different people would come out at least this alike, all pairs that were tried taken into account; ' +
-        "of each pair never below the floor of the pack's table, see GET models",
+      'How often two different people score at least this high, corrected for the number of compared pairs; ' +
+        "for each pair never below the floor of the pack's table, see GET models",
     ),
     extrapolated: z
       .boolean()
       .describe(
-        "true when the score lies beyond what the pack's people could show: false_match_rate is then an upper bound, the floor times the number of pairs, " +
-          'and confidence_percent goes on in the form of the tail',
+        "true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), " +
+          'and confidence_percent is extrapolated',
       ),
     accuracy_mode: z.enum(fieldTable.accuracy_mode.values).describe('The mode that was used'),
     image1: Image,
@@ -206,23 +204,23 @@ const verdict = {
 };
 
 const target = {
-  index: count.describe('Its place among those sent'),
+  index: count.describe('Its position among those sent'),
   filename: text('Its name, as sent').exactOptional(),
 };
 
 const Compared = object('A picture that was compared with image1.', {
   ...target,
   ...verdict,
-  image1_face_index: count.describe('The face of image1 that it is most alike to'),
+  image1_face_index: count.describe('The face of image1 that it is most similar to'),
   image2: Image,
   pairs_compared: Match.shape.pairs_compared,
-  warnings: z.array(Warning).describe('What is to be said of this picture'),
+  warnings: z.array(Warning).describe('Warnings about this image'),
 });
 
 const { detected, height, limit_bytes, limit_pixels, width } = extraSchemas;
 const Uncompared = object('A picture that could not be compared.', {
   ...target,
-  problem: object('What is wrong with it, in the words of the problem that a match would be answered with', {
+  problem: object('What is wrong with it, like the problem of a match', {
     code: z.enum(targetFaults).describe('For programs'),
     status: z.int().describe('The HTTP status that stands for it'),
     title: text('What is wrong, the same text each time'),
@@ -260,12 +258,12 @@ const Embeddings = object('One embedding against many.', {
   request_id: Match.shape.request_id,
   threshold_percent: Match.shape.threshold_percent,
   accuracy_mode: Match.shape.accuracy_mode,
-  searched: z.int().min(1).describe('By which each false_match_rate is multiplied'),
+  searched: z.int().min(1).describe('The number that each false_match_rate is multiplied by'),
   results: z
     .array(object('A candidate.', { id: text('As sent'), ...verdict }))
     .max(mostCandidates)
     .describe('Best first: at most `limit`, and none below `min_percent`'),
-  matches: count.describe('How many candidates match, those included that `limit` leaves out'),
+  matches: count.describe('How many candidates match, including those that `limit` leaves out'),
   model: rest.model,
   warnings: rest.warnings,
   timings_ms: object('Where the time went; in the Server-Timing header as well', {
@@ -277,14 +275,14 @@ const Embeddings = object('One embedding against many.', {
 const Detect = object('The faces of one picture.', {
   request_id: text('The same as in the X-Request-Id header'),
   accuracy_mode: z.enum(fieldTable.accuracy_mode.values).describe('The mode that was used'),
-  image: object('What was seen in the picture.', { ...picture, faces: facesOf(Face) }),
+  image: object('The image and its faces.', { ...picture, faces: facesOf(Face) }),
   ...rest,
 });
 
 const Embed = Detect.extend({
-  image: object('What was seen in the picture.', { ...picture, faces: facesOf(EmbeddedFace).min(1) }),
+  image: object('The image and its faces.', { ...picture, faces: facesOf(EmbeddedFace).min(1) }),
   embedding: object(
-    'What it takes to compare the embeddings: only those of one pack, version and mode can be',
+    'What is needed to compare the embeddings: only those of the same pack, version and mode can be compared',
     {
       pack: text('Name of the model pack'),
       version: text('Its version'),
@@ -297,8 +295,8 @@ const Embed = Detect.extend({
 }).describe('The faces of one picture, with embeddings.');
 
 /**
- * By the names of their components. The compiler keeps schemas and answers equal, but for warnings: only those of one code
- * have a `reason`, which the schema says in words.
+ * The schemas by the names of their components. The compiler checks that schemas and answers agree, except for warnings: only one
+ * code has a `reason`, which the schema says in words.
  */
 export const answerSchemas = {
   Match,

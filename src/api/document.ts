@@ -8,14 +8,14 @@ import { type ComponentKind, jsonSchemas, ref } from './json-schema.ts';
 import { type Operation, operationOf, problemResponse, type Response, tags } from './operations.ts';
 import { errorCodes, problemExample, problemSchemas } from './problems.ts';
 
-/** The OpenAPI 3.1 document, built from the tables that the server itself obeys. */
+/** The OpenAPI 3.1 document, built from the tables that the server itself uses. */
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
-/** Of the interface, not of the program: it changes when /API/v1.0 does. */
+/** The version of the interface, not of the program: it changes with /API/v1.0. */
 const version = '1.0';
 
-/** Tells of the endpoints that are switched on, with the limits that are set. */
+/** Describes the endpoints that are switched on, with the configured limits. */
 export function openApiDocument(routes: readonly Route[], config: Config) {
   const open = routes.filter(({ endpoint }) => config.endpoints.includes(endpoint));
   const paths: Record<string, { get?: Operation; post?: Operation }> = {};
@@ -57,7 +57,7 @@ export function openApiDocument(routes: readonly Route[], config: Config) {
         },
       },
       headers: headers as Record<string, Header>,
-      /** To requests that no operation describes. */
+      // For requests to no operation.
       responses: {
         not_found: problemResponse(['not_found']),
         method_not_allowed: problemResponse(['method_not_allowed']),
@@ -68,7 +68,7 @@ export function openApiDocument(routes: readonly Route[], config: Config) {
   };
 }
 
-/** The components that `from` refers to, or one of them does. What belongs to an endpoint that is off is none. */
+/** The components that `from` refers to, directly or not. Those of endpoints that are off are left out. */
 function reached<T>(kind: ComponentKind, components: Record<string, T>, from: unknown): Record<string, T> {
   const found = new Set<string>();
   const follow = (text: string): void => {
@@ -93,36 +93,36 @@ function answerExamples(): Record<string, Example> {
   );
 }
 
-/** Of every code: the page explains them all. */
+/** For every code: the page explains them all. */
 function problemExamples(): Record<string, Example> {
   return Object.fromEntries(
     errorCodes.map((code) => [code, { summary: errorTable[code].title, value: problemExample(code) }]),
   );
 }
 
-/** The text that the document begins with, in Markdown; it tells the limits of the server that serves it. */
+/** The introduction of the document, in Markdown, with the limits of this server. */
 function introduction(config: Config): string {
   return [
-    'Tells whether two photos show the same person, and how sure that is. Send both as one form; pictures are judged in ' +
+    'Tells whether two photos show the same person, and how sure that is. Send both in one form. Images are processed in ' +
       'memory, and nothing is kept.',
     '## What the percentage means',
-    '`confidence_percent` says how rarely two different people look this much alike, whatever the model pack and the mode. ' +
+    '`confidence_percent` says how rarely two different people look this similar, for every model pack and mode. ' +
       'Ten points more are ten times fewer false matches:',
     ...falseMatches.map(([percent, rate]) => `- ${percent} %: ${rate}`),
-    'Below 40 the scale runs down to 0. The best of several pairs of faces has had several chances to be wrong, and ' +
+    'Below 40 the scale goes down to 0. With several pairs of faces there are several chances of a false match, and ' +
       '`confidence_percent` takes that into account. `match` is true from `threshold_percent` on.',
     '## Keys and quotas',
     'Send your key in the `x-api-key` header. A key has scopes, which say what it may be used for, and a quota: a bucket ' +
-      'of tokens that refills steadily. `RateLimit-Policy` and `RateLimit` tell what it holds; when it is empty, the ' +
-      'answer is 429 and `Retry-After` says how long to wait.',
+      'of tokens that refills steadily. `RateLimit-Policy` and `RateLimit` describe it. When it is empty, the answer is ' +
+      '429, and `Retry-After` says how long to wait.',
     '## Errors',
-    'Whatever goes wrong, the answer is `application/problem+json` (RFC 9457). `code` is for programs and never changes ' +
-      'its meaning; `detail` says what to do, and names the picture or the field. New members and new codes may come, so ' +
-      'ignore those that you do not know.',
+    'Every error is `application/problem+json` (RFC 9457). `code` is for programs and never changes its meaning; `detail` ' +
+      'says what to do, and names the image or the field. New members and new codes may be added, so ignore those that ' +
+      'you do not know.',
     '## Warnings',
-    'A match, or none, may come with `warnings`: a field that was ignored, or a compared face so poor that the same person ' +
-      'is recognised less often. `code` and `reason` are for programs, `detail` says what to send instead. The verdict ' +
-      'stands.',
+    'An answer may have `warnings`: a field that was ignored, or a compared face so poor that the same person is ' +
+      'recognised less often. `code` and `reason` are for programs, `detail` says what to send instead. They do not ' +
+      'change the verdict.',
     '## Requests',
     'Paths are exact and case-sensitive. HEAD works wherever GET does. An `X-Request-Id` of your own comes back, and is in ' +
       "the server's log. After 408, 429, 503 and 504 the same request may succeed later; after any other 4xx it will not.",

@@ -1,7 +1,7 @@
 import type { DetectBody, EmbedBody, EmbeddingsBody, ManyBody, MatchBody } from './answers.ts';
 import type { ModelsBody } from './models-answer.ts';
 
-/** One good answer of each kind; the compiler checks its members, a test its values. */
+/** One 200 answer of each kind; the compiler checks its members, a test its values. */
 
 const match: MatchBody = {
   request_id: '01JD8ZK3V6Q4M9T2X7B5C1W0RN',

@@ -9,7 +9,7 @@ export interface Header {
   schema: Schema;
 }
 
-/** The client's own id of a request, and ours: src/http/request.ts. */
+/** For ids of the client and of the server: src/http/request.ts. */
 export const requestIdPattern = '^[A-Za-z0-9._-]{1,128}$';
 
 const string: Schema = { type: 'string' };
@@ -43,7 +43,7 @@ export const headers = {
   },
   RateLimit: {
     description:
-      'What is left of the quota: r tokens; t seconds until it is whole, or, after a 429, until one more try',
+      'What is left of the quota: r tokens; t seconds until it is full, or, after a 429, until the next try',
     schema: { ...string, pattern: '^"default";r=\\d+;t=\\d+$' },
   },
   'Retry-After': {
@@ -65,7 +65,7 @@ export const headers = {
 
 type HeaderName = keyof typeof headers;
 
-/** Of a problem, by its status. */
+/** The headers of a problem, by its status. */
 const problemHeaders: Readonly<Record<number, readonly HeaderName[]>> = {
   401: ['WWW-Authenticate'],
   405: ['Allow'],
@@ -73,7 +73,7 @@ const problemHeaders: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ['Retry-After'],
 };
 
-/** Judged before the rate limit is: these answers cannot tell of it. */
+/** Decided before the rate limit, so these answers have no rate headers. */
 const beforeRateLimit: readonly number[] = [401, 403, 404, 405];
 
 const successHeaders: Partial<Record<Route['endpoint'], readonly HeaderName[]>> = {
@@ -88,7 +88,7 @@ const successHeaders: Partial<Record<Route['endpoint'], readonly HeaderName[]>> 
   demo: ['ETag'],
 };
 
-/** Components by name, for the answers of a route with this status; without a route, those to unknown paths. */
+/** References to the headers of a route's answers with this status; without a route, of answers to unknown paths. */
 export function headersOf(
   status: number,
   route?: Pick<Route, 'endpoint' | 'scope'>,

@@ -38,7 +38,7 @@ export function jsonSchemas(schemas: Readonly<Record<string, z.ZodType>>): Recor
   for (const [id, schema] of Object.entries(schemas)) registry.add(schema, { id });
   const made = z.toJSONSchema(registry, {
     uri: (id) => ref('schemas', id).$ref,
-    // The schema of an input allows members that it does not name. Clients are told to ignore those.
+    // An input schema allows further members, which clients are told to ignore.
     io: 'input',
     override: ({ jsonSchema }) => {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
@@ -50,7 +50,7 @@ export function jsonSchemas(schemas: Readonly<Record<string, z.ZodType>>): Recor
   );
 }
 
-/** What most schemas are made of; each says what it is. */
+/** Shorthands; each schema has a description. */
 export const object = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
   z.object(shape).describe(description);
 export const text = (description: string) => z.string().describe(description);

@@ -1,9 +1,9 @@
 import { type Config, type Setting, type SettingName, settings, variableOf } from '../config.ts';
 import { metricName, metricTable } from '../telemetry/metric-table.ts';
 
-/** Tables of the program as Markdown, for pages of docs/ that are otherwise written by hand. */
+/** Tables of the program as Markdown, for pages of docs/. */
 
-/** A page that is made as a whole. */
+/** A page that is generated as a whole. */
 export function page(title: string, ...blocks: string[]): string {
   const note = '<!-- Made by scripts/generate-docs.mjs; change the source instead. -->';
   return `${[title, note, ...blocks].join('\n\n')}\n`;
@@ -33,7 +33,7 @@ export function settingsTable(): string {
   return table(['variable', 'what', 'takes', 'default'], rows);
 }
 
-/** Throws an Error for a default that reads other settings and is not put into words above. */
+/** Throws an Error for a default that depends on other settings and is not described in `derived`. */
 function plainDefault(name: string, { fallback }: Setting<unknown>): string {
   const untouchable = new Proxy({} as Readonly<Record<keyof Config, unknown>>, {
     get: () => {

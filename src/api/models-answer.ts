@@ -21,7 +21,7 @@ const sources: Record<ModelsBody['source']['kind'], string> = {
   project: 'a project that publishes its files elsewhere',
 };
 
-export const Calibration = object('How a similarity becomes a false-match rate, and that a percentage.', {
+export const Calibration = object('The table from similarity to false-match rate.', {
   fitted_on: text('The pairs of pictures that the table was made from'),
   points: z
     .array(
@@ -30,7 +30,7 @@ export const Calibration = object('How a similarity becomes a false-match rate, 
           z.number().describe('Similarity, normalised as the model pack does it'),
           z.number().positive().max(1).describe('False-match rate'),
         ])
-        .describe('A similarity, and how often two different people come out at least this alike'),
+        .describe('A similarity, and how often two different people score at least this high'),
     )
     .min(2)
     .describe('Rising similarities, falling rates; between points the logarithm of the rate is linear'),
@@ -47,7 +47,7 @@ export const Models = object('The model pack that is loaded.', {
   pack: text('Name of the model pack'),
   version: text('Its version; answers may differ between versions'),
   description: text('What it consists of'),
-  source: object("Where the pack's own nets come from", {
+  source: object("The origin of the pack's own nets", {
     kind: word(sources, 'What it is.'),
     name: text('Its name'),
     version: text('Its version or commit'),
@@ -64,11 +64,11 @@ export const Models = object('The model pack that is loaded.', {
         source_sha256: sha256.describe('SHA-256 of the file as its authors published it'),
       }),
     )
-    .describe('The nets, in the order in which a picture meets them'),
+    .describe('The nets in the order in which they process an image, then the other files'),
   min_det_score: z.number().min(0).max(1).describe('Default of the form field `min_det_score`'),
-  human: object('How human faces are told from those of animals; absent where the pack takes every face', {
-    bar: z.number().describe('Faces whose `human_score` is below are dropped, as if they had not been found'),
-    fitted_on: text('The pictures that it was made from'),
+  human: object('The check for human faces; absent when the pack takes every face', {
+    bar: z.number().describe('The threshold: faces with a lower `human_score` are dropped'),
+    fitted_on: text('The images that it was made from'),
   }).exactOptional(),
   calibration: object('One table for each accuracy mode', { fast: Calibration, balance: Calibration }),
 });

@@ -34,7 +34,7 @@ export type Operation = ReturnType<typeof operationOf>;
 export const tags = {
   match: 'Compare two photos',
   faces: 'Find the faces in one photo',
-  about: 'What the answers rest on',
+  about: 'The model pack',
   documents: 'This documentation',
 } as const;
 
@@ -43,9 +43,9 @@ interface Account {
   summary: string;
   description: string;
   success: { description: string; type: string; schema: Schema };
-  /** Arguments of curl behind the address, one a line; with -F it sends a POST. */
+  /** Arguments of curl after the address, one a line; with -F it sends a POST. */
   curl: readonly string[];
-  /** Ends the sentence about what it costs. */
+  /** Added to the sentence about the price. */
   further?: string;
 }
 
@@ -64,8 +64,8 @@ const accounts: Readonly<Record<EndpointId, Account>> = {
     tag: 'match',
     summary: 'Compare two photos',
     description:
-      'Finds every face in both pictures, compares each of the first with each of the second, and answers for the pair ' +
-      'that is most alike. The same as the advanced endpoint with every default.',
+      'Finds every face in both images, compares each face of the first with each of the second, and answers for the most ' +
+      'similar pair. The same as the advanced endpoint with all defaults.',
     success: match,
     curl: [key, ...photos],
   },
@@ -73,8 +73,8 @@ const accounts: Readonly<Record<EndpointId, Account>> = {
     tag: 'match',
     summary: 'Compare two photos, with controls',
     description:
-      'As the basic endpoint, and lets you choose faces, trade accuracy for speed, say what counts as a face, and refuse poor ones. ' +
-      'With one face index given, that face is compared with all of the other picture; with both, those two; with none, ' +
+      'Like the basic endpoint, and lets you choose faces, trade accuracy for speed, set the detection score, and refuse poor faces. ' +
+      'With one face index, that face is compared with all faces of the other image; with both, those two are; with none, ' +
       '`auto_pair_best` decides.',
     success: match,
     curl: [key, ...photos, '-F threshold_percent=80', '-F image1_face_index=0', '-F accuracy_mode=fast'],
@@ -83,10 +83,10 @@ const accounts: Readonly<Record<EndpointId, Account>> = {
     tag: 'match',
     summary: 'Compare one photo with several',
     description:
-      `Compares \`image1\` with each \`image2\`, of which there may be up to ${mostTargets}. Each is judged by itself: it has a ` +
-      'result, or a problem that spoils no other. What is wrong with `image1` is the problem of the request. Who takes the best ' +
-      'of several for the same person has to reckon with their number.',
-    success: json('The picture was compared with those that can be judged', ref('schemas', 'Many')),
+      `Compares \`image1\` with each \`image2\`, of which there may be up to ${mostTargets}. Each has a result or a problem of ` +
+      'its own. A fault of `image1` is the problem of the request. If you take only the best of several results, consider ' +
+      'their number: there were several chances of a false match.',
+    success: json('The image was compared with those that could be compared', ref('schemas', 'Many')),
     curl: [key, '-F image1=@one.jpg', '-F image2=@two.jpg', '-F image2=@three.jpg', '-F accuracy_mode=fast'],
     further: ' For each `image2` but the first it takes one more.',
   },
@@ -94,16 +94,16 @@ const accounts: Readonly<Record<EndpointId, Account>> = {
     tag: 'faces',
     summary: 'Find the faces in one photo',
     description:
-      'Every face with its place, landmarks, pose and quality, as a match tells them. No face is an empty list, not an error.',
-    success: json('The picture was looked at', ref('schemas', 'Detect')),
+      'Every face with its box, landmarks, pose and quality, as in a match. No face is an empty list, not an error.',
+    success: json('The faces, if any', ref('schemas', 'Detect')),
     curl: [key, '-F image=@one.jpg'],
   },
   embed: {
     tag: 'faces',
     summary: 'Get embeddings of the faces in one photo',
     description:
-      'As detect, with an embedding for each face, or for the one that `face_index` names. An embedding is a biometric ' +
-      'template: whoever holds it can recognise the person. Switched off unless the operator asks for it.',
+      'Like detect, with an embedding for each face, or for the one that `face_index` names. An embedding is a biometric ' +
+      'template: it can be used to recognise the person. Off unless the operator switches it on.',
     success: json('The faces were embedded', ref('schemas', 'Embed')),
     curl: [key, '-F image=@one.jpg', '-F face_index=0', '-F reject_low_quality=true'],
   },
@@ -112,8 +112,8 @@ const accounts: Readonly<Record<EndpointId, Account>> = {
     summary: 'Compare one embedding with many',
     description:
       `Compares an embedding from the embed endpoint with up to ${mostCandidates.toLocaleString('en')} others, as if their ` +
-      'pictures had been compared. `searched` says among how many the candidates were found: the nearest of a million ' +
-      'strangers is nearer than one stranger is. Switched off unless the operator asks for it.',
+      'images had been compared. `searched` says how many embeddings were searched to find the candidates: the most similar ' +
+      'of a million strangers is more similar than one stranger. Off unless the operator switches it on.',
     success: json('The embeddings were compared', ref('schemas', 'Embeddings')),
     curl: [key, '-H "content-type: application/json"', '--data @embeddings.json'],
   },
@@ -128,14 +128,14 @@ const accounts: Readonly<Record<EndpointId, Account>> = {
   openapi: {
     tag: 'documents',
     summary: 'Get the OpenAPI document',
-    description: 'This interface in OpenAPI 3.1, with the limits and endpoints of this very server.',
+    description: 'This interface in OpenAPI 3.1, with the limits and endpoints of this server.',
     success: json('The document', { type: 'object', description: 'An OpenAPI 3.1 document' }),
     curl: [],
   },
   docs: {
     tag: 'documents',
     summary: 'Read the documentation',
-    description: 'The same as a page for people. It runs no script and loads nothing from elsewhere.',
+    description: 'The same as a page. It runs no script and loads nothing from elsewhere.',
     success: page,
     curl: [],
   },
@@ -176,14 +176,14 @@ export function operationOf(route: Route) {
     parameters: [ref('parameters', 'X-Request-Id')],
     ...bodyOf(endpoint),
     responses,
-    // Many readers of OpenAPI documents show these: requests ready to be tried.
+    // Many viewers of OpenAPI documents show these requests.
     'x-codeSamples': [
       { lang: 'Shell', label: 'curl', source: [`curl "$FACEMATCH_URL${path}"`, ...curl].join(' \\\n  ') },
     ],
   };
 }
 
-/** With the example of the component that the schema refers to. */
+/** The content of an answer, with the example of its schema's component. */
 function contentOf(
   { endpoint }: Route,
   { type, schema }: Account['success'],
@@ -209,7 +209,7 @@ function takesForm(endpoint: EndpointId): endpoint is FormEndpoint {
   return imageFields(endpoint as FormEndpoint).length > 0;
 }
 
-/** The field table → the body of a request. */
+/** The body of a form endpoint, from the field table. */
 function formBody(endpoint: FormEndpoint): RequestBody {
   const fields = Object.entries<FieldRule>(fieldTable).filter(([, rule]) =>
     rule.endpoints.includes(endpoint),
@@ -225,8 +225,8 @@ function formBody(endpoint: FormEndpoint): RequestBody {
   };
   return {
     description:
-      'A form as multipart/form-data (RFC 7578), its parts in any order, each field at most once' +
-      `${repeated === undefined ? '' : `, but for ${repeated}`}. ` +
+      'A form as multipart/form-data (RFC 7578), with its parts in any order and each field at most once' +
+      `${repeated === undefined ? '' : `, except ${repeated}`}. ` +
       'A field that the endpoint does not know is ignored and named in `warnings`.',
     required: true,
     content: {
@@ -244,7 +244,7 @@ function fieldSchema(rule: FieldRule): Schema {
   const { description } = rule;
   switch (rule.kind) {
     case 'image':
-      // `format` is OpenAPI 3.0's word for a file; tools that offer a file picker still look for it.
+      // `format` is how OpenAPI 3.0 marked a file; tools with a file picker still use it.
       return { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream', description };
     case 'decimal': {
       const form = 'Digits with an optional decimal point: no sign, no exponent';
@@ -268,7 +268,7 @@ function bounds({ min, max, default: fallback }: NumberRule): Schema {
   return { minimum: min, maximum: max, ...(fallback === undefined ? {} : { default: fallback }) };
 }
 
-/** The codes that a request to this route can be answered with, in the order of the error table. */
+/** The error codes of this route, in the order of the error table. */
 function codesOf({ endpoint, scope }: Route): ErrorCode[] {
   const applies: Record<Requests, boolean> = {
     path: false,
@@ -285,7 +285,7 @@ function codesOf({ endpoint, scope }: Route): ErrorCode[] {
   return errorCodes.filter((code) => applies[problemTable[code].requests]);
 }
 
-/** The answer of one status, by the codes that are behind it. */
+/** The answer of one status, for the codes that have it. */
 export function problemResponse(codes: readonly ErrorCode[], route?: Route): Response {
   const { status } = errorTable[codes[0]!];
   const schemas = codes.map((code) => ref('schemas', problemName(code)));

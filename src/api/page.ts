@@ -13,7 +13,7 @@ import { inline, listed, prose, schemaLink, schemaView } from './schema-view.ts'
 
 export interface Page {
   html: string;
-  /** The Content-Security-Policy that lets the page have its own style and nothing else (CSP level 3). */
+  /** The Content-Security-Policy of the page: it allows its own style and nothing else (CSP level 3). */
   policy: string;
 }
 
@@ -64,7 +64,7 @@ ${source && html`<p>For programs: <a href="${source}">OpenAPI document</a></p>`}
 <section id="introduction">${prose(description)}</section>
 ${endpoints.map((endpoint) => operationView(endpoint, document))}
 <section id="errors"><h2>Errors</h2>
-<p>${inline('Each has `type`, `title`, `status`, `detail`, `code` and `request_id`. What else one has stands with it.')}</p>
+<p>${inline('Each has `type`, `title`, `status`, `detail`, `code` and `request_id`; further members are listed with it.')}</p>
 ${errorCodes.map((code) => errorView(code, document))}</section>
 <section id="schemas"><h2>Schemas</h2>${schemasView(document)}</section>
 <section id="headers"><h2>Headers of answers</h2><dl>${Object.entries(document.components.headers).map(
@@ -108,7 +108,7 @@ function needs(security: Operation['security']): Content {
   return ['Needs a key with the scope ', scopes.map((scope) => html`<code>${scope}</code>`), '.'];
 }
 
-/** Headers that all answers have stand above the list. */
+/** Headers that all answers have are named once, above the list. */
 function answersView(responses: Operation['responses']): Html {
   const [first = [], ...rest] = Object.values(responses).map(({ headers }) => Object.keys(headers));
   const everywhere = first.filter((name) => rest.every((names) => names.includes(name)));
@@ -124,7 +124,7 @@ function answersView(responses: Operation['responses']): Html {
 `;
 }
 
-/** Links to the problems, or what there is beside. */
+/** Links to the problems, or the description of another answer. */
 function meaning({ description, content = {} }: Response): Content {
   const problems = content['application/problem+json']?.examples;
   if (problems) {
@@ -162,7 +162,7 @@ ${exampleView(value)}
 `;
 }
 
-/** The problems' own schemas stand among the errors. */
+/** Without the schemas of problems, which the errors show. */
 function schemasView({ components }: OpenApiDocument): Html[] {
   const problems = new Set(errorCodes.map(problemName));
   return Object.entries(components.schemas)

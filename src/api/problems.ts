@@ -5,14 +5,14 @@ import { problemTypes } from '../http/responses.ts';
 import { lowQuality, lowQualityProblem, type QualityReason, qualityWords } from '../matching/face-quality.ts';
 import { jsonSchemas, type Schema, word } from './json-schema.ts';
 
-/** What the error table leaves open: which requests a problem can answer, and what it carries beside its text. */
+/** For each error code: the requests that can get it, and its further members. */
 
 type Extra = Exclude<keyof ProblemExtras, 'detail'>;
 
 /**
- * Which requests get the problem: `path` those that no operation describes; `any` operation; `keyed` those that need a key,
- * `scoped` those that need a scope; those that take a `form`, that need `faces` in it, that let choose one, that take
- * `several` pictures of one name, that take `json`; `body`: forms and JSON.
+ * The requests that can get the problem. `path`: those to no operation; `any`: all operations; `keyed`: those that need a key;
+ * `scoped`: a scope; `form`: those that take a form; `faces`: that need a face; `choice`: that let the client choose a face;
+ * `several`: that take several images of one name; `json`: that take JSON; `body`: forms and JSON.
  */
 export type Requests =
   | 'path'
@@ -31,7 +31,7 @@ const smallFace = {
   quality: { sharpness: 0.65, brightness: 0.5, face_pixels: 24 },
 };
 
-/** `example` has the extra members that the problem always carries, and perhaps the more specific detail. */
+/** `example` has the further members that the problem always has, and sometimes a more specific detail. */
 export const problemTable: Readonly<Record<ErrorCode, { requests: Requests; example: ProblemExtras }>> = {
   invalid_multipart: { requests: 'form', example: { detail: 'The body ends before its final boundary.' } },
   invalid_json: {
@@ -81,7 +81,7 @@ export const problemTable: Readonly<Record<ErrorCode, { requests: Requests; exam
   image_too_complex: {
     requests: 'form',
     example: {
-      detail: 'Save image1 anew, as an ordinary JPEG or with fewer pixels: decoding it takes too long.',
+      detail: 'Save image1 again, as an ordinary JPEG or with fewer pixels: decoding it takes too long.',
       field: 'image1',
     },
   },
@@ -125,12 +125,12 @@ export const problemTable: Readonly<Record<ErrorCode, { requests: Requests; exam
 
 export const errorCodes = Object.keys(errorTable) as ErrorCode[];
 
-/** `missing_field` → `MissingFieldProblem`, the name of its schema. */
+/** The name of its schema: `missing_field` → `MissingFieldProblem`. */
 export function problemName(code: ErrorCode): string {
   return `${code.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Problem`;
 }
 
-/** The extra members of a problem, by the contract. */
+/** The further members of a problem, by the contract. */
 export function extrasOf(code: ErrorCode): Extra[] {
   return Object.keys(problemTable[code].example).filter((name): name is Extra => name !== 'detail');
 }
@@ -139,7 +139,7 @@ const pictures = ['image1', 'image2', 'image'];
 const fieldNames = Object.keys(fieldTable);
 const field = (names: string[]) => z.enum(names).describe('Name of the form field');
 
-/** One for each picture at fault, and what is the matter with it. */
+/** A list with an item for each faulty image. */
 const pictureList = (fault: z.ZodRawShape, description: string) =>
   z
     .array(z.object({ field: z.enum(pictures).describe('The picture'), ...fault }))
@@ -152,14 +152,14 @@ export const qualityReasonNames = Object.keys(qualityWords) as QualityReason[];
 export const extraSchemas: Readonly<Record<Exclude<Extra, 'errors'>, z.ZodType>> = {
   field: field(pictures),
   expected: z.string().describe('What the field takes'),
-  position: z.int().min(0).describe('The character at which it stops being JSON, counted from 0'),
+  position: z.int().min(0).describe('The character at which the JSON is wrong, counted from 0'),
   given: z.string().describe('What was sent'),
   required_scope: z.string().describe('The scope that the key lacks'),
-  limit: z.int().min(1).describe('The most pictures that are taken'),
-  limit_bytes: z.int().min(1).describe('The most bytes that are taken'),
-  limit_pixels: z.int().min(1).describe('The most pixels, width × height, that are taken'),
-  width: z.int().min(0).describe('Width that the picture declares, pixels'),
-  height: z.int().min(0).describe('Height that the picture declares, pixels'),
+  limit: z.int().min(1).describe('The most images that are accepted'),
+  limit_bytes: z.int().min(1).describe('The most bytes that are accepted'),
+  limit_pixels: z.int().min(1).describe('The most pixels, width × height, that are accepted'),
+  width: z.int().min(0).describe('Width that the image declares, pixels'),
+  height: z.int().min(0).describe('Height that the image declares, pixels'),
   detected: word(
     {
       heic: 'HEIC or HEIF, as phones write it',
@@ -175,7 +175,7 @@ export const extraSchemas: Readonly<Record<Exclude<Extra, 'errors'>, z.ZodType>>
   faces_found: z.int().min(0).describe('How many faces were found in the picture'),
 };
 
-/** Problems of a single picture; two pictures may have one each. */
+/** Problems of a single image; two images may have one each. */
 const pictureFaults = [
   'unsupported_image_format',
   'image_decode_failed',
@@ -185,7 +185,7 @@ const pictureFaults = [
   'face_index_out_of_range',
 ] as const satisfies readonly ErrorCode[];
 
-/** What one of several pictures may be answered with in its place. */
+/** The problems that one of several images may have. */
 export const targetFaults = [
   'missing_field',
   'image_too_large',
@@ -196,17 +196,17 @@ export const targetFaults = [
 const { detected, width, height, limit_pixels, faces_found } = extraSchemas;
 const faultList = pictureList(
   {
-    code: z.enum(pictureFaults).describe('What is the matter with it'),
+    code: z.enum(pictureFaults).describe('What is wrong with it'),
     detected: detected.optional(),
     width: width.optional(),
     height: height.optional(),
     limit_pixels: limit_pixels.optional(),
     faces_found: faces_found.optional(),
   },
-  'One for each picture at fault, in the order of the form; left out where `field` says it all',
+  'One for each faulty image, in the order of the form; absent when `field` names the only one',
 );
 
-/** Members that one code has in a form of its own. */
+/** Schemas of members that differ for one code. */
 const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
   invalid_field: {
     field: z.string().describe('Name of the form field; of JSON, a pointer to the member (RFC 6901)'),
@@ -215,7 +215,7 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
   invalid_embedding: { field: z.string().describe('A pointer to the embedding (RFC 6901)') },
   duplicate_field: { field: field(fieldNames) },
   no_face_found: {
-    errors: faultList.describe('One for each picture at fault, in the order of the form'),
+    errors: faultList.describe('One for each faulty image, in the order of the form'),
   },
   low_quality_face: {
     errors: pictureList(
@@ -224,14 +224,14 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
           .array(z.enum(qualityReasonNames))
           .min(1)
           .max(qualityReasonNames.length)
-          .describe('What the compared face is, in the words of the `reason` of a warning'),
+          .describe('Why the face is too poor, as in the `reason` of a warning'),
       },
-      'One for each picture whose compared face is too poor',
+      'One for each image whose compared face is too poor',
     ),
   },
 };
 
-/** RFC 9457 section 3.1, with what this one carries beside. */
+/** RFC 9457 section 3.1, with the further members. */
 function problemSchema(code: ErrorCode): z.ZodType {
   const { status, title, detail } = errorTable[code];
   const extras: Record<string, z.ZodType> = { ...extraSchemas, ...ownSchemas[code] };
@@ -251,7 +251,7 @@ function problemSchema(code: ErrorCode): z.ZodType {
     .describe(`${title}. ${detail}`);
 }
 
-/** By the names of their components. */
+/** The schemas by the names of their components. */
 export function problemSchemas(): Record<string, Schema> {
   return jsonSchemas(Object.fromEntries(errorCodes.map((code) => [problemName(code), problemSchema(code)])));
 }

@@ -13,10 +13,10 @@ interface Publications {
   demo(): Publication;
 }
 
-/** One configuration in a process; in tests, several. */
+/** A process has one configuration; tests have several. */
 const made = new WeakMap<Config, Publications>();
 
-/** Each document is made when it is first asked for, and kept. */
+/** Each document is made on its first request and kept. */
 export function publications(routes: readonly Route[], config: Config): Publications {
   const all = made.get(config) ?? newPublications(routes, config);
   made.set(config, all);
@@ -50,7 +50,7 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** A document that is the same for everybody as long as the server runs: its bytes and its name, made once. */
+/** A document that does not change while the server runs, with its ETag. */
 export class Publication {
   readonly #body: Buffer;
   readonly #own: Headers;
@@ -69,14 +69,14 @@ export class Publication {
     ];
   }
 
-  /** 304 when the client has it already (RFC 9110 section 13.1.2), with what section 15.4.5 asks for. */
+  /** 304 when the client already has it (RFC 9110 section 13.1.2), with the headers of section 15.4.5. */
   reply(if_none_match: string | undefined): Reply {
     return this.#isNamed(if_none_match)
       ? { status: 304, headers: this.#own, body: '' }
       : { status: 200, headers: this.#headers, body: this.#body };
   }
 
-  /** Weak comparison (section 8.8.3.2). Our own names hold no comma, so no name that does can be ours. */
+  /** Weak comparison (section 8.8.3.2). Splitting at commas is safe, because our ETags contain none. */
   #isNamed(if_none_match: string | undefined): boolean {
     const named = (if_none_match ?? '').split(',').map((name) => name.trim().replace(/^W\//, ''));
     return named.includes(this.#etag) || named[0] === '*';

@@ -1,9 +1,9 @@
 import { type Content, type Html, html } from '../html.ts';
 import type { Schema } from './json-schema.ts';
 
-/** Schemas and descriptions as HTML: what the docs page is made of. */
+/** Schemas and descriptions as HTML, for the docs page. */
 
-/** A schema as a list of its members. Members of members are shown below them, components linked to. */
+/** A schema as a list of its members, with nested members below them and links to components. */
 export function schemaView(schema: Schema): Html {
   return html`<dl>${Object.entries(schema.properties ?? {}).map(([name, member]) => memberView(name, member, schema))}</dl>`;
 }
@@ -16,7 +16,7 @@ function memberView(name: string, member: Schema, owner: Schema): Html {
 `;
 }
 
-/** What a value looks like: its type, its bounds and its default. */
+/** The type of a value, its bounds and its default. */
 function form(schema: Schema): Content {
   const { default: fallback } = schema;
   const notes = [
@@ -58,7 +58,7 @@ function bounds({ minimum, maximum, exclusiveMinimum, pattern }: Schema): Conten
   return maximum === undefined ? `from ${minimum}` : `${minimum}${to}`;
 }
 
-/** To where the page shows a component's schema. */
+/** A link to a component's schema in the page. */
 export function schemaLink($ref: string): Html {
   const name = $ref.slice($ref.lastIndexOf('/') + 1);
   return html`<a href="#schema-${name}">${name}</a>`;
@@ -69,7 +69,7 @@ export function listed(items: readonly Content[], separator = ', '): Content {
   return items.map((item, i) => [i > 0 ? separator : '', item]);
 }
 
-/** The little of Markdown that our own descriptions use: headings, paragraphs, lists and `code`. */
+/** The part of Markdown that the descriptions use: headings, paragraphs, lists and `code`. */
 export function prose(markdown: string): Html[] {
   return markdown.split(/\n{2,}/).map(block);
 }

@@ -3,12 +3,12 @@ import { html } from '../html.ts';
 import { fieldTable } from '../http/fields.ts';
 import { Calibration, promisedRate } from '../matching/calibration.ts';
 
-/** docs/scores/percent.svg: how a pack's calibration makes a percent of a normalised similarity. */
+/** docs/scores/percent.svg: a pack's calibration from normalised similarity to percent. */
 
 /** Pixels. */
 const plot = { left: 52, right: 600, top: 56, bottom: 388 };
 
-/** Its own, light and dark: a picture in a page sees nothing of the page's. */
+/** Its own style, light and dark: an SVG image does not get the style of the page. */
 const style = `
 text { font: 13px system-ui, sans-serif; fill: #1f2328; }
 .title { font-size: 15px; font-weight: 600; }
@@ -40,7 +40,7 @@ export function scorePicture({ name, version, calibration }: PackManifest): stri
 
   const grid = Array.from({ length: 11 }, (_, tenth) => {
     const percent = tenth * 10;
-    // Below 40 the percent does not stand for a rate alone.
+    // Below 40 the percent is not a function of the rate only.
     const rate = percent >= 40 && `1 in ${Math.round(1 / promisedRate(percent)).toLocaleString('en')}`;
     return html`<line x1="${left}" x2="${right}" y1="${y(percent)}" y2="${y(percent)}" class="grid"/><text x="${left - 8}" y="${y(percent) + 4}" text-anchor="end">${percent}</text>${rate ? html`<text x="${right + 8}" y="${y(percent) + 4}">${rate}</text>` : undefined}
 `;
@@ -66,10 +66,10 @@ export function scorePicture({ name, version, calibration }: PackManifest): stri
   const threshold = y(fieldTable.threshold_percent.default);
   return html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 440" role="img" aria-labelledby="title text">
 <title id="title">From similarity to percent</title>
-<desc id="text">confidence_percent over the normalised similarity of two faces: it rises in a line to 40, where one pair of strangers in ten scores as high, and from there by ten points for each tenth of the false-match rate. The best of nine pairs gets nine and a half points less.</desc>
+<desc id="text">confidence_percent over the normalised similarity of two faces: it rises in a line to 40, where one pair of strangers in ten scores this high, and then by ten points for each tenfold lower false-match rate. The best of nine pairs gets nine and a half points less.</desc>
 <style>${style}</style>
 <text x="0" y="18" class="title">From similarity to percent</text>
-<text x="0" y="36" class="small">pack ${name} ${version}; left confidence_percent, right how many strangers score at least as high</text>
+<text x="0" y="36" class="small">pack ${name} ${version}; left: confidence_percent, right: how many strangers score at least this high</text>
 <rect x="${left}" y="${top}" width="${right - left}" height="${fixed(threshold - top)}" class="match"/>
 ${grid}${ticks}<text x="${(left + right) / 2}" y="432" text-anchor="middle" class="small">normalised similarity</text>
 <line x1="${left}" x2="${right}" y1="${threshold}" y2="${threshold}" class="threshold"/>

@@ -13,7 +13,7 @@ import {
   fitHumanCheck,
   type HumanExample,
   type HumanTally,
-  humanBar,
+  humanThreshold,
   quantiseCheck,
   tallyHumanCheck,
 } from '../eval/human.ts';
@@ -27,25 +27,25 @@ export interface SetFolder {
 }
 
 const modes: readonly AccuracyMode[] = ['fast', 'balance'];
-/** The cohort serves both modes; it is made with the better embeddings. */
+/** Both modes share the cohort; it is made with the more accurate embeddings. */
 const cohortMode: AccuracyMode = 'balance';
 const cohortFile = 'cohort.i8';
 const humanFile = 'human.i8';
 const licence = 'Apache-2.0';
-/** As a set's name, which has no space. */
+/** The set name of faces found in images without people. Names given by users have no spaces. */
 const nobody = 'without people';
 const checkedPercents = [40, 50, 60, 70, 80];
-/** The human check also learns from what a detector is less sure of. */
+/** The human check is also fitted to false faces with a lower score than the service accepts. */
 const leastOtherScore = 0.3;
-/** Lower rates are not promised: what the pairs of the largest set that there is, some millions, can show. */
+/** The lowest rate that is promised: what the pairs of the largest set, some millions, can show. */
 const floor = 1e-5;
 
-/** What was fitted for one mode: what --json prints. */
+/** What was fitted for one mode. Part of the output of --json. */
 export interface ModeFit {
   mode: AccuracyMode;
   fitted_on: string;
   points: CalibrationPoint[];
-  /** What was seen of people in neither cohort nor fit, when it was asked for. */
+  /** Observed rates of people in neither cohort nor fit, with --check. */
   check?: { with_cohort: Honesty[]; without_cohort: Honesty[] };
 }
 
@@ -53,12 +53,12 @@ export interface PackFit {
   pack: string;
   centres: number;
   modes: ModeFit[];
-  /** Cross-validated: the people's sets, then the folders without people. */
+  /** Cross-validated: the sets of people, then the folders without people. */
   human?: HumanTally[];
 }
 
 interface CalibrateOptions {
-  /** Folders of pictures in which nobody is. */
+  /** Folders of images without people. */
   withoutPeople: readonly string[];
   write: boolean;
   check: boolean;
@@ -67,7 +67,7 @@ interface CalibrateOptions {
 type Sets = Readonly<Record<AccuracyMode, readonly PeopleSet[]>>;
 type Pictures = ReadonlyMap<string, EmbeddedPicture>;
 
-/** Fits cohort, human check and a table for each mode, and writes them into the configured pack when told to. */
+/** Fits cohort, human check and a table for each mode, and with `write` writes them into the configured pack. */
 export async function calibratePack(
   folders: readonly SetFolder[],
   { withoutPeople, write, check }: CalibrateOptions,
@@ -75,7 +75,7 @@ export async function calibratePack(
   const config = readConfig();
   const directory = packDirectory(config.pack);
   const draft = readDraft(directory);
-  // A pack of one's own has no table before its first fit.
+  // A new pack has no table before its first fit.
   const calibration = draft.calibration ?? ({} as PackManifest['calibration']);
   const manifest: PackManifest = { ...draft, calibration };
   await verifyPack(directory, manifest);
@@ -114,8 +114,8 @@ export async function calibratePack(
     const centres = cohortCentres(cohortPictures);
     if (write && centres.length < highest) {
       throw new Error(
-        `There are too few people: they make a cohort of ${centres.length} centres, and a face is compared with its ` +
-          `${highest} nearest. Nothing was written; bring pictures of some hundred people, at least five for each group.`,
+        `There are too few people: they make a cohort of ${centres.length} centres, and ${highest} are needed. ` +
+          'Nothing was written. Use pictures of some hundred people, at least five in each group.',
       );
     }
     const cohorts = await withBar('cohorts', heldOutFits, (onFit) =>
@@ -123,7 +123,7 @@ export async function calibratePack(
     );
     const fits = fitModes(sets, cohorts, check);
     const humans = modes.flatMap((mode) => sets[mode].flatMap(humanExamples));
-    // What the service would not look at anyhow is learnt from, but no failure.
+    // False faces below the service's score are used for the fit, but not counted in the result.
     const isCounted = (one: HumanExample) => one.set !== nobody || atDefault.has(one);
     const human =
       check && others.length > 0 ? { human: tallyHumanCheck(humans, others, isCounted) } : undefined;
@@ -145,7 +145,7 @@ export async function calibratePack(
   }
 }
 
-/** The pack without its human check, so that all that the detector finds is seen. */
+/** A copy of the pack without its human check, so that all faces of the detector are kept. */
 function uncheckedPack(directory: string, { human, ...manifest }: PackManifest) {
   if (!human) return { directory, remove() {} };
   const copy = mkdtempSync(join(tmpdir(), 'facematch-pack-'));
@@ -208,7 +208,7 @@ function writeHumanCheck(
     licence,
     scale,
     bias: check.bias,
-    bar: humanBar,
+    bar: humanThreshold,
     fitted_on: `${humans.length} faces of people, and ${others.length} false faces in ${pictures} pictures without people, both modes`,
   };
   replaceFile(join(directory, humanFile), bytes);
@@ -223,7 +223,7 @@ function describeSets(sets: readonly PeopleSet[]): string {
     .join('; ');
 }
 
-/** As JSON.stringify, but lists of numbers or of names take one line each. */
+/** Like JSON.stringify, but with lists of numbers or names on one line. */
 function manifestText(manifest: object): string {
   const text = JSON.stringify(manifest, null, 2);
   const item = /-?[\d.e-]+|"\w+"/.source;

@@ -23,7 +23,7 @@ export function registerCalibrate(program: Command): void {
     )
     .option(
       '--without-people <dir...>',
-      'folders of pictures in which nobody is: what is found in them is no face',
+      'folders of images without people: every face found in them is false',
     )
     .option('--write', 'write the result into the pack; without it only the table is shown')
     .option(
@@ -44,7 +44,7 @@ export function registerCalibrate(program: Command): void {
     });
   addHelp(command, {
     notes:
-      'The table is made by the group that is served worst: a set, or all who share a label of its people.tsv.',
+      'The table is fitted to the group with the most false matches: a set, or all who share a label of its people.tsv.',
     examples: [
       'facematch calibrate lfw=lfw/images ages=ages/images --without-people animals --check',
       'facematch calibrate staff=staff/photos --write',

@@ -3,7 +3,7 @@ import { page, table } from '../api/markdown.ts';
 import { everyCommand, exitCodeWords, helpOf, subcommands } from './help.ts';
 import { buildProgram } from './program.ts';
 
-/** docs/command-line.md, made from the program's own definitions. */
+/** docs/command-line.md, generated from the definitions of the commands. */
 export function commandLineMarkdown(): string {
   const commands = everyCommand(buildProgram()).slice(1);
   return page(
@@ -13,7 +13,7 @@ export function commandLineMarkdown(): string {
     table(
       ['command', 'does'],
       commands.map(({ path, command }) => [
-        // The anchor is as GitHub makes it of a heading.
+        // The anchor that GitHub makes from the heading.
         `[\`${path}\`](#${path.replaceAll(' ', '-')})`,
         command.description(),
       ]),
@@ -75,7 +75,7 @@ function describeOption({ mandatory }: Option, described: string): string {
   return mandatory ? `${described} (required)` : described;
 }
 
-/** Help's own layout is kept where it is a list; running text is left to the reader's window. */
+/** Lists keep the layout of the help; other text is wrapped by the reader. */
 function paragraph(text: string): string {
   return /\n {2}/.test(text) ? `\`\`\`text\n${text}\n\`\`\`` : text.replaceAll('\n', ' ');
 }

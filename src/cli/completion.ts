@@ -2,14 +2,14 @@ import { Argument, type Command, type Option } from 'commander';
 import { addHelp, subcommands } from './help.ts';
 
 /**
- * What a shell does at the tab key: it asks `facematch complete -- WORD…`, of which the last is the word at the cursor, and
- * offers the lines that come back. The lines :files and :folders ask for the shell's own completion of those.
+ * Shell completion: at the tab key the shell calls `facematch complete -- WORD…`, where the last word is the one at the cursor,
+ * and offers the lines of its output. The lines :files and :folders stand for the shell's own completion.
  */
 const scripts = {
   bash: `# Completion of facematch for bash 4 or later, made by: facematch completion bash
 _facematch() {
   mapfile -t COMPREPLY < <(facematch complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
-  # Where nothing is offered, readline completes by itself: it knows ~ and variables.
+  # For files, readline completes by itself, because it knows ~ and variables.
   case \${COMPREPLY[0]-} in
     :files) COMPREPLY=(); compopt -o default ;;
     :folders) COMPREPLY=(); compopt -o dirnames ;;
@@ -21,7 +21,7 @@ complete -F _facematch facematch
 # Completion of facematch for zsh, made by: facematch completion zsh
 _facematch() {
   local -a offers=(\${(f)"$(facematch complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"})
-  # In --mode=fast and NAME=FILE:FOLDER, what stands before is complete.
+  # In --mode=fast and NAME=FILE:FOLDER, complete only the part after the last sign.
   compset -P '*[=:]'
   case $offers[1] in
     :files) _files ;;
@@ -90,9 +90,9 @@ It completes the word facematch, not npx. Where that is no command yet: npm link
   });
 }
 
-/** Lines for the shell: what may stand for the last of the words that were typed after the program's name. */
+/** Lines for the shell: completions of the last of the words that were typed after the program's name. */
 export function offersFor(program: Command, typed: readonly string[]): readonly string[] {
-  // --mode=fast is one word in zsh and fish. In bash it is three, since = and : end words there.
+  // --mode=fast is one word in zsh and fish; in bash it is three, because = and : end words there.
   const words = typed.flatMap((word) => (/^--[^=]+=/.test(word) ? word.split(/=(.*)/s, 2) : [word]));
   const last = words.pop() ?? '';
   let command = program;
@@ -122,7 +122,7 @@ function argumentsOf(command: Command): readonly string[] {
   return valuesOf(argument?.name(), argument?.argChoices);
 }
 
-/** Placeholders for a path; in NAME=PAIRS.tsv:FOLDER of `set`, for the part behind the sign. */
+/** Placeholders for a path; for `set`, NAME=PAIRS.tsv:FOLDER, it is the part after the sign. */
 const filePlaceholders = ['image', 'reference', 'candidate', 'out', 'path', 'set'];
 
 function valuesOf(placeholder = '', choices?: readonly string[]): readonly string[] {

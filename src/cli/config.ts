@@ -26,9 +26,9 @@ export function registerConfig(program: Command): void {
     .action(config);
   addHelp(command, {
     notes: `Settings come from the environment, then from the JSON file that FACEMATCH_CONFIG names, then from the defaults.
-A setting that is wrong is shown with its default, and what is wrong goes to standard error.
+A wrong setting is shown with its default, and the fault goes to standard error.
 
-Exit codes: ${exitCodes.success} a server would take all of them; ${exitCodes.failure} it would not.`,
+Exit codes: ${exitCodes.success} a server would accept all settings; ${exitCodes.failure} it would not.`,
     examples: [
       'facematch config',
       'FACEMATCH_CONFIG=./facematch.json facematch config --check',
@@ -53,10 +53,10 @@ function config({ check, json }: ConfigOptions): void {
   if (!ok) process.exitCode = exitCodes.failure;
 }
 
-/** By variable, in the order of the table. */
+/** The settings by variable, in the order of the table. */
 type EffectiveSettings = Readonly<Record<string, { value: Config[SettingName]; from: SettingSource }>>;
 
-/** What may be printed of the settings in force. */
+/** The settings in force, without secrets. */
 function effectiveSettings({ config, sources }: SettingsSurvey): EffectiveSettings {
   const names = Object.keys(config) as SettingName[];
   return Object.fromEntries(

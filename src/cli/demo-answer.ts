@@ -4,7 +4,7 @@ import type { ImageBody } from '../http/match-result.ts';
 import type { ImageField } from '../matching/compare.ts';
 import { type Colours, printable } from './terminal.ts';
 
-/** The part of a 200 answer that is put into words; the rest is in the JSON below it. */
+/** The part of a 200 answer that is described in words; the JSON below it has the rest. */
 export interface MatchAnswer {
   match: boolean;
   confidence_percent: number;
@@ -21,7 +21,7 @@ export interface MatchAnswer {
 
 const integers = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 2 });
 
-/** The answer as a person wants to read it, several lines. `elapsed_ms` is what whoever asked saw. */
+/** The answer for people, in several lines. `elapsed_ms`: the time that the caller measured. */
 export function describeAnswer(
   answer: MatchAnswer,
   names: Record<ImageField, string>,
@@ -46,7 +46,7 @@ export function describeAnswer(
   ].join('\n');
 }
 
-/** One against several, best first; those that could not be judged are told elsewhere. */
+/** One against several, best first, without those that could not be compared. */
 export function describeResults(
   { results, matches, threshold_percent, warnings }: ManyBody,
   reference: string,
@@ -70,7 +70,7 @@ export function describeResults(
   ].join('\n');
 }
 
-/** What a false-match rate means: of how many pairs of strangers one would score as high. */
+/** A false-match rate in words: one of how many pairs of strangers scores this high. */
 export function describeRate({
   false_match_rate,
   extrapolated,
@@ -90,7 +90,7 @@ function describeImage(image: MatchAnswer['image1'], name: string): string {
   return `${name}, ${width}×${height}, ${count(faces.length, 'face')}${which}`;
 }
 
-/** Where the middle of a box lies, in thirds of the picture. Left and right are the viewer's. */
+/** Where the middle of a box is, in thirds of the image. Left and right are the viewer's. */
 export function describePlace(box: Face['box'], picture: { width: number; height: number }): string {
   const row = third((box.y + box.height / 2) / picture.height, ['top ', '', 'bottom ']);
   const column = third((box.x + box.width / 2) / picture.width, ['left', '', 'right']);

@@ -9,18 +9,18 @@ import { create } from '../gate/key-edits.ts';
 import { editKeyFile } from '../gate/key-file.ts';
 import { projectPath } from '../paths.ts';
 
-/** A server of the real program in a process of its own, on a free port, with one key in a folder of its own. */
+/** A real server in a process of its own, on a free port, with one key in a temporary folder. */
 export interface DemoServer {
-  /** As `http://127.0.0.1:PORT`. */
+  /** `http://127.0.0.1:PORT` */
   origin: string;
   key: string;
-  /** Asks the server to end, waits for it, and removes the folder. Returns what went wrong, if anything did. */
+  /** Stops the server and removes the folder. Resolves to what went wrong, if anything did. */
   stop(): Promise<string | undefined>;
 }
 
 const startLimit_ms = 30_000;
 const stopLimit_ms = 15_000;
-/** Lines of the server's own output that a failure shows. */
+/** How many lines of the server's output a failure shows. */
 const tailLength = 15;
 
 export async function startDemoServer(signal: AbortSignal): Promise<DemoServer> {
@@ -34,7 +34,7 @@ export async function startDemoServer(signal: AbortSignal): Promise<DemoServer> 
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
-        // A file could ask for what the demo does not do, such as TLS, and an empty variable would not take it back.
+        // A settings file could ask for what the demo does not do, such as TLS, and an empty variable does not override it.
         FACEMATCH_CONFIG: '',
         FACEMATCH_TLS_CERT: '',
         FACEMATCH_TLS_KEY: '',
@@ -60,21 +60,24 @@ async function listening(child: ChildProcess, signal: AbortSignal): Promise<stri
   const tail: string[] = [];
   let timer: NodeJS.Timeout | undefined;
   const origin = new Promise<string>((resolve, reject) => {
-    const fail = (what: string) => reject(new Error([`${what} Its last lines:`, ...tail].join('\n  ')));
+    const fail = (what: string) =>
+      reject(new Error([`${what} Last lines of its output:`, ...tail].join('\n  ')));
     const late = `The server did not listen within ${startLimit_ms / 1000} s.`;
     timer = setTimeout(fail, startLimit_ms, late);
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener('abort', () => reject(signal.reason));
     child.once('error', ({ message }) => reject(new Error(`The server could not be started: ${message}`)));
-    // `close`, not `exit`: its last words have been read by then.
-    child.once('close', (code, killer) => fail(`The server ended at once (${describeEnd(code, killer)}).`));
+    // `close`, not `exit`: all of its output has been read by then.
+    child.once('close', (code, killer) =>
+      fail(`The server exited while starting (${describeEnd(code, killer)}).`),
+    );
     for (const stream of [child.stdout, child.stderr]) {
-      // Read to the end of the server's life: a full pipe would block its log.
+      // Read as long as the server runs: a full pipe would block its log.
       createInterface({ input: stream! }).on('line', (line) => {
         tail.push(line);
         if (tail.length > tailLength) tail.shift();
-        const [, told] = /\blistens on (https?:\/\/\S+?:\d+)/.exec(line) ?? [];
-        if (told !== undefined) resolve(told);
+        const [, address] = /\blistens on (https?:\/\/\S+?:\d+)/.exec(line) ?? [];
+        if (address !== undefined) resolve(address);
       });
     }
   });

@@ -7,13 +7,13 @@ import { type Picture, readPicture } from './files.ts';
 import { addHelp } from './help.ts';
 import { activity, coloursFor } from './terminal.ts';
 
-/** Two photos that face-api ships, a development dependency; the npm package hands them on. One woman is in both. */
+/** Two photos of face-api, a development dependency; the npm package includes them. The same woman is in both. */
 const samples = ['sample1.jpg', 'sample3.jpg'].map((name) => {
   const own = projectPath(`node_modules/@vladmandic/face-api/demo/${name}`);
   return existsSync(own) ? own : productPath(`samples/${name}`);
 });
 
-/** Signals that end the demo: each still stops its server and removes its folder. */
+/** Signals that end the demo. It then stops its server and removes its folder. */
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export function registerDemo(program: Command): void {
@@ -39,7 +39,7 @@ async function demo(file1: string, file2: string, json: boolean): Promise<void> 
   const { startDemoServer } = await import('./demo-server.ts');
   const { describeAnswer } = await import('./demo-answer.ts');
 
-  // Before the server: a file that is not there should not cost its start.
+  // Before the server, so that a missing file fails at once.
   const pictures = { image1: await readPicture(file1), image2: await readPicture(file2) };
   const interruption = new AbortController();
   let interruptedBy: NodeJS.Signals | undefined;
@@ -65,7 +65,7 @@ async function demo(file1: string, file2: string, json: boolean): Promise<void> 
   } finally {
     done();
     for (const name of endings) process.off(name, interrupt);
-    // All is put away: now the signal does what it does by itself.
+    // Everything is cleaned up: let the signal end the process.
     if (interruptedBy !== undefined) process.kill(process.pid, interruptedBy);
   }
 }

@@ -20,13 +20,13 @@ export function registerDetect(program: Command): void {
     .argument('<image...>', 'JPEG, PNG or WebP files')
     .option('--draw <out>', 'also write a PNG with the faces drawn; with several pictures a folder of them')
     .addOption(modeOption())
-    .option('--no-fallback', 'do not look again, in other ways, where no face was found')
+    .option('--no-fallback', 'do not use the fallback where no face was found')
     .option('--min-det-score <score>', "least detection score; by default the pack's own", parseScore)
     .option('--json', 'print a list with the faces of each picture as the server would give them')
     .action(detect);
   addHelp(command, {
-    notes: `Coordinates are pixels of the upright picture. A picture without a face is no failure; one that cannot be read is,
-after the others were done.`,
+    notes: `Coordinates are pixels of the upright picture. A picture without a face is not a failure. One that cannot be read is,
+but only after the others are done.`,
     examples: [
       'facematch detect group.jpg',
       'facematch detect group.jpg --draw group-faces.png',
@@ -39,7 +39,7 @@ after the others were done.`,
 async function detect(files: string[], options: DetectCommandOptions): Promise<void> {
   const { detectFiles } = await import('./picture-files.ts');
   const json = options.json ?? false;
-  // Lines that appear one by one are progress enough, and a bar would run through them.
+  // On a terminal the printed lines show the progress, and a bar would mix with them.
   const quiet = json || !process.stdout.isTTY;
   const bar = files.length > 1 && quiet ? await progressBar('pictures', files.length) : undefined;
   const outcomes = [];
@@ -66,7 +66,7 @@ export function parseScore(text: string): number {
   throw new InvalidArgumentError('Expected a number from 0 to 1.');
 }
 
-/** A picture as a person wants to read it: a line for it, and one for each face. */
+/** A line for the image, and one for each face. */
 function describeFaces(picture: DetectedFile, colours: Colours): string {
   const { file, width, height, format, faces, drawing } = picture;
   const found = faces.length === 0 ? 'no face' : `${faces.length} face${faces.length === 1 ? '' : 's'}`;

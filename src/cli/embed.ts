@@ -21,20 +21,20 @@ export function registerEmbed(program: Command): void {
     .argument('<image...>', 'JPEG, PNG or WebP files')
     .option('--out <out>', 'write the lines to a new file, for its owner alone')
     .addOption(modeOption())
-    .option('--no-fallback', 'do not look again, in other ways, where no face was found')
+    .option('--no-fallback', 'do not use the fallback where no face was found')
     .option('--min-det-score <score>', "least detection score; by default the pack's own", parseScore)
     .action(embed);
   addHelp(command, {
     notes: `Each line is a face: file, box, quality, embedding (little-endian 32-bit floats, base64), and the pack, version and
-mode that it takes to compare it. An embedding is biometric data: whoever holds it can recognise the person. A picture that
-cannot be read is a failure, after the others were done.`,
+mode that are needed to compare it. An embedding is biometric data: it can be used to recognise the person. A picture that
+cannot be read is a failure, but only after the others are done.`,
     examples: ['facematch embed alice.jpg', 'facematch embed photos/*.jpg --mode fast --out faces.jsonl'],
   });
 }
 
 async function embed(files: string[], { out, ...options }: EmbedCommandOptions): Promise<void> {
   const { embedFiles } = await import('./picture-files.ts');
-  // Opened before the work begins; a file that is there is not overwritten.
+  // Opened before the work begins. An existing file is not overwritten.
   const target = out === undefined ? process.stdout : createWriteStream(out, { flags: 'wx', mode: 0o600 });
   if (out !== undefined)
     await new Promise((resolve, reject) => target.once('open', resolve).once('error', reject));

@@ -6,7 +6,7 @@ import type { Results, SharedThreshold } from '../eval/results.ts';
 import type { ThresholdPoint } from '../eval/thresholds.ts';
 import { printable } from './terminal.ts';
 
-/** The figures as a person wants to read them. */
+/** The figures as text for the terminal. */
 export function describeResults({ evaluations, shared_thresholds, groups }: Results): string {
   const sets = evaluations.map(({ figures }) => describeSet(figures));
   const shared = scoreKinds.map((by) =>
@@ -28,7 +28,7 @@ function describePromises(groups: readonly Honesty[]): string {
 }
 
 const cohortWords: Readonly<Record<CohortUse, string>> = {
-  pack: "the pack's; figures of people whom it was made of are bent",
+  pack: "the pack's; figures of people that it was made of are biased",
   'held-out': 'refitted for each pair without its people',
   none: 'the pack has none: the normalised similarity is the cosine',
 };

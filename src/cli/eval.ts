@@ -15,7 +15,7 @@ interface EvalOptions {
   json?: boolean;
 }
 
-/** A set as it was typed: NAME=PAIRS.tsv:DIR, or a file alone. */
+/** A set as given: NAME=PAIRS.tsv:DIR, or a file only. */
 interface SetArgument {
   name: string;
   pairsFile: string;
@@ -40,7 +40,7 @@ export function registerEval(program: Command): void {
     )
     .option(
       '--held-out-cohort',
-      "normalise with cohorts made of the sets' own people and of --people, never of those that are judged",
+      "normalise with cohorts made of the sets' own people and of --people, without those of the compared pair",
     )
     .option('--report <dir>', 'write a page with curves, thresholds and the worst pairs into this folder')
     .option('--json', 'print the figures as JSON')
@@ -68,9 +68,9 @@ export function registerEval(program: Command): void {
       });
     });
   addHelp(evaluate, {
-    notes: `The pack's cohort may hold the people of a set that it was made of, which bends the figures; --held-out-cohort takes the
-first folder of a picture's path for the person, and refits the cohort without the people of each pair.
-The report holds copies of photos: keep it as you keep them. It opens without a network.`,
+    notes: `If the pack's cohort was made of people of a set, its figures are biased. --held-out-cohort takes the first folder of a
+picture's path for the person, and refits the cohort without the people of each pair.
+The report holds copies of photos: protect it as you protect them. It opens without a network.`,
     examples: [
       'facematch eval pairs.tsv --images photos',
       'facematch eval pairs.tsv --images photos --mode fast --json',
@@ -80,7 +80,7 @@ The report holds copies of photos: keep it as you keep them. It opens without a 
   });
 }
 
-/** A file whose name looks like a set's can still be given, as ./NAME=PAIRS.tsv. */
+/** A file whose name looks like NAME=… can be given as ./NAME=…. */
 function parseSet(text: string): SetArgument {
   const match = /^([\w-]+)=([^:]+)(?::(.+))?$/.exec(text);
   if (!match) return { name: basename(text, extname(text)), pairsFile: text, folder: undefined };

@@ -23,7 +23,7 @@ const promisedPercents = [50, 60, 70];
 
 interface EvaluateSetsOptions {
   mode: AccuracyMode;
-  /** Labelled people, whose promise is looked at by group. */
+  /** Labelled people, whose false-match rates are checked by group. */
   people: readonly SetFolder[];
   heldOutCohort: boolean;
   report: string | undefined;
@@ -40,7 +40,7 @@ export async function evaluateSets(
   const manifest = readManifest(directory);
   const { name, version } = manifest;
   const sets = files.map((set): PairSet => ({ ...set, pairs: readPairs(set.pairsFile) }));
-  // What would fail in the end fails at once: measuring takes minutes.
+  // Fails now rather than at the end: measuring takes minutes.
   if (heldOutCohort) for (const { pairs } of sets) picturesOf(pairs).forEach(personOf);
   const folder = report === undefined ? undefined : await openReport(report);
   await verifyPack(directory, manifest);

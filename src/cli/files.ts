@@ -7,7 +7,7 @@ export interface Picture {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Throws an Error with a message for people; its cause is the file system's own. */
+/** Throws an Error with a message for people; its cause is the file system's error. */
 export async function readPicture(file: string): Promise<Picture> {
   try {
     return { name: basename(file), bytes: new Uint8Array(await readFile(file)) };
@@ -18,9 +18,9 @@ export async function readPicture(file: string): Promise<Picture> {
 }
 
 /**
- * Where the drawing of each picture goes. `out` is a folder when there are several pictures, and is made where it is
- * missing, or when it is one already; else it is the file. Throws an Error with a message for people when it cannot be,
- * and when a drawing would take the place of a picture that was given.
+ * The path of each image's drawing. With several images, or if `out` is a folder, they go into that folder, which is made if
+ * missing; else `out` is the file. Throws an Error with a message for people when that is not possible, or when a drawing
+ * would overwrite one of the images.
  */
 export function drawingFiles(pictures: readonly string[], out: string): string[] {
   const asFolder = pictures.length > 1 || isFolder(out);
@@ -35,7 +35,7 @@ export function drawingFiles(pictures: readonly string[], out: string): string[]
   return drawings;
 }
 
-/** The picture's name as a PNG; a number is added where two pictures of different folders have the same. */
+/** The image's name with .png; with a number when images of different folders have the same name. */
 function freeName(picture: string, taken: Set<string>): string {
   const stem = basename(picture, extname(picture));
   let name = `${stem}.png`;
@@ -56,7 +56,7 @@ function makeFolder(path: string): void {
   }
 }
 
-/** One name for one file, whatever links lead to it. */
+/** The real path of a file, so that links to it compare equal. */
 function identity(path: string): string {
   try {
     return realpathSync(path);

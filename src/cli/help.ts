@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** What every command ends with. A command that a signal ended has 128 + its number from the shell, as any program. */
+/** The exit codes of every command. After a signal the shell reports 128 + its number, as for any program. */
 export const exitCodes = { success: 0, failure: 1, usage: 2 } as const;
 
 /** In words, for help and docs. */
@@ -10,11 +10,11 @@ export const exitCodeWords: readonly (readonly [code: number, meaning: string])[
   [exitCodes.usage, 'wrong usage'],
 ];
 
-/** What a command's help says below its options. Kept beside the command, because docs and tests ask for it as well. */
+/** The end of a command's help, below its options. Docs and tests use it too. */
 interface HelpText {
   /** Paragraphs, as they are printed. */
   notes?: string;
-  /** Lines to type; what follows a # explains. */
+  /** Command lines; text after a # is an explanation. */
   examples: readonly string[];
 }
 
@@ -29,20 +29,20 @@ export function addHelp(command: Command, text: HelpText): Command {
   return command.addHelpText('after', `\n${notes === undefined ? '' : `${notes}\n\n`}${listed}`);
 }
 
-/** Throws an Error for a command without one. */
+/** The text that addHelp set; throws an Error when there is none. */
 export function helpOf(command: Command): HelpText {
   const text = texts.get(command);
   if (text === undefined) throw new Error(`The command ${command.name()} has no examples: give it addHelp()`);
   return text;
 }
 
-/** The command and all below it that help shows, in its order, each with what is typed, such as "facematch keys create". */
+/** The command and all visible commands below it, in help's order, each with its path, such as "facematch keys create". */
 export function everyCommand(command: Command, path = command.name()): { path: string; command: Command }[] {
   const children = subcommands(command);
   return [{ path, command }, ...children.flatMap((child) => everyCommand(child, `${path} ${child.name()}`))];
 }
 
-/** Those that help shows, without the word `help` itself. */
+/** The visible subcommands, without `help`. */
 export function subcommands(command: Command): Command[] {
   const shown = command.createHelp().visibleCommands(command);
   return command.commands.filter((child) => shown.includes(child));

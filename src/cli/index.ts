@@ -6,7 +6,7 @@ import { coloursFor } from './terminal.ts';
 
 silenceOnnxRuntime();
 
-// A reader that closed its end, such as `head`, has what it wanted; to the server it is no reason to die either.
+// Ignore EPIPE: a reader such as `head` may close the pipe early, and a server must not stop for it.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -20,7 +20,7 @@ async function run(argv: readonly string[]): Promise<number> {
     await buildProgram().parseAsync(argv);
     return Number(process.exitCode ?? exitCodes.success);
   } catch (error) {
-    // Commander has already printed its message, and gives help that was asked for as an error with exit code 0.
+    // Commander has already printed its message. Requested help is an error with exit code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.success : exitCodes.usage;
     const { red } = coloursFor('stderr');
     console.error(`${red('error:')} ${error instanceof Error ? error.message : String(error)}`);

@@ -2,8 +2,8 @@ import { InvalidArgumentError } from 'commander';
 import { isLine, keyLimits, type Scope, scopes } from '../gate/keys.ts';
 
 /**
- * Texts of the key commands' options → values. Each throws InvalidArgumentError, before which commander puts the name of
- * the option and the text that it was given.
+ * Parsers of the options of the key commands. Each throws InvalidArgumentError; commander adds the option's name and the text
+ * in front of its message.
  */
 
 const units = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 } as const;

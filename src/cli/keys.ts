@@ -19,7 +19,7 @@ export function registerKeys(program: Command): void {
   registerRevoke(keys);
   registerRotate(keys);
   addHelp(keys, {
-    notes: 'A running server takes every change over by itself.',
+    notes: 'A running server picks up every change by itself.',
     examples: ['facematch keys create --name my-app', 'facematch keys list'],
   });
 }
@@ -51,7 +51,7 @@ function registerCreate(keys: Command): void {
       const settings = expires === undefined ? chosen : { ...chosen, expires_in_ms: expires };
       const { key, record } = editKeyFile(file, (records) => create(records, settings, Date.now()));
       console.error(`Made the key ${describeKey(record)} in ${file}.`);
-      hand(key, json ? { key, ...shown(record) } : undefined);
+      printKey(key, json ? { key, ...shown(record) } : undefined);
     });
   addHelp(command, {
     notes: 'The key goes to standard output alone, everything else to standard error.',
@@ -113,7 +113,7 @@ function registerRotate(keys: Command): void {
       console.error(`Made the key ${describeKey(record)} in ${file}.`);
       const verb = grace > 0 ? 'works until' : 'is revoked since';
       console.error(`The old key ${describeKey(retired)} ${verb} ${retired.revoked_at}.`);
-      hand(key, json ? { key, ...shown(record), retired: shown(retired) } : undefined);
+      printKey(key, json ? { key, ...shown(record), retired: shown(retired) } : undefined);
     });
   addHelp(command, {
     notes:
@@ -134,20 +134,20 @@ function fileOf(command: Command): string {
   return command.error("error: option '--file <path>' expects the path of the key file");
 }
 
-/** Here and not in an argument parser, because commander repeats what it was given: it may be a whole key. */
+/** Not an argument parser, because commander would print the text, which may be a whole key. */
 function checkId(id: string, command: Command): void {
   if (!isKeyId(id))
     command.error('error: expected for <id> the 12 letters and digits between fm_ and the next _');
 }
 
-/** The key on standard output, or the JSON that holds it; what to do with it on standard error. */
-function hand(key: string, json: object | undefined): void {
+/** Prints the key, or the JSON that holds it, to standard output, and what to do with it to standard error. */
+function printKey(key: string, json: object | undefined): void {
   console.error('Keep it now, it is not shown again. Send it in the x-api-key header.');
   if (json === undefined) console.log(key);
   else printJson(json);
 }
 
-/** A key as it may be shown: all but the hash of its secret. */
+/** A key without the hash of its secret. */
 type ShownKey = Omit<KeyRecord, 'sha256'> & { status: KeyStatus };
 
 function shown({ sha256: _, ...record }: KeyRecord): ShownKey {

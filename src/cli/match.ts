@@ -25,8 +25,8 @@ export function registerMatch(program: Command): void {
     );
   addHelp(command, {
     notes:
-      'A photo of somebody else is a result, not a failure: the exit code is 0, and "match" in the JSON is false. Of several candidates, one that cannot be ' +
-      'judged is a failure, after the others were compared.',
+      'A photo of somebody else is a result, not a failure: the exit code is 0, and "match" in the JSON is false. A candidate that ' +
+      'cannot be compared is a failure, but only after the others were compared.',
     examples: [
       'facematch match alice.jpg bob.png',
       'facematch match --json --mode fast a.jpg b.jpg',

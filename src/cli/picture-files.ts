@@ -21,7 +21,7 @@ import { compare, faultsOf } from '../matching/compare.ts';
 import { problemOf } from '../matching/faults.ts';
 import { drawingFiles, readPicture } from './files.ts';
 
-// What match, detect and embed do with files in this process, without a server.
+// match, detect and embed for files, in this process, without a server.
 
 interface MatchFilesOptions {
   accuracy_mode: AccuracyMode;
@@ -38,7 +38,7 @@ export async function matchFiles(files: readonly [string, string], options: Matc
   return matchBody({ ...known, form: { values, warnings: [] }, result, total_ms: performance.now() - start });
 }
 
-/** The same of one file with several. What is wrong with one of these is told in its place. */
+/** The same for one file and several others. A fault of one of these is reported in its result. */
 export async function matchManyFiles(file: string, others: readonly string[], options: MatchFilesOptions) {
   const start = performance.now();
   const { values, analyse, ...known } = await openPack(options);
@@ -68,7 +68,7 @@ export async function matchManyFiles(file: string, others: readonly string[], op
   });
 }
 
-/** The configured pack, and what answers tell of it. */
+/** The configured pack, and the parts of an answer that depend on it. */
 async function openPack(options: MatchFilesOptions) {
   const config = readConfig();
   const directory = packDirectory(config.pack);
@@ -107,13 +107,13 @@ interface RefusedFile {
   error: { code: string; detail: string };
 }
 
-/** A face with its embedding, and what it takes to compare it. */
+/** A face with its embedding, and what is needed to compare it. */
 type EmbeddedFile = { file: string; embedding: string } & ImageBody['faces'][number] &
   Pick<ReturnType<typeof embedBody>['embedding'], 'pack' | 'version' | 'accuracy_mode'>;
 
 /**
- * Finds the faces of each picture in turn, on this thread, and draws them where that is wanted. A picture that is refused does
- * not end it. Throws an Error with a message for people when nothing can be done at all.
+ * Finds the faces of one image after the other, on this thread, and draws them if wanted. A faulty image does not stop the
+ * others. Throws an Error with a message for people when the pack or the drawings cannot be used.
  */
 export async function* detectFiles(
   files: readonly string[],
@@ -136,7 +136,7 @@ export async function* detectFiles(
   }
 }
 
-/** The same with embeddings: the faces of each picture. */
+/** The same with embeddings; yields the faces of each image. */
 export async function* embedFiles(
   files: readonly string[],
   options: LookOptions,
@@ -158,7 +158,7 @@ export async function* embedFiles(
 }
 
 interface LookedAt {
-  /** Its place among the files. */
+  /** Its index among the files. */
   index: number;
   file: string;
   bytes: Uint8Array;
@@ -201,7 +201,7 @@ function unreadable({ message, cause }: Error): RefusedFile['error'] {
 }
 
 function refusal({ code, message, extras }: Problem): RefusedFile['error'] {
-  // The form's field means nothing to who gave a file.
+  // The form's field means nothing here.
   const { field: _, ...rest } = extras;
   return { code, ...rest, detail: message };
 }

@@ -14,7 +14,7 @@ import { registerMatch } from './match.ts';
 import { registerServe } from './serve.ts';
 import { coloursFor } from './terminal.ts';
 
-/** In the order of `--help`. Each file loads what its command needs when the command runs, so that help is quick. */
+/** In the order of `--help`. Each file imports what its command needs only when the command runs, so that help is fast. */
 const commands = [
   registerServe,
   registerDemo,
@@ -29,9 +29,9 @@ const commands = [
   registerCompletion,
 ];
 
-/** The definitions of every command: what is run, helped with, completed and documented. */
+/** The definitions of all commands, for running, help, completion and docs. */
 export function buildProgram(): Command {
-  // Before the commands: they inherit these settings when they are made.
+  // Before the commands, which inherit these settings when they are made.
   const program = new Command('facematch')
     .description('Do these two photos show the same person?')
     .version(version())

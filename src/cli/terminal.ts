@@ -3,10 +3,10 @@ import picocolors from 'picocolors';
 
 export type Colours = ReturnType<typeof picocolors.createColors>;
 
-/** Commander's own rule, so that all of the program follows one: NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, a terminal with colours. */
+/** Commander's rule for colours, so that the whole program uses one: NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, the terminal. */
 const outputs = new Command().configureOutput();
 
-/** Colours for one stream: plain text for a pipe or a file, unless FORCE_COLOR asks for more. */
+/** Colours for one stream: none for a pipe or a file, unless FORCE_COLOR is set. */
 export function coloursFor(stream: 'stdout' | 'stderr'): Colours {
   const asked = stream === 'stdout' ? outputs.getOutHasColors : outputs.getErrHasColors;
   return coloursWhen(asked?.() === true);
@@ -16,14 +16,14 @@ export function coloursWhen(shown: boolean): Colours {
   return picocolors.createColors(shown);
 }
 
-/** What went wrong with some of several things, a line each, once the others are done: the command has failed then. */
+/** Prints a line for each of several things that failed, after the others are done, and makes the command fail. */
 export function complain(details: readonly string[]): void {
   const { red } = coloursFor('stderr');
   for (const detail of details) console.error(`${red('error:')} ${printable(detail)}`);
   if (details.length > 0) process.exitCode = 1;
 }
 
-/** Text of others, such as a file's name, without the control characters that would steer the terminal. */
+/** Text such as a file's name, without control characters, which could control the terminal. */
 export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, '\ufffd');
 }
@@ -32,11 +32,11 @@ export function printable(text: string): string {
 interface ProgressBar {
   /** One more is done, or `count` more. */
   advance(count?: number): void;
-  /** Clears the bar, whether all is done or not. */
+  /** Removes the bar. */
   stop(): void;
 }
 
-/** For so many steps of the same kind. */
+/** For a known number of steps. */
 export async function progressBar(title: string, total: number): Promise<ProgressBar> {
   if (!process.stderr.isTTY) return { advance: () => {}, stop: () => {} };
   const { SingleBar } = await import('cli-progress');
@@ -46,7 +46,7 @@ export async function progressBar(title: string, total: number): Promise<Progres
     barCompleteChar: '█',
     barIncompleteChar: '░',
     barsize: 30,
-    // A hidden cursor would have to be shown again before Ctrl-C ends the process, which then could not end at once.
+    // A hidden cursor would have to be restored before Ctrl-C ends the process.
     hideCursor: false,
     clearOnComplete: true,
   });
@@ -54,7 +54,7 @@ export async function progressBar(title: string, total: number): Promise<Progres
   return { advance: (count = 1) => bar.increment(count), stop: () => bar.stop() };
 }
 
-/** Shows the bar while the work goes on, which calls `advance` for each step done. */
+/** Shows the bar during `work`, which calls `advance` after each step. */
 export async function withBar<T>(
   title: string,
   total: number,
@@ -70,7 +70,7 @@ export async function withBar<T>(
 
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/** For one step that nobody knows the length of. Call what it returns in a `finally`. */
+/** A spinner for one step of unknown length. Returns a function that removes it: call it in a `finally`. */
 export function activity(title: string): () => void {
   if (!process.stderr.isTTY) return () => {};
   const start_ms = performance.now();

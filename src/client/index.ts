@@ -15,7 +15,7 @@ import type {
   Problem,
 } from 'facematch/client-types';
 
-/** The service's client for Node. Needs no package, and imports nothing of the server. */
+/** The service's client for Node. Needs no package, and imports nothing from the server. */
 
 /** The bytes of a JPEG, PNG or WebP. `many` gives the name of a `File` back. */
 export type Picture = Uint8Array | Blob;
@@ -159,10 +159,10 @@ export class FacematchClient {
       } catch (error) {
         if (!(error instanceof FacematchError) || retry >= this.#retries) throw error;
         if (error.code !== 'network' && !passing.has(error.status ?? 0)) throw error;
-        // Whoever comes earlier than Retry-After says is refused again.
+        // A retry before Retry-After would be refused again.
         if ((error.retryAfter_ms ?? 0) > this.#maxWait_ms) throw error;
         const wait_ms = error.retryAfter_ms ?? Math.min(500 * 2 ** retry, this.#maxWait_ms);
-        // Up to a second more: those who were refused together do not come again together.
+        // Up to a second of jitter, so that clients refused together do not retry together.
         await sleep(wait_ms + 1000 * Math.random(), undefined, signal === undefined ? {} : { signal }).catch(
           () => signal?.throwIfAborted(),
         );
@@ -187,7 +187,7 @@ export class FacematchClient {
     let response: Response;
     let text: string;
     try {
-      // No redirects: they would take the key to another host.
+      // No redirects: they would send the key to another host.
       response = await send(this.#base + path, {
         ...post,
         headers,

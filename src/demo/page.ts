@@ -6,14 +6,14 @@ import type { Route } from '../http/routes.ts';
 import { projectPath } from '../paths.ts';
 import type { Settings } from './browser/types.ts';
 
-/** The demo page: HTML, style and script in one text, which a browser shows without a further request. */
+/** The demo page: HTML, style and script in one document, which needs no further request. */
 
 export interface DemoPage {
   html: string;
   headers: readonly (readonly [name: string, value: string])[];
 }
 
-/** Throws an Error when the bundle is not built: `npm run setup` does so. */
+/** Throws an Error when the bundle is not built; `npm run setup` builds it. */
 export function demoPage(routes: readonly Route[], config: Config): DemoPage {
   const [markup, style, script] = ['page.html', 'page.css', 'main.js'].map((name) =>
     readFileSync(projectPath(`dist/src/demo/browser/${name}`), 'utf8'),
@@ -39,8 +39,8 @@ export function demoPage(routes: readonly Route[], config: Config): DemoPage {
 }
 
 /**
- * CSP level 3. The photos' previews are blobs of the page's own; the script writes no markup, so no trusted type is
- * needed; nothing is sent but by the script and to this server.
+ * CSP level 3. Previews are blobs of the page; the script writes no markup, so no trusted types are needed; only the script
+ * sends requests, and only to this server.
  */
 function policy(script: string, style: string): string {
   return [

@@ -4,15 +4,15 @@ import { addonFile, silenceOnnxRuntime } from '../config.ts';
 import { productPath } from '../paths.ts';
 
 /**
- * The one typed hole to the native addon: every native signature stands here, and no other file loads the `.node`.
- * Field names are the wire's own (snake_case), the same word from the C++ struct to the JSON answer.
+ * The typed interface of the native addon: every native signature is declared here, and no other file loads the `.node`.
+ * Field names (snake_case) are the same from the C++ struct to the JSON answer.
  */
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp';
 export type FoundBy = 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
 export type Point = [x: number, y: number];
 
-/** Coordinates are pixels of the upright picture, origin top left; left and right are the person's own. */
+/** Coordinates are pixels of the upright image, origin top left; left and right are the person's own. */
 export interface Face {
   index: number;
   box: { x: number; y: number; width: number; height: number };
@@ -20,27 +20,27 @@ export interface Face {
   /** 0..1 */
   detection_score: number;
   found_by: FoundBy;
-  /** How surely it is a human face; none where the pack has no check. */
+  /** How certainly it is a human face; absent when the pack has no check. */
   human_score?: number | undefined;
   /** Degrees. */
   pose: { yaw: number; pitch: number; roll: number };
-  /** sharpness and brightness 0..1; face_pixels is the chip's side measured in source pixels. */
+  /** sharpness and brightness 0..1; face_pixels is the side of the aligned face in pixels of the image. */
   quality: { sharpness: number; brightness: number; face_pixels: number };
   /** A unit vector. */
   embedding: Float32Array;
-  /** What normalisation subtracts: the normalised similarity is the cosine less the mean of two of these. */
+  /** For normalisation: the normalised similarity is the cosine minus the mean of both faces' scores. */
   cohort_score: number;
 }
 
 export interface ImageReport {
-  /** Of the upright picture. */
+  /** Pixels of the upright image. */
   width: number;
   height: number;
   format: ImageFormat;
-  /** EXIF orientation 1..8 as found, 1 when there is none. */
+  /** EXIF orientation 1..8 of the file, 1 when there is none. */
   orientation: number;
   faces: Face[];
-  /** The picture's time was spent before all was looked at. */
+  /** The image's time limit ended the search for faces early. */
   look_cut_short?: true;
 }
 
@@ -52,7 +52,7 @@ export interface StageTimings {
   embed: number;
 }
 
-/** What there is to know about one picture. No face is not a failure. */
+/** The result for one image. No face is not a failure. */
 export interface Analysis {
   ok: true;
   image: ImageReport;
@@ -72,20 +72,20 @@ export interface AnalyseOptions extends ImageLimits {
   /** 0..1; faces below are dropped before anything else. */
   min_det_score: number;
   use_heuristic_fallback: boolean;
-  /** CPU time in milliseconds that decoding and looking at one picture may take; default any. */
+  /** Most CPU time for decoding one image and finding its faces, in milliseconds; no limit by default. */
   picture_ms?: number;
 }
 
 interface DrawResult {
   ok: true;
-  /** A whole file, of the upright picture's size. */
+  /** A PNG file of the upright image's size. */
   png: Uint8Array<ArrayBuffer>;
 }
 
-/** Failures cross threads as data: structured clone would drop an error's class and code. */
+/** Plain data, because structured clone between threads drops an error's class and code. */
 export type NativeFailure = { ok: false } & Failure;
 
-/** Why a picture has no analysis. */
+/** Why an image has no analysis. */
 export type Failure =
   | { code: 'unsupported_image_format'; detected: string }
   | { code: 'image_decode_failed' | 'image_too_complex' }
@@ -95,14 +95,14 @@ export type Failure =
 
 export interface Addon {
   /**
-   * Loads a prepared pack (a directory with manifest.json and its nets) once for the process; a later call, from
-   * any thread, with the same directory is free. Throws an Error with a message for people when it cannot.
+   * Loads a prepared pack (a directory with manifest.json and its nets) once for the process; later calls with the same
+   * directory, from any thread, do nothing. Throws an Error with a message for people.
    */
   loadPack(directory: string): void;
   /**
-   * Finds the faces of one picture and embeds them. Synchronous and CPU-bound: call it from a worker thread. The picture may
-   * lie in shared memory that nobody writes to meanwhile. `cancelled`: one byte of shared memory; once it is not 0 the call
-   * ends within some milliseconds, with any outcome.
+   * Finds the faces of one image and embeds them. Synchronous and CPU-bound: call it from a worker thread. The image may be
+   * in shared memory, which must not change meanwhile. `cancelled`: one byte of shared memory; once it is not 0, the call
+   * ends within some milliseconds, with any outcome. Throws an Error when the pack cannot be loaded.
    */
   analyse(
     directory: string,
@@ -111,35 +111,35 @@ export interface Addon {
     cancelled?: Uint8Array,
   ): Analysis | NativeFailure;
   /**
-   * The cohort score of each of several embeddings that lie one behind the other: what `analyse` would tell of their faces.
-   * Throws a TypeError unless they are whole vectors. `cancelled` as above; the scores are of no use then.
+   * The cohort scores of embeddings, which follow each other in one array; the same as `analyse` gives. Throws a TypeError
+   * unless they are whole vectors. `cancelled` as above; the scores are then invalid.
    */
   cohortScores(directory: string, embeddings: Float32Array, cancelled?: Uint8Array): Float32Array;
-  /** The upright picture with boxes, landmarks and labels of `faces`, which `analyse` found in it. */
+  /** Draws boxes, landmarks and labels of `faces`, which `analyse` found in the image. */
   draw(image: Uint8Array, faces: readonly Face[], limits: ImageLimits): DrawResult | NativeFailure;
   /**
-   * Overwrites memory with zeros; whole pages of it take no memory until they are written again. What is shared between threads
-   * is freed only when the garbage collectors of all of them have been by.
+   * Overwrites memory with zeros and returns its whole pages to the system until they are written again. Shared memory is
+   * otherwise freed only after garbage collection in every thread that saw it.
    */
   discard(bytes: Uint8Array): void;
   /**
-   * Where two sockets of this process listen on `port`, lets the kernel give every new connection to the one that came last
-   * (native/core/reuseport.h says why). Answers false where the system cannot; throws a TypeError for what is no port.
+   * When two sockets of this process listen on `port`, makes the kernel give every new connection to the newer one
+   * (native/core/reuseport.h says why). Returns false when the system cannot; throws a TypeError for an invalid port.
    */
   preferNewestListener(port: number): boolean;
   versions(): { onnxruntime: string; opencv: string; libjpeg: string; libpng: string; libwebp: string };
 }
 
-/** Loads the addon. Throws an Error whose message says what to do when it is missing or does not load. */
+/** Loads the addon. Throws an Error that says what to do when it is missing or does not load. */
 export function loadAddon(): Addon {
-  // In a worker it is the process's already.
+  // Before workers start; in a worker the process already has it.
   if (isMainThread) silenceOnnxRuntime();
   const file = addonFile() ?? productPath('build/addon/Release/facematch.node');
   try {
     return createRequire(import.meta.url)(file) as Addon;
   } catch (error) {
     throw new Error(
-      // Node puts the list of requiring files below the first line.
+      // Node adds the list of requiring files below the first line.
       `The native addon did not load from ${file}: ${(error as Error).message.split('\n')[0]}\nBuild it with: npm run setup`,
       { cause: error },
     );

@@ -3,22 +3,22 @@ import type { AnalyseOptions, Analysis } from './addon.ts';
 import type { Outcome } from './pool.ts';
 import type { Done, Ticket } from './queue.ts';
 
-/** Sends the pictures to the workers. */
+/** Sends images to the workers. */
 type Analyse = (pictures: readonly Uint8Array[], options: AnalyseOptions) => Ticket<Outcome>;
 
-/** A picture that was known took no time. */
+/** Timings of an image from the cache. */
 const timings_ms = { decode: 0, detect: 0, align: 0, embed: 0 };
 
 /**
- * What was found in pictures that were seen before, for callers who compare one picture with many. In memory alone; bounded
- * by the number of pictures, the least recently used goes first.
+ * Analyses of images that were sent before, for callers who compare one image with many. In memory only; at most a number of
+ * images, least recently used first out.
  *
- * The key is the SHA-256 of a picture's bytes with the options: nobody finds two pictures of one digest, so none can be made
- * to pass for another.
+ * The key is the SHA-256 of the image's bytes, and the options. A collision-resistant hash, so that no image can be made to
+ * stand for another.
  */
 export class AnalysisCache {
   readonly #kept: LRUCache<string, Analysis>;
-  /** Pictures that were looked for, and were there or were not. */
+  /** Images that were found, and images that were not. */
   hits = 0;
   misses = 0;
 
@@ -26,12 +26,12 @@ export class AnalysisCache {
     this.#kept = new LRUCache({ max: pictures });
   }
 
-  /** Pictures that are kept. */
+  /** Images in the cache. */
   get size(): number {
     return this.#kept.size;
   }
 
-  /** Has only those pictures analysed that are not known. */
+  /** Analyses only the images that are not in the cache. */
   analyse(pictures: readonly Uint8Array[], options: AnalyseOptions, analyse: Analyse): Ticket<Outcome> {
     let ticket: Ticket<Outcome> | undefined;
     let reason: Error | undefined;
@@ -69,13 +69,13 @@ export class AnalysisCache {
     };
   }
 
-  /** Neither failures nor what was cut short, which another look would find. */
+  /** Failures are not kept, nor is a search that was cut short: another try may find more. */
   #keep(key: string, outcome: Outcome): void {
     if (outcome.ok && !outcome.image.look_cut_short) this.#kept.set(key, { ...outcome, timings_ms });
   }
 }
 
-/** Hashed on a thread of libuv's, which takes no shared memory, hence the copy. */
+/** Hashed on a libuv thread. The copy is needed because WebCrypto does not accept shared memory. */
 async function keyOf(picture: Uint8Array, options: AnalyseOptions): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new Uint8Array(picture));
   return `${Buffer.from(digest).toString('base64')} ${JSON.stringify(options)}`;

@@ -4,24 +4,21 @@ import { z } from 'zod';
 import { Problem } from '../errors.ts';
 import type { AccuracyMode } from './addon.ts';
 
-/**
- * One embedding against many that a client kept: the request's body → similarities. Runs in a worker, for a thousand take some
- * 100 ms.
- */
+/** One embedding against many: the request's body → similarities. Runs in a worker, because a thousand take about 100 ms. */
 
 export const mostCandidates = 1000;
 export const mostJson_bytes = 4 * 1024 * 1024;
 const longestId = 128;
-/** By how much the length of a unit vector may be off. */
+/** How far the length of a unit vector may be from 1. */
 const lengthTolerance = 1e-3;
 
-/** Of those that are not known so many are named: an answer is not to be larger than what was sent. */
+/** At most this many unknown members are named, so that the answer stays smaller than the request. */
 const mostNamed = 16;
 
 export interface EmbeddingsJob {
   /** JSON, in shared memory. */
   body: Uint8Array;
-  /** What embeddings have to be of to be compared here. */
+  /** The pack of this server: only its embeddings can be compared. */
   pack: string;
   version: string;
   dimensions: number;
@@ -30,7 +27,7 @@ export interface EmbeddingsJob {
 interface EmbeddingsValues {
   accuracy_mode: AccuracyMode;
   threshold_percent: number;
-  /** Among how many the candidates were found. */
+  /** How many embeddings were searched to find the candidates. */
   searched: number;
   min_percent: number;
   limit: number;
@@ -39,7 +36,7 @@ interface EmbeddingsValues {
 export interface RankedEmbeddings {
   ok: true;
   values: EmbeddingsValues;
-  /** Members that are not known; the first of them. */
+  /** Unknown members, the first 16 of them. */
   unknown: string[];
   /** Best first. */
   candidates: { id: string; similarity: number; normalised_similarity: number }[];
@@ -56,7 +53,7 @@ const base64 = z
   .describe('Numbers in the encoding that embed gives: little-endian 32-bit floats, in base64');
 const modes = ['fast', 'balance'] as const;
 
-/** The body. The docs are made of it as well. */
+/** The request's body; the docs are generated from it too. */
 export const embeddingsSchema = z.object(
   {
     embedding: base64,
@@ -95,7 +92,7 @@ export const embeddingsSchema = z.object(
   { error: 'an object' },
 );
 
-/** Throws Problem. `cohortScores` of vectors that lie one behind the other. */
+/** Throws Problem. `cohortScores` takes vectors that follow each other in one array. */
 export function rankEmbeddings(
   { body, pack, version, dimensions }: EmbeddingsJob,
   cohortScores: (embeddings: Float32Array) => Float32Array,
@@ -132,7 +129,7 @@ export function rankEmbeddings(
   };
 }
 
-/** Of two unit vectors. */
+/** Cosine of two unit vectors, -1..1. */
 export function cosine(a: Float32Array, b: Float32Array): number {
   let dot = 0;
   for (let i = 0; i < a.length; i++) dot += a[i]! * b[i]!;
@@ -140,7 +137,7 @@ export function cosine(a: Float32Array, b: Float32Array): number {
 }
 
 function parseJson(body: Uint8Array): unknown {
-  // Some of what reads it takes no shared memory.
+  // A copy, because isUtf8 does not accept shared memory.
   const bytes = Buffer.from(body);
   const utf8 = isUtf8(bytes);
   const text = bytes.toString();
@@ -156,7 +153,7 @@ function parseJson(body: Uint8Array): unknown {
   throw new Problem('invalid_json', { detail, position });
 }
 
-/** Where text stops being JSON; V8 does not always tell. */
+/** The position of the first fault in JSON; V8 does not always report it. */
 function faultOf(text: string): number {
   let position: number | undefined;
   const onError = (_: unknown, offset: number) => {
@@ -166,7 +163,7 @@ function faultOf(text: string): number {
   try {
     visit(text, { onError }, { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false });
   } catch (error) {
-    // The first fault, or nested deeper than it can follow.
+    // The first fault, or a stack overflow of deeply nested JSON.
     if (!(error instanceof RangeError)) throw error;
   }
   return position ?? 0;
@@ -181,7 +178,7 @@ function invalidMember({ path, message }: z.core.$ZodIssue): Problem {
   });
 }
 
-/** Writes what a text holds to `vector`. Throws Problem invalid_embedding unless it is a unit vector of as many numbers. */
+/** Decodes base64 into `vector`. Throws Problem invalid_embedding unless it is a unit vector of the same length. */
 function readVector(base64: string, vector: Float32Array, field: string): void {
   const bytes = Buffer.from(base64, 'base64');
   const refuse = (what: string) =>
@@ -195,6 +192,6 @@ function readVector(base64: string, vector: Float32Array, field: string): void {
     vector[i] = value;
     squares += value * value;
   }
-  // Not a number if any is not.
+  // Written so that NaN fails too.
   if (!(Math.abs(Math.sqrt(squares) - 1) <= lengthTolerance)) throw refuse('its length is not 1');
 }

@@ -14,13 +14,13 @@ interface EngineOptions {
   onWorkerError(error: Error): void;
 }
 
-/** What a place in the queue is taken for. */
+/** What one place in the queue stands for. */
 type Job = { image: Uint8Array; options: AnalyseOptions } | { embeddings: EmbeddingsJob };
 
-/** The queue's settings and metrics count matches, as if each worker had one of its own. */
+/** Queue settings and metrics count matches of two images; the queue itself counts images. */
 const pictures_in_match = 2;
 
-/** A model pack with its workers, the queue in front of them, and what they found before. */
+/** A model pack with its workers, the queue in front of them, and the cache of analyses. */
 export class Engine {
   readonly #queue: PictureQueue<Job, Outcome | EmbeddingsOutcome>;
   readonly #cache: AnalysisCache | undefined;
@@ -47,7 +47,7 @@ export class Engine {
   async start(): Promise<void> {
     const { config, pack_directory, manifest, onWorkerError } = this.#options;
     await verifyPack(pack_directory, manifest);
-    // Loaded here once, for the whole process: the workers find the sessions made, and a fault is told once and clearly.
+    // Loaded here once for the whole process, so that a fault is reported once; the workers then share the sessions.
     this.#addon = loadAddon();
     this.#addon.loadPack(pack_directory);
     this.#pool = await Pool.start({
@@ -65,15 +65,15 @@ export class Engine {
     return this.#queue.full;
   }
 
-  /** Workers that live and have done their first inference. */
+  /** Live workers that have done their first inference. */
   get answering(): number {
     return this.#pool?.answering ?? 0;
   }
 
   /**
-   * Analyses the pictures of one request, each on whichever worker is free. They lie in shared memory, which nobody writes to
-   * until the ticket is idle. Outcomes are in the order of the pictures; a picture that is refused is an outcome. `keep`:
-   * whether what was found may be kept for the next time.
+   * Analyses the images of one request, each on any free worker. They are in shared memory, which must not change until the
+   * ticket is idle. Outcomes are in the order of the images; a failure is an outcome too. `keep`: whether the analyses may
+   * be cached.
    */
   analyse(pictures: readonly Uint8Array[], options: AnalyseOptions, keep: boolean): Ticket<Outcome> {
     const submit = (images: readonly Uint8Array[], how: AnalyseOptions) =>
@@ -82,12 +82,12 @@ export class Engine {
     return this.#cache.analyse(pictures, options, submit);
   }
 
-  /** Compares embeddings. They wait as a picture does. */
+  /** Compares embeddings. The job takes one place in the queue. */
   rank(embeddings: EmbeddingsJob): Ticket<EmbeddingsOutcome> {
     return this.#queue.submit([{ embeddings }]) as Ticket<EmbeddingsOutcome>;
   }
 
-  /** Jobs of one request, and so of one kind. */
+  /** The jobs are of one request, and so of one kind. */
   async #run(jobs: readonly Job[], slot: number): Promise<(Outcome | EmbeddingsOutcome)[]> {
     const first = jobs[0]!;
     if ('embeddings' in first) return [await this.#pool!.rank(first.embeddings, slot)];
@@ -95,22 +95,22 @@ export class Engine {
     return this.#pool!.run(images, first.options, slot);
   }
 
-  /** Ends the workers, waiting for native calls in progress. Not before `start` is over. */
+  /** Ends the workers after native calls in progress. Call it after `start` has settled. */
   async close(): Promise<void> {
     await this.#pool?.close();
   }
 
-  /** As the addon's. */
+  /** See Addon. */
   preferNewestListener(port: number): void {
     this.#addon?.preferNewestListener(port);
   }
 
-  /** As the addon's. */
+  /** See Addon. */
   discard(bytes: Uint8Array): void {
     this.#addon?.discard(bytes);
   }
 
-  /** For the metrics, by their names there. */
+  /** Values of the metrics of the same names. */
   readings() {
     return {
       queue_depth: () =>

@@ -1,32 +1,32 @@
 import { z } from 'zod';
 
-/** Parts of a manifest's schema: where a net comes from, how it is fed, and what each family of detectors has. */
+/** Parts of the manifest's schema: origin and input of a net, and the members of each family of detectors. */
 
-// A plain name and nothing else: a manifest may come from somebody else and must not point outside its directory.
+// A plain name only: a manifest may come from a third party and must not point outside its directory.
 const fileName = z.string().regex(/^[\w-][\w.-]*\.onnx$/, 'must be a plain file name ending in .onnx');
 export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits');
 export const name = z.string().min(1);
 export const pixels = z.int().positive();
 export const share = z.number().min(0).max(1);
 
-/** A net taken over as another pack under models/packs prepared it; it must be that pack's net of the same role. */
+/** A net that another pack under models/packs prepared, for the same role. */
 const otherPack = z.strictObject({ pack: z.string().regex(/^[\w-][\w.-]*$/, 'must be the name of a pack') });
 
 export const net = {
   file: fileName,
   /** Path inside the source, or the pack that has it. */
   from: z.union([name, otherPack], { error: 'must be a path inside the source, or {"pack": NAME}' }),
-  /** Of the file as published. */
+  /** SHA-256 of the file as published. */
   source_sha256: sha256Hex,
-  /** Of the file as prepared; a net that is used as it was published has the same twice. */
+  /** SHA-256 of the file as prepared; the same when the net is used as published. */
   sha256: sha256Hex,
   licence: name,
 };
 
-/** A net is fed (byte − mean) × scale. */
+/** The input of a net is (byte − mean) × scale. */
 export const feeding = { input: name, mean: z.number(), scale: z.number().positive() };
 
-/** Where the nets come from that the pack does not take over from another. */
+/** The origin of the nets that do not come from another pack. */
 export const source = z.discriminatedUnion(
   'kind',
   [
@@ -44,7 +44,7 @@ export const source = z.discriminatedUnion(
       commit: name,
       licence: name,
       licence_note: name,
-      /** In words: nothing is fetched, the user brings the files. */
+      /** How to get the files, in words: the user brings them. */
       get: name,
     }),
   ],
@@ -56,7 +56,7 @@ const anyDetector = {
   ...feeding,
   channels: z.enum(['rgb', 'bgr']),
   nms_iou: share,
-  /** What a face scores at least when it is looked at again, alone and enlarged. */
+  /** Least score of a face in the second detection, on an enlarged crop. */
   second_look_score: share,
 };
 

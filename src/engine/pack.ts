@@ -8,7 +8,7 @@ import { detector, feeding, name, net, pixels, sha256Hex, share, source } from '
 
 /**
  * A model pack on disk: a directory with manifest.json and its prepared nets. native/core/pack.cpp reads the same
- * manifest; it trusts what passed here.
+ * manifest and relies on the checks here.
  */
 
 const planName = z
@@ -23,7 +23,7 @@ const calibration = z.strictObject({
   fitted_on: name,
   /** [normalised similarity, false-match rate]: similarities rise, rates fall from 1. */
   points: z.array(z.tuple([z.number(), z.number().gt(0).max(1)])).min(2),
-  /** The lowest false-match rate that the fitted people can show; what lies below is told as this. */
+  /** The lowest false-match rate that the people of the fit can show; lower rates are reported as this. */
   floor: z.number().gt(0).max(0.1),
 });
 
@@ -42,7 +42,7 @@ const draftMembers = {
     channels: z.enum(['grey', 'rgb', 'bgr']),
     /** Side of the square crop, in longer sides of the face's box. */
     crop: z.number().positive(),
-    /** An eye line that leans more than this is turned upright and looked at again. */
+    /** A face whose eye line leans more than this is turned upright, and its landmarks are found again. */
     upright_degrees: z.number().min(0).max(180),
   }),
   embedder: z.strictObject({
@@ -53,12 +53,12 @@ const draftMembers = {
     size: pixels,
     channels: z.enum(['rgb', 'bgr']),
     dimensions: z.int().positive(),
-    /** Where right eye, left eye, nose, right and left mouth corner lie in the chip, as the viewer sees them. */
+    /** Positions of right eye, left eye, nose, right and left mouth corner in the aligned face, as the viewer sees them. */
     template: z.tuple([point, point, point, point, point]),
-    /** Prepared in whole numbers of eight bits, by this plan; models/prepare/int8/plan.ts has its members. */
+    /** The net is quantised to int8 by this plan; models/prepare/int8/plan.ts describes it. */
     int8: z.strictObject({ file: planName, sha256: sha256Hex }).optional(),
   }),
-  /** What tells human faces from those of animals, a linear function of the embedding; without it all are taken. */
+  /** Tells human faces from those of animals by a linear function of the embedding; without it every face is taken. */
   human: z
     .strictObject({
       /** A signed byte for each dimension. */
@@ -68,12 +68,12 @@ const draftMembers = {
       /** score = scale × Σ byte × number of the embedding + bias */
       scale: z.number().positive(),
       bias: z.number(),
-      /** Faces that score below are dropped. */
+      /** The threshold: faces with a lower score are dropped. */
       bar: z.number(),
       fitted_on: name,
     })
     .optional(),
-  /** Centres that similarities are normalised with, made by `facematch calibrate`; without it the cosine is taken. */
+  /** Centres for the normalisation of similarities, made by `facematch calibrate`; without it the cosine is used. */
   cohort: z
     .strictObject({
       file: smallFile,
@@ -83,7 +83,7 @@ const draftMembers = {
       centres: z.int().min(1).max(4096),
       /** How many of a face's highest cosines with the centres are averaged. */
       highest: z.int().min(1).max(4096),
-      /** What is subtracted: of that average, and of the standard deviation of a face's cosines with all centres. */
+      /** Weights of that average, and of the standard deviation of a face's cosines with all centres. */
       weights: z.strictObject({ highest: z.number().min(0), spread: z.number().min(0) }),
     })
     .optional(),
@@ -102,11 +102,11 @@ const manifestSchema = z.strictObject({ ...draftMembers, calibration: calibratio
 const draftSchema = z.strictObject({ ...draftMembers, calibration: calibrations.optional() });
 
 export type PackManifest = z.infer<typeof manifestSchema>;
-/** A pack that may not be calibrated yet: it can be prepared and embed faces, but not judge them. */
+/** A pack that may lack a calibration: it can be prepared and can embed faces, but gives no verdicts. */
 export type PackDraft = z.infer<typeof draftSchema>;
 export type PackNet = PackDraft[Role];
 
-/** The nets of a pack in the order in which a picture meets them. */
+/** The nets of a pack, in the order in which they process an image. */
 export const roles = ['detector', 'landmarks', 'embedder'] as const;
 export type Role = (typeof roles)[number];
 
@@ -114,7 +114,7 @@ export function packNets(manifest: PackDraft): PackNet[] {
   return roles.map((role) => manifest[role]);
 }
 
-/** Those nets that come from the pack's own source. */
+/** The nets that come from the pack's own source. */
 function ownRoles(manifest: PackDraft): Role[] {
   return roles.filter((role) => typeof manifest[role].from === 'string');
 }
@@ -132,7 +132,7 @@ export function readManifest(directory: string): PackManifest {
   return readAs(manifestSchema, directory);
 }
 
-/** As readManifest, of a pack that need not be calibrated. */
+/** As readManifest, for a pack that need not be calibrated. */
 export function readDraft(directory: string): PackDraft {
   return readAs(draftSchema, directory);
 }
@@ -161,24 +161,24 @@ function readAs<T>(schema: z.ZodType<T>, directory: string): T {
   return parsed.data;
 }
 
-/** A file of a pack that is not there, or not the one it should be. */
+/** A file of a pack that is missing or changed. */
 export class ModelFileError extends Error {
   readonly reason: string;
-  readonly remedy: string;
+  readonly cure: string;
 
-  constructor(file: string, reason: string, remedy: string, options?: ErrorOptions) {
-    super(`The model file ${file} ${reason}. ${remedy}`, options);
+  constructor(file: string, reason: string, cure: string, options?: ErrorOptions) {
+    super(`The model file ${file} ${reason}. ${cure}`, options);
     this.name = 'ModelFileError';
     this.reason = reason;
-    this.remedy = remedy;
+    this.cure = cure;
   }
 }
 
-/** Members of a manifest whose files were made here and lie in the repository; a pack need not have them. */
+/** Optional members of a manifest whose files facematch made itself; they are in the repository. */
 export const madeHere = ['cohort', 'human'] as const;
 export type MadeHere = (typeof madeHere)[number];
 
-const restoreIt = 'from the repository, or make it anew with: npx facematch calibrate';
+const restoreIt = 'from the repository, or make it again with: npx facematch calibrate';
 
 /** Compares the SHA-256 of every file of the pack with the manifest's. Throws an Error that says what to do. */
 export async function verifyPack(directory: string, manifest: PackDraft): Promise<void> {
@@ -186,18 +186,18 @@ export async function verifyPack(directory: string, manifest: PackDraft): Promis
   for (const role of madeHere) await verifyMadeHere(directory, manifest, role);
 }
 
-/** As verifyPack, of one of the files that were made here, where the pack has it. */
+/** As verifyPack, for one of the files that facematch made, if the pack has it. */
 export async function verifyMadeHere(directory: string, manifest: PackDraft, role: MadeHere): Promise<void> {
   const { [role]: made } = manifest;
   if (made) await verifiedFile(join(directory, made.file), made.sha256, restoreIt);
 }
 
-/** As verifyPack, of the nets alone: what preparing makes. */
+/** As verifyPack, for the nets only. */
 async function verifyNets(directory: string, manifest: PackDraft): Promise<void> {
   await Promise.all(roles.map((role) => verifyNet(directory, manifest, role)));
 }
 
-/** As verifyNets, of one. */
+/** As verifyNets, for one net. */
 export async function verifyNet(directory: string, manifest: PackDraft, role: Role): Promise<void> {
   const { file, sha256 } = manifest[role];
   await verifiedFile(join(directory, file), sha256, `with: ${prepareCommand(directory, manifest)}`);
@@ -205,7 +205,7 @@ export async function verifyNet(directory: string, manifest: PackDraft, role: Ro
 
 const madeBySetup = ['default', 'int8'];
 
-/** What a person types to have the nets of a pack. */
+/** The command that prepares the nets of a pack. */
 export function prepareCommand(directory: string, manifest: PackDraft): string {
   if (madeBySetup.includes(manifest.name)) return 'npm run setup';
   const brought = manifest.source.kind === 'project' ? ownRoles(manifest) : [];
@@ -213,21 +213,21 @@ export function prepareCommand(directory: string, manifest: PackDraft): string {
   return ['node dist/models/prepare/index.js', directory, ...files].join(' ');
 }
 
-/** The bytes of a pack's file that has this SHA-256. Throws a ModelFileError that ends in the remedy. */
-export async function verifiedFile(file: string, expected: string, remedy: string): Promise<Uint8Array> {
+/** The bytes of a file, which must have this SHA-256. Throws a ModelFileError that ends in `cure`. */
+export async function verifiedFile(file: string, expected: string, cure: string): Promise<Uint8Array> {
   let bytes: Uint8Array;
   try {
     bytes = await readFile(file);
   } catch (error) {
     const problem = codeOf(error) === 'ENOENT' ? 'is missing' : `cannot be read (${codeOf(error)})`;
-    throw new ModelFileError(file, problem, `Get it ${remedy}`, { cause: error });
+    throw new ModelFileError(file, problem, `Get it ${cure}`, { cause: error });
   }
   const actual = sha256(bytes);
   if (actual !== expected) {
     throw new ModelFileError(
       file,
       `is not the one that the manifest describes: ${bytes.length} bytes with SHA-256 ${actual} instead of ${expected}`,
-      `It was swapped, changed or cut short; get it again ${remedy}`,
+      `It was replaced, changed or cut short; get it again ${cure}`,
     );
   }
   return bytes;

@@ -4,20 +4,20 @@ import type { ErrorCode, ProblemExtras } from '../errors.ts';
 import type { AnalyseOptions, Analysis, NativeFailure } from './addon.ts';
 import type { EmbeddingsJob, RankedEmbeddings } from './embeddings.ts';
 
-// What crosses between the threads.
+// Messages between the threads.
 
 export interface PicturesJob {
-  /** In shared memory: every worker sees them without a copy, and nobody writes to them meanwhile. */
+  /** In shared memory, so that nothing is copied; they must not change meanwhile. */
   images: readonly Uint8Array[];
   options: AnalyseOptions;
-  /** Which of the flags cancels it. */
+  /** The index of its cancel flag. */
   slot: number;
 }
 
-/** Failures are data: structured clone would drop an error's class and code. */
+/** Failures are plain data: structured clone drops an error's class and code. */
 export type Outcome = Analysis | NativeFailure;
 
-/** Embeddings of a client's, to be compared. */
+/** A match of embeddings. */
 export interface EmbeddingsTask {
   embeddings: EmbeddingsJob;
   slot: number;
@@ -28,11 +28,11 @@ export type EmbeddingsOutcome = RankedEmbeddings | { ok: false; code: ErrorCode;
 /** Given to each worker when it starts. */
 export interface WorkerData {
   pack_directory: string;
-  /** In shared memory, one for each slot: not 0 when nobody wants the outcome any more. */
+  /** Cancel flags in shared memory, one for each slot: not 0 when the outcome is no longer needed. */
   flags: Uint8Array;
 }
 
-/** Posted by a worker once it has loaded everything and done one real inference. */
+/** Posted by a worker after it has loaded everything and done one real inference. */
 export interface WorkerUp {
   /** Its threadId. */
   worker_up: number;
@@ -47,21 +47,21 @@ interface PoolOptions {
   onWorkerReplaced?(): void;
 }
 
-/** How long after a worker's death it is asked whether there is another, at first and at most. */
+/** How long after a worker's death the pool checks for a replacement: the first and the longest pause. */
 const heal_ms = { first: 1000, most: 30_000 };
 
 /**
- * The worker threads. Each holds the addon and the pack, whose sessions are shared by the whole process, and runs one
- * job at a time. It is given no more jobs than there are workers: which picture is next is decided by PictureQueue.
+ * The worker threads. Each loads the addon and the pack, whose sessions the whole process shares, and runs one job at a time.
+ * The pool never gets more jobs than there are workers: PictureQueue decides which image is next.
  *
- * Piscina replaces a worker that dies, but not one that dies while it starts, and from then on none at all. Where workers are
- * missing some time after a death, the pool is therefore made anew.
+ * Piscina replaces a worker that dies, but not one that dies while it starts, and then none at all. So when workers are still
+ * missing some time after a death, a new pool replaces this one.
  */
 export class Pool {
   readonly #options: PoolOptions;
   readonly #flags: Uint8Array;
   #piscina: Piscina;
-  /** threadIds of those that are up, or were before they died. */
+  /** threadIds of workers that have started; those that died later stay in it. */
   readonly #up = new Set<number>();
   #healing: NodeJS.Timeout | undefined;
   #pause_ms = heal_ms.first;
@@ -80,20 +80,20 @@ export class Pool {
     return pool;
   }
 
-  /** Workers that have done their first inference and live. */
+  /** Live workers that have done their first inference. */
   get answering(): number {
     return this.#piscina.threads.filter(({ threadId }) => this.#up.has(threadId)).length;
   }
 
   /**
-   * Runs one job. Rejects when the worker dies; another takes its place and the other jobs do not notice.
-   * `slot`: of no other job that runs.
+   * Runs one job. Rejects when the worker dies; it is replaced, and other jobs are not affected. `slot`: not used by any
+   * other running job.
    */
   run(images: readonly Uint8Array[], options: AnalyseOptions, slot: number): Promise<Outcome[]> {
     return this.#run({ images, options, slot });
   }
 
-  /** The same, of embeddings. */
+  /** The same for embeddings. */
   rank(embeddings: EmbeddingsJob, slot: number): Promise<EmbeddingsOutcome> {
     return this.#run({ embeddings, slot });
   }
@@ -103,12 +103,12 @@ export class Pool {
     return this.#piscina.run(task);
   }
 
-  /** Lets the job of that slot end soon, with any outcome. */
+  /** Makes the job of that slot end soon, with any outcome. */
   cancel(slot: number): void {
     Atomics.store(this.#flags, slot, 1);
   }
 
-  /** Ends the workers, waiting for native calls in progress. */
+  /** Ends the workers after native calls in progress. */
   async close(): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#healing);
@@ -121,10 +121,10 @@ export class Pool {
       filename: fileURLToPath(new URL('./worker.js', import.meta.url)),
       workerData: { pack_directory, flags: this.#flags } satisfies WorkerData,
       ...threads(workers),
-      // None that is starting: it may die of it, and the job with it. Piscina asks again when one is up.
+      // Not a worker that is still starting: if it dies, the job fails with it. Piscina asks again when one has started.
       loadBalancer: (_, candidates) =>
         candidates.find(({ id, currentUsage }) => currentUsage === 0 && this.#up.has(id)) ?? null,
-      // Node's own messages; with atomics a worker sleeps where nothing but piscina wakes it.
+      // With atomics a worker blocks in a wait that only piscina can end.
       atomics: 'disabled',
       recordTiming: false,
     });
@@ -139,7 +139,7 @@ export class Pool {
     return piscina;
   }
 
-  /** Ends the threads again where one cannot start. */
+  /** Resolves when all threads have started. When one cannot, rejects and ends the others. */
   #allUp(piscina: Piscina): Promise<void> {
     return new Promise((resolve, reject) => {
       const onMessage = () => {
@@ -149,7 +149,7 @@ export class Pool {
         piscina.on('error', this.#options.onWorkerError);
         resolve();
       };
-      // How piscina tells that a worker threw while it started.
+      // Piscina emits this when a worker throws while it starts.
       const onError = (error: Error) => {
         piscina.off('message', onMessage);
         piscina.on('error', () => {});
@@ -182,22 +182,21 @@ export class Pool {
     const old = this.#piscina;
     this.#piscina = fresh;
     this.#pause_ms = heal_ms.first;
-    // What its workers are at is finished; what none of them will take is not.
+    // Running jobs are finished; with no worker left, queued jobs are discarded.
     await (old.threads.length > 0 ? old.close() : old.destroy());
     if (this.#closing) await fresh.destroy();
   }
 }
 
 /**
- * Piscina's options for so many worker threads, all of them from the start.
+ * Piscina's options for a fixed number of worker threads.
  *
- * Piscina first tries require() on a worker's file. Where Node can require ES modules, a worker that is terminated in the
- * middle of that ends the whole process with an assertion (CreateRequiredModuleFacade, Node 20). Without it piscina
- * imports the file, which may be broken off at any time. Node's own flags are not handed on: V8's count for all threads
- * as it is, and a thread that is given one does not start.
+ * Piscina first tries require() on a worker's file. Where Node can require ES modules, terminating a worker during that ends
+ * the whole process with an assertion (CreateRequiredModuleFacade, Node 20). With the flag piscina imports the file instead.
+ * Node's own flags are not passed on: V8 options apply to all threads anyway, and a thread that gets one does not start.
  *
- * A worker makes little garbage, and little of it lives on. Left alone V8 would still let its young generation grow to
- * 48 MiB by and by, over thousands of jobs.
+ * A worker makes little garbage. Without the limit V8 would still let its young generation grow to 48 MiB over thousands of
+ * jobs.
  */
 export function threads(count: number) {
   return {
@@ -208,17 +207,14 @@ export function threads(count: number) {
   };
 }
 
-/**
- * Gives `work` a pool of `count` threads for one kind of task, and ends them afterwards. Rejects when a thread cannot start.
- *
- * Piscina emits an error for an answer that arrives while it ends its threads, and one that nobody hears ends the process.
- */
+/** Runs `work` with a pool of `count` threads for one kind of task. Rejects when a thread cannot start. */
 export async function withThreads<Task, Answer, Result>(
   filename: URL,
   count: number,
   work: (run: (task: Task) => Promise<Answer>) => Promise<Result>,
 ): Promise<Result> {
   const pool = new Piscina<Task, Answer>({ filename: filename.href, ...threads(count) });
+  // Also listens while the pool ends: piscina emits an error for a late answer, and an unhandled one ends the process.
   const failed = new Promise<never>((_, reject) => pool.on('error', reject));
   try {
     return await Promise.race([work((task) => pool.run(task)), failed]);

@@ -1,51 +1,49 @@
 import { Problem } from '../errors.ts';
 
 /**
- * A bounded first-in-first-out queue of pictures in front of the pool. The pictures of a request go to whichever workers
- * are free: two idle ones take one each. While other requests wait as well, a worker is given two of a request at once, which
- * spares a message and its answer. Piscina is handed pictures only when a worker is free, because its own queue puts its head
- * back at the tail when none is.
+ * A bounded first-in-first-out queue of images in front of the pool. The images of a request go to any free workers: two idle
+ * ones take one each. While other requests wait too, a worker gets two images of a request at once, which saves a message.
+ * Piscina gets images only when a worker is free, because its own queue moves its head to the tail when none is.
  *
- * A place in the queue is taken by a request whose body has arrived, never by one that is still being uploaded: a slow
- * sender would otherwise keep the workers idle in front of a full queue. Admission therefore happens twice: `full` is
- * asked before the body is read, to refuse early, and `submit` decides.
+ * Only requests whose body has arrived take places in the queue: a slow upload would otherwise keep workers idle in front of
+ * a full queue. So admission is checked twice: `full` before the body is read, to refuse early, and then `submit` decides.
  */
 interface QueueOptions<Picture, Outcome> {
-  /** Pictures that may be worked on at once. */
+  /** Images that may be processed at once. */
   workers: number;
-  /** Pictures that may be here, running and waiting. A request that finds room is taken with all of its pictures. */
+  /** Images that may run or wait. A request that finds one free place is taken with all of its images. */
   capacity: number;
   /** From submit to the last outcome; 504 deadline_exceeded when it passes. */
   deadline_ms: number;
   /**
-   * One or two pictures of one request, on one worker; outcomes in their order. `slot`: from 0 up to, not including,
-   * `workers`; of no other call at the time.
+   * Processes one or two images of one request on one worker; outcomes in their order. `slot`: 0 to `workers` − 1, not used
+   * by any other call at the time.
    */
   run(pictures: readonly Picture[], slot: number): Promise<readonly Outcome[]>;
-  /** Nobody wants the outcomes of that slot any more: `run` should end soon, with any. */
+  /** The outcomes of that slot are no longer needed: `run` should end soon, with any. */
   cancel(slot: number): void;
 }
 
 export interface Done<Outcome> {
-  /** In the order of the pictures. */
+  /** In the order of the images. */
   outcomes: Outcome[];
-  /** Milliseconds between submit and the start of the first picture. */
+  /** Milliseconds between submit and the start of the first image. */
   queue_ms: number;
 }
 
-/** The pictures of one request. */
+/** The images of one request in the queue. */
 export interface Ticket<Outcome> {
-  /** Rejects with a Problem (overloaded, deadline_exceeded) or with whatever `run` rejected with. */
+  /** Rejects with a Problem (overloaded, deadline_exceeded) or with the error of `run`. */
   readonly done: Promise<Done<Outcome>>;
-  /** Resolves when no worker reads any of the pictures, and none will: their memory may be used again. Never rejects. */
+  /** Resolves when no worker reads or will read the images: their memory may be used again. Never rejects. */
   readonly idle: Promise<void>;
-  /** Nobody wants the outcomes any more: what waits is dropped, what runs is cancelled. `done` rejects with `reason`. */
+  /** Drops waiting images and cancels running ones. `done` rejects with `reason`. */
   cancel(reason: Error): void;
 }
 
 interface Request<Outcome> {
   outcomes: Outcome[];
-  /** Pictures without an outcome. */
+  /** Images without an outcome. */
   left: number;
   running: Set<number>;
   submitted: number;
@@ -75,10 +73,10 @@ class Broken {
 
 export class PictureQueue<Picture, Outcome> {
   readonly #options: QueueOptions<Picture, Outcome>;
-  /** A Set keeps the order of insertion and removes from the middle in constant time. */
+  /** A Set keeps the order of insertion and removes any entry in constant time. */
   readonly #waiting = new Set<Entry<Picture, Outcome>>();
   readonly #free: number[];
-  /** Up to `#counted`. */
+  /** Until the time `#counted`. */
   #busy_ms = 0;
   #counted = performance.now();
 
@@ -87,17 +85,17 @@ export class PictureQueue<Picture, Outcome> {
     this.#free = Array.from({ length: options.workers }, (_, slot) => slot);
   }
 
-  /** Pictures that run or wait. */
+  /** Images that run or wait. */
   get size(): number {
     return this.running + this.#waiting.size;
   }
 
-  /** Workers at work, those included whose client has been answered 504 or has left. */
+  /** Busy workers, including those whose client got a 504 or has left. */
   get running(): number {
     return this.#options.workers - this.#free.length;
   }
 
-  /** Milliseconds that workers were at work so far, all of them together. */
+  /** Busy time of all workers together, in milliseconds. */
   get busy_ms(): number {
     return this.#busy_ms + this.running * (performance.now() - this.#counted);
   }
@@ -143,7 +141,7 @@ export class PictureQueue<Picture, Outcome> {
     }
   }
 
-  /** The next picture of the same request, where one of another request waits behind. */
+  /** The next image of the same request, if another request waits behind it. */
   #second({ request }: Entry<Picture, Outcome>): Entry<Picture, Outcome> | undefined {
     let second: Entry<Picture, Outcome> | undefined;
     for (const other of this.#waiting) {
@@ -153,7 +151,7 @@ export class PictureQueue<Picture, Outcome> {
     return undefined;
   }
 
-  /** The slot is held until `run` returns, even when the deadline has answered the client before. */
+  /** The slot is held until `run` returns, even when the client already got a 504. */
   async #run(entries: readonly Entry<Picture, Outcome>[]): Promise<void> {
     const { request } = entries[0]!;
     this.#count();
@@ -196,7 +194,7 @@ export class PictureQueue<Picture, Outcome> {
     if (request.running.size === 0) request.onIdle();
   }
 
-  /** Before the number of running pictures changes. */
+  /** Call it before the number of running images changes. */
   #count(): void {
     this.#busy_ms = this.busy_ms;
     this.#counted = performance.now();

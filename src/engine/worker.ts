@@ -10,7 +10,7 @@ import type {
   WorkerUp,
 } from './pool.ts';
 
-/** Runs in a worker thread: a synchronous native call for each picture. */
+/** Runs in a worker thread: a synchronous native call for each image. */
 
 /** A drawn face of 96 × 96 pixels (WebP). */
 const picture = Buffer.from(
@@ -35,7 +35,7 @@ export default function run(task: PicturesJob | EmbeddingsTask): Outcome[] | Pro
 }
 
 async function rank({ embeddings }: EmbeddingsTask, cancelled: Uint8Array): Promise<EmbeddingsOutcome> {
-  // Loaded when it is asked for: what reads and checks the JSON takes some MB in each worker.
+  // Loaded when needed: the packages that check the JSON take some MB in each worker.
   const { rankEmbeddings } = await import('./embeddings.ts');
   try {
     return rankEmbeddings(embeddings, (vectors) => addon.cohortScores(pack_directory, vectors, cancelled));
@@ -46,8 +46,8 @@ async function rank({ embeddings }: EmbeddingsTask, cancelled: Uint8Array): Prom
 }
 
 /**
- * One real inference through every net: the first run of a session allocates its buffers and touches its weights, and a
- * pack that loads but does not run must be found out before a client does.
+ * One real inference through every net: the first run of a session allocates its buffers, and a pack that loads but does not
+ * run must fail here and not for a client.
  */
 function warmUp(): void {
   const outcome = addon.analyse(pack_directory, picture, {

@@ -6,7 +6,7 @@ import type { Interval } from './metrics.ts';
 import { PairRate } from './pairs.ts';
 import { type LabelledPicture, type PeopleSet, partOf } from './people.ts';
 
-/** All pairs of different people who share a label. */
+/** Scores of all pairs of different people who share a label. */
 interface Strangers {
   group: string;
   scores: Float32Array;

@@ -1,20 +1,20 @@
 /**
- * The cohort: means of the embeddings of several people each. How near a face lies to them says how common its looks are
- * to the net; subtracting that is what lets one threshold serve groups whose raw cosines run higher (S-norm, as in speaker
+ * The cohort: centres, each the mean of embeddings of several people. A face that is close to them looks common to the net;
+ * subtracting that closeness lets one threshold serve groups whose cosines are generally higher (S-norm, as in speaker
  * verification).
  */
 
 export interface LabelledEmbedding {
   person: string;
-  /** People of one group make centres among themselves. */
+  /** Centres are made within each group. */
   group: string;
-  /** Of unit length. */
+  /** A unit vector. */
   embedding: Float32Array;
 }
 
-/** No centre is of fewer people: none may be anyone's template. */
+/** Least people of a centre, so that no centre is the template of one person. */
 const leastPeople = 5;
-/** A group of fewer pictures has a centre for each of them. */
+/** A group of fewer images gets a centre for each of them. */
 const fewPictures = 200;
 const kMeansRuns = 3;
 const mostClusters = 40;
@@ -24,13 +24,13 @@ const iterations = 8;
 /** How many of a face's highest cosines with the centres are averaged. */
 export const highest = 5;
 
-/** What the mean of the highest cosines and the standard deviation of all count; docs/model-card.md says what was tried. */
+/** Weights of the mean of the highest cosines and of the standard deviation of all; docs/model-card.md has the trials. */
 export const cohortWeights = { highest: 0.575, spread: 1.25 };
 
 /**
- * Unit vectors, group by group; the same pictures in the same order give the same centres. A large group is clustered by
- * spherical k-means, several times from other seeds. In a small group each picture is averaged with its nearest of other
- * people: so few clusters would not tell apart who is in it.
+ * Centres as unit vectors, group by group; the same images in the same order give the same centres. A large group is clustered
+ * by spherical k-means, several times with different seeds. In a small group each image is averaged with its nearest images of
+ * other people, because it would have too few clusters.
  */
 export function cohortCentres(pictures: readonly LabelledEmbedding[]): Float32Array[] {
   return [...groupsOf(pictures).values()].flatMap((group) => {
@@ -52,7 +52,7 @@ function groupsOf(pictures: readonly LabelledEmbedding[]): Map<string, LabelledE
   return groups;
 }
 
-/** The mean of a picture and of the nearest picture of each of the people who are nearest to it. */
+/** The mean of an image and of the nearest image of each of its nearest other people. */
 function neighbourhood(picture: LabelledEmbedding, group: readonly LabelledEmbedding[]): Float32Array {
   const cosines = new Map(group.map((other) => [other, dot(picture.embedding, other.embedding)]));
   const nearest = new Map<string, LabelledEmbedding>([[picture.person, picture]]);
@@ -63,7 +63,7 @@ function neighbourhood(picture: LabelledEmbedding, group: readonly LabelledEmbed
   return meanOf([...nearest.values()])!;
 }
 
-/** `shift`, from 0 to 1, moves the seeds, which are spread evenly over the list. */
+/** Spherical k-means. `shift`, 0..1, moves the seeds, which are spread evenly over the list. */
 function kMeans(pictures: readonly LabelledEmbedding[], count: number, shift: number): Float32Array[] {
   const step = pictures.length / count;
   let centres = Array.from({ length: count }, (_, i) => pictures[Math.floor((i + shift) * step)]!.embedding);
@@ -76,7 +76,7 @@ function kMeans(pictures: readonly LabelledEmbedding[], count: number, shift: nu
   return centres.filter((_, index) => peopleOf(clusters[index]!).size >= leastPeople);
 }
 
-/** As they are stored: each a row of signed bytes, whose length does not matter because cosines are taken. */
+/** The stored form: each centre a row of signed bytes. Its length does not matter, because only cosines are used. */
 export function quantise(centres: readonly Float32Array[]): Int8Array {
   const dimensions = centres[0]?.length ?? 0;
   const bytes = new Int8Array(centres.length * dimensions);
@@ -88,7 +88,7 @@ export function quantise(centres: readonly Float32Array[]): Int8Array {
   return bytes;
 }
 
-/** The centres as the native core reads them back, of unit length. */
+/** The stored centres as unit vectors, as the native core reads them. */
 export function dequantise(bytes: Int8Array, dimensions: number): Float32Array[] {
   const centres: Float32Array[] = [];
   for (let start = 0; start < bytes.length; start += dimensions) {
@@ -97,7 +97,7 @@ export function dequantise(bytes: Int8Array, dimensions: number): Float32Array[]
   return centres;
 }
 
-/** How common a face's looks are: what is subtracted from its similarities. As native/core/embedding_scores.cpp. */
+/** How common a face looks: subtracted from its similarities. The same as in native/core/embedding_scores.cpp. */
 export function cohortScore(embedding: Float32Array, centres: readonly Float32Array[]): number {
   if (centres.length === 0) return 0;
   const cosines = Float64Array.from(centres, (centre) => dot(embedding, centre)).sort();
@@ -111,7 +111,7 @@ function meanOfNumbers(numbers: Float64Array): number {
   return numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
 }
 
-/** Four sums at once: k-means spends nearly all its time here, and one sum would wait for itself. */
+/** Four independent sums, which the CPU can add in parallel: k-means spends nearly all its time here. */
 export function dot(a: Float32Array, b: Float32Array): number {
   let s0 = 0;
   let s1 = 0;
@@ -141,7 +141,7 @@ function nearestOf(embedding: Float32Array, centres: readonly Float32Array[]): n
   return best;
 }
 
-/** Of each person's pictures together. */
+/** The mean as a unit vector, in which each person has the same weight; undefined for no images. */
 function meanOf(cluster: readonly LabelledEmbedding[]): Float32Array | undefined {
   const [first] = cluster;
   if (first === undefined) return undefined;
@@ -154,7 +154,7 @@ function meanOf(cluster: readonly LabelledEmbedding[]): Float32Array | undefined
   return unit(sum);
 }
 
-/** How many pictures each has. */
+/** The number of images of each person. */
 function peopleOf(cluster: readonly LabelledEmbedding[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { person } of cluster) counts.set(person, (counts.get(person) ?? 0) + 1);

@@ -12,7 +12,7 @@ interface EmbedPicturesOptions {
   onPicture(): void;
 }
 
-/** Runs every picture through detection and embedding, each once, on `workers` threads. */
+/** Detects and embeds the faces of every image once, on `workers` threads. */
 export async function embedPictures(
   names: readonly string[],
   options: EmbedPicturesOptions,

@@ -8,28 +8,28 @@ export interface EmbedJob {
   minDetScore: number;
 }
 
-/** What is known of a picture after it went through the pipeline once. */
+/** What the engine found in an image. */
 export interface EmbeddedPicture {
-  /** Of the face that the protocol compares; undefined when there is no face. */
+  /** Of the face that is compared; undefined when there is no face. */
   embedding: Float32Array | undefined;
-  /** Of each of `faces`. */
+  /** The embedding of each of `faces`. */
   embeddings: Float32Array[];
-  /** What normalisation subtracts for this face. */
+  /** Of the face that is compared. */
   cohort_score: number;
   faces: Face[];
-  /** Which of `faces` it is. */
+  /** Index of the face that is compared. */
   chosen: number;
-  /** Undefined when it could not be read. */
+  /** Undefined when the image could not be read. */
   image: Omit<ImageReport, 'faces'> | undefined;
-  /** Why the picture could not be read, where it could not. */
+  /** Error code when the image could not be read. */
   failure: string | undefined;
 }
 
 const addon = loadAddon();
 
 /**
- * Sets of single people name the person in the middle of the picture, and bystanders may stand nearer to the camera:
- * the face of the protocol is the largest one, its size counted less the farther it is from the middle.
+ * The index of the face to compare. Sets label the person in the middle of the image, and bystanders may be nearer to the
+ * camera, so it is the largest face, weighted by its distance from the middle.
  */
 function centralFace(faces: readonly Face[], width: number, height: number): number {
   const weight = ({ box }: Face): number => {

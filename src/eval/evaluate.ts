@@ -8,7 +8,7 @@ import { HeldOutCohorts, withFitCentres } from './held-out.ts';
 import { type JudgedPair, type LabelledPair, personOf, picturesOf } from './pairs.ts';
 import type { PeopleSet } from './people.ts';
 
-/** A list of labelled pairs under a name, and the folder that its paths start from. */
+/** A named list of labelled pairs, and the folder that its paths are relative to. */
 export interface PairSet {
   name: string;
   pairs: readonly LabelledPair[];
@@ -25,7 +25,7 @@ interface EmbedOptions {
 
 interface EmbeddedSet {
   set: PairSet;
-  /** By their names, in the order of the list. */
+  /** By name, in the order of the list. */
   pictures: ReadonlyMap<string, EmbeddedPicture>;
   seconds: number;
 }
@@ -33,7 +33,7 @@ interface EmbeddedSet {
 interface JudgeOptions {
   mode: AccuracyMode;
   calibration: Calibration;
-  /** Whose cohort the pictures were embedded with, where `cohorts` does not take its place. */
+  /** Whether the pack has a cohort; used unless `cohorts` replace it. */
   packCohort: Exclude<CohortUse, 'held-out'>;
   cohorts: HeldOutCohorts | undefined;
 }
@@ -45,7 +45,7 @@ export interface Evaluation {
   figures: Figures;
 }
 
-/** Runs every picture of the sets through the pipeline once. */
+/** Embeds every image of the sets once. */
 export async function embedSets(sets: readonly PairSet[], options: EmbedOptions): Promise<EmbeddedSet[]> {
   const embedded: EmbeddedSet[] = [];
   for (const set of sets) {
@@ -53,21 +53,21 @@ export async function embedSets(sets: readonly PairSet[], options: EmbedOptions)
     const start = performance.now();
     const found = await embedPictures(names, { ...options, folder: set.folder });
     const seconds = (performance.now() - start) / 1000;
-    // In the order of the list, whichever thread was first.
+    // In the order of the list, which threads do not keep.
     const pictures = new Map(names.map((name) => [name, found.get(name)!]));
     embedded.push({ set, pictures, seconds });
   }
   return embedded;
 }
 
-/** Cohorts out of the people of all sets and of more, for `onFit` to count up to heldOutFits. */
+/** Cohorts made of the people of all sets and of `people`. Calls `onFit` heldOutFits times, for progress. */
 export function fitHeldOut(
   embedded: readonly EmbeddedSet[],
   people: readonly PeopleSet[],
   { workers, onFit }: { workers: number; onFit: () => void },
 ): Promise<HeldOutCohorts> {
   const labelled = embedded.flatMap(({ set, pictures }) =>
-    // As a cohort is made for a pack: in the order of the names.
+    // Sorted by name, as for the cohort of a pack.
     [...pictures]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .flatMap(([name, { embedding }]) =>

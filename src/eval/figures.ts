@@ -13,7 +13,7 @@ import {
 import { type JudgedPair, type ScoreKind, scoredBy, type WorstPairs, worstPairs } from './pairs.ts';
 import { percentPoints, ratePoints, type ThresholdPoint } from './thresholds.ts';
 
-/** How many pairs have a score in each bin; bin i reaches from `start + i * width` up to, not including, the next. */
+/** How many pairs have a score in each bin; bin i starts at `start + i * width` and ends before the next. */
 export interface Histogram {
   start: number;
   width: number;
@@ -21,10 +21,10 @@ export interface Histogram {
   different: number[];
 }
 
-/** Fine enough to see two humps, coarse enough to fill the bins of some thousand pairs. */
+/** Fine enough to show the shape, coarse enough for some thousand pairs. */
 const width = 0.02;
 
-/** Pairs without a score, one of whose pictures has no face, are in no bin. */
+/** Pairs without a score, because an image has no face, are left out. */
 export function histogram(pairs: readonly Scored[]): Histogram {
   const scored = pairs.filter(({ score }) => Number.isFinite(score));
   const bins = scored.map(({ score }) => Math.floor(score / width));
@@ -37,7 +37,7 @@ export function histogram(pairs: readonly Scored[]): Histogram {
   return { start, width, ...counts };
 }
 
-/** Whose cohort similarities are normalised with; `none` where the pack has none, so that the cosine is judged. */
+/** The cohort that normalises similarities; `none` when the pack has none, so that the cosine is used. */
 export type CohortUse = 'pack' | 'held-out' | 'none';
 
 export interface ScoreFigures {
@@ -45,21 +45,21 @@ export interface ScoreFigures {
   equal_error_rate: number;
   /** At false-match rates of this set. */
   operating_points: ThresholdPoint[];
-  /** At percents of the pack's calibration; of the normalised similarity alone. */
+  /** At percents of the pack's calibration; only for the normalised similarity. */
   percent_points: ThresholdPoint[];
   histogram: Histogram;
-  /** Thinned to what a chart shows: [threshold, false-match rate, false-non-match rate], highest threshold first. */
+  /** Thinned for a chart: [threshold, false-match rate, false-non-match rate], highest threshold first. */
   curve: [threshold: number, fmr: number, fnmr: number][];
 }
 
-/** Everything that is measured of one set: what --json prints and the report shows. Rates of no pairs are null in JSON. */
+/** All figures of one set, for --json and the report. Rates of no pairs are NaN, in JSON null. */
 export interface Figures {
   set: string;
   mode: AccuracyMode;
   cohort: CohortUse;
   pairs: { same: number; different: number };
   pictures: number;
-  /** By the normalised similarity, which the service judges by, and by the cosine alone. */
+  /** For the normalised similarity, which the service uses, and for the cosine. */
   by: Record<ScoreKind, ScoreFigures>;
   /** By the normalised similarity. */
   worst: WorstPairs;
@@ -111,7 +111,7 @@ function scoreFigures(scored: readonly Scored[], calibration: Calibration | unde
   };
 }
 
-/** As exact as a chart can show. */
+/** Rounded to what a chart can show. */
 function rounded({ threshold, fmr, fnmr }: ErrorPoint): ScoreFigures['curve'][number] {
   return [Number(threshold.toFixed(4)), Number(fmr.toPrecision(4)), Number(fnmr.toPrecision(4))];
 }

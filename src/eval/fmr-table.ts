@@ -20,23 +20,24 @@ export interface ImpostorScores {
   people: number;
 }
 
-/** Where the measured part of the table has its points, and how far the tail goes. */
+/** The rates of the measured part of the table, and of its tail. */
 const measuredRates = [0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
 const tailRates = [5e-4, 2e-4, 1e-4, 1e-5, 1e-6, 1e-7];
 const tailStart = 0.001;
 
-/** What is left for people and photos that no group stands for: the share of the promise that a group may use. */
+/** Safety margin for people and photos outside the groups: the share of the promised rate that a group may use. */
 const used = 0.85;
-/** Standard errors by which a group may exceed it, as if each two people were one pair: else a single pair would decide. */
+/** By how many standard errors a group may exceed that share, counting each two people as one pair. Without it, a single pair could decide. */
 const allowedErrors = 3;
-/** A group that may have fewer such pairs than this cannot show a rate: from there on it goes on as the largest does. */
+/** A group whose allowed number of such pairs is smaller cannot show a rate; from there on it follows the largest group. */
 const fewPairs = 5;
 
 /**
- * Similarity → false-match rate, as a table by the group that is served worst: at each rate the lowest similarity at which
- * no group has more than its share, as far as its people can show. Below 1 in 1,000 it goes on as a generalised Pareto
- * tail of the group with most people (Pickands, Balkema and de Haan), by probability-weighted moments (Hosking and Wallis
- * 1987), whose shape is held at 0 or above: an exponential tail at least, never a score that no stranger could reach.
+ * Similarity → false-match rate, as a table that holds for the worst group: at each rate the lowest similarity at which no group
+ * exceeds its allowed rate, as far as its people can show. Below 1 in 1,000 the table continues as a generalised Pareto tail
+ * (Pickands, Balkema and de Haan) of the group with most people, fitted by probability-weighted moments (Hosking and Wallis
+ * 1987). Its shape is at least 0, an exponential tail, so that no score is out of reach of strangers. Throws an Error when
+ * there are too few people.
  */
 export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] {
   const tallied = groups.map(({ counts, people }) => ({ counts, people, pairs: sumOf(counts) }));
@@ -48,7 +49,7 @@ export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] 
   for (const rate of measuredRates) {
     if (!canShow(rate, largest.people)) {
       throw new Error(
-        'There are too few people to show a false-match rate of 1 in 1,000: bring at least 60.',
+        'There are too few people to show a false-match rate of 1 in 1,000: at least 60 are needed.',
       );
     }
     const ofLargest = scoreAt(largest, allowedRate(rate, largest.people));
@@ -101,7 +102,7 @@ function scoreAt({ counts, pairs }: Tallied, rate: number): number {
   return lowest;
 }
 
-/** Moments of the excesses over `start`: their mean, and their mean weighted by the share that is higher still. */
+/** Fits the tail to the excesses over `start` by two moments: their mean, and their mean weighted by the share above each. */
 function fitTail({ counts }: Tallied, start: number): { scale: number; shape: number } {
   let total = 0;
   let sum = 0;
@@ -115,12 +116,12 @@ function fitTail({ counts }: Tallied, start: number): { scale: number; shape: nu
   const mean = sum / total;
   const second = lowered / total / total;
   const spread = mean - 2 * second;
-  // Excesses that are one and the same tell nothing of the shape: 0 / 0, but for rounding.
+  // When all excesses are equal, the shape is undefined: 0 / 0 except for rounding.
   const shape = spread > 1e-9 * mean ? 2 - mean / spread : 0;
   return shape > 0 ? { shape, scale: (2 * mean * second) / spread } : { shape: 0, scale: mean };
 }
 
-/** Similarities must rise: scores that coincide give one point, the rarer. */
+/** Similarities must rise: of points with the same score only the rarest is kept. */
 function add(points: CalibrationPoint[], score: number, rate: number): void {
   const rounded = Number(score.toFixed(5));
   while (points.length > 1 && points.at(-1)![0] >= rounded) points.pop();

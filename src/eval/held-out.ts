@@ -19,7 +19,7 @@ export const heldOutFits = (parts * (parts + 1)) / 2;
 
 type Person = Pick<LabelledEmbedding, 'person' | 'embedding'>;
 
-/** Makes a cohort's centres; none when there are too few people. */
+/** Makes the centres of a cohort; empty when there are too few people. */
 type FitCentres = (pictures: readonly LabelledEmbedding[]) => Promise<Float32Array[]>;
 
 /**
@@ -33,7 +33,7 @@ export class HeldOutCohorts {
     this.#centres = centres;
   }
 
-  /** Calls `centresFor` heldOutFits times. Throws an Error with a message for people when there are too few of them. */
+  /** Calls `centresFor` heldOutFits times. Rejects with an Error with a message for people when there are too few people. */
   static async make(pictures: readonly LabelledEmbedding[], centresFor: FitCentres): Promise<HeldOutCohorts> {
     const partOfPicture = pictures.map(({ person }) => partOf(person, parts));
     const made = Array.from({ length: parts }, (_, high) => high).flatMap((high) =>
@@ -41,13 +41,13 @@ export class HeldOutCohorts {
         const others = pictures.filter((_, i) => partOfPicture[i] !== low && partOfPicture[i] !== high);
         const centres = await centresFor(others);
         if (centres.length > 0) return centres;
-        throw new Error('There are too few people to make a cohort without those who are judged.');
+        throw new Error('There are too few people to make a cohort without those of a pair.');
       }),
     );
     return new HeldOutCohorts(await Promise.all(made));
   }
 
-  /** Cosine of a pair less the mean of the two faces' cohort scores. */
+  /** Cosine of a pair minus the mean of both faces' cohort scores. */
   normalised(a: Person, b: Person): number {
     const [first, second] = [partOf(a.person, parts), partOf(b.person, parts)];
     const common = this.score(a.embedding, first, second) + this.score(b.embedding, first, second);
@@ -60,7 +60,7 @@ export class HeldOutCohorts {
   }
 }
 
-/** Gives `work` a function that makes a cohort's centres on one of `workers` threads, and ends them afterwards. */
+/** Runs `work` with a function that makes the centres of a cohort on one of `workers` threads. */
 export function withFitCentres<T>(
   workers: number,
   onFit: () => void,

@@ -2,21 +2,21 @@ import { dot } from './cohort.ts';
 import { partOf } from './people.ts';
 
 /**
- * The human check: a linear function of the embedding that tells people's faces from what a detector takes for one.
- * Logistic regression with a ridge, both classes counting alike.
+ * The human check: a linear function of the embedding that tells faces of people from false detections. Logistic regression
+ * with a ridge penalty and the same weight for both classes.
  */
 interface HumanCheck {
   weights: Float64Array;
   bias: number;
 }
 
-/** A face that scores less is none. Chosen for people: docs/model-card.md says what passes and who is lost. */
-export const humanBar = -1.25;
+/** Faces with a lower score are dropped. Chosen to keep people: docs/model-card.md has the figures. */
+export const humanThreshold = -1.25;
 
-/** A face, and the person or the picture that it is of: what is left out together. */
+/** A face with the person or image that it comes from; faces of one source are left out together. */
 export interface HumanExample {
   source: string;
-  /** What it is counted by: the set's name. */
+  /** The set that it is counted in. */
   set: string;
   embedding: Float32Array;
 }
@@ -25,13 +25,13 @@ const ridge = 10;
 const steps = 400;
 const parts = 5;
 
-/** Accelerated gradient descent (Nesterov); the same examples in the same order give the same check. */
+/** Accelerated gradient descent (Nesterov). The same examples in the same order give the same check. */
 export function fitHumanCheck(people: readonly HumanExample[], others: readonly HumanExample[]): HumanCheck {
   const examples = [...people, ...others];
   const dimensions = examples[0]!.embedding.length;
   const weightOf = (i: number) =>
     (i < people.length ? 0.5 / people.length : 0.5 / others.length) * examples.length;
-  // The loss bends at most a quarter as much as the weighted squares: embeddings are of unit length, and the bias is one more.
+  // Upper bound of the curvature: a quarter of the weighted squares, where a unit embedding and the bias add up to 2.
   const rate = 1 / (0.25 * 2 * examples.length + ridge);
   let weights = new Float64Array(dimensions + 1);
   let ahead = weights;
@@ -57,18 +57,18 @@ export function humanScore({ weights, bias }: HumanCheck, embedding: Float32Arra
   return weights.reduce((sum, weight, i) => sum + weight * embedding[i]!, bias);
 }
 
-/** As it is stored: signed bytes, and what one of them stands for. */
+/** The stored form: signed bytes, and the value of one unit. */
 export function quantiseCheck({ weights }: HumanCheck): { bytes: Int8Array; scale: number } {
   const scale = weights.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0) / 127;
   return { bytes: Int8Array.from(weights, (weight) => Math.round(weight / scale)), scale };
 }
 
-/** Of a set: how many of its faces pass a check that nobody of the same person or picture had a part in. */
+/** How many faces of a set pass a check that was fitted without their person or image. */
 export interface HumanTally {
   set: string;
   faces: number;
   passed: number;
-  /** People or pictures, and those with a face that passed. */
+  /** People or images, and those with at least one face that passed. */
   sources: number;
   sources_passed: number;
 }
@@ -86,7 +86,7 @@ export function tallyHumanCheck(
       others.filter((one) => !isLeft(one)),
     );
     for (const one of [...people, ...others]) {
-      if (isLeft(one)) passed.set(one, humanScore(check, one.embedding) >= humanBar);
+      if (isLeft(one)) passed.set(one, humanScore(check, one.embedding) >= humanThreshold);
     }
   }
   const all = [...people, ...others].filter(counted);

@@ -1,12 +1,11 @@
-/** From low to high. */
 export type Interval = [low: number, high: number];
 
-/** Of the standard normal distribution: 95 % lie within it on both sides. */
+/** 95 % of the standard normal distribution are within ±z. */
 export const z = 1.959963984540054;
 
 /**
- * 95 % confidence interval of a share that was seen as `hits` of `trials` (Wilson 1927): unlike the textbook's it is of
- * use near 0 and 1, where error rates live. Without a trial nothing is known: 0 to 1.
+ * 95 % confidence interval of a share, observed as `hits` of `trials` (Wilson 1927). Unlike the normal approximation it is
+ * valid near 0 and 1, where error rates are. [0, 1] without trials.
  */
 export function wilson(hits: number, trials: number): Interval {
   if (trials === 0) return [0, 1];
@@ -14,7 +13,7 @@ export function wilson(hits: number, trials: number): Interval {
   const weight = z ** 2 / trials;
   const middle = (share + weight / 2) / (1 + weight);
   const half = (z / (1 + weight)) * Math.sqrt((share * (1 - share)) / trials + weight / trials / 4);
-  // Rounding alone would leave an end next to 0 or 1 where it is that.
+  // Exactly 0 or 1 instead of a rounding error next to it.
   return [hits === 0 ? 0 : middle - half, hits === trials ? 1 : middle + half];
 }
 
@@ -26,8 +25,8 @@ export interface ErrorPoint {
 }
 
 /**
- * Both error rates at every score that a pair has, highest first, matching when score >= threshold; it begins above all
- * scores, where nothing matches. Rates of a kind that has no pair are NaN.
+ * Both error rates at the score of every pair, highest first; a pair matches when score >= threshold. The first point is above
+ * all scores, where nothing matches. Rates of a kind without pairs are NaN.
  */
 export function errorCurve(pairs: readonly Scored[]): ErrorPoint[] {
   const sorted = pairs.filter(({ score }) => Number.isFinite(score)).sort((a, b) => b.score - a.score);
@@ -44,13 +43,13 @@ export function errorCurve(pairs: readonly Scored[]): ErrorPoint[] {
   for (const [index, pair] of sorted.entries()) {
     if (pair.same) accepted++;
     else matched++;
-    // Pairs of one score pass together.
+    // Pairs with the same score match together.
     if (sorted[index + 1]?.score !== pair.score) curve.push(pointAt(pair.score));
   }
   return curve;
 }
 
-/** Where both rates are nearest to one another: their mean. NaN when there are pairs of one kind only. */
+/** The mean of both rates where they are closest. NaN when one kind has no pairs. */
 export function equalErrorRate(curve: readonly ErrorPoint[]): number {
   let best = { gap: Number.POSITIVE_INFINITY, rate: Number.NaN };
   for (const { fmr, fnmr } of curve) {
@@ -60,12 +59,12 @@ export function equalErrorRate(curve: readonly ErrorPoint[]): number {
   return best.rate;
 }
 
-/** How far a point must be from the one before to be kept: thresholds, and rates in powers of ten. */
+/** Least distance of a point that is kept from the one before: in the threshold, and in decades of the rates. */
 const stride = { threshold: 0.005, decades: 0.02 };
 
 /**
- * The points that a chart with logarithmic rates can tell apart, and of a step both sides; the last one always, the endless first
- * never.
+ * The points that a chart with logarithmic rates can show separately, with both sides of each step. Includes the last point, but
+ * not the first at infinity.
  */
 export function thinned(curve: readonly ErrorPoint[]): ErrorPoint[] {
   const kept: ErrorPoint[] = [];
@@ -91,7 +90,7 @@ function decades(a: number, b: number): number {
   return Math.abs(Math.log10(a) - Math.log10(b));
 }
 
-/** A pair's score and its truth. A picture without a face scores -Infinity: it never matches. */
+/** A pair's score and label. The score is -Infinity when an image has no face: such a pair never matches. */
 export interface Scored {
   score: number;
   same: boolean;
@@ -115,8 +114,8 @@ export interface Operating {
 }
 
 /**
- * The threshold with the most right answers, matching when score >= threshold. Between two neighbouring scores it
- * lies in the middle, as the LFW protocol has it.
+ * The threshold with the most correct verdicts, where a pair matches when score >= threshold. It is the middle of two
+ * neighbouring scores, as in the LFW protocol.
  */
 export function bestThreshold(pairs: readonly Scored[]): number {
   const sorted = [...pairs].sort((a, b) => b.score - a.score);
@@ -135,7 +134,7 @@ function accuracyAt(pairs: readonly Scored[], threshold: number): number {
   return pairs.filter((pair) => pair.score >= threshold === pair.same).length / pairs.length;
 }
 
-/** Cross-validated over the folds where there are any: each fold is judged at the best threshold of the others. */
+/** Cross-validated if there are folds: each fold uses the best threshold of the others. */
 export function accuracy(pairs: readonly Scored[]): Accuracy {
   const threshold = bestThreshold(pairs);
   const folds = new Set(pairs.map((pair) => pair.fold));

@@ -1,7 +1,7 @@
 import type { Interval } from './metrics.ts';
 import type { ScoreKind } from './pairs.ts';
 
-/** Figures as the terminal and the report show them. A number that is none, such as a rate of no pairs, is a dash. */
+/** Figures as text, for the terminal and the report. NaN, such as a rate of no pairs, is a dash. */
 
 export function percentText(share: number): string {
   return Number.isNaN(share) ? '–' : `${(share * 100).toFixed(2)} %`;
@@ -26,7 +26,7 @@ export function countText(count: number): string {
   return integers.format(count);
 }
 
-/** A false-match rate that was asked for or promised. */
+/** A requested or promised false-match rate. */
 export function rateText(rate: number): string {
   return `1 in ${integers.format(1 / rate)}`;
 }

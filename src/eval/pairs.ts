@@ -11,10 +11,10 @@ export interface LabelledPair {
   fold: string | undefined;
 }
 
-/** A pair with its scores, -Infinity where a picture has no face: it never matches. */
+/** A pair with its scores; -Infinity when an image has no face: it never matches. */
 export interface JudgedPair extends LabelledPair {
   cosine: number;
-  /** What the service judges by. */
+  /** The score that the service uses. */
   normalised: number;
 }
 
@@ -34,8 +34,8 @@ export function percentOf(score: number, calibration: Calibration | undefined): 
 const required = ['image1', 'image2', 'same'] as const;
 
 /**
- * Reads a list of pairs: tab-separated with a header line, columns `image1`, `image2`, `same` (1 or 0) and
- * optionally `fold`, in any order. Throws an Error that names the file and the line.
+ * Reads a list of pairs: tab-separated with a header line; columns `image1`, `image2`, `same` (1 or 0) and optionally
+ * `fold`, in any order. Throws an Error with the file and the line.
  */
 export function readPairs(file: string): LabelledPair[] {
   const [header, ...lines] = readFileSync(file, 'utf8').split(/\r?\n/);
@@ -58,12 +58,12 @@ export function readPairs(file: string): LabelledPair[] {
   return pairs;
 }
 
-/** The pictures of a list of pairs, each once. */
+/** The names of the images of a list of pairs, each once. */
 export function picturesOf(pairs: readonly LabelledPair[]): string[] {
   return [...new Set(pairs.flatMap(({ image1, image2 }) => [image1, image2]))];
 }
 
-/** Whom a picture shows: the first folder of its path. Throws an Error when it lies in none. */
+/** The person of an image: the first folder of its path. Throws an Error when there is none. */
 export function personOf(picture: string): string {
   const [person = '', ...rest] = picture.split('/');
   if (rest.length > 0 && !['', '.', '..'].includes(person)) return person;
@@ -79,15 +79,15 @@ export interface WorstPair {
 }
 
 export interface WorstPairs {
-  /** Different people, the most alike first. */
+  /** Different people, most similar first. */
   different: WorstPair[];
-  /** The same person, the least alike first. */
+  /** The same person, least similar first. */
   same: WorstPair[];
 }
 
 const shown = 12;
 
-/** Where errors come from, matching or not. Pairs without a score, one of whose pictures has no face, are left out. */
+/** The pairs closest to an error, or beyond. Pairs without a score, because an image has no face, are left out. */
 export function worstPairs(pairs: readonly JudgedPair[], calibration: Calibration): WorstPairs {
   const rising = pairs
     .filter(({ normalised }) => Number.isFinite(normalised))
@@ -109,8 +109,8 @@ export function worstPairs(pairs: readonly JudgedPair[], calibration: Calibratio
 }
 
 /**
- * A share of pairs of people, who are numbered from 0. Thousands of pairs share one face, so they are far fewer than their
- * number says: how sure the share is comes from leaving out one person at a time (the delete-one jackknife).
+ * A share of pairs of people, who are numbered from 0. Pairs that share a person are not independent, so the interval comes
+ * from leaving out one person at a time (delete-one jackknife).
  */
 export class PairRate {
   #hits = 0;
@@ -137,12 +137,12 @@ export class PairRate {
     return this.#pairs;
   }
 
-  /** NaN of no pairs. */
+  /** NaN without pairs. */
   get rate(): number {
     return this.#hits / this.#pairs;
   }
 
-  /** 95 %, even in the logarithm, as rates near 0 are not otherwise. Without a hit, as if pairs were independent. */
+  /** 95 %, symmetric in the logarithm, because rates are near 0. Without hits, as if pairs were independent. */
   get interval(): Interval {
     const left: number[] = [];
     for (const [person, own] of this.#pairsOf.entries()) {

@@ -3,12 +3,12 @@ import { dirname, join } from 'node:path';
 import type { LabelledEmbedding } from './cohort.ts';
 import type { EmbeddedPicture } from './embed-worker.ts';
 
-/** A picture of a folder of labelled people. */
+/** An image in a folder of labelled people. */
 interface PersonPicture {
   /** Path within the folder. */
   file: string;
   person: string;
-  /** Who makes centres of the cohort together: the set, and the first label where there are any. */
+  /** The group for centres of the cohort: the set, with the first label if there is one. */
   group: string;
   /** The set's name, or "age 3-9" of each label. */
   labels: string[];
@@ -28,7 +28,7 @@ export interface PeopleSet {
   pictures: readonly LabelledPicture[];
 }
 
-/** Paths of all pictures below a folder, sorted. Throws an Error when there is none. */
+/** Paths of all images below a folder, sorted. Throws an Error when there are none. */
 export function picturesBelow(folder: string): string[] {
   const files = readdirSync(folder, { recursive: true })
     .map(String)
@@ -39,9 +39,9 @@ export function picturesBelow(folder: string): string[] {
 }
 
 /**
- * The labelled people of a set: a folder of pictures for each person. With a list `people.tsv` in the folder or beside it
- * (tab-separated, a header line, the column `image` first, labels such as `age` after it), only the pictures of the list
- * are taken, and one that lies in no folder is a person of its own. Throws an Error that names the file.
+ * The labelled people of a set: a folder of images for each person. With a list `people.tsv` in the folder or beside it
+ * (tab-separated, a header line, the column `image` first, then labels such as `age`), only the images of the list are used,
+ * and an image without a folder is a person of its own. Throws an Error with the file.
  */
 export function readPeople(name: string, folder: string): PersonPicture[] {
   const list = [join(folder, 'people.tsv'), join(dirname(folder), 'people.tsv')].find(existsSync);
@@ -70,12 +70,12 @@ export function readPeople(name: string, folder: string): PersonPicture[] {
   });
 }
 
-/** Two sets may have a folder of the same name. */
+/** With the set's name, because two sets may have folders of the same name. */
 function personIn(set: string, file: string): string {
   return `${set}/${file.includes('/') ? file.split('/')[0] : file}`;
 }
 
-/** Those of the pictures that have a face. */
+/** The images that have a face. */
 export function peopleSet(
   name: string,
   people: readonly PersonPicture[],

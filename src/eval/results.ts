@@ -4,13 +4,13 @@ import type { Figures } from './figures.ts';
 import { type ScoreKind, scoredBy, scoreKinds } from './pairs.ts';
 import { type Observed, observe } from './thresholds.ts';
 
-/** What a run of `facematch eval` found. */
+/** The result of `facematch eval`. */
 export interface Results {
   pack: { name: string; version: string };
   evaluations: readonly Evaluation[];
-  /** Of several sets; empty when there is one. */
+  /** For several sets; empty when there is only one. */
   shared_thresholds: readonly SharedThreshold[];
-  /** Of labelled people; empty when there were none. */
+  /** For labelled people; empty without --people. */
   groups: readonly Honesty[];
 }
 
@@ -27,19 +27,19 @@ export function resultsOf(
   };
 }
 
-/** One threshold, and what it does to every set: whether one serves all. */
+/** One threshold and its rates on every set, which show whether one threshold serves all. */
 export interface SharedThreshold {
   by: ScoreKind;
-  /** The set whose false-match rate it was chosen by; undefined where the pack's calibration says the rate. */
+  /** The set whose false-match rate it was chosen by; undefined when it comes from the pack's calibration. */
   chosen_on: string | undefined;
   fmr: number;
   confidence_percent: number | undefined;
   threshold: number;
-  /** By the sets' names. */
+  /** By name of the set. */
   sets: Record<string, Observed>;
 }
 
-/** The pack's percents first, then each set's own thresholds; by the normalised similarity, then by the cosine. */
+/** First the pack's percents, then each set's own thresholds; first for the normalised similarity, then for the cosine. */
 function sharedThresholds(evaluations: readonly Evaluation[]): SharedThreshold[] {
   return scoreKinds.flatMap((by) => {
     const scored = evaluations.map(({ figures, pairs }) => ({
@@ -67,7 +67,7 @@ function sharedThresholds(evaluations: readonly Evaluation[]): SharedThreshold[]
 
 type SetResults = Figures & { pack: Results['pack'] };
 
-/** With `groups` where there are any. One set: its figures. Several: `{sets, shared_thresholds}`, where each of `sets` is what one alone would give. */
+/** One set: its figures. Several: `{sets, shared_thresholds}`, with the figures of each. `groups` only if there are any. */
 export function resultsJson({ pack, evaluations, shared_thresholds, groups }: Results): string {
   const sets = evaluations.map(({ figures }): SetResults => ({ ...figures, pack }));
   const json = {
@@ -77,7 +77,7 @@ export function resultsJson({ pack, evaluations, shared_thresholds, groups }: Re
   return withShortLists(JSON.stringify(json, null, 2));
 }
 
-/** Lists of numbers, of which there are thousands, in a line each. No text of JSON holds a line break. */
+/** Puts each list of numbers on one line, because there are thousands. JSON strings contain no line breaks. */
 function withShortLists(json: string): string {
   return json.replace(/\[\n\s+(?:(?:-?\d[\d.e+-]*|null)(?:,\n\s+)?)+\n\s+\]/g, (list) =>
     list.replace(/\s+/g, ' ').replace('[ ', '[').replace(' ]', ']'),

@@ -2,7 +2,7 @@ import { type Calibration, promisedRate } from '../matching/calibration.ts';
 import { type Interval, type Operating, type Scored, tarAtFmr, wilson } from './metrics.ts';
 import { percentOf } from './pairs.ts';
 
-/** What a threshold does to a set. Intervals are of 95 %. */
+/** The rates of a threshold on a set, with 95 % intervals. */
 export interface Observed {
   tar: number;
   tar_interval: Interval;
@@ -12,16 +12,16 @@ export interface Observed {
 }
 
 export interface ThresholdPoint extends Operating, Observed {
-  /** What the pack's calibration says of the threshold; undefined where it says nothing, as of a cosine. */
+  /** The threshold in percent of the pack's calibration; undefined for a cosine. */
   confidence_percent: number | undefined;
 }
 
 const rates = [1e-2, 1e-3, 1e-4];
-/** Rates that one pair of that many would make are asked of every set, rarer ones where there are pairs for them. */
+/** Rates down to this are reported for every set, lower ones only if there are enough pairs. */
 const commonRate = 1e-3;
 const percents = [50, 60, 70];
 
-/** The lowest thresholds of certain false-match rates on this set. */
+/** The lowest thresholds for certain false-match rates on this set. */
 export function ratePoints(pairs: readonly Scored[], calibration: Calibration | undefined): ThresholdPoint[] {
   const different = pairs.filter(({ same }) => !same).length;
   return rates
@@ -37,10 +37,10 @@ export function ratePoints(pairs: readonly Scored[], calibration: Calibration | 
     });
 }
 
-/** Where the pack's calibration puts certain percents, and what they do to this set; `fmr` is the promised one. */
+/** The thresholds of certain percents of the pack's calibration, and their rates on this set; `fmr` is the promised rate. */
 export function percentPoints(pairs: readonly Scored[], calibration: Calibration): ThresholdPoint[] {
   return percents.map((confidence_percent) => {
-    // Powers of ten, which rounding leaves next to.
+    // Powers of ten, without rounding errors.
     const fmr = Number(promisedRate(confidence_percent).toPrecision(6));
     const threshold = calibration.similarityAt(fmr);
     return { fmr, threshold, confidence_percent, ...observe(pairs, threshold) };

@@ -1,19 +1,19 @@
 import { isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Stands for a peer that is no IP address, such as a Unix socket: all of those share one bucket. */
+/** The address of a peer without an IP address, such as a Unix socket: all of those share one bucket. */
 const unknownAddress = 'unknown';
 
-/** The longest text of an IP address: an IPv4-mapped IPv6 one, brackets, a port and a zone included. */
+/** More than the longest text of an IP address: IPv4-mapped IPv6 with brackets, port and zone. */
 const longestEntry = 80;
 
 /**
  * The address that a request is charged to: IPv4 as it is, IPv6 as its /64, since one subscriber holds at least that
  * many addresses (RFC 6177) and could otherwise use a fresh one for every guess.
  *
- * Each proxy appends the address that it was called from to X-Forwarded-For. The entries of the last `trustedHops`
- * proxies are therefore true, and all to the left of them is whatever the client wrote. With 0 hops the header is
- * ignored. The walk goes right to left and stops at the first entry that is no address: the last good one counts.
+ * Each proxy appends the address that it was called from to X-Forwarded-For. The last `trustedHops` entries can therefore
+ * be trusted; those to their left come from the client. With 0 hops the header is ignored. Entries are read from right to
+ * left, up to the first one that is not an address.
  *
  * @param peer the socket's remote address as text
  * @param forwardedFor every X-Forwarded-For line of the request in order, joined by commas (RFC 9110, section 5.3)
@@ -30,15 +30,15 @@ export function clientAddress(peer: string, forwardedFor: string | undefined, tr
 }
 
 function normalise(text: string): string | undefined {
-  // What nearly every peer is.
+  // Fast path: nearly every peer is IPv4.
   if (isIPv4(text)) return text;
   if (text.length > longestEntry) return undefined;
   const host = withoutPort(text.trim());
-  // Node judges: ipaddr.js takes octal and short forms as well, and not every zone.
+  // Checked by Node first: ipaddr.js also accepts octal and short forms, and rejects some zones.
   if (isIP(host) === 0) return undefined;
   const address = ipaddr.process(host.replace(/%.*/, ''));
   if (address instanceof ipaddr.IPv4) return address.toString();
-  // The well-known prefix of translators, with the caller's IPv4 address behind it (RFC 6052, section 2.1).
+  // The well-known prefix of translators is followed by the caller's IPv4 address (RFC 6052, section 2.1).
   if (address.range() === 'rfc6052') return address.toByteArray().slice(-4).join('.');
   const network = address.parts.slice(0, 4).map((part) => part.toString(16));
   return `${network.join(':')}::/64`;

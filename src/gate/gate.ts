@@ -9,13 +9,13 @@ export { rateHeaders } from './limiter.ts';
 
 interface GateOptions {
   keys: KeyStore;
-  /** Failed authentications that one client address may go on making per minute … */
+  /** Failed key checks that one client address may make per minute, after … */
   failuresPerMinute: number;
-  /** … after this many at once. */
+  /** … this many at once. */
   failureBurst: number;
   /** How many proxies in front of the server are trusted to append to X-Forwarded-For. */
   trustedHops: number;
-  /** Counts what keys spend; a limiter of this process alone unless given. */
+  /** Limits the keys; by default a limiter of this process only. */
   callers?: RateLimiter | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface GateRequest {
   scope: Scope | 'any';
   /** Tokens that the endpoint costs; 0 is never limited. */
   cost: number;
-  /** Tokens that the same request has paid before. */
+  /** Tokens that the same request has already paid. */
   paid?: number;
   now_ms: number;
 }
@@ -37,13 +37,10 @@ export type Verdict =
   | { ok: true; key: ApiKey; rate: RateState }
   | { ok: false; problem: Problem; retry_after_seconds?: number; rate?: RateState; key_id?: string };
 
-/** Buckets that are kept at most: some 10 MB, whoever knocks. */
+/** Most buckets that are kept: about 10 MB, however many addresses send requests. */
 export const mostBuckets = 65_536;
 
-/**
- * A refusal carries nothing of its request, so each is made once: an Error collects a stack, which would cost more than
- * all the rest of a refusal.
- */
+/** Made once and shared by all requests: collecting the stack of a new Error would cost more than the rest of a refusal. */
 const refusals = {
   missing: fixed(new Problem('missing_api_key')),
   invalid: fixed(new Problem('invalid_api_key')),
@@ -65,7 +62,7 @@ export class Gate {
   readonly #trustedHops: number;
   readonly #failureQuota: Quota;
   readonly #callers: RateLimiter;
-  /** Always of this process alone: addresses of people stay in it, and no number of replicas makes guessing worth while. */
+  /** Always local: client addresses do not leave the process, and more replicas do not make guessing feasible. */
   readonly #failures = new Limiter(mostBuckets);
 
   /** Throws RangeError for a failure quota out of range. */
@@ -77,18 +74,18 @@ export class Gate {
     checkQuota(this.#failureQuota);
   }
 
-  /** A promise only when another process has to be asked, by a shared limiter; it does not reject. */
+  /** A promise only when a shared limiter asks Redis; it never rejects. */
   check(request: GateRequest): Verdict | Promise<Verdict> {
     const { api_key, scope, cost, paid = 0, now_ms } = request;
-    // A request without a key guesses nothing: it is told what is missing, however often.
+    // A request without a key is not a guess, so it is not limited.
     if (api_key === undefined || api_key === '') return { ok: false, problem: refusals.missing };
-    // The key comes before the failures of its address, so that nobody behind the same proxy can lock its owner out.
+    // Valid keys are checked before the failures of their address, so that nobody behind the same proxy can lock out their owner.
     const key = this.#keys.verify(api_key, now_ms);
     if (key === undefined) return this.#refuseGuess(request);
     if (scope !== 'any' && !key.scopes.includes(scope)) {
       return { ok: false, problem: refusals.scope[scope], key_id: key.id };
     }
-    // Together with what is paid no more than the burst, which is all that there ever is.
+    // With what is already paid at most the burst, because a bucket never holds more.
     const payable = Math.min(cost, key.burst - paid);
     const admission = this.#callers.take(key.id, key, payable, now_ms, paid + payable);
     return admission instanceof Promise

@@ -1,6 +1,6 @@
 import { createKey, type KeyRecord, keyHash, type Scope, statusOf } from './keys.ts';
 
-/** What the operator chooses about a key. */
+/** What the operator chooses for a key. */
 export interface KeySettings {
   name: string;
   scopes: readonly Scope[];
@@ -10,19 +10,19 @@ export interface KeySettings {
   note?: string;
 }
 
-/** What an edit did: the new list for the file, the record in question, and the new key where there is one. */
+/** The result of an edit: the new list for the file and the record that was changed or added. */
 interface KeyEdit {
   records: KeyRecord[];
   record: KeyRecord;
 }
 
 interface NewKey extends KeyEdit {
-  /** The only copy: the record holds its hash. */
+  /** The only copy: the record holds its hash only. */
   key: string;
 }
 
 interface RotatedKey extends NewKey {
-  /** The old key, with the moment from which it is refused. */
+  /** The old key, with the time from which it is refused. */
   retired: KeyRecord;
 }
 
@@ -43,7 +43,7 @@ export function create(records: readonly KeyRecord[], settings: KeySettings, now
   return { records: [...records, record], record, key };
 }
 
-/** Revoking twice is no error, and keeps the first time. */
+/** Revoking twice is not an error and keeps the first time. Throws an Error for an unknown id. */
 export function revoke(records: readonly KeyRecord[], id: string, now_ms: number): KeyEdit {
   const record = find(records, id);
   return statusOf(record, now_ms) === 'revoked'
@@ -52,8 +52,8 @@ export function revoke(records: readonly KeyRecord[], id: string, now_ms: number
 }
 
 /**
- * A new key with the settings of an old one, which is revoked now or `grace_ms` from now. A key that expires gets the
- * same lifetime anew: the reason to rotate it is that its time runs out.
+ * A new key with the settings of an old one, which is revoked `grace_ms` from now. A key that expires gets its full lifetime
+ * again, from now. Throws an Error for an unknown id or a key that is not active.
  */
 export function rotate(
   records: readonly KeyRecord[],

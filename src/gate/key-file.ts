@@ -40,26 +40,26 @@ const keyFile = z.strictObject({
   }),
 });
 
-/** A key file that cannot be used. `reason` is for the log, where no path belongs; the message is for a person. */
+/** A key file that cannot be used. The message is for people; `reason` is for the log, which holds no paths. */
 export class KeyFileError extends Error {
   readonly reason: string;
-  /** What to do about it, for a person. */
-  readonly remedy: string;
-  /** True when there is no file at all, which `keys create` mends. */
+  /** What to do about it, for people. */
+  readonly cure: string;
+  /** True when there is no file at all: `keys create` makes one. */
   readonly missing: boolean;
 
-  constructor(file: string, reason: string, remedy: string, missing = false) {
-    super(`The key file ${file} ${reason}. ${remedy}`);
+  constructor(file: string, reason: string, cure: string, missing = false) {
+    super(`The key file ${file} ${reason}. ${cure}`);
     this.name = 'KeyFileError';
     this.reason = reason;
-    this.remedy = remedy;
+    this.cure = cure;
     this.missing = missing;
   }
 }
 
 const howToCreate = 'Make a key with: npx facematch keys create --name NAME';
 
-/** Says that the file holds nothing to check a request against. */
+/** The error for a file without a key that could be used. */
 export function noUsableKey(file: string): KeyFileError {
   const reason = 'holds no usable key (all are revoked or expired, or there is none)';
   return new KeyFileError(file, reason, howToCreate);
@@ -71,10 +71,10 @@ export function readKeyFile(file: string): KeyRecord[] {
 }
 
 /**
- * Replaces the key file by what `edit` makes of its records (none when there is no file yet), and returns what `edit`
- * returned. As git does, the new content is written to `<file>.lock`, which only one writer can create, and renamed
- * into place: readers see the old file or the new one, and two writers never lose each other's keys. A link stays a link:
- * what it points to is replaced. Throws KeyFileError.
+ * Replaces the records of the key file by those that `edit` returns (it gets [] when there is no file yet), and returns its
+ * result. The new content is written to `<file>.lock`, which only one writer can create, and renamed into place: readers see
+ * the old file or the new one, and two writers never lose each other's keys. A link stays a link; its target is replaced.
+ * Throws KeyFileError, and whatever `edit` throws.
  */
 export function editKeyFile<T extends { records: KeyRecord[] }>(
   file: string,
@@ -86,9 +86,9 @@ export function editKeyFile<T extends { records: KeyRecord[] }>(
   try {
     const old = existsSync(target) ? readPrivate(target) : undefined;
     const result = edit(old === undefined ? [] : recordsOf(target, old.text));
-    // The umask may have taken bits away from the mode given to open.
+    // The umask may have removed bits from the mode given to open.
     fchmodSync(descriptor, 0o600);
-    // An administrator's edit must not take the file away from the account that the server runs as.
+    // After an edit by root the file must still belong to the account that the server runs as.
     if (old !== undefined && process.getuid?.() === 0) {
       fchownSync(descriptor, old.stats.uid, old.stats.gid);
     }
@@ -109,21 +109,21 @@ function openLock(file: string, lock: string): number {
     return openSync(lock, 'wx', 0o600);
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    const [reason, remedy] =
+    const [reason, cure] =
       code === 'EEXIST'
         ? [
             'is being changed by another command',
             `Try again; if no other command runs, one was interrupted: rm ${quote(lock)}`,
           ]
-        : [`cannot be written (${code})`, 'Check that its folder exists and is yours to write.'];
-    throw new KeyFileError(file, reason, remedy);
+        : [`cannot be written (${code})`, 'Check that its folder exists and that you may write to it.'];
+    throw new KeyFileError(file, reason, cure);
   }
 }
 
 function readPrivate(file: string): { text: string; stats: Stats } {
   let descriptor: number;
   try {
-    // Without O_NONBLOCK (which Windows lacks) to open a named pipe would wait for a writer for ever.
+    // Without O_NONBLOCK (which Windows lacks) opening a named pipe would wait for a writer.
     descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
@@ -131,10 +131,10 @@ function readPrivate(file: string): { text: string; stats: Stats } {
     throw new KeyFileError(file, `cannot be read (${code})`, 'Check who owns it and its folder.');
   }
   try {
-    // Asked of the open file, so that the one judged is the one read.
+    // Of the open file, so that the file that is checked is the one that is read.
     const stats = fstatSync(descriptor);
-    if (!stats.isFile()) throw new KeyFileError(file, 'is no ordinary file', howToCreate);
-    // The group may read: that is how Kubernetes and systemd hand a secret to a process that is not root.
+    if (!stats.isFile()) throw new KeyFileError(file, 'is not a regular file', howToCreate);
+    // The group may read: Kubernetes and systemd give secrets to processes other than root that way.
     // Windows has no such bits: Node reports 0o666 for every file there.
     if (process.platform !== 'win32' && (stats.mode & 0o037) !== 0) {
       throw new KeyFileError(file, 'is open to other users', `Close it with: chmod 600 ${quote(file)}`);
@@ -146,19 +146,19 @@ function readPrivate(file: string): { text: string; stats: Stats } {
 }
 
 function recordsOf(file: string, text: string): KeyRecord[] {
-  const remedy = 'Correct it, or restore it from a backup.';
+  const cure = 'Correct it, or restore it from a backup.';
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
-    // The engine's own message quotes the text around the fault, and hashes do not belong in a log.
-    throw new KeyFileError(file, 'is not valid JSON', remedy);
+    // Without V8's own message: it quotes the text, and hashes do not belong in a log.
+    throw new KeyFileError(file, 'is not valid JSON', cure);
   }
   const result = keyFile.safeParse(json);
   if (result.success) return result.data.keys;
   const [issue] = result.error.issues;
   const where = issue === undefined || issue.path.length === 0 ? 'the top level' : issue.path.join('.');
-  throw new KeyFileError(file, `is not a key file: at ${where}, ${issue?.message}`, remedy);
+  throw new KeyFileError(file, `is not a key file: at ${where}, ${issue?.message}`, cure);
 }
 
 /** Single quotes for a POSIX shell, where the path needs them. */

@@ -3,7 +3,7 @@ import { watchFiles } from '../file-watch.ts';
 import { KeyFileError, noUsableKey, readKeyFile } from './key-file.ts';
 import { endOf, type KeyRecord, keyHash, keyId } from './keys.ts';
 
-/** What a request with a valid key is known by. */
+/** What is known of the key of a request. */
 export type ApiKey = Readonly<Pick<KeyRecord, 'id' | 'name' | 'scopes' | 'rate' | 'burst'>>;
 
 interface KeyStoreLog {
@@ -18,13 +18,13 @@ interface Entry {
   end_ms: number;
 }
 
-/** An unknown id is compared with this, so that it takes as long as a known one. No SHA-256 is known to give it. */
+/** An unknown id is compared with this, so that it takes as long as a known one. No text with this SHA-256 is known. */
 const dummyHash = Buffer.alloc(32);
 
-/** How often the file is looked at. */
+/** How often the file is polled. */
 const interval_ms = 500;
 
-/** The keys in force: those of the file as it last was when it could be used. */
+/** The keys in use: those of the last version of the file that could be read. */
 export class KeyStore {
   readonly #file: string;
   readonly #log: KeyStoreLog;
@@ -42,7 +42,7 @@ export class KeyStore {
   private constructor(file: string, log: KeyStoreLog, watch_ms: number) {
     this.#file = file;
     this.#log = log;
-    // Watched before it is read: a change in between is then seen as one.
+    // Watched before it is read, so that a change in between is noticed.
     this.#unwatch = watchFiles([file], watch_ms, () => this.#reload());
     try {
       this.#entries = entriesOf(readKeyFile(file));
@@ -62,8 +62,8 @@ export class KeyStore {
   }
 
   /**
-   * The key that `presented` is, or undefined when it is unknown, revoked or expired. Text that has not even the form
-   * of a key is refused without hashing: the form is no secret.
+   * The key, or undefined when it is unknown, revoked or expired. Text without the form of a key is refused without
+   * hashing, because the form is not secret.
    */
   verify(presented: string, now_ms: number): ApiKey | undefined {
     const id = keyId(presented);
@@ -87,7 +87,7 @@ export class KeyStore {
       return;
     }
     this.#entries = entriesOf(records);
-    // A file without a usable key is taken over all the same: to revoke the last key must work.
+    // A file without a usable key takes effect too: revoking the last key must work.
     if (this.size === 0) this.#log.warn({ keys: 0 }, 'the key file was reloaded; no usable key is left');
     else this.#log.info({ keys: this.size }, 'the key file was reloaded');
   }

@@ -1,6 +1,6 @@
 import { hash, randomInt } from 'node:crypto';
 
-/** What a key may be used for; each endpoint asks for one. */
+/** What a key may be used for; each endpoint needs one of them. */
 export const scopes = [
   'match:basic',
   'match:advanced',
@@ -11,15 +11,15 @@ export const scopes = [
 ] as const;
 export type Scope = (typeof scopes)[number];
 
-/** Of a new key, unless others are named: who gets embeddings is to be said. */
+/** The scopes of a new key unless others are given; `embed` has to be asked for. */
 export const defaultScopes: readonly Scope[] = scopes.filter((scope) => scope !== 'embed');
 
-/** Bounds of what an operator may choose for a key. */
+/** Limits of what an operator may choose for a key. */
 export const keyLimits = {
   /** Characters. */
   name: 100,
   note: 500,
-  /** A million a second is more than any server of this kind gives, and keeps the headers' integers short. */
+  /** Tokens per second; more than any server of this kind reaches. */
   rate: 1_000_000,
   burst: 1_000_000,
 } as const;
@@ -29,7 +29,7 @@ export function isLine(text: string): boolean {
   return /^\P{Cc}*$/u.test(text);
 }
 
-/** A key as the key file has it. Times are in ISO 8601. */
+/** A key in the key file. Times are in ISO 8601. */
 export interface KeyRecord {
   id: string;
   name: string;
@@ -41,7 +41,7 @@ export interface KeyRecord {
   burst: number;
   created_at: string;
   expires_at?: string;
-  /** May lie ahead: a rotated key with grace is retired at a set time. */
+  /** May be in the future: a key that was rotated with a grace period. */
   revoked_at?: string;
   note?: string;
 }
@@ -50,7 +50,7 @@ export type KeyStatus = 'active' | 'retiring' | 'revoked' | 'expired';
 
 type Ends = Pick<KeyRecord, 'expires_at' | 'revoked_at'>;
 
-/** The moment from which the key is refused, in milliseconds since the epoch; Infinity when there is none. */
+/** When the key stops working, in milliseconds since 1970; Infinity when never. */
 export function endOf({ expires_at, revoked_at }: Ends): number {
   return Math.min(momentOf(expires_at), momentOf(revoked_at));
 }
@@ -66,9 +66,9 @@ function momentOf(time: string | undefined): number {
 }
 
 /**
- * A key is `fm_<id>_<secret>`. The id is public: it names the key in lists, in logs and to `keys revoke`. Letters and
- * digits only, so that a double click selects the whole key and no shell, URL or header needs to quote it; the fixed
- * prefix lets secret scanners find one that leaked.
+ * A key is `fm_<id>_<secret>`. The id is public: it names the key in lists, in logs and for `keys revoke`. Letters and
+ * digits only, so that a double click selects the whole key and no shell, URL or header has to quote it. The fixed prefix
+ * lets secret scanners find leaked keys.
  */
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const idLength = 12;
@@ -79,13 +79,13 @@ const keyPattern = new RegExp(`^fm_([0-9A-Za-z]{${idLength}})_[0-9A-Za-z]{${secr
 const idPattern = new RegExp(`^[0-9A-Za-z]{${idLength}}$`);
 const keyLength = 'fm_'.length + idLength + '_'.length + secretLength;
 
-/** A new key; the only place where one exists in full. */
+/** A new key. Only its hash is stored. */
 export function createKey(): { id: string; key: string } {
   const id = randomText(idLength);
   return { id, key: `fm_${id}_${randomText(secretLength)}` };
 }
 
-/** The id inside a presented key, undefined when it cannot be a key. The length comes first: a header may be long. */
+/** The id in a key; undefined for text without the form of a key. The length is checked first, as headers may be long. */
 export function keyId(presented: string): string | undefined {
   return presented.length === keyLength ? keyPattern.exec(presented)?.[1] : undefined;
 }
@@ -95,14 +95,14 @@ export function isKeyId(text: string): boolean {
 }
 
 /**
- * SHA-256 of the whole key in hex, as the key file has it. A fast hash is right here: the secret is 256 random bits,
- * which nobody can guess, so a slow password hash would cost every request and protect nothing.
+ * SHA-256 of the whole key in hexadecimal, as in the key file. A fast hash is enough: the secret has 256 random bits, so a
+ * slow password hash would slow down every request without protecting anything.
  */
 export function keyHash(key: string): string {
   return hash('sha256', key);
 }
 
 function randomText(length: number): string {
-  // randomInt draws without the bias that a byte modulo 62 would have.
+  // A byte modulo 62 would be biased; randomInt is not.
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 }

@@ -1,6 +1,6 @@
 import { type Quota, TokenBucket } from './token-bucket.ts';
 
-/** What a client is told about its bucket, in whole units and whole seconds. */
+/** The state of a bucket for the client, in whole tokens and whole seconds. */
 export interface RateState {
   /** Tokens of a full bucket. */
   limit: number;
@@ -8,7 +8,7 @@ export interface RateState {
   remaining: number;
   /** After an admitted request: until the bucket is full again. After a refused one: the same as Retry-After. */
   reset_seconds: number;
-  /** How long an empty bucket takes to fill; at least 1, because `w` knows no fractions. */
+  /** How long an empty bucket takes to fill; at least 1, because `w` is an integer. */
   window_seconds: number;
 }
 
@@ -17,18 +17,18 @@ export interface Admission {
   rate: RateState;
 }
 
-/** What a bucket elsewhere answered. */
-export interface Decision {
+/** The answer of a bucket in Redis. */
+export interface BucketDecision {
   admitted: boolean;
-  /** Left after it, 0..burst. */
+  /** Tokens left, 0..burst. */
   tokens: number;
 }
 
-/** What the gate asks: the limiter of this process answers at once, a shared one when it has heard. */
+/** What the gate asks: a local limiter answers at once, a shared one with a promise. */
 export interface RateLimiter {
   /**
-   * Charges `cost` to the bucket of `caller`. A cost above the burst could never be paid, so the whole burst pays it.
-   * `retry_cost`: what the same request takes from its start, for how long to wait after a refusal.
+   * Charges `cost` to the bucket of `caller`. A cost above the burst could never be paid, so it is cut to the burst.
+   * `retry_cost`: what the whole request costs when it is sent again; it decides the wait after a refusal.
    */
   take(
     caller: string,
@@ -39,16 +39,16 @@ export interface RateLimiter {
   ): Admission | Promise<Admission>;
 }
 
-/** How many of the longest unused buckets are looked at for a full one; keeps making room O(1). */
+/** How many of the least recently used buckets are searched for a full one; keeps eviction O(1). */
 const evictionScan = 16;
 
 /**
- * One token bucket a caller, never more than `capacity` of them. A full bucket is worth nothing, since a fresh one is
- * full as well: those go first. Only when the longest unused ones are all part spent does the oldest go with its debt.
+ * One token bucket for each caller, at most `capacity` of them. Full buckets are evicted first: nothing is lost, because a new
+ * one is full too. If none of the least recently used ones is full, the oldest is evicted.
  */
 export class Limiter implements RateLimiter {
   readonly #capacity: number;
-  /** In the order of use, the longest unused first: a Map iterates in the order of insertion. */
+  /** Least recently used first: a Map iterates in the order of insertion. */
   readonly #buckets = new Map<string, TokenBucket>();
 
   constructor(capacity: number) {
@@ -66,13 +66,13 @@ export class Limiter implements RateLimiter {
     return { admitted, rate: rateState(bucket, quota, now_ms, admitted ? undefined : retry_cost) };
   }
 
-  /** Takes over what another limiter decided and what it has left, and tells it as if it were its own decision. */
+  /** Copies the decision and the remaining tokens of another limiter, and returns it like a decision of its own. */
   follow(
     caller: string,
     quota: Quota,
     retry_cost: number,
     now_ms: number,
-    { admitted, tokens }: Decision,
+    { admitted, tokens }: BucketDecision,
   ): Admission {
     const bucket = this.#bucket(caller, quota, now_ms);
     bucket.follow(tokens, now_ms);
@@ -106,7 +106,7 @@ export class Limiter implements RateLimiter {
   }
 }
 
-/** `refused_cost` is what a refused request has to find when it comes again; undefined for an admitted one. */
+/** `refused_cost`: what a refused request needs when it is sent again; undefined for an admitted one. */
 function rateState(
   bucket: TokenBucket,
   quota: Quota,

@@ -2,17 +2,16 @@ import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Redis } from 'ioredis';
 import type { RedisAddress } from '../redis-address.ts';
-import type { Decision } from './limiter.ts';
+import type { BucketDecision } from './limiter.ts';
 import type { Quota } from './token-bucket.ts';
 
 /**
- * The token bucket of token-bucket.ts in Redis: the same steps on the same numbers, so that both decide alike to the
- * last bit. A bucket is one string, "tokens at_ms rate burst", each with the 17 digits that a double needs; Lua's own
- * tostring would cut a time in microseconds short. It expires when it would be full, since a bucket that is not there
- * is full as well.
+ * The token bucket of token-bucket.ts as a Redis script, with the same steps, so that both decide the same. A bucket is one
+ * string, "tokens at_ms rate burst", each with the 17 digits that a double needs; Lua's tostring would cut times short. It
+ * expires when it would be full, because a missing bucket counts as full.
  */
 export const bucketFunction = `
-local grain = 1e-9
+local epsilon = 1e-9
 
 local function take(key, now_ms, rate, burst, cost)
   local tokens = burst
@@ -26,7 +25,7 @@ local function take(key, now_ms, rate, burst, cost)
     if rate ~= old_rate or burst ~= old_burst then tokens = math.max(0, burst - (old_burst - tokens)) end
   end
   local payable = math.min(cost, burst)
-  local admitted = tokens + grain >= payable
+  local admitted = tokens + epsilon >= payable
   if admitted then tokens = math.max(0, tokens - payable) end
   local fill_ms = math.ceil((burst - tokens) * 1000 / rate)
   if fill_ms > 0 then
@@ -39,38 +38,38 @@ end
 `;
 
 /**
- * By Redis's clock: those of the replicas differ, and a bucket that is filled by several would gain what they differ by.
- * One atomic step, because Redis runs nothing else meanwhile.
+ * Uses the clock of Redis: the clocks of the replicas differ, and each difference would add tokens. Atomic, because Redis runs
+ * nothing else during a script.
  */
 export const bucketScript = `${bucketFunction}
 local seconds, microseconds = unpack(redis.call('TIME'))
 return take(KEYS[1], seconds * 1000 + microseconds / 1000, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))
 `;
 
-/** By which Redis knows the script once it has seen it. */
+/** The name of the script for EVALSHA. */
 const scriptSha1 = createHash('sha1').update(bucketScript).digest('hex');
 
 export function bucketKey(caller: string): string {
   return `facematch:bucket:${caller}`;
 }
 
-/** Longest time until a connection is there, logged in, and has run the script once. */
+/** Longest time to connect, log in and run the script once. */
 const connectLimit_ms = 1000;
 /** Longest time that a request waits for an answer. */
 const answerLimit_ms = 200;
 
-/** No key has this id: theirs are longer. */
+/** Not the id of any key: those are longer. */
 const probeCaller = 'probe';
 
 /**
- * One connection to Redis, from a proven start to its first fault. It never reconnects: whoever holds it opens a new
- * one, so that each is tried as a whole (login, writing, script) within one time limit.
+ * One connection to Redis, until its first fault. It never reconnects: its owner opens a new one, so that login, writing and
+ * script are tested together within one time limit.
  */
 export class RedisClient {
   readonly #redis: Redis;
   readonly #password: string | undefined;
   #close: (fault: Error) => void = () => {};
-  /** Resolves with the reason as soon as it is of no more use. */
+  /** Resolves with the reason when the connection can no longer be used. */
   readonly closed = new Promise<Error>((resolve) => {
     this.#close = resolve;
   });
@@ -83,18 +82,18 @@ export class RedisClient {
   }
 
   /**
-   * Connects, logs in, and runs the script on a bucket of its own, which finds a Redis that is loading, read-only, full
-   * or lets this user do less than it must. Rejects with an Error of one line that shows no password.
+   * Connects, logs in, and runs the script on a test bucket, which fails when Redis is loading, read-only or full, or when
+   * this user lacks rights. Rejects with an Error of one line without a password.
    */
   static async open(address: RedisAddress): Promise<RedisClient> {
     const { host, port, db, tls, username, password } = address;
-    // Here, so that a server without a shared limiter does not load it.
+    // Imported here, so that a server without a shared limiter does not load it.
     const { Redis } = await import('ioredis');
     const redis = new Redis({
       host,
       port,
       ...(tls ? { tls: isIP(host) === 0 ? { servername: host } : {} } : {}),
-      // What this class does itself: to log in, to try again, to wait until it is ready.
+      // This class itself logs in, retries, and waits until Redis is ready.
       lazyConnect: true,
       retryStrategy: null,
       enableOfflineQueue: false,
@@ -102,7 +101,7 @@ export class RedisClient {
       maxRetriesPerRequest: 0,
       autoResubscribe: false,
       disableClientInfo: true,
-      // What requests of one turn of the event loop ask goes out in one write. Works with every version of Redis.
+      // Sends the commands of one turn of the event loop in one write. RESP2 works with every version of Redis.
       enableAutoPipelining: true,
       protocol: 2,
     });
@@ -119,11 +118,11 @@ export class RedisClient {
   }
 
   /** Charges a caller. Rejects when Redis does not answer in time, or not as it should; the client is closed then. */
-  take(caller: string, quota: Quota, cost: number): Promise<Decision> {
+  take(caller: string, quota: Quota, cost: number): Promise<BucketDecision> {
     return this.#within(answerLimit_ms, this.#run(caller, quota, cost));
   }
 
-  /** Of the Redis behind it, such as "7.0.15"; undefined when it does not tell. */
+  /** Redis's version, such as "7.0.15"; undefined when it does not tell. */
   async version(): Promise<string | undefined> {
     const info = await this.#redis.info('server').catch(() => '');
     return /^redis_version:(\S+)/m.exec(info)?.[1];
@@ -133,22 +132,22 @@ export class RedisClient {
     this.#fail(new Error('it was closed'));
   }
 
-  async #run(caller: string, { rate, burst }: Quota, cost: number): Promise<Decision> {
+  async #run(caller: string, { rate, burst }: Quota, cost: number): Promise<BucketDecision> {
     const values = [bucketKey(caller), rate, burst, cost] as const;
     const reply = await this.#redis.evalsha(scriptSha1, 1, ...values).catch((error: Error) => {
-      // A Redis that has started anew, or was told to forget its scripts.
+      // Redis was restarted, or its scripts were flushed.
       if (!error.message.startsWith('NOSCRIPT')) throw error;
       return this.#redis.eval(bucketScript, 1, ...values);
     });
     return readDecision(reply);
   }
 
-  /** Rejects with the first fault of this client, which is closed then: that it took too long, if nothing came before. */
+  /** Limits the time of `work`. Any fault closes the client; rejects with its first fault. */
   async #within<T>(limit_ms: number, work: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       const fault = new Error(`no answer within ${limit_ms} ms`);
-      // A process that was kept from running must not blame Redis for it: sockets are read between timers and immediates.
+      // If this process was suspended, the answer may be waiting: sockets are read between timers and immediates.
       timer = setTimeout(() => setImmediate(reject, fault), limit_ms);
     });
     try {
@@ -161,25 +160,25 @@ export class RedisClient {
     }
   }
 
-  /** The first fault counts: those that follow are its consequences. */
+  /** Only the first fault counts: later ones are its consequences. */
   #fail({ message }: Error): void {
     this.#close(new Error(this.#presentable(message)));
     this.#redis.disconnect();
   }
 
-  /** Redis repeats the arguments of commands that it does not know. */
+  /** Without the password: Redis repeats the arguments of unknown commands. */
   #presentable(message: string): string {
     const line = message.replaceAll(/\s+/g, ' ').slice(0, 200);
     return this.#password === undefined ? line : line.replaceAll(this.#password, '***');
   }
 }
 
-/** Throws an Error for anything but an answer of the script. */
-function readDecision(reply: unknown): Decision {
+/** Throws an Error for anything but a reply of the script. */
+function readDecision(reply: unknown): BucketDecision {
   const [admitted, text] = Array.isArray(reply) ? reply : [];
   const tokens = typeof text === 'string' ? Number.parseFloat(text) : Number.NaN;
   if ((admitted !== 0 && admitted !== 1) || !Number.isFinite(tokens)) {
-    throw new Error('Redis gave an answer that is not of the script');
+    throw new Error('unexpected reply from Redis');
   }
   return { admitted: admitted === 1, tokens };
 }

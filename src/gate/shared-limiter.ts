@@ -6,37 +6,37 @@ import type { Quota } from './token-bucket.ts';
 
 interface SharedLimiterOptions {
   address: RedisAddress;
-  /** Callers that are remembered here at most. */
+  /** Most callers that are remembered here. */
   capacity: number;
-  /** Redis decides from now on. */
+  /** From now on Redis decides. */
   onUp(): void;
-  /** This process decides alone from now on; `reason` is one line without a password. Once for each change. */
+  /** From now on this process decides alone; `reason` is one line without a password. Called once for each change. */
   onDown(reason: string): void;
   /** This process decided one request alone. */
   onFallback(): void;
-  /** Redis decided one request, so long after it was asked. */
+  /** Redis decided one request, in this time. */
   onDecision(seconds: number): void;
 }
 
-/** Before a new connection is tried. Replicas lose Redis at one time, and need not come back at one time. */
+/** The pause before a new connection is random, so that replicas that lost Redis together do not reconnect together. */
 const leastPause_ms = 100;
 const longestPause_ms = 1000;
 
 /**
- * Token buckets that several processes share, in Redis. Each has its mirror here, of what Redis last said of it:
+ * Token buckets that several processes share in Redis. Each has a local mirror with the last state that Redis reported:
  *
- * - The mirror fills as the shared bucket does, and others can only take from that: so whom it refuses, Redis would
- *   refuse. An eager caller is refused at once, and costs Redis nothing.
- * - When Redis is away the mirror decides, from where the shared bucket stood: there is no fresh burst in it. No request
- *   waits for a Redis that is known to be away; a new connection is tried in the background.
+ * - The mirror fills like the shared bucket, and other processes can only take tokens from that one. So what the mirror
+ *   refuses, Redis would refuse too, and Redis is not asked.
+ * - When Redis is not reachable, the mirror decides, starting from the last known state and not with a fresh burst. No
+ *   request waits for it then; new connections are tried in the background.
  */
 export class SharedLimiter implements RateLimiter {
   readonly #options: SharedLimiterOptions;
   readonly #mirrors: Limiter;
-  /** undefined while Redis is away. */
+  /** undefined while Redis is not reachable. */
   #client: RedisClient | undefined;
-  /** Told already, so that a long absence is told once. */
-  #away = false;
+  /** onDown was called, so that it is called once for each outage. */
+  #down = false;
   #ended = false;
 
   /** Returns at once; the first connection is tried in the background. */
@@ -67,7 +67,7 @@ export class SharedLimiter implements RateLimiter {
     return this.#client.take(caller, quota, cost).then(
       (decision) => {
         this.#options.onDecision((performance.now() - asked) / 1000);
-        // As of when it was asked: a mirror that runs a little ahead of the shared bucket refuses nobody wrongly.
+        // With the time of the question: a mirror slightly ahead of the shared bucket refuses nobody wrongly.
         return this.#mirrors.follow(caller, quota, retry_cost, now_ms, decision);
       },
       () => {
@@ -86,21 +86,21 @@ export class SharedLimiter implements RateLimiter {
     while (!this.#ended) {
       const reason = await this.#useConnection();
       if (this.#ended) return;
-      if (!this.#away) this.#options.onDown(reason.message);
-      this.#away = true;
+      if (!this.#down) this.#options.onDown(reason.message);
+      this.#down = true;
       const pause_ms = leastPause_ms + Math.random() * (longestPause_ms - leastPause_ms);
       await pause(pause_ms, undefined, { ref: false });
     }
   }
 
-  /** From one connection's start to its end, and why it ended. */
+  /** Opens a connection and uses it until it ends. Resolves to the reason. */
   async #useConnection(): Promise<Error> {
     try {
       const client = await RedisClient.open(this.#options.address);
       if (this.#ended) client.close();
       else {
         this.#client = client;
-        this.#away = false;
+        this.#down = false;
         this.#options.onUp();
       }
       return await client.closed;

@@ -1,12 +1,12 @@
-/** What a bucket is filled by. */
+/** How a bucket fills. */
 export interface Quota {
-  /** Tokens that flow in per second, > 0; fractions are fine. */
+  /** Tokens per second, > 0; may be a fraction. */
   readonly rate: number;
-  /** Most tokens that it holds, >= 1. */
+  /** Most tokens in the bucket, >= 1. */
   readonly burst: number;
 }
 
-/** Throws RangeError for a quota that would let all or nothing through. */
+/** Throws RangeError for a quota out of range. */
 export function checkQuota({ rate, burst }: Quota): void {
   if (!(Number.isFinite(rate) && rate > 0))
     throw new RangeError(`Expected a rate above 0 but received ${rate}`);
@@ -16,17 +16,17 @@ export function checkQuota({ rate, burst }: Quota): void {
 }
 
 /**
- * Sums of fractions drift in the last digits. Without this grain a caller that waited exactly as long as it was told
- * could find a bucket that is 1e-16 short, and be refused once more.
+ * Tolerance for rounding: without it, a caller that waited exactly as long as it was told could still be refused, because the
+ * bucket is 1e-16 short.
  */
-const grain = 1e-9;
+const epsilon = 1e-9;
 
 /**
- * A token bucket: it starts full, fills at `rate`, and never lets more than `burst + rate × t` through in any window of
- * t seconds. Pure arithmetic on the clock it is handed, O(1), no timers.
+ * A token bucket: it starts full, fills at `rate`, and admits at most `burst + rate × t` tokens in any window of t seconds.
+ * Arithmetic on the given time only: O(1), no timers.
  *
- * A clock that steps back adds nothing and takes nothing: the bucket counts on from the new time. Clinging to the
- * latest time ever seen would instead lock every caller out until the clock has caught up.
+ * When the clock steps back, the bucket keeps its tokens and counts on from the new time. Keeping the latest time seen would
+ * lock callers out until the clock catches up.
  */
 export class TokenBucket {
   #quota: Quota;
@@ -41,16 +41,16 @@ export class TokenBucket {
     this.#updated_ms = now_ms;
   }
 
-  /** Takes `cost` tokens when there are as many, and tells whether it did. A cost of 0 always passes. */
+  /** Takes `cost` tokens if there are enough, and returns whether it did. A cost of 0 always passes. */
   take(cost: number, now_ms: number): boolean {
     if (!(cost >= 0)) throw new RangeError(`Expected a cost of 0 or more but received ${cost}`);
     const tokens = this.tokens(now_ms);
-    if (tokens + grain < cost) return false;
+    if (tokens + epsilon < cost) return false;
     this.#tokens = Math.max(0, tokens - cost);
     return true;
   }
 
-  /** Tokens at this moment, 0..burst. */
+  /** Tokens now, 0..burst. */
   tokens(now_ms: number): number {
     const elapsed_ms = now_ms - this.#updated_ms;
     if (elapsed_ms > 0) {
@@ -60,24 +60,24 @@ export class TokenBucket {
     return this.#tokens;
   }
 
-  /** Seconds until there are `target` tokens, 0 when there are already; Infinity when there never will be. */
+  /** Seconds until there are `target` tokens; 0 when there are, Infinity when there never will be. */
   secondsUntil(target: number, now_ms: number): number {
     if (target > this.#quota.burst) return Number.POSITIVE_INFINITY;
     const missing = target - this.tokens(now_ms);
-    return missing <= grain ? 0 : missing / this.#quota.rate;
+    return missing <= epsilon ? 0 : missing / this.#quota.rate;
   }
 
   isFull(now_ms: number): boolean {
     return this.secondsUntil(this.#quota.burst, now_ms) === 0;
   }
 
-  /** Takes over what another bucket of the same quota held at that moment. */
+  /** Sets the tokens to those of another bucket of the same quota at that time. */
   follow(tokens: number, now_ms: number): void {
     this.#tokens = Math.min(this.#quota.burst, Math.max(0, tokens));
     this.#updated_ms = now_ms;
   }
 
-  /** Changes the quota of a running bucket: what was spent stays spent, and a smaller burst caps what is left. */
+  /** Changes the quota of a bucket in use: spent tokens stay spent, and a smaller burst limits the rest. */
   requota(quota: Quota, now_ms: number): void {
     if (quota.rate === this.#quota.rate && quota.burst === this.#quota.burst) return;
     checkQuota(quota);

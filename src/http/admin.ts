@@ -6,8 +6,8 @@ import { requestId } from './request.ts';
 import { json, problem, text } from './responses.ts';
 
 /**
- * Where the process stands in its life. Ready means: pack verified, every worker up, one real inference done by each,
- * and no shutdown begun.
+ * The stage of the process. Ready means: the pack is verified, every worker has done one real inference, and no shutdown has
+ * begun.
  */
 type Stage = 'starting' | 'ready' | 'draining';
 
@@ -18,7 +18,7 @@ export class Readiness {
     return this.#stage;
   }
 
-  /** A shutdown that began during the start wins. */
+  /** Has no effect when a shutdown began during the start. */
   ready(): void {
     if (this.#stage === 'starting') this.#stage = 'ready';
   }
@@ -28,7 +28,7 @@ export class Readiness {
   }
 }
 
-/** The admin listener: no key, and therefore an address of its own that outsiders do not reach. */
+/** The admin listener needs no key, so it has an address of its own that clients cannot reach. */
 interface AdminServices {
   readiness: Readiness;
   engine: Pick<Engine, 'answering'>;
@@ -40,7 +40,7 @@ type Answer = (services: AdminServices) => Reply | Promise<Reply>;
 const adminRoutes: Readonly<Record<string, Answer>> = {
   '/healthz': () => json(200, { status: 'alive' }),
   '/readyz': ({ readiness, engine }) => {
-    // Workers that died are replaced; until one is up again, nothing can be answered.
+    // Dead workers are replaced; until one has started, no request can be answered.
     const status = readiness.stage === 'ready' && engine.answering === 0 ? 'recovering' : readiness.stage;
     return json(status === 'ready' ? 200 : 503, { status });
   },

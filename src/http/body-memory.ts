@@ -1,27 +1,26 @@
 /**
- * Memory of request bodies, shared with the workers and used again. Fresh pages cost more (faults, zeroing by the kernel) than
- * the bytes that come into them. And shared memory is freed only when the garbage collectors of all threads that saw it have
- * been by, which in a worker may take hours: so there is never more of it than bodies at one time, and what is not needed any
- * more gives its pages back at once.
+ * A pool of shared buffers for request bodies. Fresh pages cost more (page faults, zeroing) than filling them. Shared memory is
+ * freed only after garbage collection in every thread that saw it, which in a worker may take hours, so unused buffers return
+ * their pages to the system.
  */
 interface BodyMemoryOptions {
-  /** Most bytes that wait for the next body, or are used again for one. */
+  /** Most bytes of pooled buffers, in use or waiting. */
   capacity_bytes: number;
-  /** What has waited for so long, twice that at most, gives its pages back: an idle server keeps nothing. */
+  /** A buffer that was not used for this long (at most twice as long) returns its pages: an idle server keeps nothing. */
   idle_ms: number;
-  /** Overwrites memory with zeros and gives its pages back to the system. */
+  /** Overwrites memory with zeros and returns its pages to the system. */
   discard(bytes: Uint8Array): void;
 }
 
 const least_bytes = 64 * 1024;
 
 /**
- * Sizes of buffers: so many to each power of two, hence no more than a quarter beyond the body. Bodies of about one
- * size can then follow each other in one buffer. The rest is address space alone.
+ * Buffer sizes for each power of two, so that a buffer is at most a quarter larger than its body. Bodies of similar size can
+ * then share a buffer. The unused rest takes address space only.
  */
 const sizesInOctave = 4;
 
-/** The size of the buffer for a body of so many bytes. */
+/** The size in bytes of the buffer for a body of `bytes`. */
 export function sizeFor(bytes: number): number {
   if (bytes <= least_bytes) return least_bytes;
   const step = 2 ** Math.floor(Math.log2(bytes)) / sizesInOctave;
@@ -29,8 +28,8 @@ export function sizeFor(bytes: number): number {
 }
 
 /**
- * Pages of its own, which take no memory before they are written: what grows is mapped by V8 itself, all else comes from malloc,
- * which clears what it had before.
+ * Fresh pages that take no memory until they are written: V8 maps growable buffers itself, while others come from malloc and
+ * are cleared.
  */
 function fresh(size: number): SharedArrayBuffer {
   const Growable = SharedArrayBuffer as new (
@@ -42,16 +41,16 @@ function fresh(size: number): SharedArrayBuffer {
 
 interface Kept {
   memory: SharedArrayBuffer;
-  /** It was here already when the timer last ran. */
+  /** It was already unused when the timer last ran. */
   idle: boolean;
 }
 
 export class BodyMemory {
   readonly #options: BodyMemoryOptions;
-  /** In the order in which they were given; the last is taken first, so that what is not needed grows old. */
+  /** In the order of their return. The last is taken first, so that surplus buffers become idle. */
   #kept: Kept[] = [];
   #kept_bytes = 0;
-  /** Taken from what was kept: it may have more pages than its body has bytes. */
+  /** Buffers in use that were used before: they may have more pages than their body needs. */
   readonly #lent = new Set<SharedArrayBuffer>();
   #lent_bytes = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -61,8 +60,8 @@ export class BodyMemory {
   }
 
   /**
-   * `sizeFor(bytes)` bytes, all of them 0. Fresh memory is claimed at once but touched only as bytes arrive, so a lying length
-   * costs address space alone. Throws a RangeError when there is none.
+   * A buffer of `sizeFor(bytes)` bytes, all 0. Its pages are touched only as bytes arrive, so a false length costs address
+   * space only. Throws a RangeError when there is no memory.
    */
   take(bytes: number): SharedArrayBuffer {
     const size = sizeFor(bytes);
@@ -75,7 +74,7 @@ export class BodyMemory {
     return memory;
   }
 
-  /** Wipes the first `used` bytes, which are all that were written. Nobody reads or writes there any more. */
+  /** Returns a buffer that nothing reads or writes any more, and wipes its first `used` bytes: all that were written. */
   give(memory: SharedArrayBuffer, used: number): void {
     const { capacity_bytes, idle_ms, discard } = this.#options;
     const size = memory.byteLength;

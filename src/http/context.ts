@@ -12,12 +12,12 @@ import { requestId } from './request.ts';
 import type { Route } from './routes.ts';
 import type { Upload, Uploads } from './upload.ts';
 
-/** What the handlers work with; made once, by src/server/index.ts. */
+/** Everything that the handlers use; made once, by src/server/index.ts. */
 export interface Services {
   readonly config: Config;
   readonly gate: Gate;
   readonly manifest: PackManifest;
-  /** As answers name the pack. */
+  /** The pack, as answers name it. */
   readonly model: { pack: string; version: string };
   readonly calibrations: Readonly<Record<AccuracyMode, Calibration>>;
   readonly engine: Engine;
@@ -26,33 +26,33 @@ export interface Services {
   readonly telemetry: Telemetry;
 }
 
-/** Answers, or throws a Problem. Must ask for the body before its first await, or µWS drops it. */
+/** Returns the answer or throws a Problem. Must ask for the body before its first await, or µWS drops it. */
 type Handler = (context: Context) => Reply | Promise<Reply>;
 
 export type Handlers = Readonly<Record<EndpointId, Handler>>;
 
-/** One request: who asks for what, and what is to be said about it in the end. */
+/** One request, and what is recorded about it. */
 export class Context {
   readonly exchange: Exchange;
   readonly services: Services;
   readonly request_id: string;
-  /** Known once the route is judged. */
+  /** Known once the route is found. */
   route: Route | undefined;
-  /** Known once the key is judged. */
+  /** Known once the key is checked. */
   key_id: string | undefined;
   /** The request's body, once it is being received. */
   upload: Upload | undefined;
-  /** When the workers have done with the body. Never rejects. */
+  /** Resolves when the workers no longer read the body. Never rejects. */
   idle: Promise<void> = Promise.resolve();
-  /** Go with whatever answer is given. */
+  /** Headers of the answer, whatever it is. */
   readonly headers: (readonly [name: string, value: string])[] = [];
   /** Milliseconds of each stage, for the log and the metrics. */
   timings_ms: Readonly<Record<string, number>> = {};
-  /** What was found, for the metrics. */
+  /** For the metrics. */
   counts: MatchCounts | undefined;
-  /** What was decided, for the audit log. */
+  /** For the audit log. */
   decisions: readonly Decision[] = [];
-  /** Why the answer is internal_error; for the log alone. */
+  /** Why the answer is internal_error; for the log only. */
   fault: string | undefined;
 
   constructor(exchange: Exchange, services: Services) {
@@ -62,7 +62,7 @@ export class Context {
     this.headers.push(['X-Request-Id', this.request_id], ['Cache-Control', 'no-store']);
   }
 
-  /** Key, scope, rate limit. `paid`: tokens that the request has cost so far. */
+  /** Checks key, scope and rate limit. `paid`: tokens that the request has already paid. */
   check(scope: Exclude<Route['scope'], 'none'>, cost: number, paid = 0): Verdict | Promise<Verdict> {
     const { headers, peer } = this.exchange.request;
     return this.services.gate.check({
@@ -76,7 +76,7 @@ export class Context {
     });
   }
 
-  /** Sets what the verdict says: rate headers and key id. Throws its Problem when the request may not go on. */
+  /** Sets rate headers and key id from the verdict. Throws its Problem when the request is refused. */
   obey(verdict: Verdict): void {
     if (verdict.rate) for (const header of rateHeaders(verdict.rate)) this.setHeader(header);
     if (verdict.ok) {
@@ -90,7 +90,7 @@ export class Context {
     throw verdict.problem;
   }
 
-  /** In the place of one of the same name. */
+  /** Replaces a header of the same name. */
   setHeader(header: readonly [name: string, value: string]): void {
     const at = this.headers.findIndex(([name]) => name === header[0]);
     if (at < 0) this.headers.push(header);

@@ -6,8 +6,8 @@ import { Cors, problem } from './responses.ts';
 import { type Route, Router } from './routes.ts';
 
 /**
- * Judges requests by their heads in the contract's order (route, key, scope, rate limit), calls their handlers, and
- * answers, logs and counts each of them once.
+ * Checks the head of each request in the contract's order (route, key, scope, rate limit), calls its handler, and answers, logs
+ * and counts it once.
  */
 export class Dispatcher {
   readonly #services: Services;
@@ -28,7 +28,7 @@ export class Dispatcher {
     return this.#unanswered;
   }
 
-  /** Resolves when no request is left that waits for its answer. */
+  /** Resolves when no request waits for its answer. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#unanswered === 0) resolve();
@@ -67,7 +67,7 @@ export class Dispatcher {
     if (route.scope === 'none') return handle(context);
     const verdict = context.check(route.scope, route.cost);
     if (verdict instanceof Promise) {
-      // µWS closes it right after this callback, and the handler refuses it whatever the limiter says.
+      // µWS closes the connection right after this callback; the handler refuses such a request in any case.
       const unclear = request.framing === 'unclear' && route.method === 'POST';
       return unclear ? handle(context) : this.#await(context, route, verdict);
     }
@@ -75,14 +75,14 @@ export class Dispatcher {
     return handle(context);
   }
 
-  /** A shared limiter is asked: what comes of the body meanwhile is kept for the handler. */
+  /** Waits for a shared limiter; meanwhile the arriving body is kept for the handler. */
   async #await(context: Context, route: Route, asked: Promise<Verdict>): Promise<Reply> {
     if (route.method === 'POST') this.#hold(context);
     context.obey(await asked);
     return this.#handlers[route.endpoint](context);
   }
 
-  /** What has no room is not kept, and the handler refuses such a request. */
+  /** A body without room is not kept, and the handler refuses the request. */
   #hold(context: Context): void {
     const { config, uploads } = this.#services;
     const { peer, content_length } = context.exchange.request;
@@ -114,14 +114,14 @@ export class Dispatcher {
 
   #send(context: Context, reply: Reply, code?: string): void {
     const { exchange } = context;
-    // After a 408 the rest may come at any time or never (RFC 9110 section 15.5.9).
+    // After a 408 the rest of the body may come at any time or never (RFC 9110 section 15.5.9).
     const close = this.#services.readiness.stage === 'draining' || code === 'upload_timeout';
     const sent = exchange.reply(reply, context.headers, close);
     this.#services.telemetry.finished({
       request_id: context.request_id,
       key_id: context.key_id,
       route: context.route?.endpoint ?? 'none',
-      // As other servers count them; nobody is there to see it.
+      // nginx's status for a client that left.
       status: sent ? reply.status : 499,
       code: sent ? code : 'client_left',
       bytes: exchange.received,

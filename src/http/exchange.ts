@@ -5,9 +5,9 @@ import { type Upload, UploadClocks } from './upload.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
 
 /**
- * One request and its answer. The only file that touches µWS's request and response; docs/uws-lifecycle.md lists the
- * rules that it keeps. All others see a copied Request, a body as one buffer, and a reply that is sent at most once
- * and never to a client that has left.
+ * One request and its answer. Only this file uses µWS's request and response; docs/uws-lifecycle.md lists the rules for that.
+ * Other files see a copied Request, the body as one buffer, and a reply that is sent at most once and never to a client that
+ * has left.
  */
 export interface Reply {
   status: number;
@@ -20,11 +20,11 @@ export type Headers = readonly (readonly [name: string, value: string])[];
 export interface ExchangeLimits {
   upload_timeout_ms: number;
   idle_ms: number;
-  /** Most bytes that are read and thrown away behind an answer. */
+  /** Most bytes that are read and discarded after an answer. */
   drain_bytes: number;
 }
 
-/** The client closed its connection before it was answered. There is nobody to tell. */
+/** The client closed its connection before the answer. */
 export class ClientLeft extends Error {
   constructor() {
     super('The client left before it was answered');
@@ -32,10 +32,10 @@ export class ClientLeft extends Error {
   }
 }
 
-/** A rest of a body up to this size is cheaper to read than a new connection would be. */
+/** Reading the rest of a body up to this size is cheaper than a new connection. */
 const keepAlive_bytes = 1024 * 1024;
 
-/** A write that does not fit µWS's cork buffer of 16 KiB goes to the socket at once. */
+/** A write that is larger than µWS's cork buffer of 16 KiB goes to the socket at once. */
 const beyondCork_bytes = 16 * 1024 + 1;
 
 const never = () => {};
@@ -52,12 +52,12 @@ export class Exchange {
   /** Body bytes that have arrived. */
   received = 0;
   readonly #limits: ExchangeLimits;
-  /** undefined once answered or aborted: µWS's object must not be touched from then on. */
+  /** undefined once answered or aborted: µWS's object must not be used after that. */
   #res: HttpResponse | undefined;
-  /** Answered, while the rest of its body is being thrown away. */
+  /** Answered, while the rest of the body is discarded. */
   #draining: HttpResponse | undefined;
   #arrived: boolean;
-  /** Still inside µWS's request callback. */
+  /** Inside µWS's request callback. */
   #inCallback = true;
   #sink: (chunk: ArrayBuffer, last: boolean) => void = never;
   #clocks: UploadClocks | undefined;
@@ -92,8 +92,8 @@ export class Exchange {
   }
 
   /**
-   * Begins to collect the body, for a `receive` that can only be called after an await. The socket cannot be paused
-   * instead: see `resume()` in docs/uws-lifecycle.md. The wait must be short, because no clock limits it.
+   * Begins to collect the body for a `receive` that comes after an await. Pausing the socket instead does not work: see
+   * `resume()` in docs/uws-lifecycle.md. The wait must be short, because no timeout limits it.
    */
   hold(upload: Upload): void {
     if (this.#arrived) return;
@@ -102,7 +102,7 @@ export class Exchange {
   }
 
   /**
-   * Reads the whole body. Rejects with the upload's fault, with upload_timeout, with overloaded when a part of it came
+   * Reads the whole body. Rejects with the upload's fault, with upload_timeout, with overloaded when a part of it arrived
    * before and was not held, or with ClientLeft.
    */
   receive(upload: Upload): Promise<Buffer> {
@@ -130,7 +130,7 @@ export class Exchange {
     });
   }
 
-  /** Sends the answer; false when there is nobody to send it to. `close` ends the connection after it. */
+  /** Sends the answer; false when the client has left. `close` ends the connection after it. */
   reply({ status, headers, body }: Reply, further: Headers = [], close = false): boolean {
     const res = this.#res;
     if (res === undefined) return false;
@@ -153,7 +153,7 @@ export class Exchange {
   #answer(res: HttpResponse, reply: Reply, close: boolean): void {
     const { status, body } = reply;
     this.#res = undefined;
-    // RFC 9110 sections 15.3.5 and 15.4.5: neither has a body, nor the length of one.
+    // RFC 9110 sections 15.3.5 and 15.4.5: neither has a body or a Content-Length.
     const bodiless = status === 204 || status === 304;
     this.#cork(res, () => {
       writeHead(res, reply);
@@ -163,16 +163,16 @@ export class Exchange {
       }
       if (!bodiless) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
       if (close) res.writeHeader('Connection', 'close');
-      // Without arguments: given a length, µWS 20.30 would wait for that many bytes of body.
+      // Without arguments: with a length, µWS 20.30 would wait for that many bytes of body.
       res.endWithoutBody();
     });
   }
 
   /**
-   * When its cork buffer cannot be written, because the client reads nothing or has left, `end` of µWS 20.30 loses the
-   * body and takes the request for unanswered, which ends the process unless there is an abort handler. `tryEnd` reports
-   * it, and the rest is sent when there is room. It cannot close the connection: only `end` can, and a client who reads
-   * nothing may then miss the body of the last answer.
+   * When its cork buffer cannot be written, because the client does not read or has left, `end` of µWS 20.30 loses the body
+   * and treats the request as unanswered, which ends the process unless there is an abort handler. `tryEnd` reports it, and
+   * the rest is sent when there is room. Only `end` can close the connection, so a client that does not read may miss the
+   * body of the last answer.
    */
   #end(res: HttpResponse, body: string | Buffer, close: boolean): void {
     res.onAborted(never);
@@ -186,9 +186,8 @@ export class Exchange {
   }
 
   /**
-   * Answers while the client is still sending. To close now would make the kernel send a reset, which ordinary clients
-   * report in place of the answer. So the answer goes out, what still comes is thrown away within bounds of bytes and
-   * time, and then the connection is closed (RFC 9112 section 9.6).
+   * Answers while the client is still sending. Closing now would send a TCP reset, which clients report instead of the
+   * answer. So the rest of the body is discarded, limited in bytes and time, before closing (RFC 9112 section 9.6).
    */
   #answerAndDrain(res: HttpResponse, reply: Reply): void {
     this.#writeWhole(res, reply, 0);
@@ -204,14 +203,14 @@ export class Exchange {
       left -= chunk.byteLength;
       if (!last && left >= 0) return;
       this.#stopReceiving();
-      // Not here: µWS 20.30 goes on to read from a connection that is closed between two chunks of one packet.
+      // Not at once: µWS 20.30 goes on reading from a connection that is closed between two chunks of one packet.
       setImmediate(finish);
     };
     this.#onLeft = never;
     this.#startClocks(res, finish);
   }
 
-  /** µWS drops what is in its buffer when it closes such a connection, so the answer is made too large for it. */
+  /** µWS drops its buffer when it closes such a connection, so the answer is padded to be larger than the buffer. */
   #answerAndClose(res: HttpResponse, reply: Reply): void {
     this.#res = undefined;
     this.#writeWhole(res, reply, beyondCork_bytes);
@@ -219,11 +218,11 @@ export class Exchange {
   }
 
   /**
-   * A complete answer that leaves the exchange open. µWS has no call for that: `end` gives the response up, and `write`
-   * turns to chunks. Its writeHeader sends what it is given, so the last header's value carries the body behind it.
+   * Writes a complete answer and leaves the exchange open. µWS has no call for that: `end` ends the response, and `write`
+   * switches to chunks. Its writeHeader sends any text, so the value of the last header carries the body.
    */
   #writeWhole(res: HttpResponse, reply: Reply, least_bytes: number): void {
-    // writeHeader ends its value with CRLF, which JSON and text may have behind them; it is counted below.
+    // writeHeader adds CRLF after its value. JSON and text may end with it; it is counted below.
     const text = this.request.method === 'HEAD' ? '' : reply.body.toString().padEnd(least_bytes);
     const length = Buffer.byteLength(text) + 2;
     this.#cork(res, () => {
@@ -234,7 +233,7 @@ export class Exchange {
     });
   }
 
-  /** Gathers what `write` writes into one packet; inside the request callback µWS does so by itself. */
+  /** Puts everything that `write` writes into one packet; inside the request callback µWS does that itself. */
   #cork(res: HttpResponse, write: () => void): void {
     if (this.#inCallback) write();
     else res.cork(write);
@@ -261,7 +260,7 @@ export class Exchange {
       timeout_ms: this.#limits.upload_timeout_ms,
       idle_ms: this.#limits.idle_ms,
       onTimeout,
-      // resume() sets µWS's clock, but restores what the last pause() saved: alone it would stop the socket.
+      // resume() resets µWS's timeout, but restores what the last pause() saved: alone it would stop the socket.
       rearm: () => {
         res.pause();
         res.resume();

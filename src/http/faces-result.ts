@@ -3,12 +3,12 @@ import { lowQuality } from '../matching/face-quality.ts';
 import type { Form } from './form.ts';
 import { cutShort, imageBody, timingsBody } from './match-result.ts';
 
-/** What was found in one picture → the answers of detect and embed. */
+/** The analysis of one image → the answers of detect and embed. */
 interface FacesReport {
   request_id: string;
   form: Pick<Form, 'values' | 'warnings'>;
   analysis: Analysis;
-  /** Of an embedding. */
+  /** Length of an embedding. */
   dimensions: number;
   model: { pack: string; version: string };
   queue_ms: number;
@@ -26,7 +26,7 @@ export function detectBody({ request_id, form, analysis, model, queue_ms, total_
   };
 }
 
-/** Faces that were not asked for have no embedding, and nothing is said of their quality. */
+/** Faces that were not asked for get no embedding and no quality warnings. */
 export function embedBody(report: FacesReport) {
   const body = detectBody(report);
   const { form, analysis, dimensions, model } = report;
@@ -40,7 +40,7 @@ export function embedBody(report: FacesReport) {
         wanted(index) ? { ...face, embedding: base64(analysis.image.faces[index]!) } : face,
       ),
     },
-    /** What it takes to compare them. */
+    /** Needed to compare the embeddings. */
     embedding: {
       ...model,
       accuracy_mode,
@@ -55,7 +55,7 @@ export function embedBody(report: FacesReport) {
   };
 }
 
-/** Little-endian on every processor. */
+/** Base64 of little-endian 32-bit floats, on every processor. */
 export function base64({ embedding }: Pick<Face, 'embedding'>): string {
   const bytes = Buffer.alloc(4 * embedding.length);
   for (const [index, value] of embedding.entries()) bytes.writeFloatLE(value, 4 * index);

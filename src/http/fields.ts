@@ -2,9 +2,9 @@ import type { EndpointId } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { Problem } from '../errors.ts';
 
-/** The form fields, in one table: it drives parsing, the error text, the OpenAPI document and the tests. */
+/** The table of form fields. Parsing, error texts, the OpenAPI document and tests use it. */
 
-/** Those that take a form. */
+/** The endpoints that take a form. */
 export type FormEndpoint = Extract<
   EndpointId,
   'match' | 'match_advanced' | 'match_many' | 'detect' | 'embed'
@@ -16,14 +16,14 @@ interface Rule {
 }
 export interface ImageRule extends Rule {
   kind: 'image';
-  /** Those that take it up to `mostTargets` times. */
+  /** The endpoints that take it up to `mostTargets` times. */
   repeatedBy?: readonly FormEndpoint[];
 }
 export interface NumberRule extends Rule {
   kind: 'decimal' | 'integer';
   min: number;
   max: number;
-  /** undefined: the model pack's own. */
+  /** undefined: the model pack's default. */
   default: number | undefined;
 }
 export interface ChoiceRule extends Rule {
@@ -33,14 +33,14 @@ export interface ChoiceRule extends Rule {
 }
 export type FieldRule = ImageRule | NumberRule | ChoiceRule;
 
-/** Pictures that one is compared with in a request. */
+/** Most images that one image is compared with in a request. */
 export const mostTargets = 16;
 
 const all = ['match', 'match_advanced', 'match_many'] as const;
 const advanced = ['match_advanced', 'match_many'] as const;
 const single = ['detect', 'embed'] as const;
 
-/** The largest index that the addon's 32-bit integer holds; how many faces there are is for the picture to say. */
+/** The largest index of the addon's 32-bit integer; whether the image has so many faces is checked later. */
 const mostIndex = 2 ** 31 - 1;
 
 export const fieldTable = {
@@ -90,7 +90,7 @@ export const fieldTable = {
     min: -1,
     max: mostIndex,
     default: -1,
-    description: 'Which face gets an embedding, counted from 0, largest first; -1 for each',
+    description: 'Which face gets an embedding, counted from 0, largest first; -1 for all',
   },
   accuracy_mode: {
     kind: 'choice',
@@ -104,7 +104,7 @@ export const fieldTable = {
     endpoints: [...advanced, ...single],
     values: ['true', 'false'],
     default: 'true',
-    description: 'Whether to look again, in other ways, at a picture in which no face was found',
+    description: 'Whether to try further detection steps when no face was found',
   },
   min_det_score: {
     kind: 'decimal',
@@ -120,7 +120,7 @@ export const fieldTable = {
     values: ['true', 'false'],
     default: 'true',
     description:
-      'Whether automatic choice takes the best pair of all faces, or the largest face of each picture',
+      'Whether automatic choice takes the best pair of all faces, or the largest face of each image',
   },
   reject_low_quality: {
     kind: 'boolean',
@@ -133,7 +133,7 @@ export const fieldTable = {
 
 export type FieldName = keyof typeof fieldTable;
 
-/** What a form without images says, defaults filled in. */
+/** The values of a form's fields other than images, with defaults. */
 export interface FieldValues {
   threshold_percent: number;
   image1_face_index: number;
@@ -146,7 +146,7 @@ export interface FieldValues {
   reject_low_quality: boolean;
 }
 
-/** The rule of a field by the name in the form; undefined when the endpoint does not know it. */
+/** The rule of a field by its name; undefined when the endpoint does not know it. */
 export function ruleOf(name: string, endpoint: FormEndpoint): FieldRule | undefined {
   const rule: FieldRule | undefined = Object.hasOwn(fieldTable, name)
     ? fieldTable[name as FieldName]
@@ -154,12 +154,12 @@ export function ruleOf(name: string, endpoint: FormEndpoint): FieldRule | undefi
   return rule?.endpoints.includes(endpoint) ? rule : undefined;
 }
 
-/** The pictures that a form of the endpoint must have, in the order in which they are judged. */
+/** The image fields of the endpoint, all required, in the order in which they are checked. */
 export function imageFields(endpoint: FormEndpoint): FieldName[] {
   return (Object.keys(fieldTable) as FieldName[]).filter((name) => ruleOf(name, endpoint)?.kind === 'image');
 }
 
-/** The picture that the endpoint takes more than once. */
+/** The image field that the endpoint takes more than once, if any. */
 export function repeatedField(endpoint: FormEndpoint): FieldName | undefined {
   return imageFields(endpoint).find((name) => {
     const rule: FieldRule = fieldTable[name];
@@ -180,8 +180,8 @@ export function expectation(rule: Exclude<FieldRule, ImageRule>): string {
 }
 
 /**
- * The grammar of numbers: JSON's (RFC 8259 section 6) without exponents, plus signs and negative zero. Number() alone
- * would take "", " 1", "1e2", "0x10" and "Infinity".
+ * The grammar of numbers: JSON's (RFC 8259 section 6) without exponents and negative zero. Number() alone would accept "",
+ * " 1", "1e2", "0x10" and "Infinity".
  */
 const grammar = { decimal: /^(?:0|[1-9]\d*)(?:\.\d+)?$/, integer: /^(?:0|-?[1-9]\d*)$/ } as const;
 

@@ -14,7 +14,7 @@ import {
 } from './fields.ts';
 import { MultipartError, type Part, parseMultipart } from './multipart.ts';
 
-/** Where an image lies within a body: bytes from `start` up to, not including, `end`. */
+/** The bytes of an image in the body, from `start` up to, not including, `end`. */
 interface ByteRange {
   start: number;
   end: number;
@@ -22,23 +22,23 @@ interface ByteRange {
 
 /** A request's form, checked. */
 export interface Form {
-  /** What is to be looked at, in the order of the field table; of a repeated field, in the order sent. */
+  /** The images to analyse, in the order of the field table; those of a repeated field in the order sent. */
   images: ByteRange[];
-  /** The pictures of a repeated field in the order sent. */
+  /** The images of a repeated field, in the order sent. */
   targets: Target[];
   values: FieldValues;
   warnings: UnknownField[];
 }
 
-/** What was let pass and may not be what the client meant. `detail` says what to do about it. */
+/** Something that was accepted but may not be what the client meant. `detail` says what to do about it. */
 export type Warning = UnknownField | LowQualityFace;
 
 export interface Target {
-  /** As sent: a label to show. */
+  /** As sent; only a label. */
   filename: string | undefined;
-  /** Its place in `images`, or why it is not there. */
+  /** Its index in `images`, or why it is not there. */
   image: number | Problem;
-  /** What a problem calls it; the form's field unless given. */
+  /** The name of the image in problems; by default the form's field. */
   name?: string;
 }
 
@@ -55,7 +55,7 @@ export interface FormLimits {
   max_image_bytes: number;
 }
 
-/** Body → form. The first fault in the order of the parts is the one that is told. Throws Problem. */
+/** Body → form. Throws Problem for the first fault in the order of the parts. */
 export function readForm(
   body: Buffer,
   boundary: string,
@@ -79,7 +79,7 @@ export function readForm(
     } else if (images.has(name) || parsed.has(name)) {
       throw new Problem('duplicate_field', { detail: `Send ${name} once.`, field: name });
     } else if (rule.kind === 'image') {
-      // By its name alone: a part without a filename is a picture as well.
+      // Decided by its name: a part without a filename is an image too.
       images.set(name, imageRange(part, limits));
     } else if (end - start > limits.max_field_bytes) {
       throw invalidField(name, rule);
@@ -98,7 +98,7 @@ export function readForm(
   };
 }
 
-/** Adds a picture to `images`; one that may not be looked at spoils no other. */
+/** Adds an image to `images`; a faulty one does not affect the others. */
 function targetOf(part: Part, images: ByteRange[], limits: FormLimits): Target {
   const { filename, name } = part;
   try {
@@ -114,7 +114,7 @@ function unknownField(field: string, endpoint: FormEndpoint): UnknownField {
     endpoint === 'match' && ruleOf(field, 'match_advanced')
       ? 'This endpoint ignored the field; send it to the advanced one.'
       : Object.hasOwn(fieldTable, field)
-        ? 'This endpoint ignored the field: it is for others.'
+        ? 'This endpoint ignored the field: it belongs to other endpoints.'
         : 'The field was ignored: no endpoint knows it. Look for a mistake in its name.';
   return { code: 'unknown_field', field, detail };
 }
@@ -130,7 +130,7 @@ function partsOf(body: Buffer, boundary: string, limits: FormLimits, further: nu
   }
 }
 
-/** The parser's words are for people; anything else is a fault of ours. */
+/** A MultipartError as a problem, whose detail is the parser's message; other errors as they are. */
 export function asProblem(error: unknown): unknown {
   return error instanceof MultipartError
     ? new Problem('invalid_multipart', { detail: `${error.message}.` })

@@ -1,20 +1,20 @@
 import { Exchange, type ExchangeLimits } from './exchange.ts';
 import type { App, ListenSocket, Uws } from './uws.ts';
 
-/** A µWS app on one address. */
 export interface ListenerOptions {
   host: string;
   port: number;
-  /** The variables to name when it does not work. */
+  /** The variables to name in the message when listening fails. */
   variables: string;
   limits: ExchangeLimits;
   handle(exchange: Exchange): void;
-  /** Something was thrown in a callback of µWS. */
+  /** An exception in a callback of µWS. */
   onFault(error: unknown): void;
 }
 
+/** A µWS app on one address. */
 export class Listener {
-  /** As given, or the free port that was taken for 0. */
+  /** As given, or the free port that was chosen for 0. */
   readonly port: number;
   readonly host: string;
   readonly #app: App;
@@ -45,7 +45,7 @@ export class Listener {
 /** Makes the app hand every request to `handle`. */
 export function serve(app: App, { limits, handle, onFault }: ListenerOptions): App {
   app.any('/*', (res, req) => {
-    // No exception of JavaScript may unwind into µWS: it would end the process.
+    // A JavaScript exception in a callback of µWS would end the process.
     try {
       const exchange = new Exchange(res, req, limits);
       try {
@@ -61,7 +61,7 @@ export function serve(app: App, { limits, handle, onFault }: ListenerOptions): A
   return app;
 }
 
-/** Undefined when it does not work. */
+/** Undefined when listening fails. */
 export function listen(app: App, host: string, port: number, mode: number): ListenSocket | undefined {
   let opened: ListenSocket | undefined;
   app.listen(host, port, mode, (socket) => {

@@ -22,7 +22,7 @@ import {
 interface ManyReport {
   request_id: string;
   form: Pick<Form, 'values' | 'warnings' | 'targets'>;
-  /** Of image1. */
+  /** The analysis of image1. */
   reference: Analysis;
   /** In the order of the form's images. */
   outcomes: readonly Outcome[];
@@ -69,7 +69,7 @@ export function manyBody(report: ManyReport) {
   };
 }
 
-/** Whatever is wrong with a target is told in its place. */
+/** The result of a target, or its problem. */
 function judgedTarget(report: ManyReport, target: Target) {
   try {
     return comparedTarget(report, target);
@@ -106,7 +106,7 @@ function comparedTarget({ form, reference, outcomes, calibration }: ManyReport, 
   };
 }
 
-/** As the problem of a request, but for what its place says. */
+/** Like the problem of a request, without the field, which is clear from its place. */
 function problemBody({ code, message, extras }: Problem) {
   const { detail: _, field: __, errors, ...members } = extras;
   const { status, title } = errorTable[code];
@@ -116,12 +116,12 @@ function problemBody({ code, message, extras }: Problem) {
 
 function bestOfMany(targets: number) {
   const detail =
-    'Each result is a claim of its own. Who takes the best of them for the one and only has had several chances to be wrong: ' +
-    `multiply its false_match_rate by ${targets}.`;
+    'Each result is judged by itself. If you take only the best of them, multiply its false_match_rate by ' +
+    `${targets}: there were several chances of a false match.`;
   return { code: 'best_of_many' as const, field: 'image2', detail };
 }
 
-/** What the audit log says: a line for each target. */
+/** The lines of the audit log: one for each target. */
 export function manyDecisions({ accuracy_mode, threshold_percent, results }: ManyBody): Decision[] {
   return results.map((result) => {
     const asked = { accuracy_mode, threshold_percent, target: result.index };

@@ -5,7 +5,7 @@ import { lowQuality } from '../matching/face-quality.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Form } from './form.ts';
 
-/** What the engine found → the answer of the contract. Decided on exact numbers, rounded afterwards. */
+/** A comparison → the answer of the contract. The verdict uses exact numbers; they are rounded afterwards. */
 interface MatchReport {
   request_id: string;
   form: Pick<Form, 'values' | 'warnings'>;
@@ -55,14 +55,14 @@ export function matchBody({ request_id, form, result, calibration, model, queue_
   };
 }
 
-/** The best of the pairs, and what is told of it. */
+/** The best of the pairs, and its verdict for the answer. */
 export function judgedBody(pairs: readonly Pair[], calibration: Calibration, threshold_percent: number) {
   const best = pairs[0];
   if (best === undefined) throw new Error('The engine compared no pair');
   return { best, ...verdictBody(best, calibration, pairs.length, threshold_percent) };
 }
 
-/** What is told of the best of so many pairs. */
+/** The verdict on the best of `pairs` pairs, rounded for the answer. */
 export function verdictBody(
   { similarity, normalised_similarity }: Pick<Pair, 'similarity' | 'normalised_similarity'>,
   calibration: Calibration,
@@ -98,14 +98,14 @@ interface LookCutShort {
   detail: string;
 }
 
-/** Whether there may be faces that were not found. */
+/** A warning when there may be faces that were not found. */
 export function cutShort(field: string, { look_cut_short }: ImageReport): LookCutShort[] {
   if (!look_cut_short) return [];
-  const detail = `Looking for faces in ${field} took too long and was cut short: it may have faces that are not listed. Send a smaller picture.`;
+  const detail = `The search for faces in ${field} took too long and was stopped: it may have faces that are not listed. Send a smaller picture.`;
   return [{ code: 'look_cut_short', field, detail }];
 }
 
-/** What is wrong with the face that the answer is about. */
+/** Quality warnings about the face that was compared. */
 function comparedFace(field: ImageField, { faces, face_index }: ImageBody & { face_index: number }) {
   const face = faces[face_index];
   if (face === undefined) throw new Error(`The engine compared a face of ${field} that it did not find`);
@@ -114,7 +114,7 @@ function comparedFace(field: ImageField, { faces, face_index }: ImageBody & { fa
 
 export type ImageBody = ReturnType<typeof imageBody>;
 
-/** A picture and its faces as the wire has them. */
+/** An image and its faces in the answer's form, rounded. */
 export function imageBody(image: ImageReport) {
   const { width, height, format, orientation, faces } = image;
   return {
@@ -152,7 +152,7 @@ export function imageBody(image: ImageReport) {
 
 export function round(value: number, digits: number): number {
   const scale = 10 ** digits;
-  // Adding 0 turns -0, which JSON would show as 0 anyway but a test would not, into 0.
+  // Adding 0 turns -0 into 0.
   return Math.round(value * scale) / scale + 0;
 }
 
@@ -160,7 +160,7 @@ function roundPoint([x, y]: Point): Point {
   return [round(x, 1), round(y, 1)];
 }
 
-/** What the audit log says of a match. */
+/** The line of the audit log. */
 export function matchDecision({
   accuracy_mode,
   threshold_percent,
@@ -170,7 +170,6 @@ export function matchDecision({
   return { accuracy_mode, threshold_percent, confidence_percent, match };
 }
 
-/** What is counted of a match: numbers and words of tables, nothing of the faces themselves. */
 export function matchCounts({
   accuracy_mode,
   match,

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { parseParameters, tokenEnd, trimSpace } from './parameters.ts';
 
-/** What can be wrong with a form, as one word for programs; the message says it for people. */
+/** What is wrong with a form, for programs; the error's message is for people. */
 export type MultipartReason =
   | 'missing_boundary'
   | 'bad_boundary'
@@ -15,15 +15,10 @@ export type MultipartReason =
   | 'bad_transfer_encoding'
   | 'too_many_parts';
 
-/**
- * The body is not a well-formed form. The message never repeats what the client sent, so it can be shown and
- * logged.
- */
+/** The body is not a well-formed form. The message never repeats what the client sent, so it can be shown and logged. */
 export class MultipartError extends Error {
   readonly reason: MultipartReason;
-  /**
-   * Offset of the fault in the body; in the Content-Type header for `missing_boundary` and `bad_boundary`.
-   */
+  /** Offset of the fault in the body; for `missing_boundary` and `bad_boundary` in the Content-Type header. */
   readonly at: number;
 
   constructor(reason: MultipartReason, words: string, at: number) {
@@ -39,7 +34,7 @@ export class MultipartError extends Error {
 interface PartHeaders {
   name: string;
   filename: string | undefined;
-  /** As declared, white space trimmed; nobody should believe it. */
+  /** As declared, trimmed; not to be trusted. */
   content_type: string | undefined;
   /** Where the part's body begins: the byte after the empty line. */
   end: number;
@@ -47,7 +42,7 @@ interface PartHeaders {
 
 interface Field {
   value: string;
-  /** Offset of its line in the body, for the error's sake. */
+  /** Offset of its line in the body, for errors. */
   at: number;
 }
 
@@ -69,9 +64,7 @@ const CR = 0x0d;
 const SP = 0x20;
 const DEL = 0x7f;
 
-/**
- * Reads the header lines from `from` up to and with the empty line; the lines may take `header_bytes` in all.
- */
+/** Reads the header lines from `from` to the empty line, inclusive; they may take `header_bytes` in all. */
 export function parsePartHeaders(body: Buffer, from: number, header_bytes: number): PartHeaders {
   const fields = new Map<string, Field>();
   let at = from;
@@ -88,7 +81,7 @@ export function parsePartHeaders(body: Buffer, from: number, header_bytes: numbe
   };
 }
 
-/** Offset of the CR LF that ends the line, which must lie within `limit` with all of its line end. */
+/** Offset of the CR LF that ends the line; the CR LF must end within `limit`. */
 function lineEnd(body: Buffer, from: number, limit: number): number {
   for (let at = from; at < body.length; at++) {
     if (at + 2 > limit) throw refusal('header_too_large', "A part's headers are larger than allowed", at);
@@ -99,7 +92,7 @@ function lineEnd(body: Buffer, from: number, limit: number): number {
     if (byte === CR || byte === LF) {
       throw refusal('bad_line_end', 'A line of a header does not end with CR LF', at);
     }
-    // RFC 9110 §5.5: NUL and the other controls are invalid, and dangerous to whoever reads on after us.
+    // RFC 9110 §5.5: NUL and other control characters are invalid, and dangerous to later parsers.
     if ((byte < SP && byte !== HTAB) || byte === DEL) {
       throw refusal('bad_header', 'A header contains a control character', at);
     }
@@ -108,14 +101,14 @@ function lineEnd(body: Buffer, from: number, limit: number): number {
 }
 
 function addField(fields: Map<string, Field>, body: Buffer, at: number, end: number): void {
-  // RFC 9112 §5.2 (obs-fold): what a folded line means differs from parser to parser.
+  // RFC 9112 §5.2 (obs-fold): parsers differ on what a folded line means.
   if (body[at] === SP || body[at] === HTAB) throw refusal('bad_header', 'A header line is folded', at);
-  // RFC 7578 §5.1.2. Replacement characters instead would make two different names the same.
+  // RFC 7578 §5.1.2. Replacement characters would make two different names the same.
   if (!isUtf8(body.subarray(at, end))) throw refusal('bad_header', 'A header is not UTF-8', at);
 
   const line = body.toString('utf8', at, end);
   const colon = tokenEnd(line, 0);
-  // No header's name begins with "-", though a token may; and to some parsers `--boundary:` is a delimiter.
+  // No header's name begins with "-", though a token may; some parsers read `--boundary:` as a delimiter.
   if (colon === 0 || line[0] === '-' || line[colon] !== ':') {
     throw refusal('bad_header', 'A header line is not of the form name: value', at);
   }
@@ -125,7 +118,7 @@ function addField(fields: Map<string, Field>, body: Buffer, at: number, end: num
   fields.set(name, { value: trimSpace(line.slice(colon + 1)), at });
 }
 
-/** RFC 7578 §4.7: deprecated, so nothing is decoded; refused, as an encoded picture would look damaged. */
+/** RFC 7578 §4.7: deprecated, so nothing is decoded. Refused, because an encoded image would look damaged. */
 function checkTransferEncoding(field: Field | undefined): void {
   if (field === undefined || identityEncodings.has(field.value.toLowerCase())) return;
   throw refusal('bad_transfer_encoding', 'A part has an encoded body, which is not supported', field.at);
@@ -144,7 +137,7 @@ function readDisposition(field: Field | undefined, from: number): Pick<PartHeade
   const refuse = (words: string) => refusal('bad_header', `In a Content-Disposition header, ${words}`, at);
   const parameters = parseParameters(value, typeEnd, { escapes: 'quotes', refuse });
   for (const parameter of parameters.keys()) {
-    // RFC 2231 continuations and `name*` would name a field to one parser and not to another.
+    // RFC 2231 continuations and `name*`: some parsers would take them as the field's name, others not.
     if (parameter.includes('*') && parameter !== 'filename*') {
       throw refuse('an extended parameter other than filename* is given');
     }
@@ -154,13 +147,13 @@ function readDisposition(field: Field | undefined, from: number): Pick<PartHeade
 
   const filename = parameters.get('filename');
   const extended = parameters.get('filename*');
-  // RFC 7578 §4.2 forbids filename* to senders, but older Python clients send it, alone, for names beyond ASCII;
-  // without it their file would not look like one. RFC 6266 §4.3: of the two, filename* goes before.
+  // RFC 7578 §4.2 forbids filename*, but older Python clients send only that for names beyond ASCII. RFC 6266 §4.3:
+  // filename* takes precedence.
   if (extended !== undefined) return { name: unescapeName(name), filename: decodeExtended(extended, refuse) };
   return { name: unescapeName(name), filename: filename === undefined ? undefined : unescapeName(filename) };
 }
 
-/** WHATWG HTML §4.10.21.8, how browsers escape a name or a filename: these three sequences and no other. */
+/** WHATWG HTML §4.10.21.8: browsers escape a name or filename with these three sequences only. */
 function unescapeName(name: string): string {
   return name.replaceAll('%0A', '\n').replaceAll('%0D', '\r').replaceAll('%22', '"');
 }

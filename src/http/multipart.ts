@@ -2,8 +2,8 @@ import { MultipartError, parsePartHeaders } from './multipart-headers.ts';
 import { bchars, parseParameters, tokenEnd, trimSpace } from './parameters.ts';
 
 /**
- * multipart/form-data (RFC 7578) over a whole body in one buffer: a cursor, native search, and no copy of any
- * part's bytes. Strict wherever two parsers could read two different forms out of one body.
+ * Parses multipart/form-data (RFC 7578) from a whole body in one buffer, without copying the parts. Strict wherever two parsers
+ * could read different forms from the same body.
  */
 
 export { MultipartError, type MultipartReason } from './multipart-headers.ts';
@@ -11,18 +11,16 @@ export { MultipartError, type MultipartReason } from './multipart-headers.ts';
 export interface MultipartLimits {
   /** Most parts that a form may have. */
   parts: number;
-  /**
-   * Most bytes that the header lines of one part may take, line ends counted, the empty line after them not.
-   */
+  /** Most bytes of one part's header lines, with their line ends, without the empty line. */
   header_bytes: number;
 }
 
 /** One field of the form; its body is the bytes from `start` up to, not including, `end`. */
 export interface Part {
   name: string;
-  /** As sent: a label to show, never a path to open (RFC 7578 §7). */
+  /** As sent; only a label, never a path to open (RFC 7578 §7). */
   filename: string | undefined;
-  /** As declared, with its parameters; never a proof. */
+  /** As declared, with its parameters; not to be trusted. */
   content_type: string | undefined;
   start: number;
   end: number;
@@ -38,14 +36,14 @@ const SP = 0x20;
 const DASH = 0x2d;
 
 /**
- * The boundary that a Content-Type header declares; undefined when its media type is not multipart/form-data.
- * Throws MultipartError when it is, but the boundary is missing or malformed.
+ * The boundary of a Content-Type header; undefined when its media type is not multipart/form-data. Throws MultipartError when
+ * the boundary is missing or malformed.
  */
 export function boundaryOf(contentType: string): string | undefined {
   const header = trimSpace(contentType);
   const slash = tokenEnd(header, 0);
   const typeEnd = header[slash] === '/' ? tokenEnd(header, slash + 1) : slash;
-  // RFC 2045 §5.1: media types do not care about case; RFC 2046 §5.1.1: boundaries do.
+  // RFC 2045 §5.1: media types are case-insensitive; RFC 2046 §5.1.1: boundaries are not.
   if (header.slice(0, typeEnd).toLowerCase() !== 'multipart/form-data') return undefined;
 
   const refuse = (words: string, at: number) =>
@@ -65,9 +63,8 @@ export function boundaryOf(contentType: string): string | undefined {
 }
 
 /**
- * The parts of a form in the order they were sent; none is a form without fields, which browsers send as a
- * closing boundary alone. `boundary` comes from `boundaryOf`. Throws MultipartError, and nothing else,
- * whatever the bytes.
+ * The parts of a form in the order sent; none for an empty form, which browsers send as a closing boundary only. `boundary`
+ * comes from `boundaryOf`. Throws nothing but MultipartError, whatever the bytes.
  */
 export function parseMultipart(body: Buffer, boundary: string, limits: MultipartLimits): Part[] {
   const delimiters = new DelimiterSearch(body, boundary);
@@ -78,31 +75,31 @@ export function parseMultipart(body: Buffer, boundary: string, limits: Multipart
       throw new MultipartError('too_many_parts', `There are more than ${limits.parts} parts`, delimiter.end);
     }
     const { end: start, ...headers } = parsePartHeaders(body, delimiter.end, limits.header_bytes);
-    // RFC 2046 §5.1.1, `body-part := MIME-part-headers [CRLF *OCTET]`: of a part without a body, the line end
-    // of the empty line is already the one that the delimiter begins with.
+    // RFC 2046 §5.1.1, `body-part := MIME-part-headers [CRLF *OCTET]`: when a part has no body, the line end of the empty
+    // line is also the start of the delimiter.
     delimiter = delimiters.after(start - 2);
     parts.push({ ...headers, start: Math.min(start, delimiter.start), end: delimiter.start });
   }
   return parts;
 }
 
-/** A line that divides the body: RFC 2046 §5.1.1 `delimiter` or `close-delimiter`, with its own line end. */
+/** A line that separates parts: RFC 2046 §5.1.1 `delimiter` or `close-delimiter`, with its line end. */
 interface Delimiter {
-  /** Where the part before it ends. The CR LF before the dashes belongs to the delimiter, not to the part. */
+  /** Where the part before it ends. The CR LF before the dashes belongs to the delimiter. */
   start: number;
   /** Where the headers of the next part begin. */
   end: number;
-  /** It ends the body; what follows is the epilogue. */
+  /** Whether it is the last; the epilogue follows. */
   closes: boolean;
 }
 
 /**
- * Finds delimiters from front to back. Linear in the body, whatever is in it: searches never overlap but for the line
- * end behind a delimiter. Each is linear by itself, because the needle begins with a CR that occurs nowhere else in it.
+ * Finds delimiters from front to back in linear time for any body: searches overlap only by the line end after a delimiter, and
+ * each is linear because the needle begins with a CR that occurs nowhere else in it.
  */
 class DelimiterSearch {
   readonly #body: Buffer;
-  /** CR LF "--" boundary: what every delimiter but one at offset 0 begins with. */
+  /** CR LF "--" boundary: the start of every delimiter except one at offset 0. */
   readonly #needle: Buffer;
 
   constructor(body: Buffer, boundary: string) {
@@ -131,10 +128,9 @@ class DelimiterSearch {
   }
 
   /**
-   * Whether the needle at `start` is the beginning of a delimiter: `transport-padding CRLF` must follow, or
-   * `-- transport-padding` and CR LF or the end. RFC 2046 §5.1.1 would take anything that begins with the
-   * boundary, but the text of a boundary within a picture is a picture, and a longer boundary that begins
-   * with ours is another boundary.
+   * The delimiter at `start`, or undefined: `transport-padding CRLF` must follow the needle, or `-- transport-padding` and
+   * CR LF or the end. RFC 2046 §5.1.1 would accept anything that begins with the boundary, but image bytes may contain its
+   * text, and a longer boundary that begins with ours is a different one.
    */
   #judge(start: number): Delimiter | undefined {
     const body = this.#body;
@@ -144,7 +140,7 @@ class DelimiterSearch {
     while (body[at] === SP || body[at] === HTAB) at++;
     if (body[at] === CR && body[at + 1] === LF) return { start, end: at + 2, closes };
     if (closes && at === body.length) return { start, end: at, closes };
-    // Many parsers take this for a delimiter: to read it as a part's bytes is to see another form than they.
+    // Many parsers accept this as a delimiter; reading it as content would give a different form.
     if (body[at] === LF) throw new MultipartError('bad_line_end', 'A boundary line ends with a bare LF', at);
     return undefined;
   }

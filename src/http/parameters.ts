@@ -13,12 +13,11 @@ export const bchars: ReadonlySet<string> = new Set(`${alphanumeric}'()+_,-./:=? 
 
 interface ParameterRules {
   /**
-   * What a backslash in a quoted string escapes. `any` is the rule of RFC 9110 §5.6.4. `quotes` escapes `"`
-   * and `\` alone: browsers put a file's name between quotes without escaping its backslashes, so
-   * `"C:\new.jpg"` means just that.
+   * What a backslash in a quoted string escapes. `any` is the rule of RFC 9110 §5.6.4. With `quotes` only `"` and `\`:
+   * browsers quote a file's name without escaping its backslashes, as in `"C:\new.jpg"`.
    */
   escapes: 'any' | 'quotes';
-  /** Makes the error to throw; `at` is an index into the text. */
+  /** Returns the error to throw; `at` is an index into the text. */
   refuse(words: string, at: number): Error;
 }
 
@@ -34,7 +33,7 @@ export function tokenEnd(text: string, from: number): number {
   return at;
 }
 
-/** Reads the parameters of `text` from index `from` on; names come out in lower case. */
+/** Reads the parameters of `text` from index `from` on; names are returned in lower case. */
 export function parseParameters(text: string, from: number, rules: ParameterRules): Map<string, string> {
   const parameters = new Map<string, string>();
   let at = skipSpace(text, from);
@@ -49,8 +48,7 @@ export function parseParameters(text: string, from: number, rules: ParameterRule
     if (name === '' || text[equals] !== '=') {
       throw rules.refuse('a parameter is not of the form name=value', at);
     }
-    // Which of the two counts is for each parser to choose, and that is how one form comes to mean two
-    // things.
+    // Parsers differ on which of the two counts.
     if (parameters.has(name)) throw rules.refuse('a parameter is given twice', at);
 
     const value = (text[equals + 1] === '"' ? quotedString : bareValue)(text, equals + 1, rules);
@@ -71,7 +69,7 @@ function quotedString(text: string, open: number, rules: ParameterRules): Value 
     const next = text[at + 1];
     if (rules.escapes === 'any' || next === '"' || next === '\\') {
       value += text.slice(from, at);
-      // The escaped character opens the next run and is stepped over, so that a quote there closes nothing.
+      // The escaped character starts the next run and is skipped, so that an escaped quote does not end the string.
       from = ++at;
     }
   }
@@ -79,13 +77,13 @@ function quotedString(text: string, open: number, rules: ParameterRules): Value 
 }
 
 /**
- * RFC 2045 §5.1 wants a token here. Clients leave `/ : = ? ( )` and UTF-8 unquoted all the same, which is
- * harmless: a value ends at ";" or white space and nowhere else.
+ * RFC 2045 §5.1 requires a token here. Some clients leave `/ : = ? ( )` and UTF-8 unquoted, which is harmless: a value ends
+ * only at ";" or white space.
  */
 function bareValue(text: string, from: number, rules: ParameterRules): Value {
   let at = from;
   while (at < text.length && text[at] !== ';' && !isSpace(text[at])) {
-    if (text[at] === '"') throw rules.refuse('a quote stands in the middle of an unquoted value', at);
+    if (text[at] === '"') throw rules.refuse('there is a quote inside an unquoted value', at);
     at++;
   }
   if (at === from) throw rules.refuse('a parameter has no value', from);
@@ -98,9 +96,7 @@ function skipSpace(text: string, from: number): number {
   return at;
 }
 
-/**
- * The text without the white space around it; String.trim would also take no-break spaces, which are content.
- */
+/** The text without leading and trailing white space; String.trim would also remove no-break spaces, which are content. */
 export function trimSpace(text: string): string {
   let end = text.length;
   while (isSpace(text[end - 1])) end--;

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type { HttpRequest, HttpResponse } from './uws.ts';
 
 /**
- * How the end of the body is known (RFC 9112 section 6.3). `unclear` is what two parsers in a row could read in two
- * ways, or what µWS gives up on: the connection is closed right after the answer.
+ * How the end of the body is known (RFC 9112 section 6.3). `unclear`: two parsers could read it differently, or µWS gives up;
+ * the connection is closed right after the answer.
  */
 type Framing = 'none' | 'length' | 'chunked' | 'unclear';
 
-/** A request's head, copied: µWS's own is valid inside its callback only. */
+/** A copy of a request's head: µWS's own is valid only inside its callback. */
 export interface Request {
   /** Upper case. */
   readonly method: string;
@@ -43,8 +43,8 @@ export function copyRequest(res: HttpResponse, req: HttpRequest): Request {
 }
 
 /**
- * An IP address in its binary form of 4 or 16 bytes as text, IPv6 with all its groups; '' for anything else, such as a
- * Unix socket's none. µWS would give text as well, but that costs several times as much to fetch.
+ * An IP address of 4 or 16 bytes as text, IPv6 with all its groups; '' for anything else, such as a Unix socket. µWS can give
+ * the text too, but that takes several times as long.
  */
 export function addressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
@@ -53,7 +53,7 @@ export function addressText(bytes: Uint8Array): string {
   return groups.map((group) => group.toString(16)).join(':');
 }
 
-/** µWS takes the first Content-Length, any Transfer-Encoding for chunked, and at most nine digits. */
+/** µWS uses the first Content-Length, takes any Transfer-Encoding for chunked, and reads at most nine digits. */
 export function framingOf(headers: ReadonlyMap<string, string>): Framing {
   const length = headers.get('content-length');
   const encoding = headers.get('transfer-encoding');
@@ -71,8 +71,8 @@ const time_digits = 10;
 const random_digits = 16;
 
 /**
- * Names a request in the answer and in the log. It has the form of a ULID, 48 bits of time and 80 random bits, so that
- * ids sort by time and nobody can guess another's.
+ * An id for a request, in the answer and in the log. It has the form of a ULID, 48 bits of time and 80 random bits: ids sort by
+ * time and cannot be guessed.
  */
 export function newRequestId(now_ms = Date.now()): string {
   let id = '';
@@ -81,7 +81,7 @@ export function newRequestId(now_ms = Date.now()): string {
   return id;
 }
 
-/** The client's own X-Request-Id when it may be kept (it goes into a header and a log line), or a new one. */
+/** The client's own X-Request-Id if it is safe in a header and a log line, or else a new id. */
 export function requestId(sent: string | undefined): string {
   return sent !== undefined && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : newRequestId();
 }

@@ -3,14 +3,14 @@ import type { Exchange, Headers, Reply } from './exchange.ts';
 import type { Request } from './request.ts';
 import { prefix } from './routes.ts';
 
-/** Turns results and problems into bytes, which no other file does, and knows what headers answers carry. */
+/** Turns results and problems into replies with their headers. No other file does. */
 
-/** Where the docs page explains the codes; a reference relative to the host that was asked (RFC 9457 section 3.1.1). */
+/** Where the docs page explains the codes; relative to the server's own address (RFC 9457 section 3.1.1). */
 export const problemTypes = `${prefix}/docs#error-`;
 
 const problemHeaders: Headers = [['Content-Type', 'application/problem+json']];
 
-/** Those of the codes that have more. Retry-After is in seconds. */
+/** The headers of codes that have more. Retry-After is in seconds. */
 const codeHeaders: Partial<Record<ErrorCode, Headers>> = {
   missing_api_key: [...problemHeaders, ['WWW-Authenticate', 'ApiKey']],
   invalid_api_key: [...problemHeaders, ['WWW-Authenticate', 'ApiKey']],
@@ -31,7 +31,7 @@ export function text(status: number, body: string, content_type = 'text/plain; c
   return { status, headers: [['Content-Type', content_type]], body };
 }
 
-/** application/problem+json (RFC 9457). The extras follow the standard members; `detail` among them wins. */
+/** application/problem+json (RFC 9457). The extras follow the standard members; their `detail` replaces the default. */
 export function problem({ code, extras }: Problem, request_id: string): Reply {
   const { status, title } = errorTable[code];
   const { detail = errorTable[code].detail, ...members } = extras;
@@ -48,12 +48,12 @@ export function serverTiming(timings_ms: Readonly<Record<string, number>>): read
   return ['Server-Timing', stages.join(', ')];
 }
 
-/** A document that is the same for everybody as long as the server runs. */
+/** A document that does not change while the server runs. */
 interface Published {
   reply(if_none_match: string | undefined): Reply;
 }
 
-/** Unlike every other answer, a document may be kept: it changes only when the server starts again. */
+/** Unlike other answers, a document may be cached: it changes only when the server restarts. */
 export function published(
   context: { exchange: Exchange; setHeader(header: readonly [name: string, value: string]): void },
   document: Published,
@@ -63,7 +63,7 @@ export function published(
 }
 
 /**
- * Cross-origin requests (Fetch standard, section 3.2), off unless origins are configured. Keys travel in a header and
+ * Cross-origin requests (Fetch standard, section 3.2), off unless origins are configured. Keys are sent in a header and
  * never in cookies, so credentials are not allowed.
  */
 export class Cors {
@@ -76,14 +76,14 @@ export class Cors {
   /** Headers for any answer to this request. */
   headers(request: Request): Headers {
     if (this.#origins.size === 0) return [];
-    // Caches must know that answers differ by origin, also when this one is refused.
+    // Also when this origin is refused: caches must know that answers differ by origin.
     const vary = ['Vary', 'Origin'] as const;
     const origin = request.headers.get('origin');
     if (!this.#allows(origin)) return [vary];
     return [vary, ['Access-Control-Allow-Origin', origin], ['Access-Control-Expose-Headers', exposed]];
   }
 
-  /** Further headers when this is an allowed preflight, which is then answered 204 without a key. */
+  /** The headers of an allowed preflight, which is answered 204 without a key; else undefined. */
   preflight(request: Request, methods: readonly string[]): Headers | undefined {
     const asks = request.method === 'OPTIONS' && request.headers.has('access-control-request-method');
     if (!asks || methods.length === 0 || !this.#allows(request.headers.get('origin'))) return undefined;

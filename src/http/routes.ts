@@ -8,7 +8,7 @@ export interface Route {
   /** Exact and case-sensitive. */
   path: string;
   endpoint: EndpointId;
-  /** What a key needs; 'any' for any valid key, 'none' for no key at all. */
+  /** The scope that a key needs; 'any' for any valid key, 'none' when no key is needed. */
   scope: Scope | 'any' | 'none';
   /** Tokens taken from the key's bucket, before the body is read. */
   cost: number;
@@ -90,8 +90,7 @@ export const routes: readonly Route[] = [
 ];
 
 /**
- * Finds routes among those that are switched on.
- * HEAD is answered wherever GET is (RFC 9110 section 9.1: every server supports both).
+ * Finds routes among those that are switched on. HEAD works wherever GET does (RFC 9110 section 9.1).
  */
 export class Router {
   readonly #places: ReadonlyMap<string, Place>;

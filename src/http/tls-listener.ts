@@ -1,23 +1,19 @@
 import { cannotListen, type ListenerOptions, listen, serve, urlOf } from './listener.ts';
 import type { App, ListenSocket, Uws } from './uws.ts';
 
-/** A listener that speaks TLS, whose certificate can be replaced while it runs. */
 interface TlsListenerOptions extends ListenerOptions {
-  /** PEM files: the certificate with what it is signed by, and its private key. */
+  /** PEM files: the certificate followed by its signers, and its private key. */
   certificate: { cert: string; key: string };
-  /** Lets new connections go to the socket that listens on `port` last. */
+  /** Makes the kernel give new connections to the newest socket on `port`. */
   preferNewest(port: number): void;
-  /** How long an old socket listens on, for connections that it has begun to take; 5 s. */
+  /** How long an old socket stays open for connections that it has begun to accept; 5 s by default. */
   handover_ms?: number;
 }
 
-/** Some retransmissions of a client's first packets. */
+/** Enough for some retransmissions of a client's first packets. */
 const defaultHandover_ms = 5000;
 
-/**
- * Forward secrecy and authenticated encryption only. TLS 1.3 has no others, and nothing below TLS 1.2 is spoken: µWS sets
- * that itself.
- */
+/** Forward secrecy and authenticated encryption only, for TLS 1.2; TLS 1.3 has no others. µWS itself refuses older versions. */
 const ciphers = 'ECDHE+AESGCM:ECDHE+CHACHA20';
 
 interface Front {
@@ -26,20 +22,20 @@ interface Front {
 }
 
 /**
- * µWS reads a certificate when it makes an app, and never again. So a new certificate gets an app and a socket of its own,
- * beside the old ones on the same port (SO_REUSEPORT). Then the old socket closes, and the connections of the old app go on
- * until they end by themselves. µWS never frees an app: each replacement keeps some tens of KiB.
+ * A listener that speaks TLS and whose certificate can be replaced while it runs. µWS reads a certificate only when it makes an
+ * app. So a new certificate gets a new app and a new socket on the same port (SO_REUSEPORT). Then the old socket closes, and
+ * the connections of the old app go on until they end. µWS never frees an app: each replacement leaks some tens of KiB.
  */
 export class TlsListener {
-  /** As given, or the free port that was taken for 0. */
+  /** As given, or the free port that was chosen for 0. */
   readonly port: number;
   readonly host: string;
   readonly #uws: Uws;
   readonly #options: TlsListenerOptions;
   #front: Front;
-  /** While an old socket still listens. */
+  /** Set while an old socket still listens. */
   #leaving: { timer: NodeJS.Timeout; left: Promise<void> } | undefined;
-  /** Apps of before, which may have connections. */
+  /** Older apps, which may still have connections. */
   readonly #before: App[] = [];
   #closed = false;
 
@@ -61,11 +57,11 @@ export class TlsListener {
   }
 
   /**
-   * Reads the files again: resolves when every new connection gets what is in them. Connections that are there stay as they
-   * are. Rejects with an Error, and changes nothing, when µWS cannot use them.
+   * Reads the files again. Resolves when all new connections use them; existing connections are not affected. When µWS cannot
+   * use the files, rejects with an Error and changes nothing.
    */
   async renew(): Promise<void> {
-    // Never three at once: the kernel is told to take the second socket of the port.
+    // Never three sockets at once: the kernel is told to use the second one of the port.
     await this.#leaving?.left;
     if (this.#closed) return;
     const old = this.#front;
@@ -114,8 +110,8 @@ function tlsApp(uws: Uws, { cert, key }: TlsListenerOptions['certificate']): App
 }
 
 /**
- * The port that is to be shared, once it is sure that nobody else has it: a port that two processes share would give each
- * half of the requests. For 0, a free one.
+ * The port to listen on, after checking that no other process has it: two processes that share a port would get half of the
+ * requests each. For 0, a free one.
  */
 function claim(uws: Uws, options: TlsListenerOptions): number {
   const app = uws.App();

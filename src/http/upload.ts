@@ -1,19 +1,19 @@
 import { Problem } from '../errors.ts';
 import type { BodyMemory } from './body-memory.ts';
 
-/** How request bodies are taken in: their bytes, the memory of all of them together, and the clocks of one upload. */
+/** Receiving request bodies: the memory of all of them, the bytes of one, and its timeouts. */
 
 interface UploadsOptions {
   /** Most bytes of the bodies of all unanswered requests. */
   limit_bytes: number;
-  /** Most bytes of those of one owner. */
+  /** Most bytes of the bodies of one owner. */
   share_bytes: number;
   memory: BodyMemory;
 }
 
 /**
- * Bounds the memory of bodies: uploads hold no place in the queue (a slow sender would keep the workers idle). Each is charged
- * for what has arrived, whatever length it declares, and no caller can take all of the memory from the others.
+ * Limits the memory of bodies; uploads take no place in the queue, because a slow sender would keep the workers idle. Each is
+ * charged for the bytes that have arrived, whatever length it declares. No owner can use all of the memory.
  */
 export class Uploads {
   readonly #options: UploadsOptions;
@@ -24,14 +24,14 @@ export class Uploads {
     this.#options = options;
   }
 
-  /** What has arrived of all bodies that are in memory. */
+  /** Bytes that have arrived of all bodies in memory. */
   get used_bytes(): number {
     return this.#used_bytes;
   }
 
   /**
-   * For a body of `length` bytes (undefined: of any up to `limit`) by `owner`, a key or an address. Throws Problem overloaded
-   * when it would not fit even if no other body grew.
+   * For a body of `length` bytes (undefined: any length up to `limit`) of `owner`, a key or an address. Throws Problem
+   * overloaded when it would not fit even if no other body grew.
    */
   open(owner: string, length: number | undefined, limit: number): Upload {
     if (!this.#fits(owner, length ?? 1)) throw new Problem('overloaded');
@@ -55,14 +55,14 @@ export class Uploads {
 interface UploadOptions {
   /** Most bytes of the body. */
   size: number;
-  /** What a client is told is the most. */
+  /** The limit that the client is told. */
   limit: number;
   memory: BodyMemory;
-  /** Adds to what is in memory; false when there is no room for it. A negative number gives back. */
+  /** Reserves bytes; false when there is no room. A negative number releases them. */
   charge(bytes: number): boolean;
 }
 
-/** One body, collected in one piece of shared memory. */
+/** One body, collected in one buffer of shared memory. */
 export class Upload {
   readonly #options: UploadOptions;
   #memory: SharedArrayBuffer | undefined;
@@ -74,19 +74,19 @@ export class Upload {
     this.#options = options;
   }
 
-  /** Problem body_too_large or overloaded, or that there was no memory. The bytes are of no use then. */
+  /** Problem body_too_large or overloaded, or a failed allocation. The bytes are then incomplete. */
   get fault(): Error | undefined {
     return this.#fault;
   }
 
-  /** What has arrived; a view, not a copy. */
+  /** The bytes that have arrived; a view, not a copy. */
   get bytes(): Buffer {
     return this.#memory === undefined
       ? Buffer.alloc(0)
       : (Buffer.from(this.#memory, 0, this.#filled) as Buffer);
   }
 
-  /** Copies a chunk, which µWS takes back when its callback returns. Never throws, because µWS calls it. */
+  /** Copies a chunk, which is valid only during µWS's callback. Never throws, because µWS calls it. */
   add(chunk: ArrayBuffer): void {
     if (this.#fault !== undefined || this.#released) return;
     try {
@@ -96,7 +96,7 @@ export class Upload {
     }
   }
 
-  /** Wipes the bytes and gives their memory back. Call it once nobody reads them any more; a second call does nothing. */
+  /** Wipes the bytes and returns their memory. Call it when nothing reads them any more; a second call does nothing. */
   release(): void {
     if (this.#released) return;
     this.#released = true;
@@ -118,21 +118,21 @@ export class Upload {
 }
 
 interface UploadClocksOptions {
-  /** How long the upload may take in all. */
+  /** Longest time of the whole upload. */
   timeout_ms: number;
-  /** How long it may pause. */
+  /** Longest pause. */
   idle_ms: number;
   onTimeout(): void;
-  /** Sets µWS's own clock back. */
+  /** Resets µWS's own timeout. */
   rearm(): void;
 }
 
-/** Well under µWS's 10 s, whose clock ticks in steps of 4. */
+/** Well under µWS's timeout of 10 s, which counts in steps of 4 s. */
 const rearmEvery_ms = 4000;
 
 /**
- * The clocks of one upload. µWS has a clock of its own (10 s, reset only by 160 KiB), which would close a slow connection
- * without an answer; it is set back meanwhile.
+ * The timeouts of one upload. µWS has one of its own (10 s, reset only by 160 KiB), which would close a slow connection without
+ * an answer, so it is reset regularly.
  */
 export class UploadClocks {
   readonly #whole: NodeJS.Timeout;
@@ -149,7 +149,7 @@ export class UploadClocks {
     this.#rearm = setInterval(options.rearm, rearmEvery_ms);
   }
 
-  /** Bytes have come. */
+  /** Call it when bytes have arrived. */
   touch(): void {
     this.#idle.refresh();
   }

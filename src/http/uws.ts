@@ -5,15 +5,15 @@ import { dirname, join, resolve } from 'node:path';
 import { uwsFolder } from '../config.ts';
 
 /**
- * Finds a native µWebSockets.js that works on this machine: the one that FACEMATCH_UWS names, else, as it is not published
- * under its own name, one of two aliases (docs/uws-lifecycle.md says which rules of them differ).
+ * Finds a native µWebSockets.js that works on this machine: the one of FACEMATCH_UWS, or else one of two npm packages
+ * (docs/uws-lifecycle.md says how they differ).
  */
 export type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 
-/** The newest first: it is quicker and stricter, but its binary needs glibc 2.38. */
+/** The newest first: it is faster and stricter, but its binary needs glibc 2.38. */
 const candidates = ['uWebSockets.js-v20.57', 'uWebSockets.js'] as const;
 
-/** The part of an app that is used. The older package's types lack `close`, and `listen` with host and options. */
+/** The part of an app that is used here. The older package's types lack `close`, and `listen` with host and options. */
 export interface App {
   any(pattern: '/*', handler: (res: UWS.HttpResponse, req: UWS.HttpRequest) => void): unknown;
   listen(
@@ -22,34 +22,33 @@ export interface App {
     options: number,
     callback: (socket: ListenSocket | false) => void,
   ): unknown;
-  /** Ends the listening and every connection. */
+  /** Stops listening and ends every connection. */
   close(): unknown;
 }
 export type ListenSocket = UWS.us_listen_socket;
 
-/** Of an app that speaks TLS. */
 interface TlsOptions {
   /** PEM files that µWS reads once, when the app is made. */
   cert_file_name: string;
   key_file_name: string;
-  /** Of TLS 1.2, in OpenSSL's words; those of TLS 1.3 cannot be chosen. */
+  /** For TLS 1.2, in OpenSSL's format; those of TLS 1.3 cannot be chosen. */
   ssl_ciphers: string;
 }
 
 export interface Uws {
   App(): App;
-  /** Throws an Error that tells nothing when the files cannot be used. */
+  /** Throws an Error without a reason when the files cannot be used. */
   SSLApp(options: TlsOptions): App;
   us_socket_local_port(socket: ListenSocket): number;
-  /** Connections of the socket's app go on. Not after `close` of the app: it would touch freed memory. */
+  /** Connections of the app go on. Do not call it after `close` of the app: it would use freed memory. */
   us_listen_socket_close(socket: ListenSocket): void;
-  /** Listening fails when the port is taken, where the default would share it with the other process. */
+  /** Listening fails when the port is taken; the default would share it with the other process. */
   LIBUS_LISTEN_EXCLUSIVE_PORT: number;
-  /** The default: sockets that were all opened so share a port, unless it was 0. */
+  /** The default: sockets opened this way share a port, unless it was 0. */
   LIBUS_LISTEN_SHARED_PORT: number;
-  /** Of the package, for the log. */
+  /** The version of the package. */
   version: string;
-  /** Why those that come before it were not taken, a line each. */
+  /** Why the candidates before it could not be used, a line each. */
   passedOver: readonly string[];
 }
 
@@ -71,10 +70,10 @@ function tryLoad(name: string): Omit<Uws, 'passedOver'> | string {
   const require = createRequire(import.meta.url);
   try {
     const version = versionOf(require.resolve(name));
-    if (!isRead(version)) return `its version ${version} is not 20.${oldestRead} or a later one of 20`;
+    if (!isKnown(version)) return `its version ${version} is not 20.${oldestKnown} or a later one of 20`;
     const loaded = require(name) as Record<string, unknown>;
-    // The older package answers a failed load with a slow server written in JavaScript, and only prints that it did.
-    // The stand-in has no SSLApp and no getParts; the native module has both.
+    // When its binary does not load, the older package falls back to a slow server in JavaScript and only prints a note.
+    // The fallback has no SSLApp and no getParts; the native module has both.
     if (typeof loaded.SSLApp !== 'function' || typeof loaded.getParts !== 'function') {
       return 'its binary did not load and it fell back to JavaScript, which is refused';
     }
@@ -90,15 +89,15 @@ function tryLoad(name: string): Omit<Uws, 'passedOver'> | string {
       version,
     };
   } catch (error) {
-    // Node's list of requiring files follows a module that is not there.
-    const [told = ''] = (error as Error).message.split('\nRequire stack:');
-    return told.split('\n').filter(Boolean).join(' ');
+    // Node adds the list of requiring files when a module is missing.
+    const [reason = ''] = (error as Error).message.split('\nRequire stack:');
+    return reason.split('\n').filter(Boolean).join(' ');
   }
 }
 
-/** The rules of docs/uws-lifecycle.md were read in the sources of 20.30 and later ones. */
-const oldestRead = 30;
-const isRead = (version: string) => Number(/^20\.(\d+)\./.exec(version)?.[1]) >= oldestRead;
+/** The rules of docs/uws-lifecycle.md come from the sources of 20.30 and later. */
+const oldestKnown = 30;
+const isKnown = (version: string) => Number(/^20\.(\d+)\./.exec(version)?.[1]) >= oldestKnown;
 
 /** The newer package exports no package.json, so it is looked for above the file that was loaded. */
 function versionOf(file: string): string {

@@ -2,15 +2,15 @@
 export type CalibrationPoint = readonly [similarity: number, falseMatchRate: number];
 
 interface Judgement {
-  /** 0..1, corrected for the number of pairs that were tried; of each pair never below the floor. */
+  /** 0..1, corrected for the number of pairs; the rate of a single pair is never below the floor. */
   false_match_rate: number;
-  /** Whether the pair's own rate lies below the floor: what is told then is an upper bound. */
+  /** Whether the pair's own rate lies below the floor: false_match_rate is then an upper bound. */
   extrapolated: boolean;
   /** 0..100 */
   confidence_percent: number;
 }
 
-/** Where the percent's two laws meet: at a false-match rate of 1 in 10, 40 percent. */
+/** Where the two formulas of the percent meet: at a false-match rate of 1 in 10, which is 40 percent. */
 const kneeRate = 0.1;
 const kneePercent = 40;
 
@@ -20,11 +20,11 @@ export function promisedRate(confidencePercent: number): number {
 }
 
 /**
- * How sure a similarity makes us. A table made from measured pairs gives the false-match rate (FMR), the share of
- * pairs of different people that score at least this high; the percent is a function of that rate alone, and so means
- * the same for every pack and mode: ten points are ten times fewer false matches.
+ * Similarity → false-match rate (FMR) → confidence percent. The FMR is the share of pairs of different people that score at
+ * least this high, from a table of measured pairs. The percent depends on the FMR only, so it means the same for every pack
+ * and mode: ten points more are ten times fewer false matches.
  *
- * Every function takes any number: NaN counts as the worst.
+ * All functions accept any number; NaN counts as the worst.
  */
 export class Calibration {
   /** Rising. */
@@ -35,8 +35,8 @@ export class Calibration {
   readonly #floor: number;
 
   /**
-   * `floor` is the lowest rate that the people of the fit can show; a table that is not a pack's has none. Throws a RangeError
-   * unless similarities rise and rates fall from 1, at least two of each, and the floor is from 0 to 0.1.
+   * `floor` is the lowest rate that the people of the fit can show; 0 for a table that is not of a pack. Throws a RangeError
+   * unless there are two points, similarities rise, rates fall from 1, and the floor is from 0 to 0.1.
    */
   constructor(points: readonly CalibrationPoint[], floor = 0) {
     requireTable(points);
@@ -49,7 +49,7 @@ export class Calibration {
     this.#kneeSimilarity = this.similarityAt(kneeRate);
   }
 
-  /** 1 up to the table's first point; between points log10 of it is linear; the last line goes on past the end. */
+  /** 1 up to the table's first point; log10 of it is linear between points, and the last segment continues past the end. */
   falseMatchRate(similarity: number): number {
     if (!(similarity > this.#similarities[0]!)) return 1;
     const logRate = interpolate(similarity, this.#similarities, this.#logRates);
@@ -69,8 +69,8 @@ export class Calibration {
   }
 
   /**
-   * The best of n pairs is n times as likely to be a false match: min(1, n × FMR). The percent follows from that rate even
-   * beyond the floor, so that thresholds up there still tell pairs apart.
+   * The best of n pairs is n times as likely to be a false match: min(1, n × FMR). The percent uses the rate without the
+   * floor, so that thresholds beyond it still separate pairs.
    */
   judge(similarity: number, pairsCompared: number): Judgement {
     const rate = this.falseMatchRate(similarity);
@@ -85,13 +85,13 @@ export class Calibration {
     };
   }
 
-  /** The table read backwards: the similarity that has this FMR, above 0 and at most 1. */
+  /** The inverse: the similarity with this FMR, which is above 0 and at most 1. */
   similarityAt(rate: number): number {
     return interpolate(-Math.log10(rate), this.#logRates.map(negate), this.#similarities);
   }
 }
 
-/** That of a pack's manifest. */
+/** The calibration of one mode in a pack's manifest. */
 export function calibrationOf({
   points,
   floor,
@@ -102,7 +102,7 @@ export function calibrationOf({
   return new Calibration(points, floor);
 }
 
-/** Piecewise linear: `ys` over rising `xs` for an x from the first on, the last line going on. Rounding never bends it. */
+/** Piecewise linear `ys` over rising `xs`, for x from the first on; the last segment continues. Monotonic despite rounding. */
 function interpolate(x: number, xs: readonly number[], ys: readonly number[]): number {
   const right = xs.findIndex((end) => x < end);
   const last = xs.length - 1;

@@ -1,7 +1,7 @@
 import type { Analysis, Face, Failure, ImageReport, NativeFailure, StageTimings } from '../engine/addon.ts';
 import { cosine } from '../engine/embeddings.ts';
 
-/** Two pictures → which of their faces are how alike. Arithmetic on what was found in each; the only place that knows pairs. */
+/** Compares the faces of two analysed images, pair by pair. */
 
 export type ImageField = 'image1' | 'image2';
 
@@ -10,11 +10,11 @@ export interface Pair {
   image2_face_index: number;
   /** Cosine of the two embeddings, -1..1. */
   similarity: number;
-  /** What the calibration table is indexed by. */
+  /** The input of the calibration table. */
   normalised_similarity: number;
 }
 
-/** Which faces take part; -1 is automatic choice. */
+/** Which faces are compared; -1 is automatic choice. */
 export interface FaceChoice {
   image1_face_index: number;
   image2_face_index: number;
@@ -26,18 +26,18 @@ export interface Comparison {
   image2: ImageReport;
   /** Every pair that was compared, best first; at least one. */
   pairs: Pair[];
-  /** Both pictures together; 0 for what the embedding cache spared. */
+  /** Both images together; 0 for one that was in the embedding cache. */
   timings_ms: StageTimings;
 }
 
-/** What is wrong with one picture of a request. */
+/** What is wrong with one image of a request. */
 export type PictureFault = { field: string } & (
   | Exclude<Failure, { code: 'internal_error' }>
   | { code: 'no_face_found'; look_cut_short?: true | undefined }
   | { code: 'face_index_out_of_range'; faces_found: number }
 );
 
-/** Compares two pictures; or tells what is wrong with them, in the form's order. */
+/** Compares two images, or returns their faults in the form's order. Throws an Error for an internal failure. */
 export function compare(
   outcomes: readonly [Analysis | NativeFailure, Analysis | NativeFailure],
   choice: FaceChoice,
@@ -63,7 +63,7 @@ export function compare(
   };
 }
 
-/** What is wrong with a picture of which the face of `index` is wanted; one fault at most. */
+/** The fault of an image whose face `index` is wanted (-1: any); at most one. Throws an Error for an internal failure. */
 export function faultsOf(field: string, outcome: Analysis | NativeFailure, index: number): PictureFault[] {
   if (!outcome.ok) {
     if (outcome.code === 'internal_error') throw new Error(outcome.message);
@@ -76,7 +76,7 @@ export function faultsOf(field: string, outcome: Analysis | NativeFailure, index
   return [];
 }
 
-/** Without auto_pair_best an automatic choice is the largest face. */
+/** Automatic choice takes all faces, or without auto_pair_best the largest. */
 function chosen({ faces }: ImageReport, index: number, auto_pair_best: boolean): Face[] {
   if (index >= 0) return [faces[index]!];
   return auto_pair_best ? faces : faces.slice(0, 1);

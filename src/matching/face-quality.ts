@@ -2,18 +2,18 @@ import type { Face } from '../engine/addon.ts';
 import { Problem } from '../errors.ts';
 
 /**
- * When a compared face is so poor that the same person is recognised less often. A warning never changes the verdict:
- * poor pictures lower the confidence by themselves. Who enrols people may have such a match refused instead.
+ * Warns when a compared face is so poor that the same person is recognised less often. A warning never changes the verdict:
+ * a poor image lowers the confidence by itself. With reject_low_quality the match is refused instead.
  */
 
 export type QualityReason = 'small' | 'blurred' | 'bright' | 'turned';
 
 export interface LowQualityFace {
   code: 'low_quality_face';
-  /** The picture. The face is the one that its `face_index` names. */
+  /** The image; the face is the one of its `face_index`. */
   field: string;
   reason: QualityReason;
-  /** What was measured, and what to do about it. */
+  /** The measured value and what to do about it. */
   detail: string;
 }
 
@@ -21,65 +21,64 @@ type Judged = Pick<Face, 'pose' | 'quality'>;
 
 interface QualityLimit {
   reason: QualityReason;
-  /** The member of a face that is judged, in the answer's words. */
+  /** The measured member of a face, by its name in the answer. */
   member: string;
   measured(face: Judged): number;
-  /** The least or the most that is let pass. */
+  /** The smallest or the largest value without a warning. */
   least?: number;
   most?: number;
   unit: string;
-  advice: string;
+  cure: string;
 }
 
 /**
- * A bar lies where same-person pairs with a face beyond it stay below 60 percent (false non-matches) at least two to three
- * times as often as the others, as measured for version 0.1 on degraded copies of photos; beside each bar stand its figures for
- * mode balance. Of the photos of lfw-dev as they are, 2 in 100 pairs are missed. Left out, for they are worth too little:
- * darkness (3 in 100 of darkened copies below 0.12, 2 of the others) and pitch (none of 29 pairs of lfw-dev beyond 25
- * degrees).
+ * Beyond each limit, same-person pairs stay below 60 percent (false non-matches) at least two to three times as often as
+ * other pairs. Measured for version 0.1 on degraded copies of photos, in mode balance; the figures are false non-matches per
+ * 100 pairs. The unchanged photos of lfw-dev have 2. There is no limit where the effect is too small: darkness (3 below 0.12
+ * in darkened copies, 2 otherwise) and pitch (none of 29 pairs of lfw-dev beyond 25 degrees).
  */
 export const qualityLimits: readonly QualityLimit[] = [
   {
     reason: 'small',
     member: 'face_pixels',
     measured: ({ quality }) => quality.face_pixels,
-    // copies of lfw-dev made smaller: 46 in 100 below it, 8 from 32 to 36, 1 of the others
+    // smaller copies of lfw-dev: 46 below the limit, 8 from 32 to 36, 1 otherwise
     least: 36,
     unit: ' pixels',
-    advice: 'Send a larger picture, or one taken from nearer',
+    cure: 'Send a larger picture, or one taken from nearer',
   },
   {
     reason: 'blurred',
     member: 'sharpness',
     measured: ({ quality }) => quality.sharpness,
-    // lfw-dev as it is: 8 in 100 below it (1 of 13 pairs); copies made blurred: 22 in 100 from 0.5 to 0.55; rmfd-dev: 86,
-    // and 64 of the others
+    // lfw-dev unchanged: 8 below the limit (1 of 13 pairs); blurred copies: 22 from 0.5 to 0.55; rmfd-dev: 86 below, 64
+    // otherwise
     least: 0.55,
     unit: '',
-    advice: 'Send a picture that is in focus, not shaken, and not enlarged',
+    cure: 'Send a picture that is in focus, not shaken, and not enlarged',
   },
   {
     reason: 'bright',
     member: 'brightness',
     measured: ({ quality }) => quality.brightness,
-    // copies of lfw-dev made brighter: 9 in 100 from 0.8 to 0.85, 19 from there to 0.9; 4 of the others
+    // brighter copies of lfw-dev: 9 from 0.8 to 0.85, 19 from 0.85 to 0.9, 4 otherwise
     most: 0.8,
     unit: '',
-    advice: 'Send a picture with less light on the face, or a shorter exposure',
+    cure: 'Send a picture with less light on the face, or a shorter exposure',
   },
   {
     reason: 'turned',
     member: 'yaw',
     measured: ({ pose }) => Math.abs(pose.yaw),
-    // rmfd-dev: 7 of 8 pairs beyond it, 69 in 100 of the others; but none of the 34 pairs of lfw-dev, whose photos were
-    // found by a detector of frontal faces; web-dev, by which no bar is set, agrees: 19 in 100, and 6 of the others
+    // rmfd-dev: 7 of 8 pairs beyond the limit, 69 otherwise; lfw-dev: none of 34 pairs, but its photos were chosen with a
+    // detector of frontal faces; web-dev, which was not used to set limits: 19 beyond, 6 otherwise
     most: 35,
     unit: ' degrees',
-    advice: 'Send a picture in which the person looks into the camera',
+    cure: 'Send a picture in which the person looks into the camera',
   },
 ];
 
-/** What such a face is, as the end of a sentence. */
+/** A description of such a face, to end a sentence with. */
 export const qualityWords: Readonly<Record<QualityReason, string>> = {
   small: 'too small',
   blurred: 'blurred',
@@ -88,11 +87,11 @@ export const qualityWords: Readonly<Record<QualityReason, string>> = {
 };
 
 /**
- * Judges the compared face of one picture by the numbers that the answer tells, so that a client who checks them comes
- * to the same. One warning a row, in the order of the table.
+ * Checks the compared face of one image by the rounded numbers of the answer, so that a client can repeat it. One warning
+ * for each row of the table, in its order.
  */
 export function lowQuality(field: string, face: Judged): LowQualityFace[] {
-  return qualityLimits.flatMap(({ reason, member, measured, least, most, unit, advice }) => {
+  return qualityLimits.flatMap(({ reason, member, measured, least, most, unit, cure }) => {
     const value = measured(face);
     const side =
       least !== undefined && value < least ? 'below' : most !== undefined && value > most ? 'beyond' : '';
@@ -100,12 +99,12 @@ export function lowQuality(field: string, face: Judged): LowQualityFace[] {
     const limit = `${side} ${least ?? most}${unit}`;
     const detail =
       `The face compared in ${field} is ${qualityWords[reason]}: its ${member} is ${value}, and ${limit} the same ` +
-      `person is recognised less often. ${advice}.`;
+      `person is recognised less often. ${cure}.`;
     return { code: 'low_quality_face', field, reason, detail };
   });
 }
 
-/** The refusal that stands for the warnings, for who wants none of them answered; undefined when there are none. */
+/** The problem that refuses a match for these warnings; undefined when there are none. */
 export function lowQualityProblem(warnings: readonly LowQualityFace[]): Problem | undefined {
   if (warnings.length === 0) return undefined;
   const fields = [...new Set(warnings.map(({ field }) => field))];

@@ -1,27 +1,27 @@
 import { Problem } from '../errors.ts';
 import type { PictureFault } from './compare.ts';
 
-/** What is wrong with the pictures of a request → the problem that the client is told. */
+/** Faults of a request's images → the problem that the client gets. */
 
-/** Pictures are judged before faces, and faces before the choice among them. */
+/** Checked in this order, after everything else that can be wrong with an image. */
 const stages: readonly PictureFault['code'][] = ['no_face_found', 'face_index_out_of_range'];
 
 /**
- * Names every picture that is at fault. Code and members are those of the first one that fails at the earliest stage. `name`
- * stands for the picture in `detail`; without it the form's field does.
+ * Names every image with a fault. Code and members are those of the first image that fails at the earliest stage. `name`
+ * is what `detail` calls the image; by default the form's field.
  */
 export function problemOf(faults: readonly PictureFault[], name?: string): Problem {
   const stage = (fault: PictureFault) => stages.indexOf(fault.code);
-  const [main] = faults.toSorted((a, b) => stage(a) - stage(b)).map(told);
-  const errors = faults.map(told);
+  const [main] = faults.toSorted((a, b) => stage(a) - stage(b)).map(membersOf);
+  const errors = faults.map(membersOf);
   const detail = detailsOf(faults, name);
   const { code, ...members } = main!;
   if (code === 'no_face_found') return new Problem(code, { detail, errors });
   return new Problem(code, { detail, ...members, ...(faults.length > 1 ? { errors } : {}) });
 }
 
-/** That a look was cut short is said in `detail`. */
-function told(fault: PictureFault) {
+/** Without look_cut_short, which `detail` says in words. */
+function membersOf(fault: PictureFault) {
   const { look_cut_short: _, ...members } = { look_cut_short: undefined, ...fault };
   return members;
 }
@@ -34,7 +34,8 @@ function detailsOf(faults: readonly PictureFault[], name: string | undefined): s
   if (faceless.length === 0) return others.join(' ');
   const fields = faceless.map(({ field }) => field).join(' and ');
   const cut = faceless.filter(({ look_cut_short }) => look_cut_short).map(({ field }) => field);
-  const short = cut.length > 0 ? [`The look at ${cut.join(' and ')} was cut short: it took too long.`] : [];
+  const short =
+    cut.length > 0 ? [`The search for faces in ${cut.join(' and ')} was stopped: it took too long.`] : [];
   return [...others, `Send a picture in which the face is clearly visible as ${fields}.`, ...short].join(' ');
 }
 
@@ -50,7 +51,7 @@ function detailOf(fault: Exclude<PictureFault, { code: 'no_face_found' }>, name 
         `${fault.limit_pixels} pixels in all are taken, and a shortest side that still shows a face.`
       );
     case 'image_too_complex':
-      return `Save ${name} anew, as an ordinary JPEG or with fewer pixels: decoding it takes too long.`;
+      return `Save ${name} again, as an ordinary JPEG or with fewer pixels: decoding it takes too long.`;
     case 'face_index_out_of_range':
       return `Choose a face of ${name} from 0 to ${fault.faces_found - 1}, or -1 for automatic choice.`;
   }

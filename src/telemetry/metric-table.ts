@@ -2,15 +2,15 @@ import { endpointIds } from '../config.ts';
 import { type ErrorCode, errorTable } from '../errors.ts';
 
 /**
- * The metric table: each metric's name after `facematch_`, its type, its help and its labels. Label values are words of
- * tables, never of a client. docs/monitoring.md is made from it.
+ * The metric table: each metric's name without `facematch_`, its type, help and labels. Label values come from tables,
+ * never from a client. docs/monitoring.md is generated from it.
  */
 export interface Metric {
   type: 'counter' | 'gauge' | 'histogram';
   help: string;
   /**
-   * Name → all of its values, or in words what they are. A metric whose labels are all listed has all of its series
-   * from the start: Prometheus sees no increase in a series that begins with 1.
+   * Label name → all of its values, or a description of them. A metric whose label values are all listed has all of its
+   * series from the start, because Prometheus sees no increase in a series that begins with 1.
    */
   labels?: Readonly<Record<string, readonly string[] | string>>;
   /** Upper bounds of a histogram. */
@@ -20,20 +20,20 @@ export interface Metric {
 const routes = [...endpointIds, 'none'];
 const accuracyModes = ['fast', 'balance'];
 export const stages = ['queue', 'decode', 'detect', 'align', 'embed', 'total'] as const;
-/** The looks in their order, and what stands for a picture in which none found a face. */
+/** The detection steps in their order; `none` for an image in which no step found a face. */
 export const foundBy = ['primary', 'tiled', 'rotated', 'padded', 'enhanced', 'none'] as const;
 
-/** From a refusal without a body to the longest deadline, in seconds. */
+/** Bucket bounds in seconds: from a refusal without a body to the longest deadline. */
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** From a Redis beside the server to the longest wait for one, in seconds. */
+/** Bucket bounds in seconds: from a Redis on the same machine to the longest wait for one. */
 const roundTrips = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
 
-/** Counted request by request. */
+/** Updated with each request. */
 export const counted = {
   requests_total: {
     type: 'counter',
-    help: 'Requests by endpoint, status and code; status 499 is a client that left',
+    help: 'Requests by endpoint, status and code; status 499: the client closed the connection',
     labels: { route: routes, status: 'the HTTP status', code: 'an error code, `ok`, or `client_left`' },
   },
   request_duration_seconds: {
@@ -44,14 +44,14 @@ export const counted = {
   },
   stage_duration_seconds: {
     type: 'histogram',
-    help: 'Time of each stage of a match; the stage queue is the wait for a worker, of refused pictures too',
+    help: 'Time of each stage of a match; the stage queue is the wait for a worker, also of refused images',
     labels: { stage: stages },
     buckets: seconds,
   },
   received_bytes_total: { type: 'counter', help: 'Bytes of request bodies' },
   refusals_total: {
     type: 'counter',
-    help: 'Requests that got a problem instead of a result, by code; reason is what the code has to do with',
+    help: 'Requests that got a problem instead of a result, by code; reason groups the codes',
     labels: {
       reason: ['request', 'picture', 'key', 'rate', 'load', 'lifecycle', 'fault'],
       code: 'an error code',
@@ -59,7 +59,7 @@ export const counted = {
   },
   comparisons_total: {
     type: 'counter',
-    help: 'Answered matches by what they said, at whatever threshold was asked for',
+    help: 'Answered matches by result, at the requested threshold',
     labels: { accuracy_mode: accuracyModes, result: ['match', 'no_match'] },
   },
   confidence_percent: {
@@ -70,66 +70,69 @@ export const counted = {
   },
   images_total: {
     type: 'counter',
-    help: 'Pictures of answered matches, and those without a face, by the look that found the largest face',
+    help: 'Images of answered matches, and images without a face, by the detection step that found the largest face',
     labels: { found_by: foundBy },
   },
   image_faces: {
     type: 'histogram',
-    help: 'Faces in each of these pictures',
+    help: 'Faces in each of these images',
     buckets: [0, 1, 2, 3, 5, 10, 20],
   },
   limiter_fallbacks_total: {
     type: 'counter',
-    help: 'Requests whose rate limit this process judged alone because Redis was away',
+    help: 'Requests whose rate limit this process decided alone because Redis was not reachable',
   },
   limiter_duration_seconds: {
     type: 'histogram',
-    help: 'From the question to Redis about a rate limit to its answer',
+    help: 'Time that Redis took to answer a rate limit query',
     buckets: roundTrips,
   },
 } as const satisfies Record<string, Metric>;
 
-/** Read when they are scraped. */
+/** Read at each scrape. */
 export const read = {
-  queue_depth: { type: 'gauge', help: 'Matches, of two pictures each, that wait for a worker' },
-  queue_capacity: { type: 'gauge', help: 'Matches, of two pictures each, that may wait for a worker' },
+  queue_depth: { type: 'gauge', help: 'Matches, of two images each, that wait for a worker' },
+  queue_capacity: { type: 'gauge', help: 'Matches, of two images each, that may wait for a worker' },
   workers: { type: 'gauge', help: 'Worker threads' },
-  workers_busy: { type: 'gauge', help: 'Worker threads at work' },
+  workers_busy: { type: 'gauge', help: 'Worker threads that are busy' },
   worker_busy_seconds_total: {
     type: 'counter',
-    help: 'Time that workers were at work, all together: its rate by workers is the share that is busy',
+    help: 'Busy time of all workers together: its rate divided by workers is the share that is busy',
   },
   worker_replacements_total: { type: 'counter', help: 'Worker threads that died; each was replaced' },
-  upload_bytes: { type: 'gauge', help: 'Memory that bodies of unanswered requests may take' },
-  upload_capacity_bytes: { type: 'gauge', help: 'Most of it; more is refused as overloaded' },
+  upload_bytes: { type: 'gauge', help: 'Memory that bodies of unanswered requests take' },
+  upload_capacity_bytes: {
+    type: 'gauge',
+    help: 'Most memory that these bodies may take; more is refused as overloaded',
+  },
   requests_unanswered: { type: 'gauge', help: 'Requests that wait for their answer' },
-  embedding_cache_hits_total: { type: 'counter', help: 'Pictures that were known from before' },
+  embedding_cache_hits_total: { type: 'counter', help: 'Images that were found in the embedding cache' },
   embedding_cache_misses_total: {
     type: 'counter',
-    help: 'Pictures that the embedding cache was asked for in vain',
+    help: 'Images that were not in the embedding cache',
   },
-  embedding_cache_pictures: { type: 'gauge', help: 'Pictures whose embeddings are in memory' },
+  embedding_cache_pictures: { type: 'gauge', help: 'Images in the embedding cache' },
   limiter_up: {
     type: 'gauge',
-    help: '1 when rate limits are shared, 0 while Redis is away and this process counts alone; none without `FACEMATCH_LIMITER`',
+    help: '1 when rate limits are shared, 0 while Redis is not reachable and this process counts alone; absent without `FACEMATCH_LIMITER`',
   },
   tls_certificate_not_after_seconds: {
     type: 'gauge',
-    help: 'When the certificate in use ends, in seconds since 1970; none without `FACEMATCH_TLS_CERT`',
+    help: 'When the certificate in use expires, in seconds since 1970; absent without `FACEMATCH_TLS_CERT`',
   },
   ready: { type: 'gauge', help: '1 when requests are served, 0 while starting and draining' },
   event_loop_active_seconds_total: {
     type: 'counter',
-    help: 'Time that the main thread was at work: its rate is the share of one core',
+    help: 'Busy time of the main thread: its rate is the share of one core',
   },
   memory_limit_bytes: { type: 'gauge', help: "The process's memory limit, or else the machine's memory" },
 } as const satisfies Record<string, Metric>;
 
-/** Always 1; its labels are what it says. */
+/** Always 1; the information is in its labels. */
 export const build = {
   build_info: {
     type: 'gauge',
-    help: 'What runs',
+    help: 'Versions of what runs',
     labels: {
       version: 'of facematch',
       node: 'of Node',
@@ -146,7 +149,7 @@ export const metricName = (name: string) => `facematch_${name}`;
 
 export type Reason = (typeof counted.refusals_total.labels.reason)[number];
 
-/** What each refusal has to do with. A new error code finds its place here, or nothing compiles. */
+/** The group of each error code; the compiler asks for every code. */
 export const refusalReasons: Readonly<Record<ErrorCode, Reason>> = {
   invalid_multipart: 'request',
   missing_field: 'request',

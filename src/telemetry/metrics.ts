@@ -12,16 +12,16 @@ import {
 } from './metric-table.ts';
 import type { RequestRecord } from './record.ts';
 
-/** What the metrics of the table `read` read when they are scraped; undefined for no series. */
+/** Where the metrics of the table `read` get their values at each scrape; undefined for no series. */
 export type Readings = Readonly<Record<keyof typeof read, () => number | undefined>>;
 
 export type BuildInfo = Readonly<Record<keyof typeof build.build_info.labels, string>>;
 
 /**
- * The event loop's delay is looked at so often: prom-client's default would wake an idle process a hundred times a
- * second, and a busy one between any two requests. Node counts the period as a part of every delay.
+ * How often the event loop's delay is sampled. prom-client's default of 10 ms would wake an idle process a hundred times a
+ * second. Node includes the period in every delay.
  */
-const lookAtLoop_ms = 200;
+const loopSampling_ms = 200;
 
 /** The registry, filled from the metric table. */
 export class Metrics {
@@ -39,7 +39,7 @@ export class Metrics {
   readonly #limiterDurations = this.#histogram('limiter_duration_seconds');
 
   constructor(readings: Readings, info: BuildInfo) {
-    collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: lookAtLoop_ms });
+    collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: loopSampling_ms });
     for (const code of errorCodes) this.#refusals.inc({ reason: refusalReasons[code], code }, 0);
     for (const [name, row] of Object.entries<Metric>(read)) {
       this.#reading(name, row, readings[name as keyof Readings]);
@@ -66,7 +66,7 @@ export class Metrics {
     }
   }
 
-  /** Redis decided about one request, so long after it was asked. */
+  /** Redis decided about one request, in this time. */
   limiterDecision(seconds: number): void {
     this.#limiterDurations.observe(seconds);
   }
@@ -92,7 +92,7 @@ export class Metrics {
     if (row.type === 'counter') {
       new Counter({
         ...this.#options(name, row),
-        // Counted elsewhere, where it only ever rises.
+        // Counted elsewhere; it only rises.
         collect() {
           this.reset();
           this.inc(value() ?? 0);
@@ -121,12 +121,12 @@ export class Metrics {
   }
 }
 
-/** `ok` and `client_left` are none. */
+/** False for `ok` and `client_left`. */
 function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(refusalReasons, code);
 }
 
-/** Every set of labels that a metric can have; none when one of them has values that the table does not list. */
+/** Every combination of label values; empty when the table does not list the values of a label. */
 function closedLabels({ labels = {} }: Metric): Record<string, string>[] {
   let sets: Record<string, string>[] = [{}];
   for (const [label, values] of Object.entries(labels)) {

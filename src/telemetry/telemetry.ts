@@ -4,15 +4,12 @@ import type { AuditLog } from './audit.ts';
 import { type BuildInfo, Metrics, type Readings } from './metrics.ts';
 import type { RequestRecord } from './record.ts';
 
-/**
- * JSON lines on standard error. Writes are handed to a thread of libuv's, so that a slow terminal or pipe never stops
- * the thread that talks to clients.
- */
+/** JSON lines on standard error, written by a libuv thread, so that a slow terminal or pipe never blocks the main thread. */
 export interface Log {
   readonly logger: Logger;
   /**
    * For the end of the process: waits until everything is written. Resolves to false when that takes longer than a
-   * second, because the reader of standard error has stopped reading.
+   * second, because nothing reads standard error.
    */
   flush(): Promise<boolean>;
 }
@@ -25,7 +22,7 @@ export function openLog(level: LogLevel): Log {
     flush(done?: () => void): void;
     on(event: 'error', listener: () => void): void;
   };
-  // Nobody reads standard error any more, and there is nowhere else to say so.
+  // Standard error is closed, and there is nowhere else to report that.
   let broken = false;
   destination.on('error', () => {
     broken = true;
@@ -57,19 +54,19 @@ export class Telemetry {
     this.metrics = new Metrics(readings, info);
   }
 
-  /** Never throws: a request has been answered when it is told of. */
+  /** Never throws: the request has already been answered. */
   finished(record: RequestRecord): void {
     try {
-      this.#tell(record);
+      this.#record(record);
     } catch (error) {
       this.#log.logger.error({ request_id: record.request_id, fault: String(error) }, 'not counted');
     }
   }
 
-  #tell(record: RequestRecord): void {
+  #record(record: RequestRecord): void {
     this.metrics.observe(record);
     this.#audit?.write(record);
-    // Tenths are enough here, and the metrics tell more. pino leaves out what is undefined.
+    // pino leaves out members that are undefined.
     const duration_ms = Math.round(record.duration_ms * 10) / 10;
     const line = { ...record, duration_ms, counts: undefined, decisions: undefined };
     if (record.fault === undefined) this.#log.logger.info(line, 'request');

@@ -3,22 +3,22 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { watchFiles } from '../file-watch.ts';
 
-/** Paths of two PEM files: the certificate with those that signed it, and its private key. */
+/** Paths of two PEM files: the certificate followed by its signers, and its private key. */
 export interface CertificateFiles {
   cert: string;
   key: string;
 }
 
 interface Certificate {
-  /** When its time is over, in seconds since 1970. */
+  /** When it expires, in seconds since 1970. */
   not_after_s: number;
-  /** What an operator should know, though it can be used; no paths. */
+  /** For the operator; the certificate can still be used. Without paths. */
   warnings: readonly string[];
-  /** The same for the same two files' contents. */
+  /** A hash of both files. */
   fingerprint: string;
 }
 
-/** Files that cannot be used. `reason` is for the log, where no path belongs; the message is for a person. */
+/** A file that cannot be used. The message is for people; `reason` is for the log, which holds no paths. */
 export class CertificateError extends Error {
   readonly reason: string;
 
@@ -26,33 +26,33 @@ export class CertificateError extends Error {
     variable: 'FACEMATCH_TLS_CERT' | 'FACEMATCH_TLS_KEY',
     file: string,
     what: string,
-    remedy: string,
+    cure: string,
   ) {
-    super(`${variable}: the file ${file} ${what}. ${remedy}`);
+    super(`${variable}: the file ${file} ${what}. ${cure}`);
     this.name = 'CertificateError';
     this.reason = `the file of ${variable} ${what}`;
   }
 }
 
-/** With absolute paths; undefined where no TLS is wanted, when both are ''. */
+/** Absolute paths; undefined when both are '', which means no TLS. */
 export function certificateFiles(cert: string, key: string): CertificateFiles | undefined {
   return cert === '' || key === '' ? undefined : { cert: resolve(cert), key: resolve(key) };
 }
 
-/** Reads both files and holds them against each other. Throws CertificateError. */
+/** Reads both files and checks that they belong together. Throws CertificateError. */
 export function readCertificate(files: CertificateFiles, now_ms: number): Certificate {
   const certText = readText('FACEMATCH_TLS_CERT', files.cert);
   const keyText = readText('FACEMATCH_TLS_KEY', files.key);
   const [leaf, ...signers] = certificatesOf(files.cert, certText);
   const key = keyOf(files.key, keyText);
   if (!leaf!.checkPrivateKey(key)) {
-    const [what, remedy] = signers.some((one) => one.checkPrivateKey(key))
+    const [what, cure] = signers.some((one) => one.checkPrivateKey(key))
       ? [
           'fits a certificate that is not the first of its file',
-          'Put the certificate of the server first, and those that signed it behind it.',
+          'Put the certificate of the server first, then those that signed it.',
         ]
-      : ['holds the key of another certificate', 'Give the two files that were made together.'];
-    throw new CertificateError('FACEMATCH_TLS_KEY', files.key, what, remedy);
+      : ['holds the key of another certificate', 'Use the key that belongs to this certificate.'];
+    throw new CertificateError('FACEMATCH_TLS_KEY', files.key, what, cure);
   }
   return {
     not_after_s: Date.parse(leaf!.validTo) / 1000,
@@ -68,8 +68,8 @@ function readText(variable: 'FACEMATCH_TLS_CERT' | 'FACEMATCH_TLS_KEY', file: st
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
     const missing = code === 'ENOENT';
     const what = missing ? 'does not exist' : `cannot be read (${code})`;
-    const remedy = missing ? 'Correct the path.' : 'Check who owns it and its folder.';
-    throw new CertificateError(variable, file, what, remedy);
+    const cure = missing ? 'Correct the path.' : 'Check who owns it and its folder.';
+    throw new CertificateError(variable, file, what, cure);
   }
 }
 
@@ -78,8 +78,8 @@ const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE----
 /** At least one. */
 function certificatesOf(file: string, text: string): X509Certificate[] {
   const fault = (what: string) => {
-    const remedy = 'It must begin with -----BEGIN CERTIFICATE-----, as fullchain.pem of certbot does.';
-    return new CertificateError('FACEMATCH_TLS_CERT', file, what, remedy);
+    const cure = 'It must begin with -----BEGIN CERTIFICATE-----, as fullchain.pem of certbot does.';
+    return new CertificateError('FACEMATCH_TLS_CERT', file, what, cure);
   };
   const blocks = text.match(pemCertificate) ?? [];
   if (blocks.length === 0) throw fault('holds no certificate in PEM form');
@@ -90,30 +90,29 @@ function certificatesOf(file: string, text: string): X509Certificate[] {
   }
 }
 
-/** Of Node's types of keys, what µWS (BoringSSL) takes. */
+/** The key types of Node that µWS (BoringSSL) accepts. */
 const keyTypes: readonly (string | undefined)[] = ['rsa', 'ec', 'ed25519'];
 const curves: readonly (string | undefined)[] = ['prime256v1', 'secp384r1', 'secp521r1'];
 
 function keyOf(file: string, text: string): KeyObject {
-  const fault = (what: string, remedy: string) =>
-    new CertificateError('FACEMATCH_TLS_KEY', file, what, remedy);
+  const fault = (what: string, cure: string) => new CertificateError('FACEMATCH_TLS_KEY', file, what, cure);
   if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
     throw fault('holds no private key in PEM form', 'It is privkey.pem of certbot, tls.key of Kubernetes.');
   }
   if (/-----BEGIN ENCRYPTED|^Proc-Type: 4,ENCRYPTED/m.test(text)) {
-    throw fault('is encrypted', 'Decrypt it (openssl pkey), and let nobody else read it.');
+    throw fault('is encrypted', 'Decrypt it (openssl pkey), and make it readable for its owner only.');
   }
   let key: KeyObject;
   try {
     key = createPrivateKey(text);
   } catch {
-    throw fault('holds a damaged private key', 'Restore it, or have a new one made.');
+    throw fault('holds a damaged private key', 'Restore it, or make a new one.');
   }
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
   if (!keyTypes.includes(type) || (type === 'ec' && !curves.includes(details?.namedCurve))) {
     throw fault(
-      `holds a key of a kind that is not taken (${details?.namedCurve ?? type})`,
-      'Take RSA, P-256, P-384, P-521 or Ed25519.',
+      `holds a key of an unsupported type (${details?.namedCurve ?? type})`,
+      'Use RSA, P-256, P-384, P-521 or Ed25519.',
     );
   }
   return key;
@@ -126,7 +125,7 @@ function datesOf({ validFrom, validTo }: X509Certificate, now_ms: number): strin
   return [];
 }
 
-/** Told, not refused: Kubernetes hands secrets to a container as files that everybody in it may read. */
+/** A warning, not an error: Kubernetes mounts secrets as files that every user of the container may read. */
 function modeOf(key: string): string[] {
   const open = process.platform !== 'win32' && (statSync(key).mode & 0o007) !== 0;
   return open ? ['the TLS key is open to other users'] : [];
@@ -137,16 +136,16 @@ interface CertificateLog {
   warn(fields: object, message: string): void;
 }
 
-/** How often the files are looked at, and how long the second of a pair may take after the first. */
+/** How often the files are polled, and how long the second of a pair may come after the first. */
 const interval_ms = 500;
 
-/** Follows the two files of a certificate, and has each new pair that fits together taken over. */
+/** Follows the two files of a certificate and puts each new valid pair into use. */
 export class CertificateWatch {
   readonly #files: CertificateFiles;
   readonly #log: CertificateLog;
   readonly #unwatch: () => void;
   #current: Certificate;
-  /** Takes the files over; rejects when it cannot. */
+  /** Puts the files into use; rejects when it cannot. */
   #renew: () => Promise<void> = async () => {};
   #busy = Promise.resolve();
   #closed = false;
@@ -155,7 +154,7 @@ export class CertificateWatch {
   constructor(files: CertificateFiles, log: CertificateLog) {
     this.#files = files;
     this.#log = log;
-    // Watched before they are read: a change in between is then seen as one.
+    // Watched before they are read, so that a change in between is noticed.
     this.#unwatch = watchFiles([files.cert, files.key], interval_ms, () => {
       this.#busy = this.#busy.then(() => this.#takeOver());
     });
@@ -168,12 +167,12 @@ export class CertificateWatch {
     this.#warn(this.#current);
   }
 
-  /** Of the certificate in force, in seconds since 1970. */
+  /** When the certificate in use expires, in seconds since 1970. */
   get not_after_s(): number {
     return this.#current.not_after_s;
   }
 
-  /** `renew` is called for each new pair, never twice at once; what it rejects with is logged, and the old pair stays. */
+  /** `renew` is called for each new pair, never twice at once. When it rejects, that is logged and the old pair stays in use. */
   onRenew(renew: () => Promise<void>): void {
     this.#renew = renew;
   }

@@ -41,7 +41,7 @@ describe('a port', () => {
       expect(of('port')).toEqual({
         what: 'port',
         status: 'wrong',
-        value: `127.0.0.1:${port} is taken by another program`,
+        value: `127.0.0.1:${port} is used by another program`,
         cure: `Stop it, or set FACEMATCH_PORT; who it is: ss -ltnp 'sport = :${port}'`,
       });
       expect(of('admin port').status).toBe('ok');
@@ -57,12 +57,12 @@ describe('a port', () => {
       expect(code).toBe(0);
       expect(of('port')).toMatchObject({
         status: 'warning',
-        value: `${hostname}:${server.port} is taken by a facematch that runs`,
+        value: `${hostname}:${server.port} is used by a running facematch`,
         cure: 'Stop it, or set FACEMATCH_PORT',
       });
       expect(of('admin port')).toMatchObject({
         status: 'warning',
-        value: `${hostname}:${port} is taken by a facematch that runs`,
+        value: `${hostname}:${port} is used by a running facematch`,
       });
       expect((await diagnose(folder, env, { args: ['--strict'] })).code).toBe(1);
     } finally {

@@ -41,7 +41,7 @@ describe('facematch eval', () => {
     {
       args: ['few.tsv', '--images', 'images', '--report', 'images'],
       code: 1,
-      message: 'something else than an earlier report',
+      message: 'holds files that are not a report',
     },
     {
       args: ['few.tsv', '--images', 'images', '--held-out-cohort'],

@@ -109,7 +109,7 @@ describe('pictures', () => {
     const answer = await match(impatient, { image1, image2: image1 });
     await impatient.stop();
     expectProblem(answer, 'no_face_found', {
-      detail: expect.stringMatching(/The look at image1 and image2 was cut short/),
+      detail: expect.stringMatching(/The search for faces in image1 and image2 was stopped/),
       errors: [
         { field: 'image1', code: 'no_face_found' },
         { field: 'image2', code: 'no_face_found' },

@@ -105,7 +105,7 @@ describe('the start', () => {
     truncateSync(join(pack, 'embed.onnx'), 1000);
     const { code, words } = await failing(home, { FACEMATCH_PACK: pack });
     expect(code).toBe(1);
-    expect(words).toMatch(/embed\.onnx.*swapped, changed or cut short/);
+    expect(words).toMatch(/embed\.onnx.*replaced, changed or cut short/);
   });
 
   test('takes flags of Node that no worker thread takes', async () => {

@@ -96,7 +96,7 @@ describe('what is wrong with pictures', () => {
       { field: 'image1', code: 'no_face_found' },
       { field: 'image2', code: 'no_face_found' },
     ]);
-    expect(extras.detail).toMatch(/as image1 and image2\. The look at image2 was cut short/);
+    expect(extras.detail).toMatch(/as image1 and image2\. The search for faces in image2 was stopped/);
   });
 
   test('an index past the last face names the number of faces', () => {

@@ -18,7 +18,7 @@ describe('the processor', () => {
 
   test.each([
     [x64('avx2', 'avx512f', 'avx512_vnni'), 'Box with AVX2, AVX-512, VNNI'],
-    [x64('avx', 'avx2'), 'Box with AVX2; AVX-512 would be quicker'],
+    [x64('avx', 'avx2'), 'Box with AVX2; AVX-512 would be faster'],
     [judge('arm64', 'Features\t: fp asimd asimddp\n'), 'Box with NEON, dot product'],
   ])('is well with %j', (finding, value) => {
     expect(finding).toMatchObject({ status: 'ok', value });
@@ -42,7 +42,7 @@ test.each([
   ['libonnxruntime.so.1: cannot open shared object file: No such file or directory', 'npm ci'],
   ['libopencv_core.so.406: cannot open shared object file: No such file or directory', 'npm run setup'],
   ["/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found", 'rm -r build/addon && npm run setup'],
-  ['The process that tried it was ended by SIGILL', 'rm -r build/addon && npm run setup'],
+  ['The probe process was ended by SIGILL', 'rm -r build/addon && npm run setup'],
 ])('%s: the cure is %s', (complaint, cure) => {
   expect(addonCure(complaint)).toBe(cure);
 });

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import {
   fitHumanCheck,
   type HumanExample,
-  humanBar,
   humanScore,
+  humanThreshold,
   quantiseCheck,
   tallyHumanCheck,
 } from '../../src/eval/human.ts';
@@ -29,7 +29,7 @@ describe('the human check', () => {
   const check = fitHumanCheck(people, dogs);
 
   test('tells people from others, though there are far fewer of them', () => {
-    for (const { embedding } of people) expect(humanScore(check, embedding)).toBeGreaterThan(humanBar);
+    for (const { embedding } of people) expect(humanScore(check, embedding)).toBeGreaterThan(humanThreshold);
     for (const { embedding } of dogs) expect(humanScore(check, embedding)).toBeLessThan(0);
   });
 

@@ -49,8 +49,8 @@ describe('readForm', () => {
     expect(read(one, 'detect').images).toHaveLength(1);
     expect(() => read(images, 'detect')).toThrow(expect.objectContaining({ code: 'missing_field' }));
     expect(read([...one, ['image2', 'x'], ['threshold_percent', '5']], 'detect').warnings).toMatchObject([
-      { field: 'image2', detail: expect.stringMatching(/for others/) },
-      { field: 'threshold_percent', detail: expect.stringMatching(/for others/) },
+      { field: 'image2', detail: expect.stringMatching(/belongs to other endpoints/) },
+      { field: 'threshold_percent', detail: expect.stringMatching(/belongs to other endpoints/) },
     ]);
   });
 

@@ -152,7 +152,7 @@ describe('a running key store', () => {
         rmSync(file);
         mkdirSync(file);
       },
-      reason: 'no ordinary file',
+      reason: 'not a regular file',
     },
   ])('keeps its keys when the file is $what, logs why, and takes over the next good one', async ({
     spoil,

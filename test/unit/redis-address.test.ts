@@ -57,7 +57,7 @@ describe('the address of a Redis', () => {
 
   test('that is wrong is named without its password', () => {
     expect(() => readConfig({ FACEMATCH_LIMITER: 'redis://app:hunter2@localhost:x' })).toThrow(
-      'FACEMATCH_LIMITER: expected local, or redis://[[user]:password@]host[:port][/db], or rediss:// for TLS but received something else',
+      'FACEMATCH_LIMITER: expected local, or redis://[[user]:password@]host[:port][/db], or rediss:// for TLS but received a text that may hold a secret',
     );
   });
 });

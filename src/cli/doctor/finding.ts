@@ -1,13 +1,13 @@
 import { type Colours, printable } from '../terminal.ts';
 
-/** What was seen of one thing. `unknown`: another finding says why nothing could be seen. */
+/** The result of a check. `unknown`: it was not possible, for a reason that another finding gives. */
 export type Status = 'ok' | 'warning' | 'wrong' | 'unknown';
 
 export interface Finding {
-  /** What was looked at, such as "key file". */
+  /** What was checked, such as "key file". */
   what: string;
   status: Status;
-  /** What was seen, on one line. */
+  /** The result, on one line. */
   value: string;
   /** What to do about it: a command where there is one. */
   cure?: string;
@@ -29,16 +29,16 @@ export const wrong = (what: string, value: string, cure: string): Finding => ({
 });
 
 /**
- * Things of one kind that are looked at together, by the name that a finding has when the look itself breaks. A look loads
- * the packages that it needs: one that is missing becomes a line, and the other looks go on.
+ * Checks by name. The name is used for the finding when a check itself throws, as when a package that it imports is missing;
+ * the others go on.
  */
 export type Checks = Readonly<Record<string, () => Finding[] | Promise<Finding[]>>>;
 
-/** All findings in order, each as soon as it and those before it are known. Never throws. */
+/** Runs all checks and yields their findings in order, each as soon as it is known. Never throws. */
 export async function* examine(checks: Checks): AsyncGenerator<Finding> {
-  const running = Object.entries(checks).map(async ([what, look]) => {
+  const running = Object.entries(checks).map(async ([what, check]) => {
     try {
-      return await look();
+      return await check();
     } catch (error) {
       return [wrong(what, firstLine(error), 'npm ci && npm run setup')];
     }
@@ -62,7 +62,7 @@ export function describeFinding({ what, status, value, cure }: Finding, colours:
   return `${marked}  ${what.padEnd('µWebSockets.js'.length)}  ${printable(value)}${cured}`;
 }
 
-/** Of a message of several lines the first, without what Node puts behind it. */
+/** The first line of a message with text. */
 export function firstLine(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return /\S.*/.exec(message)?.[0].trim() ?? 'no reason was given';

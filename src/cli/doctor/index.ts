@@ -14,8 +14,8 @@ export function registerDoctor(program: Command): void {
     .option('--json', 'print the findings as JSON')
     .action(doctor);
   addHelp(command, {
-    notes: `Each line is one finding: ok, warning (a server would start, or needs only its first key), wrong (it would not, or not
-well), or unknown (nothing could be seen, because of another finding).
+    notes: `Each line is one finding: ok, warning (a server would start, or needs only its first key), wrong (it would not start, or
+not work well), or unknown (not checked, because of another finding).
 It changes nothing, and reads settings from the environment as a server would.
 
 Exit codes: ${exitCodes.success} all is well, or there are only warnings; ${exitCodes.failure} something is wrong, or --strict and a warning.`,

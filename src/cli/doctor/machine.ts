@@ -12,9 +12,9 @@ import { judge, thisMachine } from '../../preflight.mjs';
 import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
 import type { Answer, Probes } from './probe.ts';
 
-/** What a server runs on, and the settings. */
+/** Checks of the machine, the packages and the settings. */
 export const machineChecks: Checks = {
-  /** Node, processor and C library decide together which binaries load. */
+  /** Node's version, the processor and the C library together decide which binaries load. */
   machine() {
     const machine = thisMachine();
     const { platform, arch, node, glibc } = machine;
@@ -22,7 +22,7 @@ export const machineChecks: Checks = {
     if (unfit !== undefined) return [wrong('machine', unfit.fault, unfit.cure)];
     const value = `Node ${node} on ${platform} ${arch}`;
     if (platform === 'linux') return [ok('machine', `${value}, glibc ${glibc}`)];
-    return [warning('machine', `${value}, where nothing is tested`, 'Use Linux, such as Debian 13')];
+    return [warning('machine', `${value}, which is not tested`, 'Use Linux, such as Debian 13')];
   },
 
   settings() {
@@ -35,10 +35,10 @@ export const machineChecks: Checks = {
       ),
     ];
     if (findings.length > 0) return findings;
-    return [ok('settings', set.length === 0 ? 'every one has its default' : `valid; set: ${set.join(', ')}`)];
+    return [ok('settings', set.length === 0 ? 'all defaults' : `valid; set: ${set.join(', ')}`)];
   },
 
-  /** The packages that a server needs: there, and in the versions of package.json. */
+  /** Whether the packages that a server needs are installed, in the versions of package.json. */
   'npm packages'() {
     const versions = Object.entries(packageJson(projectPath('.')).dependencies).map(([name, spec]) => ({
       name,
@@ -52,7 +52,7 @@ export const machineChecks: Checks = {
       .filter(({ wanted, found }) => wanted !== found)
       .map(({ name, wanted, found }) => `${name} ${found} instead of ${wanted}`);
     if (others.length > 0) return [warning('npm packages', others.join(', '), 'npm ci')];
-    const value = `all ${versions.length} that a server needs, as package.json wants them`;
+    const value = `all ${versions.length} installed, in the versions of package.json`;
     return [ok('npm packages', value)];
   },
 
@@ -73,7 +73,7 @@ export const machineChecks: Checks = {
     }
   },
 
-  /** The addon and the libraries that it brings into the process, which tell their versions only through it. */
+  /** The addon and the libraries that it loads; their versions are known only through it. */
   async 'native addon'() {
     const file = addonFile();
     try {
@@ -87,16 +87,16 @@ export const machineChecks: Checks = {
     } catch (error) {
       const complaint = firstLine(error);
       const cure = file === undefined ? addonCure(complaint) : 'Correct or unset FACEMATCH_ADDON';
-      const untold = 'the native addon tells it, and did not load';
+      const notKnown = 'not known: the native addon did not load';
       return [
         wrong('native addon', complaint, cure),
-        unknown('ONNX Runtime', untold),
-        unknown('OpenCV', untold),
+        unknown('ONNX Runtime', notKnown),
+        unknown('OpenCV', notKnown),
       ];
     }
   },
 
-  /** The instructions that the speed of the nets depends on. */
+  /** The CPU instructions that make the nets fast. */
   CPU() {
     const model = cpus()[0]?.model.trim() || 'unnamed processor';
     const text = process.platform === 'linux' ? readFileSync('/proc/cpuinfo', 'utf8') : '';
@@ -111,11 +111,11 @@ export const machineChecks: Checks = {
     const value = `${count(config.workers, 'worker')} on ${count(usable, 'CPU')}${machine}; a queue of ${config.queue}`;
     if (config.workers <= usable) return [ok('workers', value)];
     const cure = 'Unset FACEMATCH_WORKERS: one for each CPU';
-    return [warning('workers', `${value}: they will wait for each other`, cure)];
+    return [warning('workers', `${value}: more workers than CPUs`, cure)];
   },
 };
 
-/** Of the project, or of a package under node_modules. */
+/** The package.json of a folder. */
 function packageJson(folder: string) {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     version: string;
@@ -123,22 +123,22 @@ function packageJson(folder: string) {
   };
 }
 
-/** Undefined when the package is not there. In an installation from npm it lies beside this program, not below. */
+/** Undefined when the package is missing. In an installation from npm it is beside this program, not below it. */
 function installedVersion(name: string): string | undefined {
   const folders = createRequire(projectPath('package.json')).resolve.paths(name) ?? [];
   const found = folders.find((folder) => existsSync(join(folder, name, 'package.json')));
   return found && packageJson(join(found, name)).version;
 }
 
-/** What the dynamic linker complains about → what mends an addon that was built here. */
+/** An error message of the dynamic linker → how to fix an addon that was built here. */
 export function addonCure(complaint: string): string {
   if (complaint.includes('libonnxruntime')) return 'npm ci';
-  // Built on another system or for another processor, or cut short: set-up would take it for its own.
+  // Built for another system or processor, or incomplete: set-up would keep the file, so it has to be removed.
   const foreign = /GLIBC|ELF|too short|undefined symbol|was ended by SIG/.test(complaint);
   return foreign ? 'rm -r build/addon && npm run setup' : 'npm run setup';
 }
 
-/** By architecture: names of instructions and the words for them in /proc/cpuinfo; the first is needed for speed. */
+/** By architecture: names of instruction sets and their flags in /proc/cpuinfo; without the first the nets are slow. */
 const instructions: Readonly<Partial<Record<NodeJS.Architecture, readonly [name: string, flag: string][]>>> =
   {
     x64: [
@@ -154,18 +154,18 @@ const instructions: Readonly<Partial<Record<NodeJS.Architecture, readonly [name:
     ],
   };
 
-/** `cpuinfo`: the text of /proc/cpuinfo, whose first processor is judged; empty where there is none. */
+/** `cpuinfo`: the text of /proc/cpuinfo, of which the first processor is checked; empty when there is none. */
 export function judgeCpu(model: string, arch: NodeJS.Architecture, cpuinfo: string): Finding {
   const known = instructions[arch];
   const [, words] = /^(?:flags|Features)\s*:\s*(.+)$/m.exec(cpuinfo) ?? [];
   if (known === undefined || words === undefined) {
-    return unknown('CPU', `${model}, ${arch}: nothing tells what it can do`);
+    return unknown('CPU', `${model}, ${arch}: its instruction sets are not known`);
   }
   const flags = new Set(words.trim().split(/\s+/));
   const found = known.filter(([, flag]) => flags.has(flag)).map(([name]) => name);
   const needed = known[0]![0];
   if (found.includes(needed)) {
-    const quicker = needed === 'AVX2' && !found.includes('AVX-512') ? '; AVX-512 would be quicker' : '';
+    const quicker = needed === 'AVX2' && !found.includes('AVX-512') ? '; AVX-512 would be faster' : '';
     return ok('CPU', `${model} with ${found.join(', ')}${quicker}`);
   }
   const cure = `Choose a machine with ${needed}; a virtual one may only need its host's CPU model passed through`;
@@ -175,8 +175,8 @@ export function judgeCpu(model: string, arch: NodeJS.Architecture, cpuinfo: stri
 const probeLimit_ms = 60_000;
 
 /**
- * Runs a probe of probe.ts in a process of its own, which native code may end. Rejects with what it complained about, or
- * with what ended it.
+ * Runs a probe of probe.ts in a process of its own, because native code may end it. Rejects with an Error that has the first
+ * line of its output, or what ended it.
  */
 export async function probe<Name extends keyof Probes>(name: Name, argument = ''): Promise<Probes[Name]> {
   const file = fileURLToPath(new URL('./probe.js', import.meta.url));
@@ -197,7 +197,7 @@ export async function probe<Name extends keyof Probes>(name: Name, argument = ''
   if (answer === undefined) {
     const end = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
     const [complaint = ''] = complaints.trim().split('\n');
-    throw new Error(`The process that tried it ${end}${complaint && `: ${complaint}`}`);
+    throw new Error(`The probe process ${end}${complaint && `: ${complaint}`}`);
   }
   if ('error' in answer) throw new Error(answer.error);
   return answer.value as Probes[Name];

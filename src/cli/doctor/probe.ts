@@ -1,15 +1,15 @@
 import type { Addon } from '../../engine/addon.ts';
 import type { Uws } from '../../http/uws.ts';
 
-// A process of its own for native code: what it does to its process, from a line on standard output to a signal that
-// ends it, it does to this one. Started by probe() of machine.ts with the name of a probe and its argument; sends its answer.
+// Loads native code in a process of its own, because it may print to standard output or end the process. Started by probe() of
+// machine.ts with the name of a probe and its argument; sends the answer to its parent.
 
 /** What each probe answers with. */
 export interface Probes {
-  /** The package that loaded. */
+  /** Loads µWebSockets.js. */
   uws: Pick<Uws, 'version' | 'passedOver'>;
   addon: ReturnType<Addon['versions']>;
-  /** Takes a pack's directory, and loads its nets. */
+  /** Loads the nets of a pack; the argument is its directory. */
   pack: undefined;
 }
 

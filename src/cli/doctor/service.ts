@@ -8,9 +8,9 @@ import { surveySettings } from '../../config.ts';
 import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
 import { probe } from './machine.ts';
 
-/** What the settings name: files, Redis and ports. */
+/** Checks of what the settings name: files, Redis and ports. */
 export const serviceChecks: Checks = {
-  /** The manifest, a line for each file, and whether the nets load. */
+  /** The manifest, each file, and whether the nets load. */
   async 'model pack'() {
     const pack = await import('../../engine/pack.ts');
     const directory = pack.packDirectory(surveySettings().config.pack);
@@ -27,7 +27,7 @@ export const serviceChecks: Checks = {
         await verifying;
         return ok(what, `${file} has the SHA-256 of the manifest`);
       } catch (error) {
-        if (error instanceof pack.ModelFileError) return wrong(what, `${file} ${error.reason}`, error.remedy);
+        if (error instanceof pack.ModelFileError) return wrong(what, `${file} ${error.reason}`, error.cure);
         throw error;
       }
     };
@@ -44,11 +44,13 @@ export const serviceChecks: Checks = {
     return [
       ok('model pack', `${manifest.name} ${manifest.version} in ${directory}`),
       ...files,
-      sound ? await netsOf(directory) : unknown('nets', 'a file of the pack is not as it should be'),
+      sound
+        ? await netsOf(directory)
+        : unknown('nets', 'not tried: a file of the pack is missing or changed'),
     ];
   },
 
-  /** Where it is, whether it can be used, and how many keys it has; never a key, not even an id. */
+  /** Its path, mode and number of keys; never a key or an id. */
   async 'key file'() {
     const { KeyFileError, readKeyFile } = await import('../../gate/key-file.ts');
     const { statusOf } = await import('../../gate/keys.ts');
@@ -65,14 +67,14 @@ export const serviceChecks: Checks = {
     } catch (error) {
       if (!(error instanceof KeyFileError)) throw error;
       const value = `${file} ${error.reason}`;
-      return [error.missing ? warning('key file', value, create) : wrong('key file', value, error.remedy)];
+      return [error.missing ? warning('key file', value, create) : wrong('key file', value, error.cure)];
     }
   },
 
-  /** Whether the Redis that replicas share can be used. A warning where not: a server would start, and count by itself. */
+  /** Whether the shared Redis can be used. Only a warning if not: a server would start and count locally. */
   async limiter() {
     const address = surveySettings().config.limiter;
-    if (address === 'local') return [ok('limiter', 'local: each server counts by itself')];
+    if (address === 'local') return [ok('limiter', 'local to each server')];
     const { RedisClient } = await import('../../gate/redis-client.ts');
     try {
       const client = await RedisClient.open(address);
@@ -82,11 +84,11 @@ export const serviceChecks: Checks = {
     } catch (error) {
       const reason = firstLine(error);
       const cure = redisCures.find(([complaint]) => complaint.test(reason))?.[1] ?? 'See docs/replicas.md';
-      return [warning('limiter', `${address}: ${reason}; servers would count by themselves`, cure)];
+      return [warning('limiter', `${address}: ${reason}; rate limits would be local to each server`, cure)];
     }
   },
 
-  /** Whether the service would speak TLS, with which certificate, and until when. */
+  /** Whether the service would speak TLS, with which certificate, and until when it is valid. */
   async TLS() {
     const { CertificateError, certificateFiles, readCertificate } = await import('../../tls/certificate.ts');
     const { tls_cert, tls_key } = surveySettings().config;
@@ -103,7 +105,7 @@ export const serviceChecks: Checks = {
     }
   },
 
-  /** Whether a server could listen where it is told to. */
+  /** Whether a server could listen on its addresses. */
   async ports() {
     const { host, port, admin_host, admin_port, tls_cert } = surveySettings().config;
     const front = await listening('port', host, port, { tls: tls_cert !== '', prefix: 'FACEMATCH_' });
@@ -122,21 +124,21 @@ async function netsOf(directory: string): Promise<Finding> {
     await probe('pack', directory);
     return ok('nets', 'load');
   } catch (error) {
-    // Whose fault is it? An addon that ends its process never gets as far as the nets.
+    // An addon that does not load has a finding of its own.
     const loads = await probe('addon').catch(() => undefined);
     if (loads === undefined) return unknown('nets', 'the native addon did not load');
-    return wrong('nets', firstLine(error), 'Get the nets anew: npm run setup');
+    return wrong('nets', firstLine(error), 'Prepare the nets again: npm run setup');
   }
 }
 
 const correct = 'Correct FACEMATCH_LIMITER';
 
-/** What Redis or the connection complains about → what mends it. */
+/** An error of Redis or of the connection → how to fix it. */
 const redisCures: readonly (readonly [complaint: RegExp, cure: string])[] = [
   [/^(WRONGPASS|NOAUTH|ERR AUTH|ERR invalid password)/, `${correct}: its user and password`],
   [/^ERR DB index/, `${correct}: the number of its database`],
   [/^NOPERM/, 'Give this user the rights that docs/replicas.md lists'],
-  [/^READONLY|^MOVED/, `${correct}: it must name a node that takes writes`],
+  [/^READONLY|^MOVED/, `${correct}: it must name a node that accepts writes`],
   [/^LOADING/, 'Wait until Redis has loaded its data'],
   [/^OOM/, 'Give Redis more memory, or a policy that evicts'],
   [
@@ -152,7 +154,7 @@ const redisCures: readonly (readonly [complaint: RegExp, cure: string])[] = [
 
 const wildcards: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/** `prefix`: of the two variables that choose another place. */
+/** `prefix`: that of the variables HOST and PORT of this listener. */
 async function listening(
   what: string,
   host: string,
@@ -167,9 +169,9 @@ async function listening(
     case 'EADDRINUSE': {
       const cure = `Stop it, or set ${prefix}PORT`;
       if (await isFacematch(wildcards[host] ?? host, port, tls)) {
-        return warning(what, `${place} is taken by a facematch that runs`, cure);
+        return warning(what, `${place} is used by a running facematch`, cure);
       }
-      const value = `${place} is taken by another program`;
+      const value = `${place} is used by another program`;
       return wrong(what, value, `${cure}; who it is: ss -ltnp 'sport = :${port}'`);
     }
     case 'EACCES':
@@ -185,7 +187,7 @@ async function listening(
   }
 }
 
-/** The error's code, or undefined when listening works; nothing is left open. */
+/** The error's code, or undefined when listening works; the socket is closed again. */
 function listenError(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -196,15 +198,16 @@ function listenError(host: string, port: number): Promise<string | undefined> {
 
 const answerLimit_ms = 2_000;
 
-/** The service answers with problems of its own type whatever it is asked, the admin listener tells its stage. */
+/** The service answers this path with a problem of its own type, the admin listener with its stage. */
 async function isFacematch(host: string, port: number, tls: boolean): Promise<boolean> {
+  const { problemTypes } = await import('../../http/responses.ts');
   try {
     const { status, type } = JSON.parse(await answerOf(host, port, tls)) as {
       status?: unknown;
       type?: unknown;
     };
     return (
-      (typeof type === 'string' && type.startsWith('/API/v1.0/docs#error-')) ||
+      (typeof type === 'string' && type.startsWith(problemTypes)) ||
       (typeof status === 'string' && ['starting', 'ready', 'draining'].includes(status))
     );
   } catch {
@@ -212,11 +215,11 @@ async function isFacematch(host: string, port: number, tls: boolean): Promise<bo
   }
 }
 
-/** Not by fetch: a server that closes at once leaves it (undici 6) waiting with nothing that keeps the process alive. */
+/** Without fetch: when a server closes at once, it (undici 6) waits with nothing that keeps the process alive. */
 function answerOf(host: string, port: number, tls: boolean): Promise<string> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(answerLimit_ms);
-    // Who it is, not whether to trust it: nothing but a question is sent.
+    // The certificate need not be trusted: no secret is sent.
     const options = { host, port, path: '/readyz', agent: false, signal, rejectUnauthorized: false } as const;
     const ask = tls ? getByTls : get;
     ask(options, (response) => {

@@ -16,7 +16,7 @@ const video = find(document, '#viewfinder', HTMLVideoElement);
 const turn = byId('turn');
 
 let stream: MediaStream | undefined;
-/** Towards the person first, as for a selfie. */
+/** The front camera first. */
 let facing: 'user' | 'environment' = 'user';
 let give: (photo: File) => void = () => {};
 
@@ -26,10 +26,10 @@ turn.addEventListener('click', () => {
   facing = facing === 'user' ? 'environment' : 'user';
   void start();
 });
-// Escape closes it as well: the camera's light must go out.
+// Also when Escape closes it: the camera must be switched off.
 dialog.addEventListener('close', stop);
 
-/** Browsers give cameras to secure origins only: HTTPS or this very machine. */
+/** Browsers allow cameras only on secure origins: HTTPS or localhost. */
 export const hasCamera = (): boolean => navigator.mediaDevices !== undefined;
 
 export async function openCamera(title: string, onPhoto: (photo: File) => void): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Settings } from './types.ts';
 
-/** Elements found and made. Texts go in as text: nothing in this page is parsed as HTML. */
+/** Finding and making elements. All text is set as text: nothing in this page is parsed as HTML. */
 
 /** Throws an Error when there is no such element, or one of another kind. */
 export function find<T extends Element>(parent: ParentNode, selector: string, kind: new () => T): T {
@@ -21,7 +21,7 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** Sets custom properties for the style sheet. The policy forbids style attributes in markup, not this. */
+/** Sets custom properties for the style sheet. The policy forbids style attributes in markup, but allows this. */
 export function place(target: HTMLElement, values: Readonly<Record<string, number>>): void {
   for (const [name, value] of Object.entries(values)) target.style.setProperty(`--${name}`, String(value));
 }
@@ -32,5 +32,5 @@ export function tell(target: HTMLElement, text: string | undefined): void {
   target.hidden = text === undefined;
 }
 
-/** What the server wrote into the page: endpoints that are on, fields, limits. */
+/** What the server wrote into the page: enabled endpoints, fields, limits. */
 export const settings: Settings = JSON.parse(byId('settings').textContent ?? '');

@@ -20,7 +20,7 @@ export class Faces {
   /** @param picture with a `face_index` of -1 where no face was compared */
   show(picture: Picture): void {
     const { width, height, faces, face_index } = picture;
-    // A click sends a new request, whose answer brings new buttons: the focus stays on the same face.
+    // A click sends a new request, whose answer replaces the buttons: keep the focus on the same face.
     const focused = this.#buttons.indexOf(document.activeElement as HTMLButtonElement);
     const caption = `${this.#slot.label}, ${width} × ${height}, ${count(faces.length, 'face')}`;
     this.#buttons = faces.map((face) => this.#button(face, picture, caption));
@@ -44,7 +44,7 @@ export class Faces {
     return this.#buttons.find((button) => button.classList.contains('compared'));
   }
 
-  /** @param caption what stands below the photo unless a face is pointed at */
+  /** @param caption shown below the photo unless a face is pointed at */
   #button(face: Face, { width, height, faces, face_index }: Picture, caption: string): HTMLButtonElement {
     const { index, box, landmarks } = face;
     const which = faces.length === 1 ? 'the only face' : `face ${index + 1} of ${faces.length}`;
@@ -99,7 +99,7 @@ const degrees = (angle: number) => `${Math.round(angle).toString().replace('-', 
 
 const canvas = find(document, '#join', SVGSVGElement);
 
-/** Draws the line between two faces over both photos, or none where one is missing. */
+/** Draws the line between two faces over both photos; none when one is missing. */
 export function joinFaces(one: HTMLElement | undefined, two: HTMLElement | undefined): void {
   canvas.replaceChildren();
   if (one === undefined || two === undefined) return;
@@ -116,7 +116,7 @@ export function joinFaces(one: HTMLElement | undefined, two: HTMLElement | undef
   }
 }
 
-/** Calls back when photos come, go or wrap with the page's width. */
+/** Calls back when photos appear, disappear or move with the page's width. */
 export function onMove(redraw: () => void): void {
   const observer = new ResizeObserver(redraw);
   for (const watched of [canvas, ...byId('photos').querySelectorAll('.stage')]) observer.observe(watched);
@@ -129,7 +129,7 @@ interface Point {
 
 const middle = ({ x, y, width, height }: DOMRect): Point => ({ x: x + width / 2, y: y + height / 2 });
 
-/** Where the line from a box's middle leaves the box, so that it covers no face. */
+/** Where the line from a box's middle leaves the box, so that it does not cover the face. */
 function edge(box: DOMRect, to: Point): Point {
   const from = middle(box);
   const [dx, dy] = [to.x - from.x, to.y - from.y];

@@ -3,18 +3,18 @@ import { byId, element, find, settings } from './dom.ts';
 import type { Fields } from './types.ts';
 import { capital, percentText, thresholdWords } from './words.ts';
 
-/** The settings that go with the photos, with the rules and descriptions of the server's own table of fields. */
+/** The settings that are sent with the photos, with the rules and descriptions of the server's table of fields. */
 
 export const form = find(document, '#form', HTMLFormElement);
 
-/** Without the advanced endpoint, the threshold alone can be set. */
+/** Without the advanced endpoint, only the threshold can be set. */
 const advanced = settings.paths.match_advanced !== undefined;
 const rules: Readonly<Record<string, NumberRule | ChoiceRule>> = {
   threshold_percent: settings.threshold_percent,
   ...(advanced ? { accuracy_mode: settings.accuracy_mode, ...settings.options } : {}),
 };
 
-/** Fills the form. `onChange`: a value is another. */
+/** Fills the form. `onChange` is called when a value changes. */
 export function showForm(onChange: () => void): void {
   showThreshold();
   showModes();
@@ -26,8 +26,8 @@ export function showForm(onChange: () => void): void {
 }
 
 /**
- * What the form says, as texts for a request: the threshold, and what is not as by default. An empty number is the
- * default, be it the model pack's own.
+ * The values of the form as texts for a request: the threshold, and everything that differs from its default. An empty number
+ * stands for the default.
  */
 export function chosenFields(): Fields {
   const data = new FormData(form);
@@ -54,7 +54,7 @@ function showThreshold(): void {
   describe();
 }
 
-/** The default first: most people should take it. */
+/** The default first: it suits most people. */
 function showModes(): void {
   const { values, default: usual, description } = settings.accuracy_mode;
   byId('mode-field').hidden = !advanced;
@@ -86,7 +86,7 @@ function controlOf(rule: NumberRule | ChoiceRule): HTMLElement {
     case 'choice':
       return element('select', {}, ...rule.values.map((value) => element('option', { value }, value)));
     default:
-      // Text and not a number input, which would hide what it cannot read: the server says what it expects.
+      // Not a number input: it would hide text that it cannot read, and the server says what it expects.
       return element('input', {
         type: 'text',
         inputMode: 'decimal',

@@ -6,7 +6,7 @@ import { capital, count, percentText, strangersAlike } from './words.ts';
 
 /** Answers that are a list: one against many, and the faces of a photo. */
 
-/** `images` are the previews of those that it was compared with. The best stands first. Answers what to announce. */
+/** `images`: previews of the targets. The best result is first. Returns the text to announce. */
 export function showMany(answer: ManyAnswer, images: readonly HTMLImageElement[]): string {
   const { results, matches, warnings } = answer;
   const percentOf = (result: ManyAnswer['results'][number]) =>
@@ -38,7 +38,7 @@ export function showMany(answer: ManyAnswer, images: readonly HTMLImageElement[]
   return `${title}.`;
 }
 
-/** `image` is the photo's preview. */
+/** `image`: the photo's preview. Returns the text to announce. */
 export function showFaces({ image: picture, warnings }: DetectAnswer, image: HTMLImageElement): string {
   const rows = picture.faces.map((face) => {
     const name = element('th', { scope: 'row' }, `Face ${face.index + 1}`);

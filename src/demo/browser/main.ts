@@ -10,7 +10,7 @@ import { announcement, showResult } from './result.ts';
 import type { Choice, DetectAnswer, Fields, ManyAnswer, Outcome, Task } from './types.ts';
 import { curlLine } from './words.ts';
 
-/** The page: what happens when, and what is remembered between two requests. None of it outlives the page. */
+/** The page: its events, and its state between requests. Nothing is stored beyond the page. */
 
 const key = find(document, '#key', HTMLInputElement);
 const slots = [new PhotoSlot(1, forget), new PhotoSlot(2, forget)] as const;
@@ -23,7 +23,7 @@ const faces = [
 /** The faces that were clicked. */
 let chosen: Choice = [-1, -1];
 let task: Task = 'match';
-/** Endpoints that the key may not use, as the server said. */
+/** Endpoints that the server refused for this key. */
 const refused = new Set<string>();
 let running: AbortController | undefined;
 
@@ -65,7 +65,7 @@ form.addEventListener('submit', async (event) => {
   if (await compare()) reveal(byId('result'));
 });
 
-/** Sends what the form holds and shows what comes of it; true for an answer. A request that still runs is given up. */
+/** Sends the form and shows the outcome; true for an answer. Cancels a running request. */
 async function compare(): Promise<boolean> {
   running?.abort();
   clearFaults();
@@ -85,7 +85,7 @@ async function compare(): Promise<boolean> {
     return false;
   }
   if ('problem' in outcome && outcome.problem.code === 'forbidden_scope' && !refused.has(plan.endpoint)) {
-    // The other endpoint may answer the same.
+    // The other endpoint may be allowed.
     refused.add(plan.endpoint);
     if (planOf(task, plan.fields, refused)?.endpoint !== plan.endpoint) return compare();
   }
@@ -119,7 +119,7 @@ function succeedWithList(answer: ManyAnswer | DetectAnswer): true {
   return true;
 }
 
-/** What goes with the request, by the fields of its form. */
+/** The photos of the request, by form field. */
 function photosOf(): Photo[] {
   const [first, second] = slots;
   if (task === 'match') return [first, second];
@@ -127,7 +127,7 @@ function photosOf(): Photo[] {
   return [first, ...others.files.map((file) => ({ name: others.name, file }))];
 }
 
-/** Another tab: what does not belong to it is hidden, and what was found is forgotten. */
+/** Changes the tab: hides what does not belong to it, and clears the results. */
 function take(wanted: Task): void {
   task = wanted;
   slots[1].section.hidden = task !== 'match';
@@ -144,7 +144,7 @@ function verb(): string {
 function fail({ problem, retry_after_s }: Extract<Outcome, { problem: unknown }>): false {
   hideResults();
   showProblem(problem, retry_after_s, () => void compare());
-  // The one photo of a request of its own is the first here.
+  // The photo of a detect request, `image`, is the first one here.
   const names = fieldsOf(problem).map((name) => (name === 'image' ? slots[0].name : name));
   for (const place of [slots[0], task === 'match' ? slots[1] : others]) {
     place.mark(names.includes(place.name) ? problem.title : undefined);
@@ -165,7 +165,7 @@ const allOff = {
   detail: 'The operator has switched it off on this server.',
 };
 
-/** Another photo: what was found belongs to the one before. */
+/** Clears the results, because a photo has changed. */
 function forget(): void {
   running?.abort();
   clearFaults();
@@ -192,7 +192,7 @@ function drawJoin(): void {
   joinFaces(faces[0].compared, faces[1].compared);
 }
 
-/** A face of photo 0 or 1 was clicked: it is chosen, or no longer. With one in each photo, these two are compared. */
+/** Chooses or releases a clicked face of photo 0 or 1. With one chosen in each photo, these two are compared. */
 function choose(wanted: Choice, photo: 0 | 1): void {
   if (settings.paths.match_advanced === undefined || task !== 'match') return;
   const again = wanted[photo] === chosen[photo];
@@ -220,7 +220,7 @@ function chosenFaces(): Fields {
 }
 
 function showBusy(now: boolean): void {
-  // Not disabled: that would take the focus away from those who work by keyboard.
+  // Not disabled: that would lose the focus of keyboard users.
   byId('compare').ariaDisabled = String(now);
   byId('compare').textContent = now ? 'Working…' : verb();
   byId('cancel').hidden = !now;
@@ -228,13 +228,13 @@ function showBusy(now: boolean): void {
   if (now) say('Working.');
 }
 
-/** On a phone, what comes of a request is below the fold. */
+/** On a phone, results are below the visible part of the page. */
 function reveal(target: HTMLElement): void {
   const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
   target.scrollIntoView({ block: 'nearest', behavior: calm ? 'auto' : 'smooth' });
 }
 
-/** To those who listen to the page. */
+/** Announces a text to screen readers. */
 function say(text: string | null): void {
   byId('status').textContent = text;
 }
@@ -242,7 +242,7 @@ function say(text: string | null): void {
 /** Copies the text of the element that data-copies names. */
 function makeCopyButton(button: HTMLButtonElement): void {
   const source = byId(button.dataset.copies!);
-  // Browsers give the clipboard to secure origins only.
+  // Browsers allow the clipboard only on secure origins.
   button.hidden = navigator.clipboard === undefined;
   button.addEventListener('click', async () => {
     try {

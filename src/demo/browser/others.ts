@@ -2,7 +2,7 @@ import { byId, element, find, settings, tell } from './dom.ts';
 import { previewOf } from './preview.ts';
 import { bytesText, count } from './words.ts';
 
-/** The photos that one is compared with. */
+/** The photos that the first one is compared with. */
 export class Others {
   /** The form field that each of them is sent as. */
   readonly name = 'image2';
@@ -14,7 +14,7 @@ export class Others {
   #files: File[] = [];
   #images: HTMLImageElement[] = [];
 
-  /** @param onChange there are others than before */
+  /** @param onChange called when the list changes */
   constructor(onChange: () => void) {
     this.#onChange = onChange;
     this.#input.addEventListener('change', () => {
@@ -36,16 +36,16 @@ export class Others {
     return this.#files;
   }
 
-  /** In the order of the files; one that cannot be shown has no picture. */
+  /** Previews in the order of the files; one that cannot be shown is empty. */
   get images(): readonly HTMLImageElement[] {
     return this.#images;
   }
 
-  /** More than are taken at once are added as well: the server says how many may be sent. */
+  /** Adds files, even beyond the limit: the server reports that. */
   add(files: readonly File[]): void {
     for (const file of files) {
       const image = element('img', { alt: '' });
-      // A grey place is better than the browser's sign for a broken picture.
+      // Shows a grey box instead of the browser's icon for a broken image.
       image.addEventListener('error', () => image.removeAttribute('src'));
       this.#files.push(file);
       this.#images.push(image);
@@ -56,7 +56,7 @@ export class Others {
     this.#changed();
   }
 
-  /** Says what is wrong with them, or that nothing is. */
+  /** Shows or clears a fault. */
   mark(fault: string | undefined): void {
     tell(byId('others-fault'), fault);
     this.section.classList.toggle('faulty', fault !== undefined);

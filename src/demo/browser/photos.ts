@@ -3,7 +3,7 @@ import { byId, find, tell } from './dom.ts';
 import { previewOf } from './preview.ts';
 import { bytesText } from './words.ts';
 
-/** One of the two photos: the file as it was given, its preview, and what is said about it. */
+/** One of the two photos: the file, its preview, and its caption and faults. */
 export class PhotoSlot {
   readonly number: 1 | 2;
   /** The form field. */
@@ -19,7 +19,7 @@ export class PhotoSlot {
   readonly #onChange: () => void;
   #url = '';
 
-  /** @param onChange the photo is another or gone */
+  /** @param onChange called when the photo changes */
   constructor(number: 1 | 2, onChange: () => void) {
     this.number = number;
     this.name = `image${number}`;
@@ -35,7 +35,7 @@ export class PhotoSlot {
     this.#listen();
   }
 
-  /** Takes a photo, or none. Its preview may come later or not at all: the page sends what it cannot show. */
+  /** Sets or removes the photo. The preview may come later or not at all: the page also sends files that it cannot show. */
   async show(file: File | undefined): Promise<void> {
     this.file = file;
     this.#remove.hidden = file === undefined;
@@ -58,7 +58,7 @@ export class PhotoSlot {
     return this.file === undefined ? '' : `${this.file.name}, ${bytesText(this.file.size)}`;
   }
 
-  /** Says what is wrong with this photo, or that nothing is. */
+  /** Shows or clears a fault of this photo. */
   mark(fault: string | undefined): void {
     tell(byId(`${this.name}-fault`), fault);
     this.section.classList.toggle('faulty', fault !== undefined);
@@ -70,7 +70,7 @@ export class PhotoSlot {
     for (const input of [this.#input, capture]) {
       input.addEventListener('change', () => {
         const [file] = input.files ?? [];
-        // Cancelling the dialog empties the input in some browsers; the photo stays.
+        // In some browsers, cancelling the dialog empties the input: keep the photo.
         if (file !== undefined) void this.show(file);
         // The same file may be chosen again after it was removed.
         input.value = '';
@@ -94,8 +94,8 @@ export class PhotoSlot {
 }
 
 /**
- * Takes photos that are dropped or pasted anywhere on the page. The first goes where it was dropped, or to the first
- * empty place; a second one to the other. `takes` may take them all instead.
+ * Handles photos that are dropped or pasted anywhere on the page. The first goes where it was dropped, or to the first empty
+ * slot; a second one to the other slot. If `takes` returns true, it has handled them.
  */
 export function takeDroppedAndPasted(
   slots: readonly PhotoSlot[],
@@ -113,11 +113,11 @@ export function takeDroppedAndPasted(
     for (const [i, file] of files.entries()) void order[i]?.show(file);
   };
 
-  // A pasted text holds no files: it is the key's.
+  // Pasted text has no files; it is for the key.
   addEventListener('paste', ({ clipboardData, target }) =>
     put([...(clipboardData?.files ?? [])], slotAt(target)),
   );
-  // Taken wherever it is dropped: a browser would leave the page to show the file.
+  // On the whole page, because a browser would otherwise leave it to show the file.
   addEventListener('dragover', (event) => {
     event.preventDefault();
     highlight(slotAt(event.target));

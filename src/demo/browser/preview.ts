@@ -1,13 +1,12 @@
 /**
- * Previews that stand upright. The server turns pictures of all three formats by their EXIF orientation; every browser
- * does so with JPEG, but not every one with PNG and WebP (Chromium leaves WebP as it lies). Where this browser does not,
- * the preview is drawn anew.
+ * Upright previews. The server applies the EXIF orientation of all three formats. Every browser does so for JPEG, but not for PNG
+ * and WebP (Chromium ignores it in WebP). If this browser does not, the preview is redrawn.
  */
 
 /** Longest side of a preview that is drawn here: no screen shows more of it. */
 const maxPixels = 2048;
 
-/** Two black pixels side by side, orientation 6: one above the other where the browser turns pictures of the format. */
+/** Two black pixels side by side with orientation 6: above each other if the browser applies it. */
 const probes = {
   png: 'iVBORw0KGgoAAAANSUhEUgAAAAIAAAABAQAAAADcWUInAAAAGmVYSWZJSSoACAAAAAEAEgEDAAEAAAAGAAAAAAAAALdIESkAAAAKSURBVHicY2AAAAACAAFIr6RxAAAAAElFTkSuQmCC',
   webp: 'UklGRk4AAABXRUJQVlA4WAoAAAAIAAAAAQAAAAAAVlA4TA4AAAAvAQAAAAcQEf0PRET/A0VYSUYaAAAASUkqAAgAAAABABIBAwABAAAABgAAAAAAAAA=',
@@ -15,7 +14,7 @@ const probes = {
 type Format = keyof typeof probes;
 type Transform = [number, number, number, number, number, number];
 
-/** EXIF orientation → canvas transform of a picture of 1 × 1 that turns it upright. */
+/** EXIF orientation → canvas transform that turns an image of 1 × 1 upright. */
 const turns: Readonly<Record<number, Transform>> = {
   2: [-1, 0, 0, 1, 1, 0],
   3: [-1, 0, 0, -1, 1, 1],
@@ -26,14 +25,14 @@ const turns: Readonly<Record<number, Transform>> = {
   8: [0, -1, 1, 0, 0, 1],
 };
 
-/** The file itself, or a small upright copy of it to look at. The file that is sent is never changed. */
+/** The file itself, or a small upright copy for display. The file that is sent is never changed. */
 export async function previewOf(file: Blob): Promise<Blob> {
   try {
     const found = orientationOf(new DataView(await file.arrayBuffer()));
     const turn = found && turns[found.orientation];
     return turn && !(await turnsBySelf(found.format)) ? await turned(file, turn) : file;
   } catch {
-    // No picture, or none that this browser can draw: the server says what it is.
+    // Not an image, or one that this browser cannot draw: the server reports it.
     return file;
   }
 }
@@ -47,7 +46,7 @@ async function turnsBySelf(format: Format): Promise<boolean> {
 
 async function turned(file: Blob, turn: Transform): Promise<Blob> {
   const lying = await createImageBitmap(file);
-  // On its side when x does not come from x.
+  // The sides are swapped when x does not depend on x.
   const [width, height] = turn[0] === 0 ? [lying.height, lying.width] : [lying.width, lying.height];
   const scale = Math.min(1, maxPixels / Math.max(width, height));
   const canvas = new OffscreenCanvas(Math.round(width * scale), Math.round(height * scale));

@@ -2,7 +2,7 @@ import { byId, element, settings } from './dom.ts';
 import type { Problem } from './types.ts';
 import { bytesText, count } from './words.ts';
 
-/** Members beside the standard ones → how they are told. */
+/** Further members of a problem → their text. */
 // biome-ignore lint/suspicious/noExplicitAny: each member has a type of its own
 const extras: Readonly<Record<string, (value: any) => string>> = {
   required_scope: (scope) => `The key lacks the scope ${scope}.`,
@@ -14,7 +14,7 @@ const extras: Readonly<Record<string, (value: any) => string>> = {
 
 let clock: ReturnType<typeof setInterval> | undefined;
 
-/** Shows a problem as the server words it, and how to try again after the seconds of Retry-After. */
+/** Shows a problem with the server's texts, and a button to try again after the seconds of Retry-After. */
 export function showProblem(problem: Problem, retry_after_s: number | undefined, retry: () => void): void {
   const told = Object.entries(extras).flatMap(([name, words]) =>
     name in problem ? [words(problem[name])] : [],
@@ -25,7 +25,7 @@ export function showProblem(problem: Problem, retry_after_s: number | undefined,
     element('p', {}, [problem.detail, ...told].join(' ')),
     sourceOf(problem),
   );
-  // Outside the text that is read out: it changes every second.
+  // Outside the announced text, because it changes every second.
   if (retry_after_s !== undefined) byId('problem-actions').append(retryButton(retry_after_s, retry));
 }
 

@@ -17,8 +17,8 @@ const unknown: Readonly<Record<Task, readonly string[]>> = {
 };
 
 /**
- * Which endpoint to ask, and with what: of those that compare two photos the basic one as long as everything is as it is by default, so that a key for it
- * is enough. `refused` are those that the key may not use. undefined when none is switched on.
+ * The endpoint and fields of a request. Two photos go to the basic endpoint if all other fields are defaults, so that its scope
+ * is enough. `refused`: endpoints that the key may not use. undefined when no endpoint is switched on.
  */
 export function planOf(task: Task, all: Fields, refused: ReadonlySet<string>): Plan | undefined {
   const fields = Object.fromEntries(Object.entries(all).filter(([name]) => !unknown[task].includes(name)));
@@ -31,7 +31,7 @@ export function planOf(task: Task, all: Fields, refused: ReadonlySet<string>): P
   return endpoint && { endpoint, path: settings.paths[endpoint]!, fields };
 }
 
-/** Sends the photos as they are. Never rejects: whatever happens is an answer or a problem. */
+/** Sends the photos unchanged. Never rejects: resolves to an answer or a problem. */
 export async function send(
   { path, fields }: Plan,
   key: string,
@@ -56,7 +56,7 @@ export async function send(
   }
 }
 
-/** RFC 9110 section 5.5: a header carries no line breaks, and fetch sends nothing beyond Latin-1. */
+/** undefined for a key that cannot be sent: headers have no line breaks (RFC 9110 section 5.5), and fetch only sends Latin-1. */
 function headersOf(key: string): Headers | undefined {
   try {
     return new Headers(key === '' ? {} : { 'x-api-key': key });
@@ -71,28 +71,28 @@ const unsendableKey: Problem = {
   detail: 'The key has a character that no key can have. Copy it again.',
 };
 
-/** In the server's words; a proxy in front of it may have others. */
+/** The server's problem; a proxy in front of it may send something else. */
 function problemOf({ status, statusText }: Response, text: string): Problem {
   try {
     const problem = JSON.parse(text);
     if (typeof problem.detail === 'string') return problem;
   } catch {
-    // Not JSON, so not from this service.
+    // Not JSON, so not of this service.
   }
   return {
     status,
     code: 'no_problem_json',
     title: `HTTP ${status} ${statusText}`.trim(),
-    detail: 'This answer is not of facematch: something between may have sent it.',
+    detail: 'This answer is not from facematch; a proxy may have sent it.',
   };
 }
 
-/** A browser does not say why; the server hangs up on a body far beyond its limit, so that is the likeliest cause. */
+/** A browser does not say why. The server closes the connection on a body far beyond its limit, so that is the likeliest cause. */
 function unreachable(photos: readonly Photo[], { message }: Error): Problem {
   const code = 'unreachable';
   const { max_body_bytes: limit_bytes } = settings.limits;
   if (photos.reduce((sum, { file }) => sum + (file?.size ?? 0), 0) > limit_bytes) {
-    const detail = 'The server hung up before they were sent. Send smaller photos.';
+    const detail = 'The server closed the connection before they were sent. Send smaller photos.';
     return { code, title: 'The photos are too large', detail, limit_bytes };
   }
   const detail = `Check that the server runs and the photos are still where they were (the browser says: ${message}).`;

@@ -22,7 +22,7 @@ export function showResult(
   byId('result').hidden = false;
 }
 
-/** The answer in a sentence, for those who do not see it. */
+/** The answer in a sentence, for screen readers. */
 export function announcement(answer: Answer): string {
   const { match, confidence_percent, pairs_compared } = answer;
   const strangers = `${strangersAlike(answer)} strangers look this alike`;
@@ -31,7 +31,7 @@ export function announcement(answer: Answer): string {
 
 const verdict = (match: boolean) => (match ? 'Match' : 'No match');
 
-/** The percentage on its scale with the threshold. */
+/** The percentage on a scale with the threshold. */
 function showGauge(answer: Answer): void {
   const { confidence_percent, threshold_percent } = answer;
   const threshold = percentText(threshold_percent);
@@ -56,10 +56,10 @@ function meaning(answer: Answer): (Node | string)[] {
   return [share, `${threshold}${pairs} Accuracy mode: ${accuracy_mode}.`];
 }
 
-/** Rows at first: two photos of twenty faces have 400 pairs. */
+/** Rows that are shown at first: two photos of twenty faces have 400 pairs. */
 const rowsAtFirst = 6;
 
-/** The compared pairs, best first as the answer has them. */
+/** The compared pairs, best first as in the answer. */
 function pairTable(
   { image1, image2, pairs }: Answer,
   [one, two]: readonly [HTMLImageElement, HTMLImageElement],
@@ -92,7 +92,7 @@ function pairTable(
   return [table, more];
 }
 
-/** The stages of both photos together, which two cores may share: their sum can be more than the time in all. */
+/** The stages of both photos together. They may run in parallel, so their sum can exceed the total. */
 function timingTable(stages_ms: Readonly<Record<string, number>>): HTMLElement {
   const longest = Math.max(...Object.values(stages_ms));
   const rows = Object.entries(stages_ms).map(([stage, ms]) => {
@@ -104,12 +104,12 @@ function timingTable(stages_ms: Readonly<Record<string, number>>): HTMLElement {
   return element('table', {}, element('tbody', {}, ...rows));
 }
 
-/** How much of the picture around a face is shown with it, as a share of its box. */
+/** The margin around a face, as a share of its box. */
 const margin = 0.2;
-/** Of the drawn picture; twice the size on the page, for sharp screens. */
+/** Side of the canvas: twice the size on the page, for high-resolution screens. */
 const sidePixels = 128;
 
-/** A square cut out of a preview around a face; empty where there is no preview. */
+/** A square crop of a preview around a face; empty when there is no preview. */
 export function thumbnail(
   image: HTMLImageElement,
   { width, height, faces }: Omit<Picture, 'face_index'>,

@@ -4,20 +4,20 @@ import type { ChoiceRule, FieldName, NumberRule } from '../../http/fields.ts';
 import type { manyBody } from '../../http/many-result.ts';
 import type { matchBody } from '../../http/match-result.ts';
 
-/** What server and page have to agree on. */
+/** Types that server and page share. */
 
 /** What the server writes into the page. */
 export interface Settings {
-  /** Of the endpoints that are switched on. */
+  /** Paths of the endpoints that are switched on. */
   paths: Partial<Record<EndpointId, string>>;
-  /** The form's fields but pictures and face indices; the two that everybody sets, and the rest in the table's order. */
+  /** The form's fields without images and face indices: the two most used, and the rest in the table's order. */
   threshold_percent: NumberRule;
   accuracy_mode: ChoiceRule;
   options: Readonly<Record<string, NumberRule | ChoiceRule>>;
   limits: { max_body_bytes: number; targets: number };
 }
 
-/** What the page is for at the moment, by the endpoint that answers. */
+/** The chosen tab, named after its endpoint. */
 export type Task = 'match' | 'match_many' | 'detect';
 
 /** A 200 answer. */
@@ -27,10 +27,10 @@ export type DetectAnswer = ReturnType<typeof detectBody>;
 export type Picture = Answer['image1'];
 export type Face = Picture['faces'][number];
 export type Pair = Answer['pairs'][number];
-/** A face by its index in each picture; -1 where the server chooses. */
+/** The index of a face in each image; -1 when the server chooses. */
 export type Choice = [image1: number, image2: number];
 
-/** Of any problem+json, and of what the page itself has to report in the same words. */
+/** A problem+json, or a fault that the page itself reports in the same form. */
 export interface Problem {
   status?: number;
   code: string;
@@ -47,7 +47,7 @@ export type Outcome =
   | { answer: Answer | ManyAnswer | DetectAnswer; round_trip_ms: number }
   | { problem: Problem; retry_after_s?: number | undefined };
 
-/** Field names and their texts, as the form carries them; the photos stand beside it. */
+/** Fields of the form as text, without the photos. */
 export type Fields = Partial<Record<FieldName, string>>;
 
 /** A request before it is sent. */

@@ -1,11 +1,11 @@
 import type { Plan } from './types.ts';
 
-/** What the page says: numbers as people read them, and the request as a command. */
+/** Texts of the page: numbers for people, and the request as a command. */
 
 const twoDigits = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 });
 const grouped = new Intl.NumberFormat('en');
 
-/** A false-match rate, 0..1, as a share of strangers: "1 in 10,000", from one in ten on "4 in 10", above half "most". */
+/** A false-match rate, 0..1, as a share of strangers: "1 in 10,000", from 0.1 on "4 in 10", above 0.5 "most". */
 export function shareOfStrangers(rate: number): string {
   // The scale ends at 100 %, which is a rate of 1e-7.
   if (rate <= 1e-7) return 'fewer than 1 in 10 million';
@@ -15,13 +15,13 @@ export function shareOfStrangers(rate: number): string {
   return one >= 1e6 ? `1 in ${twoDigits.format(one / 1e6)} million` : `1 in ${twoDigits.format(one)}`;
 }
 
-/** How many strangers look as alike as an answer says; where the data end, an upper bound. */
+/** The share of strangers that score as high as an answer; an upper bound if extrapolated. */
 export function strangersAlike(answer: { false_match_rate: number; extrapolated: boolean }): string {
   const share = shareOfStrangers(answer.false_match_rate);
   return answer.extrapolated && share.startsWith('1 in') ? `fewer than ${share}` : share;
 }
 
-/** What a threshold lets pass: 10 points a power of ten from 1 in 10 at 40 % on; below, the scale is no such power. */
+/** The share of strangers that passes a threshold: from 40 % (1 in 10) on, ten points are a power of ten. */
 export function thresholdWords(percent: number): string {
   const share = percent < 40 ? 'more than 1 in 10' : shareOfStrangers(10 ** ((30 - percent) / 10));
   return `${share} strangers would pass`;
@@ -33,7 +33,7 @@ export function count(number: number, noun: string): string {
   return `${grouped.format(number)} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-/** With a space that no line ends at. */
+/** With a non-breaking space. */
 export const percentText = (percent: number): string => `${Number(percent.toFixed(1))}\u00a0%`;
 
 /** 10 MiB, 3.4 MB: powers of two when it is a whole number of them, as limits are. */
@@ -44,7 +44,7 @@ export function bytesText(bytes: number): string {
   return bytes >= 1000 ? `${Math.round(bytes / 1000)} kB` : count(bytes, 'byte');
 }
 
-/** The request as a command. The key is not in it: a shell keeps a history. */
+/** The request as a command, without the key, because a shell keeps a history. */
 export function curlLine(
   origin: string,
   { path, fields }: Plan,
@@ -56,7 +56,7 @@ export function curlLine(
   return ['curl -H "x-api-key: $FACEMATCH_KEY"', ...parts, shellWord(origin + path)].join(' \\\n  ');
 }
 
-/** curl(1), --form: a name with a comma or semicolon in it stands between double quotes. */
+/** curl(1), --form: a name with a comma or semicolon is put in double quotes. */
 function formFile(name: string): string {
   return /[,;"\\]/.test(name) ? `"${name.replaceAll(/["\\]/g, '\\$&')}"` : name;
 }

@@ -5,35 +5,35 @@ export interface Chart {
   /** Unique in the page. */
   id: string;
   title: string;
-  /** For those who do not see it. */
+  /** For screen readers. */
   description: string;
   x: Axis;
   y: Axis;
   lines: readonly Line[];
-  /** Upright lines with a word at their top. */
+  /** Vertical lines with a label at the top. */
   markers?: readonly { x: number; label: string }[];
-  /** Points with an interval of y. */
+  /** Points with an interval in y. */
   dots?: readonly { series: number; x: number; y: number; low: number; high: number }[];
 }
 
 interface Axis {
   title: string;
-  /** 0 at the start of the axis, 1 at its end; what lies outside is put onto the nearer end. */
+  /** 0 at the start of the axis, 1 at its end; values outside are clamped. */
   share(value: number): number;
   ticks: readonly { value: number; label: string }[];
 }
 
 export interface Line {
-  /** By which its colour and dashes are chosen. */
+  /** Decides its colour and dashes. */
   series: number;
-  /** In the legend; a line without one belongs to the line before. */
+  /** For the legend; a line without a label belongs to the one before. */
   label?: string;
   points: readonly (readonly [x: number, y: number])[];
   /** Whether the area below it is filled. */
   filled?: boolean;
 }
 
-/** Logarithmic, from the power of ten that shows one of `pairs` pairs, 10⁻² at most, to 1. A rate of 0 is put onto the start. */
+/** Logarithmic, from the power of ten of one in `pairs` pairs (10⁻² at most) to 1. A rate of 0 is at the start. */
 export function rateAxis(title: string, pairs: number): Axis {
   const decades = Math.max(2, Math.ceil(Math.log10(Math.max(1, pairs))));
   return {
@@ -70,7 +70,7 @@ function clamped(share: number): number {
   return share > 0 ? Math.min(1, share) : 0;
 }
 
-/** In the units of the viewBox: small, so that letters are still read when the chart is as wide as a telephone. */
+/** In units of the viewBox: small, so that text is readable when the chart is as wide as a phone. */
 const size = { width: 430, height: 266 };
 const plot = { left: 60, top: 0, right: 418, bottom: 222 };
 const markerHeight = 13;
@@ -109,7 +109,7 @@ function axesView({ x, y }: Chart): Html {
 <text class="name" x="12" y="${middle.y}" text-anchor="middle" transform="rotate(-90 12 ${middle.y})">${y.title}</text></g>`;
 }
 
-/** Words to the left of their lines, in a row each, the rightmost at the top: no line crosses a word. */
+/** Labels to the left of their lines, each in its own row, so that no line crosses a label. */
 function markersView({ x, markers = [] }: Chart): Html {
   const rising = [...markers].sort((a, b) => a.x - b.x);
   return html`<g class="marker">${rising.map(({ x: value, label }, row) => {
@@ -137,8 +137,8 @@ function dotsView({ x, y, dots = [] }: Chart): Html[] {
 }
 
 /**
- * Of each series: colours after Okabe and Ito 2008, told apart with any colour vision, each at least 3 to 1 against the light
- * and the dark page, and dashes. More series begin anew.
+ * Colour and dashes of each series. Colours after Okabe and Ito 2008, distinguishable with any colour vision, each with a
+ * contrast of at least 3 to 1 on the light and the dark page. Further series start again with the first.
  */
 const looks = [
   { colour: '#0072b2', dashes: 'none' },

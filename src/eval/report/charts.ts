@@ -3,14 +3,14 @@ import { kindTexts, percentText, rateText, scoreText } from '../number-text.ts';
 import type { ScoreKind } from '../pairs.ts';
 import { type Chart, type Line, linearAxis, rateAxis } from './chart.ts';
 
-/** A curve under a name, and how many pairs stand behind it. */
+/** A named curve, and its number of pairs. */
 interface NamedCurve {
   name: string;
   figures: ScoreFigures;
   pairs: Figures['pairs'];
 }
 
-/** Detection error trade-off: both error rates against each other (Martin and others 1997), here on logarithmic axes. */
+/** Detection error trade-off: both error rates against each other (Martin et al. 1997), here on logarithmic axes. */
 export function detChart(id: string, curves: readonly NamedCurve[]): Chart {
   return {
     id,
@@ -45,7 +45,7 @@ export function rocChart(id: string, curves: readonly NamedCurve[]): Chart {
   };
 }
 
-/** How the scores of both kinds of pairs are spread, with the thresholds between them. */
+/** The distribution of scores of both kinds of pairs, with thresholds. */
 export function histogramChart(id: string, kind: ScoreKind, figures: ScoreFigures): Chart {
   const { histogram, operating_points } = figures;
   const { start, width } = histogram;
@@ -58,7 +58,7 @@ export function histogramChart(id: string, kind: ScoreKind, figures: ScoreFigure
   const lines = (['same', 'different'] as const).map((group, series): Line => {
     const counts = histogram[group];
     const total = counts.reduce((sum, count) => sum + count, 0);
-    // The bins' outline, down to the axis at both ends.
+    // The outline of the bins, down to the axis at both ends.
     const steps = counts.flatMap((count, i) =>
       [i, i + 1].map((edge) => [start + edge * width, total === 0 ? 0 : count / total] as const),
     );
@@ -80,7 +80,7 @@ export function histogramChart(id: string, kind: ScoreKind, figures: ScoreFigure
   };
 }
 
-/** All sets over one axis of thresholds: where the falling lines lie apart, no threshold gives all the same rate. */
+/** Error rates of all sets by threshold: where the falling lines differ, no threshold gives all sets the same rate. */
 export function thresholdChart(id: string, kind: ScoreKind, sets: readonly Figures[]): Chart {
   const thresholds = sets.flatMap(({ by }) => by[kind].curve.map(([threshold]) => threshold));
   const lines = sets.flatMap(
@@ -117,7 +117,7 @@ function percentMarkers({ percent_points }: ScoreFigures): NonNullable<Chart['ma
   return percent_points.map((point) => ({ x: point.threshold, label: `${point.confidence_percent} %` }));
 }
 
-/** True-accept rates at the operating points, with their intervals, as `value` puts them on the axis. */
+/** True-accept rates at the operating points with their intervals, converted by `value`. */
 function dotsOf(curves: readonly NamedCurve[], value: (tar: number) => number): NonNullable<Chart['dots']> {
   return curves.flatMap(({ figures }, series) =>
     figures.operating_points.map(({ measured_fmr, tar, tar_interval: [low, high] }) => {
@@ -140,10 +140,7 @@ function inWords(curves: readonly NamedCurve[]): string {
   return words.join(' ');
 }
 
-/**
- * A curve without the stretches where a rate is 0, which no logarithmic axis has. The steps into them are kept, and drawn to
- * the start of the axis.
- */
+/** A curve without the parts where a rate is 0, which a logarithmic axis cannot show, but with the steps into them. */
 function withoutZeros<P>(points: readonly P[], rateOf: (point: P) => number): P[] {
   const isSeen = (point: P | undefined) => point !== undefined && rateOf(point) > 0;
   return points.filter((point, i) => isSeen(point) || isSeen(points[i - 1]) || isSeen(points[i + 1]));

@@ -8,7 +8,7 @@ import { generator, picturesShown, reportPage } from './page.ts';
 import type { Gallery } from './pairs.ts';
 
 const extensions: Readonly<Record<ImageFormat, string>> = { jpeg: 'jpg', png: 'png', webp: 'webp' };
-/** Of a copy: nothing of a picture's own name, which may be anything, becomes a name here. */
+/** Names of copies are made from their content, because an image's own name may be anything. */
 const copyName = /^[0-9a-f]{16}\.(?:jpg|png|webp)$/;
 
 /** A folder with index.html, figures.json and pictures/, which can be moved as a whole. */
@@ -19,7 +19,7 @@ export class ReportFolder {
   /** Names of the copies that this report shows. */
   readonly #shown = new Set<string>();
 
-  /** Makes the folder. Throws an Error with a message for people when that fails or it holds something else than a report. */
+  /** Makes the folder. Throws an Error with a message for people when that fails or the folder holds other files. */
   constructor(folder: string) {
     this.#folder = folder;
     this.#pictures = join(folder, 'pictures');
@@ -31,7 +31,7 @@ export class ReportFolder {
     }
     const isReport = existsSync(this.page) && readFileSync(this.page, 'utf8').includes(generator);
     if (readdirSync(folder).length > 0 && !isReport) {
-      throw new Error(`${folder} holds something else than an earlier report: give an empty or a new folder`);
+      throw new Error(`${folder} holds files that are not a report: choose an empty or new folder`);
     }
   }
 
@@ -40,26 +40,26 @@ export class ReportFolder {
     const galleries = results.evaluations.map((evaluation) => this.#gallery(evaluation));
     writeFileSync(this.page, reportPage(results, galleries, date));
     writeFileSync(join(this.#folder, 'figures.json'), `${resultsJson(results)}\n`);
-    // Copies that an earlier report left and this one does not show: they are photos of people.
+    // Removes copies of an earlier report that this one does not show: they are photos of people.
     for (const name of readdirSync(this.#pictures)) {
       if (copyName.test(name) && !this.#shown.has(name)) rmSync(join(this.#pictures, name));
     }
   }
 
-  /** Copies what the page shows of a set. */
+  /** Copies the images of a set that the page shows. */
   #gallery(evaluation: Evaluation): Gallery {
     const { set, figures, pictures } = evaluation;
     return new Map(
       picturesShown(figures).map((name) => {
         const { image, faces, chosen } = pictures.get(name)!;
-        // A picture that is shown was read.
+        // Images that are shown could be read.
         const link = `pictures/${this.#copy(join(set.folder, name), image!)}`;
         return [name, { image: image!, faces, chosen, link }];
       }),
     );
   }
 
-  /** Copies a picture, and returns the name of the copy, which is made from its content. */
+  /** Copies an image. Returns the name of the copy, a hash of its content. */
   #copy(file: string, image: Omit<ImageReport, 'faces'>): string {
     const { bytes, format } = displayable(readFileSync(file), image);
     const name = `${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}.${extensions[format]}`;
@@ -69,7 +69,7 @@ export class ReportFolder {
   }
 }
 
-/** Every browser heeds the EXIF orientation of JPEG, but not of PNG and WebP: such a picture is copied upright, as PNG. */
+/** Not every browser applies the EXIF orientation of PNG and WebP: such an image is copied upright, as PNG. */
 function displayable(bytes: Uint8Array, { format, orientation, width, height }: Omit<ImageReport, 'faces'>) {
   if (format === 'jpeg' || orientation === 1) return { bytes, format };
   const upright = loadAddon().draw(bytes, [], { max_pixels: width * height, min_side: 1 });

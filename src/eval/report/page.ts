@@ -10,20 +10,20 @@ import { detChart, histogramChart, rocChart, thresholdChart } from './charts.ts'
 import { type Gallery, pairsView, picturesView } from './pairs.ts';
 import { sharedTable, summaryTable, thresholdTable } from './tables.ts';
 
-/** By which a folder's page is known to be a report. */
+/** Marks a page as a report. */
 export const generator = '<meta name="generator" content="facematch eval">';
 
-/** For a page that holds text of strangers: no script, nothing from elsewhere (CSP level 3). */
+/** The page holds file names of others: no script, and nothing loaded from elsewhere (CSP level 3). */
 const policy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file: data:; base-uri 'none'; form-action 'none'";
 
 const cohortText: Readonly<Record<CohortUse, string>> = {
-  pack: "Normalised similarities use the pack's cohort: of people whom it was made of they are bent.",
+  pack: "Normalised similarities use the pack's cohort: figures of people that it was made of are biased.",
   'held-out': 'Normalised similarities use cohorts that were refitted without the people of each pair.',
   none: 'The pack has no cohort: the normalised similarity is the cosine.',
 };
 
-/** The whole page; it loads nothing but the pictures beside it. `galleries` are those of the sets, in their order. */
+/** The whole page, which loads only the images beside it. `galleries`: one for each set, in order. */
 export function reportPage(results: Results, galleries: readonly Gallery[], date: Date): string {
   const style = readFileSync(projectPath('src/eval/report/report.css'), 'utf8');
   const { pack, evaluations } = results;
@@ -43,7 +43,7 @@ ${new Html(generator)}
 <header>
 <h1>How well faces are matched</h1>
 <p>Pack ${pack.name} ${pack.version}, mode ${mode}, <time datetime="${date.toISOString()}">${date.toISOString().slice(0, 10)}</time>. ${cohortText[cohort]}</p>
-<p class="private">This folder holds copies of photos: keep it as you keep them. The figures as JSON: <a href="figures.json">figures.json</a></p>
+<p class="private">This folder holds copies of photos: protect it as you protect them. The figures as JSON: <a href="figures.json">figures.json</a></p>
 ${several ? contents(names) : undefined}
 </header>
 <main>
@@ -60,13 +60,13 @@ function contents(names: readonly string[]): Html {
   )}</ul></nav>`;
 }
 
-/** Whether one threshold serves all. */
+/** Shows whether one threshold serves all sets. */
 function allSets({ evaluations, shared_thresholds }: Results): Html {
   const sets = evaluations.map(({ figures }) => figures);
   const curves = sets.map(({ set, by, pairs }) => ({ name: set, figures: by.normalised, pairs }));
   return html`<section id="all" aria-labelledby="all-name">
 <h2 id="all-name">All sets</h2>
-<p>Where the falling lines of two sets lie apart, one threshold lets more strangers of one set through than of the other.</p>
+<p>Where the falling lines of two sets differ, one threshold accepts more strangers of one set than of the other.</p>
 <div class="charts">
 ${chartView(thresholdChart('all-normalised', 'normalised', sets))}
 ${chartView(thresholdChart('all-cosine', 'cosine', sets))}
@@ -78,7 +78,7 @@ ${sharedTable('cosine', shared_thresholds)}
 `;
 }
 
-/** One set: figures, curves, thresholds, and where it goes wrong. `id` is unique in the page. */
+/** One set: figures, curves, thresholds and the worst pairs. `id` is unique in the page. */
 function setView(figures: Figures, id: string, gallery: Gallery): Html {
   const { set, by, pairs, worst, without_face, failures } = figures;
   const curves = scoreKinds.map((kind) => ({
@@ -111,10 +111,10 @@ ${
 `;
 }
 
-/** Most pictures without a face that are shown; the others are named. */
+/** Most images without a face that are shown; further ones are only named. */
 const mostShown = 24;
 
-/** The pictures of a set that its part of the page shows. */
+/** The names of the images of a set that the page shows. */
 export function picturesShown({ worst, without_face }: Figures): string[] {
   const pairs = [...worst.different, ...worst.same].flatMap(({ image1, image2 }) => [image1, image2]);
   return [...new Set([...pairs, ...without_face.slice(0, mostShown)])];

@@ -4,16 +4,16 @@ import type { EmbeddedPicture } from '../embed-worker.ts';
 import { confidenceText, scoreText } from '../number-text.ts';
 import type { WorstPair } from '../pairs.ts';
 
-/** A picture of the set that was read, and where the page has its copy, relative to the page. */
+/** An image of the set with the path of its copy, relative to the page. */
 type ShownPicture = Pick<EmbeddedPicture, 'faces' | 'chosen'> & {
   image: NonNullable<EmbeddedPicture['image']>;
   link: string;
 };
 
-/** Shown pictures by their names in the set. */
+/** Shown images by their name in the set. */
 export type Gallery = ReadonlyMap<string, ShownPicture>;
 
-/** Pairs of pictures with their scores; `title` heads them. */
+/** Pairs of images with their scores, below `title`. */
 export function pairsView(title: string, pairs: readonly WorstPair[], gallery: Gallery): Html {
   if (pairs.length === 0) return html`<h3>${title}</h3><p>None.</p>`;
   return html`<h3>${title}</h3>
@@ -29,7 +29,7 @@ ${names.map((name) => html`<p><bdi>${name}</bdi><br>${faceText(gallery.get(name)
 `;
 }
 
-/** Pictures without a face, whole. */
+/** Images without a face, uncropped. */
 export function picturesView(names: readonly string[], gallery: Gallery): Html {
   return html`<ul class="pictures">${names.map((name) => {
     const picture = pictureView(name, gallery.get(name)!);
@@ -39,17 +39,17 @@ export function picturesView(names: readonly string[], gallery: Gallery): Html {
 `;
 }
 
-/** A square part of a picture, in pixels of the upright picture; it may reach over its edges. */
+/** A square part of an image, in pixels of the upright image; it may extend beyond the edges. */
 interface Crop {
   x: number;
   y: number;
   side: number;
 }
 
-/** How much of the surroundings is shown: the side of the crop in longer sides of the box. */
+/** Side of the crop in longer sides of the face's box. */
 const context = 2.2;
 
-/** A face with what is around it, moved into the picture as far as it goes; without a face, the whole picture. */
+/** The crop around a face, moved into the image as far as possible; without a face, the whole image. */
 export function cropAround(
   box: { x: number; y: number; width: number; height: number } | undefined,
   { width, height }: { width: number; height: number },
@@ -65,10 +65,10 @@ export function cropAround(
   };
 }
 
-/** The compared face with its surroundings, boxes over it, and the whole picture behind the link. */
+/** The crop around the compared face, with boxes of all faces and a link to the whole image. */
 function pictureView(name: string, { faces, chosen, image, link }: ShownPicture): Html {
   const { x, y, side } = cropAround(faces[chosen]?.box, image);
-  // The whole picture, placed within the square that shows a part of it: an <img> heeds EXIF orientation in every browser.
+  // An <img> of the whole image inside a square that shows a part of it: it applies the EXIF orientation in every browser.
   const share = (pixels: number) => `${((pixels / side) * 100).toFixed(2)}%`;
   const placement = `width:${share(image.width)};left:${share(-x)};top:${share(-y)}`;
   const viewBox = [x, y, side, side].map((value) => value.toFixed(1)).join(' ');

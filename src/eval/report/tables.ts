@@ -13,7 +13,7 @@ import { type ScoreKind, scoreKinds } from '../pairs.ts';
 import type { SharedThreshold } from '../results.ts';
 import type { Observed } from '../thresholds.ts';
 
-/** A table that is wider than a small screen scrolls by itself, by keyboard too. */
+/** A table that scrolls on small screens, also by keyboard. */
 function table(caption: string, head: readonly string[], rows: readonly (readonly Content[])[]): Html {
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
 <caption><span>${caption}</span></caption>
@@ -27,7 +27,7 @@ function table(caption: string, head: readonly string[], rows: readonly (readonl
 `;
 }
 
-/** Accuracy and what it was measured on. */
+/** Accuracy, and the number of pairs and images. */
 export function summaryTable({ by, pairs, pictures, without_face, failures }: Figures): Html {
   const rows = scoreKinds.map((kind) => {
     const { accuracy, equal_error_rate } = by[kind];
@@ -40,7 +40,7 @@ ${countText(without_face.length)} without a face, ${countText(Object.keys(failur
 ${table('Accuracy', ['score', 'accuracy', 'best threshold', 'equal error rate'], rows)}`;
 }
 
-/** Thresholds chosen by the set's own false-match rates, and those of the pack's percents. */
+/** Thresholds for false-match rates of the set, and those of the pack's percents. */
 export function thresholdTable({ by }: Figures): Html {
   const tables = scoreKinds.map((kind) => {
     const { operating_points, percent_points } = by[kind];
@@ -64,7 +64,7 @@ export function thresholdTable({ by }: Figures): Html {
   return html`${tables}`;
 }
 
-/** One row a threshold, two columns a set. */
+/** One row for each threshold, two columns for each set. */
 export function sharedTable(by: ScoreKind, thresholds: readonly SharedThreshold[]): Html {
   const own = thresholds.filter((threshold) => threshold.by === by);
   const sets = Object.keys(own[0]?.sets ?? {});
