@@ -92,7 +92,7 @@ const EmbeddedFace = Face.extend({
     ),
 }).describe('A face with its embedding.');
 
-const picture = {
+const image = {
   width: z.int().min(1).describe('Width of the upright image, pixels'),
   height: z.int().min(1).describe('Height of the upright image, pixels'),
   format: word(formats, 'As recognised by content.'),
@@ -105,7 +105,7 @@ const facesOf = <Shape extends z.ZodType>(face: Shape) =>
     .describe(`Largest first (area of the box × detection score), at most ${mostFaces}`);
 
 const Image = object('An image and its faces.', {
-  ...picture,
+  ...image,
   faces: facesOf(Face).min(1),
   face_index: count.describe('The face that the answer is about'),
 });
@@ -275,12 +275,12 @@ const Embeddings = object('One embedding against many.', {
 const Detect = object('The faces of one picture.', {
   request_id: text('The same as in the X-Request-Id header'),
   accuracy_mode: z.enum(fieldTable.accuracy_mode.values).describe('The mode that was used'),
-  image: object('The image and its faces.', { ...picture, faces: facesOf(Face) }),
+  image: object('The image and its faces.', { ...image, faces: facesOf(Face) }),
   ...rest,
 });
 
 const Embed = Detect.extend({
-  image: object('The image and its faces.', { ...picture, faces: facesOf(EmbeddedFace).min(1) }),
+  image: object('The image and its faces.', { ...image, faces: facesOf(EmbeddedFace).min(1) }),
   embedding: object(
     'What is needed to compare the embeddings: only those of the same pack, version and mode can be compared',
     {

@@ -135,14 +135,14 @@ export function extrasOf(code: ErrorCode): Extra[] {
   return Object.keys(problemTable[code].example).filter((name): name is Extra => name !== 'detail');
 }
 
-const pictures = ['image1', 'image2', 'image'];
+const images = ['image1', 'image2', 'image'];
 const fieldNames = Object.keys(fieldTable);
 const field = (names: string[]) => z.enum(names).describe('Name of the form field');
 
 /** A list with an item for each faulty image. */
-const pictureList = (fault: z.ZodRawShape, description: string) =>
+const imageList = (fault: z.ZodRawShape, description: string) =>
   z
-    .array(z.object({ field: z.enum(pictures).describe('The picture'), ...fault }))
+    .array(z.object({ field: z.enum(images).describe('The picture'), ...fault }))
     .min(1)
     .max(2)
     .describe(description);
@@ -150,7 +150,7 @@ const pictureList = (fault: z.ZodRawShape, description: string) =>
 export const qualityReasonNames = Object.keys(qualityWords) as QualityReason[];
 
 export const extraSchemas: Readonly<Record<Exclude<Extra, 'errors'>, z.ZodType>> = {
-  field: field(pictures),
+  field: field(images),
   expected: z.string().describe('What the field takes'),
   position: z.int().min(0).describe('The character at which the JSON is wrong, counted from 0'),
   given: z.string().describe('What was sent'),
@@ -176,7 +176,7 @@ export const extraSchemas: Readonly<Record<Exclude<Extra, 'errors'>, z.ZodType>>
 };
 
 /** Problems of a single image; two images may have one each. */
-const pictureFaults = [
+const imageFaults = [
   'unsupported_image_format',
   'image_decode_failed',
   'image_dimensions',
@@ -189,14 +189,14 @@ const pictureFaults = [
 export const targetFaults = [
   'missing_field',
   'image_too_large',
-  ...pictureFaults.filter((code) => code !== 'face_index_out_of_range'),
+  ...imageFaults.filter((code) => code !== 'face_index_out_of_range'),
   'low_quality_face',
 ] as const;
 
 const { detected, width, height, limit_pixels, faces_found } = extraSchemas;
-const faultList = pictureList(
+const faultList = imageList(
   {
-    code: z.enum(pictureFaults).describe('What is wrong with it'),
+    code: z.enum(imageFaults).describe('What is wrong with it'),
     detected: detected.optional(),
     width: width.optional(),
     height: height.optional(),
@@ -218,7 +218,7 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
     errors: faultList.describe('One for each faulty image, in the order of the form'),
   },
   low_quality_face: {
-    errors: pictureList(
+    errors: imageList(
       {
         reasons: z
           .array(z.enum(qualityReasonNames))
@@ -245,7 +245,7 @@ function problemSchema(code: ErrorCode): z.ZodType {
       detail: z.string().describe('What to do about it, for people'),
       code: z.literal(code).describe('What is wrong, for programs'),
       request_id: z.string().describe('The same as in the X-Request-Id header; quote it to the operator'),
-      ...(pictureFaults.some((fault) => fault === code) ? { errors: faultList.optional() } : {}),
+      ...(imageFaults.some((fault) => fault === code) ? { errors: faultList.optional() } : {}),
       ...Object.fromEntries(extrasOf(code).map((name) => [name, extras[name]!])),
     })
     .describe(`${title}. ${detail}`);

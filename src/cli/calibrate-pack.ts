@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { readConfig } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { type PackManifest, packDirectory, packNets, readDraft, sha256, verifyPack } from '../engine/pack.ts';
-import { fitTable, type Honesty } from '../eval/calibrate.ts';
+import { type CalibrationCheck, fitTable } from '../eval/calibrate.ts';
 import { cohortCentres, cohortWeights, highest, quantise } from '../eval/cohort.ts';
-import { embedPictures } from '../eval/embed-pictures.ts';
-import type { EmbeddedPicture } from '../eval/embed-worker.ts';
+import { embedImages } from '../eval/embed-images.ts';
+import type { EmbeddedImage } from '../eval/embed-worker.ts';
 import { HeldOutCohorts, heldOutFits, withFitCentres } from '../eval/held-out.ts';
 import {
   fitHumanCheck,
@@ -17,7 +17,7 @@ import {
   quantiseCheck,
   tallyHumanCheck,
 } from '../eval/human.ts';
-import { type PeopleSet, peopleSet, picturesBelow, readPeople } from '../eval/people.ts';
+import { imagesBelow, type PeopleSet, peopleSet, readPeople } from '../eval/people.ts';
 import type { CalibrationPoint } from '../matching/calibration.ts';
 import { withBar } from './terminal.ts';
 
@@ -46,7 +46,7 @@ export interface ModeFit {
   fitted_on: string;
   points: CalibrationPoint[];
   /** Observed rates of people in neither cohort nor fit, with --check. */
-  check?: { with_cohort: Honesty[]; without_cohort: Honesty[] };
+  check?: { with_cohort: CalibrationCheck[]; without_cohort: CalibrationCheck[] };
 }
 
 export interface PackFit {
@@ -65,7 +65,7 @@ interface CalibrateOptions {
 }
 
 type Sets = Readonly<Record<AccuracyMode, readonly PeopleSet[]>>;
-type Pictures = ReadonlyMap<string, EmbeddedPicture>;
+type Images = ReadonlyMap<string, EmbeddedImage>;
 
 /** Fits cohort, human check and a table for each mode, and with `write` writes them into the configured pack. */
 export async function calibratePack(
@@ -81,14 +81,14 @@ export async function calibratePack(
   await verifyPack(directory, manifest);
   const unchecked = uncheckedPack(directory, manifest);
   const embed = (title: string, folder: string, files: string[], mode: AccuracyMode, minDetScore: number) =>
-    withBar(`${title} ${mode}`, files.length, (onPicture) =>
-      embedPictures(files, {
+    withBar(`${title} ${mode}`, files.length, (onImage) =>
+      embedImages(files, {
         packDirectory: unchecked.directory,
         folder,
         mode,
         minDetScore,
         workers: config.workers,
-        onPicture,
+        onImage,
       }),
     );
   try {
@@ -103,15 +103,15 @@ export async function calibratePack(
         sets[mode].push(peopleSet(name, people, found));
       }
       for (const folder of withoutPeople) {
-        const found = await embed(nobody, folder, picturesBelow(folder), mode, leastOtherScore);
+        const found = await embed(nobody, folder, imagesBelow(folder), mode, leastOtherScore);
         for (const { example, score } of falseFaces(folder, found)) {
           others.push(example);
           if (score >= manifest.min_det_score) atDefault.add(example);
         }
       }
     }
-    const cohortPictures = sets[cohortMode].flatMap(({ pictures }) => pictures);
-    const centres = cohortCentres(cohortPictures);
+    const cohortImages = sets[cohortMode].flatMap(({ images }) => images);
+    const centres = cohortCentres(cohortImages);
     if (write && centres.length < highest) {
       throw new Error(
         `There are too few people: they make a cohort of ${centres.length} centres, and ${highest} are needed. ` +
@@ -119,7 +119,7 @@ export async function calibratePack(
       );
     }
     const cohorts = await withBar('cohorts', heldOutFits, (onFit) =>
-      withFitCentres(config.workers, onFit, (fit) => HeldOutCohorts.make(cohortPictures, fit)),
+      withFitCentres(config.workers, onFit, (fit) => HeldOutCohorts.make(cohortImages, fit)),
     );
     const fits = fitModes(sets, cohorts, check);
     const humans = modes.flatMap((mode) => sets[mode].flatMap(humanExamples));
@@ -156,11 +156,11 @@ function uncheckedPack(directory: string, { human, ...manifest }: PackManifest) 
   return { directory: copy, remove: () => rmSync(copy, { recursive: true }) };
 }
 
-function humanExamples({ name, pictures }: PeopleSet): HumanExample[] {
-  return pictures.map(({ person, embedding }) => ({ source: person, set: name, embedding }));
+function humanExamples({ name, images }: PeopleSet): HumanExample[] {
+  return images.map(({ person, embedding }) => ({ source: person, set: name, embedding }));
 }
 
-function* falseFaces(folder: string, found: Pictures) {
+function* falseFaces(folder: string, found: Images) {
   for (const [name, { faces, embeddings }] of [...found].sort(([a], [b]) => (a < b ? -1 : 1))) {
     for (const [i, { detection_score: score }] of faces.entries()) {
       const embedding = embeddings[i]!;
@@ -201,7 +201,7 @@ function writeHumanCheck(
 ): void {
   const check = fitHumanCheck(humans, others);
   const { bytes, scale } = quantiseCheck(check);
-  const pictures = new Set(others.map(({ source }) => source)).size;
+  const images = new Set(others.map(({ source }) => source)).size;
   manifest.human = {
     file: humanFile,
     sha256: sha256(new Uint8Array(bytes.buffer)),
@@ -209,16 +209,16 @@ function writeHumanCheck(
     scale,
     bias: check.bias,
     bar: humanThreshold,
-    fitted_on: `${humans.length} faces of people, and ${others.length} false faces in ${pictures} pictures without people, both modes`,
+    fitted_on: `${humans.length} faces of people, and ${others.length} false faces in ${images} pictures without people, both modes`,
   };
   replaceFile(join(directory, humanFile), bytes);
 }
 
 function describeSets(sets: readonly PeopleSet[]): string {
   return sets
-    .map(({ name, pictures }) => {
-      const people = new Set(pictures.map(({ person }) => person)).size;
-      return `${name}: ${pictures.length} pictures of ${people} people`;
+    .map(({ name, images }) => {
+      const people = new Set(images.map(({ person }) => person)).size;
+      return `${name}: ${images.length} pictures of ${people} people`;
     })
     .join('; ');
 }

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Honesty } from '../eval/calibrate.ts';
+import type { CalibrationCheck } from '../eval/calibrate.ts';
 import type { HumanTally } from '../eval/human.ts';
 import { percentText } from '../eval/number-text.ts';
 import type { ModeFit, PackFit, SetFolder } from './calibrate-pack.ts';
@@ -69,11 +69,11 @@ function printMode({ mode, points, check }: ModeFit): void {
   console.log(`${mode}:`);
   console.table(points.map(([similarity, false_match_rate]) => ({ similarity, false_match_rate })));
   if (!check) return;
-  printHonesty(`${mode}, with the cohort`, check.with_cohort);
-  printHonesty(`${mode}, without it`, check.without_cohort);
+  printCheck(`${mode}, with the cohort`, check.with_cohort);
+  printCheck(`${mode}, without it`, check.without_cohort);
 }
 
-function printHonesty(title: string, rows: readonly Honesty[]): void {
+function printCheck(title: string, rows: readonly CalibrationCheck[]): void {
   console.log(`Cross-validated over people, ${title}:`);
   console.table(
     rows.map(({ group, percent, promised, observed, interval, pairs }) => ({

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { productPath, projectPath } from '../paths.ts';
 import type { MatchAnswer } from './demo-answer.ts';
 import type { DemoServer } from './demo-server.ts';
-import { type Picture, readPicture } from './files.ts';
+import { type Image, readImage } from './files.ts';
 import { addHelp } from './help.ts';
 import { activity, coloursFor } from './terminal.ts';
 
@@ -40,7 +40,7 @@ async function demo(file1: string, file2: string, json: boolean): Promise<void> 
   const { describeAnswer } = await import('./demo-answer.ts');
 
   // Before the server, so that a missing file fails at once.
-  const pictures = { image1: await readPicture(file1), image2: await readPicture(file2) };
+  const images = { image1: await readImage(file1), image2: await readImage(file2) };
   const interruption = new AbortController();
   let interruptedBy: NodeJS.Signals | undefined;
   const interrupt = (signal: NodeJS.Signals) => {
@@ -53,9 +53,9 @@ async function demo(file1: string, file2: string, json: boolean): Promise<void> 
     const server = await startDemoServer(interruption.signal);
     let fault: string | undefined;
     try {
-      const { body, elapsed_ms } = await sendPair(server, pictures, interruption.signal);
+      const { body, elapsed_ms } = await sendPair(server, images, interruption.signal);
       done();
-      const names = { image1: pictures.image1.name, image2: pictures.image2.name };
+      const names = { image1: images.image1.name, image2: images.image2.name };
       if (!json) console.log(describeAnswer(body, names, elapsed_ms, coloursFor('stdout')));
       console.log(JSON.stringify(body, null, 2));
     } finally {
@@ -75,11 +75,11 @@ const answerLimit_ms = 60_000;
 /** Sends the pair as any client would, and times it. Throws an Error with a message for people. */
 async function sendPair(
   { origin, key }: Pick<DemoServer, 'origin' | 'key'>,
-  pictures: { image1: Picture; image2: Picture },
+  images: { image1: Image; image2: Image },
   signal: AbortSignal,
 ): Promise<{ body: MatchAnswer; elapsed_ms: number }> {
   const form = new FormData();
-  for (const [field, { name, bytes }] of Object.entries(pictures)) form.set(field, new Blob([bytes]), name);
+  for (const [field, { name, bytes }] of Object.entries(images)) form.set(field, new Blob([bytes]), name);
   const started_ms = performance.now();
   let response: Response;
   let text: string;

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { addHelp } from './help.ts';
+import type { DetectedFile } from './image-files.ts';
 import { modeOption } from './match.ts';
-import type { DetectedFile } from './picture-files.ts';
 import { type Colours, coloursFor, complain, printable, progressBar } from './terminal.ts';
 
 interface DetectCommandOptions {
@@ -37,7 +37,7 @@ but only after the others are done.`,
 }
 
 async function detect(files: string[], options: DetectCommandOptions): Promise<void> {
-  const { detectFiles } = await import('./picture-files.ts');
+  const { detectFiles } = await import('./image-files.ts');
   const json = options.json ?? false;
   // On a terminal the printed lines show the progress, and a bar would mix with them.
   const quiet = json || !process.stdout.isTTY;
@@ -67,8 +67,8 @@ export function parseScore(text: string): number {
 }
 
 /** A line for the image, and one for each face. */
-function describeFaces(picture: DetectedFile, colours: Colours): string {
-  const { file, width, height, format, faces, drawing } = picture;
+function describeFaces(image: DetectedFile, colours: Colours): string {
+  const { file, width, height, format, faces, drawing } = image;
   const found = faces.length === 0 ? 'no face' : `${faces.length} face${faces.length === 1 ? '' : 's'}`;
   const drawn = drawing === undefined ? '' : `, drawn to ${printable(drawing)}`;
   return [

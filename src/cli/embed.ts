@@ -33,7 +33,7 @@ cannot be read is a failure, but only after the others are done.`,
 }
 
 async function embed(files: string[], { out, ...options }: EmbedCommandOptions): Promise<void> {
-  const { embedFiles } = await import('./picture-files.ts');
+  const { embedFiles } = await import('./image-files.ts');
   // Opened before the work begins. An existing file is not overwritten.
   const target = out === undefined ? process.stdout : createWriteStream(out, { flags: 'wx', mode: 0o600 });
   if (out !== undefined)

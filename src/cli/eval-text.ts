@@ -1,4 +1,4 @@
-import type { Honesty } from '../eval/calibrate.ts';
+import type { CalibrationCheck } from '../eval/calibrate.ts';
 import type { CohortUse, Figures, ScoreFigures } from '../eval/figures.ts';
 import { intervalText, kindTexts, percentText, scoreText } from '../eval/number-text.ts';
 import { type ScoreKind, scoreKinds } from '../eval/pairs.ts';
@@ -15,11 +15,11 @@ export function describeResults({ evaluations, shared_thresholds, groups }: Resu
       shared_thresholds.filter((one) => one.by === by),
     ),
   );
-  const promises = groups.length > 0 ? [describePromises(groups)] : [];
+  const promises = groups.length > 0 ? [describeChecks(groups)] : [];
   return [...sets, ...(shared_thresholds.length > 0 ? shared : []), ...promises].join('\n\n');
 }
 
-function describePromises(groups: readonly Honesty[]): string {
+function describeChecks(groups: readonly CalibrationCheck[]): string {
   const rows = groups.map(({ group, percent, promised, observed, interval, pairs }) => {
     const [low, high] = interval.map((rate) => (rate / promised).toFixed(1));
     return `  ${group.padEnd(18)} ${percent} %: ${percentText(observed)}, ${(observed / promised).toFixed(2)} [${low}, ${high}] times the promise, ${pairs} pairs`;

@@ -1,11 +1,11 @@
 import { readConfig } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
-import { promisesKept } from '../eval/calibrate.ts';
-import { embedPictures } from '../eval/embed-pictures.ts';
+import { checkCalibration } from '../eval/calibrate.ts';
+import { embedImages } from '../eval/embed-images.ts';
 import { embedSets, fitHeldOut, judgeSets, type PairSet } from '../eval/evaluate.ts';
 import { heldOutFits } from '../eval/held-out.ts';
-import { personOf, picturesOf, readPairs } from '../eval/pairs.ts';
+import { imagesOf, personOf, readPairs } from '../eval/pairs.ts';
 import { type PeopleSet, peopleSet, readPeople } from '../eval/people.ts';
 import { resultsJson, resultsOf } from '../eval/results.ts';
 import { calibrationOf } from '../matching/calibration.ts';
@@ -41,27 +41,27 @@ export async function evaluateSets(
   const { name, version } = manifest;
   const sets = files.map((set): PairSet => ({ ...set, pairs: readPairs(set.pairsFile) }));
   // Fails now rather than at the end: measuring takes minutes.
-  if (heldOutCohort) for (const { pairs } of sets) picturesOf(pairs).forEach(personOf);
+  if (heldOutCohort) for (const { pairs } of sets) imagesOf(pairs).forEach(personOf);
   const folder = report === undefined ? undefined : await openReport(report);
   await verifyPack(directory, manifest);
-  const total = sets.reduce((sum, { pairs }) => sum + picturesOf(pairs).length, 0);
+  const total = sets.reduce((sum, { pairs }) => sum + imagesOf(pairs).length, 0);
   const { min_det_score: minDetScore } = manifest;
   const { workers } = config;
-  const embedded = await withBar('pictures', total, (onPicture) =>
-    embedSets(sets, { packDirectory: directory, mode, minDetScore, workers, onPicture }),
+  const embedded = await withBar('pictures', total, (onImage) =>
+    embedSets(sets, { packDirectory: directory, mode, minDetScore, workers, onImage }),
   );
   const peopleSets: PeopleSet[] = [];
   for (const set of people) {
     const labelled = readPeople(set.name, set.folder);
     const files = labelled.map(({ file }) => file);
-    const found = await withBar(set.name, files.length, (onPicture) =>
-      embedPictures(files, {
+    const found = await withBar(set.name, files.length, (onImage) =>
+      embedImages(files, {
         packDirectory: directory,
         folder: set.folder,
         mode,
         minDetScore,
         workers,
-        onPicture,
+        onImage,
       }),
     );
     peopleSets.push(peopleSet(set.name, labelled, found));
@@ -72,7 +72,7 @@ export async function evaluateSets(
   const calibration = calibrationOf(manifest.calibration[mode]);
   const packCohort = manifest.cohort ? 'pack' : 'none';
   const evaluations = judgeSets(embedded, { mode, calibration, packCohort, cohorts });
-  const groups = promisesKept(peopleSets, cohorts, calibration, promisedPercents);
+  const groups = checkCalibration(peopleSets, cohorts, calibration, promisedPercents);
   const results = resultsOf({ name, version }, evaluations, groups);
   folder?.write(results, new Date());
   console.log(json ? resultsJson(results) : describeResults(results));

@@ -2,13 +2,13 @@ import { mkdirSync, realpathSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 
-export interface Picture {
+export interface Image {
   name: string;
   bytes: Uint8Array<ArrayBuffer>;
 }
 
 /** Throws an Error with a message for people; its cause is the file system's error. */
-export async function readPicture(file: string): Promise<Picture> {
+export async function readImage(file: string): Promise<Image> {
   try {
     return { name: basename(file), bytes: new Uint8Array(await readFile(file)) };
   } catch (error) {
@@ -22,22 +22,22 @@ export async function readPicture(file: string): Promise<Picture> {
  * missing; else `out` is the file. Throws an Error with a message for people when that is not possible, or when a drawing
  * would overwrite one of the images.
  */
-export function drawingFiles(pictures: readonly string[], out: string): string[] {
-  const asFolder = pictures.length > 1 || isFolder(out);
+export function drawingFiles(images: readonly string[], out: string): string[] {
+  const asFolder = images.length > 1 || isFolder(out);
   if (asFolder) makeFolder(out);
   else if (!/\.png$/i.test(out)) throw new Error(`--draw writes PNG: name it .png, not ${basename(out)}`);
   else if (!isFolder(dirname(out))) throw new Error(`--draw: there is no folder ${dirname(out)}`);
   const taken = new Set<string>();
-  const drawings = pictures.map((picture) => (asFolder ? join(out, freeName(picture, taken)) : out));
-  const given = new Set(pictures.map(identity));
+  const drawings = images.map((image) => (asFolder ? join(out, freeName(image, taken)) : out));
+  const given = new Set(images.map(identity));
   const lost = drawings.find((drawing) => given.has(identity(drawing)));
   if (lost !== undefined) throw new Error(`--draw would overwrite the picture ${lost}`);
   return drawings;
 }
 
 /** The image's name with .png; with a number when images of different folders have the same name. */
-function freeName(picture: string, taken: Set<string>): string {
-  const stem = basename(picture, extname(picture));
+function freeName(image: string, taken: Set<string>): string {
+  const stem = basename(image, extname(image));
   let name = `${stem}.png`;
   for (let number = 2; taken.has(name); number++) name = `${stem}-${number}.png`;
   taken.add(name);

@@ -37,7 +37,7 @@ export function registerMatch(program: Command): void {
 }
 
 async function matchTwo(file1: string, file2: string, options: MatchCommandOptions): Promise<void> {
-  const { matchFiles } = await import('./picture-files.ts');
+  const { matchFiles } = await import('./image-files.ts');
   const start = performance.now();
   const answer = await matchFiles([file1, file2], wishesOf(options));
   if (options.json) {
@@ -54,7 +54,7 @@ async function matchMany(
   candidates: string[],
   options: MatchCommandOptions,
 ): Promise<void> {
-  const { matchManyFiles } = await import('./picture-files.ts');
+  const { matchManyFiles } = await import('./image-files.ts');
   const answer = await matchManyFiles(reference, candidates, wishesOf(options));
   const refused = answer.results.flatMap((result) => ('problem' in result ? [result.problem.detail] : []));
   if (options.json) console.log(JSON.stringify(answer, null, 2));

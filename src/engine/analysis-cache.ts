@@ -4,7 +4,7 @@ import type { Outcome } from './pool.ts';
 import type { Done, Ticket } from './queue.ts';
 
 /** Sends images to the workers. */
-type Analyse = (pictures: readonly Uint8Array[], options: AnalyseOptions) => Ticket<Outcome>;
+type Analyse = (images: readonly Uint8Array[], options: AnalyseOptions) => Ticket<Outcome>;
 
 /** Timings of an image from the cache. */
 const timings_ms = { decode: 0, detect: 0, align: 0, embed: 0 };
@@ -22,8 +22,8 @@ export class AnalysisCache {
   hits = 0;
   misses = 0;
 
-  constructor(pictures: number) {
-    this.#kept = new LRUCache({ max: pictures });
+  constructor(images: number) {
+    this.#kept = new LRUCache({ max: images });
   }
 
   /** Images in the cache. */
@@ -32,18 +32,18 @@ export class AnalysisCache {
   }
 
   /** Analyses only the images that are not in the cache. */
-  analyse(pictures: readonly Uint8Array[], options: AnalyseOptions, analyse: Analyse): Ticket<Outcome> {
+  analyse(images: readonly Uint8Array[], options: AnalyseOptions, analyse: Analyse): Ticket<Outcome> {
     let ticket: Ticket<Outcome> | undefined;
     let reason: Error | undefined;
     const look = async (): Promise<Done<Outcome>> => {
-      const keys = await Promise.all(pictures.map((picture) => keyOf(picture, options)));
+      const keys = await Promise.all(images.map((image) => keyOf(image, options)));
       if (reason) throw reason;
       const outcomes = keys.map((key): Outcome | undefined => this.#kept.get(key));
       const missing = outcomes.flatMap((outcome, index) => (outcome === undefined ? [index] : []));
       this.misses += missing.length;
-      this.hits += pictures.length - missing.length;
+      this.hits += images.length - missing.length;
       ticket = analyse(
-        missing.map((index) => pictures[index]!),
+        missing.map((index) => images[index]!),
         options,
       );
       const found = await ticket.done;
@@ -76,7 +76,7 @@ export class AnalysisCache {
 }
 
 /** Hashed on a libuv thread. The copy is needed because WebCrypto does not accept shared memory. */
-async function keyOf(picture: Uint8Array, options: AnalyseOptions): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new Uint8Array(picture));
+async function keyOf(image: Uint8Array, options: AnalyseOptions): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new Uint8Array(image));
   return `${Buffer.from(digest).toString('base64')} ${JSON.stringify(options)}`;
 }

@@ -4,7 +4,7 @@ import { AnalysisCache } from './analysis-cache.ts';
 import type { EmbeddingsJob } from './embeddings.ts';
 import { type PackManifest, verifyPack } from './pack.ts';
 import { type EmbeddingsOutcome, type Outcome, Pool } from './pool.ts';
-import { PictureQueue, type Ticket } from './queue.ts';
+import { ImageQueue, type Ticket } from './queue.ts';
 
 interface EngineOptions {
   config: Pick<Config, 'workers' | 'queue' | 'deadline_ms' | 'embedding_cache'>;
@@ -18,11 +18,11 @@ interface EngineOptions {
 type Job = { image: Uint8Array; options: AnalyseOptions } | { embeddings: EmbeddingsJob };
 
 /** Queue settings and metrics count matches of two images; the queue itself counts images. */
-const pictures_in_match = 2;
+const images_in_match = 2;
 
 /** A model pack with its workers, the queue in front of them, and the cache of analyses. */
 export class Engine {
-  readonly #queue: PictureQueue<Job, Outcome | EmbeddingsOutcome>;
+  readonly #queue: ImageQueue<Job, Outcome | EmbeddingsOutcome>;
   readonly #cache: AnalysisCache | undefined;
   readonly #options: EngineOptions;
   #addon: Addon | undefined;
@@ -33,9 +33,9 @@ export class Engine {
   constructor(options: EngineOptions) {
     this.#options = options;
     const { workers, queue, deadline_ms, embedding_cache } = options.config;
-    this.#queue = new PictureQueue({
+    this.#queue = new ImageQueue({
       workers,
-      capacity: pictures_in_match * (workers + queue),
+      capacity: images_in_match * (workers + queue),
       deadline_ms,
       run: (jobs, slot) => this.#run(jobs, slot),
       cancel: (slot) => this.#pool!.cancel(slot),
@@ -75,11 +75,11 @@ export class Engine {
    * ticket is idle. Outcomes are in the order of the images; a failure is an outcome too. `keep`: whether the analyses may
    * be cached.
    */
-  analyse(pictures: readonly Uint8Array[], options: AnalyseOptions, keep: boolean): Ticket<Outcome> {
+  analyse(images: readonly Uint8Array[], options: AnalyseOptions, keep: boolean): Ticket<Outcome> {
     const submit = (images: readonly Uint8Array[], how: AnalyseOptions) =>
       this.#queue.submit(images.map((image) => ({ image, options: how }))) as Ticket<Outcome>;
-    if (this.#cache === undefined || !keep) return submit(pictures, options);
-    return this.#cache.analyse(pictures, options, submit);
+    if (this.#cache === undefined || !keep) return submit(images, options);
+    return this.#cache.analyse(images, options, submit);
   }
 
   /** Compares embeddings. The job takes one place in the queue. */
@@ -114,7 +114,7 @@ export class Engine {
   readings() {
     return {
       queue_depth: () =>
-        Math.max(0, Math.ceil(this.#queue.size / pictures_in_match) - this.#options.config.workers),
+        Math.max(0, Math.ceil(this.#queue.size / images_in_match) - this.#options.config.workers),
       queue_capacity: () => this.#options.config.queue,
       workers: () => this.answering,
       workers_busy: () => this.#queue.running,

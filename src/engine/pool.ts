@@ -6,7 +6,7 @@ import type { EmbeddingsJob, RankedEmbeddings } from './embeddings.ts';
 
 // Messages between the threads.
 
-export interface PicturesJob {
+export interface ImagesJob {
   /** In shared memory, so that nothing is copied; they must not change meanwhile. */
   images: readonly Uint8Array[];
   options: AnalyseOptions;
@@ -52,7 +52,7 @@ const heal_ms = { first: 1000, most: 30_000 };
 
 /**
  * The worker threads. Each loads the addon and the pack, whose sessions the whole process shares, and runs one job at a time.
- * The pool never gets more jobs than there are workers: PictureQueue decides which image is next.
+ * The pool never gets more jobs than there are workers: ImageQueue decides which image is next.
  *
  * Piscina replaces a worker that dies, but not one that dies while it starts, and then none at all. So when workers are still
  * missing some time after a death, a new pool replaces this one.
@@ -98,7 +98,7 @@ export class Pool {
     return this.#run({ embeddings, slot });
   }
 
-  #run(task: PicturesJob | EmbeddingsTask) {
+  #run(task: ImagesJob | EmbeddingsTask) {
     Atomics.store(this.#flags, task.slot, 0);
     return this.#piscina.run(task);
   }

@@ -8,7 +8,7 @@ import { Problem } from '../errors.ts';
  * Only requests whose body has arrived take places in the queue: a slow upload would otherwise keep workers idle in front of
  * a full queue. So admission is checked twice: `full` before the body is read, to refuse early, and then `submit` decides.
  */
-interface QueueOptions<Picture, Outcome> {
+interface QueueOptions<Image, Outcome> {
   /** Images that may be processed at once. */
   workers: number;
   /** Images that may run or wait. A request that finds one free place is taken with all of its images. */
@@ -19,7 +19,7 @@ interface QueueOptions<Picture, Outcome> {
    * Processes one or two images of one request on one worker; outcomes in their order. `slot`: 0 to `workers` − 1, not used
    * by any other call at the time.
    */
-  run(pictures: readonly Picture[], slot: number): Promise<readonly Outcome[]>;
+  run(images: readonly Image[], slot: number): Promise<readonly Outcome[]>;
   /** The outcomes of that slot are no longer needed: `run` should end soon, with any. */
   cancel(slot: number): void;
 }
@@ -56,10 +56,10 @@ interface Request<Outcome> {
   onIdle(): void;
 }
 
-interface Entry<Picture, Outcome> {
+interface Entry<Image, Outcome> {
   request: Request<Outcome>;
   index: number;
-  picture: Picture;
+  image: Image;
 }
 
 /** `run` rejected. */
@@ -71,16 +71,16 @@ class Broken {
   }
 }
 
-export class PictureQueue<Picture, Outcome> {
-  readonly #options: QueueOptions<Picture, Outcome>;
+export class ImageQueue<Image, Outcome> {
+  readonly #options: QueueOptions<Image, Outcome>;
   /** A Set keeps the order of insertion and removes any entry in constant time. */
-  readonly #waiting = new Set<Entry<Picture, Outcome>>();
+  readonly #waiting = new Set<Entry<Image, Outcome>>();
   readonly #free: number[];
   /** Until the time `#counted`. */
   #busy_ms = 0;
   #counted = performance.now();
 
-  constructor(options: QueueOptions<Picture, Outcome>) {
+  constructor(options: QueueOptions<Image, Outcome>) {
     this.#options = options;
     this.#free = Array.from({ length: options.workers }, (_, slot) => slot);
   }
@@ -104,15 +104,15 @@ export class PictureQueue<Picture, Outcome> {
     return this.size >= this.#options.capacity;
   }
 
-  submit(pictures: readonly Picture[]): Ticket<Outcome> {
+  submit(images: readonly Image[]): Ticket<Outcome> {
     if (this.full) {
       return { done: Promise.reject(new Problem('overloaded')), idle: Promise.resolve(), cancel: () => {} };
     }
     const { promise: done, resolve, reject } = withResolvers<Done<Outcome>>();
     const { promise: idle, resolve: onIdle } = withResolvers<void>();
     const request: Request<Outcome> = {
-      outcomes: new Array<Outcome>(pictures.length),
-      left: pictures.length,
+      outcomes: new Array<Outcome>(images.length),
+      left: images.length,
       running: new Set(),
       submitted: performance.now(),
       started: undefined,
@@ -125,8 +125,8 @@ export class PictureQueue<Picture, Outcome> {
       reject,
       onIdle,
     };
-    for (const [index, picture] of pictures.entries()) this.#waiting.add({ request, index, picture });
-    if (pictures.length === 0) this.#finish(request);
+    for (const [index, image] of images.entries()) this.#waiting.add({ request, index, image });
+    if (images.length === 0) this.#finish(request);
     this.#assign();
     return { done, idle, cancel: (reason) => this.#end(request, reason) };
   }
@@ -142,8 +142,8 @@ export class PictureQueue<Picture, Outcome> {
   }
 
   /** The next image of the same request, if another request waits behind it. */
-  #second({ request }: Entry<Picture, Outcome>): Entry<Picture, Outcome> | undefined {
-    let second: Entry<Picture, Outcome> | undefined;
+  #second({ request }: Entry<Image, Outcome>): Entry<Image, Outcome> | undefined {
+    let second: Entry<Image, Outcome> | undefined;
     for (const other of this.#waiting) {
       if (other.request !== request) return second;
       second ??= other;
@@ -152,14 +152,14 @@ export class PictureQueue<Picture, Outcome> {
   }
 
   /** The slot is held until `run` returns, even when the client already got a 504. */
-  async #run(entries: readonly Entry<Picture, Outcome>[]): Promise<void> {
+  async #run(entries: readonly Entry<Image, Outcome>[]): Promise<void> {
     const { request } = entries[0]!;
     this.#count();
     const slot = this.#free.shift()!;
     request.running.add(slot);
     request.started ??= performance.now();
-    const pictures = entries.map(({ picture }) => picture);
-    const outcomes = await this.#options.run(pictures, slot).catch((error: unknown) => new Broken(error));
+    const images = entries.map(({ image }) => image);
+    const outcomes = await this.#options.run(images, slot).catch((error: unknown) => new Broken(error));
     this.#count();
     this.#free.push(slot);
     request.running.delete(slot);

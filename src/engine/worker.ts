@@ -1,19 +1,12 @@
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { Problem } from '../errors.ts';
 import { loadAddon } from './addon.ts';
-import type {
-  EmbeddingsOutcome,
-  EmbeddingsTask,
-  Outcome,
-  PicturesJob,
-  WorkerData,
-  WorkerUp,
-} from './pool.ts';
+import type { EmbeddingsOutcome, EmbeddingsTask, ImagesJob, Outcome, WorkerData, WorkerUp } from './pool.ts';
 
 /** Runs in a worker thread: a synchronous native call for each image. */
 
 /** A drawn face of 96 × 96 pixels (WebP). */
-const picture = Buffer.from(
+const drawnFace = Buffer.from(
   'UklGRiABAABXRUJQVlA4IBQBAACQDQCdASpgAGAAP3Gsy1i0rymjsBcZypAuCWUA02BRQ7Bl7CVV4O4ReFKW6ADAkSS++stZCsqacJK7uNxy' +
     'LeaVvaP72ywCgMAOqgGoGTiyN/1WVz+Ad3oJ94/DtKbm4MMWA+5urRMSDI9Oomleys8k36/2lgAA/twQlgHKBRxR9lIO2YRGZeBp6av6' +
     'Y8dSt+yAs6xqT5KX+D43WlFhGTkE6COlJj3FucyhmOQWV/K55EanRX471kX0J36Ztjsvm7uCnIYf+tYswahwEBv6nkPjsjvegKkbGuyf' +
@@ -27,7 +20,7 @@ addon.loadPack(pack_directory);
 warmUp();
 parentPort?.postMessage({ worker_up: threadId } satisfies WorkerUp);
 
-export default function run(task: PicturesJob | EmbeddingsTask): Outcome[] | Promise<EmbeddingsOutcome> {
+export default function run(task: ImagesJob | EmbeddingsTask): Outcome[] | Promise<EmbeddingsOutcome> {
   const cancelled = flags.subarray(task.slot, task.slot + 1);
   if ('embeddings' in task) return rank(task, cancelled);
   const { images, options } = task;
@@ -50,7 +43,7 @@ async function rank({ embeddings }: EmbeddingsTask, cancelled: Uint8Array): Prom
  * run must fail here and not for a client.
  */
 function warmUp(): void {
-  const outcome = addon.analyse(pack_directory, picture, {
+  const outcome = addon.analyse(pack_directory, drawnFace, {
     accuracy_mode: 'balance',
     min_det_score: 0.5,
     use_heuristic_fallback: false,

@@ -1,128 +1,129 @@
 import { Calibration, type CalibrationPoint, promisedRate } from '../matching/calibration.ts';
 import { dot } from './cohort.ts';
 import { binOf, bins, fmrTable } from './fmr-table.ts';
-import { type HeldOutCohorts, heldOutFits, partPair, parts } from './held-out.ts';
+import { foldPair, folds, type HeldOutCohorts, heldOutFits } from './held-out.ts';
 import type { Interval } from './metrics.ts';
 import { PairRate } from './pairs.ts';
-import { type LabelledPicture, type PeopleSet, partOf } from './people.ts';
+import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
 
 /** Scores of all pairs of different people who share a label. */
 interface Strangers {
   group: string;
   scores: Float32Array;
-  /** Numbers of the two people, and of the two parts that they were dealt to. */
+  /** For each pair: the numbers of the two people, and foldPair of their folds. */
   first: Uint16Array;
   second: Uint16Array;
-  parts: Uint8Array;
-  partOfPerson: number[];
+  folds: Uint8Array;
+  foldOfPerson: number[];
 }
 
-/** How often the strangers of a group reach a percent. */
-export interface Honesty {
+/** How often the strangers of a group reach a percent, and how often the calibration promises. */
+export interface CalibrationCheck {
   group: string;
   percent: number;
   promised: number;
   observed: number;
-  /** 95 % confidence interval of what was observed. */
+  /** 95 % confidence interval of `observed`. */
   interval: Interval;
   pairs: number;
 }
 
 /**
- * Similarity → false-match rate of people who are not in the cohort: `cohorts` are made of the same people as `sets`, and
- * each pair is normalised by the one that goes without its two; without cohorts the cosine itself is judged. For each of
- * `percents`, `check` tells what each group sees of tables that its two people had no part in either.
+ * Fits the table from similarity to false-match rate. `cohorts` are made of the same people as `sets`, and each pair is
+ * normalised with the cohort without its two people; without cohorts the cosine is used. `check` has, for each of `percents`,
+ * the rates of each group with tables that were fitted without the two people of each pair.
  */
 export function fitTable(
   sets: readonly PeopleSet[],
   cohorts: HeldOutCohorts | undefined,
   percents: readonly number[] = [],
-): { points: CalibrationPoint[]; check: Honesty[] } {
+): { points: CalibrationPoint[]; check: CalibrationCheck[] } {
   const groups = sets.flatMap((set) => strangersOf(set, heldOutScores(cohorts)));
-  const counts = groups.map(countsByParts);
+  const counts = groups.map(countsByFolds);
   const tableWithout = (...left: readonly number[]) =>
     fmrTable(
-      groups.map(({ partOfPerson }, i) => ({
+      groups.map(({ foldOfPerson }, i) => ({
         counts: sumWithout(counts[i]!, left),
-        people: partOfPerson.filter((part) => !left.includes(part)).length,
+        people: foldOfPerson.filter((fold) => !left.includes(fold)).length,
       })),
     );
   const points = tableWithout();
   if (percents.length === 0) return { points, check: [] };
-  // Of each two parts, the similarity that each percent stands for when these parts are left out.
+  // By foldPair: the similarity of each percent when these two folds are left out.
   const thresholds: number[][] = Array.from({ length: heldOutFits }, () => []);
-  for (let high = 0; high < parts; high++) {
+  for (let high = 0; high < folds; high++) {
     for (let low = 0; low <= high; low++) {
       const calibration = new Calibration(tableWithout(low, high));
-      thresholds[partPair(low, high)] = percents.map((percent) =>
+      thresholds[foldPair(low, high)] = percents.map((percent) =>
         calibration.similarityAt(promisedRate(percent)),
       );
     }
   }
   const check = groups.flatMap((group) =>
-    percents.map((percent, column) => honestyOf(group, percent, (pair) => thresholds[pair]![column]!)),
+    percents.map((percent, column) => checkOf(group, percent, (pair) => thresholds[pair]![column]!)),
   );
   return { points, check };
 }
 
-/**
- * How often the strangers of each group reach certain percents by a table that is there already, normalised with `cohorts`
- * or with the pack's own.
- */
-export function promisesKept(
+/** How often the strangers of each group reach certain percents of a given table, normalised with `cohorts` or the pack's cohort. */
+export function checkCalibration(
   sets: readonly PeopleSet[],
   cohorts: HeldOutCohorts | undefined,
   calibration: Calibration,
   percents: readonly number[],
-): Honesty[] {
+): CalibrationCheck[] {
   const scoreOf: CohortScore = cohorts ? heldOutScores(cohorts) : ({ cohort_score }) => cohort_score;
   return sets
     .flatMap((set) => strangersOf(set, scoreOf))
     .flatMap((group) =>
       percents.map((percent) => {
         const threshold = calibration.similarityAt(promisedRate(percent));
-        return honestyOf(group, percent, () => threshold);
+        return checkOf(group, percent, () => threshold);
       }),
     );
 }
 
-function honestyOf(group: Strangers, percent: number, thresholdOf: (parts: number) => number): Honesty {
-  const seen = new PairRate(group.partOfPerson.length);
+function checkOf(
+  group: Strangers,
+  percent: number,
+  thresholdOf: (folds: number) => number,
+): CalibrationCheck {
+  const seen = new PairRate(group.foldOfPerson.length);
   for (const [i, score] of group.scores.entries()) {
-    seen.add(group.first[i]!, group.second[i]!, score >= thresholdOf(group.parts[i]!));
+    seen.add(group.first[i]!, group.second[i]!, score >= thresholdOf(group.folds[i]!));
   }
   const { rate, interval, pairs } = seen;
   return { group: group.group, percent, promised: promisedRate(percent), observed: rate, interval, pairs };
 }
 
-/** The cohort score of a picture whose person is of part `own`, in a pair with one of part `other`. */
-type CohortScore = (picture: LabelledPicture, own: number, other: number) => number;
+/** The cohort score of an image whose person is in fold `own`, for a pair with a person of fold `other`. */
+type CohortScore = (image: LabelledImage, own: number, other: number) => number;
 
-function strangersOf({ pictures }: PeopleSet, scoreOf: CohortScore): Strangers[] {
-  return [...new Set(pictures.flatMap(({ labels }) => labels))].map((group) => {
-    const kept = pictures.filter(({ labels }) => labels.includes(group));
+function strangersOf({ images }: PeopleSet, scoreOf: CohortScore): Strangers[] {
+  return [...new Set(images.flatMap(({ labels }) => labels))].map((group) => {
+    const kept = images.filter(({ labels }) => labels.includes(group));
     const people = [...new Set(kept.map(({ person }) => person))];
     const numbers = new Map(people.map((person, number) => [person, number]));
-    const partOfPerson = people.map((person) => partOf(person, parts));
+    const foldOfPerson = people.map((person) => foldOf(person, folds));
     const most = (kept.length * (kept.length - 1)) / 2;
     const scores = new Float32Array(most);
     const first = new Uint16Array(most);
     const second = new Uint16Array(most);
-    const pairParts = new Uint8Array(most);
+    const pairFolds = new Uint8Array(most);
     let count = 0;
     for (const [i, a] of kept.entries()) {
       const numberOfA = numbers.get(a.person)!;
-      const partOfA = partOfPerson[numberOfA]!;
+      const foldOfA = foldOfPerson[numberOfA]!;
       for (let j = i + 1; j < kept.length; j++) {
         const b = kept[j]!;
         const numberOfB = numbers.get(b.person)!;
         if (numberOfA === numberOfB) continue;
-        const partOfB = partOfPerson[numberOfB]!;
-        const common = scoreOf(a, partOfA, partOfB) + scoreOf(b, partOfB, partOfA);
+        const foldOfB = foldOfPerson[numberOfB]!;
+        const common = scoreOf(a, foldOfA, foldOfB) + scoreOf(b, foldOfB, foldOfA);
         scores[count] = dot(a.embedding, b.embedding) - common / 2;
         first[count] = numberOfA;
         second[count] = numberOfB;
-        pairParts[count++] = partPair(partOfA, partOfB);
+        pairFolds[count++] = foldPair(foldOfA, foldOfB);
       }
     }
     return {
@@ -130,39 +131,39 @@ function strangersOf({ pictures }: PeopleSet, scoreOf: CohortScore): Strangers[]
       scores: scores.subarray(0, count),
       first: first.subarray(0, count),
       second: second.subarray(0, count),
-      parts: pairParts.subarray(0, count),
-      partOfPerson,
+      folds: pairFolds.subarray(0, count),
+      foldOfPerson,
     };
   });
 }
 
-/** Each is made once. Without cohorts the cosine stays as it is. */
+/** Each score is computed once. 0 without cohorts, so that the cosine is used. */
 function heldOutScores(cohorts: HeldOutCohorts | undefined): CohortScore {
-  const made = new Map<LabelledPicture, Float64Array>();
-  return (picture, own, other) => {
+  const made = new Map<LabelledImage, Float64Array>();
+  return (image, own, other) => {
     if (!cohorts) return 0;
-    let scores = made.get(picture);
+    let scores = made.get(image);
     if (!scores) {
-      scores = Float64Array.from({ length: parts }, (_, part) => cohorts.score(picture.embedding, own, part));
-      made.set(picture, scores);
+      scores = Float64Array.from({ length: folds }, (_, fold) => cohorts.score(image.embedding, own, fold));
+      made.set(image, scores);
     }
     return scores[other]!;
   };
 }
 
-/** Of each two parts, how many pairs have which score. */
-function countsByParts({ scores, parts: pairParts }: Strangers): Uint32Array[] {
+/** By foldPair: the histogram of the scores. */
+function countsByFolds({ scores, folds: pairFolds }: Strangers): Uint32Array[] {
   const counts = Array.from({ length: heldOutFits }, () => new Uint32Array(bins));
-  for (const [i, score] of scores.entries()) counts[pairParts[i]!]![binOf(score)]!++;
+  for (const [i, score] of scores.entries()) counts[pairFolds[i]!]![binOf(score)]!++;
   return counts;
 }
 
 function sumWithout(counts: readonly Uint32Array[], left: readonly number[]): Float64Array {
   const sum = new Float64Array(bins);
-  for (let high = 0; high < parts; high++) {
+  for (let high = 0; high < folds; high++) {
     for (let low = 0; low <= high; low++) {
       if (left.includes(low) || left.includes(high)) continue;
-      const some = counts[partPair(low, high)]!;
+      const some = counts[foldPair(low, high)]!;
       for (let bin = 0; bin < bins; bin++) sum[bin]! += some[bin]!;
     }
   }

@@ -15,7 +15,7 @@ export interface LabelledEmbedding {
 /** Least people of a centre, so that no centre is the template of one person. */
 const leastPeople = 5;
 /** A group of fewer images gets a centre for each of them. */
-const fewPictures = 200;
+const fewImages = 200;
 const kMeansRuns = 3;
 const mostClusters = 40;
 const peopleForACluster = 4;
@@ -32,30 +32,30 @@ export const cohortWeights = { highest: 0.575, spread: 1.25 };
  * by spherical k-means, several times with different seeds. In a small group each image is averaged with its nearest images of
  * other people, because it would have too few clusters.
  */
-export function cohortCentres(pictures: readonly LabelledEmbedding[]): Float32Array[] {
-  return [...groupsOf(pictures).values()].flatMap((group) => {
+export function cohortCentres(images: readonly LabelledEmbedding[]): Float32Array[] {
+  return [...groupsOf(images).values()].flatMap((group) => {
     const people = peopleOf(group).size;
     if (people < leastPeople) return [];
-    if (group.length < fewPictures) return group.map((picture) => neighbourhood(picture, group));
+    if (group.length < fewImages) return group.map((image) => neighbourhood(image, group));
     const clusters = Math.min(mostClusters, Math.floor(people / peopleForACluster));
     return Array.from({ length: kMeansRuns }, (_, run) => kMeans(group, clusters, run / kMeansRuns)).flat();
   });
 }
 
-function groupsOf(pictures: readonly LabelledEmbedding[]): Map<string, LabelledEmbedding[]> {
+function groupsOf(images: readonly LabelledEmbedding[]): Map<string, LabelledEmbedding[]> {
   const groups = new Map<string, LabelledEmbedding[]>();
-  for (const picture of pictures) {
-    const group = groups.get(picture.group);
-    if (group) group.push(picture);
-    else groups.set(picture.group, [picture]);
+  for (const image of images) {
+    const group = groups.get(image.group);
+    if (group) group.push(image);
+    else groups.set(image.group, [image]);
   }
   return groups;
 }
 
 /** The mean of an image and of the nearest image of each of its nearest other people. */
-function neighbourhood(picture: LabelledEmbedding, group: readonly LabelledEmbedding[]): Float32Array {
-  const cosines = new Map(group.map((other) => [other, dot(picture.embedding, other.embedding)]));
-  const nearest = new Map<string, LabelledEmbedding>([[picture.person, picture]]);
+function neighbourhood(image: LabelledEmbedding, group: readonly LabelledEmbedding[]): Float32Array {
+  const cosines = new Map(group.map((other) => [other, dot(image.embedding, other.embedding)]));
+  const nearest = new Map<string, LabelledEmbedding>([[image.person, image]]);
   for (const [other] of [...cosines].sort(([, a], [, b]) => b - a)) {
     if (nearest.size === leastPeople) break;
     if (!nearest.has(other.person)) nearest.set(other.person, other);
@@ -64,13 +64,13 @@ function neighbourhood(picture: LabelledEmbedding, group: readonly LabelledEmbed
 }
 
 /** Spherical k-means. `shift`, 0..1, moves the seeds, which are spread evenly over the list. */
-function kMeans(pictures: readonly LabelledEmbedding[], count: number, shift: number): Float32Array[] {
-  const step = pictures.length / count;
-  let centres = Array.from({ length: count }, (_, i) => pictures[Math.floor((i + shift) * step)]!.embedding);
+function kMeans(images: readonly LabelledEmbedding[], count: number, shift: number): Float32Array[] {
+  const step = images.length / count;
+  let centres = Array.from({ length: count }, (_, i) => images[Math.floor((i + shift) * step)]!.embedding);
   let clusters: LabelledEmbedding[][] = [];
   for (let iteration = 0; iteration < iterations; iteration++) {
     clusters = centres.map(() => []);
-    for (const picture of pictures) clusters[nearestOf(picture.embedding, centres)]!.push(picture);
+    for (const image of images) clusters[nearestOf(image.embedding, centres)]!.push(image);
     centres = centres.map((centre, index) => meanOf(clusters[index]!) ?? centre);
   }
   return centres.filter((_, index) => peopleOf(clusters[index]!).size >= leastPeople);

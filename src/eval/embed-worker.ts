@@ -9,7 +9,7 @@ export interface EmbedJob {
 }
 
 /** What the engine found in an image. */
-export interface EmbeddedPicture {
+export interface EmbeddedImage {
   /** Of the face that is compared; undefined when there is no face. */
   embedding: Float32Array | undefined;
   /** The embedding of each of `faces`. */
@@ -44,7 +44,7 @@ function centralFace(faces: readonly Face[], width: number, height: number): num
   return best;
 }
 
-export default function embed(job: EmbedJob): EmbeddedPicture {
+export default function embed(job: EmbedJob): EmbeddedImage {
   const result = addon.analyse(job.packDirectory, readFileSync(job.file), {
     accuracy_mode: job.mode,
     min_det_score: job.minDetScore,

@@ -1,11 +1,11 @@
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Calibration } from '../matching/calibration.ts';
 import { dot } from './cohort.ts';
-import { embedPictures } from './embed-pictures.ts';
-import type { EmbeddedPicture } from './embed-worker.ts';
+import { embedImages } from './embed-images.ts';
+import type { EmbeddedImage } from './embed-worker.ts';
 import { type CohortUse, type Figures, figuresOf } from './figures.ts';
 import { HeldOutCohorts, withFitCentres } from './held-out.ts';
-import { type JudgedPair, type LabelledPair, personOf, picturesOf } from './pairs.ts';
+import { imagesOf, type JudgedPair, type LabelledPair, personOf } from './pairs.ts';
 import type { PeopleSet } from './people.ts';
 
 /** A named list of labelled pairs, and the folder that its paths are relative to. */
@@ -20,13 +20,13 @@ interface EmbedOptions {
   mode: AccuracyMode;
   minDetScore: number;
   workers: number;
-  onPicture(): void;
+  onImage(): void;
 }
 
 interface EmbeddedSet {
   set: PairSet;
   /** By name, in the order of the list. */
-  pictures: ReadonlyMap<string, EmbeddedPicture>;
+  images: ReadonlyMap<string, EmbeddedImage>;
   seconds: number;
 }
 
@@ -40,7 +40,7 @@ interface JudgeOptions {
 
 export interface Evaluation {
   set: PairSet;
-  pictures: ReadonlyMap<string, EmbeddedPicture>;
+  images: ReadonlyMap<string, EmbeddedImage>;
   pairs: readonly JudgedPair[];
   figures: Figures;
 }
@@ -49,13 +49,13 @@ export interface Evaluation {
 export async function embedSets(sets: readonly PairSet[], options: EmbedOptions): Promise<EmbeddedSet[]> {
   const embedded: EmbeddedSet[] = [];
   for (const set of sets) {
-    const names = picturesOf(set.pairs);
+    const names = imagesOf(set.pairs);
     const start = performance.now();
-    const found = await embedPictures(names, { ...options, folder: set.folder });
+    const found = await embedImages(names, { ...options, folder: set.folder });
     const seconds = (performance.now() - start) / 1000;
     // In the order of the list, which threads do not keep.
-    const pictures = new Map(names.map((name) => [name, found.get(name)!]));
-    embedded.push({ set, pictures, seconds });
+    const images = new Map(names.map((name) => [name, found.get(name)!]));
+    embedded.push({ set, images, seconds });
   }
   return embedded;
 }
@@ -66,34 +66,34 @@ export function fitHeldOut(
   people: readonly PeopleSet[],
   { workers, onFit }: { workers: number; onFit: () => void },
 ): Promise<HeldOutCohorts> {
-  const labelled = embedded.flatMap(({ set, pictures }) =>
+  const labelled = embedded.flatMap(({ set, images }) =>
     // Sorted by name, as for the cohort of a pack.
-    [...pictures]
+    [...images]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .flatMap(([name, { embedding }]) =>
         embedding ? [{ person: personOf(name), group: set.name, embedding }] : [],
       ),
   );
-  const more = people.flatMap(({ pictures }) => pictures);
+  const more = people.flatMap(({ images }) => images);
   return withFitCentres(workers, onFit, (fit) => HeldOutCohorts.make([...labelled, ...more], fit));
 }
 
 export function judgeSets(embedded: readonly EmbeddedSet[], options: JudgeOptions): Evaluation[] {
   const { mode, calibration, packCohort, cohorts } = options;
-  return embedded.map(({ set, pictures, seconds }) => {
-    const pairs = set.pairs.map((pair) => judge(pair, pictures, cohorts));
+  return embedded.map(({ set, images, seconds }) => {
+    const pairs = set.pairs.map((pair) => judge(pair, images, cohorts));
     const cohort = cohorts ? 'held-out' : packCohort;
-    const figures = figuresOf({ set: set.name, mode, cohort, pairs, pictures, calibration, seconds });
-    return { set, pictures, pairs, figures };
+    const figures = figuresOf({ set: set.name, mode, cohort, pairs, images, calibration, seconds });
+    return { set, images, pairs, figures };
   });
 }
 
 function judge(
   pair: LabelledPair,
-  pictures: ReadonlyMap<string, EmbeddedPicture>,
+  images: ReadonlyMap<string, EmbeddedImage>,
   cohorts: HeldOutCohorts | undefined,
 ): JudgedPair {
-  const [first, second] = [pictures.get(pair.image1), pictures.get(pair.image2)];
+  const [first, second] = [images.get(pair.image1), images.get(pair.image2)];
   if (!first?.embedding || !second?.embedding) {
     return { ...pair, cosine: Number.NEGATIVE_INFINITY, normalised: Number.NEGATIVE_INFINITY };
   }

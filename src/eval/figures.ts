@@ -1,6 +1,6 @@
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Calibration } from '../matching/calibration.ts';
-import type { EmbeddedPicture } from './embed-worker.ts';
+import type { EmbeddedImage } from './embed-worker.ts';
 import {
   type Accuracy,
   accuracy,
@@ -64,7 +64,7 @@ export interface Figures {
   /** By the normalised similarity. */
   worst: WorstPairs;
   without_face: string[];
-  /** Pictures that could not be read, with the reason. */
+  /** Images that could not be read, with the reason. */
   failures: Record<string, string>;
   pictures_per_second: number;
 }
@@ -74,20 +74,20 @@ export interface Judged {
   mode: AccuracyMode;
   cohort: CohortUse;
   pairs: readonly JudgedPair[];
-  pictures: ReadonlyMap<string, EmbeddedPicture>;
+  images: ReadonlyMap<string, EmbeddedImage>;
   calibration: Calibration;
   seconds: number;
 }
 
-export function figuresOf({ set, mode, cohort, pairs, pictures, calibration, seconds }: Judged): Figures {
+export function figuresOf({ set, mode, cohort, pairs, images, calibration, seconds }: Judged): Figures {
   const same = pairs.filter((pair) => pair.same).length;
-  const all = [...pictures];
+  const all = [...images];
   return {
     set,
     mode,
     cohort,
     pairs: { same, different: pairs.length - same },
-    pictures: pictures.size,
+    pictures: images.size,
     by: {
       normalised: scoreFigures(scoredBy(pairs, 'normalised'), calibration),
       cosine: scoreFigures(scoredBy(pairs, 'cosine'), undefined),
@@ -95,7 +95,7 @@ export function figuresOf({ set, mode, cohort, pairs, pictures, calibration, sec
     worst: worstPairs(pairs, calibration),
     without_face: all.filter(([, { embedding, failure }]) => !embedding && !failure).map(([name]) => name),
     failures: Object.fromEntries(all.flatMap(([name, { failure }]) => (failure ? [[name, failure]] : []))),
-    pictures_per_second: pictures.size / seconds,
+    pictures_per_second: images.size / seconds,
   };
 }
 

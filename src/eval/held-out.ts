@@ -1,30 +1,30 @@
 import { withThreads } from '../engine/pool.ts';
 import { cohortScore, dot, type LabelledEmbedding } from './cohort.ts';
-import { partOf } from './people.ts';
+import { foldOf } from './people.ts';
 
 /**
- * People are dealt into this many parts. A pair's cohort goes without two of them: with fewer parts it would lack people
- * that the service's cohort has, with more there would be more cohorts to make.
+ * People are divided into this many folds, and a pair's cohort leaves out the folds of its two people. Fewer folds would leave
+ * out more people than necessary; more folds need more cohorts.
  */
-export const parts = 10;
+export const folds = 10;
 
-/** For each two parts, and for each part alone, its number. */
-export function partPair(first: number, second: number): number {
+/** The index of an unordered pair of folds, which may be the same. */
+export function foldPair(first: number, second: number): number {
   const [low, high] = first < second ? [first, second] : [second, first];
   return (high * (high + 1)) / 2 + low;
 }
 
-/** How many cohorts are made. */
-export const heldOutFits = (parts * (parts + 1)) / 2;
+/** The number of cohorts: one for each pair of folds. */
+export const heldOutFits = (folds * (folds + 1)) / 2;
 
 type Person = Pick<LabelledEmbedding, 'person' | 'embedding'>;
 
 /** Makes the centres of a cohort; empty when there are too few people. */
-type FitCentres = (pictures: readonly LabelledEmbedding[]) => Promise<Float32Array[]>;
+type FitCentres = (images: readonly LabelledEmbedding[]) => Promise<Float32Array[]>;
 
 /**
- * Cohorts for judging the very people that cohorts are made of: a pair is normalised with centres that neither its people
- * nor anybody else of their parts had a share in.
+ * Cohorts for evaluating the people that cohorts are made of: each pair is normalised with centres that were made without the
+ * folds of its two people.
  */
 export class HeldOutCohorts {
   readonly #centres: readonly Float32Array[][];
@@ -34,11 +34,11 @@ export class HeldOutCohorts {
   }
 
   /** Calls `centresFor` heldOutFits times. Rejects with an Error with a message for people when there are too few people. */
-  static async make(pictures: readonly LabelledEmbedding[], centresFor: FitCentres): Promise<HeldOutCohorts> {
-    const partOfPicture = pictures.map(({ person }) => partOf(person, parts));
-    const made = Array.from({ length: parts }, (_, high) => high).flatMap((high) =>
+  static async make(images: readonly LabelledEmbedding[], centresFor: FitCentres): Promise<HeldOutCohorts> {
+    const foldOfImage = images.map(({ person }) => foldOf(person, folds));
+    const made = Array.from({ length: folds }, (_, high) => high).flatMap((high) =>
       Array.from({ length: high + 1 }, async (_, low) => {
-        const others = pictures.filter((_, i) => partOfPicture[i] !== low && partOfPicture[i] !== high);
+        const others = images.filter((_, i) => foldOfImage[i] !== low && foldOfImage[i] !== high);
         const centres = await centresFor(others);
         if (centres.length > 0) return centres;
         throw new Error('There are too few people to make a cohort without those of a pair.');
@@ -49,14 +49,14 @@ export class HeldOutCohorts {
 
   /** Cosine of a pair minus the mean of both faces' cohort scores. */
   normalised(a: Person, b: Person): number {
-    const [first, second] = [partOf(a.person, parts), partOf(b.person, parts)];
+    const [first, second] = [foldOf(a.person, folds), foldOf(b.person, folds)];
     const common = this.score(a.embedding, first, second) + this.score(b.embedding, first, second);
     return dot(a.embedding, b.embedding) - common / 2;
   }
 
-  /** A face's cohort score without the people of two parts. */
+  /** A face's cohort score without the people of two folds. */
   score(embedding: Float32Array, first: number, second: number): number {
-    return cohortScore(embedding, this.#centres[partPair(first, second)]!);
+    return cohortScore(embedding, this.#centres[foldPair(first, second)]!);
   }
 }
 
@@ -68,8 +68,8 @@ export function withFitCentres<T>(
 ): Promise<T> {
   const file = new URL('./fit-centres-worker.js', import.meta.url);
   return withThreads<readonly LabelledEmbedding[], Float32Array[], T>(file, workers, (run) =>
-    work(async (pictures) => {
-      const centres = await run(pictures);
+    work(async (images) => {
+      const centres = await run(images);
       onFit();
       return centres;
     }),

@@ -1,5 +1,5 @@
 import { dot } from './cohort.ts';
-import { partOf } from './people.ts';
+import { foldOf } from './people.ts';
 
 /**
  * The human check: a linear function of the embedding that tells faces of people from false detections. Logistic regression
@@ -23,7 +23,7 @@ export interface HumanExample {
 
 const ridge = 10;
 const steps = 400;
-const parts = 5;
+const folds = 5;
 
 /** Accelerated gradient descent (Nesterov). The same examples in the same order give the same check. */
 export function fitHumanCheck(people: readonly HumanExample[], others: readonly HumanExample[]): HumanCheck {
@@ -79,8 +79,8 @@ export function tallyHumanCheck(
   counted: (example: HumanExample) => boolean,
 ): HumanTally[] {
   const passed = new Map<HumanExample, boolean>();
-  for (let part = 0; part < parts; part++) {
-    const isLeft = ({ source }: HumanExample) => partOf(source, parts) === part;
+  for (let fold = 0; fold < folds; fold++) {
+    const isLeft = ({ source }: HumanExample) => foldOf(source, folds) === fold;
     const check = fitHumanCheck(
       people.filter((one) => !isLeft(one)),
       others.filter((one) => !isLeft(one)),

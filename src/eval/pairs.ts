@@ -59,15 +59,15 @@ export function readPairs(file: string): LabelledPair[] {
 }
 
 /** The names of the images of a list of pairs, each once. */
-export function picturesOf(pairs: readonly LabelledPair[]): string[] {
+export function imagesOf(pairs: readonly LabelledPair[]): string[] {
   return [...new Set(pairs.flatMap(({ image1, image2 }) => [image1, image2]))];
 }
 
 /** The person of an image: the first folder of its path. Throws an Error when there is none. */
-export function personOf(picture: string): string {
-  const [person = '', ...rest] = picture.split('/');
+export function personOf(image: string): string {
+  const [person = '', ...rest] = image.split('/');
   if (rest.length > 0 && !['', '.', '..'].includes(person)) return person;
-  throw new Error(`${picture}: expected a path that starts with a folder for the person`);
+  throw new Error(`${image}: expected a path that starts with a folder for the person`);
 }
 
 export interface WorstPair {

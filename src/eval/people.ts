@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { LabelledEmbedding } from './cohort.ts';
-import type { EmbeddedPicture } from './embed-worker.ts';
+import type { EmbeddedImage } from './embed-worker.ts';
 
 /** An image in a folder of labelled people. */
-interface PersonPicture {
+interface PersonImage {
   /** Path within the folder. */
   file: string;
   person: string;
@@ -15,7 +15,7 @@ interface PersonPicture {
 }
 
 /** A face of a labelled person, as the engine embedded it. */
-export interface LabelledPicture extends LabelledEmbedding {
+export interface LabelledImage extends LabelledEmbedding {
   /** The groups that it is counted in: the set, or a value such as "age 3-9" of each label. */
   labels: readonly string[];
   /** By the pack's own cohort. */
@@ -25,11 +25,11 @@ export interface LabelledPicture extends LabelledEmbedding {
 /** A set of labelled people. Strangers are two people of one set. */
 export interface PeopleSet {
   name: string;
-  pictures: readonly LabelledPicture[];
+  images: readonly LabelledImage[];
 }
 
 /** Paths of all images below a folder, sorted. Throws an Error when there are none. */
-export function picturesBelow(folder: string): string[] {
+export function imagesBelow(folder: string): string[] {
   const files = readdirSync(folder, { recursive: true })
     .map(String)
     .filter((file) => /\.(jpe?g|png|webp)$/i.test(file))
@@ -43,9 +43,9 @@ export function picturesBelow(folder: string): string[] {
  * (tab-separated, a header line, the column `image` first, then labels such as `age`), only the images of the list are used,
  * and an image without a folder is a person of its own. Throws an Error with the file.
  */
-export function readPeople(name: string, folder: string): PersonPicture[] {
+export function readPeople(name: string, folder: string): PersonImage[] {
   const list = [join(folder, 'people.tsv'), join(dirname(folder), 'people.tsv')].find(existsSync);
-  const files = picturesBelow(folder);
+  const files = imagesBelow(folder);
   if (list === undefined) {
     const inFolders = files.filter((file) => file.includes('/'));
     if (inFolders.length === 0) throw new Error(`${folder} has no folders of pictures`);
@@ -78,20 +78,20 @@ function personIn(set: string, file: string): string {
 /** The images that have a face. */
 export function peopleSet(
   name: string,
-  people: readonly PersonPicture[],
-  embedded: ReadonlyMap<string, EmbeddedPicture>,
+  people: readonly PersonImage[],
+  embedded: ReadonlyMap<string, EmbeddedImage>,
 ): PeopleSet {
-  const pictures = people.flatMap(({ file, ...labelled }) => {
+  const images = people.flatMap(({ file, ...labelled }) => {
     const { embedding, cohort_score = 0 } = embedded.get(file) ?? {};
     return embedding ? [{ ...labelled, embedding, cohort_score }] : [];
   });
-  return { name, pictures };
+  return { name, images };
 }
 
-/** A person's part of `count`, by a hash of the name (FNV-1a), so that it does not move when others come and go. */
-export function partOf(person: string, count: number): number {
+/** A person's fold, 0 to `count` − 1, by a hash of the name (FNV-1a), so that it does not depend on the other people. */
+export function foldOf(person: string, count: number): number {
   let hash = 0x811c9dc5;
   for (const char of person) hash = Math.imul(hash ^ char.codePointAt(0)!, 0x01000193);
-  // The last bits of this hash alone are uneven for short names.
+  // The last bits of this hash are not uniform for short names.
   return ((hash ^ (hash >>> 15)) >>> 0) % count;
 }

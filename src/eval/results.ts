@@ -1,4 +1,4 @@
-import type { Honesty } from './calibrate.ts';
+import type { CalibrationCheck } from './calibrate.ts';
 import type { Evaluation } from './evaluate.ts';
 import type { Figures } from './figures.ts';
 import { type ScoreKind, scoredBy, scoreKinds } from './pairs.ts';
@@ -11,13 +11,13 @@ export interface Results {
   /** For several sets; empty when there is only one. */
   shared_thresholds: readonly SharedThreshold[];
   /** For labelled people; empty without --people. */
-  groups: readonly Honesty[];
+  groups: readonly CalibrationCheck[];
 }
 
 export function resultsOf(
   pack: Results['pack'],
   evaluations: readonly Evaluation[],
-  groups: readonly Honesty[] = [],
+  groups: readonly CalibrationCheck[] = [],
 ): Results {
   return {
     pack,

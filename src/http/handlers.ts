@@ -3,14 +3,14 @@ import { mostJson_bytes } from '../engine/embeddings.ts';
 import type { MadeHere, PackManifest, Role } from '../engine/pack.ts';
 import type { Outcome } from '../engine/pool.ts';
 import { Problem } from '../errors.ts';
-import { compare, faultsOf, type PictureFault } from '../matching/compare.ts';
+import { compare, faultsOf, type ImageFault } from '../matching/compare.ts';
 import { type LowQualityFace, lowQualityProblem } from '../matching/face-quality.ts';
 import { problemOf } from '../matching/faults.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Context } from './context.ts';
 import { ClientLeft, type Reply } from './exchange.ts';
 import { detectBody, embedBody } from './faces-result.ts';
-import { type Analysed, judgeHead, receiveBody, unclearEnd, withPictures } from './intake.ts';
+import { type Analysed, judgeHead, receiveBody, unclearEnd, withImages } from './intake.ts';
 import {
   embeddingsBody,
   embeddingsDecision,
@@ -33,7 +33,7 @@ import { json, serverTiming } from './responses.ts';
 
 /** Both match endpoints. */
 export function match(context: Context, endpoint: 'match' | 'match_advanced'): Promise<Reply> {
-  return withPictures(context, endpoint, (analysed) => {
+  return withImages(context, endpoint, (analysed) => {
     const result = compare(analysed.outcomes as [Outcome, Outcome], analysed.form.values);
     if (Array.isArray(result)) throw refusalOf(context, result);
     const body = matchBody({ ...matchReportOf(context, analysed), result });
@@ -43,7 +43,7 @@ export function match(context: Context, endpoint: 'match' | 'match_advanced'): P
 
 /** One image against several. A fault of image1 refuses the request; a fault of a target is reported in its result. */
 export function matchMany(context: Context): Promise<Reply> {
-  return withPictures(context, 'match_many', (analysed) => {
+  return withImages(context, 'match_many', (analysed) => {
     const { form, outcomes } = analysed;
     const faults = faultsOf('image1', outcomes[0]!, form.values.image1_face_index);
     if (faults.length > 0) throw refusalOf(context, faults);
@@ -55,7 +55,7 @@ export function matchMany(context: Context): Promise<Reply> {
 
 /** Faces of one image. No face is an empty list. */
 export function detect(context: Context): Promise<Reply> {
-  return withPictures(context, 'detect', (analysed) => {
+  return withImages(context, 'detect', (analysed) => {
     const [fault] = faultsOf('image', analysed.outcomes[0]!, -1);
     if (fault && fault.code !== 'no_face_found') throw problemOf([fault]);
     return facesReply(context, detectBody(facesReportOf(context, analysed)));
@@ -64,7 +64,7 @@ export function detect(context: Context): Promise<Reply> {
 
 /** The same with embeddings. No face is a refusal. */
 export function embed(context: Context): Promise<Reply> {
-  return withPictures(context, 'embed', (analysed) => {
+  return withImages(context, 'embed', (analysed) => {
     const { values } = analysed.form;
     const faults = faultsOf('image', analysed.outcomes[0]!, values.face_index);
     if (faults.length > 0) throw refusalOf(context, faults);
@@ -75,7 +75,7 @@ export function embed(context: Context): Promise<Reply> {
 }
 
 /** Counts the images without a face. */
-function refusalOf(context: Context, faults: readonly PictureFault[]): Problem {
+function refusalOf(context: Context, faults: readonly ImageFault[]): Problem {
   context.counts = facelessCounts(faults);
   return problemOf(faults);
 }

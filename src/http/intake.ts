@@ -49,7 +49,7 @@ export function receiveBody(context: Context, limit_bytes: number): Promise<Buff
   return exchange.receive(context.upload);
 }
 
-/** A request with its pictures analysed. */
+/** A request with its images analysed. */
 export interface Analysed {
   form: Form;
   /** In the order of the form's images. */
@@ -63,7 +63,7 @@ export interface Analysed {
  * What every endpoint does that takes images: queue, declared length and type, body, form, images, in the contract's
  * order. `answer` turns the analysis into the reply.
  */
-export function withPictures(
+export function withImages(
   context: Context,
   endpoint: FormEndpoint,
   answer: (analysed: Analysed) => Reply,
@@ -86,9 +86,9 @@ async function analyse(
   const form = readForm(body, boundary, endpoint, config, manifest);
   if (form.targets.length > 1) await chargeFurther(context, form.targets.length - 1);
   if (!exchange.open) throw new ClientLeft();
-  const pictures = form.images.map(({ start, end }) => body.subarray(start, end));
+  const images = form.images.map(({ start, end }) => body.subarray(start, end));
   // Images whose embeddings are given out are not cached.
-  const ticket = engine.analyse(pictures, optionsOf(form, config), endpoint !== 'embed');
+  const ticket = engine.analyse(images, optionsOf(form, config), endpoint !== 'embed');
   context.idle = ticket.idle;
   exchange.onLeft(() => ticket.cancel(new ClientLeft()));
   const { outcomes, queue_ms } = await ticket.done;

@@ -1,6 +1,6 @@
 import type { ImageReport, Point, StageTimings } from '../engine/addon.ts';
 import type { Calibration } from '../matching/calibration.ts';
-import type { Comparison, ImageField, Pair, PictureFault } from '../matching/compare.ts';
+import type { Comparison, ImageFault, ImageField, Pair } from '../matching/compare.ts';
 import { lowQuality } from '../matching/face-quality.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Form } from './form.ts';
@@ -188,7 +188,7 @@ export function imageCounts({ faces }: ImageBody): MatchCounts['images'][number]
 }
 
 /** What is counted when images without a face are refused; nothing is known of the others. Undefined when each has one. */
-export function facelessCounts(faults: readonly PictureFault[]): MatchCounts | undefined {
+export function facelessCounts(faults: readonly ImageFault[]): MatchCounts | undefined {
   const faceless = faults.filter(({ code }) => code === 'no_face_found');
   if (faceless.length === 0) return undefined;
   return { verdicts: [], images: faceless.map(() => ({ faces: 0, found_by: 'none' })) };

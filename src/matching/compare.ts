@@ -31,7 +31,7 @@ export interface Comparison {
 }
 
 /** What is wrong with one image of a request. */
-export type PictureFault = { field: string } & (
+export type ImageFault = { field: string } & (
   | Exclude<Failure, { code: 'internal_error' }>
   | { code: 'no_face_found'; look_cut_short?: true | undefined }
   | { code: 'face_index_out_of_range'; faces_found: number }
@@ -41,7 +41,7 @@ export type PictureFault = { field: string } & (
 export function compare(
   outcomes: readonly [Analysis | NativeFailure, Analysis | NativeFailure],
   choice: FaceChoice,
-): Comparison | PictureFault[] {
+): Comparison | ImageFault[] {
   const [first, second] = outcomes;
   const faults = [
     ...faultsOf('image1', first, choice.image1_face_index),
@@ -64,7 +64,7 @@ export function compare(
 }
 
 /** The fault of an image whose face `index` is wanted (-1: any); at most one. Throws an Error for an internal failure. */
-export function faultsOf(field: string, outcome: Analysis | NativeFailure, index: number): PictureFault[] {
+export function faultsOf(field: string, outcome: Analysis | NativeFailure, index: number): ImageFault[] {
   if (!outcome.ok) {
     if (outcome.code === 'internal_error') throw new Error(outcome.message);
     const { ok: _, ...failure } = outcome;

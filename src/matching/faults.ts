@@ -1,17 +1,17 @@
 import { Problem } from '../errors.ts';
-import type { PictureFault } from './compare.ts';
+import type { ImageFault } from './compare.ts';
 
 /** Faults of a request's images → the problem that the client gets. */
 
 /** Checked in this order, after everything else that can be wrong with an image. */
-const stages: readonly PictureFault['code'][] = ['no_face_found', 'face_index_out_of_range'];
+const stages: readonly ImageFault['code'][] = ['no_face_found', 'face_index_out_of_range'];
 
 /**
  * Names every image with a fault. Code and members are those of the first image that fails at the earliest stage. `name`
  * is what `detail` calls the image; by default the form's field.
  */
-export function problemOf(faults: readonly PictureFault[], name?: string): Problem {
-  const stage = (fault: PictureFault) => stages.indexOf(fault.code);
+export function problemOf(faults: readonly ImageFault[], name?: string): Problem {
+  const stage = (fault: ImageFault) => stages.indexOf(fault.code);
   const [main] = faults.toSorted((a, b) => stage(a) - stage(b)).map(membersOf);
   const errors = faults.map(membersOf);
   const detail = detailsOf(faults, name);
@@ -21,12 +21,12 @@ export function problemOf(faults: readonly PictureFault[], name?: string): Probl
 }
 
 /** Without look_cut_short, which `detail` says in words. */
-function membersOf(fault: PictureFault) {
+function membersOf(fault: ImageFault) {
   const { look_cut_short: _, ...members } = { look_cut_short: undefined, ...fault };
   return members;
 }
 
-function detailsOf(faults: readonly PictureFault[], name: string | undefined): string {
+function detailsOf(faults: readonly ImageFault[], name: string | undefined): string {
   const faceless = faults.filter((fault) => fault.code === 'no_face_found');
   const others = faults
     .filter((fault) => fault.code !== 'no_face_found')
@@ -39,7 +39,7 @@ function detailsOf(faults: readonly PictureFault[], name: string | undefined): s
   return [...others, `Send a picture in which the face is clearly visible as ${fields}.`, ...short].join(' ');
 }
 
-function detailOf(fault: Exclude<PictureFault, { code: 'no_face_found' }>, name = fault.field): string {
+function detailOf(fault: Exclude<ImageFault, { code: 'no_face_found' }>, name = fault.field): string {
   switch (fault.code) {
     case 'unsupported_image_format':
       return `Send ${name} as JPEG, PNG or WebP; this one looks like ${fault.detected}.`;

@@ -63,7 +63,7 @@ async function check() {
     () => {},
     (fit) =>
       HeldOutCohorts.make(
-        sets.balance.flatMap(({ pictures }) => pictures),
+        sets.balance.flatMap(({ images }) => images),
         fit,
       ),
   );
@@ -116,7 +116,7 @@ describe.skipIf(!checked)('in mode balance', () => {
   /** The pairs of a set's list, scored with cohorts without their people, or with the pack's if it contains none of them. */
   function pairsOf(name: string): Scored[] {
     const { cohorts, sets } = checked!;
-    const pictures = new Map(sets.find((set) => set.name === name)!.pictures.map((one) => [one.file, one]));
+    const pictures = new Map(sets.find((set) => set.name === name)!.images.map((one) => [one.file, one]));
     return readPairs(join(shared!, 'data', name, 'pairs.tsv')).map(({ image1, image2, same, fold }) => {
       const [a, b] = [pictures.get(image1), pictures.get(image2)];
       if (!a || !b) return { score: Number.NEGATIVE_INFINITY, same, fold };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { AnalyseOptions, Analysis } from '../../src/engine/addon.ts';
 import { AnalysisCache } from '../../src/engine/analysis-cache.ts';
 import type { Outcome } from '../../src/engine/pool.ts';
-import { PictureQueue } from '../../src/engine/queue.ts';
+import { ImageQueue } from '../../src/engine/queue.ts';
 
 const options: AnalyseOptions = {
   accuracy_mode: 'fast',
@@ -31,7 +31,7 @@ function cached(pictures: number) {
   const looked: string[] = [];
   let release = () => {};
   let gate: Promise<void> = Promise.resolve();
-  const queue = new PictureQueue<Uint8Array, Outcome>({
+  const queue = new ImageQueue<Uint8Array, Outcome>({
     workers: 1,
     capacity: 99,
     deadline_ms: 60_000,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Analysis, Face, NativeFailure } from '../../src/engine/addon.ts';
 import { errorTable } from '../../src/errors.ts';
 import { facelessCounts } from '../../src/http/match-result.ts';
-import { type Comparison, compare, type FaceChoice, type PictureFault } from '../../src/matching/compare.ts';
+import { type Comparison, compare, type FaceChoice, type ImageFault } from '../../src/matching/compare.ts';
 import { problemOf } from '../../src/matching/faults.ts';
 
 const automatic: FaceChoice = { image1_face_index: -1, image2_face_index: -1, auto_pair_best: true };
@@ -71,7 +71,7 @@ describe('what is wrong with pictures', () => {
   const damaged: NativeFailure = { ok: false, code: 'image_decode_failed' };
   const heic: NativeFailure = { ok: false, code: 'unsupported_image_format', detected: 'heic' };
   const problem = (first: Analysis | NativeFailure, second: Analysis | NativeFailure, choice = automatic) =>
-    problemOf(compare([first, second], choice) as PictureFault[]);
+    problemOf(compare([first, second], choice) as ImageFault[]);
 
   test.each<[NativeFailure, object]>([
     [heic, { detected: 'heic' }],
@@ -131,9 +131,9 @@ describe('what is wrong with pictures', () => {
   });
 
   test('only faceless pictures are counted', () => {
-    expect(facelessCounts(compare([damaged, analysis([])], automatic) as PictureFault[])?.images).toEqual([
+    expect(facelessCounts(compare([damaged, analysis([])], automatic) as ImageFault[])?.images).toEqual([
       { faces: 0, found_by: 'none' },
     ]);
-    expect(facelessCounts(compare([damaged, damaged], automatic) as PictureFault[])).toBeUndefined();
+    expect(facelessCounts(compare([damaged, damaged], automatic) as ImageFault[])).toBeUndefined();
   });
 });

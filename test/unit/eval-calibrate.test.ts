@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fitTable, promisesKept } from '../../src/eval/calibrate.ts';
+import { checkCalibration, fitTable } from '../../src/eval/calibrate.ts';
 import {
   cohortCentres,
   cohortScore,
@@ -27,26 +27,26 @@ const random = () => seeded.next();
 /** People around a common direction: the nearer, the more alike strangers of the group look. */
 function people(name: string, count: number, alike: number): PeopleSet {
   const axis = name === 'a' ? 0 : 1;
-  const pictures = Array.from({ length: count }, (_, i) => {
+  const images = Array.from({ length: count }, (_, i) => {
     const vector = Float32Array.from({ length: dimensions }, () => gaussian(random));
     vector[axis]! += alike * Math.sqrt(dimensions);
     const length = Math.sqrt(dot(vector, vector));
     const embedding = vector.map((value) => value / length);
     return { person: `${name}${i}`, group: name, labels: [name], embedding, cohort_score: 0 };
   });
-  return { name, pictures };
+  return { name, images };
 }
 
 const sets = [people('a', 700, 0.2), people('b', 150, 0.9)];
-const pictures = sets.flatMap((set) => set.pictures);
+const images = sets.flatMap((set) => set.images);
 const stored = (some: readonly LabelledEmbedding[]) => dequantise(quantise(cohortCentres(some)), dimensions);
 
 describe('the cohort', () => {
-  const centres = cohortCentres(pictures);
+  const centres = cohortCentres(images);
 
   test('has centres of unit length, clusters of a large group and a centre for each picture of a small one', () => {
-    expect(cohortCentres(sets[1]!.pictures)).toHaveLength(150);
-    const clusters = cohortCentres(sets[0]!.pictures);
+    expect(cohortCentres(sets[1]!.images)).toHaveLength(150);
+    const clusters = cohortCentres(sets[0]!.images);
     expect(clusters.length).toBeGreaterThan(60);
     expect(clusters.length).toBeLessThanOrEqual(120);
     expect(centres).toHaveLength(clusters.length + 150);
@@ -54,19 +54,19 @@ describe('the cohort', () => {
   });
 
   test('has no centre of fewer than five people', () => {
-    const four = sets[1]!.pictures.slice(0, 4);
+    const four = sets[1]!.images.slice(0, 4);
     expect(cohortCentres(four)).toEqual([]);
     expect(cohortCentres([...four, ...four, ...four])).toEqual([]);
-    const onePerson = Array.from({ length: 300 }, () => sets[0]!.pictures[0]!);
+    const onePerson = Array.from({ length: 300 }, () => sets[0]!.images[0]!);
     expect(cohortCentres(onePerson)).toEqual([]);
-    const [centre] = cohortCentres(sets[1]!.pictures.slice(0, 5));
-    for (const { embedding } of sets[1]!.pictures.slice(0, 5)) {
+    const [centre] = cohortCentres(sets[1]!.images.slice(0, 5));
+    for (const { embedding } of sets[1]!.images.slice(0, 5)) {
       expect(dot(centre!, embedding)).toBeLessThan(0.98);
     }
   });
 
   test('scores a face by the mean of its highest cosines and the spread of all', () => {
-    const face = pictures[0]!.embedding;
+    const face = images[0]!.embedding;
     const cosines = centres.map((centre) => dot(face, centre)).sort((x, y) => y - x);
     const mean = (some: number[]) => some.reduce((sum, value) => sum + value, 0) / some.length;
     const spread = Math.sqrt(mean(cosines.map((cosine) => (cosine - mean(cosines)) ** 2)));
@@ -108,12 +108,12 @@ describe('the table of false-match rates', () => {
 
 describe('of people who had no part in it', () => {
   const sets = [people('a', 350, 0.2), people('b', 150, 0.9)];
-  const pictures = sets.flatMap((set) => set.pictures);
+  const images = sets.flatMap((set) => set.images);
 
   test('the promise is kept to the group served worst, and the cohort spares the others', async () => {
     const ratios = (rows: ReturnType<typeof fitTable>['check']) =>
       Object.fromEntries(rows.map(({ group, observed, promised }) => [group, observed / promised]));
-    const cohorts = await HeldOutCohorts.make(pictures, async (some) => stored(some));
+    const cohorts = await HeldOutCohorts.make(images, async (some) => stored(some));
     const withCohort = ratios(fitTable(sets, cohorts, [50]).check);
     expect(withCohort.a).toBeGreaterThan(0.7);
     expect(withCohort.a).toBeLessThan(1.2);
@@ -126,15 +126,15 @@ describe('of people who had no part in it', () => {
 
   test('a table that is there is judged as it is', () => {
     const { points, check } = fitTable(sets, undefined, [50]);
-    const kept = promisesKept(sets, undefined, new Calibration(points, 1e-7), [50]);
+    const kept = checkCalibration(sets, undefined, new Calibration(points, 1e-7), [50]);
     expect(kept.map(({ group, pairs }) => [group, pairs])).toEqual(
       check.map((row) => [row.group, row.pairs]),
     );
     expect(kept[1]!.observed).toBeCloseTo(check[1]!.observed, 2);
-    const common = sets.map(({ name, pictures: all }) => ({
+    const common = sets.map(({ name, images: all }) => ({
       name,
-      pictures: all.map((one) => ({ ...one, cohort_score: 1 })),
+      images: all.map((one) => ({ ...one, cohort_score: 1 })),
     }));
-    expect(promisesKept(common, undefined, new Calibration(points, 1e-7), [50])[1]!.observed).toBe(0);
+    expect(checkCalibration(common, undefined, new Calibration(points, 1e-7), [50])[1]!.observed).toBe(0);
   });
 });

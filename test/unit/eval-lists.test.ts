@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { picturesOf, readPairs } from '../../src/eval/pairs.ts';
-import { picturesBelow, readPeople } from '../../src/eval/people.ts';
+import { imagesOf, readPairs } from '../../src/eval/pairs.ts';
+import { imagesBelow, readPeople } from '../../src/eval/people.ts';
 import { newFolder } from '../support/folder.ts';
 
 let folder: string;
@@ -53,7 +53,7 @@ describe('a set of labelled people', () => {
 
   test('is refused without pictures, or with none in a folder', () => {
     mkdirSync(join(folder, 'images'));
-    expect(() => picturesBelow(join(folder, 'images'))).toThrow('has no pictures');
+    expect(() => imagesBelow(join(folder, 'images'))).toThrow('has no pictures');
     put('loose.jpg');
     expect(read).toThrow('has no folders of pictures');
   });
@@ -91,6 +91,6 @@ describe('a list of pairs', () => {
       { image1: 'a', image2: 'b', ...pair },
       { image1: 'b', image2: 'c', ...pair },
     ];
-    expect(picturesOf(pairs)).toEqual(['a', 'b', 'c']);
+    expect(imagesOf(pairs)).toEqual(['a', 'b', 'c']);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { PictureQueue } from '../../src/engine/queue.ts';
+import { ImageQueue } from '../../src/engine/queue.ts';
 import { Problem } from '../../src/errors.ts';
 
 /** A queue whose pictures are done when the test says so. */
@@ -8,7 +8,7 @@ function held(options: { workers?: number; capacity?: number; deadline_ms?: numb
   const cancelled: string[] = [];
   const slots = new Map<number, string>();
   const ends = new Map<string, { resolve(value: undefined): void; reject(error: Error): void }>();
-  const queue = new PictureQueue<string, string>({
+  const queue = new ImageQueue<string, string>({
     workers: 1,
     capacity: 9,
     deadline_ms: 60_000,
@@ -112,7 +112,7 @@ describe('handing over', () => {
 
   test('thousands of pictures through few workers are each done once, in order', async () => {
     const started: number[] = [];
-    const queue = new PictureQueue<number, number>({
+    const queue = new ImageQueue<number, number>({
       workers: 3,
       capacity: 5000,
       deadline_ms: 60_000,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type ImageFormat, type ImageReport, loadAddon } from '../../engine/addon.ts';
 import type { Evaluation } from '../evaluate.ts';
 import { type Results, resultsJson } from '../results.ts';
-import { generator, picturesShown, reportPage } from './page.ts';
+import { generator, imagesShown, reportPage } from './page.ts';
 import type { Gallery } from './pairs.ts';
 
 const extensions: Readonly<Record<ImageFormat, string>> = { jpeg: 'jpg', png: 'png', webp: 'webp' };
@@ -15,14 +15,14 @@ const copyName = /^[0-9a-f]{16}\.(?:jpg|png|webp)$/;
 export class ReportFolder {
   readonly page: string;
   readonly #folder: string;
-  readonly #pictures: string;
+  readonly #images: string;
   /** Names of the copies that this report shows. */
   readonly #shown = new Set<string>();
 
   /** Makes the folder. Throws an Error with a message for people when that fails or the folder holds other files. */
   constructor(folder: string) {
     this.#folder = folder;
-    this.#pictures = join(folder, 'pictures');
+    this.#images = join(folder, 'pictures');
     this.page = join(folder, 'index.html');
     try {
       mkdirSync(folder, { recursive: true });
@@ -36,22 +36,22 @@ export class ReportFolder {
   }
 
   write(results: Results, date: Date): void {
-    mkdirSync(this.#pictures, { recursive: true });
+    mkdirSync(this.#images, { recursive: true });
     const galleries = results.evaluations.map((evaluation) => this.#gallery(evaluation));
     writeFileSync(this.page, reportPage(results, galleries, date));
     writeFileSync(join(this.#folder, 'figures.json'), `${resultsJson(results)}\n`);
     // Removes copies of an earlier report that this one does not show: they are photos of people.
-    for (const name of readdirSync(this.#pictures)) {
-      if (copyName.test(name) && !this.#shown.has(name)) rmSync(join(this.#pictures, name));
+    for (const name of readdirSync(this.#images)) {
+      if (copyName.test(name) && !this.#shown.has(name)) rmSync(join(this.#images, name));
     }
   }
 
   /** Copies the images of a set that the page shows. */
   #gallery(evaluation: Evaluation): Gallery {
-    const { set, figures, pictures } = evaluation;
+    const { set, figures, images } = evaluation;
     return new Map(
-      picturesShown(figures).map((name) => {
-        const { image, faces, chosen } = pictures.get(name)!;
+      imagesShown(figures).map((name) => {
+        const { image, faces, chosen } = images.get(name)!;
         // Images that are shown could be read.
         const link = `pictures/${this.#copy(join(set.folder, name), image!)}`;
         return [name, { image: image!, faces, chosen, link }];
@@ -63,7 +63,7 @@ export class ReportFolder {
   #copy(file: string, image: Omit<ImageReport, 'faces'>): string {
     const { bytes, format } = displayable(readFileSync(file), image);
     const name = `${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}.${extensions[format]}`;
-    if (!this.#shown.has(name)) writeFileSync(join(this.#pictures, name), bytes);
+    if (!this.#shown.has(name)) writeFileSync(join(this.#images, name), bytes);
     this.#shown.add(name);
     return name;
   }

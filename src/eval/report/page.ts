@@ -7,7 +7,7 @@ import { scoreKinds } from '../pairs.ts';
 import type { Results } from '../results.ts';
 import { chartView } from './chart.ts';
 import { detChart, histogramChart, rocChart, thresholdChart } from './charts.ts';
-import { type Gallery, pairsView, picturesView } from './pairs.ts';
+import { type Gallery, imagesView, pairsView } from './pairs.ts';
 import { sharedTable, summaryTable, thresholdTable } from './tables.ts';
 
 /** Marks a page as a report. */
@@ -115,7 +115,7 @@ ${
 const mostShown = 24;
 
 /** The names of the images of a set that the page shows. */
-export function picturesShown({ worst, without_face }: Figures): string[] {
+export function imagesShown({ worst, without_face }: Figures): string[] {
   const pairs = [...worst.different, ...worst.same].flatMap(({ image1, image2 }) => [image1, image2]);
   return [...new Set([...pairs, ...without_face.slice(0, mostShown)])];
 }
@@ -123,5 +123,5 @@ export function picturesShown({ worst, without_face }: Figures): string[] {
 function withoutFace(names: readonly string[], gallery: Gallery): Html {
   const rest = names.slice(mostShown);
   const named = html`<details><summary>${countText(rest.length)} more</summary><ul>${rest.map((name) => html`<li><bdi>${name}</bdi></li>`)}</ul></details>`;
-  return html`${picturesView(names.slice(0, mostShown), gallery)}${rest.length > 0 ? named : undefined}`;
+  return html`${imagesView(names.slice(0, mostShown), gallery)}${rest.length > 0 ? named : undefined}`;
 }

@@ -1,17 +1,17 @@
 import type { Face } from '../../engine/addon.ts';
 import { type Html, html } from '../../html.ts';
-import type { EmbeddedPicture } from '../embed-worker.ts';
+import type { EmbeddedImage } from '../embed-worker.ts';
 import { confidenceText, scoreText } from '../number-text.ts';
 import type { WorstPair } from '../pairs.ts';
 
 /** An image of the set with the path of its copy, relative to the page. */
-type ShownPicture = Pick<EmbeddedPicture, 'faces' | 'chosen'> & {
-  image: NonNullable<EmbeddedPicture['image']>;
+type ShownImage = Pick<EmbeddedImage, 'faces' | 'chosen'> & {
+  image: NonNullable<EmbeddedImage['image']>;
   link: string;
 };
 
 /** Shown images by their name in the set. */
-export type Gallery = ReadonlyMap<string, ShownPicture>;
+export type Gallery = ReadonlyMap<string, ShownImage>;
 
 /** Pairs of images with their scores, below `title`. */
 export function pairsView(title: string, pairs: readonly WorstPair[], gallery: Gallery): Html {
@@ -20,7 +20,7 @@ export function pairsView(title: string, pairs: readonly WorstPair[], gallery: G
 <ol class="pairs">${pairs.map(({ image1, image2, normalised, cosine, confidence_percent }) => {
     const names = [image1, image2];
     return html`<li><figure>
-<div class="two">${names.map((name) => pictureView(name, gallery.get(name)!))}</div>
+<div class="two">${names.map((name) => imageView(name, gallery.get(name)!))}</div>
 <figcaption><strong>${scoreText(normalised)}</strong>, ${confidenceText(confidence_percent)}, cosine ${scoreText(cosine)}
 ${names.map((name) => html`<p><bdi>${name}</bdi><br>${faceText(gallery.get(name)!)}</p>`)}</figcaption>
 </figure></li>
@@ -30,10 +30,10 @@ ${names.map((name) => html`<p><bdi>${name}</bdi><br>${faceText(gallery.get(name)
 }
 
 /** Images without a face, uncropped. */
-export function picturesView(names: readonly string[], gallery: Gallery): Html {
+export function imagesView(names: readonly string[], gallery: Gallery): Html {
   return html`<ul class="pictures">${names.map((name) => {
-    const picture = pictureView(name, gallery.get(name)!);
-    return html`<li><figure>${picture}<figcaption><bdi>${name}</bdi></figcaption></figure></li>
+    const image = imageView(name, gallery.get(name)!);
+    return html`<li><figure>${image}<figcaption><bdi>${name}</bdi></figcaption></figure></li>
 `;
   })}</ul>
 `;
@@ -66,7 +66,7 @@ export function cropAround(
 }
 
 /** The crop around the compared face, with boxes of all faces and a link to the whole image. */
-function pictureView(name: string, { faces, chosen, image, link }: ShownPicture): Html {
+function imageView(name: string, { faces, chosen, image, link }: ShownImage): Html {
   const { x, y, side } = cropAround(faces[chosen]?.box, image);
   // An <img> of the whole image inside a square that shows a part of it: it applies the EXIF orientation in every browser.
   const share = (pixels: number) => `${((pixels / side) * 100).toFixed(2)}%`;
@@ -87,7 +87,7 @@ function landmarksView(landmarks: Face['landmarks'], radius: number): Html[] {
   );
 }
 
-function faceText({ faces, chosen }: ShownPicture): string {
+function faceText({ faces, chosen }: ShownImage): string {
   const face = faces[chosen];
   if (!face) return 'no face';
   const { pose, quality, detection_score, found_by } = face;

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { addonFile } from '../../../src/config.ts';
 import type { AccuracyMode } from '../../../src/engine/addon.ts';
 import { packDirectory, readManifest, sha256 } from '../../../src/engine/pack.ts';
-import { type LabelledPicture, type PeopleSet, readPeople } from '../../../src/eval/people.ts';
+import { type LabelledImage, type PeopleSet, readPeople } from '../../../src/eval/people.ts';
 import { projectPath } from '../../../src/paths.ts';
 import { sharedFolder } from '../../fixtures/pictures.ts';
 
@@ -13,8 +13,8 @@ import { sharedFolder } from '../../fixtures/pictures.ts';
  */
 
 // The compiled one: it starts worker threads, which cannot run TypeScript.
-const { embedPictures }: typeof import('../../../src/eval/embed-pictures.ts') = await import(
-  projectPath('dist/src/eval/embed-pictures.js')
+const { embedImages }: typeof import('../../../src/eval/embed-images.ts') = await import(
+  projectPath('dist/src/eval/embed-images.js')
 );
 
 const directory = packDirectory('default');
@@ -24,7 +24,7 @@ const kept = projectPath('build/embeddings');
 const rowLength = manifest.embedder.dimensions + 1;
 
 export interface PictureSet extends PeopleSet {
-  pictures: readonly (LabelledPicture & { file: string })[];
+  images: readonly (LabelledImage & { file: string })[];
 }
 
 /** The pictures of a set that have a face. */
@@ -35,12 +35,12 @@ export async function peopleOf(set: string, mode: AccuracyMode): Promise<Picture
   const names = people.map(({ file }) => file);
   const file = join(kept, `${set}-${mode}-${keyOf(mode, names)}.f32`);
   const rows = read(file, names.length) ?? write(file, await embed(folder, mode, names));
-  const pictures = people.flatMap((labelled, i) => {
+  const images = people.flatMap((labelled, i) => {
     const row = rows.subarray(i * rowLength, (i + 1) * rowLength);
     const cohort_score = row[0]!;
     return Number.isNaN(cohort_score) ? [] : [{ ...labelled, cohort_score, embedding: row.slice(1) }];
   });
-  return { name: set, pictures };
+  return { name: set, images };
 }
 
 function keyOf(mode: AccuracyMode, names: readonly string[]): string {
@@ -54,13 +54,13 @@ function keyOf(mode: AccuracyMode, names: readonly string[]): string {
 }
 
 async function embed(folder: string, mode: AccuracyMode, names: readonly string[]): Promise<Float32Array> {
-  const pictures = await embedPictures(names, {
+  const pictures = await embedImages(names, {
     packDirectory: directory,
     folder,
     mode,
     minDetScore: manifest.min_det_score,
     workers: 2,
-    onPicture() {},
+    onImage() {},
   });
   const rows = new Float32Array(names.length * rowLength).fill(Number.NaN);
   for (const [i, name] of names.entries()) {

@@ -19,7 +19,7 @@ import { type ImageBody, imageBody, matchBody } from '../http/match-result.ts';
 import { calibrationOf } from '../matching/calibration.ts';
 import { compare, faultsOf } from '../matching/compare.ts';
 import { problemOf } from '../matching/faults.ts';
-import { drawingFiles, readPicture } from './files.ts';
+import { drawingFiles, readImage } from './files.ts';
 
 // match, detect and embed for files, in this process, without a server.
 
@@ -52,7 +52,7 @@ export async function matchManyFiles(file: string, others: readonly string[], op
       targets.push({
         filename: name,
         name,
-        image: outcomes.push(analyse((await readPicture(name)).bytes)) - 1,
+        image: outcomes.push(analyse((await readImage(name)).bytes)) - 1,
       });
     } catch (error) {
       const problem = new Problem('missing_field', { detail: (error as Error).message });
@@ -78,8 +78,8 @@ async function openPack(options: MatchFilesOptions) {
   const { max_pixels, min_side, picture_ms } = config;
   return {
     values,
-    analyse: (picture: Uint8Array) =>
-      loadAddon().analyse(directory, picture, { ...values, max_pixels, min_side, picture_ms }),
+    analyse: (image: Uint8Array) =>
+      loadAddon().analyse(directory, image, { ...values, max_pixels, min_side, picture_ms }),
     request_id: randomUUID(),
     calibration: calibrationOf(manifest.calibration[options.accuracy_mode]),
     model: { pack: manifest.name, version: manifest.version },
@@ -180,7 +180,7 @@ async function* lookAt(
   for (const [index, file] of files.entries()) {
     let bytes: Uint8Array;
     try {
-      ({ bytes } = await readPicture(file));
+      ({ bytes } = await readImage(file));
     } catch (error) {
       yield { file, error: unreadable(error as Error) };
       continue;

@@ -1,32 +1,32 @@
 import { join } from 'node:path';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { withThreads } from '../engine/pool.ts';
-import type { EmbeddedPicture, EmbedJob } from './embed-worker.ts';
+import type { EmbeddedImage, EmbedJob } from './embed-worker.ts';
 
-interface EmbedPicturesOptions {
+interface EmbedImagesOptions {
   packDirectory: string;
   folder: string;
   mode: AccuracyMode;
   minDetScore: number;
   workers: number;
-  onPicture(): void;
+  onImage(): void;
 }
 
 /** Detects and embeds the faces of every image once, on `workers` threads. */
-export async function embedPictures(
+export async function embedImages(
   names: readonly string[],
-  options: EmbedPicturesOptions,
-): Promise<Map<string, EmbeddedPicture>> {
+  options: EmbedImagesOptions,
+): Promise<Map<string, EmbeddedImage>> {
   const file = new URL('./embed-worker.js', import.meta.url);
-  return withThreads<EmbedJob, EmbeddedPicture, Map<string, EmbeddedPicture>>(
+  return withThreads<EmbedJob, EmbeddedImage, Map<string, EmbeddedImage>>(
     file,
     options.workers,
     async (run) => {
-      const embed = async (name: string): Promise<[string, EmbeddedPicture]> => {
+      const embed = async (name: string): Promise<[string, EmbeddedImage]> => {
         const { packDirectory, folder, mode, minDetScore } = options;
-        const picture = await run({ packDirectory, file: join(folder, name), mode, minDetScore });
-        options.onPicture();
-        return [name, picture];
+        const image = await run({ packDirectory, file: join(folder, name), mode, minDetScore });
+        options.onImage();
+        return [name, image];
       };
       return new Map(await Promise.all(names.map(embed)));
     },
