@@ -155,6 +155,7 @@ export const errorTable = {
 } as const satisfies Record<string, { status: number; title: string; detail: string }>;
 
 export type ErrorCode = keyof typeof errorTable;
+export const errorCodes = Object.keys(errorTable) as ErrorCode[];
 
 /** Members of a problem besides the standard ones, by the contract. */
 export interface ProblemExtras {

@@ -32,7 +32,7 @@ function askReadiness({
 }
 
 /** A wildcard address can be listened on, but connecting to it does not work on every system. */
-function reachable(host: string): string {
+export function reachable(host: string): string {
   return { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
 }
 

@@ -1,12 +1,12 @@
 import type { Config } from '../config.ts';
-import { errorTable } from '../errors.ts';
+import { errorCodes, errorTable } from '../errors.ts';
 import type { Route } from '../http/routes.ts';
 import { answerSchemas } from './answers.ts';
 import { successExamples } from './examples.ts';
 import { type Header, headers, requestIdPattern } from './headers.ts';
 import { type ComponentKind, jsonSchemas, ref } from './json-schema.ts';
 import { type Operation, operationOf, problemResponse, type Response, tags } from './operations.ts';
-import { errorCodes, problemExample, problemSchemas } from './problems.ts';
+import { problemExample, problemSchemas } from './problems.ts';
 
 /** The OpenAPI 3.1 document, built from the tables that the server itself uses. */
 

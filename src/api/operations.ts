@@ -1,6 +1,6 @@
 import type { EndpointId } from '../config.ts';
 import { mostCandidates } from '../engine/embeddings.ts';
-import { type ErrorCode, errorTable } from '../errors.ts';
+import { type ErrorCode, errorCodes, errorTable } from '../errors.ts';
 import {
   type FieldRule,
   type FormEndpoint,
@@ -13,7 +13,7 @@ import {
 import type { Route } from '../http/routes.ts';
 import { headersOf } from './headers.ts';
 import { ref, type Schema } from './json-schema.ts';
-import { errorCodes, problemName, problemTable, type Requests } from './problems.ts';
+import { problemName, problemTable, type Requests } from './problems.ts';
 
 /** A route → what OpenAPI calls an operation. */
 

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { type ErrorCode, errorTable } from '../errors.ts';
+import { type ErrorCode, errorCodes, errorTable } from '../errors.ts';
 import { type Content, Html, html } from '../html.ts';
 import { projectPath } from '../paths.ts';
 import type { OpenApiDocument } from './document.ts';
 import type { Schema } from './json-schema.ts';
 import type { Operation, Response } from './operations.ts';
-import { errorCodes, extrasOf, problemName } from './problems.ts';
+import { extrasOf, problemName } from './problems.ts';
 import { inline, listed, prose, schemaLink, schemaView } from './schema-view.ts';
 
 /** The document as one page of HTML: no script, nothing loaded from elsewhere. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ErrorCode, errorTable, type ProblemExtras } from '../errors.ts';
+import { type ErrorCode, errorCodes, errorTable, type ProblemExtras } from '../errors.ts';
 import { fieldTable, mostTargets } from '../http/fields.ts';
 import { problemTypes } from '../http/responses.ts';
 import { lowQuality, lowQualityProblem, type QualityReason, qualityWords } from '../matching/face-quality.ts';
@@ -122,8 +122,6 @@ export const problemTable: Readonly<Record<ErrorCode, { requests: Requests; exam
   shutting_down: { requests: 'any', example: {} },
   deadline_exceeded: { requests: 'body', example: {} },
 };
-
-export const errorCodes = Object.keys(errorTable) as ErrorCode[];
 
 /** The name of its schema: `missing_field` → `MissingFieldProblem`. */
 export function problemName(code: ErrorCode): string {

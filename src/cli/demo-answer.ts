@@ -2,7 +2,7 @@ import type { Face } from '../engine/addon.ts';
 import type { ManyBody } from '../http/many-result.ts';
 import type { ImageBody } from '../http/match-result.ts';
 import type { ImageField } from '../matching/compare.ts';
-import { type Colours, printable } from './terminal.ts';
+import { type Colours, count, printable } from './terminal.ts';
 
 /** The part of a 200 answer that is described in words; the JSON below it has the rest. */
 export interface MatchAnswer {
@@ -104,8 +104,4 @@ function third(share: number, words: readonly [string, string, string]): string 
 function describeBox({ x, y, width, height }: Face['box']): string {
   const [left, top, wide, high] = [x, y, width, height].map(Math.round);
   return `${wide}×${high} pixels at (${left}, ${top})`;
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

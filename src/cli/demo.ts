@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import type { FacematchError } from '../client/index.ts';
+import type { ImageField } from '../matching/compare.ts';
 import { productPath, projectPath } from '../paths.ts';
 import type { MatchAnswer } from './demo-answer.ts';
 import type { DemoServer } from './demo-server.ts';
-import { type Image, readImage } from './files.ts';
+import { type ImageFile, readImage } from './files.ts';
 import { addHelp } from './help.ts';
 import { activity, coloursFor } from './terminal.ts';
 
@@ -72,52 +74,29 @@ async function demo(file1: string, file2: string, json: boolean): Promise<void> 
 
 const answerLimit_ms = 60_000;
 
-/** Sends the pair as any client would, and times it. Throws an Error with a message for people. */
+/** Sends the pair with the client of this project, and times it. Throws an Error with a message for people. */
 async function sendPair(
   { origin, key }: Pick<DemoServer, 'origin' | 'key'>,
-  images: { image1: Image; image2: Image },
+  { image1, image2 }: Record<ImageField, ImageFile>,
   signal: AbortSignal,
 ): Promise<{ body: MatchAnswer; elapsed_ms: number }> {
-  const form = new FormData();
-  for (const [field, { name, bytes }] of Object.entries(images)) form.set(field, new Blob([bytes]), name);
+  const { FacematchClient, FacematchError } = await import('../client/index.ts');
+  const client = new FacematchClient({ url: origin, key, timeout_ms: answerLimit_ms, retries: 0 });
+  const [one, two] = [image1, image2].map(({ name, bytes }) => new File([bytes], name)) as [File, File];
   const started_ms = performance.now();
-  let response: Response;
-  let text: string;
   try {
-    response = await fetch(`${origin}/API/v1.0/face/match/upload`, {
-      method: 'POST',
-      headers: { 'x-api-key': key },
-      body: form,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(answerLimit_ms)]),
-    });
-    text = await response.text();
+    const body = await client.match(one, two, {}, { signal });
+    return { body, elapsed_ms: performance.now() - started_ms };
   } catch (error) {
-    signal.throwIfAborted();
-    throw new Error(`The server gave no answer: ${causeOf(error)}`);
+    throw error instanceof FacematchError ? new Error(`The server ${describeError(error)}`) : error;
   }
-  const elapsed_ms = performance.now() - started_ms;
-  if (response.ok) return { body: JSON.parse(text) as MatchAnswer, elapsed_ms };
-  throw new Error(`The server answered ${response.status}: ${problemText(text)}`);
 }
 
-/** fetch says "fetch failed" and keeps what happened in its cause. */
-function causeOf(error: unknown): string {
-  const { message, cause } = error as Error;
-  return cause instanceof Error ? cause.message : message;
-}
-
-/** A problem+json body in one line, anything else as it is. */
-function problemText(text: string): string {
-  try {
-    const { title, detail, code, errors } = JSON.parse(text) as {
-      title: string;
-      detail: string;
-      code: string;
-      errors?: { field: string }[];
-    };
-    const fields = errors === undefined ? '' : ` (${errors.map(({ field }) => field).join(', ')})`;
-    return `${title}${fields}. ${detail} [${code}]`;
-  } catch {
-    return text.slice(0, 500);
-  }
+/** A problem in one line, with the fields that it lists. */
+function describeError({ problem, status, message }: FacematchError): string {
+  if (problem === undefined) return status === undefined ? `gave ${message}` : `answered ${message}`;
+  const { title, detail, code } = problem;
+  const errors = 'errors' in problem ? problem.errors : undefined;
+  const fields = errors === undefined ? '' : ` (${errors.map(({ field }) => field).join(', ')})`;
+  return `answered ${problem.status}: ${title}${fields}. ${detail} [${code}]`;
 }

@@ -3,7 +3,7 @@ import type { AccuracyMode } from '../engine/addon.ts';
 import { addHelp } from './help.ts';
 import type { DetectedFile } from './image-files.ts';
 import { modeOption } from './match.ts';
-import { type Colours, coloursFor, complain, printable, progressBar } from './terminal.ts';
+import { type Colours, coloursFor, complain, count, printable, progressBar } from './terminal.ts';
 
 interface DetectCommandOptions {
   draw?: string;
@@ -69,7 +69,7 @@ export function parseScore(text: string): number {
 /** A line for the image, and one for each face. */
 function describeFaces(image: DetectedFile, colours: Colours): string {
   const { file, width, height, format, faces, drawing } = image;
-  const found = faces.length === 0 ? 'no face' : `${faces.length} face${faces.length === 1 ? '' : 's'}`;
+  const found = faces.length === 0 ? 'no face' : count(faces.length, 'face');
   const drawn = drawing === undefined ? '' : `, drawn to ${printable(drawing)}`;
   return [
     `${colours.bold(printable(file))}  ${width}×${height} ${format}, ${found}${drawn}`,

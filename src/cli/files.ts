@@ -2,13 +2,13 @@ import { mkdirSync, realpathSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 
-export interface Image {
+export interface ImageFile {
   name: string;
   bytes: Uint8Array<ArrayBuffer>;
 }
 
 /** Throws an Error with a message for people; its cause is the file system's error. */
-export async function readImage(file: string): Promise<Image> {
+export async function readImage(file: string): Promise<ImageFile> {
   try {
     return { name: basename(file), bytes: new Uint8Array(await readFile(file)) };
   } catch (error) {

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { readConfig } from '../config.ts';
 import {
   type AccuracyMode,
+  type AnalyseOptions,
   type Analysis,
   type ImageLimits,
   type ImageReport,
@@ -31,7 +32,7 @@ interface MatchFilesOptions {
 /** Compares two files on this thread; the answer is the server's own. Throws an Error with a message for people. */
 export async function matchFiles(files: readonly [string, string], options: MatchFilesOptions) {
   const start = performance.now();
-  const { values, analyse, ...known } = await openPack(options);
+  const { values, analyse, ...known } = await openMatch(options);
   const [first, second] = files.map((file) => readFileSync(file)) as [Buffer, Buffer];
   const result = compare([analyse(first), analyse(second)], values);
   if (Array.isArray(result)) throw problemOf(result);
@@ -41,7 +42,7 @@ export async function matchFiles(files: readonly [string, string], options: Matc
 /** The same for one file and several others. A fault of one of these is reported in its result. */
 export async function matchManyFiles(file: string, others: readonly string[], options: MatchFilesOptions) {
   const start = performance.now();
-  const { values, analyse, ...known } = await openPack(options);
+  const { values, analyse, ...known } = await openMatch(options);
   const reference = analyse(readFileSync(file));
   const faults = faultsOf(file, reference, -1);
   if (faults.length > 0) throw problemOf(faults, file);
@@ -68,21 +69,32 @@ export async function matchManyFiles(file: string, others: readonly string[], op
   });
 }
 
-/** The configured pack, and the parts of an answer that depend on it. */
-async function openPack(options: MatchFilesOptions) {
+/** The configured pack, verified. Rejects with an Error with a message for people. */
+async function openPack() {
   const config = readConfig();
   const directory = packDirectory(config.pack);
   const manifest = readManifest(directory);
   await verifyPack(directory, manifest);
+  const limits = { max_pixels: config.max_pixels, min_side: config.min_side, picture_ms: config.picture_ms };
+  return {
+    manifest,
+    limits,
+    model: { pack: manifest.name, version: manifest.version },
+    analyse: (image: Uint8Array, options: Omit<AnalyseOptions, keyof typeof limits>) =>
+      loadAddon().analyse(directory, image, { ...options, ...limits }),
+  };
+}
+
+/** What a match needs of the pack, and the parts of its answer that do not depend on the images. */
+async function openMatch(options: MatchFilesOptions) {
+  const { manifest, model, analyse } = await openPack();
   const values = fillFields(new Map<string, number | string>(Object.entries(options)), manifest);
-  const { max_pixels, min_side, picture_ms } = config;
   return {
     values,
-    analyse: (image: Uint8Array) =>
-      loadAddon().analyse(directory, image, { ...values, max_pixels, min_side, picture_ms }),
+    analyse: (image: Uint8Array) => analyse(image, values),
     request_id: randomUUID(),
     calibration: calibrationOf(manifest.calibration[options.accuracy_mode]),
-    model: { pack: manifest.name, version: manifest.version },
+    model,
     queue_ms: 0,
   };
 }
@@ -171,12 +183,7 @@ async function* lookAt(
   files: readonly string[],
   options: LookOptions,
 ): AsyncGenerator<LookedAt | RefusedFile> {
-  const config = readConfig();
-  const directory = packDirectory(config.pack);
-  const manifest = readManifest(directory);
-  await verifyPack(directory, manifest);
-  const limits = { max_pixels: config.max_pixels, min_side: config.min_side, picture_ms: config.picture_ms };
-  const model = { pack: manifest.name, version: manifest.version };
+  const { manifest, limits, model, analyse } = await openPack();
   for (const [index, file] of files.entries()) {
     let bytes: Uint8Array;
     try {
@@ -185,8 +192,7 @@ async function* lookAt(
       yield { file, error: unreadable(error as Error) };
       continue;
     }
-    const result = loadAddon().analyse(directory, bytes, {
-      ...limits,
+    const result = analyse(bytes, {
       accuracy_mode: options.mode,
       min_det_score: options.minDetScore ?? manifest.min_det_score,
       use_heuristic_fallback: options.fallback,

@@ -23,6 +23,11 @@ export function complain(details: readonly string[]): void {
   if (details.length > 0) process.exitCode = 1;
 }
 
+/** `1 face`, `2 faces`. */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
 /** Text such as a file's name, without control characters, which could control the terminal. */
 export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, '\ufffd');

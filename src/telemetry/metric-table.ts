@@ -1,5 +1,5 @@
 import { endpointIds } from '../config.ts';
-import { type ErrorCode, errorTable } from '../errors.ts';
+import type { ErrorCode } from '../errors.ts';
 
 /**
  * The metric table: each metric's name without `facematch_`, its type, help and labels. Label values come from tables,
@@ -183,5 +183,3 @@ export const refusalReasons: Readonly<Record<ErrorCode, Reason>> = {
   shutting_down: 'lifecycle',
   deadline_exceeded: 'load',
 };
-
-export const errorCodes = Object.keys(errorTable) as ErrorCode[];

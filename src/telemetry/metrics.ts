@@ -1,9 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { ErrorCode } from '../errors.ts';
+import { type ErrorCode, errorCodes } from '../errors.ts';
 import {
   build,
   counted,
-  errorCodes,
   type Metric,
   metricName,
   read,

@@ -27,7 +27,7 @@ async function doctor({ json, strict }: DoctorOptions): Promise<void> {
   const { describeFinding, examine, verdictOf } = await import('./finding.ts');
   const { machineChecks } = await import('./machine.ts');
   const { serviceChecks } = await import('./service.ts');
-  const { coloursFor } = await import('../terminal.ts');
+  const { coloursFor, count } = await import('../terminal.ts');
   const colours = coloursFor('stdout');
   const findings = [];
   for await (const finding of examine({ ...machineChecks, ...serviceChecks })) {
@@ -35,8 +35,7 @@ async function doctor({ json, strict }: DoctorOptions): Promise<void> {
     if (!json) console.log(describeFinding(finding, colours));
   }
   const { ok, wrong, warning } = verdictOf(findings, strict === true);
-  const told =
-    wrong + warning === 0 ? 'All is well.' : `${wrong} wrong, ${warning} warning${warning === 1 ? '' : 's'}.`;
+  const told = wrong + warning === 0 ? 'All is well.' : `${wrong} wrong, ${count(warning, 'warning')}.`;
   console.log(json ? JSON.stringify({ ok, findings }, null, 2) : `\n${told}`);
   if (!ok) process.exitCode = exitCodes.failure;
 }

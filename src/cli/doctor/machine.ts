@@ -9,6 +9,7 @@ import { addonFile, surveySettings, unknownVariables, uwsFolder } from '../../co
 import { cpuLimit } from '../../cpus.ts';
 import { projectPath } from '../../paths.ts';
 import { judge, thisMachine } from '../../preflight.mjs';
+import { count } from '../terminal.ts';
 import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
 import type { Answer, Probes } from './probe.ts';
 
@@ -106,7 +107,6 @@ export const machineChecks: Checks = {
   workers() {
     const { config } = surveySettings();
     const [usable, all] = [cpuLimit(), cpus().length];
-    const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`;
     const machine = usable === all ? '' : `, of the machine's ${all}`;
     const value = `${count(config.workers, 'worker')} on ${count(usable, 'CPU')}${machine}; a queue of ${config.queue}`;
     if (config.workers <= usable) return [ok('workers', value)];

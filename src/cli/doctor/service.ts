@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { surveySettings } from '../../config.ts';
+import { reachable } from '../../health.ts';
 import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
 import { probe } from './machine.ts';
 
@@ -109,7 +110,7 @@ export const serviceChecks: Checks = {
   async ports() {
     const { host, port, admin_host, admin_port, tls_cert } = surveySettings().config;
     const front = await listening('port', host, port, { tls: tls_cert !== '', prefix: 'FACEMATCH_' });
-    const shared = host === admin_host || host in wildcards || admin_host in wildcards;
+    const shared = host === admin_host || [host, admin_host].some((one) => reachable(one) !== one);
     if (port !== 0 && port === admin_port && shared) {
       const value = `${admin_host}:${admin_port} is the service's own`;
       return [front, wrong('admin port', value, 'Set FACEMATCH_ADMIN_PORT to another one')];
@@ -152,8 +153,6 @@ const redisCures: readonly (readonly [complaint: RegExp, cure: string])[] = [
   ],
 ];
 
-const wildcards: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
-
 /** `prefix`: that of the variables HOST and PORT of this listener. */
 async function listening(
   what: string,
@@ -168,7 +167,7 @@ async function listening(
       return ok(what, port === 0 ? `${host}, any free one` : `${place} is free`);
     case 'EADDRINUSE': {
       const cure = `Stop it, or set ${prefix}PORT`;
-      if (await isFacematch(wildcards[host] ?? host, port, tls)) {
+      if (await isFacematch(reachable(host), port, tls)) {
         return warning(what, `${place} is used by a running facematch`, cure);
       }
       const value = `${place} is used by another program`;
