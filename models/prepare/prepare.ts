@@ -14,7 +14,7 @@ import {
   verifyNet,
 } from '../../src/engine/pack.ts';
 import { type BroughtFiles, fetchOriginals, takeOver } from './origins.ts';
-import { withAdvice } from './tarball.ts';
+import { withCure } from './tarball.ts';
 
 interface PreparedNet {
   file: string;
@@ -36,7 +36,7 @@ export async function preparePack(
   const unready = await unreadyRoles(directory, manifest);
   if (unready.length === 0) return 'ready';
 
-  const scratch = await withAdvice('making a temporary folder', mkdtemp(join(tmpdir(), 'facematch-models-')));
+  const scratch = await withCure('making a temporary folder', mkdtemp(join(tmpdir(), 'facematch-models-')));
   try {
     const own = unready.filter((role) => typeof manifest[role].from === 'string');
     const originals =
@@ -114,7 +114,7 @@ async function rewrite(net: PackNet, directory: string, original: Uint8Array): P
 async function writeWhole(file: string, bytes: Uint8Array): Promise<void> {
   const temporary = `${file}.${randomUUID()}.tmp`;
   try {
-    await withAdvice(
+    await withCure(
       `writing ${file}`,
       writeFile(temporary, bytes).then(() => rename(temporary, file)),
     );

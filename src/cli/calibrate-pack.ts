@@ -33,7 +33,7 @@ const cohortFile = 'cohort.i8';
 const humanFile = 'human.i8';
 const licence = 'Apache-2.0';
 /** The set name of faces found in images without people. Names given by users have no spaces. */
-const nobody = 'without people';
+const withoutPeopleSet = 'without people';
 const checkedPercents = [40, 50, 60, 70, 80];
 /** The human check is also fitted to false faces with a lower score than the service accepts. */
 const leastOtherScore = 0.3;
@@ -103,7 +103,7 @@ export async function calibratePack(
         sets[mode].push(peopleSet(name, people, found));
       }
       for (const folder of withoutPeople) {
-        const found = await embed(nobody, folder, imagesBelow(folder), mode, leastOtherScore);
+        const found = await embed(withoutPeopleSet, folder, imagesBelow(folder), mode, leastOtherScore);
         for (const { example, score } of falseFaces(folder, found)) {
           others.push(example);
           if (score >= manifest.min_det_score) atDefault.add(example);
@@ -124,7 +124,7 @@ export async function calibratePack(
     const fits = fitModes(sets, cohorts, check);
     const humans = modes.flatMap((mode) => sets[mode].flatMap(humanExamples));
     // False faces below the service's score are used for the fit, but not counted in the result.
-    const isCounted = (one: HumanExample) => one.set !== nobody || atDefault.has(one);
+    const isCounted = (one: HumanExample) => one.set !== withoutPeopleSet || atDefault.has(one);
     const human =
       check && others.length > 0 ? { human: tallyHumanCheck(humans, others, isCounted) } : undefined;
     if (write) {
@@ -164,7 +164,7 @@ function* falseFaces(folder: string, found: Images) {
   for (const [name, { faces, embeddings }] of [...found].sort(([a], [b]) => (a < b ? -1 : 1))) {
     for (const [i, { detection_score: score }] of faces.entries()) {
       const embedding = embeddings[i]!;
-      yield { example: { source: `${folder}/${name}`, set: nobody, embedding }, score };
+      yield { example: { source: `${folder}/${name}`, set: withoutPeopleSet, embedding }, score };
     }
   }
 }

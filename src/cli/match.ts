@@ -14,7 +14,7 @@ export function registerMatch(program: Command): void {
     .command('match')
     .description('compare a file with one or several others in this process, without a server')
     .argument('<reference>', 'a JPEG, PNG or WebP file')
-    .argument('<candidate...>', 'the other one, or several, each judged by itself')
+    .argument('<candidate...>', 'the other one, or several, each compared by itself')
     .option('--json', 'print the answer as the server would')
     .addOption(modeOption())
     .option('--threshold <percent>', 'confidence from which it is a match', parsePercent, 70)

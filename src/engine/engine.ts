@@ -87,7 +87,7 @@ export class Engine {
     return this.#queue.submit([{ embeddings }]) as Ticket<EmbeddingsOutcome>;
   }
 
-  /** The jobs are of one request, and so of one kind. */
+  /** All jobs belong to one request, and so are of one kind. */
   async #run(jobs: readonly Job[], slot: number): Promise<(Outcome | EmbeddingsOutcome)[]> {
     const first = jobs[0]!;
     if ('embeddings' in first) return [await this.#pool!.rank(first.embeddings, slot)];

@@ -13,7 +13,7 @@ interface QueueOptions<Image, Outcome> {
   workers: number;
   /** Images that may run or wait. A request that finds one free place is taken with all of its images. */
   capacity: number;
-  /** From submit to the last outcome; 504 deadline_exceeded when it passes. */
+  /** Longest time from submit to the last outcome; then the answer is 504 deadline_exceeded. */
   deadline_ms: number;
   /**
    * Processes one or two images of one request on one worker; outcomes in their order. `slot`: 0 to `workers` − 1, not used

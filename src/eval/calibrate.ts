@@ -49,7 +49,7 @@ export function fitTable(
     );
   const points = tableWithout();
   if (percents.length === 0) return { points, check: [] };
-  // By foldPair: the similarity of each percent when these two folds are left out.
+  // Indexed by foldPair: the similarity of each percent when these two folds are left out.
   const thresholds: number[][] = Array.from({ length: heldOutFits }, () => []);
   for (let high = 0; high < folds; high++) {
     for (let low = 0; low <= high; low++) {
@@ -151,7 +151,7 @@ function heldOutScores(cohorts: HeldOutCohorts | undefined): CohortScore {
   };
 }
 
-/** By foldPair: the histogram of the scores. */
+/** Histograms of the scores, indexed by foldPair. */
 function countsByFolds({ scores, folds: pairFolds }: Strangers): Uint32Array[] {
   const counts = Array.from({ length: heldOutFits }, () => new Uint32Array(bins));
   for (const [i, score] of scores.entries()) counts[pairFolds[i]!]![binOf(score)]!++;

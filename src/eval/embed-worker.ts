@@ -10,11 +10,11 @@ export interface EmbedJob {
 
 /** What the engine found in an image. */
 export interface EmbeddedImage {
-  /** Of the face that is compared; undefined when there is no face. */
+  /** The embedding of the face that is compared; undefined when there is no face. */
   embedding: Float32Array | undefined;
   /** The embedding of each of `faces`. */
   embeddings: Float32Array[];
-  /** Of the face that is compared. */
+  /** The cohort score of the face that is compared. */
   cohort_score: number;
   faces: Face[];
   /** Index of the face that is compared. */

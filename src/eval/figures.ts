@@ -61,7 +61,7 @@ export interface Figures {
   pictures: number;
   /** For the normalised similarity, which the service uses, and for the cosine. */
   by: Record<ScoreKind, ScoreFigures>;
-  /** By the normalised similarity. */
+  /** Chosen by the normalised similarity. */
   worst: WorstPairs;
   without_face: string[];
   /** Images that could not be read, with the reason. */

@@ -27,7 +27,7 @@ const tailStart = 0.001;
 
 /** Safety margin for people and photos outside the groups: the share of the promised rate that a group may use. */
 const used = 0.85;
-/** By how many standard errors a group may exceed that share, counting each two people as one pair. Without it, a single pair could decide. */
+/** How many standard errors a group may exceed that share, counting each two people as one pair, so that no single pair decides. */
 const allowedErrors = 3;
 /** A group whose allowed number of such pairs is smaller cannot show a rate; from there on it follows the largest group. */
 const fewPairs = 5;

@@ -19,7 +19,7 @@ export interface JudgedPair extends LabelledPair {
 }
 
 export type ScoreKind = 'normalised' | 'cosine';
-/** In the order of every list: the score that the service judges by comes first. */
+/** The order of every list: first the score that the service uses. */
 export const scoreKinds: readonly ScoreKind[] = ['normalised', 'cosine'];
 
 export function scoredBy(pairs: readonly JudgedPair[], kind: ScoreKind): Scored[] {

@@ -18,7 +18,7 @@ interface PersonImage {
 export interface LabelledImage extends LabelledEmbedding {
   /** The groups that it is counted in: the set, or a value such as "age 3-9" of each label. */
   labels: readonly string[];
-  /** By the pack's own cohort. */
+  /** Made with the pack's own cohort. */
   cohort_score: number;
 }
 

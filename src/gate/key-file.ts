@@ -131,7 +131,7 @@ function readPrivate(file: string): { text: string; stats: Stats } {
     throw new KeyFileError(file, `cannot be read (${code})`, 'Check who owns it and its folder.');
   }
   try {
-    // Of the open file, so that the file that is checked is the one that is read.
+    // fstat on the open file, so that the file that is checked is the one that is read.
     const stats = fstatSync(descriptor);
     if (!stats.isFile()) throw new KeyFileError(file, 'is not a regular file', howToCreate);
     // The group may read: Kubernetes and systemd give secrets to processes other than root that way.

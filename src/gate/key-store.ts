@@ -14,7 +14,7 @@ interface KeyStoreLog {
 interface Entry {
   key: ApiKey;
   hash: Buffer;
-  /** From this moment on the key is refused. */
+  /** When the key stops working, in milliseconds since 1970. */
   end_ms: number;
 }
 

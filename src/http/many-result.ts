@@ -18,7 +18,7 @@ import {
   verdictBody,
 } from './match-result.ts';
 
-/** One image against several → the answer of the contract. Each target is judged by itself. */
+/** One image against several → the answer of the contract. Each target gets a result of its own. */
 interface ManyReport {
   request_id: string;
   form: Pick<Form, 'values' | 'warnings' | 'targets'>;
@@ -116,7 +116,7 @@ function problemBody({ code, message, extras }: Problem) {
 
 function bestOfMany(targets: number) {
   const detail =
-    'Each result is judged by itself. If you take only the best of them, multiply its false_match_rate by ' +
+    'Each result stands for one comparison. If you take only the best of them, multiply its false_match_rate by ' +
     `${targets}: there were several chances of a false match.`;
   return { code: 'best_of_many' as const, field: 'image2', detail };
 }

@@ -88,7 +88,7 @@ test('facematch calibrate of too few people writes nothing, and says why', async
   });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(
-    /There are too few people to show a false-match rate of 1 in 1,000: bring at least 60/,
+    /There are too few people to show a false-match rate of 1 in 1,000: at least 60 are needed/,
   );
   expect(readFileSync(join(pack, 'manifest.json'), 'utf8')).toBe(before);
 });

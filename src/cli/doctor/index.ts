@@ -35,7 +35,7 @@ async function doctor({ json, strict }: DoctorOptions): Promise<void> {
     if (!json) console.log(describeFinding(finding, colours));
   }
   const { ok, wrong, warning } = verdictOf(findings, strict === true);
-  const told = wrong + warning === 0 ? 'All is well.' : `${wrong} wrong, ${count(warning, 'warning')}.`;
-  console.log(json ? JSON.stringify({ ok, findings }, null, 2) : `\n${told}`);
+  const summary = wrong + warning === 0 ? 'All is well.' : `${wrong} wrong, ${count(warning, 'warning')}.`;
+  console.log(json ? JSON.stringify({ ok, findings }, null, 2) : `\n${summary}`);
   if (!ok) process.exitCode = exitCodes.failure;
 }
