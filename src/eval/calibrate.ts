@@ -65,7 +65,7 @@ export function fitTable(
   return { points, check };
 }
 
-/** How often the strangers of each group reach certain percents of a given table, normalised with `cohorts` or the pack's cohort. */
+/** How often the strangers of each group reach certain percents of a given table, with `cohorts` or the pack's own cohort. */
 export function checkCalibration(
   sets: readonly PeopleSet[],
   cohorts: HeldOutCohorts | undefined,
