@@ -5,8 +5,8 @@ import { resolve } from 'node:path';
 
 /**
  * The releases of Node that the packages of µWebSockets.js have binaries for: the first version that runs facematch, the
- * number in the binaries' names, and the least glibc. README's table and `engines` say the same; test/unit/preflight.test.ts
- * compares all of them with the packages.
+ * number in the binaries' names, and the least glibc. The table of docs/deployment.md and `engines` say the same;
+ * test/unit/preflight.test.ts compares all of them with the packages.
  */
 export const releases = [
   { node: '20.17', abi: 115, glibc: '2.28' },
