@@ -80,7 +80,8 @@ export const errorTable = {
   unsupported_image_format: {
     status: 415,
     title: 'The image is of a format that is not supported',
-    detail: 'Send JPEG, PNG or WebP; "detected" says what this looks like.',
+    detail:
+      'Send JPEG, PNG or WebP; "detected" says what this looks like. Phones convert HEIC themselves for a page whose file input has accept="image/jpeg"; on a server use heif-convert.',
   },
   image_decode_failed: {
     status: 422,

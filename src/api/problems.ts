@@ -65,7 +65,8 @@ export const problemTable: Readonly<Record<ErrorCode, { requests: Requests; exam
   unsupported_image_format: {
     requests: 'form',
     example: {
-      detail: 'Send image1 as JPEG, PNG or WebP; this one looks like heic.',
+      detail:
+        'Send image1 as JPEG, PNG or WebP; this one looks like heic. An iPhone converts it for a file input with accept="image/jpeg"; elsewhere use heif-convert.',
       field: 'image1',
       detected: 'heic',
     },

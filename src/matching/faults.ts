@@ -42,7 +42,7 @@ function detailsOf(faults: readonly ImageFault[], name: string | undefined): str
 function detailOf(fault: Exclude<ImageFault, { code: 'no_face_found' }>, name = fault.field): string {
   switch (fault.code) {
     case 'unsupported_image_format':
-      return `Send ${name} as JPEG, PNG or WebP; this one looks like ${fault.detected}.`;
+      return `Send ${name} as JPEG, PNG or WebP; this one looks like ${fault.detected}.${howToConvert(fault.detected)}`;
     case 'image_decode_failed':
       return `Send ${name} again: the picture is damaged or cut short.`;
     case 'image_dimensions':
@@ -55,4 +55,10 @@ function detailOf(fault: Exclude<ImageFault, { code: 'no_face_found' }>, name = 
     case 'face_index_out_of_range':
       return `Choose a face of ${name} from 0 to ${fault.faces_found - 1}, or -1 for automatic choice.`;
   }
+}
+
+/** HEIC is what iPhones keep, so it is sent most often of all that is not supported. */
+function howToConvert(detected: string): string {
+  if (detected !== 'heic') return '';
+  return ' An iPhone converts it for a file input with accept="image/jpeg"; elsewhere use heif-convert.';
 }
