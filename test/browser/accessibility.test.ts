@@ -52,21 +52,21 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     expect(await demo.status.textContent()).toMatch(/^Match/);
   });
 
-  test.each([
-    'light',
-    'dark',
-  ] as const)('breaks no rule of WCAG that axe can check when it is %s', async (colorScheme) => {
-    const demo = await session.open({ colorScheme });
-    await demo.page.evaluate(axe.source);
-    for await (const state of states(demo)) {
-      const { passes, violations } = await demo.page.evaluate(() =>
-        (window as unknown as { axe: typeof axe }).axe.run(),
-      );
-      expect(passes.map(({ id }) => id)).toContain('color-contrast');
-      const broken = violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
-      expect(broken, state).toEqual([]);
-    }
-  });
+  test.each(['light', 'dark'] as const)(
+    'breaks no rule of WCAG that axe can check when it is %s',
+    async (colorScheme) => {
+      const demo = await session.open({ colorScheme });
+      await demo.page.evaluate(axe.source);
+      for await (const state of states(demo)) {
+        const { passes, violations } = await demo.page.evaluate(() =>
+          (window as unknown as { axe: typeof axe }).axe.run(),
+        );
+        expect(passes.map(({ id }) => id)).toContain('color-contrast');
+        const broken = violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
+        expect(broken, state).toEqual([]);
+      }
+    },
+  );
 
   test.each([320, 390, 768, 1280])('at %i pixels is never wider than the window', async (width) => {
     const demo = await session.open({

@@ -45,28 +45,27 @@ function nameOf(pixel: readonly number[]): string {
 describe.skipIf(chromiumFile === undefined)('a preview', () => {
   const session = new Session({ until: 'listening' });
 
-  test.each([
-    'jpeg',
-    'png',
-    'webp',
-  ] as const)('of a %s stands upright in all eight orientations', async (format) => {
-    const demo = await session.open();
-    for (let orientation = 1; orientation <= 8; orientation++) {
-      const buffer = await quarters(orientation, format);
-      const name = `${orientation}.${format}`;
-      await demo.give(1, { name, mimeType: `image/${format}`, buffer });
-      await demo.slot(1).getByText(name).waitFor();
-      await demo.preview(1).waitFor();
-      const seen = await demo.preview(1).evaluate((image: HTMLImageElement) => {
-        const [w, h] = [image.naturalWidth, image.naturalHeight];
-        const canvas = Object.assign(document.createElement('canvas'), { width: w, height: h });
-        const context = canvas.getContext('2d', { willReadFrequently: true })!;
-        context.drawImage(image, 0, 0);
-        const at = (x: number, y: number) => [...context.getImageData(x, y, 1, 1).data.subarray(0, 3)];
-        return { w, h, corners: [at(8, 8), at(w - 8, 8), at(8, h - 8), at(w - 8, h - 8)] };
-      });
-      const corners = `${seen.w} × ${seen.h}: ${seen.corners.map(nameOf).join(' ')}`;
-      expect(`${name} ${corners}`).toBe(`${name} ${await cornersBySharp(buffer)}`);
-    }
-  });
+  test.each(['jpeg', 'png', 'webp'] as const)(
+    'of a %s stands upright in all eight orientations',
+    async (format) => {
+      const demo = await session.open();
+      for (let orientation = 1; orientation <= 8; orientation++) {
+        const buffer = await quarters(orientation, format);
+        const name = `${orientation}.${format}`;
+        await demo.give(1, { name, mimeType: `image/${format}`, buffer });
+        await demo.slot(1).getByText(name).waitFor();
+        await demo.preview(1).waitFor();
+        const seen = await demo.preview(1).evaluate((image: HTMLImageElement) => {
+          const [w, h] = [image.naturalWidth, image.naturalHeight];
+          const canvas = Object.assign(document.createElement('canvas'), { width: w, height: h });
+          const context = canvas.getContext('2d', { willReadFrequently: true })!;
+          context.drawImage(image, 0, 0);
+          const at = (x: number, y: number) => [...context.getImageData(x, y, 1, 1).data.subarray(0, 3)];
+          return { w, h, corners: [at(8, 8), at(w - 8, 8), at(8, h - 8), at(w - 8, h - 8)] };
+        });
+        const corners = `${seen.w} × ${seen.h}: ${seen.corners.map(nameOf).join(' ')}`;
+        expect(`${name} ${corners}`).toBe(`${name} ${await cornersBySharp(buffer)}`);
+      }
+    },
+  );
 });

@@ -94,13 +94,14 @@ describe.skipIf(!checked).each(modes)('of people who had no part in cohort and f
     const at = (percent: number) => rows.find((row) => row.group === group && row.percent === percent)!;
 
     // For a promise of half a pair or of five, only what so few pairs can show.
-    test.each([
-      50, 60,
-    ])(`at %d percent nothing shows that more than ${limit} times as many pass as is promised`, (percent) => {
-      const { observed, interval, pairs } = at(percent);
-      const seen = percent > 50 && pairs * promisedRate(percent) < 20 ? interval[0] : observed;
-      expect(seen / promisedRate(percent)).toBeLessThanOrEqual(limit);
-    });
+    test.each([50, 60])(
+      `at %d percent nothing shows that more than ${limit} times as many pass as is promised`,
+      (percent) => {
+        const { observed, interval, pairs } = at(percent);
+        const seen = percent > 50 && pairs * promisedRate(percent) < 20 ? interval[0] : observed;
+        expect(seen / promisedRate(percent)).toBeLessThanOrEqual(limit);
+      },
+    );
   });
 
   test('the rate of the largest set is close to the promise: percentages are not lower than necessary', () => {

@@ -88,12 +88,12 @@ describe('the pack yunet', () => {
   const yunet = readManifest(packDirectory('yunet'));
   const original = readManifest(packDirectory('default'));
 
-  test.each([
-    'landmarks',
-    'embedder',
-  ] as const)('has the %s of the default pack, member by member', (role) => {
-    expect(yunet[role]).toEqual({ ...original[role], from: { pack: 'default' } });
-  });
+  test.each(['landmarks', 'embedder'] as const)(
+    'has the %s of the default pack, member by member',
+    (role) => {
+      expect(yunet[role]).toEqual({ ...original[role], from: { pack: 'default' } });
+    },
+  );
 
   test.skipIf(!shared || !packs.includes('yunet'))('has a limit far from what animals score', () => {
     const folder = join(shared!, 'data/negatives');

@@ -38,29 +38,30 @@ function isNear(x: number, y: number, { box }: Face): boolean {
 
 describe('a drawing', () => {
   // Every orientation of every format: native/test/orientation_test.cpp.
-  it.each([
-    1, 6,
-  ])('of a picture of EXIF orientation %i is upright, and equals the picture away from the faces', async (orientation) => {
-    const turned = await sharp(await smallSample(1, 900))
-      .withMetadata({ orientation })
-      .png()
-      .toBuffer();
-    const upright = await pixelsOf(turned);
-    const faces = facesOf(turned);
-    const drawn = await pixelsOf(draw(turned, faces));
-    expect([drawn.width, drawn.height]).toEqual([upright.width, upright.height]);
-    let near = 0;
-    let far = 0;
-    for (let at = 0; at < drawn.data.length; at += 3) {
-      if (drawn.data.subarray(at, at + 3).equals(upright.data.subarray(at, at + 3))) continue;
-      const [x, y] = [(at / 3) % drawn.width, Math.floor(at / 3 / drawn.width)];
-      if (faces.some((face) => isNear(x, y, face))) near++;
-      else far++;
-    }
-    expect(far).toBe(0);
-    expect(near > 0).toBe(faces.length > 0);
-    if (orientation === 1) expect(faces).toHaveLength(3);
-  });
+  it.each([1, 6])(
+    'of a picture of EXIF orientation %i is upright, and equals the picture away from the faces',
+    async (orientation) => {
+      const turned = await sharp(await smallSample(1, 900))
+        .withMetadata({ orientation })
+        .png()
+        .toBuffer();
+      const upright = await pixelsOf(turned);
+      const faces = facesOf(turned);
+      const drawn = await pixelsOf(draw(turned, faces));
+      expect([drawn.width, drawn.height]).toEqual([upright.width, upright.height]);
+      let near = 0;
+      let far = 0;
+      for (let at = 0; at < drawn.data.length; at += 3) {
+        if (drawn.data.subarray(at, at + 3).equals(upright.data.subarray(at, at + 3))) continue;
+        const [x, y] = [(at / 3) % drawn.width, Math.floor(at / 3 / drawn.width)];
+        if (faces.some((face) => isNear(x, y, face))) near++;
+        else far++;
+      }
+      expect(far).toBe(0);
+      expect(near > 0).toBe(faces.length > 0);
+      if (orientation === 1) expect(faces).toHaveLength(3);
+    },
+  );
 
   it('shows the line of a box at its position', async () => {
     const picture = await smallSample(1, 900);
@@ -92,17 +93,12 @@ describe('what cannot be drawn', () => {
     expect(refused).toEqual(addon.analyse(pack, picture, { ...analyseOptions, ...options }));
   });
 
-  it.each([
-    undefined,
-    null,
-    5,
-    'image',
-    {},
-    new ArrayBuffer(5),
-    new Uint16Array(5),
-  ])('%o instead of a picture', (value) => {
-    expect(() => addon.draw(value as never, [], limits)).toThrow('Expected a Uint8Array first');
-  });
+  it.each([undefined, null, 5, 'image', {}, new ArrayBuffer(5), new Uint16Array(5)])(
+    '%o instead of a picture',
+    (value) => {
+      expect(() => addon.draw(value as never, [], limits)).toThrow('Expected a Uint8Array first');
+    },
+  );
 
   it.each([undefined, null, 5, 'faces', {}, new Uint8Array(5)])('%o instead of faces', (value) => {
     expect(() => addon.draw(sample(1), value as never, limits)).toThrow('Expected an array of faces second');

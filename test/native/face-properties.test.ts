@@ -92,23 +92,24 @@ test('there are enough faces', () => {
 });
 
 describe('pose', () => {
-  test.each([
-    20, -20,
-  ])('rotating the picture by %d degrees changes roll by that angle and nothing else', async (degrees) => {
-    const found = await pairs(rotated(degrees));
-    expectSmall(
-      found.map(([a, b]) => b.pose.roll - a.pose.roll - degrees),
-      { most: 5, typical: 2 },
-    );
-    expectSmall(
-      found.map(([a, b]) => b.pose.yaw - a.pose.yaw),
-      { most: 8, typical: 4 },
-    );
-    expectSmall(
-      found.map(([a, b]) => b.pose.pitch - a.pose.pitch),
-      { most: 8, typical: 4 },
-    );
-  });
+  test.each([20, -20])(
+    'rotating the picture by %d degrees changes roll by that angle and nothing else',
+    async (degrees) => {
+      const found = await pairs(rotated(degrees));
+      expectSmall(
+        found.map(([a, b]) => b.pose.roll - a.pose.roll - degrees),
+        { most: 5, typical: 2 },
+      );
+      expectSmall(
+        found.map(([a, b]) => b.pose.yaw - a.pose.yaw),
+        { most: 8, typical: 4 },
+      );
+      expectSmall(
+        found.map(([a, b]) => b.pose.pitch - a.pose.pitch),
+        { most: 8, typical: 4 },
+      );
+    },
+  );
 });
 
 describe('sharpness', () => {

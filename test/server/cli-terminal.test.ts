@@ -70,17 +70,16 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
       from: () => people,
     },
     { command: 'demo --json a.jpg b.png', bar: /A server starts/, from: () => folder },
-  ])('$command shows progress on standard error, clears it, and leaves the JSON alone', async ({
-    command,
-    bar,
-    from,
-  }) => {
-    const { code, text } = await runOnTerminal(`${facematch} ${command} > out.json`, from());
-    expect({ code, text }).toMatchObject({ code: 0, text: expect.stringMatching(bar) });
-    // The last that is done to the line is to clear it.
-    expect(text.endsWith('\u001b[2K')).toBe(true);
-    expect(jsonOf('out.json', from())).toBeTypeOf('object');
-  });
+  ])(
+    '$command shows progress on standard error, clears it, and leaves the JSON alone',
+    async ({ command, bar, from }) => {
+      const { code, text } = await runOnTerminal(`${facematch} ${command} > out.json`, from());
+      expect({ code, text }).toMatchObject({ code: 0, text: expect.stringMatching(bar) });
+      // The last that is done to the line is to clear it.
+      expect(text.endsWith('\u001b[2K')).toBe(true);
+      expect(jsonOf('out.json', from())).toBeTypeOf('object');
+    },
+  );
 
   test('Ctrl-C ends it at once, with 130 and the cursor in sight', async () => {
     const pictures = Array.from({ length: 300 }, () => 'a.jpg').join(' ');

@@ -133,13 +133,12 @@ test('a problem is an error with its code and its members, and asked once', asyn
   expect(statuses).toEqual([422]);
 });
 
-test.each([
-  { url: 'nowhere' },
-  { url: 'file:///etc/hosts' },
-  { key: 'a\nb' },
-])('a client that could ask nobody is not made: %j', (options) => {
-  expect(() => new FacematchClient({ url: 'http://127.0.0.1', key: 'k', ...options })).toThrow(TypeError);
-});
+test.each([{ url: 'nowhere' }, { url: 'file:///etc/hosts' }, { key: 'a\nb' }])(
+  'a client that could ask nobody is not made: %j',
+  (options) => {
+    expect(() => new FacematchClient({ url: 'http://127.0.0.1', key: 'k', ...options })).toThrow(TypeError);
+  },
+);
 
 describe('comes again', () => {
   test('after 429, and not before Retry-After is over: one refusal, then the answer', async () => {

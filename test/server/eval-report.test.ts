@@ -97,18 +97,18 @@ describe('the report of facematch eval', () => {
     });
   });
 
-  test.each([
-    'strangers',
-    'alike',
-  ])('of pairs of one kind alone, %s, is dashes where nothing is known', async (name) => {
-    const { code, stderr } = await evaluate(`${name}.tsv`, '--images', 'images', '--report', name);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: `The report is ${name}/index.html\n` });
-    const elements = readHtml(read(name, 'index.html'));
-    expect(cellsOf(elements).filter((text) => text.startsWith('–')).length).toBeGreaterThan(3);
-    expect(elements.flatMap(({ attributes }) => [...attributes.values()]).join(' ')).not.toMatch(
-      /NaN|Infinity/,
-    );
-  });
+  test.each(['strangers', 'alike'])(
+    'of pairs of one kind alone, %s, is dashes where nothing is known',
+    async (name) => {
+      const { code, stderr } = await evaluate(`${name}.tsv`, '--images', 'images', '--report', name);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: `The report is ${name}/index.html\n` });
+      const elements = readHtml(read(name, 'index.html'));
+      expect(cellsOf(elements).filter((text) => text.startsWith('–')).length).toBeGreaterThan(3);
+      expect(elements.flatMap(({ attributes }) => [...attributes.values()]).join(' ')).not.toMatch(
+        /NaN|Infinity/,
+      );
+    },
+  );
 
   test('of several sets shows each, and what every threshold does to all', async () => {
     const { code, stdout } = await evaluate(

@@ -64,18 +64,18 @@ describe('a compared face', () => {
 describe('reject_low_quality', () => {
   const reject = { reject_low_quality: 'true' };
 
-  test.each([
-    'image1',
-    'image2',
-  ])('refuses a poor face in %s, and names that picture alone', async (field) => {
-    const small = await tooSmall();
-    const pictures: [Buffer, Buffer] = field === 'image1' ? [small, portrait] : [portrait, small];
-    const { body } = await compare(...pictures);
-    expectProblem(await compare(...pictures, reject), 'low_quality_face', {
-      errors: [{ field, reasons: reasonsOf(body, field) }],
-      detail: body.warnings.map(({ detail }: Json) => detail).join(' '),
-    });
-  });
+  test.each(['image1', 'image2'])(
+    'refuses a poor face in %s, and names that picture alone',
+    async (field) => {
+      const small = await tooSmall();
+      const pictures: [Buffer, Buffer] = field === 'image1' ? [small, portrait] : [portrait, small];
+      const { body } = await compare(...pictures);
+      expectProblem(await compare(...pictures, reject), 'low_quality_face', {
+        errors: [{ field, reasons: reasonsOf(body, field) }],
+        detail: body.warnings.map(({ detail }: Json) => detail).join(' '),
+      });
+    },
+  );
 
   test('tells nothing of the match that it refuses', async () => {
     const small = await tooSmall();

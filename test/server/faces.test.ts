@@ -61,27 +61,27 @@ describe('detect', () => {
 });
 
 describe('embed', () => {
-  test.each<AccuracyMode>([
-    'fast',
-    'balance',
-  ])('gives each face its unit vector, in mode %s', async (mode) => {
-    const { status, body } = await ask('embed', { image: samples.one, accuracy_mode: mode });
-    expect(status).toBe(200);
-    expect(body.embedding).toEqual({
-      ...body.model,
-      accuracy_mode: mode,
-      dimensions: 512,
-      encoding: 'float32-le-base64',
-      normalised: true,
-    });
-    const known = loadAddon().analyse(pack, samples.one, { ...analyseOptions, accuracy_mode: mode });
-    if (!known.ok) throw new Error(known.code);
-    expect(body.image.faces).toHaveLength(3);
-    for (const [index, face] of body.image.faces.entries()) {
-      expect(vector(face.embedding)).toHaveLength(512);
-      expect(cosine(vector(face.embedding), known.image.faces[index]!.embedding)).toBeCloseTo(1, 6);
-    }
-  });
+  test.each<AccuracyMode>(['fast', 'balance'])(
+    'gives each face its unit vector, in mode %s',
+    async (mode) => {
+      const { status, body } = await ask('embed', { image: samples.one, accuracy_mode: mode });
+      expect(status).toBe(200);
+      expect(body.embedding).toEqual({
+        ...body.model,
+        accuracy_mode: mode,
+        dimensions: 512,
+        encoding: 'float32-le-base64',
+        normalised: true,
+      });
+      const known = loadAddon().analyse(pack, samples.one, { ...analyseOptions, accuracy_mode: mode });
+      if (!known.ok) throw new Error(known.code);
+      expect(body.image.faces).toHaveLength(3);
+      for (const [index, face] of body.image.faces.entries()) {
+        expect(vector(face.embedding)).toHaveLength(512);
+        expect(cosine(vector(face.embedding), known.image.faces[index]!.embedding)).toBeCloseTo(1, 6);
+      }
+    },
+  );
 
   test('of the face that was asked for alone', async () => {
     const { body } = await ask('embed', { image: samples.one, face_index: '1' });

@@ -29,15 +29,15 @@ const server = await TestServer.forFile({
 describe('sizes', () => {
   const image = (bytes: number) => Buffer.alloc(bytes, 120);
 
-  test.each([
-    '99999999999',
-    `1${'0'.repeat(100)}`,
-  ])('a declared length of %s is body_too_large', async (length) => {
-    const client = new RawClient(server.port);
-    client.write(head(server, { 'content-length': length }));
-    expect((await client.answer()).body).toMatchObject({ status: 413, code: 'body_too_large' });
-    await client.closed;
-  });
+  test.each(['99999999999', `1${'0'.repeat(100)}`])(
+    'a declared length of %s is body_too_large',
+    async (length) => {
+      const client = new RawClient(server.port);
+      client.write(head(server, { 'content-length': length }));
+      expect((await client.answer()).body).toMatchObject({ status: 413, code: 'body_too_large' });
+      await client.closed;
+    },
+  );
 
   test('a body of exactly the limit is read, and judged for what is in it', async () => {
     const frame = formBytes({ filler: image(0) });

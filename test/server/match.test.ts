@@ -85,23 +85,22 @@ describe('headers of an answer', () => {
 });
 
 describe('the form', () => {
-  test.each([
-    'jpeg',
-    'png',
-    'webp',
-  ] as const)('%s is recognised by content, whatever its name says', async (format) => {
-    const { default: sharp } = await import('sharp');
-    const image1 = await sharp(samples.one).resize(960).toFormat(format).toBuffer();
-    const data = form({ image2: samples.three });
-    data.append(
-      'image1',
-      new Blob([image1 as Uint8Array<ArrayBuffer>], { type: 'text/plain' }),
-      'holiday.txt',
-    );
-    const { status, body } = await send(server, { body: data });
-    expect(status).toBe(200);
-    expect(body.image1).toMatchObject({ format, width: 960 });
-  });
+  test.each(['jpeg', 'png', 'webp'] as const)(
+    '%s is recognised by content, whatever its name says',
+    async (format) => {
+      const { default: sharp } = await import('sharp');
+      const image1 = await sharp(samples.one).resize(960).toFormat(format).toBuffer();
+      const data = form({ image2: samples.three });
+      data.append(
+        'image1',
+        new Blob([image1 as Uint8Array<ArrayBuffer>], { type: 'text/plain' }),
+        'holiday.txt',
+      );
+      const { status, body } = await send(server, { body: data });
+      expect(status).toBe(200);
+      expect(body.image1).toMatchObject({ format, width: 960 });
+    },
+  );
 });
 
 describe('the advanced endpoint', () => {

@@ -230,16 +230,19 @@ describe('an end that nobody asked for', () => {
   test.each([
     ['an uncaught error', "throw new Error('thrown on purpose')", 1, /"level":60.*thrown on purpose/],
     ['process.exit', 'process.exit(7)', 7, /starting/],
-  ])('%s in the middle of a native call ends the process and leaves nothing hanging', async (_what, statement, code, logged) => {
-    const { server, gate } = await startGated({ node: onSignal(statement) });
-    gate.close();
-    const running = match(server, twoPhotos()).catch((error: Error) => error);
-    await busy(server, 1);
-    server.child.kill('SIGUSR2');
-    expect(await server.ended).toEqual({ code, signal: null });
-    expect(await running).toBeInstanceOf(Error);
-    expect(await server.line(server.stderr, logged)).toBeDefined();
-  });
+  ])(
+    '%s in the middle of a native call ends the process and leaves nothing hanging',
+    async (_what, statement, code, logged) => {
+      const { server, gate } = await startGated({ node: onSignal(statement) });
+      gate.close();
+      const running = match(server, twoPhotos()).catch((error: Error) => error);
+      await busy(server, 1);
+      server.child.kill('SIGUSR2');
+      expect(await server.ended).toEqual({ code, signal: null });
+      expect(await running).toBeInstanceOf(Error);
+      expect(await server.line(server.stderr, logged)).toBeDefined();
+    },
+  );
 });
 
 test('a log that nobody reads any more does not stop the service', async () => {

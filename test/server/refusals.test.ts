@@ -80,12 +80,13 @@ describe('the order of judgement', () => {
 });
 
 describe('a key', () => {
-  test.each(
-    routes.filter(({ scope }) => scope !== 'none' && scope !== 'any'),
-  )('needs its scope for $path', async ({ method, path, scope }) => {
-    const answer = await send(server, { method, path, key: without.get(scope)! });
-    expectProblem(answer, 'forbidden_scope', { required_scope: scope });
-  });
+  test.each(routes.filter(({ scope }) => scope !== 'none' && scope !== 'any'))(
+    'needs its scope for $path',
+    async ({ method, path, scope }) => {
+      const answer = await send(server, { method, path, key: without.get(scope)! });
+      expectProblem(answer, 'forbidden_scope', { required_scope: scope });
+    },
+  );
 
   test('unknown, revoked, expired, garbled and doubled ones are all invalid_api_key, word for word', async () => {
     const unknown = server.key.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x'));

@@ -35,13 +35,12 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     expect((await fetch(`${server.adminAddress}/readyz`)).status).toBe(200);
   });
 
-  test.each([
-    undefined,
-    'localhost',
-    'elsewhere.example',
-  ])('shows its certificate to who asks for %s', async (name) => {
-    expect(await nameAt(server.port, name)).toBe('one');
-  });
+  test.each([undefined, 'localhost', 'elsewhere.example'])(
+    'shows its certificate to who asks for %s',
+    async (name) => {
+      expect(await nameAt(server.port, name)).toBe('one');
+    },
+  );
 
   describe('answers', () => {
     test('undici, on one connection', async () => {

@@ -76,25 +76,30 @@ describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
   });
 
   // What is taken here, µWS must take, and the other way round.
-  test.each(
-    Object.keys(keyKinds) as (keyof typeof keyKinds)[],
-  )('of the kind %s are judged as µWS judges them', (kind) => {
-    const files = makePair(folder, kind.replaceAll(' ', '-'), kind);
-    const verdict = (judge: () => unknown) => {
-      try {
-        return judge() !== undefined;
-      } catch {
-        return false;
-      }
-    };
-    const ours = verdict(() => readCertificate(files, now()));
-    const app = () =>
-      loadUws().SSLApp({ cert_file_name: files.cert, key_file_name: files.key, ssl_ciphers: 'ECDHE+AESGCM' });
-    expect(ours).toBe(verdict(app));
-    expect(ours).toBe(!['secp256k1', 'RSA-PSS'].includes(kind));
-    if (!ours)
-      expect(refusal(files).reason).toMatch(/of FACEMATCH_TLS_KEY holds a key of an unsupported type/);
-  });
+  test.each(Object.keys(keyKinds) as (keyof typeof keyKinds)[])(
+    'of the kind %s are judged as µWS judges them',
+    (kind) => {
+      const files = makePair(folder, kind.replaceAll(' ', '-'), kind);
+      const verdict = (judge: () => unknown) => {
+        try {
+          return judge() !== undefined;
+        } catch {
+          return false;
+        }
+      };
+      const ours = verdict(() => readCertificate(files, now()));
+      const app = () =>
+        loadUws().SSLApp({
+          cert_file_name: files.cert,
+          key_file_name: files.key,
+          ssl_ciphers: 'ECDHE+AESGCM',
+        });
+      expect(ours).toBe(verdict(app));
+      expect(ours).toBe(!['secp256k1', 'RSA-PSS'].includes(kind));
+      if (!ours)
+        expect(refusal(files).reason).toMatch(/of FACEMATCH_TLS_KEY holds a key of an unsupported type/);
+    },
+  );
 });
 
 describe.skipIf(!hasOpenssl)('files that cannot be used', () => {

@@ -35,20 +35,20 @@ test('every manifest is of its schema, and has no member that its type does not 
   expect(typeFaults(all)).toBe('');
 });
 
-test.each([
-  'base',
-  'monitoring',
-])('the kustomization of %s holds every file that is to be applied', (folder) => {
-  const place = `kubernetes/${folder}/`;
-  const [{ resources, patches = [] }] = manifestsOf(`${place}kustomization.yaml`);
-  const named = [...resources, ...patches.map(({ path }: Manifest) => path)];
-  // The example is to be copied, the other is of another program.
-  const aside = ['kustomization.yaml', 'secret.example.yaml', 'prometheus-adapter.yaml'];
-  const there = files.filter((file) => file.startsWith(place)).map((file) => file.slice(place.length));
-  expect(named.filter((path) => !path.startsWith('..')).sort()).toEqual(
-    there.filter((file) => !aside.includes(file)),
-  );
-});
+test.each(['base', 'monitoring'])(
+  'the kustomization of %s holds every file that is to be applied',
+  (folder) => {
+    const place = `kubernetes/${folder}/`;
+    const [{ resources, patches = [] }] = manifestsOf(`${place}kustomization.yaml`);
+    const named = [...resources, ...patches.map(({ path }: Manifest) => path)];
+    // The example is to be copied, the other is of another program.
+    const aside = ['kustomization.yaml', 'secret.example.yaml', 'prometheus-adapter.yaml'];
+    const there = files.filter((file) => file.startsWith(place)).map((file) => file.slice(place.length));
+    expect(named.filter((path) => !path.startsWith('..')).sort()).toEqual(
+      there.filter((file) => !aside.includes(file)),
+    );
+  },
+);
 
 describe('the pods', () => {
   test('get settings that there are, and listen at the ports that they name', () => {

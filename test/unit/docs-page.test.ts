@@ -78,12 +78,10 @@ describe('a publication', () => {
     expect(other.headers.find(([name]) => name === 'ETag')![1]).not.toBe(etag);
   });
 
-  test.each([
-    etag,
-    `W/${etag}`,
-    `"a,b",W/${etag},"c"`,
-    '*',
-  ])('is not sent again to one that names %s', (named) => {
-    expect(publication.reply(named)).toEqual({ status: 304, headers: [['ETag', etag]], body: '' });
-  });
+  test.each([etag, `W/${etag}`, `"a,b",W/${etag},"c"`, '*'])(
+    'is not sent again to one that names %s',
+    (named) => {
+      expect(publication.reply(named)).toEqual({ status: 304, headers: [['ETag', etag]], body: '' });
+    },
+  );
 });

@@ -38,15 +38,16 @@ describe('a face', () => {
     roll: 0.1,
   };
 
-  test.each(
-    qualityLimits,
-  )('is warned of as $reason one step past the limit of $member, not at it', (limit) => {
-    const { reason, member, least, most } = limit;
-    const edge = least ?? most!;
-    const past = edge + (least === undefined ? 1 : -1) * steps[member as Member];
-    expect(reasons(face(member, edge))).toEqual([]);
-    expect(reasons(face(member, past))).toEqual([reason]);
-  });
+  test.each(qualityLimits)(
+    'is warned of as $reason one step past the limit of $member, not at it',
+    (limit) => {
+      const { reason, member, least, most } = limit;
+      const edge = least ?? most!;
+      const past = edge + (least === undefined ? 1 : -1) * steps[member as Member];
+      expect(reasons(face(member, edge))).toEqual([]);
+      expect(reasons(face(member, past))).toEqual([reason]);
+    },
+  );
 
   test('is turned to either side alike', () => {
     expect(reasons(face('yaw', 60))).toEqual(['turned']);

@@ -39,16 +39,17 @@ const misuse: Record<ValueRule['kind'], readonly string[]> = {
 
 describe('parseField', () => {
   for (const [name, field] of valueRules) {
-    test.each(
-      misuse[field.kind].map((text) => [text.slice(0, 30), text]),
-    )(`${name} refuses %j`, (_shown, text) => {
-      expect(() => parseField(name, field, text)).toThrow(
-        expect.objectContaining({
-          code: 'invalid_field',
-          extras: expect.objectContaining({ field: name, expected: expectation(field) }),
-        }),
-      );
-    });
+    test.each(misuse[field.kind].map((text) => [text.slice(0, 30), text]))(
+      `${name} refuses %j`,
+      (_shown, text) => {
+        expect(() => parseField(name, field, text)).toThrow(
+          expect.objectContaining({
+            code: 'invalid_field',
+            extras: expect.objectContaining({ field: name, expected: expectation(field) }),
+          }),
+        );
+      },
+    );
   }
 
   test.each<[FieldName, string, number | string]>([

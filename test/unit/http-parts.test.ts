@@ -9,21 +9,12 @@ describe('requestId', () => {
     expect(requestId(id)).toBe(id);
   });
 
-  test.each([
-    undefined,
-    '',
-    'x'.repeat(129),
-    'a b',
-    'a,b',
-    'a/b',
-    'é',
-    'a\n',
-    '"',
-    '{}',
-    '%0d',
-  ])('%j is replaced', (id) => {
-    expect(requestId(id)).toMatch(/^[0-9A-HJKMNP-TV-Z]{26}$/);
-  });
+  test.each([undefined, '', 'x'.repeat(129), 'a b', 'a,b', 'a/b', 'é', 'a\n', '"', '{}', '%0d'])(
+    '%j is replaced',
+    (id) => {
+      expect(requestId(id)).toMatch(/^[0-9A-HJKMNP-TV-Z]{26}$/);
+    },
+  );
 
   test('ids of one moment differ', () => {
     expect(new Set(Array.from({ length: 1000 }, () => newRequestId(5))).size).toBe(1000);
@@ -63,18 +54,16 @@ describe('framingOf', () => {
 describe('Cors', () => {
   const request = (method: string, headers: Record<string, string>) =>
     ({ method, headers: new Map(Object.entries(headers)) }) as unknown as Request;
-  test.each([
-    'https://b.example',
-    'null',
-    'https://a.example.evil',
-    'http://a.example',
-  ])('%s is not allowed', (origin) => {
-    const cors = new Cors(['https://a.example']);
-    expect(cors.headers(request('GET', { origin }))).toEqual([['Vary', 'Origin']]);
-    expect(
-      cors.preflight(request('OPTIONS', { origin, 'access-control-request-method': 'POST' }), ['POST']),
-    ).toBeUndefined();
-  });
+  test.each(['https://b.example', 'null', 'https://a.example.evil', 'http://a.example'])(
+    '%s is not allowed',
+    (origin) => {
+      const cors = new Cors(['https://a.example']);
+      expect(cors.headers(request('GET', { origin }))).toEqual([['Vary', 'Origin']]);
+      expect(
+        cors.preflight(request('OPTIONS', { origin, 'access-control-request-method': 'POST' }), ['POST']),
+      ).toBeUndefined();
+    },
+  );
 
   test('a preflight is one only when it names a method, and only where there is a route', () => {
     const cors = new Cors(['*']);

@@ -62,11 +62,12 @@ const rows = <T>(table: Record<keyof typeof parse, T[]>) =>
   );
 
 describe('the options of the key commands', () => {
-  test.each(
-    rows(accepted).map(({ name, text: [given, value] }) => ({ name, given, value })),
-  )('$name takes $given', ({ name, given, value }) => {
-    expect(parse[name](given)).toEqual(value);
-  });
+  test.each(rows(accepted).map(({ name, text: [given, value] }) => ({ name, given, value })))(
+    '$name takes $given',
+    ({ name, given, value }) => {
+      expect(parse[name](given)).toEqual(value);
+    },
+  );
 
   test.each(rows(refused))('$name refuses "$text"', ({ name, text }) => {
     expect(() => parse[name](text)).toThrow(InvalidArgumentError);

@@ -154,26 +154,26 @@ describe('a running key store', () => {
       },
       reason: 'not a regular file',
     },
-  ])('keeps its keys when the file is $what, logs why, and takes over the next good one', async ({
-    spoil,
-    reason,
-  }) => {
-    const { id, key } = addKey(file);
-    const text = readFileSync(file, 'utf8');
-    const keys = open();
-    const warned = once(log, 'warn');
-    spoil();
-    const [fields, message] = await warned;
-    expect((fields as { reason: string }).reason).toContain(reason);
-    expect(message).toContain('stay in force');
-    expect(JSON.stringify(fields)).not.toContain(folder);
-    expect(keys.verify(key, Date.now())?.id).toBe(id);
+  ])(
+    'keeps its keys when the file is $what, logs why, and takes over the next good one',
+    async ({ spoil, reason }) => {
+      const { id, key } = addKey(file);
+      const text = readFileSync(file, 'utf8');
+      const keys = open();
+      const warned = once(log, 'warn');
+      spoil();
+      const [fields, message] = await warned;
+      expect((fields as { reason: string }).reason).toContain(reason);
+      expect(message).toContain('stay in force');
+      expect(JSON.stringify(fields)).not.toContain(folder);
+      expect(keys.verify(key, Date.now())?.id).toBe(id);
 
-    rmSync(file, { recursive: true, force: true });
-    writeFileSync(`${file}.new`, text, { mode: 0o600 });
-    renameSync(`${file}.new`, file);
-    await comesIntoForce(keys, addKey(file).key);
-  });
+      rmSync(file, { recursive: true, force: true });
+      writeFileSync(`${file}.new`, text, { mode: 0o600 });
+      renameSync(`${file}.new`, file);
+      await comesIntoForce(keys, addKey(file).key);
+    },
+  );
 
   test('follows a folder that is swapped behind a link, as Kubernetes does', async () => {
     for (const version of ['v1', 'v2']) mkdirSync(join(folder, version));

@@ -56,25 +56,26 @@ describe('the document', () => {
   });
 });
 
-test.each(
-  Object.entries<FieldRule>(fieldTable),
-)('the form field %s is described where it is known, as it is judged', (name, rule) => {
-  for (const endpoint of ['match', 'match_advanced', 'match_many', 'detect', 'embed'] as const) {
-    const { operation } = operations.find((found) => found.operation.operationId === endpoint)!;
-    const { schema } = operation.requestBody!.content['multipart/form-data']!;
-    const described = schema.properties![name];
-    expect(described !== undefined).toBe(rule.endpoints.includes(endpoint));
-    if (described === undefined) continue;
-    expect(schema.required!.includes(name)).toBe(rule.kind === 'image');
-    if (rule.kind === 'image') {
-      expect(described.type).toBe(name === repeatedField(endpoint) ? 'array' : 'string');
-      continue;
+test.each(Object.entries<FieldRule>(fieldTable))(
+  'the form field %s is described where it is known, as it is judged',
+  (name, rule) => {
+    for (const endpoint of ['match', 'match_advanced', 'match_many', 'detect', 'embed'] as const) {
+      const { operation } = operations.find((found) => found.operation.operationId === endpoint)!;
+      const { schema } = operation.requestBody!.content['multipart/form-data']!;
+      const described = schema.properties![name];
+      expect(described !== undefined).toBe(rule.endpoints.includes(endpoint));
+      if (described === undefined) continue;
+      expect(schema.required!.includes(name)).toBe(rule.kind === 'image');
+      if (rule.kind === 'image') {
+        expect(described.type).toBe(name === repeatedField(endpoint) ? 'array' : 'string');
+        continue;
+      }
+      expect(String(described.default)).toBe(String(rule.default));
+      if ('min' in rule) expect(described).toMatchObject({ minimum: rule.min, maximum: rule.max });
+      if (rule.kind === 'choice') expect(described.enum).toEqual(rule.values);
     }
-    expect(String(described.default)).toBe(String(rule.default));
-    if ('min' in rule) expect(described).toMatchObject({ minimum: rule.min, maximum: rule.max });
-    if (rule.kind === 'choice') expect(described.enum).toEqual(rule.values);
-  }
-});
+  },
+);
 
 describe('a problem', () => {
   test.each(codes)('%s as the server would send it fits its schema, and no other fits', (code) => {
@@ -92,15 +93,13 @@ describe('a problem', () => {
   });
 });
 
-test.each([
-  'Match',
-  'Many',
-  'Embeddings',
-  'Models',
-])('the example of %s fits, and does not when any of its members is missing', (name) => {
-  const { value } = document.components.examples[name]! as Any;
-  const faults = (body: object) => judge.faults(`#/components/schemas/${name}`, body);
-  const { required } = document.components.schemas[name]!;
-  expect(faults(value)).toEqual([]);
-  for (const member of required!) expect(faults({ ...value, [member]: undefined })).not.toEqual([]);
-});
+test.each(['Match', 'Many', 'Embeddings', 'Models'])(
+  'the example of %s fits, and does not when any of its members is missing',
+  (name) => {
+    const { value } = document.components.examples[name]! as Any;
+    const faults = (body: object) => judge.faults(`#/components/schemas/${name}`, body);
+    const { required } = document.components.schemas[name]!;
+    expect(faults(value)).toEqual([]);
+    for (const member of required!) expect(faults({ ...value, [member]: undefined })).not.toEqual([]);
+  },
+);

@@ -174,14 +174,15 @@ describe('the files of a pack', () => {
     await expect(verify()).resolves.toBeUndefined();
   });
 
-  test.each(
-    Object.keys(files),
-  )('are refused when %s is missing, with the command that helps', async (file) => {
-    rmSync(join(directory, file));
-    await expect(verify()).rejects.toThrow(
-      `The model file ${join(directory, file)} is missing. Get it ${file.endsWith('.i8') ? 'from the repository' : 'with: npm run setup'}`,
-    );
-  });
+  test.each(Object.keys(files))(
+    'are refused when %s is missing, with the command that helps',
+    async (file) => {
+      rmSync(join(directory, file));
+      await expect(verify()).rejects.toThrow(
+        `The model file ${join(directory, file)} is missing. Get it ${file.endsWith('.i8') ? 'from the repository' : 'with: npm run setup'}`,
+      );
+    },
+  );
 
   test.each([
     ['truncated', (content: string) => content.slice(0, -1)],
