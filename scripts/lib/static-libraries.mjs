@@ -75,6 +75,7 @@ const libraries = [
           'VA',
           'VA_INTEL',
           'ADE',
+          'CAROTENE',
           'QUIRC',
           'FLATBUFFERS',
         ].map((part) => `WITH_${part}`),
