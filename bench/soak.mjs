@@ -2,7 +2,7 @@
 //   node bench/soak.mjs [--requests 20000] [--clients 6] [--workers 2] [--seed 1] [--through nginx-tls] [--rest 5] [--json]
 // --through nginx-tls: through nginx with deploy/nginx.conf, with TLS on both sides of it.
 // At every tenth of the run, and after the first 2,000 requests, the clients pause until no request is open, and then
-// for --rest seconds: what waits for the next request (src/http/body-memory.ts) has gone back to the system by then.
+// for --rest seconds.
 // Compares the server's resident memory at rest; also reports it directly after the last answer.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

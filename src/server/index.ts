@@ -5,7 +5,6 @@ import { Gate, mostBuckets } from '../gate/gate.ts';
 import { KeyStore } from '../gate/key-store.ts';
 import { SharedLimiter } from '../gate/shared-limiter.ts';
 import { Readiness } from '../http/admin.ts';
-import { BodyMemory } from '../http/body-memory.ts';
 import type { Services } from '../http/context.ts';
 import { Dispatcher } from '../http/dispatch.ts';
 import { routes } from '../http/routes.ts';
@@ -120,20 +119,12 @@ function openEngine(config: Config, pack_directory: string, manifest: PackManife
   });
 }
 
-/** Memory that is kept for the next bodies, and for how long: enough for a few photos of phones. */
-const kept_bytes = 64 * 1024 * 1024;
-const kept_ms = 1000;
-
 /** One key or address may have half of the memory, and at least one body. */
 function openUploads({ max_upload_bytes, max_body_bytes }: Config, engine: Engine): Uploads {
   return new Uploads({
     limit_bytes: max_upload_bytes,
     share_bytes: Math.max(max_upload_bytes / 2, Math.min(max_upload_bytes, max_body_bytes)),
-    memory: new BodyMemory({
-      capacity_bytes: kept_bytes,
-      idle_ms: kept_ms,
-      discard: (bytes) => engine.discard(bytes),
-    }),
+    discard: (bytes) => engine.discard(bytes),
   });
 }
 

@@ -1,12 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { sizeFor } from '../../src/http/body-memory.ts';
 import {
   chunk,
-  formBytes,
   head,
-  type Json,
   lastChunk,
-  lasting,
   match,
   paths,
   photoForm,
@@ -14,7 +10,6 @@ import {
   send,
   twoPhotos,
 } from './support/client.ts';
-import { samples } from './support/pictures.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /** How bodies arrive, and what becomes of those that do not. */
@@ -203,33 +198,6 @@ describe('memory for uploads', () => {
     one.leave();
     await server.metricBecomes('facematch_upload_bytes', 0);
     expect((await match(server, twoPhotos())).status).toBe(200);
-  });
-});
-
-describe('memory that is used again', () => {
-  const ask = async (sent: Uint8Array) => {
-    const another = new RawClient(server.port);
-    another.write(Buffer.concat([Buffer.from(length(sent.length)), sent]));
-    const { body: answer } = await another.answer();
-    another.leave();
-    return answer;
-  };
-
-  test('changes no answer, whoever had it before', async () => {
-    const swapped = formBytes({ image1: samples.three, image2: samples.one });
-    expect(sizeFor(swapped.length)).toBe(sizeFor(body.length));
-    const answers: Json[] = [];
-    for (let round = 0; round < 3; round++) {
-      for (const form of [body, swapped]) answers.push(lasting(await ask(form)));
-    }
-    expect(answers[1].image1).toEqual(answers[0].image2);
-    for (const [index, answer] of answers.entries()) expect(answer).toEqual(answers[index % 2]);
-  });
-
-  test('lends a body that is cut short nothing of the one before', async () => {
-    expect(await ask(body)).toMatchObject({ match: true });
-    // The closing boundary of the one before lay where this one ends.
-    expect(await ask(body.subarray(0, -8))).toMatchObject({ code: 'invalid_multipart' });
   });
 });
 

@@ -1,13 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { BodyMemory } from '../../src/http/body-memory.ts';
 import { Uploads } from '../../src/http/upload.ts';
 
 const MiB = 1024 * 1024;
 
 function uploadsOf({ limit_bytes = 100 * MiB, share_bytes = 100 * MiB } = {}) {
-  const memory = new BodyMemory({ capacity_bytes: MiB, idle_ms: 60_000, discard: (bytes) => bytes.fill(0) });
-  return new Uploads({ limit_bytes, share_bytes, memory });
+  return new Uploads({ limit_bytes, share_bytes, discard: (bytes) => bytes.fill(0) });
 }
 
 const chunkOf = (bytes: Uint8Array | string): ArrayBuffer => Uint8Array.from(Buffer.from(bytes)).buffer;
