@@ -11,6 +11,12 @@ import { fileURLToPath } from 'node:url';
 
 /** The folder of the project. Ends in a slash. */
 export const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** What programs under test inherit: where commands are, and a µWebSockets.js of one's own. */
+export const inherited = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => name === 'PATH' || name === 'FACEMATCH_UWS'),
+);
+
 const program = join(root, 'dist/src/cli/index.js');
 
 const { start } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
@@ -67,7 +73,7 @@ export async function startProgram(command, args, options) {
   const { child, ended } = launch(first, rest, {
     cwd: folder,
     stdio: ['ignore', 'pipe', stderr],
-    env: { PATH: process.env.PATH, ...env },
+    env: { ...inherited, ...env },
   });
   closeSync(stderr);
   let log = () => readFileSync(logFile, 'utf8');

@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
 import { projectPath } from '../../../src/paths.ts';
 
+const { inherited } = await import(projectPath('test/support/programs.mjs'));
+
 export const program = projectPath('dist/src/cli/index.js');
 
 export interface Outcome {
@@ -33,7 +35,7 @@ export function run(
   folder: string,
   env: NodeJS.ProcessEnv = {},
 ): Promise<Outcome> {
-  const inherited = Object.entries(process.env).filter(([name]) => !personal.test(name));
-  const all = { ...Object.fromEntries(inherited), ...env };
+  const others = Object.entries(process.env).filter(([name]) => !personal.test(name));
+  const all = { ...Object.fromEntries(others), ...inherited, ...env };
   return execute(process.execPath, [script, ...args], folder, all);
 }

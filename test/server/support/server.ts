@@ -10,7 +10,7 @@ import { type Scope, scopes } from '../../../src/gate/keys.ts';
 import { projectPath } from '../../../src/paths.ts';
 import { pack } from '../../fixtures/pictures.ts';
 
-const { launch, serve, seriesValue } = await import(projectPath('test/support/programs.mjs'));
+const { inherited, launch, serve, seriesValue } = await import(projectPath('test/support/programs.mjs'));
 
 /** The real program in a process of its own, on free ports, with a folder of its own. */
 
@@ -87,7 +87,7 @@ export class TestServer {
       cwd: home.folder,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
-        PATH: process.env.PATH,
+        ...inherited,
         FACEMATCH_PORT: '0',
         FACEMATCH_ADMIN_PORT: '0',
         FACEMATCH_KEYS_FILE: home.keysFile,
