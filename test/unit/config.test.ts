@@ -2,6 +2,31 @@ import { describe, expect, test } from 'vitest';
 import { readConfig, settings, unknownVariables } from '../../src/config.ts';
 
 describe('readConfig', () => {
+  test('an empty environment gives the defaults of the contract', () => {
+    expect(readConfig({})).toMatchObject({
+      host: '127.0.0.1',
+      port: 8080,
+      admin_host: '127.0.0.1',
+      admin_port: 9090,
+      keys_file: './keys.json',
+      pack: 'default',
+      deadline_ms: 10_000,
+      upload_timeout_ms: 30_000,
+      max_body_bytes: 20 * 1024 * 1024,
+      max_image_bytes: 10 * 1024 * 1024,
+      max_parts: 16,
+      max_part_header_bytes: 8192,
+      max_field_bytes: 1024,
+      max_pixels: 50_000_000,
+      picture_ms: 2000,
+      min_side: 16,
+      embedding_cache: 0,
+      endpoints: ['match', 'match_advanced', 'match_many', 'detect', 'models', 'openapi', 'docs', 'demo'],
+      cors_origins: [],
+      trusted_hops: 0,
+    });
+  });
+
   test('the configuration cannot be changed afterwards', () => {
     const config = readConfig({ FACEMATCH_ENDPOINTS: 'match' });
     expect(Object.isFrozen(config)).toBe(true);

@@ -29,6 +29,12 @@ test('the file is what the Compose specification calls one', () => {
 });
 
 describe.each(services)('%s', (_, service) => {
+  test('may do no more than it must, and is published to this machine alone', () => {
+    expect(service.cap_drop).toEqual(['ALL']);
+    expect(service.security_opt).toEqual(['no-new-privileges:true']);
+    for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
+  });
+
   test('mounts files and volumes that are there', () => {
     for (const { type, source } of service.volumes) {
       if (type === 'volume') expect(compose.volumes).toHaveProperty(source);

@@ -60,9 +60,26 @@ describe('the pods', () => {
     ]);
   });
 
+  test('are probed at paths of the admin listener: ready before they serve, alive or restarted', () => {
+    const asked = ['startupProbe', 'readinessProbe', 'livenessProbe'].map((probe) => server[probe].httpGet);
+    expect(asked).toEqual(['/readyz', '/readyz', '/healthz'].map((path) => ({ path, port: 'admin' })));
+  });
+
   test('have the time to stop that a shutdown takes', () => {
     const needed = server.lifecycle.preStop.sleep.seconds + config.shutdown_ms / 1000;
     expect(pod.spec.terminationGracePeriodSeconds).toBeGreaterThan(needed);
+  });
+
+  test('may do no more than they must, as the strictest Pod Security Standard asks', () => {
+    expect(pod.spec.securityContext).toMatchObject({
+      runAsNonRoot: true,
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    expect(server.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
   });
 
   test('find their keys in a Secret that they can read and others cannot', () => {
@@ -86,6 +103,20 @@ describe('the pods', () => {
     ];
     for (const selector of selectors) expect(pod.metadata.labels).toMatchObject(selector);
   });
+});
+
+test('callers reach the service port alone, and the server reaches nobody', () => {
+  const targets = (name: string) =>
+    only('Service', name).spec.ports.map(({ targetPort }: Manifest) => targetPort);
+  expect([targets('facematch'), targets('facematch-admin')]).toEqual([['http'], ['admin']]);
+  const { ingress, egress, policyTypes } = only('NetworkPolicy').spec;
+  expect([policyTypes, egress]).toEqual([['Ingress', 'Egress'], []]);
+  const toAdmin = ingress.filter(({ ports }: Manifest) =>
+    ports.some(({ port }: Manifest) => port === 'admin'),
+  );
+  expect(toAdmin.map(({ from }: Manifest) => from)).toEqual([
+    [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
+  ]);
 });
 
 test('the ServiceMonitor finds the admin service', () => {
