@@ -65,7 +65,7 @@ await stop();
 rmSync(folder, { recursive: true });
 
 const mib = (bytes) => Math.round(bytes / MiB);
-const stated = 200 * MiB + workers * 12 * max_pixels + upload_bytes + 64 * MiB;
+const stated = 200 * MiB + workers * 12 * max_pixels + upload_bytes;
 const byStatus = ({ answers }) => {
   const counts = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;

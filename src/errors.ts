@@ -81,7 +81,7 @@ export const errorTable = {
     status: 415,
     title: 'The image is of a format that is not supported',
     detail:
-      'Send JPEG, PNG or WebP; "detected" says what this looks like. Phones convert HEIC themselves for a page whose file input has accept="image/jpeg"; on a server use heif-convert.',
+      'Send JPEG, PNG or WebP; "detected" says what this looks like. An iPhone converts HEIC itself for a file input with accept="image/jpeg"; on a server use heif-convert.',
   },
   image_decode_failed: {
     status: 422,

@@ -818,7 +818,7 @@ export interface UnsupportedMediaTypeProblem {
   /** What is wrong, for programs */
   code: 'unsupported_media_type';
 }
-/** The image is of a format that is not supported. Send JPEG, PNG or WebP; "detected" says what this looks like. Phones convert HEIC themselves for a page whose file input has accept="image/jpeg"; on a server use heif-convert. */
+/** The image is of a format that is not supported. Send JPEG, PNG or WebP; "detected" says what this looks like. An iPhone converts HEIC itself for a file input with accept="image/jpeg"; on a server use heif-convert. */
 export interface UnsupportedImageFormatProblem {
   /** The HTTP status */
   status: 415;

@@ -35,7 +35,7 @@ export interface Done<Outcome> {
 export interface Ticket<Outcome> {
   /** Rejects with a Problem (overloaded, deadline_exceeded) or with the error of `run`. */
   readonly done: Promise<Done<Outcome>>;
-  /** Resolves when no worker reads or will read the images: their memory may be used again. Never rejects. */
+  /** Resolves when no worker reads or will read the images: their memory may be discarded. Never rejects. */
   readonly idle: Promise<void>;
   /** Drops waiting images and cancels running ones. `done` rejects with `reason`. */
   cancel(reason: Error): void;
