@@ -1,5 +1,6 @@
 import { cpuLimit } from './cpus.ts';
 import { RedisAddress } from './redis-address.ts';
+import { choice, integer, list, type Setting, text } from './setting-kinds.ts';
 import { readSettingsFile, type SettingsFile } from './settings-file.ts';
 
 /**
@@ -27,18 +28,6 @@ export type EndpointId = (typeof endpointIds)[number];
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
-
-export interface Setting<T> {
-  /** Text of the variable → value, or undefined when the text is not of the expected form. */
-  parse(text: string): T | undefined;
-  /** Completes "expected …". */
-  expected: string;
-  /** Its default. It may use the settings that are above it in the table. */
-  fallback: (config: Readonly<Record<string, unknown>>) => T;
-  description: string;
-  /** For a value that holds a secret: the value without it. Text that cannot be parsed is then never shown. */
-  shown?(value: T): string;
-}
 
 const MiB = 1024 * 1024;
 const day_ms = 86_400_000;
@@ -246,60 +235,6 @@ export function silenceOnnxRuntime(): void {
  */
 export function uwsFolder(env: NodeJS.ProcessEnv = process.env): string | undefined {
   return env.FACEMATCH_UWS || undefined;
-}
-
-function text(fallback: string, description: string): Setting<string> {
-  return {
-    parse: (value) => (value.trim() === value && !value.includes('\0') ? value : undefined),
-    expected: 'text without leading or trailing spaces',
-    fallback: () => fallback,
-    description,
-  };
-}
-
-function integer(
-  min: number,
-  max: number,
-  fallback: number | ((config: Readonly<Record<string, unknown>>) => number),
-  description: string,
-): Setting<number> {
-  return {
-    // Digits only: Number() would accept "", " 1", "1e3" and "0x10" as well.
-    parse: (value) => {
-      if (!/^\d{1,16}$/.test(value)) return undefined;
-      const number = Number(value);
-      return number >= min && number <= max ? number : undefined;
-    },
-    expected: `a whole number from ${min} to ${max}`,
-    fallback: typeof fallback === 'number' ? () => fallback : fallback,
-    description,
-  };
-}
-
-function choice<const T extends string>(values: readonly T[], fallback: T, description: string): Setting<T> {
-  return {
-    parse: (value) => values.find((candidate) => candidate === value),
-    expected: `one of ${values.join(', ')}`,
-    fallback: () => fallback,
-    description,
-  };
-}
-
-function list(
-  valid: (item: string) => boolean,
-  expected: string,
-  fallback: readonly string[],
-  description: string,
-): Setting<readonly string[]> {
-  return {
-    parse: (value) => {
-      const items = value.split(',').map((item) => item.trim());
-      return items.every(valid) ? Object.freeze([...new Set(items)]) : undefined;
-    },
-    expected,
-    fallback: () => fallback,
-    description,
-  };
 }
 
 function isOrigin(value: string): boolean {
