@@ -1,5 +1,5 @@
 // Similarity transforms (rotation, scale and shift), boxes and faces. A transform is { a, b, tx, ty }, as in
-// native/core/geometry.h: x' = a·x − b·y + tx, y' = b·x + a·y + ty.
+// native/core/image/geometry.h: x' = a·x − b·y + tx, y' = b·x + a·y + ty.
 
 export const still = { a: 1, b: 0, tx: 0, ty: 0 };
 

@@ -93,7 +93,7 @@ export async function compareNets(
   rewritten: Uint8Array,
   inputs: Float32Array[],
 ): Promise<Difference[]> {
-  // Sums of products of bytes as native/core/session.cpp has them: exact on every processor.
+  // Sums of products of bytes as native/core/runtime/session.cpp has them: exact on every processor.
   const extra = { session: { x64quantprecision: '1' } };
   const options: InferenceSession.SessionOptions = { intraOpNumThreads: 1, logSeverityLevel: 3, extra };
   const sessions = await Promise.all(

@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "../core/decode.h"
+#include "../core/image/decode.h"
 #include "../core/pipeline.h"
 #include "../test/support.h"
 #include "bare_jpeg.h"

@@ -5,7 +5,7 @@
 #include <opencv2/imgproc.hpp>
 #include <stdexcept>
 
-#include "../core/net_input.h"
+#include "../core/runtime/net_input.h"
 #include "options.h"
 
 namespace facematch::bench {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../core/engine.h"
-#include "../core/session.h"
+#include "../core/runtime/session.h"
 #include "../core/types.h"
 
 namespace facematch::bench {

@@ -11,9 +11,9 @@
 #include <opencv2/imgproc.hpp>
 #include <stdexcept>
 
-#include "../core/decode.h"
+#include "../core/embed/quality.h"
+#include "../core/image/decode.h"
 #include "../core/pipeline.h"
-#include "../core/quality.h"
 #include "../test/drawing.h"
 #include "nets.h"
 #include "options.h"

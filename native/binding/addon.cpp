@@ -15,12 +15,12 @@
 #include <span>
 #include <string>
 
-#include "../core/decode.h"
-#include "../core/discard.h"
-#include "../core/draw.h"
 #include "../core/engine.h"
+#include "../core/image/decode.h"
+#include "../core/image/draw.h"
 #include "../core/pipeline.h"
-#include "../core/reuseport.h"
+#include "../core/system/discard.h"
+#include "../core/system/reuseport.h"
 #include "faces.h"
 #include "node_api.h"
 #include "values.h"

@@ -4,11 +4,11 @@
 #include <memory>
 #include <string>
 
-#include "detect.h"
-#include "embed.h"
-#include "embedding_scores.h"
-#include "landmarks.h"
-#include "pack.h"
+#include "embed/embed.h"
+#include "embed/embedding_scores.h"
+#include "find/detect.h"
+#include "find/landmarks.h"
+#include "runtime/pack.h"
 
 namespace facematch {
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "contrast.h"
-#include "decode.h"
+#include "embed/quality.h"
 #include "error.h"
-#include "fallback.h"
-#include "quality.h"
-#include "resolution.h"
-#include "timer.h"
+#include "find/fallback.h"
+#include "find/resolution.h"
+#include "image/contrast.h"
+#include "image/decode.h"
+#include "runtime/timer.h"
 
 namespace facematch {
 namespace {

@@ -1,14 +1,14 @@
-#include "../core/budget.h"
+#include "../core/runtime/budget.h"
 
 #include <doctest/doctest.h>
 
 #include <chrono>
 #include <thread>
 
-#include "../core/decode.h"
-#include "../core/fallback.h"
+#include "../core/find/fallback.h"
+#include "../core/find/verifier.h"
+#include "../core/image/decode.h"
 #include "../core/pipeline.h"
-#include "../core/verifier.h"
 #include "drawing.h"
 #include "support.h"
 

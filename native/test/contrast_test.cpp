@@ -1,11 +1,11 @@
-#include "../core/contrast.h"
+#include "../core/image/contrast.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <opencv2/imgproc.hpp>
 
-#include "../core/decode.h"
+#include "../core/image/decode.h"
 #include "drawing.h"
 
 namespace facematch::testing {

@@ -2,7 +2,7 @@
 // AddressSanitizer.
 #include <doctest/doctest.h>
 
-#include "../core/decode.h"
+#include "../core/image/decode.h"
 #include "drawing.h"
 #include "exif_block.h"
 

@@ -2,7 +2,7 @@
 
 #include <opencv2/imgproc.hpp>
 
-#include "../core/decode.h"
+#include "../core/image/decode.h"
 #include "drawing.h"
 
 namespace facematch::testing {

@@ -2,8 +2,8 @@
 
 #include <opencv2/imgproc.hpp>
 
-#include "../core/codec.h"
-#include "../core/decode.h"
+#include "../core/image/codec.h"
+#include "../core/image/decode.h"
 #include "drawing.h"
 
 namespace facematch::testing {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "../core/detect.h"
+#include "../core/find/detect.h"
 #include "support.h"
 
 namespace facematch::testing {

@@ -1,4 +1,4 @@
-#include "../core/detect.h"
+#include "../core/find/detect.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <opencv2/imgproc.hpp>
 
-#include "../core/decode.h"
+#include "../core/image/decode.h"
 #include "drawing.h"
 #include "support.h"
 

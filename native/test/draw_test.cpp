@@ -1,10 +1,10 @@
-#include "../core/draw.h"
+#include "../core/image/draw.h"
 
 #include <doctest/doctest.h>
 
 #include <limits>
 
-#include "../core/decode.h"
+#include "../core/image/decode.h"
 #include "drawing.h"
 
 namespace facematch::testing {

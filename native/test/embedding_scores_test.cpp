@@ -1,4 +1,4 @@
-#include "../core/embedding_scores.h"
+#include "../core/embed/embedding_scores.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "../core/exif.h"
+#include "../core/image/exif.h"
 
 #include <doctest/doctest.h>
 

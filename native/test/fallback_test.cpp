@@ -1,10 +1,10 @@
-#include "../core/fallback.h"
+#include "../core/find/fallback.h"
 
 #include <doctest/doctest.h>
 
 #include <opencv2/imgproc.hpp>
 
-#include "../core/decode.h"
+#include "../core/image/decode.h"
 #include "drawing.h"
 #include "support.h"
 

@@ -1,4 +1,4 @@
-#include "../core/geometry.h"
+#include "../core/image/geometry.h"
 
 #include <doctest/doctest.h>
 

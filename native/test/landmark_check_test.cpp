@@ -1,4 +1,4 @@
-#include "../core/landmark_check.h"
+#include "../core/find/landmark_check.h"
 
 #include <doctest/doctest.h>
 
@@ -6,8 +6,8 @@
 #include <limits>
 #include <opencv2/imgproc.hpp>
 
-#include "../core/decode.h"
-#include "../core/view.h"
+#include "../core/image/decode.h"
+#include "../core/image/view.h"
 #include "drawing.h"
 #include "support.h"
 

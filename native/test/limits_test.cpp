@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "../core/codec.h"
-#include "../core/decode.h"
+#include "../core/image/codec.h"
+#include "../core/image/decode.h"
 #include "drawing.h"
 #include "exif_block.h"
 

@@ -1,4 +1,4 @@
-#include "../core/net_input.h"
+#include "../core/runtime/net_input.h"
 
 #include <doctest/doctest.h>
 

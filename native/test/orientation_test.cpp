@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "../core/decode.h"
+#include "../core/image/decode.h"
 #include "drawing.h"
 #include "exif_block.h"
 

@@ -1,4 +1,4 @@
-#include "../core/pack.h"
+#include "../core/runtime/pack.h"
 
 #include <doctest/doctest.h>
 

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <opencv2/imgproc.hpp>
 
-#include "../core/decode.h"
-#include "../core/view.h"
+#include "../core/image/decode.h"
+#include "../core/image/view.h"
 #include "drawing.h"
 #include "support.h"
 

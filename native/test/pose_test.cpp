@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "../core/embed/quality.h"
 #include "../core/pipeline.h"
-#include "../core/quality.h"
 #include "support.h"
 
 namespace facematch::testing {

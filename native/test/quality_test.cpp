@@ -1,4 +1,4 @@
-#include "../core/quality.h"
+#include "../core/embed/quality.h"
 
 #include <doctest/doctest.h>
 

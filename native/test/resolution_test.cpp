@@ -1,4 +1,4 @@
-#include "../core/resolution.h"
+#include "../core/find/resolution.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "../core/reuseport.h"
+#include "../core/system/reuseport.h"
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>

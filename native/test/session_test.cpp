@@ -1,4 +1,4 @@
-#include "../core/session.h"
+#include "../core/runtime/session.h"
 
 #include <doctest/doctest.h>
 

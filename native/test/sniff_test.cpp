@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "../core/decode.h"
+#include "../core/image/decode.h"
 #include "support.h"
 
 namespace facematch::testing {

@@ -5,8 +5,8 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "../core/decode.h"
-#include "../core/view.h"
+#include "../core/image/decode.h"
+#include "../core/image/view.h"
 
 namespace facematch::testing {
 

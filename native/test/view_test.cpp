@@ -1,4 +1,4 @@
-#include "../core/view.h"
+#include "../core/image/view.h"
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "../core/geometry.h"
+#include "../core/image/geometry.h"
 #include "drawing.h"
 
 namespace facematch::testing {

@@ -124,7 +124,7 @@ export interface Addon {
   discard(bytes: Uint8Array): void;
   /**
    * When two sockets of this process listen on `port`, makes the kernel give every new connection to the newer one
-   * (native/core/reuseport.h says why). Returns false when the system cannot; throws a TypeError for an invalid port.
+   * (native/core/system/reuseport.h says why). Returns false when the system cannot; throws a TypeError for an invalid port.
    */
   preferNewestListener(port: number): boolean;
   versions(): { onnxruntime: string; opencv: string; libjpeg: string; libpng: string; libwebp: string };

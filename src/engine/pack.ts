@@ -7,7 +7,7 @@ import { productPath } from '../paths.ts';
 import { detector, feeding, name, net, pixels, sha256Hex, share, source } from './manifest-parts.ts';
 
 /**
- * A model pack on disk: a directory with manifest.json and its prepared nets. native/core/pack.cpp reads the same
+ * A model pack on disk: a directory with manifest.json and its prepared nets. native/core/runtime/pack.cpp reads the same
  * manifest and relies on the checks here.
  */
 

@@ -97,7 +97,7 @@ export function dequantise(bytes: Int8Array, dimensions: number): Float32Array[]
   return centres;
 }
 
-/** How common a face looks: subtracted from its similarities. The same as in native/core/embedding_scores.cpp. */
+/** How common a face looks: subtracted from its similarities. The same as in native/core/embed/embedding_scores.cpp. */
 export function cohortScore(embedding: Float32Array, centres: readonly Float32Array[]): number {
   if (centres.length === 0) return 0;
   const cosines = Float64Array.from(centres, (centre) => dot(embedding, centre)).sort();

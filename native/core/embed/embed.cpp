@@ -1,0 +1,64 @@
+#include "embed.h"
+
+#include <cmath>
+#include <opencv2/imgproc.hpp>
+
+#include "../error.h"
+#include "../runtime/net_input.h"
+
+namespace facematch {
+namespace {
+
+const EmbedderSpec& known(const EmbedderSpec& spec) {
+  if (spec.family == "arcface") return spec;
+  throw Error(ErrorCode::kInternalError, "unknown embedder family \"" + spec.family + "\"");
+}
+
+void normalise(Embedding& vector) {
+  double sum = 0;
+  for (const float v : vector) sum += static_cast<double>(v) * v;
+  const float scale = sum > 0 ? static_cast<float>(1 / std::sqrt(sum)) : 0.0f;
+  for (float& v : vector) v *= scale;
+}
+
+}  // namespace
+
+Embedder::Embedder(const Pack& pack)
+    : spec_(known(pack.embedder)),
+      net_(pack.directory + "/" + spec_.file, spec_.input, {1, 3, spec_.size, spec_.size},
+           {spec_.output}) {
+  if (net_.output_size(0) != static_cast<size_t>(spec_.dimensions)) {
+    throw Error(ErrorCode::kInternalError, "the embedder's output \"" + spec_.output + "\" has " +
+                                               std::to_string(net_.output_size(0)) +
+                                               " numbers, but the manifest says " +
+                                               std::to_string(spec_.dimensions) + " dimensions");
+  }
+}
+
+Similarity Embedder::align(const Landmarks& landmarks) const {
+  const auto points = landmarks.points();
+  return fit_similarity(points, spec_.template_points);
+}
+
+void Embedder::chip(const cv::Mat& bgr, const Similarity& alignment, cv::Mat& out) const {
+  warp(bgr, alignment, spec_.size, out);
+}
+
+Embedding Embedder::embed(const cv::Mat& chip, bool mirror) const {
+  thread_local std::vector<float> input;
+  input.resize(net_.input_size());
+  fill_planes(chip, spec_.normalisation, input);
+  Embedding embedding(net_.output_size(0));
+  net_.run(input, {embedding});
+  normalise(embedding);
+  if (!mirror) return embedding;
+  mirror_planes(input, spec_.size);
+  Embedding mirrored(embedding.size());
+  net_.run(input, {mirrored});
+  normalise(mirrored);
+  for (size_t i = 0; i < embedding.size(); ++i) embedding[i] += mirrored[i];
+  normalise(embedding);
+  return embedding;
+}
+
+}  // namespace facematch

@@ -1,0 +1,114 @@
+#include "detect.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "../error.h"
+#include "../runtime/net_input.h"
+
+namespace facematch {
+namespace {
+
+// A hostile or very busy picture may produce thousands of candidates, and non-maximum suppression
+// is quadratic: only the best of them take part.
+constexpr size_t kMostCandidates = 512;
+
+// Below this side, in pixels, there is nothing to compare.
+constexpr float kLeastSide = 4;
+// The box of a close-up may extend beyond the picture, but at least this share of a side must be
+// visible.
+constexpr float kLeastShare = 0.5f;
+
+// Pixels. The cells of the deepest layers have this size; a thinner frame would have no complete
+// cell.
+constexpr int kLeastFrame = 64;
+
+}  // namespace
+
+bool is_possible(const Detection& detection, cv::Size picture) {
+  const auto& [box, score, found_by] = detection;
+  const float longer = static_cast<float>(std::max(picture.width, picture.height));
+  const auto side = [&](float s) { return s >= kLeastSide && s * kLeastShare <= longer; };
+  const auto within = [](float middle, int size) {
+    return middle >= 0 && middle < static_cast<float>(size);
+  };
+  // Each comparison is false for NaN.
+  return score >= 0 && score <= 1 && side(box.width) && side(box.height) &&
+         within(box.centre().x, picture.width) && within(box.centre().y, picture.height);
+}
+
+float intersection_over_union(const Box& a, const Box& b) {
+  const float width = std::min(a.x + a.width, b.x + b.width) - std::max(a.x, b.x);
+  const float height = std::min(a.y + a.height, b.y + b.height) - std::max(a.y, b.y);
+  if (width <= 0 || height <= 0) return 0;
+  const float shared = width * height;
+  return shared / (a.area() + b.area() - shared);
+}
+
+void non_max_suppression(std::vector<Detection>& detections, float iou) {
+  std::stable_sort(detections.begin(), detections.end(),
+                   [](const auto& a, const auto& b) { return a.score > b.score; });
+  if (detections.size() > kMostCandidates) detections.resize(kMostCandidates);
+  std::vector<Detection> kept;
+  for (const Detection& candidate : detections) {
+    const bool hidden = std::any_of(kept.begin(), kept.end(), [&](const Detection& better) {
+      return intersection_over_union(better.box, candidate.box) > iou;
+    });
+    if (!hidden) kept.push_back(candidate);
+  }
+  detections = std::move(kept);
+}
+
+Detector::Detector(const Pack& pack)
+    : spec_(pack.detector),
+      family_(detector_family(spec_.family)),
+      net_(pack.directory + "/" + spec_.file, spec_.input, {1, 3, spec_.height, spec_.width},
+           spec_.outputs, Sides::kOpen) {
+  if (const auto reason = family_.mismatch({spec_.width, spec_.height}, net_.output_sizes())) {
+    throw Error(ErrorCode::kInternalError, "the detector " + spec_.file +
+                                               " does not fit its family, " + family_.name + ": " +
+                                               *reason);
+  }
+}
+
+cv::Size Detector::frame_for(cv::Size picture) const {
+  const cv::Size largest(spec_.width, spec_.height);
+  if (!net_.open()) return largest;
+  const cv::Size size = size_within(picture, largest);
+  const auto filled = [&](int side, int most) {
+    const int least = std::max(side, kLeastFrame);
+    return std::min(most, (least + family_.step - 1) / family_.step * family_.step);
+  };
+  return {filled(size.width, largest.width), filled(size.height, largest.height)};
+}
+
+std::vector<Detection> Detector::detect(const cv::Mat& bgr, float min_score) const {
+  thread_local std::vector<float> input;
+  const cv::Size size = size_within(bgr.size(), {spec_.width, spec_.height});
+  const cv::Size frame = frame_for(bgr.size());
+  input.resize(static_cast<size_t>(3 * frame.area()));
+  letterbox(bgr, spec_.normalisation, size, frame, input);
+  std::vector<Ort::Value> values = net_.run(input, frame.height, frame.width);
+  std::vector<std::span<float>> outputs;
+  std::vector<size_t> sizes;
+  for (Ort::Value& value : values) {
+    sizes.push_back(value.GetTensorTypeAndShapeInfo().GetElementCount());
+    outputs.emplace_back(value.GetTensorMutableData<float>(), sizes.back());
+  }
+  if (const auto reason = family_.mismatch(frame, sizes)) {
+    throw Error(ErrorCode::kInternalError, "the detector's outputs changed: " + *reason);
+  }
+
+  std::vector<Detection> found;
+  family_.decode(frame, {spec_.width, spec_.height}, outputs, min_score, found);
+  const float to_x = static_cast<float>(bgr.cols) / static_cast<float>(size.width);
+  const float to_y = static_cast<float>(bgr.rows) / static_cast<float>(size.height);
+  for (auto& [box, score, found_by] : found) {
+    box = {box.x * to_x, box.y * to_y, box.width * to_x, box.height * to_y};
+  }
+  std::erase_if(found, [&](const Detection& d) { return !is_possible(d, bgr.size()); });
+  non_max_suppression(found, spec_.nms_iou);
+  return found;
+}
+
+}  // namespace facematch

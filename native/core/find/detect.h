@@ -1,0 +1,40 @@
+// Picture -> face boxes, with a net of any family.
+#pragma once
+
+#include <vector>
+
+#include "../runtime/pack.h"
+#include "../runtime/session.h"
+#include "../types.h"
+#include "detect_family.h"
+
+namespace facematch {
+
+class Detector {
+ public:
+  explicit Detector(const Pack& pack);
+
+  // Faces in `bgr` that score at least `min_score`, best first, overlaps removed.
+  std::vector<Detection> detect(const cv::Mat& bgr, float min_score) const;
+
+  // Size of the net's input for a picture: no larger than needed where the net leaves its sides
+  // open.
+  cv::Size frame_for(cv::Size picture) const;
+
+ private:
+  DetectorSpec spec_;
+  const DetectorFamily& family_;
+  Net net_;
+};
+
+// Whether a detection can be a face in a picture of that size: a score of 0..1, finite numbers,
+// neither tiny nor much larger than the picture, its centre inside.
+bool is_possible(const Detection& detection, cv::Size picture);
+
+float intersection_over_union(const Box& a, const Box& b);
+
+// Sorts best first and drops each box whose intersection over union with a better one exceeds
+// `iou`.
+void non_max_suppression(std::vector<Detection>& detections, float iou);
+
+}  // namespace facematch

@@ -1,0 +1,77 @@
+#include "landmarks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <opencv2/imgproc.hpp>
+
+#include "../error.h"
+#include "../runtime/net_input.h"
+
+namespace facematch {
+namespace {
+
+const LandmarksSpec& known(const LandmarksSpec& spec) {
+  if (spec.family == "points68") return spec;
+  throw Error(ErrorCode::kInternalError, "unknown landmark family \"" + spec.family + "\"");
+}
+
+Point mean(const Points68& points, size_t first, size_t last) {
+  Point sum;
+  for (size_t i = first; i <= last; ++i) sum += points[i];
+  return sum / static_cast<float>(last - first + 1);
+}
+
+}  // namespace
+
+Landmarker::Landmarker(const Pack& pack)
+    : spec_(known(pack.landmarks)),
+      net_(pack.directory + "/" + spec_.file, spec_.input, {1, 1, spec_.size, spec_.size},
+           {spec_.output}) {
+  if (net_.output_size(0) != size_t{2} * 68) {
+    throw Error(ErrorCode::kInternalError, "the landmark net does not answer with 68 points");
+  }
+}
+
+Points68 Landmarker::predict(const cv::Mat& bgr, const Similarity& crop, bool mirrored) const {
+  thread_local std::vector<float> input(net_.input_size());
+  thread_local cv::Mat patch, grey;
+  warp(bgr, crop, spec_.size, patch);
+  cv::cvtColor(patch, grey, cv::COLOR_BGR2GRAY);
+  if (mirrored) cv::flip(grey, grey, 1);
+  input.resize(net_.input_size());
+  fill_planes(grey, spec_.normalisation, input);
+  std::array<float, 136> shares;
+  net_.run(input, {shares});
+  const Similarity back = crop.inverse();
+  const float size = static_cast<float>(spec_.size);
+  Points68 points;
+  for (size_t i = 0; i < points.size(); ++i) {
+    const float x = shares[2 * i] * size;
+    points[i] = back.apply({mirrored ? size - x : x, shares[2 * i + 1] * size});
+  }
+  return points;
+}
+
+Points68 Landmarker::find(const cv::Mat& bgr, const Box& box, bool refine, float roll) const {
+  const float side = crop_side(box);
+  const Points68 first = predict(bgr, square_crop(box.centre(), side, roll, spec_.size));
+  const float seen = eye_line_degrees(five_points(first));
+  const float off = std::abs(std::remainder(seen - roll, 360.0f));
+  if (!refine && off <= spec_.upright_degrees) return first;
+  return predict(bgr, square_crop(box.centre(), side, seen, spec_.size));
+}
+
+Landmarks five_points(const Points68& points) {
+  return {.right_eye = mean(points, 36, 41),
+          .left_eye = mean(points, 42, 47),
+          .nose = points[30],
+          .mouth_right = points[48],
+          .mouth_left = points[54]};
+}
+
+float eye_line_degrees(const Landmarks& landmarks) {
+  const Point line = landmarks.left_eye - landmarks.right_eye;
+  return std::atan2(line.y, line.x) * 180.0f / static_cast<float>(CV_PI);
+}
+
+}  // namespace facematch

@@ -1,0 +1,151 @@
+// PNG through libpng.
+#include <png.h>
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstring>
+#include <vector>
+
+#include "../error.h"
+#include "codec.h"
+#include "exif.h"
+
+namespace facematch {
+namespace {
+
+constexpr int kRowsBetweenChecks = 16;  // of the budget
+
+struct Source {
+  std::span<const uint8_t> rest;
+};
+
+void read_bytes(png_structp png, png_bytep out, size_t count) {
+  auto* source = static_cast<Source*>(png_get_io_ptr(png));
+  if (count > source->rest.size()) png_error(png, "truncated");
+  std::memcpy(out, source->rest.data(), count);
+  source->rest = source->rest.subspan(count);
+}
+
+[[noreturn]] void on_error(png_structp png, png_const_charp) { png_longjmp(png, 1); }
+void on_warning(png_structp, png_const_charp) {}
+
+// Owns the reader, so that everything is destroyed after a longjmp out of libpng. As in
+// codec_jpeg.cpp, no object with a destructor exists between setjmp and longjmp.
+class Decoder {
+ public:
+  explicit Decoder(std::span<const uint8_t> bytes)
+      : source_{bytes},
+        png_(png_create_read_struct(PNG_LIBPNG_VER_STRING, nullptr, on_error, on_warning)) {
+    if (png_ == nullptr) throw std::bad_alloc();
+    info_ = png_create_info_struct(png_);
+    if (info_ == nullptr) {
+      png_destroy_read_struct(&png_, nullptr, nullptr);
+      throw std::bad_alloc();
+    }
+    png_set_read_fn(png_, &source_, read_bytes);
+    // Text and colour profiles are not needed and may be decompression bombs: skip every ancillary
+    // chunk except the orientation, and limit the rest.
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, 0);
+    static const png_byte ignored[] = "iCCP\0iTXt\0tEXt\0zTXt\0sPLT\0hIST";
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, ignored, 6);
+    png_set_chunk_cache_max(png_, 64);
+    png_set_chunk_malloc_max(png_, 1 << 20);
+    // check_dimensions() limits the size, with an error of its own.
+    png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+  }
+  ~Decoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  bool read_header() {
+    if (setjmp(png_jmpbuf(png_)) != 0) return false;
+    png_read_info(png_, info_);
+    return true;
+  }
+
+  // After this every row is 8-bit BGRA.
+  bool start() {
+    if (setjmp(png_jmpbuf(png_)) != 0) return false;
+    png_set_scale_16(png_);
+    png_set_expand(png_);
+    png_set_gray_to_rgb(png_);
+    png_set_bgr(png_);
+    png_set_add_alpha(png_, 0xFF, PNG_FILLER_AFTER);
+    passes_ = png_set_interlace_handling(png_);
+    png_read_update_info(png_, info_);
+    return png_get_rowbytes(png_, info_) == size_t{4} * png_get_image_width(png_, info_);
+  }
+
+  // Interlaced pictures need all rows at once; others are read row by row, without a second copy of
+  // the whole picture.
+  bool read_rows(std::vector<uint8_t>& bgra, cv::Mat& bgr, const Budget& budget) {
+    const auto in_budget = [&](int y) {
+      budget_spent_ = y % kRowsBetweenChecks == 0 && budget.spent();
+      return !budget_spent_;
+    };
+    if (setjmp(png_jmpbuf(png_)) != 0) return false;
+    const size_t stride = size_t{4} * static_cast<size_t>(bgr.cols);
+    if (passes_ == 1) {
+      for (int y = 0; y < bgr.rows; ++y) {
+        if (!in_budget(y)) return false;
+        png_read_row(png_, bgra.data(), nullptr);
+        flatten_onto_white(bgra.data(), bgr.ptr(y), bgr.cols);
+      }
+    } else {
+      for (int pass = 0; pass < passes_; ++pass) {
+        for (int y = 0; y < bgr.rows; ++y) {
+          if (!in_budget(y)) return false;
+          png_read_row(png_, bgra.data() + stride * static_cast<size_t>(y), nullptr);
+        }
+      }
+      for (int y = 0; y < bgr.rows; ++y) {
+        flatten_onto_white(bgra.data() + stride * static_cast<size_t>(y), bgr.ptr(y), bgr.cols);
+      }
+    }
+    png_read_end(png_, info_);
+    return true;
+  }
+
+  int width() const { return static_cast<int>(png_get_image_width(png_, info_)); }
+  int height() const { return static_cast<int>(png_get_image_height(png_, info_)); }
+  int passes() const { return passes_; }
+  ErrorCode fault() const {
+    return budget_spent_ ? ErrorCode::kImageTooComplex : ErrorCode::kImageDecodeFailed;
+  }
+
+  // eXIf may come before or after the pixels (PNG specification, third edition, 11.3.4.6).
+  int orientation() const {
+    png_bytep block = nullptr;
+    png_uint_32 size = 0;
+    if (png_get_eXIf_1(png_, info_, &size, &block) == 0) return 1;
+    return exif_orientation({block, size});
+  }
+
+ private:
+  Source source_;
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+  int passes_ = 1;
+  bool budget_spent_ = false;
+};
+
+}  // namespace
+
+RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,
+                    const Budget& budget) {
+  Decoder decoder(bytes);
+  if (!decoder.read_header()) throw Error(ErrorCode::kImageDecodeFailed);
+  RawImage raw;
+  raw.width = decoder.width();
+  raw.height = decoder.height();
+  check_dimensions(raw.width, raw.height, limits);
+  if (!decoder.start()) throw Error(ErrorCode::kImageDecodeFailed);
+  raw.bgr.create(raw.height, raw.width, CV_8UC3);
+  const size_t rows = decoder.passes() == 1 ? 1 : static_cast<size_t>(raw.height);
+  std::vector<uint8_t> bgra(size_t{4} * static_cast<size_t>(raw.width) * rows);
+  if (!decoder.read_rows(bgra, raw.bgr, budget)) throw Error(decoder.fault());
+  raw.orientation = decoder.orientation();
+  return raw;
+}
+
+}  // namespace facematch

@@ -1,0 +1,28 @@
+// Bytes -> upright BGR, in this order: sniff, read the header, check limits, decode, rotate
+// upright.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "../runtime/budget.h"
+#include "../types.h"
+
+namespace facematch {
+
+// Decodes a JPEG, PNG or WebP; the content decides which.
+//
+// `wanted_side`: least longer side of the decoded picture, if the file has that many pixels. A
+// larger JPEG is then decoded at 1/2, 1/4 or 1/8. 0 decodes in full.
+//
+// Throws Error: kUnsupportedImageFormat, kImageDimensions (before any pixel is decoded),
+// kImageDecodeFailed, kImageTooComplex (the budget was used up).
+Image decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int wanted_side,
+             const Budget& budget = {});
+
+// The format by its first bytes: "jpeg", "png", "webp", the name of a format that is not supported,
+// or "unknown".
+const char* sniff(std::span<const uint8_t> bytes);
+
+}  // namespace facematch

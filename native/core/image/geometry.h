@@ -1,0 +1,40 @@
+// Similarity transforms and the crops made with them.
+#pragma once
+
+#include <span>
+
+#include "../types.h"
+
+namespace facematch {
+
+// Rotation, uniform scale and translation: (x, y) -> (a x - b y + tx, b x + a y + ty).
+struct Similarity {
+  float a = 1;
+  float b = 0;
+  float tx = 0;
+  float ty = 0;
+
+  Point apply(Point p) const { return {a * p.x - b * p.y + tx, b * p.x + a * p.y + ty}; }
+  Similarity inverse() const;
+  Similarity then(const Similarity& next) const;  // first this one, then `next`
+  float scale() const;                            // of lengths
+  float degrees() const;                          // clockwise in the picture
+};
+
+// The least-squares similarity from `from` to `to` (Umeyama 1991, without reflection).
+Similarity fit_similarity(std::span<const Point> from, std::span<const Point> to);
+
+// The transform from a square of `side` source pixels around `centre`, rotated by `degrees`, to an
+// upright square of `size` pixels.
+Similarity square_crop(Point centre, float side, float degrees, int size);
+
+// The colour of a crop outside the picture. The mean colour of the crop keeps its contrast as it
+// is.
+enum class Outside { kBlack, kMean };
+
+// Warps `source` by `transform` into a size x size picture. When it shrinks by a factor of 2 or
+// more, the source is averaged first: bilinear sampling alone would alias.
+void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat& out,
+          Outside outside = Outside::kBlack);
+
+}  // namespace facematch

@@ -1,0 +1,80 @@
+// A model pack as the core reads it: the part of manifest.json that describes the nets.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../types.h"
+
+namespace facematch {
+
+enum class Channels { kRgb, kBgr, kGrey };
+
+// value = (pixel - mean) * scale
+struct Normalisation {
+  Channels channels = Channels::kRgb;
+  float mean = 0;
+  float scale = 1;
+};
+
+struct DetectorSpec {
+  std::string file;
+  std::string family;  // a name of detect_family.h
+  std::string input;
+  std::vector<std::string> outputs;  // in the order of the family's members
+  int width = 0;
+  int height = 0;
+  Normalisation normalisation;
+  float nms_iou = 0.4f;
+  float second_look_score = 0;  // least score of a face in a close-up, see Verifier::verify()
+};
+
+struct LandmarksSpec {
+  std::string file;
+  std::string family;  // "points68"
+  std::string input, output;
+  int size = 0;  // side of the square crop, pixels
+  Normalisation normalisation;
+  float crop = 1;             // side of the crop / longer side of the box
+  float upright_degrees = 0;  // above this roll, predict again on an upright crop
+};
+
+struct EmbedderSpec {
+  std::string file;
+  std::string family;  // "arcface"
+  std::string input, output;
+  int size = 0;  // side of the face chip, pixels
+  int dimensions = 0;
+  Normalisation normalisation;
+  std::array<Point, 5> template_points;  // in the chip, order of Landmarks::points()
+};
+
+struct CohortSpec {
+  std::string file;  // signed bytes, a row for each centre
+  int centres = 0;
+  int highest = 0;                              // how many of the highest cosines are averaged
+  float highest_weight = 1, spread_weight = 0;  // of their mean; of the deviation of all
+};
+
+struct HumanSpec {
+  std::string file;  // signed bytes, one for each dimension of the embedding
+  float scale = 0;
+  float bias = 0;
+  float bar = 0;  // a face with a lower score is not human
+};
+
+struct Pack {
+  std::string directory;
+  DetectorSpec detector;
+  LandmarksSpec landmarks;
+  EmbedderSpec embedder;
+  std::optional<CohortSpec> cohort;
+  std::optional<HumanSpec> human;
+};
+
+// Reads `directory`/manifest.json. Throws Error kInternalError with a readable message.
+Pack read_pack(const std::string& directory);
+
+}  // namespace facematch
