@@ -29,18 +29,30 @@ test.each([
   expect((await ask()).status).toBe(200);
 });
 
-test('all of a pipeline come whole to a client who reads late', async () => {
-  const { body } = await ask();
+/** Asks that many times at once, and reads only after other clients have had answers. */
+async function readLate(count: number): Promise<RawClient> {
   const client = new RawClient(server.port);
   await once(client.socket, 'connect');
   client.socket.pause();
-  // As many as the kernel takes: one that has to wait for its place ends the connection (docs/uws-lifecycle.md).
-  const count = 30;
   client.write(asks(count));
-  // Answered behind those that nobody reads.
   for (let round = 0; round < 5; round++) expect((await ask()).status).toBe(200);
   client.socket.resume();
-  const answers = await client.answers(count);
-  for (const answer of answers) expect(answer.body).toEqual(body);
+  return client;
+}
+
+test('an answer comes whole to a client who reads late', async () => {
+  const client = await readLate(1);
+  expect((await client.answer()).body).toEqual((await ask()).body);
+  client.socket.destroy();
+});
+
+test('of a pipeline, whole answers come to a client who reads late', async () => {
+  // How many the sockets hold differs between machines; one that has to wait for its place ends the connection
+  // (docs/uws-lifecycle.md).
+  const count = 30;
+  const client = await readLate(count);
+  await client.answers(count).catch(() => client.closed);
+  const { body } = await ask();
+  for (const answer of await client.answers(0)) expect(answer.body).toEqual(body);
   client.socket.destroy();
 });
