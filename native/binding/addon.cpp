@@ -134,9 +134,10 @@ Napi::Value Draw(const Napi::CallbackInfo& info) {
     throw Napi::TypeError::New(info.Env(), "Expected an array of faces second");
   return guarded(info.Env(), [&] {
     const std::vector<Face> faces = to_faces(info[1].As<Napi::Array>());
-    Image image = decode(to_bytes(info[0]), to_limits(info[2].As<Napi::Object>()), 0);
-    draw_faces(faces, image);
-    return from_png(info.Env(), write_png(image.bgr));
+    const Image image = decode(to_bytes(info[0]), to_limits(info[2].As<Napi::Object>()), 0);
+    cv::Mat drawn = image.bgr;
+    draw_faces(faces, drawn);
+    return from_png(info.Env(), write_png(drawn));
   });
 }
 

@@ -24,9 +24,12 @@ static_assert(static_cast<size_t>(FoundBy::kEnhanced) + 1 == kFoundBy.size());
 // The words of the API, in the order of Format.
 constexpr std::array<const char*, 3> kFormats = {"jpeg", "png", "webp"};
 
+// Coordinates are in pixels of the full, upright picture, origin top left, unless a comment says
+// otherwise. A point names the centre of a pixel, as OpenCV's warps do: (0, 0) is the middle of the
+// first pixel.
 using Point = cv::Point2f;
 
-// Pixels, origin top left.
+// Measured at the edges of pixels: x = 0 is the left edge of the picture.
 struct Box {
   float x = 0;
   float y = 0;
@@ -45,17 +48,6 @@ struct Landmarks {
   std::array<Point, 5> points() const {
     return {right_eye, left_eye, nose, mouth_right, mouth_left};
   }
-};
-
-// An upright picture. `bgr` may be smaller than the picture: a JPEG is decoded at a reduced scale
-// where that is enough.
-struct Image {
-  cv::Mat bgr;          // CV_8UC3
-  int width = 0;        // of the full upright picture, pixels
-  int height = 0;       // of the full upright picture, pixels
-  float scale = 1;      // bgr's pixels for one pixel of the full picture, 0 < scale <= 1
-  int orientation = 1;  // EXIF, 1..8
-  Format format = Format::kJpeg;
 };
 
 struct ImageLimits {

@@ -5,8 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "../core/find/fallback.h"
-#include "../core/find/verifier.h"
+#include "../core/find/looks.h"
 #include "../core/image/decode.h"
 #include "../core/pipeline.h"
 #include "drawing.h"
@@ -89,18 +88,25 @@ TEST_CASE("a JPEG with very many metadata blocks is read in one pass") {
 }
 
 TEST_CASE("the search ends when the budget is used up") {
-  const Image photo = decode(sample(1), {}, 0);
   AnalyseOptions options;
   options.min_det_score = 0.7f;
-  const auto found = default_engine().detector.detect(photo.bgr, options.min_det_score);
+  const cv::Mat photo = decode(sample(1), {}, 0).bgr;
+  const auto found = default_engine().detector.detect(photo, options.min_det_score);
   REQUIRE_FALSE(found.empty());
-  Verifier verifier(default_engine(), photo.bgr, options, kSpent);
-  CHECK_FALSE(verifier.was_cut_short());
-  CHECK_FALSE(verifier.confirm(found.front()));
-  CHECK(verifier.was_cut_short());
-  CHECK(run_fallback_step(verifier, 0).empty());
-  CHECK(verifier.detector_runs() == 0);
-  Verifier patient(default_engine(), photo.bgr, options, Budget(1e9));
+  Picture hurried(photo, kSpent);
+  Finder finder(default_engine(), hurried, options);
+  CHECK_FALSE(finder.was_cut_short());
+  CHECK_FALSE(finder.confirm(found.front()));
+  CHECK(finder.was_cut_short());
+  for (const Look& look : looks(true)) {
+    std::vector<FoundFace> faces;
+    StageTimings timings;
+    look_once(finder, look, faces, timings);
+    CHECK(faces.empty());
+  }
+  CHECK(finder.detector_runs() == 0);
+  Picture unhurried(photo, Budget(1e9));
+  Finder patient(default_engine(), unhurried, options);
   CHECK(patient.confirm(found.front()));
   CHECK_FALSE(patient.was_cut_short());
 }

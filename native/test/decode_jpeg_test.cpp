@@ -61,7 +61,7 @@ TEST_CASE("colour pictures are decoded as drawn, in every encoding") {
       CHECK(image.format == Format::kJpeg);
       CHECK(image.width == size.width);
       CHECK(image.height == size.height);
-      CHECK(image.scale == 1);
+      CHECK(image.scale() == 1);
       CHECK(image.orientation == 1);
       CHECK(mean_difference(image.bgr, drawn) < c.tolerance);
     }
@@ -124,7 +124,7 @@ TEST_CASE("a reduced decode has at least the wanted side and reports its scale")
     CHECK(image.bgr.size() == cv::Size(c.width, c.height));
     CHECK(image.width == 400);
     CHECK(image.height == 240);
-    CHECK(image.scale == doctest::Approx(c.width / 400.0));
+    CHECK(image.scale() == doctest::Approx(c.width / 400.0));
     cv::Mat reduced;
     cv::resize(drawn, reduced, image.bgr.size(), 0, 0, cv::INTER_AREA);
     CHECK(mean_difference(image.bgr, reduced) < 2);

@@ -169,7 +169,7 @@ TEST_CASE("template_error depends on the shape alone, not on position, size or r
 TEST_CASE("landmarks of a face are stable in any rotation that the net is told") {
   for (const int number : {1, 2, 3, 5}) {
     CAPTURE(number);
-    const View upright{.bgr = upright_face(number), .to_picture = {}};
+    const View upright(upright_face(number));
     for (int quarters = 0; quarters < 4; ++quarters) {
       const View view = rotated(upright, quarters);
       const Box box = moved(kMiddle, view.to_picture.inverse());
@@ -184,7 +184,7 @@ TEST_CASE("landmarks of a face are stable in any rotation that the net is told")
 TEST_CASE("landmarks of a rotated face are unstable when the net is not told") {
   for (const int number : {1, 2, 3, 5}) {
     CAPTURE(number);
-    const View upright{.bgr = upright_face(number), .to_picture = {}};
+    const View upright(upright_face(number));
     const Instability before = instabilities(upright.bgr, kMiddle);
     for (int quarters = 1; quarters < 4; ++quarters) {
       CAPTURE(quarters);

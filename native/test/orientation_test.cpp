@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <opencv2/imgproc.hpp>
+
 #include "../core/image/decode.h"
 #include "drawing.h"
 #include "exif_block.h"
@@ -111,7 +113,39 @@ TEST_CASE("a reduced decode is rotated too, and reports the size of the full pic
   CHECK(image.bgr.size() == cv::Size(40, 80));
   CHECK(image.width == 160);
   CHECK(image.height == 320);
-  CHECK(image.scale == doctest::Approx(0.25));
+  CHECK(image.scale() == doctest::Approx(0.25));
+}
+
+TEST_CASE("pixels of a reduced decode lie where they were, whatever the size and the orientation") {
+  // libjpeg rounds the reduced size up: with these sizes up to seven eighths of a pixel lie outside
+  // the picture, on a side that the orientation chooses.
+  for (const cv::Size size : {cv::Size(401, 203), cv::Size(403, 206), cv::Size(407, 200)}) {
+    // A dark spot on white, away from the middle.
+    cv::Mat drawn(size, CV_8UC3, cv::Scalar::all(255));
+    const cv::Point spot(size.width * 4 / 5, size.height * 3 / 4);
+    cv::circle(drawn, spot, 12, cv::Scalar::all(0), cv::FILLED);
+    for (int orientation = 1; orientation <= 8; ++orientation) {
+      const ByteVector app1 =
+          ExifBlock{.orientation = static_cast<uint16_t>(orientation), .jpeg_prefix = true}.bytes();
+      const ByteVector file = encode_jpeg(drawn, {.app1 = app1});
+      const auto middle = [](const Image& image) {
+        cv::Mat grey;
+        cv::cvtColor(image.bgr, grey, cv::COLOR_BGR2GRAY);
+        const cv::Moments moments = cv::moments(255 - grey);
+        return image.to_picture.apply({static_cast<float>(moments.m10 / moments.m00),
+                                       static_cast<float>(moments.m01 / moments.m00)});
+      };
+      const Point full = middle(decode(file, kAnySize, 0));
+      for (const int wanted : {200, 100}) {
+        CAPTURE(size.width);
+        CAPTURE(orientation);
+        CAPTURE(wanted);
+        const Image reduced = decode(file, kAnySize, wanted);
+        CHECK(reduced.scale() == doctest::Approx(wanted / 400.0));
+        CHECK(cv::norm(middle(reduced) - full) < 0.4);
+      }
+    }
+  }
 }
 
 TEST_CASE("an APP1 marker that is not EXIF or is damaged does not rotate the picture") {

@@ -106,7 +106,7 @@ TEST_CASE("faces that pass keep their order and their embeddings") {
 }
 
 TEST_CASE("the fallback runs when every face of the first pass is dropped") {
-  const View lying{.bgr = portrait(3, 500), .to_picture = {}};
+  const View lying(portrait(3, 500));
   cv::Mat both;
   cv::hconcat(portrait(1, 500), rotated(lying, 2).bgr, both);
   const ByteVector picture = encode_png(both);
@@ -127,7 +127,7 @@ TEST_CASE("the fallback runs when every face of the first pass is dropped") {
 }
 
 TEST_CASE("a fallback step without a human face is not the last one") {
-  const View view{.bgr = portrait(1, 500), .to_picture = {}};
+  const View view(portrait(1, 500));
   cv::Mat small;
   cv::resize(portrait(3, 500), small, {75, 75}, 0, 0, cv::INTER_AREA);
   // A face rotated by 180 degrees, found by the first step, and a tiny one, found by the last.
@@ -180,6 +180,14 @@ TEST_CASE("the only person in both photos is the only match") {
       }
     }
     CHECK(same == 1);
+  }
+}
+
+TEST_CASE("a picture that is far wider than high is analysed like others") {
+  AnalyseOptions options = options_of(AccuracyMode::kBalance, 0);
+  for (const cv::Size size : {cv::Size(600'000, 16), cv::Size(16, 600'000)}) {
+    CHECK_NOTHROW(
+        analyse(default_engine(), encode_png(grain(size.width, size.height, CV_8UC3)), options));
   }
 }
 

@@ -56,7 +56,9 @@ AnalyseOptions options_of(AccuracyMode mode, float min_det_score) {
 cv::Mat portrait(int number, int size, float sides) {
   const cv::Mat photo = decode(sample(number), {}, 0).bgr;
   const Box box = default_engine().detector.detect(photo, 0.9f).front().box;
-  return cut({.bgr = photo, .to_picture = {}}, box.centre(), sides * box.height, 0, size).bgr;
+  cv::Mat out;
+  warp(photo, square_crop(box.centre(), sides * box.height, 0, size), size, out, Outside::kMean);
+  return out;
 }
 
 std::vector<float> numbers(const Analysis& analysis) {

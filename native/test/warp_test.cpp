@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "../core/image/geometry.h"
 #include "drawing.h"
@@ -109,6 +110,34 @@ TEST_CASE("pictures beyond 16-bit coordinates are warped like others") {
     warp(strip, t, 112, out);
     CHECK(out.at<cv::Vec3b>(60, 60) == cv::Vec3b(255, 255, 255));
     CHECK(out.at<cv::Vec3b>(30, 30) == cv::Vec3b(0, 0, 0));
+  }
+}
+
+TEST_CASE("a picture a hundred thousand times as wide as high is warped like others") {
+  // White with one black stretch: it must come out where the transform says.
+  cv::Mat strip(1, 200'000, CV_8UC3, cv::Scalar::all(255));
+  strip.colRange(100'000, 101'000).setTo(cv::Scalar::all(0));
+  const float scale = 64.0f / 200'000;
+  cv::Mat out;
+  warp(strip, {.a = scale, .b = 0, .tx = 0, .ty = 20}, 64, out, Outside::kMean);
+  int darkest = 0;
+  for (int x = 0; x < 64; ++x) {
+    if (out.at<cv::Vec3b>(20, x)[0] < out.at<cv::Vec3b>(20, darkest)[0]) darkest = x;
+  }
+  CHECK(std::abs(darkest - 32) <= 1);
+}
+
+TEST_CASE("a transform that is not finite gives a black picture") {
+  const cv::Mat white(50, 50, CV_8UC3, cv::Scalar::all(255));
+  const float nothing = std::nanf("");
+  const float infinite = std::numeric_limits<float>::infinity();
+  for (const Similarity& t :
+       {Similarity{nothing, 0, 0, 0}, Similarity{1, nothing, 0, 0}, Similarity{1, 0, nothing, 0},
+        Similarity{1, 0, 0, infinite}, Similarity{0, 0, 0, 0}, Similarity{infinite, 0, 0, 0}}) {
+    cv::Mat out;
+    warp(white, t, 64, out);
+    CHECK(out.size() == cv::Size(64, 64));
+    CHECK(cv::norm(out) == 0);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "embed.h"
 
+#include <algorithm>
 #include <cmath>
 #include <opencv2/imgproc.hpp>
 
@@ -8,6 +9,10 @@
 
 namespace facematch {
 namespace {
+
+// A chip shows about as much as the longer side of the box. With fewer source pixels for each pixel
+// of the chip, embeddings begin to differ from those of the full picture.
+constexpr float kPixelsPerChipPixel = 1.2f;
 
 const EmbedderSpec& known(const EmbedderSpec& spec) {
   if (spec.family == "arcface") return spec;
@@ -40,8 +45,13 @@ Similarity Embedder::align(const Landmarks& landmarks) const {
   return fit_similarity(points, spec_.template_points);
 }
 
-void Embedder::chip(const cv::Mat& bgr, const Similarity& alignment, cv::Mat& out) const {
-  warp(bgr, alignment, spec_.size, out);
+void Embedder::chip(const View& view, const Similarity& alignment, cv::Mat& out) const {
+  view.crop(alignment, spec_.size, out);
+}
+
+float Embedder::scale_for(const Box& box) const {
+  return kPixelsPerChipPixel * static_cast<float>(spec_.size) /
+         std::max({box.width, box.height, 1.0f});
 }
 
 Embedding Embedder::embed(const cv::Mat& chip, bool mirror) const {

@@ -1,7 +1,7 @@
 // Face chip -> unit vector.
 #pragma once
 
-#include "../image/geometry.h"
+#include "../image/view.h"
 #include "../runtime/pack.h"
 #include "../runtime/session.h"
 #include "../types.h"
@@ -16,10 +16,14 @@ class Embedder {
   Similarity align(const Landmarks& landmarks) const;
 
   // The face chip, CV_8UC3, upright.
-  void chip(const cv::Mat& bgr, const Similarity& alignment, cv::Mat& out) const;
+  void chip(const View& view, const Similarity& alignment, cv::Mat& out) const;
 
   // With `mirror` the chip and its mirror image are averaged.
   Embedding embed(const cv::Mat& chip, bool mirror) const;
+
+  // How far a picture may be reduced (pixels of the copy for one of the picture, at most 1 is ever
+  // needed) so that the chip of a face in that box is as good as one of the full picture.
+  float scale_for(const Box& box) const;
 
   int chip_size() const { return spec_.size; }
 

@@ -82,7 +82,8 @@ cv::Size Detector::frame_for(cv::Size picture) const {
   return {filled(size.width, largest.width), filled(size.height, largest.height)};
 }
 
-std::vector<Detection> Detector::detect(const cv::Mat& bgr, float min_score) const {
+std::vector<Detection> Detector::detect(const View& view, float min_score) const {
+  const cv::Mat& bgr = view.bgr;
   thread_local std::vector<float> input;
   const cv::Size size = size_within(bgr.size(), {spec_.width, spec_.height});
   const cv::Size frame = frame_for(bgr.size());
@@ -108,6 +109,7 @@ std::vector<Detection> Detector::detect(const cv::Mat& bgr, float min_score) con
   }
   std::erase_if(found, [&](const Detection& d) { return !is_possible(d, bgr.size()); });
   non_max_suppression(found, spec_.nms_iou);
+  for (Detection& detection : found) detection.box = moved(detection.box, view.to_picture);
   return found;
 }
 

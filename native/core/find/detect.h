@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "../image/view.h"
 #include "../runtime/pack.h"
 #include "../runtime/session.h"
 #include "../types.h"
@@ -14,8 +15,8 @@ class Detector {
  public:
   explicit Detector(const Pack& pack);
 
-  // Faces in `bgr` that score at least `min_score`, best first, overlaps removed.
-  std::vector<Detection> detect(const cv::Mat& bgr, float min_score) const;
+  // Faces in the view that score at least `min_score`, best first, overlaps removed.
+  std::vector<Detection> detect(const View& view, float min_score) const;
 
   // Size of the net's input for a picture: no larger than needed where the net leaves its sides
   // open.

@@ -10,8 +10,9 @@
 
 namespace facematch {
 
+// A box where a detector sees a face.
 struct Detection {
-  Box box;  // pixels of the input picture
+  Box box;
   float score = 0;
   FoundBy found_by = FoundBy::kPrimary;
 };

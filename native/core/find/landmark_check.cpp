@@ -92,7 +92,7 @@ bool plausible(const Landmarks& landmarks, const Box& box, std::span<const Point
 std::span<const Perturbation> quick_perturbations() { return kQuick; }
 std::span<const Perturbation> thorough_perturbations() { return kThorough; }
 
-float instability(const Landmarker& landmarker, const cv::Mat& bgr, const Box& box,
+float instability(const Landmarker& landmarker, const View& view, const Box& box,
                   const Points68& points, std::span<const Perturbation> perturbations) {
   const float side = landmarker.crop_side(box);
   const float roll = eye_line_degrees(five_points(points));
@@ -105,7 +105,7 @@ float instability(const Landmarker& landmarker, const cv::Mat& bgr, const Box& b
     const Point centre =
         box.centre() + right * (perturbation.right * side) + down * (perturbation.down * side);
     const Similarity crop = square_crop(centre, side, roll + perturbation.degrees, size);
-    const Points68 seen = landmarker.predict(bgr, crop, perturbation.mirrored);
+    const Points68 seen = landmarker.predict(view, crop, perturbation.mirrored);
     const float moved = distance(points, perturbation.mirrored ? renumbered(seen) : seen);
     logarithms += std::log(moved / side + 1e-6f);
   }

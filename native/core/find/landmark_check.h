@@ -32,10 +32,10 @@ struct Perturbation {
 std::span<const Perturbation> quick_perturbations();
 std::span<const Perturbation> thorough_perturbations();
 
-// How far `points`, predicted in `bgr` for a face in `box`, are from those of the perturbed crops:
+// How far `points`, predicted in `view` for a face in `box`, are from those of the perturbed crops:
 // root mean square over brows, nose, eyes and mouth, as a share of the crop's side. The geometric
 // mean over the perturbations, so that a single failure does not decide.
-float instability(const Landmarker& landmarker, const cv::Mat& bgr, const Box& box,
+float instability(const Landmarker& landmarker, const View& view, const Box& box,
                   const Points68& points, std::span<const Perturbation> perturbations);
 
 }  // namespace facematch

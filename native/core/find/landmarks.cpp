@@ -32,10 +32,10 @@ Landmarker::Landmarker(const Pack& pack)
   }
 }
 
-Points68 Landmarker::predict(const cv::Mat& bgr, const Similarity& crop, bool mirrored) const {
+Points68 Landmarker::predict(const View& view, const Similarity& crop, bool mirrored) const {
   thread_local std::vector<float> input(net_.input_size());
   thread_local cv::Mat patch, grey;
-  warp(bgr, crop, spec_.size, patch);
+  view.crop(crop, spec_.size, patch);
   cv::cvtColor(patch, grey, cv::COLOR_BGR2GRAY);
   if (mirrored) cv::flip(grey, grey, 1);
   input.resize(net_.input_size());
@@ -52,13 +52,20 @@ Points68 Landmarker::predict(const cv::Mat& bgr, const Similarity& crop, bool mi
   return points;
 }
 
-Points68 Landmarker::find(const cv::Mat& bgr, const Box& box, bool refine, float roll) const {
+Points68 Landmarker::find(const View& view, const Box& box, bool refine, float roll) const {
   const float side = crop_side(box);
-  const Points68 first = predict(bgr, square_crop(box.centre(), side, roll, spec_.size));
+  const Points68 first = predict(view, square_crop(box.centre(), side, roll, spec_.size));
   const float seen = eye_line_degrees(five_points(first));
   const float off = std::abs(std::remainder(seen - roll, 360.0f));
   if (!refine && off <= spec_.upright_degrees) return first;
-  return predict(bgr, square_crop(box.centre(), side, seen, spec_.size));
+  return predict(view, square_crop(box.centre(), side, seen, spec_.size));
+}
+
+Points68 moved(const Points68& points, const Similarity& transform) {
+  Points68 out;
+  std::transform(points.begin(), points.end(), out.begin(),
+                 [&](Point point) { return transform.apply(point); });
+  return out;
 }
 
 Landmarks five_points(const Points68& points) {

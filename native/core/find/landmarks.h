@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "../image/geometry.h"
+#include "../image/view.h"
 #include "../runtime/pack.h"
 #include "../runtime/session.h"
 #include "../types.h"
@@ -12,7 +12,7 @@
 namespace facematch {
 
 // The iBUG 300-W scheme: 0-16 jaw, 17-26 brows, 27-35 nose, 36-41 the person's right eye, 42-47 the
-// left eye, 48-67 mouth. In pixels of the input picture.
+// left eye, 48-67 mouth.
 using Points68 = std::array<Point, 68>;
 
 class Landmarker {
@@ -21,12 +21,12 @@ class Landmarker {
 
   // Predicts once, and again on an upright crop when the roll differs from the expected one
   // (`roll`, degrees clockwise) by more than upright_degrees; with `refine` always twice.
-  Points68 find(const cv::Mat& bgr, const Box& box, bool refine, float roll = 0) const;
+  Points68 find(const View& view, const Box& box, bool refine, float roll = 0) const;
 
-  // One run of the net on a crop made by square_crop() for crop_size(). With `mirrored` the net
-  // gets the mirror image of the crop: positions are converted back, but the numbering stays that
-  // of the mirror image.
-  Points68 predict(const cv::Mat& bgr, const Similarity& crop, bool mirrored = false) const;
+  // One run of the net on the crop of crop_size() pixels that `crop` makes of the picture. With
+  // `mirrored` the net gets the mirror image of the crop: positions are converted back, but the
+  // numbering stays that of the mirror image.
+  Points68 predict(const View& view, const Similarity& crop, bool mirrored = false) const;
 
   float crop_side(const Box& box) const { return std::max(box.width, box.height) * spec_.crop; }
   int crop_size() const { return spec_.size; }
@@ -35,6 +35,8 @@ class Landmarker {
   LandmarksSpec spec_;
   Net net_;
 };
+
+Points68 moved(const Points68& points, const Similarity& transform);
 
 Landmarks five_points(const Points68& points);
 

@@ -12,10 +12,11 @@
 namespace facematch {
 
 struct RawImage {
-  cv::Mat bgr;    // CV_8UC3, not yet upright
+  cv::Mat bgr;    // CV_8UC3, not yet upright, `eighths` / 8 of the size below, rounded up
   int width = 0;  // from the header, not yet upright
   int height = 0;
   int orientation = 1;  // EXIF, 1..8
+  int eighths = 8;
 };
 
 RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int wanted_side,

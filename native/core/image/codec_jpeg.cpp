@@ -186,6 +186,7 @@ RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, 
   raw.height = static_cast<int>(info.image_height);
   raw.orientation = decoder.orientation();
   if (!decoder.start(wanted_side)) throw Error(decoder.fault());
+  raw.eighths = static_cast<int>(info.scale_num);
   raw.bgr.create(static_cast<int>(info.output_height), static_cast<int>(info.output_width),
                  CV_8UC3);
   std::vector<uint8_t> cmyk_row(decoder.is_cmyk() ? size_t{4} * info.output_width : 0);

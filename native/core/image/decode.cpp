@@ -34,6 +34,49 @@ constexpr std::array kMagics = {
     Magic{0, "MM\0*"sv, "tiff"},    Magic{0, "%PDF"sv, "pdf"},
 };
 
+// Where an EXIF orientation moves columns and rows. Applied in this order: swap, then reverse.
+struct Turn {
+  bool swapped = false;  // columns become rows
+  bool from_right = false;
+  bool from_bottom = false;
+};
+
+Turn turn_of(int orientation) {
+  switch (orientation) {
+    case 2:
+      return {.from_right = true};
+    case 3:
+      return {.from_right = true, .from_bottom = true};
+    case 4:
+      return {.from_bottom = true};
+    case 5:
+      return {.swapped = true};
+    case 6:
+      return {.swapped = true, .from_right = true};
+    case 7:
+      return {.swapped = true, .from_right = true, .from_bottom = true};
+    case 8:
+      return {.swapped = true, .from_bottom = true};
+    default:
+      return {};
+  }
+}
+
+// The transform from the pixels of a reduced decoding to those of the full picture. libjpeg rounds
+// the reduced size up, so the last column or row may lie partly outside the picture; an orientation
+// that reverses that side moves it to the beginning.
+Similarity to_picture(const Image& image, const RawImage& raw) {
+  if (raw.eighths == 8) return {};
+  Similarity back = enlarged(8.0f / static_cast<float>(raw.eighths));
+  const Turn turn = turn_of(raw.orientation);
+  const auto outside = [&](int pixels, int full) {
+    return back.a * static_cast<float>(pixels) - static_cast<float>(full);
+  };
+  if (turn.from_right) back.tx -= outside(image.bgr.cols, image.width);
+  if (turn.from_bottom) back.ty -= outside(image.bgr.rows, image.height);
+  return back;
+}
+
 // Rows that are rotated between two checks of the budget.
 constexpr int kStrip = 512;
 
@@ -63,9 +106,10 @@ void apply_orientation(const cv::Mat& raw, int orientation, cv::Mat out) {
 // In strips, so that cancelling is quick on a large image too. Orientations 5..8 swap the axes.
 cv::Mat upright(const cv::Mat& raw, int orientation, const Budget& budget) {
   if (orientation < 2 || orientation > 8) return raw;
-  const bool swapped = orientation >= 5;
-  const bool from_end =
-      orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+  const Turn turn = turn_of(orientation);
+  const bool swapped = turn.swapped;
+  // Rows of the file become rows or columns, from either end.
+  const bool from_end = swapped ? turn.from_right : turn.from_bottom;
   cv::Mat out(swapped ? cv::Size(raw.rows, raw.cols) : raw.size(), raw.type());
   for (int first = 0; first < raw.rows; first += kStrip) {
     if (budget.spent()) throw Error(ErrorCode::kImageTooComplex);
@@ -129,10 +173,10 @@ Image decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int want
   }
   image.orientation = raw.orientation;
   image.bgr = upright(raw.bgr, raw.orientation, budget);
-  const bool swapped = raw.orientation >= 5;
+  const bool swapped = turn_of(raw.orientation).swapped;
   image.width = swapped ? raw.height : raw.width;
   image.height = swapped ? raw.width : raw.height;
-  image.scale = static_cast<float>(image.bgr.cols) / static_cast<float>(image.width);
+  image.to_picture = to_picture(image, raw);
   return image;
 }
 

@@ -8,8 +8,17 @@
 
 #include "../runtime/budget.h"
 #include "../types.h"
+#include "view.h"
 
 namespace facematch {
+
+// An upright picture as decoded: all of it, a JPEG perhaps at a reduced scale.
+struct Image : View {
+  int width = 0;  // of the full picture, pixels
+  int height = 0;
+  int orientation = 1;  // EXIF, 1..8
+  Format format = Format::kJpeg;
+};
 
 // Decodes a JPEG, PNG or WebP; the content decides which.
 //

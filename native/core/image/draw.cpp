@@ -30,7 +30,6 @@ const std::array<cv::Scalar, kFoundBy.size()> kColours = {
 // The picture to draw on, with the line width in its pixels.
 struct Pen {
   cv::Mat& bgr;
-  float scale;  // the picture's pixels for one pixel of the full picture
   int width;
 
   // Clamps a coordinate, which may be NaN or far outside, to just beyond the picture. Converting
@@ -41,9 +40,7 @@ struct Pen {
     if (!(value > low)) return -size;
     return value < high ? static_cast<int>(std::lround(value)) : 2 * size;
   }
-  cv::Point at(Point point) const {
-    return {pixel(point.x * scale, bgr.cols), pixel(point.y * scale, bgr.rows)};
-  }
+  cv::Point at(Point point) const { return {pixel(point.x, bgr.cols), pixel(point.y, bgr.rows)}; }
 };
 
 // A dark rim makes the line visible on a background of its own colour.
@@ -87,10 +84,10 @@ void draw_label(const Pen& pen, const Face& face, size_t index) {
 
 }  // namespace
 
-void draw_faces(const std::vector<Face>& faces, Image& image) {
-  const double diagonal = std::hypot(image.bgr.cols, image.bgr.rows);
+void draw_faces(const std::vector<Face>& faces, cv::Mat& bgr) {
+  const double diagonal = std::hypot(bgr.cols, bgr.rows);
   const int width = std::max(1, static_cast<int>(std::lround(diagonal / kDiagonalOfOneLine)));
-  const Pen pen{image.bgr, image.scale, width};
+  const Pen pen{bgr, width};
   for (const Face& face : faces) {
     const cv::Scalar& colour = kColours[static_cast<size_t>(face.found_by)];
     draw_box(pen, face.box, colour);

@@ -8,10 +8,10 @@
 
 namespace facematch {
 
-// Draws onto `image.bgr`: the box and five landmarks of each face, and a label with index,
-// detection score and found_by. Faces are in pixels of the full picture, as analyse() returns them;
-// parts outside the picture are cut off. Lines and letters grow with the picture.
-void draw_faces(const std::vector<Face>& faces, Image& image);
+// Draws onto the full picture (CV_8UC3): the box and five landmarks of each face, and a label with
+// index, detection score and found_by. Parts outside the picture are cut off. Lines and letters
+// grow with the picture.
+void draw_faces(const std::vector<Face>& faces, cv::Mat& bgr);
 
 // `bgr` is CV_8UC3 and not empty. Lossless, 8 bits, without metadata; packed quickly rather than
 // tightly. Throws Error kInternalError.

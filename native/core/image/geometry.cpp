@@ -22,6 +22,22 @@ float Similarity::scale() const { return std::hypot(a, b); }
 
 float Similarity::degrees() const { return std::atan2(b, a) * 180.0f / static_cast<float>(CV_PI); }
 
+Similarity enlarged(float factor) {
+  const float middle = (factor - 1) / 2;  // of the pixels that one becomes
+  return {.a = factor, .b = 0, .tx = middle, .ty = middle};
+}
+
+Box moved(const Box& box, const Similarity& transform) {
+  const Point half(0.5f, 0.5f);  // from the edge of a pixel to its centre
+  const Point centre = transform.apply(box.centre() - half) + half;
+  const float straight = transform.a * transform.a;
+  const float across = transform.b * transform.b;
+  const float scale = 1 / transform.scale();  // straight + across is the square of the scale
+  const float width = (box.width * straight + box.height * across) * scale;
+  const float height = (box.width * across + box.height * straight) * scale;
+  return {centre.x - width / 2, centre.y - height / 2, width, height};
+}
+
 Similarity fit_similarity(std::span<const Point> from, std::span<const Point> to) {
   // The closed form of Umeyama's singular value decomposition in two dimensions.
   Point from_mean, to_mean;
@@ -62,7 +78,8 @@ Similarity square_crop(Point centre, float side, float degrees, int size) {
 
 namespace {
 
-// The part of the source that the crop covers, with a margin of `spare` + 1 pixels.
+// The part of the source that the crop covers, with a margin of `spare` + 1 pixels; empty when the
+// transform is not finite.
 cv::Rect covered(const cv::Mat& source, const Similarity& transform, int size, int spare) {
   const Similarity back = transform.inverse();
   const float s = static_cast<float>(size);
@@ -70,6 +87,8 @@ cv::Rect covered(const cv::Mat& source, const Similarity& transform, int size, i
   float left = 1e9f, top = 1e9f, right = -1e9f, bottom = -1e9f;
   for (const Point corner : {Point(0, 0), Point(s, 0), Point(0, s), Point(s, s)}) {
     const Point p = back.apply(corner);
+    // Converting such a number to int would be undefined.
+    if (!std::isfinite(p.x) || !std::isfinite(p.y)) return {};
     left = std::min(left, p.x);
     right = std::max(right, p.x);
     top = std::min(top, p.y);
@@ -90,7 +109,8 @@ cv::Rect covered(const cv::Mat& source, const Similarity& transform, int size, i
 void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat& out,
           Outside outside) {
   // Clamped so that it fits into an int for any transform.
-  int shrink = static_cast<int>(std::clamp(1 / transform.scale(), 1.0f, 1e6f));
+  const float ratio = 1 / transform.scale();
+  const int shrink = ratio > 1 ? static_cast<int>(std::min(ratio, 1e6f)) : 1;
   // Only the part that the crop covers: cv::warpAffine rejects sources of more than 32766 pixels.
   // The margin is one pixel of the shrunk source, so that the crop's edge is not blended with the
   // outside colour.
@@ -100,20 +120,22 @@ void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat&
     out.setTo(0);
     return;
   }
-  shrink = std::min({shrink, area.width, area.height});
   cv::Mat from = source(area);
-  float k = 1;
+  // By axis: of a picture that is a thousand times as wide as high, only the width is too large.
+  const cv::Size times(std::min(shrink, area.width), std::min(shrink, area.height));
   if (shrink >= 2) {
-    const cv::Size small(area.width / shrink, area.height / shrink);
-    const cv::Mat whole = from(cv::Rect({0, 0}, small * shrink));
+    const cv::Size small(area.width / times.width, area.height / times.height);
+    const cv::Mat whole =
+        from(cv::Rect(0, 0, small.width * times.width, small.height * times.height));
     cv::resize(whole, from, small, 0, 0, cv::INTER_AREA);
-    k = static_cast<float>(shrink);
   }
-  // Pixel centres: x_source = area.x + k * (x_from + 0.5) - 0.5
+  // Pixel centres: x_source = area.x + times * (x_from + 0.5) - 0.5
+  const float kx = static_cast<float>(times.width);
+  const float ky = static_cast<float>(times.height);
   const Point origin = transform.apply(
-      {static_cast<float>(area.x) + (k - 1) / 2, static_cast<float>(area.y) + (k - 1) / 2});
-  const cv::Matx23f matrix(transform.a * k, -transform.b * k, origin.x,  //
-                           transform.b * k, transform.a * k, origin.y);
+      {static_cast<float>(area.x) + (kx - 1) / 2, static_cast<float>(area.y) + (ky - 1) / 2});
+  const cv::Matx23f matrix(transform.a * kx, -transform.b * ky, origin.x,  //
+                           transform.b * kx, transform.a * ky, origin.y);
   cv::warpAffine(from, out, matrix, {size, size}, cv::INTER_LINEAR, cv::BORDER_CONSTANT,
                  outside == Outside::kMean ? cv::mean(from) : cv::Scalar());
 }

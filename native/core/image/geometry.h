@@ -7,7 +7,7 @@
 
 namespace facematch {
 
-// Rotation, uniform scale and translation: (x, y) -> (a x - b y + tx, b x + a y + ty).
+// Rotation, uniform scale and translation of points: (x, y) -> (a x - b y + tx, b x + a y + ty).
 struct Similarity {
   float a = 1;
   float b = 0;
@@ -21,6 +21,14 @@ struct Similarity {
   float degrees() const;                          // clockwise in the picture
 };
 
+// Enlarges every pixel to a square of `factor` x `factor` pixels.
+Similarity enlarged(float factor);
+
+// The box of the face after `transform`: the box that the face would have upright, around its new
+// centre, not the larger one around the rotated box. Between 0 and 90 degrees width and height
+// change gradually into one another.
+Box moved(const Box& box, const Similarity& transform);
+
 // The least-squares similarity from `from` to `to` (Umeyama 1991, without reflection).
 Similarity fit_similarity(std::span<const Point> from, std::span<const Point> to);
 
@@ -33,7 +41,8 @@ Similarity square_crop(Point centre, float side, float degrees, int size);
 enum class Outside { kBlack, kMean };
 
 // Warps `source` by `transform` into a size x size picture. When it shrinks by a factor of 2 or
-// more, the source is averaged first: bilinear sampling alone would alias.
+// more, the source is averaged first: bilinear sampling alone would alias. A transform that is not
+// finite gives a black picture.
 void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat& out,
           Outside outside = Outside::kBlack);
 

@@ -5,13 +5,17 @@
 
 namespace facematch {
 
-// Adds the time until the end of the scope to one stage.
+// Adds the time until the end of the scope to one stage, without what is added to `other`, the
+// time of a stage within it.
 class Timer {
  public:
   explicit Timer(double& milliseconds) : milliseconds_(milliseconds) {}
+  Timer(double& milliseconds, const double& other)
+      : milliseconds_(milliseconds), other_(&other), other_before_(other) {}
   ~Timer() {
     const std::chrono::duration<double, std::milli> spent = Clock::now() - start_;
     milliseconds_ += spent.count();
+    if (other_ != nullptr) milliseconds_ -= *other_ - other_before_;
   }
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
@@ -19,6 +23,8 @@ class Timer {
  private:
   using Clock = std::chrono::steady_clock;
   double& milliseconds_;
+  const double* other_ = nullptr;
+  double other_before_ = 0;
   Clock::time_point start_ = Clock::now();
 };
 

@@ -1,0 +1,216 @@
+#include "finder.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "../image/contrast.h"
+
+namespace facematch {
+namespace {
+
+// Sides of the close-ups, pixels. For the detector a face should have half the side of its frame;
+// for landmarks the close-up must be twice as large as the net's crop.
+constexpr int kCloseup = 240;
+constexpr int kSmallCloseup = 128;
+
+// A face that is not upright rarely has such a score, and the landmarks predicted for it rarely fit
+// the template so well.
+constexpr float kClearScore = 0.999998f;
+constexpr float kClearTemplateError = 0.1f;
+
+// Largest instability (see landmark_check.h) of an upright face: with the quick and with the
+// thorough perturbations, and in a close-up with the thorough ones.
+constexpr float kMaxQuickInstability = 0.021f;
+constexpr float kMaxInstability = 0.02f;
+constexpr float kMaxCloseupInstability = 0.023f;
+
+// Shortest longer side of the box, pixels: smaller faces cannot be compared, and noise passes for
+// faces.
+constexpr float kMinSide = 14;
+constexpr float kMinIou = 0.3f;
+// A close-up with a larger roll is cut again, upright.
+constexpr float kMaxRoll = 20;
+
+// Rotations that are tried; landmarks are found up to 45 degrees from each.
+constexpr std::array kRolls = {0.0f, 90.0f, -90.0f, 180.0f};
+constexpr size_t kMaxGuesses = 3;
+constexpr float kUprightBonus = 0.7f;
+
+struct Guess {
+  float roll;
+  float instability;
+};
+
+Box square(const Box& box) {
+  const float side = std::max(box.width, box.height);
+  const Point centre = box.centre();
+  return {centre.x - side / 2, centre.y - side / 2, side, side};
+}
+
+// A face whose eye line has that angle, as it would be upright: checks the layout.
+bool plausible_upright(const Points68& points, const Box& box, float degrees,
+                       const EmbedderSpec& embedder) {
+  const Similarity upright = square_crop(box.centre(), 1, degrees, 1);
+  return plausible(five_points(moved(points, upright)), moved(box, upright),
+                   embedder.template_points);
+}
+
+}  // namespace
+
+// Cheapest first; the first that decides ends the questions. `clear` costs nothing, `stable_once`
+// one run of the landmark net, `stable` five, `with_another_roll` some 30 and up to six of the
+// detector, `seen_again` one of the detector.
+const std::array<Finder::Test, 7> Finder::kTests = {{
+    {&Finder::after_many_runs, false},
+    {&Finder::clear, true},
+    {&Finder::stable_once, true},
+    {&Finder::seen_again_beside_upright, false},
+    {&Finder::stable, true},
+    {&Finder::with_another_roll, true},
+    // Landmarks are unstable on blurred faces, half hidden ones and profiles.
+    {&Finder::seen_again, false},
+}};
+
+Finder::Finder(const Engine& engine, Picture& picture, const AnalyseOptions& options)
+    : engine_(engine), picture_(picture), options_(options) {}
+
+bool Finder::cut_short() {
+  cut_short_ = cut_short_ || picture_.budget().spent();
+  return cut_short_;
+}
+
+std::vector<Detection> Finder::detect(const View& view, float min_score) {
+  if (detector_runs_ >= kMaxDetectorRuns || cut_short()) return {};
+  ++detector_runs_;
+  return engine_.detector.detect(view, min_score);
+}
+
+std::optional<Detection> Finder::redetect(const View& view, const Box& expected) {
+  const float needed = std::max(options_.min_det_score, engine_.pack.detector.second_look_score);
+  for (const Detection& seen : detect(view, needed)) {
+    if (intersection_over_union(square(seen.box), square(expected)) >= kMinIou) return seen;
+  }
+  return std::nullopt;
+}
+
+const View& Finder::pixels_of(const Box& box) {
+  const Landmarker& landmarker = engine_.landmarker;
+  return picture_.for_crops(static_cast<float>(landmarker.crop_size()) / landmarker.crop_side(box));
+}
+
+float Finder::measure(const View& view, const FoundFace& face,
+                      std::span<const Perturbation> perturbations) const {
+  return instability(engine_.landmarker, view, face.detection.box, face.points, perturbations);
+}
+
+std::optional<FoundFace> Finder::confirm(const Detection& detection) {
+  if (cut_short()) return std::nullopt;
+  const bool refine = options_.accuracy_mode == AccuracyMode::kBalance;
+  FoundFace face;
+  face.detection = detection;
+  face.points = engine_.landmarker.find(pixels_of(detection.box), detection.box, refine);
+  for (const Test& test : kTests) {
+    const Verdict verdict = (this->*test.ask)(face);
+    if (verdict == Verdict::kNoFace) return std::nullopt;
+    if (verdict == Verdict::kUndecided) continue;
+    const bool rotated = face.detection.found_by == FoundBy::kRotated;
+    upright_seen_ = upright_seen_ || (test.proves_upright && !rotated);
+    return face;
+  }
+  return std::nullopt;
+}
+
+Finder::Verdict Finder::after_many_runs(FoundFace&) {
+  return detector_runs_ >= kMaxRunsToConfirm ? Verdict::kFace : Verdict::kUndecided;
+}
+
+Finder::Verdict Finder::clear(FoundFace& face) {
+  const Landmarks five = five_points(face.points);
+  const bool is_clear =
+      face.detection.score >= kClearScore && std::abs(eye_line_degrees(five)) <= kMaxRoll &&
+      template_error(five, engine_.pack.embedder.template_points) <= kClearTemplateError;
+  return is_clear ? Verdict::kFace : Verdict::kUndecided;
+}
+
+Finder::Verdict Finder::stable_once(FoundFace& face) {
+  const float moved = measure(pixels_of(face.detection.box), face, quick_perturbations());
+  return moved <= kMaxQuickInstability ? Verdict::kFace : Verdict::kUndecided;
+}
+
+Finder::Verdict Finder::stable(FoundFace& face) {
+  const float moved = measure(pixels_of(face.detection.box), face, thorough_perturbations());
+  return moved <= kMaxInstability ? Verdict::kFace : Verdict::kUndecided;
+}
+
+Finder::Verdict Finder::seen_again(FoundFace& face) {
+  const Box& box = face.detection.box;
+  const auto seen = redetect(picture_.closeup(box, 0, kCloseup), box);
+  return seen ? Verdict::kFace : Verdict::kNoFace;
+}
+
+Finder::Verdict Finder::seen_again_beside_upright(FoundFace& face) {
+  return upright_seen_ ? seen_again(face) : Verdict::kUndecided;
+}
+
+Finder::Verdict Finder::with_another_roll(FoundFace& face) {
+  const Detection detection = face.detection;
+  const View small = picture_.closeup(detection.box, 0, kSmallCloseup);
+  // Most promising first. Upright faces are much more common, so another rotation must have much
+  // more stable landmarks.
+  std::array<Guess, kRolls.size()> guesses;
+  std::transform(kRolls.begin(), kRolls.end(), guesses.begin(), [&](float roll) {
+    FoundFace guess;
+    guess.detection = detection;
+    guess.points = engine_.landmarker.find(small, detection.box, true, roll);
+    return Guess{roll, measure(small, guess, thorough_perturbations())};
+  });
+  guesses.front().instability *= kUprightBonus;
+  std::stable_sort(guesses.begin(), guesses.end(),
+                   [](const Guess& a, const Guess& b) { return a.instability < b.instability; });
+  for (const Guess& guess : std::span(guesses).first(kMaxGuesses)) {
+    const auto verified = verify(detection, guess.roll, false);
+    if (!verified) continue;
+    face = *verified;
+    if (guess.roll == 0) {
+      face.detection = detection;
+    } else {
+      face.detection.found_by = FoundBy::kRotated;
+    }
+    return Verdict::kFace;
+  }
+  return Verdict::kUndecided;
+}
+
+std::optional<FoundFace> Finder::verify(const Detection& detection, float roll,
+                                        bool contrast_stretched) {
+  FoundFace face;
+  face.detection = detection;
+  face.contrast_stretched = contrast_stretched;
+  Box& box = face.detection.box;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    View view = picture_.closeup(box, roll, kCloseup);
+    if (contrast_stretched) view.bgr = stretch_contrast(view.bgr);
+    const auto seen = redetect(view, box);
+    if (!seen) return std::nullopt;
+    box = seen->box;
+    face.detection.score = seen->score;
+    if (std::max(box.width, box.height) < kMinSide) return std::nullopt;
+    face.points = engine_.landmarker.find(view, box, true, roll);
+    const float seen_roll = eye_line_degrees(five_points(face.points));
+    const bool off = std::abs(std::remainder(seen_roll - roll, 360.0f)) > kMaxRoll;
+    if (attempt == 0 && off) {
+      roll = seen_roll;
+      continue;
+    }
+    face.instability = measure(view, face, thorough_perturbations());
+    if (face.instability > kMaxCloseupInstability ||
+        !plausible_upright(face.points, box, seen_roll, engine_.pack.embedder)) {
+      return std::nullopt;
+    }
+    return face;
+  }
+  return std::nullopt;
+}
+
+}  // namespace facematch

@@ -1,0 +1,85 @@
+// Finds the faces of one picture: runs the detector on views of it, and checks what it finds.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "../engine.h"
+#include "../image/picture.h"
+#include "landmark_check.h"
+
+namespace facematch {
+
+// A face on its way through the stages.
+struct FoundFace {
+  Detection detection;
+  Points68 points;
+  float instability = 0;            // see landmark_check.h
+  bool contrast_stretched = false;  // found in a stretched view; the chip is stretched too
+  cv::Mat chip;                     // set by alignment
+  Face face;                        // set by alignment and embedding
+};
+
+// The most detector runs on any picture, and after how many the faces of the first look are no
+// longer checked; the rest is for the looks that follow.
+constexpr int kMaxDetectorRuns = 121;
+constexpr int kMaxRunsToConfirm = 41;
+
+// Holds what the looks at one picture have in common. For one thread; engine, picture and options
+// must outlive it.
+class Finder {
+ public:
+  Finder(const Engine& engine, Picture& picture, const AnalyseOptions& options);
+
+  // Runs the detector on a view. Nothing after kMaxDetectorRuns or when the budget is used up.
+  std::vector<Detection> detect(const View& view, float min_score);
+
+  // Confirms a face of the first look by the tests in finder.cpp; call it for the largest first.
+  // The face is returned as it is, rotated (found_by `rotated`), or not at all.
+  std::optional<FoundFace> confirm(const Detection& detection);
+
+  // Detects the face again in a close-up, rotated upright by `roll`, and requires landmarks that
+  // are plausible and stable. Box, score and points of the result are those of the close-up.
+  std::optional<FoundFace> verify(const Detection& detection, float roll, bool contrast_stretched);
+
+  const Engine& engine() const { return engine_; }
+  Picture& picture() { return picture_; }
+  const AnalyseOptions& options() const { return options_; }
+  int detector_runs() const { return detector_runs_; }
+
+  // Checks the budget: when it is used up, the search ends.
+  bool cut_short();
+  // Whether cut_short() has returned true.
+  bool was_cut_short() const { return cut_short_; }
+
+ private:
+  enum class Verdict { kFace, kNoFace, kUndecided };
+  struct Test {
+    Verdict (Finder::*ask)(FoundFace& face);
+    bool proves_upright;  // a face that passes, unless it passes rotated
+  };
+  static const std::array<Test, 7> kTests;
+
+  Verdict after_many_runs(FoundFace& face);
+  Verdict clear(FoundFace& face);
+  Verdict stable_once(FoundFace& face);
+  Verdict seen_again_beside_upright(FoundFace& face);
+  Verdict stable(FoundFace& face);
+  Verdict with_another_roll(FoundFace& face);
+  Verdict seen_again(FoundFace& face);
+
+  const View& pixels_of(const Box& box);
+  float measure(const View& view, const FoundFace& face,
+                std::span<const Perturbation> perturbations) const;
+  std::optional<Detection> redetect(const View& view, const Box& expected);
+
+  const Engine& engine_;
+  Picture& picture_;
+  const AnalyseOptions& options_;
+  bool cut_short_ = false;
+  int detector_runs_ = 0;
+  bool upright_seen_ = false;
+};
+
+}  // namespace facematch

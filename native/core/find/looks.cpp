@@ -1,0 +1,203 @@
+#include "looks.h"
+
+#include <algorithm>
+#include <array>
+
+#include "../image/contrast.h"
+#include "../runtime/timer.h"
+
+namespace facematch {
+namespace {
+
+// Longer sides, pixels. The overview is larger than the detector's frame, so that rotated, padded
+// and enhanced copies lose nothing; in the detail the smallest tile fills the frame.
+constexpr int kOverview = 480;
+constexpr int kDetail = 1600;
+
+// Below this longer side of the picture, small tiles show no more detail than the large ones.
+constexpr int kMinForSmallTiles = 900;
+
+// Lower than a face needs: Finder::verify() decides.
+constexpr float kProposalScore = 0.5f;
+constexpr size_t kMaxProposals = 16;  // that a look verifies, best first
+constexpr float kSameFace = 0.4f;     // intersection over union
+
+constexpr std::array kPaddedShares = {0.5f, 0.3f};
+
+using Views = std::vector<View>;
+
+void add_rotated(Views& views, const View& view, int first) {
+  for (int quarters = first; quarters < 4; ++quarters) views.push_back(rotated(view, quarters));
+}
+
+Views whole_picture(Finder& finder) {
+  return {finder.picture().at_least(side_for_first_look(finder.engine().pack))};
+}
+
+Views rotated_views(Finder& finder) {
+  Views views;
+  add_rotated(views, finder.picture().level(kOverview), 1);
+  return views;
+}
+
+Views padded_views(Finder& finder) {
+  Views views;
+  for (const float share : kPaddedShares)
+    add_rotated(views, padded(finder.picture().level(kOverview), share), 0);
+  return views;
+}
+
+Views enhanced_views(Finder& finder) {
+  Views views;
+  View view = finder.picture().level(kOverview);
+  view.bgr = stretch_contrast(view.bgr);
+  add_rotated(views, view, 0);
+  view.bgr = equalised(view.bgr);
+  add_rotated(views, view, 0);
+  return views;
+}
+
+Views large_tiles(Finder& finder) { return tiles(finder.picture().level(kDetail), 2); }
+
+Views small_tiles(Finder& finder) {
+  const View& view = finder.picture().level(kDetail);
+  if (view.longer_side() < kMinForSmallTiles) return {};
+  return tiles(view, 5);
+}
+
+// Most likely first, most expensive last. Rotation is common and costs three detector runs; tiles
+// cost 29 and find false faces in foliage. The padded and enhanced looks also rotate, which is
+// cheap; tiles do not.
+constexpr std::array kLooks = {
+    Look{.found_by = FoundBy::kPrimary, .views = whole_picture, .first = true},
+    Look{.found_by = FoundBy::kRotated, .views = rotated_views},
+    Look{.found_by = FoundBy::kPadded, .views = padded_views},
+    Look{.found_by = FoundBy::kEnhanced, .views = enhanced_views, .contrast_stretched = true},
+    Look{.found_by = FoundBy::kTiled, .views = large_tiles},
+    Look{.found_by = FoundBy::kTiled, .views = small_tiles},
+};
+
+const Detection& detection_of(const Detection& detection) { return detection; }
+const Detection& detection_of(const FoundFace& face) { return face.detection; }
+
+template <typename Found>
+void order_found(std::vector<Found>& found) {
+  const auto weight = [](const Found& one) {
+    const Detection& detection = detection_of(one);
+    return detection.box.area() * detection.score;
+  };
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const Found& a, const Found& b) { return weight(a) > weight(b); });
+  if (found.size() > kMaxFaces) found.resize(kMaxFaces);
+}
+
+struct Proposal {
+  Detection detection;
+  float roll;
+};
+
+std::vector<Proposal> proposals_of(Finder& finder, const Views& views) {
+  std::vector<Proposal> all;
+  for (const View& view : views) {
+    for (const Detection& detection : finder.detect(view, kProposalScore)) {
+      all.push_back({detection, view.roll()});
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return a.detection.score > b.detection.score;
+  });
+  std::vector<Proposal> kept;
+  for (const Proposal& proposal : all) {
+    const bool known = std::any_of(kept.begin(), kept.end(), [&](const Proposal& better) {
+      return better.roll == proposal.roll &&
+             intersection_over_union(better.detection.box, proposal.detection.box) > kSameFace;
+    });
+    if (!known) kept.push_back(proposal);
+    if (kept.size() == kMaxProposals) break;
+  }
+  return kept;
+}
+
+// Several views may show the same face, also in different rotations: the one with the most stable
+// landmarks is right.
+void keep_most_stable(std::vector<FoundFace>& faces) {
+  std::stable_sort(faces.begin(), faces.end(),
+                   [](const auto& a, const auto& b) { return a.instability < b.instability; });
+  std::vector<FoundFace> kept;
+  for (FoundFace& face : faces) {
+    const bool known = std::any_of(kept.begin(), kept.end(), [&](const FoundFace& better) {
+      return intersection_over_union(better.detection.box, face.detection.box) > kSameFace;
+    });
+    if (!known) kept.push_back(std::move(face));
+  }
+  faces = std::move(kept);
+}
+
+void look_first(Finder& finder, std::vector<FoundFace>& faces, StageTimings& timings_ms) {
+  Picture& picture = finder.picture();
+  const AnalyseOptions& options = finder.options();
+  std::vector<Detection> detections;
+  {
+    const Timer timer(timings_ms.detect, picture.decode_ms());
+    for (const View& view : whole_picture(finder)) {
+      detections = finder.detect(view, options.min_det_score);
+    }
+    order_found(detections);
+  }
+  const Timer timer(timings_ms.align, picture.decode_ms());
+  float scale = 0;
+  for (const Detection& detection : detections) {
+    scale = std::max(scale, finder.engine().embedder.scale_for(detection.box));
+  }
+  picture.refine(scale);
+  for (const Detection& detection : detections) {
+    auto face = finder.confirm(detection);
+    if (!face) continue;
+    // Without the fallback rotated faces are dropped: unrotated, they cannot be compared.
+    const bool rotated = face->detection.found_by != FoundBy::kPrimary;
+    if (options.use_heuristic_fallback || !rotated) faces.push_back(std::move(*face));
+  }
+}
+
+}  // namespace
+
+int side_for_first_look(const Pack& pack) {
+  // 1.5 times the detector's frame, so that landmarks of a large face are the same as in the full
+  // picture.
+  return 3 * std::max(pack.detector.width, pack.detector.height) / 2;
+}
+
+void order(std::vector<FoundFace>& faces) { order_found(faces); }
+
+std::span<const Look> looks(bool use_heuristic_fallback) {
+  return std::span(kLooks).first(use_heuristic_fallback ? kLooks.size() : 1);
+}
+
+void look_once(Finder& finder, const Look& look, std::vector<FoundFace>& faces,
+               StageTimings& timings_ms) {
+  if (look.first) return look_first(finder, faces, timings_ms);
+  const double& decode_ms = finder.picture().decode_ms();
+  std::vector<Proposal> proposals;
+  {
+    const Timer timer(timings_ms.detect, decode_ms);
+    if (!finder.cut_short()) proposals = proposals_of(finder, look.views(finder));
+  }
+  const Timer timer(timings_ms.align, decode_ms);
+  for (const Proposal& proposal : proposals) {
+    if (finder.cut_short()) break;
+    auto face = finder.verify(proposal.detection, proposal.roll, look.contrast_stretched);
+    if (!face) continue;
+    face->detection.found_by = look.found_by;
+    faces.push_back(std::move(*face));
+  }
+  keep_most_stable(faces);
+}
+
+bool ends_search(const Look& look, const std::vector<FoundFace>& faces) {
+  if (!look.first) return !faces.empty();
+  return std::any_of(faces.begin(), faces.end(), [](const FoundFace& face) {
+    return face.detection.found_by == FoundBy::kPrimary;
+  });
+}
+
+}  // namespace facematch

@@ -1,0 +1,69 @@
+// One picture: its bytes, its budget and its pixels at the scales that were asked for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+
+#include "../runtime/budget.h"
+#include "decode.h"
+#include "view.h"
+
+namespace facematch {
+
+// No other file knows at what scale something was decoded: whoever takes pixels gets a View, and
+// every coordinate outside is in pixels of the full, upright picture. A JPEG is decoded no finer
+// than the stages ask for, a huge picture is read once. For one thread. The bytes must outlive it.
+class Picture {
+ public:
+  // Decodes with a longer side of at least `min_side` pixels, where the file has as many. Throws
+  // what decode() throws.
+  Picture(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
+          const Budget& budget = {});
+  // Of pixels that are decoded already.
+  explicit Picture(cv::Mat bgr, const Budget& budget = {});
+
+  int width() const { return decoded_.width; }  // of the full, upright picture
+  int height() const { return decoded_.height; }
+  Format format() const { return decoded_.format; }
+  int orientation() const { return decoded_.orientation; }  // EXIF, 1..8
+
+  // The whole picture at the smallest scale at hand with a longer side of at least `min_side`
+  // pixels, or as many as the file has.
+  const View& at_least(int min_side);
+
+  // The whole picture with a longer side of `max_side` pixels, or as many as the file has.
+  const View& level(int max_side);
+
+  // The pixels for crops of `scale` (pixels of the crop for one pixel of the picture): at least one
+  // for each pixel of the crop, where the file has as many.
+  const View& for_crops(float scale);
+
+  // Decodes finer where for_crops(scale) would, so that smaller scales are decoded with it.
+  void refine(float scale);
+
+  // A close-up of a face with that roll (degrees, clockwise): a square of size x size pixels that
+  // shows twice the longer side of `box`, with the face upright in the middle.
+  View closeup(const Box& box, float roll, int size);
+
+  const Budget& budget() const { return budget_; }
+
+  // The budget was used up before a finer decoding was complete: the coarser one is used instead.
+  bool was_cut_short() const { return cut_short_; }
+
+  // Milliseconds spent on decoding.
+  const double& decode_ms() const { return decode_ms_; }
+
+ private:
+  void decode_at_least(int min_side);
+
+  std::span<const uint8_t> bytes_;
+  ImageLimits limits_;
+  Budget budget_;
+  Image decoded_;               // the finest so far
+  std::map<int, View> levels_;  // by longer side
+  bool cut_short_ = false;
+  double decode_ms_ = 0;
+};
+
+}  // namespace facematch

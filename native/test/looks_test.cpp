@@ -1,0 +1,182 @@
+#include "../core/find/looks.h"
+
+#include <doctest/doctest.h>
+
+#include <opencv2/imgproc.hpp>
+
+#include "../core/image/decode.h"
+#include "drawing.h"
+#include "support.h"
+
+namespace facematch::testing {
+namespace {
+
+// A finder with its picture.
+struct Search {
+  AnalyseOptions options = options_of();
+  Picture picture;
+  Finder finder;
+
+  explicit Search(const cv::Mat& bgr, const AnalyseOptions& chosen = options_of(),
+                  const Budget& budget = {})
+      : options(chosen), picture(bgr, budget), finder(default_engine(), picture, options) {}
+
+  std::vector<Detection> detect() {
+    return default_engine().detector.detect(picture.at_least(1), 0.7f);
+  }
+
+  // The looks after the first, until one finds a face.
+  std::vector<FoundFace> fall_back(std::vector<FoundFace> faces = {}) {
+    StageTimings timings;
+    for (const Look& look : looks(true).subspan(1)) {
+      look_once(finder, look, faces, timings);
+      if (ends_search(look, faces)) break;
+    }
+    return faces;
+  }
+};
+
+// The face in a portrait() of that size.
+Box middle_of(int size) {
+  const float side = static_cast<float>(size) / 2.5f;
+  const float start = (static_cast<float>(size) - side) / 2;
+  return {start, start, side, side};
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("looks");
+
+TEST_CASE("a picture without a face costs exactly the runs of all looks") {
+  struct Case {
+    cv::Size size;
+    int runs;
+  };
+  // 3 rotated + 8 padded + 8 enhanced + 4 large tiles, and 25 small tiles from 900 pixels on.
+  const Case cases[] = {
+      {{1, 1}, 23}, {{899, 20}, 23}, {{900, 20}, 48}, {{1, 40000}, 48}, {{1600, 1200}, 48}};
+  for (const Case& c : cases) {
+    CAPTURE(c.size.width);
+    CAPTURE(c.size.height);
+    const cv::Mat grey(c.size, CV_8UC3, cv::Scalar::all(128));
+    Search search(grey);
+    CHECK(search.fall_back().empty());
+    CHECK(search.finder.detector_runs() == c.runs);
+  }
+}
+
+TEST_CASE("noise has no face and does not exceed the limit of runs") {
+  Search search(grain(1000, 700, CV_8UC3), options_of(AccuracyMode::kBalance, 0));
+  CHECK(search.fall_back().empty());
+  CHECK(search.finder.detector_runs() <= kMaxDetectorRuns);
+}
+
+TEST_CASE("after the limit of runs nothing more is detected") {
+  const cv::Mat picture = portrait(1, 300);
+  Search search(picture);
+  Finder& finder = search.finder;
+  for (int i = 0; i < kMaxDetectorRuns; ++i) CHECK_FALSE(finder.detect(picture, 0.7f).empty());
+  CHECK(finder.detect(picture, 0.7f).empty());
+  CHECK(search.fall_back().empty());
+  CHECK_FALSE(finder.verify({.box = middle_of(300), .score = 1}, 0, false));
+  CHECK(finder.detector_runs() == kMaxDetectorRuns);
+}
+
+TEST_CASE("an upright face of the first pass hardly ever costs another detector run") {
+  int without = 0;
+  for (int number = 1; number <= 6; ++number) {
+    CAPTURE(number);
+    const cv::Mat picture = portrait(number, 500);
+    Search search(picture);
+    const auto detections = search.detect();
+    REQUIRE_FALSE(detections.empty());
+    const auto candidate = search.finder.confirm(detections.front());
+    REQUIRE(candidate);
+    CHECK(candidate->detection.found_by == FoundBy::kPrimary);
+    CHECK(candidate->detection.box.x == detections.front().box.x);
+    if (search.finder.detector_runs() == 0) ++without;
+  }
+  CHECK(without >= 5);
+}
+
+TEST_CASE("beside an upright face an unclear one costs one run, and a false detection is dropped") {
+  Search search(decode(sample(1), {}, 0).bgr);
+  Finder& finder = search.finder;
+  const auto detections = search.detect();
+  REQUIRE_FALSE(detections.empty());
+  REQUIRE(finder.confirm(detections.front()));
+  REQUIRE(finder.detector_runs() == 0);
+  const Box empty{2, 2, 120, 120};
+  CHECK_FALSE(finder.confirm({.box = empty, .score = 0.9f}));
+  CHECK(finder.detector_runs() == 1);
+}
+
+TEST_CASE("verify rotates a face upright and returns it in pixels of the picture") {
+  for (int quarters = 0; quarters < 4; ++quarters) {
+    CAPTURE(quarters);
+    const cv::Mat picture = rotated(View(portrait(1, 500)), quarters).bgr;
+    Search search(picture);
+    const float roll = 90 * static_cast<float>(quarters);
+    const auto candidate = search.finder.verify({.box = middle_of(500), .score = 1}, roll, false);
+    REQUIRE(candidate);
+    CHECK(search.finder.detector_runs() == 1);
+    CHECK(intersection_over_union(candidate->detection.box, middle_of(500)) > 0.5f);
+    const float seen = eye_line_degrees(five_points(candidate->points));
+    CHECK(std::abs(std::remainder(seen - roll, 360.0f)) < 20);
+    for (const Point point : candidate->points) CHECK(cv::norm(point - Point(250, 250)) < 200);
+  }
+}
+
+TEST_CASE("verify rejects what is not a face, and a face with the wrong roll") {
+  Search beside(portrait(1, 500));
+  CHECK_FALSE(beside.finder.verify({.box = {0, 400, 60, 60}, .score = 1}, 0, false));
+  CHECK_FALSE(beside.finder.verify({.box = middle_of(500), .score = 1}, 180, false));
+  const cv::Mat grey(500, 500, CV_8UC3, cv::Scalar::all(90));
+  Search nothing(grey);
+  CHECK_FALSE(nothing.finder.verify({.box = middle_of(500), .score = 1}, 0, false));
+}
+
+TEST_CASE("a redetection must reach min_det_score as well") {
+  Search search(portrait(1, 500), options_of(AccuracyMode::kBalance, 1.1f));
+  CHECK_FALSE(search.finder.verify({.box = middle_of(500), .score = 1}, 0, false));
+  CHECK(search.fall_back().empty());
+}
+
+TEST_CASE("rotated faces of the first pass are returned with the others and end the fallback") {
+  const cv::Mat grey(1000, 1000, CV_8UC3, cv::Scalar::all(128));
+  Search search(grey);
+  FoundFace known;
+  known.detection = {.box = {100, 100, 50, 50}, .score = 0.8f, .found_by = FoundBy::kRotated};
+  const auto found = search.fall_back({known});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].detection.box.x == 100);
+  CHECK(search.finder.detector_runs() == 3);
+}
+
+TEST_CASE("the fallback stops at the look that finds the face, and names it") {
+  struct Case {
+    FoundBy found_by;
+    cv::Mat picture;
+  };
+  const View view(portrait(1, 500));
+  cv::Mat tiny(1200, 1600, CV_8UC3, cv::Scalar::all(128));
+  cv::Mat small;
+  cv::resize(view.bgr, small, {75, 75}, 0, 0, cv::INTER_AREA);
+  small.copyTo(tiny(cv::Rect(1090, 310, 75, 75)));
+  const Case cases[] = {{FoundBy::kRotated, rotated(view, 2).bgr},
+                        {FoundBy::kPadded, view.bgr(cv::Rect(170, 170, 160, 160)).clone()},
+                        {FoundBy::kEnhanced, view.bgr * 0.07},
+                        {FoundBy::kTiled, tiny}};
+  for (const Case& c : cases) {
+    CAPTURE(std::string(kFoundBy[static_cast<size_t>(c.found_by)]));
+    const auto found = Search(c.picture).fall_back();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].detection.found_by == c.found_by);
+    CHECK(found[0].contrast_stretched == (c.found_by == FoundBy::kEnhanced));
+    CHECK(found[0].detection.score >= 0.9f);
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing
