@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../core/engine.h"
+#include "../core/image/decode.h"
 #include "../core/runtime/session.h"
 #include "../core/types.h"
 

@@ -44,7 +44,7 @@ TEST_CASE("only the best of overlapping boxes stays; the result is sorted best f
                                   {{100, 0, 10, 10}, 0.8f},
                                   {{1, 0, 10, 10}, 0.9f},
                                   {{101, 1, 10, 10}, 0.6f}};
-  non_max_suppression(found, 0.4f);
+  nms(found, 0.4f);
   REQUIRE(found.size() == 2);
   CHECK(found[0].score == 0.9f);
   CHECK(found[0].box.x == 1);
@@ -54,9 +54,9 @@ TEST_CASE("only the best of overlapping boxes stays; the result is sorted best f
 TEST_CASE("both boxes stay when their overlap equals the limit") {
   std::vector<Detection> found = {{{0, 0, 20, 20}, 0.9f}, {{5, 5, 10, 10}, 0.8f}};
   auto stricter = found;
-  non_max_suppression(found, 0.25f);
+  nms(found, 0.25f);
   CHECK(found.size() == 2);
-  non_max_suppression(stricter, 0.24f);
+  nms(stricter, 0.24f);
   CHECK(stricter.size() == 1);
 }
 
@@ -64,18 +64,18 @@ TEST_CASE("a suppressed box suppresses no other") {
   // The first suppresses the second, which overlaps the third.
   std::vector<Detection> chain = {
       {{0, 0, 10, 10}, 0.9f}, {{4, 0, 10, 10}, 0.8f}, {{8, 0, 10, 10}, 0.7f}};
-  non_max_suppression(chain, 0.4f);
+  nms(chain, 0.4f);
   REQUIRE(chain.size() == 2);
   CHECK(chain[1].score == 0.7f);
 }
 
 TEST_CASE("equal scores keep their order, and an empty list stays empty") {
   std::vector<Detection> equal = {{{0, 0, 10, 10}, 0.5f}, {{1, 0, 10, 10}, 0.5f}};
-  non_max_suppression(equal, 0.4f);
+  nms(equal, 0.4f);
   REQUIRE(equal.size() == 1);
   CHECK(equal[0].box.x == 0);
   std::vector<Detection> none;
-  non_max_suppression(none, 0.4f);
+  nms(none, 0.4f);
   CHECK(none.empty());
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("only the best of very many candidates are compared") {
   for (int i = 0; i < 5000; ++i) {
     many.push_back({{static_cast<float>(20 * i), 0, 10, 10}, static_cast<float>(i % 1000) / 1000});
   }
-  non_max_suppression(many, 0.4f);
+  nms(many, 0.4f);
   CHECK(many.size() == 512);
   CHECK(many.front().score == 0.999f);
   CHECK(many.back().score >= 0.89f);

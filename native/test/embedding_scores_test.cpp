@@ -47,10 +47,10 @@ TEST_CASE("the score is the mean of the highest cosines with the centres") {
 
 TEST_CASE("the score weighs that mean and the spread of the cosines with all centres") {
   const TemporaryFolder folder;
-  const auto score = [&](int highest, float highest_weight, float spread_weight) {
+  const auto score = [&](int highest, float highest_weight, float stddev_weight) {
     Pack pack = cohort_pack(folder, highest);
     pack.cohort->highest_weight = highest_weight;
-    pack.cohort->spread_weight = spread_weight;
+    pack.cohort->stddev_weight = stddev_weight;
     return Cohort(pack).score(kFace);
   };
   // The cosines are 0.8, 0.6, 0 and 0: mean 0.35, mean square 0.25.
@@ -65,7 +65,7 @@ TEST_CASE("a single centre has no spread") {
   const TemporaryFolder folder;
   Pack pack = cohort_pack(folder, 1, 1);
   pack.cohort->centres = 1;
-  pack.cohort->spread_weight = 5;
+  pack.cohort->stddev_weight = 5;
   CHECK(Cohort(pack).score(kFace) == doctest::Approx(0.8));
 }
 

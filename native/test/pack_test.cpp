@@ -132,7 +132,7 @@ TEST_CASE("the default pack is read as its manifest says") {
   CHECK(pack.embedder.dimensions == json["embedder"]["dimensions"]);
   REQUIRE(pack.cohort);
   CHECK(pack.cohort->highest_weight == json["cohort"]["weights"]["highest"].get<float>());
-  CHECK(pack.cohort->spread_weight == json["cohort"]["weights"]["spread"].get<float>());
+  CHECK(pack.cohort->stddev_weight == json["cohort"]["weights"]["spread"].get<float>());
   CHECK(pack.embedder.template_points[2].y == json["embedder"]["template"][2][1].get<float>());
 }
 

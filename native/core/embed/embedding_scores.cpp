@@ -31,7 +31,7 @@ float mean(std::span<const float> values) {
 }
 
 // Standard deviation of the population, not the estimate from a sample.
-float spread(std::span<const float> values) {
+float stddev(std::span<const float> values) {
   const float middle = mean(values);
   float squares = 0;
   for (const float value : values) squares += (value - middle) * (value - middle);
@@ -47,7 +47,7 @@ Cohort::Cohort(const Pack& pack) {
   centres_ = static_cast<size_t>(spec.centres);
   highest_ = static_cast<size_t>(std::min(spec.highest, spec.centres));
   highest_weight_ = spec.highest_weight;
-  spread_weight_ = spec.spread_weight;
+  stddev_weight_ = spec.stddev_weight;
   const auto rows =
       read_signed_bytes(pack, spec.file, centres_ * dimensions_, "the cohort", "the manifest's");
   columns_.resize(rows.size());
@@ -77,7 +77,7 @@ float Cohort::score(std::span<const float> embedding) const {
   for (size_t centre = 0; centre < centres_; ++centre) cosines[centre] *= scales_[centre];
   const auto middle = cosines.begin() + static_cast<std::ptrdiff_t>(highest_);
   std::partial_sort(cosines.begin(), middle, cosines.end(), std::greater<>());
-  return highest_weight_ * mean({cosines.begin(), middle}) + spread_weight_ * spread(cosines);
+  return highest_weight_ * mean({cosines.begin(), middle}) + stddev_weight_ * stddev(cosines);
 }
 
 HumanCheck::HumanCheck(const Pack& pack) {

@@ -34,7 +34,7 @@ class Cohort {
   size_t dimensions_ = 0;
   size_t highest_ = 0;
   float highest_weight_ = 0;
-  float spread_weight_ = 0;
+  float stddev_weight_ = 0;
 };
 
 // Whether a face is human: detectors find faces of animals too. A linear function of the embedding;

@@ -54,14 +54,14 @@ float sharpness(const cv::Mat& grey) {
   thread_local cv::Mat exact, small, blurred;
   grey.convertTo(exact, CV_32F);  // bytes would round the small differences of a dark picture away
   cv::resize(exact, small, {kSharpnessSide, kSharpnessSide}, 0, 0, cv::INTER_AREA);
-  double least = 1;
+  double min = 1;
   for (const cv::Point step : {cv::Point(1, 0), cv::Point(0, 1)}) {
     const cv::Size box = step.x ? cv::Size(kBox, 1) : cv::Size(1, kBox);
     cv::blur(small, blurred, box, {-1, -1}, cv::BORDER_REFLECT_101);
     const Variation sum = variation(small, blurred, step);
-    least = std::min(least, sum.before > 1e-3 ? sum.lost / sum.before : 0);
+    min = std::min(min, sum.before > 1e-3 ? sum.lost / sum.before : 0);
   }
-  return static_cast<float>(least);
+  return static_cast<float>(min);
 }
 
 }  // namespace

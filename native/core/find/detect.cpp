@@ -11,24 +11,24 @@ namespace {
 
 // A hostile or very busy picture may produce thousands of candidates, and non-maximum suppression
 // is quadratic: only the best of them take part.
-constexpr size_t kMostCandidates = 512;
+constexpr size_t kMaxCandidates = 512;
 
 // Below this side, in pixels, there is nothing to compare.
-constexpr float kLeastSide = 4;
+constexpr float kMinSide = 4;
 // The box of a close-up may extend beyond the picture, but at least this share of a side must be
 // visible.
-constexpr float kLeastShare = 0.5f;
+constexpr float kMinVisible = 0.5f;
 
 // Pixels. The cells of the deepest layers have this size; a thinner frame would have no complete
 // cell.
-constexpr int kLeastFrame = 64;
+constexpr int kMinFrame = 64;
 
 }  // namespace
 
 bool is_possible(const Detection& detection, cv::Size picture) {
   const auto& [box, score, found_by] = detection;
   const float longer = static_cast<float>(std::max(picture.width, picture.height));
-  const auto side = [&](float s) { return s >= kLeastSide && s * kLeastShare <= longer; };
+  const auto side = [&](float s) { return s >= kMinSide && s * kMinVisible <= longer; };
   const auto within = [](float middle, int size) {
     return middle >= 0 && middle < static_cast<float>(size);
   };
@@ -45,10 +45,10 @@ float intersection_over_union(const Box& a, const Box& b) {
   return shared / (a.area() + b.area() - shared);
 }
 
-void non_max_suppression(std::vector<Detection>& detections, float iou) {
+void nms(std::vector<Detection>& detections, float iou) {
   std::stable_sort(detections.begin(), detections.end(),
                    [](const auto& a, const auto& b) { return a.score > b.score; });
-  if (detections.size() > kMostCandidates) detections.resize(kMostCandidates);
+  if (detections.size() > kMaxCandidates) detections.resize(kMaxCandidates);
   std::vector<Detection> kept;
   for (const Detection& candidate : detections) {
     const bool hidden = std::any_of(kept.begin(), kept.end(), [&](const Detection& better) {
@@ -75,9 +75,9 @@ cv::Size Detector::frame_for(cv::Size picture) const {
   const cv::Size largest(spec_.width, spec_.height);
   if (!net_.open()) return largest;
   const cv::Size size = size_within(picture, largest);
-  const auto filled = [&](int side, int most) {
-    const int least = std::max(side, kLeastFrame);
-    return std::min(most, (least + family_.step - 1) / family_.step * family_.step);
+  const auto filled = [&](int side, int max) {
+    const int min = std::max(side, kMinFrame);
+    return std::min(max, (min + family_.stride - 1) / family_.stride * family_.stride);
   };
   return {filled(size.width, largest.width), filled(size.height, largest.height)};
 }
@@ -108,7 +108,7 @@ std::vector<Detection> Detector::detect(const View& view, float min_score) const
     box = {box.x * to_x, box.y * to_y, box.width * to_x, box.height * to_y};
   }
   std::erase_if(found, [&](const Detection& d) { return !is_possible(d, bgr.size()); });
-  non_max_suppression(found, spec_.nms_iou);
+  nms(found, spec_.nms_iou);
   for (Detection& detection : found) detection.box = moved(detection.box, view.to_picture);
   return found;
 }

@@ -36,6 +36,6 @@ float intersection_over_union(const Box& a, const Box& b);
 
 // Sorts best first and drops each box whose intersection over union with a better one exceeds
 // `iou`.
-void non_max_suppression(std::vector<Detection>& detections, float iou);
+void nms(std::vector<Detection>& detections, float iou);
 
 }  // namespace facematch

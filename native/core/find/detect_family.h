@@ -31,7 +31,7 @@ struct DetectorFamily {
   std::span<const OutputMember> outputs;
 
   // Where the file leaves height and width open, they may be any multiple of this.
-  int step;
+  int stride;
 
   // Why a net with this input (pixels) and these output sizes (floats) does not belong to the
   // family; nothing when it does.

@@ -11,19 +11,19 @@ namespace facematch {
 namespace {
 
 struct Range {
-  float least, most;
-  bool holds(float value) const { return value >= least && value <= most; }  // false for NaN
+  float min, max;
+  bool holds(float value) const { return value >= min && value <= max; }  // false for NaN
 };
 
 // As shares of the longer side of the box. Wide enough for profiles, faces cut off by the frame and
 // every pose that the detector finds.
 constexpr Range kEyeDistance = {0.12f, 0.7f};
 constexpr Range kEyesToMouth = {0.15f, 0.7f};
-constexpr float kMostShift = 0.25f;      // of the mouth's centre from that of the eyes, sideways
-constexpr float kMostOffCentre = 0.35f;  // of the points' centre from that of the box
-constexpr Range kNose = {-0.1f, 1.1f};   // height of its tip between eyes (0) and mouth (1)
+constexpr float kMaxShift = 0.25f;      // of the mouth's centre from that of the eyes, sideways
+constexpr float kMaxOffCentre = 0.35f;  // of the points' centre from that of the box
+constexpr Range kNose = {-0.1f, 1.1f};  // height of its tip between eyes (0) and mouth (1)
 
-constexpr float kMostTemplateError = 0.3f;  // see template_error()
+constexpr float kMaxTemplateError = 0.3f;  // see template_error()
 
 constexpr std::array kQuick = {Perturbation{.mirrored = true, .degrees = 20}};
 constexpr std::array kThorough = {Perturbation{.mirrored = true}, Perturbation{.degrees = 20},
@@ -84,9 +84,9 @@ bool plausible(const Landmarks& landmarks, const Box& box, std::span<const Point
          kEyesToMouth.holds(eyes_to_mouth / side) &&
          landmarks.mouth_right.x < landmarks.mouth_left.x &&
          kNose.holds((landmarks.nose.y - eyes.y) / eyes_to_mouth) &&
-         std::abs(mouth.x - eyes.x) <= kMostShift * side &&
-         cv::norm(off_centre) <= kMostOffCentre * side &&
-         template_error(landmarks, template_points) <= kMostTemplateError;
+         std::abs(mouth.x - eyes.x) <= kMaxShift * side &&
+         cv::norm(off_centre) <= kMaxOffCentre * side &&
+         template_error(landmarks, template_points) <= kMaxTemplateError;
 }
 
 std::span<const Perturbation> quick_perturbations() { return kQuick; }

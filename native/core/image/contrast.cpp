@@ -12,7 +12,7 @@ namespace {
 constexpr double kCutOff = 0.005;  // share of the pixels that is clipped at either end
 constexpr double kDark = 0.35;     // mean grey, 0..1; a gamma curve lightens below it
 constexpr double kMiddle = 0.45;   // mean grey that the gamma curve aims at
-constexpr double kLeastGamma = 0.4;
+constexpr double kMinGamma = 0.4;
 constexpr double kClip = 4;  // CLAHE: clip limit, the largest slope of the curve
 constexpr int kRegions = 4;  // CLAHE: regions along each side
 
@@ -57,7 +57,7 @@ cv::Mat stretch_contrast(const cv::Mat& bgr) {
   }
   mean /= static_cast<double>(grey.total());
   const double gamma =
-      mean > 0 && mean < kDark ? std::max(kLeastGamma, std::log(kMiddle) / std::log(mean)) : 1.0;
+      mean > 0 && mean < kDark ? std::max(kMinGamma, std::log(kMiddle) / std::log(mean)) : 1.0;
   cv::Mat curve(1, 256, CV_8U);
   for (int level = 0; level < 256; ++level) {
     curve.at<uint8_t>(level) =

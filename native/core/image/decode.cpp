@@ -152,14 +152,14 @@ void flatten_onto_white(const uint8_t* bgra, uint8_t* bgr, int width) {
   }
 }
 
-Image decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int wanted_side,
+Image decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
              const Budget& budget) {
   const std::string_view format = sniff(bytes);
   Image image;
   RawImage raw;
   if (format == "jpeg") {
     image.format = Format::kJpeg;
-    raw = decode_jpeg(bytes, limits, wanted_side, budget);
+    raw = decode_jpeg(bytes, limits, min_side, budget);
   } else if (format == "png") {
     image.format = Format::kPng;
     raw = decode_png(bytes, limits, budget);

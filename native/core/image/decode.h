@@ -22,12 +22,12 @@ struct Image : View {
 
 // Decodes a JPEG, PNG or WebP; the content decides which.
 //
-// `wanted_side`: least longer side of the decoded picture, if the file has that many pixels. A
+// `min_side`: shortest longer side of the decoded picture, if the file has that many pixels. A
 // larger JPEG is then decoded at 1/2, 1/4 or 1/8. 0 decodes in full.
 //
 // Throws Error: kUnsupportedImageFormat, kImageDimensions (before any pixel is decoded),
 // kImageDecodeFailed, kImageTooComplex (the budget was used up).
-Image decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int wanted_side,
+Image decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
              const Budget& budget = {});
 
 // The format by its first bytes: "jpeg", "png", "webp", the name of a format that is not supported,

@@ -94,8 +94,8 @@ cv::Rect covered(const cv::Mat& source, const Similarity& transform, int size, i
     top = std::min(top, p.y);
     bottom = std::max(bottom, p.y);
   }
-  const auto clamp = [](float value, int most) {
-    return static_cast<int>(std::clamp(value, 0.0f, static_cast<float>(most)));
+  const auto clamp = [](float value, int max) {
+    return static_cast<int>(std::clamp(value, 0.0f, static_cast<float>(max)));
   };
   const int x0 = clamp(std::floor(left) - extra, source.cols);
   const int y0 = clamp(std::floor(top) - extra, source.rows);

@@ -96,7 +96,7 @@ std::optional<CohortSpec> read_cohort(const Json& json) {
                     .centres = read_size(*found, "centres"),
                     .highest = read_size(*found, "highest"),
                     .highest_weight = weights.at("highest"),
-                    .spread_weight = weights.at("spread")};
+                    .stddev_weight = weights.at("spread")};
 }
 
 std::optional<HumanSpec> read_human(const Json& json) {

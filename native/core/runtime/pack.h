@@ -55,7 +55,7 @@ struct CohortSpec {
   std::string file;  // signed bytes, a row for each centre
   int centres = 0;
   int highest = 0;                              // how many of the highest cosines are averaged
-  float highest_weight = 1, spread_weight = 0;  // of their mean; of the deviation of all
+  float highest_weight = 1, stddev_weight = 0;  // of their mean; of the deviation of all
 };
 
 struct HumanSpec {
