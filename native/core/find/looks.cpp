@@ -176,14 +176,9 @@ std::span<const Look> looks(bool use_heuristic_fallback) {
 void look_once(Finder& finder, const Look& look, std::vector<FoundFace>& faces,
                StageTimings& timings_ms) {
   if (look.first) return look_first(finder, faces, timings_ms);
-  const double& decode_ms = finder.picture().decode_ms();
-  std::vector<Proposal> proposals;
-  {
-    const Timer timer(timings_ms.detect, decode_ms);
-    if (!finder.cut_short()) proposals = proposals_of(finder, look.views(finder));
-  }
-  const Timer timer(timings_ms.align, decode_ms);
-  for (const Proposal& proposal : proposals) {
+  const Timer timer(timings_ms.detect, finder.picture().decode_ms());
+  if (finder.cut_short()) return;
+  for (const Proposal& proposal : proposals_of(finder, look.views(finder))) {
     if (finder.cut_short()) break;
     auto face = finder.verify(proposal.detection, proposal.roll, look.contrast_stretched);
     if (!face) continue;
