@@ -31,7 +31,8 @@ double largest_difference(const cv::Mat& a, const cv::Mat& b);
 struct JpegOptions {
   int quality = 97;
   bool progressive = false;
-  bool subsample = false;  // 4:2:0 instead of 4:4:4
+  bool subsample = false;                  // 4:2:0 instead of 4:4:4
+  std::vector<jpeg_scan_info> scans = {};  // instead of one scan or the usual progression
   int restart_rows = 0;
   ByteVector app1 = {};  // written as an APP1 marker when not empty
 };
@@ -41,7 +42,8 @@ ByteVector encode_jpeg(const cv::Mat& picture, const JpegOptions& options = {});
 
 // Four inks for each pixel, as a JPEG of `colours` (JCS_CMYK or JCS_YCCK); with Adobe's marker inks
 // are inverted.
-ByteVector encode_jpeg_inks(const cv::Mat& inks, J_COLOR_SPACE colours, bool adobe_marker);
+ByteVector encode_jpeg_inks(const cv::Mat& inks, J_COLOR_SPACE colours, bool adobe_marker,
+                            bool progressive = false);
 
 struct PngOptions {
   int width = 0;

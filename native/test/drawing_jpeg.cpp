@@ -59,11 +59,16 @@ ByteVector encode_jpeg(const cv::Mat& picture, const JpegOptions& options) {
     compressor.info.comp_info[0].v_samp_factor = 1;
   }
   if (options.progressive) jpeg_simple_progression(&compressor.info);
+  if (!options.scans.empty()) {
+    compressor.info.scan_info = options.scans.data();
+    compressor.info.num_scans = static_cast<int>(options.scans.size());
+  }
   compressor.info.restart_in_rows = options.restart_rows;
   return compressor.write(picture, options.app1);
 }
 
-ByteVector encode_jpeg_inks(const cv::Mat& inks, J_COLOR_SPACE colours, bool adobe_marker) {
+ByteVector encode_jpeg_inks(const cv::Mat& inks, J_COLOR_SPACE colours, bool adobe_marker,
+                            bool progressive) {
   Compressor compressor(inks.cols, inks.rows, 4, JCS_CMYK);
   jpeg_set_colorspace(&compressor.info, colours);
   jpeg_set_quality(&compressor.info, 97, TRUE);
@@ -71,6 +76,7 @@ ByteVector encode_jpeg_inks(const cv::Mat& inks, J_COLOR_SPACE colours, bool ado
     compressor.info.comp_info[i].h_samp_factor = 1;
     compressor.info.comp_info[i].v_samp_factor = 1;
   }
+  if (progressive) jpeg_simple_progression(&compressor.info);
   compressor.info.write_Adobe_marker = adobe_marker ? TRUE : FALSE;
   return compressor.write(inks, {});
 }
