@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -36,6 +37,38 @@ ByteVector many_scans(int count) {
   for (int i = 0; i < count; ++i) bomb.insert(bomb.end(), at(start), at(end));
   bomb.insert(bomb.end(), at(end), file.end());
   return bomb;
+}
+
+// A PNG of 100 x 10 black pixels whose compressed data continues for some mebibytes, each of which
+// inflates to a gibibyte.
+ByteVector endless_png(int mebibytes) {
+  constexpr size_t kIdat = 33;  // the only one, behind IHDR
+  const std::vector<uint8_t> black(size_t{100} * 10'000);
+  ByteVector file =
+      encode_png(black, {.width = 100, .height = 10'000, .colour_type = PNG_COLOR_TYPE_GRAY});
+  const auto at = [&](size_t i) { return file.begin() + static_cast<std::ptrdiff_t>(i); };
+  const auto put = [&](ByteVector& to, size_t i, size_t value) {
+    for (size_t k = 0; k < 4; ++k) to[i + k] = static_cast<uint8_t>(value >> (24 - 8 * k));
+  };
+  put(file, 20, 10);  // the height in IHDR
+  // The bits of a long match with the byte before are all 0.
+  const size_t length = size_t{file[kIdat + 2]} << 8 | file[kIdat + 3];
+  const size_t half = length / 2;
+  const size_t cut = kIdat + 8 + half;
+  REQUIRE(std::all_of(at(cut - 100), at(cut + 100), [](uint8_t byte) { return byte == 0; }));
+  ByteVector more(4);  // the checksum of the first half
+  for (int i = 0; i <= 4 * mebibytes; ++i) {
+    const size_t size = i < 4 * mebibytes ? size_t{1} << 18 : length - half;
+    const size_t start = more.size();
+    more.resize(start + 8);
+    put(more, start, size);
+    std::copy_n("IDAT", 4, more.begin() + static_cast<std::ptrdiff_t>(start + 4));
+    if (i < 4 * mebibytes) more.resize(more.size() + size + 4);
+  }
+  put(file, kIdat, half);
+  file.insert(at(cut), more.begin(), more.end());
+  repair_png_checksums(file);
+  return file;
 }
 
 }  // namespace
@@ -74,8 +107,14 @@ TEST_CASE("decoding ends when the budget is used up, in each format") {
 
 TEST_CASE("a JPEG with very many scans is rejected while they are read") {
   CHECK(decode(many_scans(100), kAnySize, 0).width == 400);
-  CHECK(refuses_with(ErrorCode::kImageTooComplex,
-                     [&] { decode(many_scans(5000), kAnySize, 0, Budget(20)); }));
+  const ByteVector file = many_scans(5000);
+  CHECK(refuses_with(ErrorCode::kImageTooComplex, [&] { decode(file, kAnySize, 0, Budget(20)); }));
+}
+
+TEST_CASE("a PNG whose data goes on after its last row is rejected while that is inflated") {
+  const ByteVector file = endless_png(1);
+  CHECK(decode(file, kAnySize, 0).height == 10);
+  CHECK(refuses_with(ErrorCode::kImageTooComplex, [&] { decode(file, kAnySize, 0, Budget(20)); }));
 }
 
 TEST_CASE("a JPEG with very many metadata blocks is read in one pass") {

@@ -13,10 +13,16 @@
 namespace facematch {
 namespace {
 
-constexpr int kRowsBetweenChecks = 16;  // of the budget
+// The budget is checked every so many rows and every so many bytes: what follows the last row is
+// inflated too, up to a thousandfold. libpng asks for 8 KiB of image data at a time.
+constexpr int kRowsBetweenChecks = 16;
+constexpr size_t kBytesBetweenChecks = 8192;
 
 struct Source {
   std::span<const uint8_t> rest;
+  const Budget& budget;
+  size_t unchecked = 0;  // bytes read since the last check
+  bool budget_spent = false;
 };
 
 void read_bytes(png_structp png, png_bytep out, size_t count) {
@@ -24,6 +30,11 @@ void read_bytes(png_structp png, png_bytep out, size_t count) {
   if (count > source->rest.size()) png_error(png, "truncated");
   std::memcpy(out, source->rest.data(), count);
   source->rest = source->rest.subspan(count);
+  source->unchecked += count;
+  if (source->unchecked < kBytesBetweenChecks) return;
+  source->unchecked = 0;
+  source->budget_spent = source->budget.spent();
+  if (source->budget_spent) png_error(png, "budget");
 }
 
 [[noreturn]] void on_error(png_structp png, png_const_charp) { png_longjmp(png, 1); }
@@ -33,8 +44,8 @@ void on_warning(png_structp, png_const_charp) {}
 // codec_jpeg.cpp, no object with a destructor exists between setjmp and longjmp.
 class Decoder {
  public:
-  explicit Decoder(std::span<const uint8_t> bytes)
-      : source_{bytes},
+  Decoder(std::span<const uint8_t> bytes, const Budget& budget)
+      : source_{.rest = bytes, .budget = budget},
         png_(png_create_read_struct(PNG_LIBPNG_VER_STRING, nullptr, on_error, on_warning)) {
     if (png_ == nullptr) throw std::bad_alloc();
     info_ = png_create_info_struct(png_);
@@ -78,10 +89,10 @@ class Decoder {
 
   // Interlaced pictures need all rows at once; others are read row by row, without a second copy of
   // the whole picture.
-  bool read_rows(std::vector<uint8_t>& bgra, cv::Mat& bgr, const Budget& budget) {
+  bool read_rows(std::vector<uint8_t>& bgra, cv::Mat& bgr) {
     const auto in_budget = [&](int y) {
-      budget_spent_ = y % kRowsBetweenChecks == 0 && budget.spent();
-      return !budget_spent_;
+      source_.budget_spent = y % kRowsBetweenChecks == 0 && source_.budget.spent();
+      return !source_.budget_spent;
     };
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     const size_t stride = size_t{4} * static_cast<size_t>(bgr.cols);
@@ -110,7 +121,7 @@ class Decoder {
   int height() const { return static_cast<int>(png_get_image_height(png_, info_)); }
   int passes() const { return passes_; }
   ErrorCode fault() const {
-    return budget_spent_ ? ErrorCode::kImageTooComplex : ErrorCode::kImageDecodeFailed;
+    return source_.budget_spent ? ErrorCode::kImageTooComplex : ErrorCode::kImageDecodeFailed;
   }
 
   // eXIf may come before or after the pixels (PNG specification, third edition, 11.3.4.6).
@@ -126,15 +137,14 @@ class Decoder {
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
   int passes_ = 1;
-  bool budget_spent_ = false;
 };
 
 }  // namespace
 
 RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,
                     const Budget& budget) {
-  Decoder decoder(bytes);
-  if (!decoder.read_header()) throw Error(ErrorCode::kImageDecodeFailed);
+  Decoder decoder(bytes, budget);
+  if (!decoder.read_header()) throw Error(decoder.fault());
   RawImage raw;
   raw.width = decoder.width();
   raw.height = decoder.height();
@@ -143,7 +153,7 @@ RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,
   raw.bgr.create(raw.height, raw.width, CV_8UC3);
   const size_t rows = decoder.passes() == 1 ? 1 : static_cast<size_t>(raw.height);
   std::vector<uint8_t> bgra(size_t{4} * static_cast<size_t>(raw.width) * rows);
-  if (!decoder.read_rows(bgra, raw.bgr, budget)) throw Error(decoder.fault());
+  if (!decoder.read_rows(bgra, raw.bgr)) throw Error(decoder.fault());
   raw.orientation = decoder.orientation();
   return raw;
 }
