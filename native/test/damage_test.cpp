@@ -50,6 +50,7 @@ std::vector<Specimen> specimens() {
       {"webp, lossy with alpha", encode_webp(bgra, {.lossless = false})},
       {"webp, animated",
        encode_webp_animation({bgra, cv::Mat(30, 40, CV_8UC4, cv::Scalar(9, 9, 9, 255))})},
+      {"webp, a frame within its canvas", encode_webp_frame(picture, {60, 50}, {8, 6}, 0)},
   };
 }
 

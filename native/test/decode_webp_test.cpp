@@ -71,6 +71,35 @@ TEST_CASE("the first frame of an animation is decoded") {
   CHECK(largest_difference(image.bgr, cv::Mat(30, 40, CV_8UC3, cv::Scalar(200, 30, 10))) == 0);
 }
 
+TEST_CASE("the first frame is where it belongs on the canvas, the rest of which is white") {
+  const cv::Size canvas(64, 50);
+  const cv::Rect place(10, 6, 40, 30);
+  const cv::Mat drawn = gradient(place.width, place.height);
+  struct Case {
+    cv::Mat picture;
+    cv::Mat seen;
+  };
+  for (const Case& c : {Case{drawn, drawn}, Case{with_alpha(drawn), on_white(with_alpha(drawn))}}) {
+    cv::Mat expected(canvas, CV_8UC3, cv::Scalar::all(255));
+    c.seen.copyTo(expected(place));
+    const ByteVector file = encode_webp_frame(c.picture, canvas, place.tl(), 0xFF0000FF);
+    const Image image = decode(file, kAnySize, 0);
+    CHECK(image.width == canvas.width);
+    CHECK(image.height == canvas.height);
+    CHECK(largest_difference(image.bgr, expected) <= 1);
+  }
+}
+
+TEST_CASE("the canvas of an animation is what the limits are for") {
+  const ByteVector file = encode_webp_frame(gradient(20, 20), {4000, 3000}, {0, 0}, 0);
+  CHECK(decode(file, {.max_pixels = 12'000'000, .min_side = 3000}, 0).width == 4000);
+  const auto error = refusal([&] { decode(file, {.max_pixels = 11'999'999, .min_side = 1}, 0); });
+  REQUIRE(error);
+  CHECK(error->code == ErrorCode::kImageDimensions);
+  CHECK(error->width == 4000);
+  CHECK(error->height == 3000);
+}
+
 TEST_CASE("opaque pixels are kept and transparent ones become white") {
   const uint8_t bgra[] = {1, 2, 3, 255, 4, 5, 6, 0, 0, 0, 0, 255, 255, 255, 255, 255};
   uint8_t bgr[12] = {};

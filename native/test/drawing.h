@@ -77,4 +77,9 @@ ByteVector encode_webp(const cv::Mat& picture, const WebpOptions& options = {});
 // Frames of CV_8UC4 BGRA, all of one size.
 ByteVector encode_webp_animation(const std::vector<cv::Mat>& frames);
 
+// An animation whose first frame is `picture` with its left top corner `at` (even numbers), and
+// whose second frame is one black pixel. `background` is ARGB.
+ByteVector encode_webp_frame(const cv::Mat& picture, cv::Size canvas, cv::Point at,
+                             uint32_t background);
+
 }  // namespace facematch::testing

@@ -76,4 +76,32 @@ ByteVector encode_webp_animation(const std::vector<cv::Mat>& frames) {
   return out;
 }
 
+ByteVector encode_webp_frame(const cv::Mat& picture, cv::Size canvas, cv::Point at,
+                             uint32_t background) {
+  const ByteVector files[] = {encode_webp(picture),
+                              encode_webp(cv::Mat(1, 1, CV_8UC3, cv::Scalar()))};
+  WebPMux* mux = WebPMuxNew();
+  for (const ByteVector& file : files) {
+    WebPMuxFrameInfo frame = {};
+    frame.bitstream = {file.data(), file.size()};
+    frame.id = WEBP_CHUNK_ANMF;
+    frame.duration = 100;
+    if (&file == &files[0]) {
+      frame.x_offset = at.x;
+      frame.y_offset = at.y;
+    }
+    require(WebPMuxPushFrame(mux, &frame, 1) == WEBP_MUX_OK, "take the frame");
+  }
+  const WebPMuxAnimParams params = {.bgcolor = background, .loop_count = 0};
+  WebPData whole;
+  require(WebPMuxSetAnimationParams(mux, &params) == WEBP_MUX_OK &&
+              WebPMuxSetCanvasSize(mux, canvas.width, canvas.height) == WEBP_MUX_OK &&
+              WebPMuxAssemble(mux, &whole) == WEBP_MUX_OK,
+          "assemble the file");
+  ByteVector out = taken(whole);
+  WebPDataClear(&whole);
+  WebPMuxDelete(mux);
+  return out;
+}
+
 }  // namespace facematch::testing

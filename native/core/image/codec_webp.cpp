@@ -1,10 +1,9 @@
-// WebP through libwebp; of an animation, the first frame.
+// WebP through libwebp; of an animation, the canvas after its first frame.
 #include <webp/decode.h>
 #include <webp/demux.h>
 
 #include <algorithm>
 #include <memory>
-#include <vector>
 
 #include "../error.h"
 #include "codec.h"
@@ -27,12 +26,20 @@ class Demuxer {
   Demuxer(const Demuxer&) = delete;
   Demuxer& operator=(const Demuxer&) = delete;
 
+  // The whole picture; a frame of an animation may cover only a part of it.
+  cv::Size canvas() const {
+    return {static_cast<int>(WebPDemuxGetI(demuxer_, WEBP_FF_CANVAS_WIDTH)),
+            static_cast<int>(WebPDemuxGetI(demuxer_, WEBP_FF_CANVAS_HEIGHT))};
+  }
+
   std::span<const uint8_t> first_frame() {
     if (WebPDemuxGetFrame(demuxer_, 1, &frame_) == 0 || frame_.complete == 0) {
       throw Error(ErrorCode::kImageDecodeFailed);
     }
     return {frame_.fragment.bytes, frame_.fragment.size};
   }
+
+  cv::Point first_frame_at() const { return {frame_.x_offset, frame_.y_offset}; }
 
   int orientation() const {
     WebPChunkIterator chunk;
@@ -78,26 +85,30 @@ RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
     throw Error(ErrorCode::kImageDecodeFailed);
   }
   const WebPBitstreamFeatures& features = config.input;
-  check_dimensions(features.width, features.height, limits);
+  const cv::Size canvas = demuxer.canvas();
+  check_dimensions(canvas.width, canvas.height, limits);
+  const cv::Rect place(demuxer.first_frame_at(), cv::Size(features.width, features.height));
+  if ((place & cv::Rect({}, canvas)) != place) throw Error(ErrorCode::kImageDecodeFailed);
   RawImage raw;
-  raw.width = features.width;
-  raw.height = features.height;
+  raw.width = canvas.width;
+  raw.height = canvas.height;
   raw.orientation = demuxer.orientation();
-  raw.bgr.create(raw.height, raw.width, CV_8UC3);
+  raw.bgr.create(canvas, CV_8UC3);
+  // White, as transparency: browsers ignore the background colour that the file proposes.
+  if (place.size() != canvas) raw.bgr.setTo(cv::Scalar::all(255));
+  cv::Mat bgr = raw.bgr(place);
   const bool alpha = features.has_alpha != 0;
-  const int stride = alpha ? raw.width * 4 : static_cast<int>(raw.bgr.step);
-  std::vector<uint8_t> bgra(alpha ? static_cast<size_t>(stride) * static_cast<size_t>(raw.height)
-                                  : 0);
+  cv::Mat bgra = alpha ? cv::Mat(place.size(), CV_8UC4) : cv::Mat();
+  const cv::Mat& out = alpha ? bgra : bgr;
   config.output.colorspace = alpha ? MODE_BGRA : MODE_BGR;
   config.output.is_external_memory = 1;
-  config.output.u.RGBA = {.rgba = alpha ? bgra.data() : raw.bgr.data,
-                          .stride = stride,
-                          .size = static_cast<size_t>(stride) * static_cast<size_t>(raw.height)};
+  config.output.u.RGBA = {.rgba = out.data,
+                          .stride = static_cast<int>(out.step),
+                          .size = static_cast<size_t>(out.dataend - out.data)};
   decode_frame(frame, config, budget);
   if (!alpha) return raw;
-  for (int y = 0; y < raw.height; ++y) {
-    flatten_onto_white(bgra.data() + static_cast<size_t>(stride) * static_cast<size_t>(y),
-                       raw.bgr.ptr(y), raw.width);
+  for (int y = 0; y < place.height; ++y) {
+    flatten_onto_white(bgra.ptr(y), bgr.ptr(y), place.width);
   }
   return raw;
 }
