@@ -147,11 +147,19 @@ std::string webp_version() {
          std::to_string(version & 0xFF);
 }
 
+// Of the headers, because the library does not tell its own at run time; JPEG_LIB_VERSION, which it
+// does tell, is 62 for all of them. Debian's fixes change neither.
+#define FACEMATCH_QUOTED(text) #text
+#define FACEMATCH_TEXT_OF(macro) FACEMATCH_QUOTED(macro)
+constexpr const char* kJpegVersion = FACEMATCH_TEXT_OF(LIBJPEG_TURBO_VERSION);
+#undef FACEMATCH_TEXT_OF
+#undef FACEMATCH_QUOTED
+
 Napi::Value Versions(const Napi::CallbackInfo& info) {
   auto object = Napi::Object::New(info.Env());
   object.Set("onnxruntime", Ort::GetVersionString());
   object.Set("opencv", CV_VERSION);
-  object.Set("libjpeg", std::to_string(JPEG_LIB_VERSION));
+  object.Set("libjpeg", kJpegVersion);
   object.Set("libpng", png_get_libpng_ver(nullptr));
   object.Set("libwebp", webp_version());
   return object;

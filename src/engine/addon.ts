@@ -127,6 +127,7 @@ export interface Addon {
    * (native/core/system/reuseport.h says why). Returns false when the system cannot; throws a TypeError for an invalid port.
    */
   preferNewestListener(port: number): boolean;
+  /** `libjpeg` is libjpeg-turbo's. It and `opencv` are what the addon was compiled with, the others what is loaded. */
   versions(): { onnxruntime: string; opencv: string; libjpeg: string; libpng: string; libwebp: string };
 }
 

@@ -102,7 +102,7 @@ describe('answers', () => {
     expect(addon.versions()).toStrictEqual({
       onnxruntime: expect.stringMatching(/^1\.\d+\.\d+$/),
       opencv: expect.stringMatching(/^4\.\d+\.\d+/),
-      libjpeg: expect.stringMatching(/^\d+$/),
+      libjpeg: expect.stringMatching(/^\d+\.\d+\.\d+/),
       libpng: expect.stringMatching(/^1\.\d+\.\d+$/),
       libwebp: expect.stringMatching(/^\d+\.\d+\.\d+$/),
     });
