@@ -95,6 +95,13 @@ TEST_CASE("a picture cut short at any byte is rejected, never filled with made-u
   }
 }
 
+TEST_CASE("an arithmetic-coded JPEG is rejected: nothing tells whether it was cut short") {
+  const cv::Mat picture = gradient(40, 30);
+  for (const bool progressive : {false, true}) {
+    CHECK_FALSE(decodes(encode_jpeg(picture, {.progressive = progressive, .arithmetic = true})));
+  }
+}
+
 TEST_CASE("a picture with one changed byte is decoded or an error") {
   Random random(65537);
   for (const Specimen& specimen : specimens()) {

@@ -31,6 +31,7 @@ double largest_difference(const cv::Mat& a, const cv::Mat& b);
 struct JpegOptions {
   int quality = 97;
   bool progressive = false;
+  bool arithmetic = false;
   bool subsample = false;                  // 4:2:0 instead of 4:4:4
   std::vector<jpeg_scan_info> scans = {};  // instead of one scan or the usual progression
   int restart_rows = 0;

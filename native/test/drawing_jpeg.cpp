@@ -59,6 +59,7 @@ ByteVector encode_jpeg(const cv::Mat& picture, const JpegOptions& options) {
     compressor.info.comp_info[0].v_samp_factor = 1;
   }
   if (options.progressive) jpeg_simple_progression(&compressor.info);
+  compressor.info.arith_code = options.arithmetic ? TRUE : FALSE;
   if (!options.scans.empty()) {
     compressor.info.scan_info = options.scans.data();
     compressor.info.num_scans = static_cast<int>(options.scans.size());

@@ -152,6 +152,9 @@ class Decoder {
 
   bool start(int wanted_side) {
     if (setjmp(errors_.jump) != 0) return false;
+    // Where arithmetic coding ends early, libjpeg cannot tell and goes on with zeros. Browsers do
+    // not show it either.
+    if (info_.arith_code) return false;
     is_cmyk_ = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
     info_.out_color_space = is_cmyk_ ? JCS_CMYK : JCS_EXT_BGR;
     info_.scale_num = scale_eighths(
