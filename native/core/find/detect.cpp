@@ -87,7 +87,7 @@ std::vector<Detection> Detector::detect(const View& view, float min_score) const
   thread_local std::vector<float> input;
   const cv::Size size = size_within(bgr.size(), {spec_.width, spec_.height});
   const cv::Size frame = frame_for(bgr.size());
-  input.resize(static_cast<size_t>(3 * frame.area()));
+  input.resize(size_t{3} * static_cast<size_t>(frame.area()));
   letterbox(bgr, spec_.normalisation, size, frame, input);
   std::vector<Ort::Value> values = net_.run(input, frame.height, frame.width);
   std::vector<std::span<float>> outputs;

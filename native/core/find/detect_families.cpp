@@ -68,8 +68,10 @@ void decode(cv::Size input, cv::Size whole, Outputs outputs, float min_score,
     const size_t columns = cells(input.width, grid.stride);
     const size_t count = columns * cells(input.height, grid.stride);
     for (size_t cell = 0; cell < count; ++cell) {
-      const Point middle((static_cast<float>(cell % columns) + 0.5f) * step.x,
-                         (static_cast<float>(cell / columns) + 0.5f) * step.y);
+      const size_t column = cell % columns;
+      const size_t row = cell / columns;
+      const Point middle((static_cast<float>(column) + 0.5f) * step.x,
+                         (static_cast<float>(row) + 0.5f) * step.y);
       for (const float side : grid.sides) {
         if (*score >= min_score) {
           const cv::Size2f prior(std::min(side, most.width), std::min(side, most.height));

@@ -41,6 +41,7 @@ bool steer(int descriptor) {
 bool prefer_newest_listener(uint16_t port) {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/fd"), closedir);
   if (folder == nullptr || port == 0) return false;
+  // The stream is this call's own. NOLINTNEXTLINE(concurrency-mt-unsafe)
   while (const dirent* entry = readdir(folder.get())) {
     const int descriptor = std::atoi(entry->d_name);  // 0 for "." and ".."
     // The BPF program applies to the whole reuseport group: attaching it to any socket is enough.
