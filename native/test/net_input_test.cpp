@@ -165,6 +165,54 @@ TEST_CASE("mirrored planes are those of the mirrored picture") {
   CHECK(planes == expected);
 }
 
+TEST_CASE("a picture or planes of other sizes or channels than the net's are refused") {
+  const cv::Mat grey = grain(8, 6, CV_8UC1), colour = grain(8, 6, CV_8UC3);
+  const size_t plane = size_t{8} * 6;
+  struct Case {
+    const char* what;
+    const cv::Mat& picture;
+    Channels channels;
+    size_t size;
+    bool taken;
+  };
+  const Case cases[] = {
+      {"three planes", colour, Channels::kRgb, 3 * plane, true},
+      {"one plane", grey, Channels::kGrey, plane, true},
+      {"a grey picture for three planes", grey, Channels::kRgb, plane, false},
+      {"a grey picture for three planes of room", grey, Channels::kBgr, 3 * plane, false},
+      {"a colour picture for one plane", colour, Channels::kGrey, plane, false},
+      {"one number short", colour, Channels::kBgr, 3 * plane - 1, false},
+      {"one number more", colour, Channels::kBgr, 3 * plane + 1, false},
+      {"nothing", grey, Channels::kGrey, 0, false},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.what);
+    std::vector<float> planes(c.size);
+    CHECK(refuses_with(ErrorCode::kInternalError,
+                       [&] { fill_planes(c.picture, {c.channels, 0, 1}, planes); }) == !c.taken);
+  }
+}
+
+TEST_CASE("a letterbox of other sizes or channels than the net's is refused") {
+  const cv::Mat picture = grain(8, 6, CV_8UC3);
+  const cv::Size frame(16, 16), size(16, 12);
+  std::vector<float> planes(size_t{3} * 16 * 16), fewer(planes.size() - 1), one(size_t{16} * 16);
+  const auto refused = [&](const cv::Mat& from, Channels channels, cv::Size to, auto& out) {
+    return refuses_with(ErrorCode::kInternalError,
+                        [&] { letterbox(from, {channels, 0, 1}, to, frame, out); });
+  };
+  CHECK_FALSE(refused(picture, Channels::kRgb, size, planes));
+  CHECK(refused(picture, Channels::kGrey, size, planes));
+  CHECK(refused(picture, Channels::kRgb, size, fewer));
+  CHECK(refused(picture, Channels::kRgb, size, one));
+  CHECK(refused(picture, Channels::kRgb, {17, 12}, planes));
+  CHECK(refused(picture, Channels::kRgb, {16, 17}, planes));
+  CHECK(refused(picture, Channels::kRgb, {0, 12}, planes));
+  CHECK(refused(grain(8, 6, CV_8UC1), Channels::kRgb, size, planes));
+  CHECK(refused(grain(8, 6, CV_8UC4), Channels::kRgb, size, planes));
+  CHECK(refused({}, Channels::kRgb, size, planes));
+}
+
 TEST_SUITE_END();
 
 }  // namespace facematch::testing

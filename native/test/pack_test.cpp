@@ -165,7 +165,9 @@ TEST_CASE("a YuNet detector has one output of each kind for each of its three st
   for (const char* member : {"cls", "obj", "bbox"}) {
     for (const size_t count : {size_t{0}, size_t{1}, size_t{2}, size_t{4}}) {
       Json json = manifest_of((project_root() / "models/packs/yunet").string());
-      json["detector"][member] = std::vector<std::string>(count, "output");
+      std::vector<std::string> names;
+      for (size_t i = 0; i < count; ++i) names.push_back("output" + std::to_string(i));
+      json["detector"][member] = names;
       CAPTURE(member);
       CAPTURE(count);
       const auto error = refusal_of(json.dump());
@@ -207,6 +209,72 @@ TEST_CASE("sizes out of range and unknown channel orders are errors, not allocat
   Json json = manifest();
   json["embedder"]["channels"] = "gbr";
   CHECK(refusal_of(json.dump()));
+}
+
+TEST_CASE("each value that would leave a buffer or the range of a number is refused by its name") {
+  struct Case {
+    const char* member;
+    const char* values;  // JSON
+  };
+  const Case cases[] = {
+      {"/detector/channels", R"(["grey", "RGB", ""])"},
+      {"/landmarks/channels", R"(["rgb", "bgr"])"},
+      {"/embedder/channels", R"(["grey"])"},
+      {"/detector/file", R"(["../detect.onnx", "/tmp/detect.onnx", ".onnx", ".a.onnx", "a/b.onnx",
+                             "detect", "detect.onnx\u0000", "détect.onnx", "detect.onnx\n"])"},
+      {"/cohort/file", R"(["../cohort.i8", "cohort.onnx", "/dev/zero"])"},
+      {"/detector/input", R"([""])"},
+      {"/embedder/output", R"([""])"},
+      {"/detector/offsets", R"(["", "scores"])"},
+      {"/detector/width", "[0, -1, 2049, 2.5, true, 4294967297, 1e300, -1e300]"},
+      {"/landmarks/size", "[513, 64.5, false, 18446744073709551615]"},
+      {"/embedder/size", "[513, 1e-300]"},
+      {"/embedder/dimensions", "[4097, 511.9999]"},
+      {"/detector/mean", "[1001, -1001, 1e39, true]"},
+      {"/embedder/mean", "[1e300, -1e300]"},
+      {"/detector/scale", "[0, -1, 1e-7, 1e-300, 1001, 1e300]"},
+      {"/landmarks/scale", "[0, -0.004]"},
+      {"/detector/nms_iou", "[-0.1, 1.1, 1e300]"},
+      {"/detector/second_look_score", "[-0.1, 1.1]"},
+      {"/landmarks/crop", "[0, -1, 0.09, 10.1, 1e300]"},
+      {"/landmarks/upright_degrees", "[-1, 180.5]"},
+      {"/cohort/centres", "[0, 4097, 1.5]"},
+      {"/cohort/highest", "[0, 4097]"},
+      {"/cohort/weights/highest", "[-1, 1001, 1e300]"},
+      {"/cohort/weights/spread", "[-1, 1e300]"},
+      {"/embedder/template",
+       R"([[], {}, "five", [[1, 2], [3, 2], [2, 3], [1, 4], [3, 4], [1, 1]],
+           [[56, 56], [56, 56], [56, 56], [56, 56], [56, 56]],
+           [[40, 50], [70, 50], [56, 70], [40, 50.5], [70, 50.5]],
+           [[70, 50], [40, 50], [56, 70], [70, 90], [40, 90]],
+           [[40, 90], [70, 90], [56, 70], [40, 50], [70, 50]]])"},
+      {"/embedder/template/2", "[[56], [56, 70, 1], [56, 113], [-1, 70], [1e300, 70]]"},
+  };
+  for (const Case& c : cases) {
+    for (const Json& value : Json::parse(c.values)) {
+      Json json = manifest();
+      json[Json::json_pointer(c.member)] = value;
+      CAPTURE(c.member);
+      CAPTURE(value.dump());
+      const auto error = refusal_of(json.dump());
+      REQUIRE(error);
+      CHECK(error->code == ErrorCode::kInternalError);
+      const std::string path = c.member;
+      const std::string name = path.ends_with("/2") ? "template" : path.substr(path.rfind('/') + 1);
+      CHECK(error->message.find('"' + name + '"') != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a whole number may be written as JavaScript or Python would") {
+  for (const char* width : {"320", "320.0", "3.2e2"}) {
+    std::string text = manifest().dump();
+    const std::string member = "\"width\":";
+    const size_t at = text.find(member) + member.size();
+    text.replace(at, text.find_first_of(",}", at) - at, width);
+    CAPTURE(width);
+    CHECK_FALSE(refusal_of(text));
+  }
 }
 
 TEST_CASE("what is not a manifest is an error") {

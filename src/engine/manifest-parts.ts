@@ -1,13 +1,21 @@
 import { z } from 'zod';
 
-/** Parts of the manifest's schema: origin and input of a net, and the members of each family of detectors. */
+/**
+ * Parts of the manifest's schema: origin and input of a net, the ranges of its numbers, and the members of each family of
+ * detectors. The ranges are those of native/core/runtime/pack.cpp, which says why; a test compares them.
+ */
 
 // A plain name only: a manifest may come from a third party and must not point outside its directory.
 const fileName = z.string().regex(/^[\w-][\w.-]*\.onnx$/, 'must be a plain file name ending in .onnx');
 export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits');
 export const name = z.string().min(1);
-export const pixels = z.int().positive();
+const pixels = z.int().min(1).max(2048);
+/** Side of a face's crop or chip. */
+export const cropPixels = z.int().min(1).max(512);
 export const share = z.number().min(0).max(1);
+export const factor = z.number().min(1e-6).max(1000);
+export const weight = z.number().min(0).max(1000);
+export const number = z.number().min(-1000).max(1000);
 
 /** A net that another pack under models/packs prepared, for the same role. */
 const otherPack = z.strictObject({ pack: z.string().regex(/^[\w-][\w.-]*$/, 'must be the name of a pack') });
@@ -24,7 +32,7 @@ export const net = {
 };
 
 /** The input of a net is (byte − mean) × scale. */
-export const feeding = { input: name, mean: z.number(), scale: z.number().positive() };
+export const feeding = { input: name, mean: number, scale: factor };
 
 /** The origin of the nets that do not come from another pack. */
 export const source = z.discriminatedUnion(
@@ -64,7 +72,7 @@ const anyDetector = {
 const outputOfEachStride = z.tuple([name, name, name]);
 const multipleOf32 = pixels.multipleOf(32);
 
-export const detector = z.discriminatedUnion(
+const anyFamily = z.discriminatedUnion(
   'family',
   [
     z.strictObject({
@@ -87,6 +95,17 @@ export const detector = z.discriminatedUnion(
   ],
   { error: oneOf('rfb', 'yunet') },
 );
+
+export const detector = anyFamily.refine((one) => new Set(outputsOf(one)).size === outputsOf(one).length, {
+  error: 'names an output twice',
+});
+
+/** The outputs that a detector's manifest names. Each must be another: the core reads them as different numbers. */
+function outputsOf(one: { [member: string]: unknown }): string[] {
+  return ['scores', 'offsets', 'cls', 'obj', 'bbox'].flatMap(
+    (member) => (one[member] ?? []) as string | string[],
+  );
+}
 
 function oneOf(...words: string[]) {
   return ({ code }: { code?: string | undefined }) =>

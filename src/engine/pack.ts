@@ -4,11 +4,23 @@ import { readFile } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { productPath } from '../paths.ts';
-import { detector, feeding, name, net, pixels, sha256Hex, share, source } from './manifest-parts.ts';
+import {
+  cropPixels,
+  detector,
+  factor,
+  feeding,
+  name,
+  net,
+  number,
+  sha256Hex,
+  share,
+  source,
+  weight,
+} from './manifest-parts.ts';
 
 /**
  * A model pack on disk: a directory with manifest.json and its prepared nets. native/core/runtime/pack.cpp reads the same
- * manifest and relies on the checks here.
+ * manifest and makes the same checks of the members that it reads.
  */
 
 const planName = z
@@ -17,7 +29,25 @@ const planName = z
 
 const smallFile = z.string().regex(/^[\w-][\w.-]*\.i8$/, 'must be a plain file name ending in .i8');
 
-const point = z.tuple([z.number(), z.number()]);
+const coordinate = z.number().min(0);
+const point = z.tuple([coordinate, coordinate]);
+
+interface Chip {
+  size: number;
+  template: [x: number, y: number][];
+}
+
+const isInside = ({ size, template }: Chip) => template.flat().every((number) => number <= size);
+
+/** Of an upright face: the eyes not exchanged, the mouth at least a pixel below them. */
+function isUpright({ template }: Chip): boolean {
+  const [right, left, , ...mouth] = template;
+  const [mouthRight, mouthLeft] = mouth;
+  if (!right || !left || !mouthRight || !mouthLeft) return false;
+  return (mouthRight[1] + mouthLeft[1] - right[1] - left[1]) / 2 >= 1 && right[0] < left[0];
+}
+
+const templateError = (error: string) => ({ path: ['template'], error });
 
 const calibration = z.strictObject({
   fitted_on: name,
@@ -38,26 +68,29 @@ const draftMembers = {
     ...feeding,
     family: z.enum(['points68']),
     output: name,
-    size: pixels,
-    channels: z.enum(['grey', 'rgb', 'bgr']),
+    size: cropPixels,
+    channels: z.enum(['grey']),
     /** Side of the square crop, in longer sides of the face's box. */
-    crop: z.number().positive(),
+    crop: z.number().min(0.1).max(10),
     /** A face whose eye line leans more than this is turned upright, and its landmarks are found again. */
     upright_degrees: z.number().min(0).max(180),
   }),
-  embedder: z.strictObject({
-    ...net,
-    ...feeding,
-    family: z.enum(['arcface']),
-    output: name,
-    size: pixels,
-    channels: z.enum(['rgb', 'bgr']),
-    dimensions: z.int().positive(),
-    /** Positions of right eye, left eye, nose, right and left mouth corner in the aligned face, as the viewer sees them. */
-    template: z.tuple([point, point, point, point, point]),
-    /** The net is quantised to int8 by this plan; models/prepare/int8/plan.ts describes it. */
-    int8: z.strictObject({ file: planName, sha256: sha256Hex }).optional(),
-  }),
+  embedder: z
+    .strictObject({
+      ...net,
+      ...feeding,
+      family: z.enum(['arcface']),
+      output: name,
+      size: cropPixels,
+      channels: z.enum(['rgb', 'bgr']),
+      dimensions: z.int().min(1).max(4096),
+      /** Positions of right eye, left eye, nose, right and left mouth corner in the aligned face, as the viewer sees them. */
+      template: z.tuple([point, point, point, point, point]),
+      /** The net is quantised to int8 by this plan; models/prepare/int8/plan.ts describes it. */
+      int8: z.strictObject({ file: planName, sha256: sha256Hex }).optional(),
+    })
+    .refine(isInside, templateError('must lie inside the chip'))
+    .refine(isUpright, templateError('must have the left eye right of the right one, and the mouth below')),
   /** Tells human faces from those of animals by a linear function of the embedding; without it every face is taken. */
   human: z
     .strictObject({
@@ -66,10 +99,10 @@ const draftMembers = {
       sha256: sha256Hex,
       licence: name,
       /** score = scale × Σ byte × number of the embedding + bias */
-      scale: z.number().positive(),
-      bias: z.number(),
+      scale: factor,
+      bias: number,
       /** The threshold: faces with a lower score are dropped. */
-      bar: z.number(),
+      bar: number,
       fitted_on: name,
     })
     .optional(),
@@ -84,7 +117,7 @@ const draftMembers = {
       /** How many of a face's highest cosines with the centres are averaged. */
       highest: z.int().min(1).max(4096),
       /** Weights of that average, and of the standard deviation of a face's cosines with all centres. */
-      weights: z.strictObject({ highest: z.number().min(0), spread: z.number().min(0) }),
+      weights: z.strictObject({ highest: weight, spread: weight }),
     })
     .optional(),
   min_det_score: share,

@@ -88,6 +88,10 @@ describe('a manifest', () => {
     ['detector.file', '/etc/detect.onnx'],
     ['detector.family', 'yolo'],
     ['detector.nms_iou', 1.1],
+    ['detector.channels', 'grey'],
+    ['landmarks.channels', 'rgb'],
+    ['embedder.size', 4096],
+    ['embedder.template', [[56, 56], [56, 56], [56, 56], [56, 56], [56, 56]]],
     ['landmarks.scale', 0],
     ['embedder.template', [[1, 2]]],
     ['cohort.weights', undefined],
@@ -120,6 +124,7 @@ describe('a manifest', () => {
     ['detector.family', 'yolo', 'detector.family: must be one of rfb, yunet'],
     ['source.kind', 'git', 'source.kind: must be one of npm, project'],
     ['detector.family', 'yunet', 'detector.cls: '],
+    ['detector.offsets', 'scores', 'detector: names an output twice'],
   ])('with %s %j says what may stand there', (path, value, message) => {
     writeManifest(manifestWith(path, value));
     expect(() => readManifest(directory)).toThrow(message);

@@ -19,10 +19,17 @@ const EmbedderSpec& known(const EmbedderSpec& spec) {
   throw Error(ErrorCode::kInternalError, "unknown embedder family \"" + spec.family + "\"");
 }
 
+// Below this the inverse of a length does not fit into a float.
+constexpr double kLeastSquare = 1e-70;
+
 void normalise(Embedding& vector) {
   double sum = 0;
   for (const float v : vector) sum += static_cast<double>(v) * v;
-  const float scale = sum > 0 ? static_cast<float>(1 / std::sqrt(sum)) : 0.0f;
+  // Comparisons with NaN are false: it would pass for a similarity of any size.
+  if (!std::isfinite(sum)) {
+    throw Error(ErrorCode::kInternalError, "the embedder answered with NaN or infinity");
+  }
+  const float scale = sum >= kLeastSquare ? static_cast<float>(1 / std::sqrt(sum)) : 0.0f;
   for (float& v : vector) v *= scale;
 }
 

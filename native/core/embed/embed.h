@@ -18,7 +18,8 @@ class Embedder {
   // The face chip, CV_8UC3, upright.
   void chip(const View& view, const Similarity& alignment, cv::Mat& out) const;
 
-  // With `mirror` the chip and its mirror image are averaged.
+  // With `mirror` the chip and its mirror image are averaged. Throws Error kInternalError when the
+  // net's numbers are not finite.
   Embedding embed(const cv::Mat& chip, bool mirror) const;
 
   // How far a picture may be reduced (pixels of the copy for one of the picture, at most 1 is ever

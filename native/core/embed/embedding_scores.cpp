@@ -4,7 +4,6 @@
 #include <cmath>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <numeric>
 #include <string>
 
@@ -18,12 +17,14 @@ std::vector<std::int8_t> read_signed_bytes(const Pack& pack, const std::string& 
                                            const char* what, const char* whose_size) {
   const std::string path = pack.directory + "/" + file;
   std::ifstream stream(path, std::ios::binary);
-  const std::vector<char> bytes((std::istreambuf_iterator<char>(stream)), {});
-  if (bytes.size() != size) {
+  // One more than wanted: a file of any size takes no more memory.
+  std::vector<char> bytes(size + 1);
+  stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (stream.gcount() != static_cast<std::streamsize>(size)) {
     throw Error(ErrorCode::kInternalError,
                 std::string(what) + " " + path + " is not of " + whose_size + " size");
   }
-  return {bytes.begin(), bytes.end()};
+  return {bytes.begin(), bytes.end() - 1};
 }
 
 float mean(std::span<const float> values) {

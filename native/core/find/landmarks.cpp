@@ -15,6 +15,16 @@ const LandmarksSpec& known(const LandmarksSpec& spec) {
   throw Error(ErrorCode::kInternalError, "unknown landmark family \"" + spec.family + "\"");
 }
 
+// Crops' sides from the crop's corner: far beyond any face, and small enough for all arithmetic.
+constexpr float kMostShare = 100;
+
+float bounded(float share) {
+  if (!std::isfinite(share)) {
+    throw Error(ErrorCode::kInternalError, "the landmark net answered with NaN or infinity");
+  }
+  return std::clamp(share, -kMostShare, kMostShare);
+}
+
 Point mean(const Points68& points, size_t first, size_t last) {
   Point sum;
   for (size_t i = first; i <= last; ++i) sum += points[i];
@@ -42,6 +52,7 @@ Points68 Landmarker::predict(const View& view, const Similarity& crop, bool mirr
   fill_planes(grey, spec_.normalisation, input);
   std::array<float, 136> shares;
   net_.run(input, {shares});
+  std::transform(shares.begin(), shares.end(), shares.begin(), bounded);
   const Similarity back = crop.inverse();
   const float size = static_cast<float>(spec_.size);
   Points68 points;

@@ -25,7 +25,8 @@ class Landmarker {
 
   // One run of the net on the crop of crop_size() pixels that `crop` makes of the picture. With
   // `mirrored` the net gets the mirror image of the crop: positions are converted back, but the
-  // numbering stays that of the mirror image.
+  // numbering stays that of the mirror image. Points are finite; throws Error kInternalError when
+  // the net's are not.
   Points68 predict(const View& view, const Similarity& crop, bool mirrored = false) const;
 
   float crop_side(const Box& box) const { return std::max(box.width, box.height) * spec_.crop; }

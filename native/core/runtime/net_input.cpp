@@ -5,6 +5,8 @@
 #include <cstring>
 #include <vector>
 
+#include "../error.h"
+
 namespace facematch {
 namespace {
 
@@ -83,6 +85,11 @@ void mix_columns(std::span<const float> row, const Taps& taps, float scale, floa
   }
 }
 
+// A wrong number of planes or channels would be read or written beyond its end.
+void require(bool fits) {
+  if (!fits) throw Error(ErrorCode::kInternalError, "a picture does not fit the input of its net");
+}
+
 }  // namespace
 
 cv::Size size_within(cv::Size picture, cv::Size frame) {
@@ -95,6 +102,9 @@ cv::Size size_within(cv::Size picture, cv::Size frame) {
 
 void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size size,
                cv::Size frame, std::span<float> planes) {
+  require(bgr.type() == CV_8UC3 && !bgr.empty() && normalisation.channels != Channels::kGrey &&
+          size.width >= 1 && size.width <= frame.width && size.height >= 1 &&
+          size.height <= frame.height && planes.size() == static_cast<size_t>(frame.area()) * 3);
   const Taps columns = taps_for(bgr.cols, size.width);
   const Taps rows = taps_for(bgr.rows, size.height);
   const float offset = -normalisation.mean * normalisation.scale;
@@ -126,13 +136,16 @@ void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size 
 
 void fill_planes(const cv::Mat& picture, const Normalisation& normalisation,
                  std::span<float> planes) {
+  const bool grey = normalisation.channels == Channels::kGrey;
+  require(picture.type() == (grey ? CV_8UC1 : CV_8UC3) &&
+          planes.size() == picture.total() * (grey ? 1 : 3));
   const float scale = normalisation.scale;
   const float offset = -normalisation.mean * normalisation.scale;
   const size_t plane = picture.total();
   for (int y = 0; y < picture.rows; ++y) {
     const uint8_t* from = picture.ptr(y);
     float* row = planes.data() + static_cast<size_t>(y) * static_cast<size_t>(picture.cols);
-    if (normalisation.channels == Channels::kGrey) {
+    if (grey) {
       for (int x = 0; x < picture.cols; ++x) row[x] = static_cast<float>(from[x]) * scale + offset;
       continue;
     }

@@ -1,5 +1,6 @@
 // Turns a picture into a net's input: resizes it, orders its channels and normalises them, in one
-// pass from bytes to floats.
+// pass from bytes to floats. Pictures and planes of other sizes or channels than described are
+// refused: Error kInternalError.
 #pragma once
 
 #include <opencv2/core.hpp>
@@ -18,7 +19,8 @@ cv::Size size_within(cv::Size picture, cv::Size frame);
 void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size size,
                cv::Size frame, std::span<float> planes);
 
-// Writes `picture` (CV_8UC3 BGR, or CV_8UC1 for kGrey) as normalised planes: channel, row, column.
+// Writes `picture` (CV_8UC3 BGR, or CV_8UC1 for kGrey) as normalised planes, three or one of the
+// picture's size: channel, row, column.
 void fill_planes(const cv::Mat& picture, const Normalisation& normalisation,
                  std::span<float> planes);
 
