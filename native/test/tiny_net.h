@@ -1,0 +1,36 @@
+// ONNX files of a few hundred bytes, written by hand, so that tests can load nets of any shape
+// without a download.
+#pragma once
+
+#include "support.h"
+
+namespace facematch::testing {
+
+// What an output makes of the mean of the input.
+enum class TinyKind {
+  kAdd,    // numbers + gain * mean, as floats
+  kCast,   // the same as `type`
+  kWhere,  // the positions of the input's numbers that are not 0, as floats: as many as there are
+};
+
+// ONNX's numbers for element types (TensorProto.DataType).
+constexpr int kFloatType = 1, kInt64Type = 7, kDoubleType = 11;
+
+struct TinyOutput {
+  std::string name;
+  std::vector<float> numbers;
+  float gain = 0;
+  TinyKind kind = TinyKind::kAdd;
+  int type = kFloatType;
+};
+
+struct TinyNet {
+  std::string input = "input";
+  std::vector<int64_t> shape;  // of the input; -1 leaves a dimension open
+  std::vector<TinyOutput> outputs;
+  int input_type = kFloatType;
+
+  ByteVector file() const;
+};
+
+}  // namespace facematch::testing
