@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 const slow = [
   'test/{browser,model}/**/*.test.ts',
   // Many requests and pictures: hostile ones, properties of faces, memory.
-  'test/fuzz/{corpus,server}.test.ts',
+  'test/fuzz/{corpus,decode,server}.test.ts',
   'test/native/{afterimage,face-properties,memory}.test.ts',
   'test/server/{hard-pictures,no-files}.test.ts',
   // Other programs: clients, shells, proxies, databases, several servers, whole commands.

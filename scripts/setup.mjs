@@ -37,6 +37,9 @@ const buildPackages = [
 ];
 const devPackages = [
   'clang-format-19',
+  // libFuzzer.
+  'clang-19',
+  'libclang-rt-19-dev',
   'doctest-dev',
   'strace',
   'systemd',

@@ -91,7 +91,16 @@ describe('a manifest', () => {
     ['detector.channels', 'grey'],
     ['landmarks.channels', 'rgb'],
     ['embedder.size', 4096],
-    ['embedder.template', [[56, 56], [56, 56], [56, 56], [56, 56], [56, 56]]],
+    [
+      'embedder.template',
+      [
+        [56, 56],
+        [56, 56],
+        [56, 56],
+        [56, 56],
+        [56, 56],
+      ],
+    ],
     ['landmarks.scale', 0],
     ['embedder.template', [[1, 2]]],
     ['cohort.weights', undefined],

@@ -1,0 +1,136 @@
+// Coverage-guided fuzzing of decode() (native/fuzz): libFuzzer changes pictures of each format, and keeps what reaches new code.
+//   node bench/fuzz-decode.mjs [--seconds 60] [--format jpeg|png|webp] [--seed 0] [--corpus FOLDER] [--json]
+// --seconds  of all formats together
+// --seed     0 takes another one each time; even with one, a slower machine gets less far
+// --corpus   a folder for each format, from which it starts and to which it adds; without it, what was reached is forgotten
+// What breaks it is kept in build/fuzz/findings. To repeat one: build/fuzz/native/fuzz/facematch_fuzz_decode FILE
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
+import { run } from '../scripts/lib/run.mjs';
+import { endOnSignals, launch, root } from '../test/support/programs.mjs';
+import { progress, report } from '../test/support/report.mjs';
+import { sharedData } from './lib/data.mjs';
+
+const signatures = {
+  jpeg: (bytes) => bytes.subarray(0, 2).equals(Buffer.from([0xff, 0xd8])),
+  png: (bytes) => bytes.subarray(1, 4).equals(Buffer.from('PNG')),
+  webp: (bytes) => bytes.subarray(8, 12).equals(Buffer.from('WEBP')),
+};
+/** Larger files say little more, and each run of them takes longer. */
+const most_bytes = 32 * 1024;
+/** A picture whose decoding takes that long does not check its budget, which is one second of CPU time. */
+const most_seconds = 20;
+const most_mib = 1024;
+/** libpng 1.6.39 asks for what a chunk claims, up to 2 GiB, and touches no more than the file has. */
+const most_claimed_mib = 2100;
+
+const options = optionsOf();
+const formats = options.format === undefined ? Object.keys(signatures) : [options.format];
+const findings = join(root, 'build/fuzz/findings');
+const program = (name) => join(root, `build/fuzz/native/fuzz/facematch_fuzz_${name}`);
+
+function optionsOf() {
+  const text = { type: 'string' };
+  try {
+    const { values } = parseArgs({
+      options: { seconds: text, format: text, seed: text, corpus: text, json: { type: 'boolean' } },
+    });
+    const { seconds = '60', seed = '0' } = values;
+    for (const [name, value] of Object.entries({ seconds, seed }))
+      if (!/^\d+$/.test(value)) throw new Error(`--${name}: expected a whole number`);
+    if (values.format !== undefined && !(values.format in signatures))
+      throw new Error(`--format: expected one of ${Object.keys(signatures).join(', ')}`);
+    return { json: false, ...values, seconds: Number(seconds), seed };
+  } catch (error) {
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
+}
+
+async function build() {
+  const how = { cwd: root, cure: 'The fuzzer did not build. It needs clang-19 and libclang-rt-19-dev.' };
+  await run('cmake', ['--preset', 'fuzz', '--log-level=ERROR'], how);
+  await run('cmake', ['--build', '--preset', 'fuzz', '--parallel', '2'], how);
+}
+
+/** The specimens of the tests, and the damaged pictures of ../shared where there are. */
+function seeds(scratch) {
+  const drawn = join(scratch, 'drawn');
+  mkdirSync(drawn);
+  execFileSync(program('seeds'), [drawn]);
+  const folders = [drawn, sharedData('corrupt')].filter((folder) => folder !== undefined);
+  return folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name))),
+  );
+}
+
+/** The last number behind `name` in what libFuzzer said. */
+const figure = (said, name) => Number(said.match(new RegExp(`.*${name}:\\s*(\\d+)`, 's'))?.[1] ?? Number.NaN);
+
+async function fuzz(format, files, scratch) {
+  const corpus = options.corpus ? resolve(options.corpus, format) : join(scratch, format);
+  mkdirSync(corpus, { recursive: true });
+  for (const file of files.filter((bytes) => bytes.length <= most_bytes && signatures[format](bytes)))
+    writeFileSync(join(corpus, createHash('sha1').update(file).digest('hex')), file);
+  const limits = [
+    `-max_total_time=${Math.max(1, Math.round(options.seconds / formats.length))}`,
+    ...[`-max_len=${most_bytes}`, `-timeout=${most_seconds}`, '-report_slow_units=2'],
+    ...[`-rss_limit_mb=${most_mib}`, `-malloc_limit_mb=${most_claimed_mib}`],
+  ];
+  const how = [
+    `-seed=${options.seed}`,
+    ...[`-dict=${join(root, `native/fuzz/${format}.dict`)}`, `-artifact_prefix=${findings}/${format}-`],
+    '-print_final_stats=1',
+  ];
+  const { child, ended } = launch(program('decode'), [corpus, ...limits, ...how], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, UBSAN_OPTIONS: 'print_stacktrace=1' },
+  });
+  const lines = [];
+  for await (const line of createInterface({ input: child.stderr })) {
+    lines.push(line);
+    if (line.startsWith('#')) progress(`${format}: ${line.slice(0, 70)}`);
+  }
+  const { code, signal } = await ended;
+  progress('');
+  const said = lines.join('\n');
+  const finding = lines.findIndex((line) => /ERROR: |runtime error: |broke its promise/.test(line));
+  return {
+    format,
+    ended: signal ?? code,
+    fault: finding < 0 ? `it ended with ${signal ?? code}` : lines.slice(finding, finding + 12).join('\n'),
+    seeds: files.filter(signatures[format]).length,
+    executions: figure(said, 'number_of_executed_units'),
+    edges: figure(said, ' cov'),
+    features: figure(said, ' ft'),
+    slowest_s: figure(said, 'slowest_unit_time_sec'),
+    rss_mib: figure(said, 'peak_rss_mb'),
+  };
+}
+
+endOnSignals();
+await build();
+mkdirSync(findings, { recursive: true });
+const scratch = mkdtempSync(join(tmpdir(), 'facematch-fuzz-'));
+process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
+const files = seeds(scratch);
+const results = [];
+for (const format of formats) results.push(await fuzz(format, files, scratch));
+report({
+  title: `Fuzz of decode(): ${options.seconds} s under ASan and UBSan`,
+  json: options.json,
+  facts: Object.fromEntries(results.map(({ format, fault: _, ...figures }) => [format, figures])),
+  claims: results.map(({ format, ended, fault, executions }) => ({
+    what: `${format}: any bytes are an error or a valid picture`,
+    found: ended === 0 ? `${executions} executions without a finding` : `${fault}\nkept in ${findings}`,
+    limit: 'no finding',
+    ok: ended === 0 && executions > 0,
+  })),
+});
