@@ -102,13 +102,19 @@ const libraries = [
   },
 ];
 
+/** As CMakeLists.txt hardens the addon: these read what strangers send. */
+const hardening = [
+  ...['-fstack-protector-strong', '-fstack-clash-protection', '-U_FORTIFY_SOURCE', '-D_FORTIFY_SOURCE=3'],
+  process.arch === 'arm64' ? '-mbranch-protection=standard' : '-fcf-protection=full',
+].join(' ');
+
 const cure = 'The static libraries did not build. They need cmake, ninja, a C++ compiler and nasm.';
 
 /** Resolves to the folder that has `include`, `lib` and `licences`. Some ten minutes on two cores; quick when it is there. */
 export async function staticLibraries(onLine) {
   const folder = resolve('.cache/static');
   const stamp = join(folder, '.stamp');
-  const hash = hashOf([], [JSON.stringify(libraries), process.arch]);
+  const hash = hashOf([], [JSON.stringify(libraries), hardening, process.arch]);
   if (isStamped(stamp, hash)) return folder;
   const missing = isDebian() ? missingPackages(['nasm', 'cmake', 'ninja-build', 'xz-utils']) : [];
   if (missing.length > 0) await installPackages(missing, onLine);
@@ -137,6 +143,7 @@ export async function staticLibraries(onLine) {
         '-DCMAKE_C_VISIBILITY_PRESET=hidden',
       ],
       ...['-DCMAKE_CXX_VISIBILITY_PRESET=hidden', '-DCMAKE_POLICY_VERSION_MINIMUM=3.5', ...options],
+      ...[`-DCMAKE_C_FLAGS=${hardening}`, `-DCMAKE_CXX_FLAGS=${hardening}`],
     ];
     await run('cmake', configure, { cure, onLine });
     const build = [
