@@ -232,7 +232,7 @@ TEST_CASE("each value that would leave a buffer or the range of a number is refu
       {"/embedder/dimensions", "[4097, 511.9999]"},
       {"/detector/mean", "[1001, -1001, 1e39, true]"},
       {"/embedder/mean", "[1e300, -1e300]"},
-      {"/detector/scale", "[0, -1, 1e-7, 1e-300, 1001, 1e300]"},
+      {"/detector/scale", "[0, -1, 9e-10, 1e-300, 1001, 1e300]"},
       {"/landmarks/scale", "[0, -0.004]"},
       {"/detector/nms_iou", "[-0.1, 1.1, 1e300]"},
       {"/detector/second_look_score", "[-0.1, 1.1]"},

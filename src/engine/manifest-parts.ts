@@ -13,7 +13,7 @@ const pixels = z.int().min(1).max(2048);
 /** Side of a face's crop or chip. */
 export const cropPixels = z.int().min(1).max(512);
 export const share = z.number().min(0).max(1);
-export const factor = z.number().min(1e-6).max(1000);
+export const factor = z.number().min(1e-9).max(1000);
 export const weight = z.number().min(0).max(1000);
 export const number = z.number().min(-1000).max(1000);
 

@@ -71,7 +71,7 @@ const cases: [path: string, taken: string[], refused: string[], pack?: string][]
   ['embedder.size', ['112', '512'], ['513', '92']],
   ['embedder.dimensions', ['1', '4096'], ['0', '4097', '1.5', 'null']],
   ['detector.mean', ['-1000', '0', '1000'], ['1000.1', '1e300', '-1e300', 'true', '"0"']],
-  ['embedder.scale', ['1e-6', '1000'], ['0', '-1', '1e-7', '1e-300', '1001']],
+  ['embedder.scale', ['1e-9', '1000'], ['0', '-1', '9e-10', '1e-300', '1001']],
   ['landmarks.crop', ['0.1', '10'], ['0', '0.09', '10.5', '1e39']],
   ['landmarks.upright_degrees', ['0', '180'], ['-1', '181']],
   ['detector.nms_iou', ['0', '1'], ['-0.1', '1.1']],

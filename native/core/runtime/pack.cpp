@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 
 // A manifest may come from anybody: each number has a range in which all arithmetic of the core
 // stays finite and no buffer is huge. src/engine/manifest-parts.ts has the same ranges.
-constexpr double kLeastScale = 1e-6;
+constexpr double kLeastScale = 1e-9;
 constexpr double kMostNumber = 1000;
 constexpr double kLeastCrop = 0.1, kMostCrop = 10;
 // Pixels. An input of that many takes 50 MB for a detector and 3 MB for a crop, in each worker.
