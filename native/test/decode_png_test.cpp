@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "../core/image/decode.h"
 #include "drawing.h"
 #include "exif_block.h"
@@ -168,6 +171,21 @@ TEST_CASE("eXIf is read before the pixels and after them") {
     CHECK(image.width == 10);
     CHECK(image.height == 20);
   }
+}
+
+TEST_CASE("an eXIf of several megabytes is skipped, and one longer than the file is damage") {
+  ByteVector exif = ExifBlock{.orientation = 6}.bytes();
+  exif.resize(size_t{2} << 20);
+  const std::vector<uint8_t> rows(size_t{3} * kWidth * kHeight);
+  ByteVector file = encode_png(rows, {.width = kWidth, .height = kHeight, .exif = exif});
+  const Image image = decode(file, kAnySize, 0);
+  CHECK(image.orientation == 1);
+  CHECK(image.width == kWidth);
+  constexpr std::string_view kName = "eXIf";
+  const auto name = std::search(file.begin(), file.end(), kName.begin(), kName.end());
+  REQUIRE(name != file.end());
+  *(name - 4) = 0x50;  // the highest byte of its length
+  CHECK(refuses_with(ErrorCode::kImageDecodeFailed, [&] { decode(file, kAnySize, 0); }));
 }
 
 TEST_CASE("a comment of several megabytes is skipped") {

@@ -25,6 +25,8 @@ struct Source {
   bool budget_spent = false;
 };
 
+constexpr char kExif[] = "eXIf";
+
 void read_bytes(png_structp png, png_bytep out, size_t count) {
   auto* source = static_cast<Source*>(png_get_io_ptr(png));
   if (count > source->rest.size()) png_error(png, "truncated");
@@ -59,6 +61,10 @@ class Decoder {
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, 0);
     static const png_byte ignored[] = "iCCP\0iTXt\0tEXt\0zTXt\0sPLT\0hIST";
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, ignored, 6);
+    // Kept as it is: the handler of libpng 1.6.39 allocates what the chunk claims, up to 2 GiB, and
+    // reads it byte by byte.
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_ALWAYS,
+                                reinterpret_cast<png_const_bytep>(kExif), 1);
     png_set_chunk_cache_max(png_, 64);
     png_set_chunk_malloc_max(png_, 1 << 20);
     // check_dimensions() limits the size, with an error of its own.
@@ -128,10 +134,13 @@ class Decoder {
 
   // eXIf may come before or after the pixels (PNG specification, third edition, 11.3.4.6).
   int orientation() const {
-    png_bytep block = nullptr;
-    png_uint_32 size = 0;
-    if (png_get_eXIf_1(png_, info_, &size, &block) == 0) return 1;
-    return exif_orientation({block, size});
+    png_unknown_chunkp chunks = nullptr;
+    const int count = png_get_unknown_chunks(png_, info_, &chunks);
+    for (int i = 0; i < count; ++i) {
+      if (std::memcmp(chunks[i].name, kExif, sizeof kExif) != 0) continue;
+      return exif_orientation({chunks[i].data, chunks[i].size});
+    }
+    return 1;
   }
 
  private:
