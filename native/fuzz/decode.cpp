@@ -27,9 +27,9 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-std::optional<Image> decoded(std::span<const uint8_t> bytes, int wanted_side) {
+std::optional<Image> decoded(std::span<const uint8_t> bytes, int min_side) {
   try {
-    return decode(bytes, kLimits, wanted_side, Budget(kMilliseconds));
+    return decode(bytes, kLimits, min_side, Budget(kMilliseconds));
   } catch (const Error& error) {
     require(error.code != ErrorCode::kInternalError, "damaged bytes are never an internal error");
     return std::nullopt;

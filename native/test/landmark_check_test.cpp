@@ -75,7 +75,7 @@ cv::Mat upright_face(int number) { return portrait(number, 300, 3); }
 // Instability of nearly all upright faces is less than the first, of nearly everything else more
 // than the second.
 constexpr float kLimit = 0.023f;
-constexpr float kLeastElsewhere = 0.02f;
+constexpr float kMinElsewhere = 0.02f;
 
 }  // namespace
 
@@ -190,7 +190,7 @@ TEST_CASE("landmarks of a rotated face are unstable when the net is not told") {
       CAPTURE(quarters);
       const View view = rotated(upright, quarters);
       const Instability after = instabilities(view.bgr, moved(kMiddle, view.to_picture.inverse()));
-      CHECK(after.thorough > kLeastElsewhere);
+      CHECK(after.thorough > kMinElsewhere);
       CHECK(after.thorough > before.thorough);
       CHECK(after.quick > before.quick);
     }

@@ -94,8 +94,8 @@ ByteVector without(const ByteVector& file, Range gone) {
   return rest;
 }
 
-bool is_rejected(const ByteVector& file, int wanted_side = 0) {
-  return refuses_with(ErrorCode::kImageDecodeFailed, [&] { decode(file, kAnySize, wanted_side); });
+bool is_rejected(const ByteVector& file, int min_side = 0) {
+  return refuses_with(ErrorCode::kImageDecodeFailed, [&] { decode(file, kAnySize, min_side); });
 }
 
 }  // namespace

@@ -137,8 +137,8 @@ TEST_CASE("open sides are fixed to the shape that the net is loaded with") {
 
 TEST_CASE("sides that stay open may differ from run to run, also for two threads at once") {
   const Net net(default_pack() + "/detect.onnx", "input", {1, 3, 240, 320}, {"scores", "offsets"},
-                Sides::kOpen);
-  REQUIRE(net.open());
+                Sides::kDynamic);
+  REQUIRE(net.dynamic());
   CHECK(net.output_size(0) == 8840);
   const auto scores = [&](int64_t height, int64_t width) {
     std::vector<float> input(static_cast<size_t>(3 * height * width), 0.25f);
@@ -164,8 +164,8 @@ TEST_CASE("sides that stay open may differ from run to run, also for two threads
 }
 
 TEST_CASE("a net without open sides runs only at its own size") {
-  const Net net(net_path(), "input", kShape, {"output"}, Sides::kOpen);
-  CHECK_FALSE(net.open());
+  const Net net(net_path(), "input", kShape, {"output"}, Sides::kDynamic);
+  CHECK_FALSE(net.dynamic());
   std::vector<float> input(kInputs), smaller(size_t{3} * 56 * 112);
   CHECK(net.run(input, 112, 112).size() == 1);
   CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(smaller, 56, 112); }));

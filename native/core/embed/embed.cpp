@@ -20,7 +20,7 @@ const EmbedderSpec& known(const EmbedderSpec& spec) {
 }
 
 // Below this the inverse of a length does not fit into a float.
-constexpr double kLeastSquare = 1e-70;
+constexpr double kMinSquare = 1e-70;
 
 void normalise(Embedding& vector) {
   double sum = 0;
@@ -29,7 +29,7 @@ void normalise(Embedding& vector) {
   if (!std::isfinite(sum)) {
     throw Error(ErrorCode::kInternalError, "the embedder answered with NaN or infinity");
   }
-  const float scale = sum >= kLeastSquare ? static_cast<float>(1 / std::sqrt(sum)) : 0.0f;
+  const float scale = sum >= kMinSquare ? static_cast<float>(1 / std::sqrt(sum)) : 0.0f;
   for (float& v : vector) v *= scale;
 }
 

@@ -63,7 +63,7 @@ Detector::Detector(const Pack& pack)
     : spec_(pack.detector),
       family_(detector_family(spec_.family)),
       net_(pack.directory + "/" + spec_.file, spec_.input, {1, 3, spec_.height, spec_.width},
-           spec_.outputs, Sides::kOpen) {
+           spec_.outputs, Sides::kDynamic) {
   if (const auto reason = family_.mismatch({spec_.width, spec_.height}, net_.output_sizes())) {
     throw Error(ErrorCode::kInternalError, "the detector " + spec_.file +
                                                " does not fit its family, " + family_.name + ": " +
@@ -73,7 +73,7 @@ Detector::Detector(const Pack& pack)
 
 cv::Size Detector::frame_for(cv::Size picture) const {
   const cv::Size largest(spec_.width, spec_.height);
-  if (!net_.open()) return largest;
+  if (!net_.dynamic()) return largest;
   const cv::Size size = size_within(picture, largest);
   const auto filled = [&](int side, int max) {
     const int min = std::max(side, kMinFrame);

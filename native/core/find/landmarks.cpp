@@ -16,13 +16,13 @@ const LandmarksSpec& known(const LandmarksSpec& spec) {
 }
 
 // Crops' sides from the crop's corner: far beyond any face, and small enough for all arithmetic.
-constexpr float kMostShare = 100;
+constexpr float kMaxShare = 100;
 
 float bounded(float share) {
   if (!std::isfinite(share)) {
     throw Error(ErrorCode::kInternalError, "the landmark net answered with NaN or infinity");
   }
-  return std::clamp(share, -kMostShare, kMostShare);
+  return std::clamp(share, -kMaxShare, kMaxShare);
 }
 
 Point mean(const Points68& points, size_t first, size_t last) {

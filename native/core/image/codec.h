@@ -19,7 +19,7 @@ struct RawImage {
   int eighths = 8;
 };
 
-RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int wanted_side,
+RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
                      const Budget& budget);
 RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,
                     const Budget& budget);

@@ -150,15 +150,15 @@ class Decoder {
     return jpeg_read_header(&info_, TRUE) == JPEG_HEADER_OK;
   }
 
-  bool start(int wanted_side) {
+  bool start(int min_side) {
     if (setjmp(errors_.jump) != 0) return false;
     // Where arithmetic coding ends early, libjpeg cannot tell and goes on with zeros. Browsers do
     // not show it either.
     if (info_.arith_code) return false;
     is_cmyk_ = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
     info_.out_color_space = is_cmyk_ ? JCS_CMYK : JCS_EXT_BGR;
-    info_.scale_num = scale_eighths(
-        static_cast<int>(std::max(info_.image_width, info_.image_height)), wanted_side);
+    info_.scale_num =
+        scale_eighths(static_cast<int>(std::max(info_.image_width, info_.image_height)), min_side);
     info_.scale_denom = 8;
     // Reads all scans of a file that has more than one.
     return jpeg_start_decompress(&info_) != 0 && has_all_scans(info_);
@@ -197,7 +197,7 @@ class Decoder {
 
 }  // namespace
 
-RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int wanted_side,
+RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
                      const Budget& budget) {
   Decoder decoder(bytes, budget);
   if (!decoder.read_header()) throw Error(decoder.fault());
@@ -207,7 +207,7 @@ RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, 
   raw.width = static_cast<int>(info.image_width);
   raw.height = static_cast<int>(info.image_height);
   raw.orientation = decoder.orientation();
-  if (!decoder.start(wanted_side)) throw Error(decoder.fault());
+  if (!decoder.start(min_side)) throw Error(decoder.fault());
   raw.eighths = static_cast<int>(info.scale_num);
   raw.bgr.create(static_cast<int>(info.output_height), static_cast<int>(info.output_width),
                  CV_8UC3);

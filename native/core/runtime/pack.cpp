@@ -16,16 +16,16 @@ using Json = nlohmann::json;
 
 // A manifest may come from anybody: each number has a range in which all arithmetic of the core
 // stays finite and no buffer is huge. src/engine/manifest-parts.ts has the same ranges.
-constexpr double kLeastScale = 1e-9;
-constexpr double kMostNumber = 1000;
-constexpr double kLeastCrop = 0.1, kMostCrop = 10;
+constexpr double kMinScale = 1e-9;
+constexpr double kMaxNumber = 1000;
+constexpr double kMinCrop = 0.1, kMaxCrop = 10;
 // Pixels. An input of that many takes 50 MB for a detector and 3 MB for a crop, in each worker.
-constexpr int kMostFrame = 2048;
-constexpr int kMostCropSize = 512;
-constexpr int kMostDimensions = 4096;
-constexpr int kMostCentres = 4096;
+constexpr int kMaxFrame = 2048;
+constexpr int kMaxCropSize = 512;
+constexpr int kMaxDimensions = 4096;
+constexpr int kMaxCentres = 4096;
 // Pixels of the chip, from the eyes down to the mouth.
-constexpr float kLeastEyesToMouth = 1;
+constexpr float kMinEyesToMouth = 1;
 
 [[noreturn]] void refuse(const std::string& name, const std::string& why) {
   throw Error(ErrorCode::kInternalError, "\"" + name + "\" " + why);
@@ -89,8 +89,8 @@ constexpr std::initializer_list<const char*> kColours = {"rgb", "bgr"};
 
 Normalisation read_normalisation(const Json& json, std::initializer_list<const char*> channels) {
   return {.channels = read_channels(json, channels),
-          .mean = read_number(json, "mean", -kMostNumber, kMostNumber),
-          .scale = read_number(json, "scale", kLeastScale, kMostNumber)};
+          .mean = read_number(json, "mean", -kMaxNumber, kMaxNumber),
+          .scale = read_number(json, "scale", kMinScale, kMaxNumber)};
 }
 
 // The names of a detector's outputs, in the order of its family's members.
@@ -121,8 +121,8 @@ DetectorSpec read_detector(const Json& json) {
           .family = family,
           .input = read_name(json, "input"),
           .outputs = read_outputs(json, detector_family(family)),
-          .width = read_whole(json, "width", kMostFrame),
-          .height = read_whole(json, "height", kMostFrame),
+          .width = read_whole(json, "width", kMaxFrame),
+          .height = read_whole(json, "height", kMaxFrame),
           .normalisation = read_normalisation(json, kColours),
           .nms_iou = read_number(json, "nms_iou", 0, 1),
           .second_look_score = read_number(json, "second_look_score", 0, 1)};
@@ -133,9 +133,9 @@ LandmarksSpec read_landmarks(const Json& json) {
           .family = json.at("family"),
           .input = read_name(json, "input"),
           .output = read_name(json, "output"),
-          .size = read_whole(json, "size", kMostCropSize),
+          .size = read_whole(json, "size", kMaxCropSize),
           .normalisation = read_normalisation(json, {"grey"}),
-          .crop = read_number(json, "crop", kLeastCrop, kMostCrop),
+          .crop = read_number(json, "crop", kMinCrop, kMaxCrop),
           .upright_degrees = read_number(json, "upright_degrees", 0, 180)};
 }
 
@@ -152,19 +152,19 @@ std::array<Point, 5> read_template(const Json& json, int size) {
   }
   const float eyes = (points[0].y + points[1].y) / 2;
   const float mouth = (points[3].y + points[4].y) / 2;
-  if (!(mouth - eyes >= kLeastEyesToMouth)) refuse("template", "has no mouth below the eyes");
+  if (!(mouth - eyes >= kMinEyesToMouth)) refuse("template", "has no mouth below the eyes");
   if (!(points[0].x < points[1].x)) refuse("template", "has its eyes exchanged");
   return points;
 }
 
 EmbedderSpec read_embedder(const Json& json) {
-  const int size = read_whole(json, "size", kMostCropSize);
+  const int size = read_whole(json, "size", kMaxCropSize);
   return {.file = read_file_name(json, ".onnx"),
           .family = json.at("family"),
           .input = read_name(json, "input"),
           .output = read_name(json, "output"),
           .size = size,
-          .dimensions = read_whole(json, "dimensions", kMostDimensions),
+          .dimensions = read_whole(json, "dimensions", kMaxDimensions),
           .normalisation = read_normalisation(json, kColours),
           .template_points = read_template(json, size)};
 }
@@ -174,19 +174,19 @@ std::optional<CohortSpec> read_cohort(const Json& json) {
   if (found == json.end()) return std::nullopt;
   const Json& weights = found->at("weights");
   return CohortSpec{.file = read_file_name(*found, ".i8"),
-                    .centres = read_whole(*found, "centres", kMostCentres),
-                    .highest = read_whole(*found, "highest", kMostCentres),
-                    .highest_weight = read_number(weights, "highest", 0, kMostNumber),
-                    .stddev_weight = read_number(weights, "spread", 0, kMostNumber)};
+                    .centres = read_whole(*found, "centres", kMaxCentres),
+                    .highest = read_whole(*found, "highest", kMaxCentres),
+                    .highest_weight = read_number(weights, "highest", 0, kMaxNumber),
+                    .stddev_weight = read_number(weights, "spread", 0, kMaxNumber)};
 }
 
 std::optional<HumanSpec> read_human(const Json& json) {
   const auto found = json.find("human");
   if (found == json.end()) return std::nullopt;
   return HumanSpec{.file = read_file_name(*found, ".i8"),
-                   .scale = read_number(*found, "scale", kLeastScale, kMostNumber),
-                   .bias = read_number(*found, "bias", -kMostNumber, kMostNumber),
-                   .bar = read_number(*found, "bar", -kMostNumber, kMostNumber)};
+                   .scale = read_number(*found, "scale", kMinScale, kMaxNumber),
+                   .bias = read_number(*found, "bias", -kMaxNumber, kMaxNumber),
+                   .bar = read_number(*found, "bar", -kMaxNumber, kMaxNumber)};
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ Ort::Env& environment() {
   static auto* env = [] {
     // Without it ONNX Runtime 1.30 sends usage data to its vendor and writes files to the home and
     // temporary folders. Setting it here could crash a thread that reads the environment.
+    // Nothing here writes it. NOLINTNEXTLINE(concurrency-mt-unsafe)
     if (std::getenv("ORT_DISABLE_TELEMETRY") == nullptr) {
       throw Error(ErrorCode::kInternalError,
                   "ORT_DISABLE_TELEMETRY must be in the environment when the process starts");
@@ -94,18 +95,18 @@ size_t find_name(const std::vector<std::string>& names, const std::string& name,
 constexpr size_t kRank = 4;
 constexpr size_t kHeight = 2;
 
-// Fixes the open dimensions of an input (its batch, its height) to `shape`, except sides that are
-// to stay open. ONNX Runtime then computes everything that depends on them once, at loading.
+// Fixes the dynamic dimensions of an input (its batch, its height) to `shape`, except sides that
+// are to stay dynamic. ONNX Runtime then computes everything that depends on them once, at loading.
 // Returns whether there was any to fix.
-bool fix_open_dimensions(const Ort::Session& session, size_t input,
-                         const std::vector<int64_t>& shape, Sides sides,
-                         Ort::SessionOptions& options) {
+bool fix_dynamic_dimensions(const Ort::Session& session, size_t input,
+                            const std::vector<int64_t>& shape, Sides sides,
+                            Ort::SessionOptions& options) {
   const auto type = session.GetInputTypeInfo(input);
   if (type.GetONNXType() != ONNX_TYPE_TENSOR) return false;  // the first run fails
   const auto info = type.GetTensorTypeAndShapeInfo();
   std::vector<const char*> names(info.GetDimensionsCount());
   info.GetSymbolicDimensions(names.data(), names.size());
-  const size_t last = sides == Sides::kOpen ? kHeight : shape.size();
+  const size_t last = sides == Sides::kDynamic ? kHeight : shape.size();
   bool any = false;
   for (size_t i = 0; i < std::min(names.size(), last); ++i) {
     if (names[i] == nullptr || *names[i] == '\0') continue;
@@ -115,7 +116,7 @@ bool fix_open_dimensions(const Ort::Session& session, size_t input,
   return any;
 }
 
-bool has_open_sides(const Ort::Session& session, const std::string& input) {
+bool has_dynamic_sides(const Ort::Session& session, const std::string& input) {
   const size_t position = find_name(input_names(session), input, "the net has no input");
   const auto shape = session.GetInputTypeInfo(position).GetTensorTypeAndShapeInfo().GetShape();
   return shape.size() == kRank && shape[kHeight] < 0 && shape[kHeight + 1] < 0;
@@ -132,8 +133,8 @@ Ort::Session open_session(const std::string& path, const std::string& input,
   for (const auto& output : outputs) {
     find_name(names, output, "the net " + path + " has no output");
   }
-  // Names of open dimensions can be read only from a session, and fixed only in a new one.
-  if (!fix_open_dimensions(session, position, input_shape, sides, options)) return session;
+  // Names of dynamic dimensions can be read only from a session, and fixed only in a new one.
+  if (!fix_dynamic_dimensions(session, position, input_shape, sides, options)) return session;
   return {environment(), path.c_str(), options};
 }
 
@@ -161,7 +162,7 @@ Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_
       output_shapes_.push_back(info.GetShape());
       output_sizes_.push_back(product(output_shapes_.back()));
     }
-    open_ = sides == Sides::kOpen && has_open_sides(session_, input_name_);
+    dynamic_ = sides == Sides::kDynamic && has_dynamic_sides(session_, input_name_);
   } catch (const Ort::Exception& error) {
     throw Error(ErrorCode::kInternalError, "the net " + path + " cannot be used: " + error.what());
   }
@@ -188,7 +189,7 @@ void Net::run(std::span<float> input, std::span<const std::span<float>> outputs)
 
 std::vector<Ort::Value> Net::run(std::span<float> input, int64_t height, int64_t width) const {
   std::vector<int64_t> shape = input_shape_;
-  if (open_) {
+  if (dynamic_) {
     shape[kHeight] = height;
     shape[kHeight + 1] = width;
   }
@@ -205,6 +206,7 @@ std::vector<Ort::Value> Net::run(std::span<float> input, int64_t height, int64_t
 std::vector<Ort::Value> Net::run_at(const std::vector<int64_t>& shape,
                                     std::span<float> input) const {
   std::vector<Ort::Value> results;
+  results.reserve(output_names_.size());
   for (size_t i = 0; i < output_names_.size(); ++i) results.emplace_back(nullptr);
   run_into(shape, input, results);
   return results;

@@ -10,10 +10,10 @@
 
 namespace facematch {
 
-// How to treat an input's height and width where the file leaves them open (dynamic).
+// How to treat an input's height and width where the file leaves them open.
 enum class Sides {
-  kClosed,  // fix them to the shape that the net is loaded with
-  kOpen,    // leave them open: they may differ from run to run
+  kFixed,    // fix them to the shape that the net is loaded with
+  kDynamic,  // leave them open: they may differ from run to run
 };
 
 // A loaded net with one input. run() may be called from any number of threads at once.
@@ -23,10 +23,10 @@ class Net {
   // which run() fills them. Throws Error kInternalError with a readable message when the file is
   // missing, damaged, or has another shape.
   Net(const std::string& path, std::string input, std::vector<int64_t> input_shape,
-      std::vector<std::string> outputs, Sides sides = Sides::kClosed);
+      std::vector<std::string> outputs, Sides sides = Sides::kFixed);
 
   // Whether height and width may differ from run to run.
-  bool open() const { return open_; }
+  bool dynamic() const { return dynamic_; }
 
   // In floats, for the shape that the net was loaded with.
   size_t input_size() const { return input_size_; }
@@ -40,7 +40,7 @@ class Net {
     run(input, std::span(outputs.begin(), outputs.size()));
   }
 
-  // Runs at this height and width, which must be the loaded ones unless open(). Returns the
+  // Runs at this height and width, which must be the loaded ones unless dynamic(). Returns the
   // outputs; the net determines their sizes.
   std::vector<Ort::Value> run(std::span<float> input, int64_t height, int64_t width) const;
 
@@ -56,7 +56,7 @@ class Net {
   std::vector<std::vector<int64_t>> output_shapes_;
   size_t input_size_ = 0;
   std::vector<size_t> output_sizes_;
-  bool open_ = false;
+  bool dynamic_ = false;
   mutable Ort::Session session_{nullptr};
 };
 
