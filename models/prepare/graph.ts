@@ -8,6 +8,8 @@ export type Model = InstanceType<typeof onnx.ModelProto>;
 export type Graph = InstanceType<typeof onnx.GraphProto>;
 export type Node = Graph['node'][number];
 export type Constant = Graph['initializer'][number];
+/** An operator that the file itself defines, by others. */
+export type LocalFunction = Model['functions'][number];
 type Attribute = NonNullable<Node['attribute']>[number];
 
 /** A pass over a net that leaves its numbers as they are. A net that has nothing for it stays as it is. */
@@ -89,13 +91,16 @@ export function makeNode(
   input: string[],
   output: string,
   integers: Record<string, number | number[]> = {},
+  domain?: string,
 ): Node {
   const attribute = Object.entries(integers).map(([name, value]) =>
     onnx.AttributeProto.create(
       typeof value === 'number' ? { name, type: INT, i: value } : { name, type: INTS, ints: value },
     ),
   );
-  return onnx.NodeProto.create({ opType, name: output, input, output: [output], attribute });
+  const node = onnx.NodeProto.create({ opType, name: output, input, output: [output], attribute });
+  if (domain) node.domain = domain;
+  return node;
 }
 
 export function attributeOf(node: Node, name: string): Attribute | undefined {

@@ -1,15 +1,4 @@
-import {
-  constantsOf,
-  convolutionOf,
-  floatsOf,
-  type Graph,
-  inputChannel,
-  makeFloats,
-  makeNode,
-  type Node,
-  replaceNode,
-  scaleConstant,
-} from '../graph.ts';
+import { convolutionOf, type Graph, inputChannel, type Node, scaleConstant } from '../graph.ts';
 
 /**
  * Cross-layer equalisation (Nagel et al. 2019, "Data-Free Quantization Through Weight Equalization and Bias Correction"):
@@ -67,25 +56,5 @@ export function equalise(graph: Graph, { writers, readers }: Channels, factors: 
   for (const node of readers) {
     const channel = inputChannel(graph, node);
     scaleConstant(graph, node, 1, (i) => 1 / factors[channel(i)]!);
-  }
-}
-
-/**
- * PReLU(x) = x + Relu((a − 1)·x), where no slope a is above 1: two whole-number operators, since quantising what the 1×1
- * depthwise convolution makes clamps it. Of the PReLUs those whose x `wants` are rewritten.
- */
-export function addBends(graph: Graph, wants: (x: string) => boolean): void {
-  const constants = constantsOf(graph);
-  for (const node of graph.node.filter(({ opType, input }) => opType === 'PRelu' && wants(input![0]!))) {
-    const [x, slope] = node.input as [string, string];
-    const [y] = node.output as [string];
-    const weights = floatsOf(constants.get(slope)!).map((a) => a - 1);
-    if (weights.some((weight) => weight > 0)) throw new Error(`PReLU ${y} has a slope above 1`);
-    graph.initializer.push(makeFloats(`${y}/weights`, [weights.length, 1, 1, 1], weights));
-    replaceNode(graph, node, [
-      makeNode('Conv', [x, `${y}/weights`], `${y}/inner`, { group: weights.length, kernel_shape: [1, 1] }),
-      makeNode('Relu', [`${y}/inner`], `${y}/bent`),
-      makeNode('Add', [x, `${y}/bent`], y),
-    ]);
   }
 }

@@ -4,12 +4,12 @@ import {
   type Convolution,
   constantsOf,
   convolutionOf,
+  floatsOf,
   type Graph,
   makeNode,
   type Node,
-  producersOf,
-  readersOf,
 } from '../graph.ts';
+import { bytePreluName, domains, roundFactors } from './operators.ts';
 
 const { onnx } = onnxProto;
 const { FLOAT, INT32, INT8, UINT8 } = onnx.TensorProto.DataType;
@@ -49,24 +49,17 @@ function wholeWeight(weight: number, scale: number): number {
 }
 
 /**
- * Static quantisation in QDQ form (ONNX Runtime, "Quantize ONNX models"): QuantizeLinear and DequantizeLinear around the
- * nodes for which `wants` holds, which the runtime fuses into operators on whole numbers. Activations are uint8, one
- * scale a tensor, by `rangeOf`; weights are int8, one scale a channel; biases int32 by the product of both. A Relu
- * behind such a node falls away: its range begins at 0, and quantising clamps.
+ * Static quantisation of the nodes for which `wants` holds, into operators on whole numbers: activations are uint8, one scale
+ * a tensor, by `rangeOf`; weights are int8, one scale a channel; biases int32 by the product of both. Channels lie last there,
+ * as the runtime's convolutions of bytes want them.
  */
 export function quantise(
   graph: Graph,
   rangeOf: (tensor: string) => Range,
-  wants: (node: Node, convolution?: Convolution) => boolean,
+  wants: (node: Node) => boolean,
 ): void {
-  const constants = constantsOf(graph);
-  const chosen = new Set(
-    graph.node.filter((node) =>
-      wants(node, node.opType === 'Conv' ? convolutionOf(graph, node, constants) : undefined),
-    ),
-  );
-  clampInsteadOfRelu(graph, chosen);
-  const quantiser = new Quantiser(graph, constants, rangeOf);
+  const chosen = new Set(graph.node.filter(wants));
+  const quantiser = new Quantiser(graph, constantsOf(graph), rangeOf);
   const outputs = new Set(graph.output.map(({ name }) => name!));
   const floatInputs = new Set(graph.node.filter((node) => !chosen.has(node)).flatMap(({ input }) => input!));
   for (const node of graph.node) {
@@ -75,18 +68,6 @@ export function quantise(
     else quantiser.nodes.push(node);
   }
   graph.node = quantiser.nodes;
-}
-
-function clampInsteadOfRelu(graph: Graph, chosen: ReadonlySet<Node>): void {
-  const readers = readersOf(graph);
-  const producers = producersOf(graph);
-  graph.node = graph.node.filter((node) => {
-    const [input] = node.input as [string];
-    const producer = producers.get(input);
-    if (node.opType !== 'Relu' || !producer || !chosen.has(producer) || readers.get(input) !== 1) return true;
-    producer.output = [...node.output!];
-    return false;
-  });
 }
 
 /** Writes the new nodes in order, and their constants into the graph. */
@@ -107,29 +88,61 @@ class Quantiser {
   /** The node on whole numbers; `floats`: somebody reads its output as floats. */
   take(node: Node, floats: boolean): void {
     const [output] = node.output as [string];
-    // A DequantizeLinear of its own for each reader, or the runtime would not take the group for its own.
-    const read = node.input!.slice(0, node.opType === 'Conv' ? 1 : 2).map((tensor) => {
-      this.toWhole(tensor, tensor);
-      return this.toFloat(tensor, `${tensor}/for/${output}`);
-    });
-    if (node.opType === 'Conv') read.push(...this.weights(node));
-    node.input = read;
-    node.name = `${output}/raw`;
-    node.output = [node.name];
-    this.nodes.push(node);
-    this.toWhole(output, node.name);
-    if (floats) this.toFloat(output, output);
+    const whole = { Conv: this.convolution, Add: this.sum, PRelu: this.prelu }[node.opType!];
+    if (!whole) throw new Error(`No operator on whole numbers for ${node.opType} ${output}`);
+    this.nodes.push(whole.call(this, node));
+    this.wholes.add(output);
+    if (floats) this.toFloat(output);
   }
 
-  private toWhole(tensor: string, from: string): void {
-    if (this.wholes.has(tensor)) return;
-    this.nodes.push(makeNode('QuantizeLinear', [from, ...this.stepsOf(tensor).names], `${tensor}/whole`));
+  private convolution(node: Node): Node {
+    const [x] = node.input as [string];
+    const [y] = node.output as [string];
+    const [weights, bias] = this.weights(node);
+    const input = [this.whole(x), ...this.stepsOf(x).names, ...weights, ...this.stepsOf(y).names, bias];
+    const made = makeNode('QLinearConv', input, `${y}/whole`, { channels_last: 1 }, domains.runtime);
+    made.attribute!.push(...node.attribute!);
+    return made;
+  }
+
+  private sum(node: Node): Node {
+    const [y] = node.output as [string];
+    const terms = node.input!.flatMap((term) => [this.whole(term), ...this.stepsOf(term).names]);
+    return makeNode('QLinearAdd', [...terms, ...this.stepsOf(y).names], `${y}/whole`, {}, domains.runtime);
+  }
+
+  private prelu(node: Node): Node {
+    const [x, slopeName] = node.input as [string, string];
+    const [y] = node.output as [string];
+    const slope = this.constants.get(slopeName);
+    if (!slope) throw new Error(`The slope of PReLU ${y} is not a constant`);
+    const ratio = this.stepsOf(x).scale / this.stepsOf(y).scale;
+    const [up, ...down] = roundFactors([ratio, ...Array.from(floatsOf(slope), (a) => a * ratio)]);
+    const factors = [
+      this.constant(`${y}/up`, [], FLOAT, Float32Array.of(up!)),
+      this.constant(`${y}/down`, [down.length], FLOAT, Float32Array.from(down)),
+    ];
+    const input = [this.whole(x), this.stepsOf(x).names[1], ...factors, this.stepsOf(y).names[1]];
+    return makeNode(bytePreluName, input, `${y}/whole`, {}, domains.own);
+  }
+
+  /** The tensor in whole numbers, channels last. */
+  private whole(tensor: string): string {
+    const name = `${tensor}/whole`;
+    if (this.wholes.has(tensor)) return name;
+    this.nodes.push(
+      makeNode('QuantizeLinear', [tensor, ...this.stepsOf(tensor).names], `${tensor}/planes`),
+      makeNode('Transpose', [`${tensor}/planes`], name, { perm: [0, 2, 3, 1] }),
+    );
     this.wholes.add(tensor);
+    return name;
   }
 
-  private toFloat(tensor: string, name: string): string {
-    this.nodes.push(makeNode('DequantizeLinear', [`${tensor}/whole`, ...this.stepsOf(tensor).names], name));
-    return name;
+  private toFloat(tensor: string): void {
+    this.nodes.push(
+      makeNode('Transpose', [`${tensor}/whole`], `${tensor}/planes`, { perm: [0, 3, 1, 2] }),
+      makeNode('DequantizeLinear', [`${tensor}/planes`, ...this.stepsOf(tensor).names], tensor),
+    );
   }
 
   private stepsOf(tensor: string): { scale: number; names: [string, string] } {
@@ -147,39 +160,25 @@ class Quantiser {
     return made;
   }
 
-  /** Weights and bias of a convolution as whole numbers, with what makes floats of them. */
-  private weights(node: Node): [string, string] {
+  /** A convolution's weights as whole numbers with scales and zeros, and its bias. */
+  private weights(node: Node): [weights: string[], bias: string] {
     const conv = convolutionOf(this.graph, node, this.constants);
     const [name] = node.output as [string];
     const input = this.stepsOf(node.input![0]!).scale;
     const size = conv.weights.length / conv.outputs;
     const scales = weightScales(conv);
-    const biasScales = scales.map((scale) => scale * input);
     const whole = Int8Array.from(conv.weights, (weight, i) =>
       wholeWeight(weight, scales[Math.floor(i / size)]!),
     );
-    const bias = Int32Array.from(conv.bias, (value, i) => Math.round(value / biasScales[i]!));
-    return [
-      this.constantToFloat(`${name}/weight`, conv.dims, INT8, whole, scales),
-      this.constantToFloat(`${name}/bias`, [conv.outputs], INT32, bias, biasScales),
+    const bias = Int32Array.from(conv.bias, (value, i) =>
+      Math.round(value / Math.fround(scales[i]! * input)),
+    );
+    const weights = [
+      this.constant(`${name}/weight`, conv.dims, INT8, whole),
+      this.constant(`${name}/weight/scale`, [scales.length], FLOAT, scales),
+      this.constant(`${name}/weight/zero`, [scales.length], INT8, new Int8Array(scales.length)),
     ];
-  }
-
-  private constantToFloat(
-    name: string,
-    dims: number[],
-    type: number,
-    values: Int8Array | Int32Array,
-    scales: Float32Array,
-  ): string {
-    const zeros = values instanceof Int8Array ? new Int8Array(scales.length) : new Int32Array(scales.length);
-    const parts = [
-      this.constant(name, dims, type, values),
-      this.constant(`${name}/scale`, [scales.length], FLOAT, scales),
-      this.constant(`${name}/zero`, [scales.length], type, zeros),
-    ];
-    this.nodes.push(makeNode('DequantizeLinear', parts, `${name}/float`, { axis: 0 }));
-    return `${name}/float`;
+    return [weights, this.constant(`${name}/bias`, [conv.outputs], INT32, bias)];
   }
 
   private constant(name: string, dims: number[], dataType: number, values: ArrayBufferView): string {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "../error.h"
+#include "byte_prelu.h"
 
 namespace facematch {
 namespace {
@@ -45,6 +46,7 @@ Ort::SessionOptions session_options() {
   options.SetExecutionMode(ORT_SEQUENTIAL);
   options.SetGraphOptimizationLevel(ORT_ENABLE_ALL);
   options.AddConfigEntry("session.intra_op.allow_spinning", "0");
+  options.Add(own_operators());
   // Use slower instructions that do not saturate: scores must be the same on every processor.
   if (!has_exact_byte_products()) options.AddConfigEntry("session.x64quantprecision", "1");
   return options;

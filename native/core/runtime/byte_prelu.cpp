@@ -1,0 +1,206 @@
+#include "byte_prelu.h"
+
+#include <onnxruntime_cxx_api.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+
+namespace facematch {
+namespace {
+
+using Constants = BytePRelu::Constants;
+
+constexpr int kMostBits = 15;
+constexpr int kFewestBits = 11;
+// What a distance from x_zero is shifted by: it takes nine bits with its sign.
+constexpr int kDistanceBits = 7;
+
+// The upper half of a product: one instruction for many of them everywhere, and so the whole loop
+// is kept within 16 bits.
+inline int16_t high_product(int16_t a, int16_t b) {
+  return static_cast<int16_t>((int32_t{a} * b) >> 16);
+}
+
+// The compiler makes vectors of it. No sum overflows: see the constructor.
+[[gnu::always_inline]] inline void run_rows(const uint8_t* x, uint8_t* y, size_t size,
+                                            const int16_t* down, size_t channels,
+                                            const Constants& constants) {
+  const auto [x_zero, up, raise, top, scale] = constants;
+  for (size_t row = 0; row < size; row += channels) {
+    const uint8_t* const from = x + row;
+    uint8_t* const to = y + row;
+// `from` and `to` may be the same: no iteration reads what another writes.
+#ifdef __clang__
+#pragma clang loop vectorize(assume_safety)
+#else
+#pragma GCC ivdep
+#endif
+    for (size_t c = 0; c < channels; ++c) {
+      const auto distance = static_cast<int16_t>(from[c] - x_zero);
+      const int16_t below = down[c];  // read in any case, or it would be a branch
+      const auto factor =
+          static_cast<int16_t>(below + ((up - below) & -static_cast<int16_t>(distance > 0)));
+      const int16_t bent = high_product(static_cast<int16_t>(distance << kDistanceBits), factor);
+      const auto raised = static_cast<int16_t>(bent + raise);
+      // A product again, for a shift by a variable would leave the 16 bits.
+      to[c] = static_cast<uint8_t>(high_product(std::clamp<int16_t>(raised, 0, top), scale));
+    }
+  }
+}
+
+using RunRows = void(const uint8_t*, uint8_t*, size_t, const int16_t*, size_t, const Constants&);
+
+void run_portable(const uint8_t* x, uint8_t* y, size_t size, const int16_t* down, size_t channels,
+                  const Constants& constants) {
+  run_rows(x, y, size, down, channels, constants);
+}
+
+#ifdef __x86_64__
+[[gnu::target("avx2")]] void run_avx2(const uint8_t* x, uint8_t* y, size_t size,
+                                      const int16_t* down, size_t channels,
+                                      const Constants& constants) {
+  run_rows(x, y, size, down, channels, constants);
+}
+#endif
+
+RunRows* fastest() {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx2")) return run_avx2;
+#endif
+  return run_portable;
+}
+
+}  // namespace
+
+// With b bits behind the point of a factor, b - 9 of a product are left: kDistanceBits more by the
+// distance, 16 fewer by high_product. A factor has 15 bits, so a product stays within 2^14, and so
+// does y_zero: 255 * 2^6 at most.
+BytePRelu::BytePRelu(uint8_t x_zero, float up, std::span<const float> down, uint8_t y_zero) {
+  float largest = std::abs(up);
+  for (const float factor : down) largest = std::max(largest, std::abs(factor));
+  constexpr float kLargest = std::numeric_limits<int16_t>::max();
+  int bits = kMostBits;
+  while (bits > kFewestBits && !(std::ldexp(largest, bits) <= kLargest)) --bits;
+  const auto whole = [&](float factor) {
+    const float scaled = std::ldexp(factor, bits);
+    if (!(std::abs(scaled) <= kLargest) || scaled != std::trunc(scaled)) {
+      throw std::invalid_argument("a factor of BytePRelu does not fit in 16 bits");
+    }
+    return static_cast<int16_t>(scaled);
+  };
+  std::transform(down.begin(), down.end(), std::back_inserter(down_), whole);
+  if (down_.empty()) throw std::invalid_argument("BytePRelu has no channels");
+  const int left = bits + kDistanceBits - 16;
+  constants_ = {.x_zero = x_zero,
+                .up = whole(up),
+                .raise = static_cast<int16_t>((y_zero << left) + (1 << (left - 1))),
+                .top = static_cast<int16_t>((256 << left) - 1),
+                .scale = static_cast<int16_t>(1 << (16 - left))};
+}
+
+void BytePRelu::run(std::span<const uint8_t> x, std::span<uint8_t> y) const {
+  static RunRows* const run_fastest = fastest();
+  run_fastest(x.data(), y.data(), x.size(), down_.data(), down_.size(), constants_);
+}
+
+void BytePRelu::run_portably(std::span<const uint8_t> x, std::span<uint8_t> y) const {
+  run_portable(x.data(), y.data(), x.size(), down_.data(), down_.size(), constants_);
+}
+
+namespace {
+
+enum Input : size_t { kX, kXZero, kUp, kDown, kYZero, kInputs };
+
+// ONNX Runtime calls these from C: nothing may be thrown.
+class Kernel {
+ public:
+  explicit Kernel(const OrtKernelInfo* info)
+      : prelu_(constant<uint8_t>(info, kXZero)[0], constant<float>(info, kUp)[0],
+               constant<float>(info, kDown), constant<uint8_t>(info, kYZero)[0]) {}
+
+  OrtStatusPtr ComputeV2(OrtKernelContext* raw) noexcept try {
+    const Ort::KernelContext context(raw);
+    const auto x = context.GetInput(kX);
+    const auto shape = x.GetTensorTypeAndShapeInfo().GetShape();
+    const size_t size = x.GetTensorTypeAndShapeInfo().GetElementCount();
+    if (shape.empty() || static_cast<size_t>(shape.back()) != prelu_.channels()) {
+      throw std::invalid_argument("BytePRelu was given another number of channels");
+    }
+    auto y = context.GetOutput(0, shape);
+    prelu_.run({x.GetTensorData<uint8_t>(), size}, {y.GetTensorMutableData<uint8_t>(), size});
+    return nullptr;
+  } catch (const std::exception& error) {
+    return Ort::Status(error.what(), ORT_FAIL).release();
+  }
+
+ private:
+  template <typename T>
+  static std::span<const T> constant(const OrtKernelInfo* info, Input input) {
+    int is_constant = 0;
+    const auto value = Ort::ConstKernelInfo(info).GetTensorConstantInput(input, &is_constant);
+    const size_t size = is_constant != 0 ? value.GetTensorTypeAndShapeInfo().GetElementCount() : 0;
+    if (size == 0) throw std::invalid_argument("an input of BytePRelu is not a constant");
+    return {value.template GetTensorData<T>(), size};
+  }
+
+  BytePRelu prelu_;
+};
+
+struct Operator : Ort::CustomOpBase<Operator, Kernel, true> {
+  Operator() {
+    // The output may take the place of x, which nobody else reads.
+    GetMayInplace = [](int** input, int** output) -> size_t {
+      *input = new int[1]{kX};
+      *output = new int[1]{0};
+      return 1;
+    };
+    ReleaseMayInplace = [](int* input, int* output) {
+      delete[] input;
+      delete[] output;
+    };
+  }
+
+  OrtStatusPtr CreateKernelV2(const OrtApi&, const OrtKernelInfo* info,
+                              void** kernel) const noexcept try {
+    *kernel = std::make_unique<Kernel>(info).release();
+    return nullptr;
+  } catch (const std::exception& error) {
+    return Ort::Status(error.what(), ORT_INVALID_GRAPH).release();
+  }
+
+  const char* GetName() const { return "BytePRelu"; }
+  size_t GetInputTypeCount() const { return kInputs; }
+  ONNXTensorElementDataType GetInputType(size_t input) const {
+    return input == kUp || input == kDown ? ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT
+                                          : ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
+  }
+  size_t GetOutputTypeCount() const { return 1; }
+  ONNXTensorElementDataType GetOutputType(size_t) const {
+    return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
+  }
+
+  // Without it the runtime would not know the shapes behind, and optimise less.
+  static OrtStatusPtr InferOutputShape(Ort::ShapeInferContext& context) noexcept try {
+    return context.SetOutputShape(0, context.GetInputShape(kX), ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8)
+        .release();
+  } catch (const std::exception& error) {
+    return Ort::Status(error.what(), ORT_INVALID_GRAPH).release();
+  }
+};
+
+}  // namespace
+
+OrtCustomOpDomain* own_operators() {
+  static OrtCustomOpDomain* const domain = [] {
+    Ort::CustomOpDomain made("facematch");
+    made.Add(new Operator);
+    return made.release();
+  }();
+  return domain;
+}
+
+}  // namespace facematch

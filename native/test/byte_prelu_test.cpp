@@ -1,0 +1,171 @@
+#include "../core/runtime/byte_prelu.h"
+
+#include <doctest/doctest.h>
+#include <onnxruntime_cxx_api.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "../core/runtime/session.h"
+#include "support.h"
+
+namespace facematch::testing {
+namespace {
+
+struct Case {
+  uint8_t x_zero, y_zero;
+  float up;
+  std::vector<float> down;
+};
+
+uint8_t expected(const Case& prelu, uint8_t x, size_t channel) {
+  const int distance = x - prelu.x_zero;
+  const double factor = distance > 0 ? prelu.up : prelu.down[channel];
+  return static_cast<uint8_t>(
+      std::clamp(std::floor(factor * distance + 0.5) + prelu.y_zero, 0.0, 255.0));
+}
+
+// As many bits behind the point as leave room for `largest`, as models/prepare has them.
+Case random_case(Random& random, size_t channels, float largest) {
+  const int bits = std::min(15, static_cast<int>(std::floor(std::log2(32767 / largest))));
+  const auto factor = [&] {
+    return std::ldexp(std::round(std::ldexp(random.between(-largest, largest), bits)), -bits);
+  };
+  Case prelu{.x_zero = random.byte(), .y_zero = random.byte(), .up = factor(), .down = {}};
+  for (size_t c = 0; c < channels; ++c) prelu.down.push_back(factor());
+  return prelu;
+}
+
+// A row for each byte.
+std::vector<uint8_t> every_byte(size_t channels) {
+  std::vector<uint8_t> bytes(256 * channels);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i / channels);
+  return bytes;
+}
+
+std::string int8_net() { return project_root() / "models/packs/int8/embed.onnx"; }
+
+// The pack's net in a session of its own. `optimised`, where told, is a file for the graph as the
+// runtime runs it.
+Ort::Session open(OrtCustomOpDomain* operators, const std::string& optimised = {}) {
+  static const Ort::Env env(ORT_LOGGING_LEVEL_FATAL, "test");
+  Ort::SessionOptions options;
+  options.SetIntraOpNumThreads(1);
+  options.SetGraphOptimizationLevel(optimised.empty() ? ORT_ENABLE_ALL : ORT_ENABLE_EXTENDED);
+  if (!has_exact_byte_products()) options.AddConfigEntry("session.x64quantprecision", "1");
+  if (operators != nullptr) options.Add(operators);
+  if (!optimised.empty()) options.SetOptimizedModelFilePath(optimised.c_str());
+  return {env, int8_net().c_str(), options};
+}
+
+size_t count(const std::string& text, const std::string& word) {
+  size_t found = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
+  return found;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("byte_prelu");
+
+TEST_CASE("every byte of every channel becomes what the formula says, by either path") {
+  Random random(5);
+  for (const size_t channels : {1, 7, 16, 33, 64, 512}) {
+    for (const float largest : {0.01f, 0.5f, 0.9999f, 1.0f, 1.7f, 3.0f, 15.9f}) {
+      const Case prelu = random_case(random, channels, largest);
+      const BytePRelu made(prelu.x_zero, prelu.up, prelu.down, prelu.y_zero);
+      CHECK(made.channels() == channels);
+      const auto x = every_byte(channels);
+      std::vector<uint8_t> wanted(x.size()), fast(x.size()), portable(x.size());
+      for (size_t i = 0; i < x.size(); ++i) wanted[i] = expected(prelu, x[i], i % channels);
+      made.run(x, fast);
+      made.run_portably(x, portable);
+      CAPTURE(channels);
+      CAPTURE(largest);
+      CHECK(fast == wanted);
+      CHECK(portable == wanted);
+    }
+  }
+}
+
+TEST_CASE("the largest distances, factors and zeros overflow nothing") {
+  for (const float largest : {32767.0f / 32768, 32767.0f / 2048}) {
+    for (const float sign : {1.0f, -1.0f}) {
+      for (const int zeros : {0, 1, 2, 3}) {
+        const Case prelu{.x_zero = static_cast<uint8_t>(zeros % 2 * 255),
+                         .y_zero = static_cast<uint8_t>(zeros / 2 * 255),
+                         .up = sign * largest,
+                         .down = {sign * largest, -sign * largest}};
+        const auto x = every_byte(2);
+        std::vector<uint8_t> wanted(x.size()), y(x.size());
+        for (size_t i = 0; i < x.size(); ++i) wanted[i] = expected(prelu, x[i], i % 2);
+        BytePRelu(prelu.x_zero, prelu.up, prelu.down, prelu.y_zero).run(x, y);
+        CHECK(y == wanted);
+      }
+    }
+  }
+}
+
+TEST_CASE("the output may take the place of the input") {
+  Random random(6);
+  const Case prelu = random_case(random, 96, 0.9f);
+  const BytePRelu made(prelu.x_zero, prelu.up, prelu.down, prelu.y_zero);
+  const auto x = every_byte(96);
+  auto both = x;
+  std::vector<uint8_t> apart(x.size());
+  made.run(x, apart);
+  made.run(both, both);
+  CHECK(both == apart);
+}
+
+TEST_CASE("factors that 16 bits do not hold are refused") {
+  const auto make = [](float up, std::vector<float> down) { BytePRelu(0, up, down, 0); };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float wrong : {1.0f / 3, 16.0f, -16.0f, infinity, nan}) {
+    CAPTURE(wrong);
+    CHECK_THROWS_AS(make(wrong, {0.5f}), std::invalid_argument);
+    CHECK_THROWS_AS(make(0.5f, {0.5f, wrong}), std::invalid_argument);
+  }
+  CHECK_THROWS_AS(make(0.5f, {}), std::invalid_argument);
+  CHECK_NOTHROW(make(0.5f, {-0.25f}));
+}
+
+TEST_CASE(
+    "a net gives the same numbers, bit for bit, by the operator and by what its file defines") {
+  std::vector<float> input(size_t{3} * 112 * 112), fast(512);
+  Random random(7);
+  for (float& v : input) v = random.between(-1, 1);
+  const Net net(int8_net(), "input", {1, 3, 112, 112}, {"output"});
+  net.run(input, {fast});
+
+  const std::vector<int64_t> shape = {1, 3, 112, 112};
+  const auto memory = Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
+  const auto value = Ort::Value::CreateTensor<float>(memory, input.data(), input.size(),
+                                                     shape.data(), shape.size());
+  const char* const from = "input";
+  const char* const to = "output";
+  const auto defined = open(nullptr).Run(Ort::RunOptions{nullptr}, &from, &value, 1, &to, 1);
+  const float* const numbers = defined[0].GetTensorData<float>();
+  CHECK(std::equal(fast.begin(), fast.end(), numbers));
+  CHECK(std::any_of(fast.begin(), fast.end(), [](float v) { return v != 0; }));
+}
+
+TEST_CASE("the runtime takes the operator, not what the file defines") {
+  const TemporaryFolder folder;
+  const auto rounds = [&](OrtCustomOpDomain* operators) {
+    const std::string file = folder.path() / "optimised.onnx";
+    open(operators, file);
+    const auto bytes = read_file(file);
+    return count({bytes.begin(), bytes.end()}, "Floor");
+  };
+  CHECK(rounds(nullptr) >= 30);
+  CHECK(rounds(own_operators()) <= 1);
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing
