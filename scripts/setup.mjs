@@ -100,8 +100,11 @@ const packagesHash = () => hashOf(['package-lock.json', '.npmrc'], [process.vers
 const packs = ['models/packs/default', 'models/packs/int8'];
 
 function netsOf(pack) {
-  const { detector, landmarks, embedder } = JSON.parse(readFileSync(`${pack}/manifest.json`, 'utf8'));
-  return [detector, landmarks, embedder].map(({ file }) => `${pack}/${file}`);
+  const { detector, close_detector, landmarks, embedder } = JSON.parse(
+    readFileSync(`${pack}/manifest.json`, 'utf8'),
+  );
+  const nets = [detector, close_detector, landmarks, embedder].filter((net) => net !== undefined);
+  return nets.map(({ file }) => `${pack}/${file}`);
 }
 
 /** Markup, style and script of the demo page, as src/demo/page.ts reads them. */

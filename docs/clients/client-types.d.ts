@@ -633,8 +633,8 @@ export interface ModelsAnswer {
   };
   /** The nets in the order in which they process an image, then the other files */
   files: {
-    /** What the net is for. `detector`: finds faces; `landmarks`: finds eyes, nose and mouth; `embedder`: turns a face into a vector; `cohort`: normalises similarities, so that one threshold serves different groups of people; `human`: tells human faces from those of animals. */
-    role: 'detector' | 'landmarks' | 'embedder' | 'cohort' | 'human';
+    /** What the net is for. `detector`: finds faces; `close_detector`: finds faces that fill the picture; `landmarks`: finds eyes, nose and mouth; `embedder`: turns a face into a vector; `cohort`: normalises similarities, so that one threshold serves different groups of people; `human`: tells human faces from those of animals. */
+    role: 'detector' | 'close_detector' | 'landmarks' | 'embedder' | 'cohort' | 'human';
     /** Name of the file */
     file: string;
     /** The model pack that it belongs to: this one, or the one that it was taken over from */

@@ -6,9 +6,9 @@ import {
   type PackDraft,
   type PackNet,
   packDirectory,
+  packNets,
   type Role,
   readDraft,
-  roles,
   sha256,
   verifiedFile,
   verifyNet,
@@ -23,7 +23,7 @@ interface PreparedNet {
 
 /**
  * Leaves the prepared nets of a pack beside its manifest. `ready` when they already are what the manifest says, which
- * costs three hashes; `prepared` when those that were not have been made. `report` is given a line for each step.
+ * costs a hash for each; `prepared` when those that were not have been made. `report` is given a line for each step.
  * Throws an Error with one message for people.
  */
 export async function preparePack(
@@ -33,25 +33,21 @@ export async function preparePack(
 ): Promise<'ready' | 'prepared'> {
   const directory = packDirectory(name);
   const manifest = readDraft(directory);
-  const unready = await unreadyRoles(directory, manifest);
-  if (unready.length === 0) return 'ready';
+  const unready = await unreadyNets(directory, manifest);
+  if (unready.size === 0) return 'ready';
 
   const scratch = await withCure('making a temporary folder', mkdtemp(join(tmpdir(), 'facematch-models-')));
   try {
-    const own = unready.filter((role) => typeof manifest[role].from === 'string');
-    const originals =
-      own.length > 0
-        ? await fetchOriginals(manifest, own, { directory, files, scratch, report })
-        : new Map<Role, Uint8Array>();
+    const originals = await fetchOriginals(manifest, unready, { directory, files, scratch, report });
     // All are checked before the first is written: a pack is changed as a whole or not at all.
     const prepared: PreparedNet[] = [];
-    for (const role of unready) {
+    for (const [role, net] of unready) {
       const original = originals.get(role);
       prepared.push({
-        file: manifest[role].file,
+        file: net.file,
         bytes: original
-          ? await prepareNet(manifest[role], directory, original, report)
-          : await takeOver(manifest, role, report),
+          ? await prepareNet(net, directory, original, report)
+          : await takeOver(manifest, role, net, report),
       });
     }
     for (const net of prepared) await writeWhole(join(directory, net.file), net.bytes);
@@ -61,16 +57,17 @@ export async function preparePack(
   return 'prepared';
 }
 
-async function unreadyRoles(directory: string, manifest: PackDraft): Promise<Role[]> {
+async function unreadyNets(directory: string, manifest: PackDraft): Promise<Map<Role, PackNet>> {
+  const nets = [...packNets(manifest)];
   const ready = await Promise.all(
-    roles.map((role) =>
-      verifyNet(directory, manifest, role).then(
+    nets.map(([, net]) =>
+      verifyNet(directory, manifest, net).then(
         () => true,
         () => false,
       ),
     ),
   );
-  return roles.filter((_, index) => !ready[index]);
+  return new Map(nets.filter((_, index) => !ready[index]));
 }
 
 async function prepareNet(
@@ -84,10 +81,7 @@ async function prepareNet(
     report(`Using ${net.from} as ${net.file}`);
     return original;
   }
-  report(`Rewriting ${net.from} to ${net.file}`);
-  const { verifyRewrite } = await import('./verify.ts');
-  const bytes = await rewrite(net, directory, original);
-  await verifyRewrite(net, original, bytes);
+  const bytes = await remake(net, directory, original, report);
   const actual = sha256(bytes);
   if (actual !== net.sha256) {
     throw new Error(
@@ -95,6 +89,28 @@ async function prepareNet(
         'Either a rewrite or the onnx-proto package was changed without pinning the new result, or the manifest was.',
     );
   }
+  return bytes;
+}
+
+/** The net in the form that is run, compared with the one that was published. */
+async function remake(
+  net: PackNet,
+  directory: string,
+  original: Uint8Array,
+  report: (line: string) => void,
+): Promise<Uint8Array> {
+  const { isTflite } = await import('./tflite.ts');
+  const { verifyConversion, verifyRewrite } = await import('./verify.ts');
+  if (isTflite(original)) {
+    report(`Converting ${net.from} to ${net.file}`);
+    const { onnxOf } = await import('./from-tflite.ts');
+    const bytes = onnxOf(original);
+    await verifyConversion(net, bytes);
+    return bytes;
+  }
+  report(`Rewriting ${net.from} to ${net.file}`);
+  const bytes = await rewrite(net, directory, original);
+  await verifyRewrite(net, original, bytes);
   return bytes;
 }
 

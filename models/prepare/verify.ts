@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { PackNet } from '../../src/engine/pack.ts';
+import { projectPath } from '../../src/paths.ts';
 import { cornersOf, offsetsOutput } from './boxes.ts';
 
 /**
@@ -45,6 +47,8 @@ function randomNumbers(seed: number): () => number {
 const tolerance = {
   rfb: { max_error: 1e-4 },
   yunet: { max_error: 1e-4 },
+  // Pixels, and the logits of scores, up to some hundreds.
+  blazeface: { max_error: 1e-3 },
   points68: { max_error: 1e-4 },
   arcface: { min_cosine: 0.99999 },
 } as const satisfies Record<PackNet['family'], { max_error: number } | { min_cosine: number }>;
@@ -65,23 +69,61 @@ export async function verifyRewrite(
   original: Uint8Array,
   rewritten: Uint8Array,
 ): Promise<void> {
+  const differences = await compareNets(net.input, inputShape(net), original, rewritten, fixedInputs(net));
+  for (const difference of differences) requireSame(net, 'rewritten', difference);
+}
+
+function fixedInputs(net: PackNet): Float32Array[] {
   const shape = inputShape(net);
-  const inputs = seeds.map((seed) =>
-    syntheticPicture(shape, seed).map((byte) => (byte - net.mean) * net.scale),
+  return seeds.map((seed) => syntheticPicture(shape, seed).map((byte) => (byte - net.mean) * net.scale));
+}
+
+function requireSame(net: PackNet, how: 'rewritten' | 'converted', difference: Difference): void {
+  const allowed = 'int8' in net && net.int8 ? ofInt8 : tolerance[net.family];
+  // Written so that NaN fails too.
+  const same =
+    'min_cosine' in allowed
+      ? difference.cosine >= allowed.min_cosine
+      : difference.max_error <= allowed.max_error;
+  if (same) return;
+  throw new Error(
+    `The ${how} ${net.file} does not give the numbers of ${net.from}: cosine ${difference.cosine}, ` +
+      `largest difference ${difference.max_error}, allowed ${JSON.stringify(allowed)}`,
   );
-  for (const difference of await compareNets(net.input, shape, original, rewritten, inputs)) {
-    const allowed = 'int8' in net && net.int8 ? ofInt8 : tolerance[net.family];
-    // Written so that NaN fails too.
-    const same =
-      'min_cosine' in allowed
-        ? difference.cosine >= allowed.min_cosine
-        : difference.max_error <= allowed.max_error;
-    if (!same) {
-      throw new Error(
-        `The rewritten ${net.file} does not give the numbers of ${net.from}: cosine ${difference.cosine}, ` +
-          `largest difference ${difference.max_error}, allowed ${JSON.stringify(allowed)}`,
-      );
+}
+
+/** What an output should be: each `every`-th number of it, a row for each of the fixed inputs. */
+interface KnownOutput {
+  every: number;
+  rows: number[][];
+}
+
+/**
+ * Runs a net that ONNX Runtime cannot run as published. known-outputs.json has, by the file's SHA-256, what the runtime that
+ * it was made for answered to the fixed inputs: TensorFlow Lite as @tensorflow/tfjs-tflite 0.0.1-alpha.10 brings it, in Chromium.
+ * Throws when the converted net does not give these numbers.
+ */
+export async function verifyConversion(net: PackNet, converted: Uint8Array): Promise<void> {
+  const text = await readFile(projectPath('models/prepare/known-outputs.json'), 'utf8');
+  const all: Record<string, Record<string, KnownOutput>> = JSON.parse(text);
+  const known = all[net.source_sha256];
+  if (!known) {
+    throw new Error(
+      `Nothing tells what ${net.from} should answer: models/prepare/known-outputs.json lacks it`,
+    );
+  }
+  const session = await InferenceSession.create(converted, { intraOpNumThreads: 1, logSeverityLevel: 3 });
+  try {
+    for (const [i, input] of fixedInputs(net).entries()) {
+      const outputs = await session.run({ [net.input]: new Tensor('float32', input, inputShape(net)) });
+      for (const [name, { every, rows }] of Object.entries(known)) {
+        const all = outputs[name]?.data as Float32Array | undefined;
+        const actual = all?.filter((_, place) => place % every === 0);
+        requireSame(net, 'converted', differenceOf(Float32Array.from(rows[i]!), actual));
+      }
     }
+  } finally {
+    await session.release();
   }
 }
 

@@ -17,7 +17,10 @@ const stated = {
 };
 
 /** Holders of weights, by the licence file beside them. */
-const holdersOfWeights = { 'faceplugin-face-recognition-js': 'Copyright (c) 2021 gitguanqi' };
+const holdersOfWeights = {
+  'faceplugin-face-recognition-js': 'Copyright (c) 2021 gitguanqi',
+  '@mediapipe/face_detection': 'not stated by the package',
+};
 
 const mark = 'node_modules/';
 
@@ -79,12 +82,14 @@ function weightsTable() {
     .sort()
     .flatMap((pack) => {
       const manifest = JSON.parse(readFileSync(join(packs, pack, 'manifest.json'), 'utf8'));
-      const { source, detector, landmarks, embedder, cohort, human } = manifest;
+      const { detector, close_detector, landmarks, embedder, cohort, human } = manifest;
       // A net with an object there is another pack's, and stands with that.
-      const nets = [detector, landmarks, embedder].filter(({ from }) => typeof from === 'string');
+      const nets = [detector, close_detector, landmarks, embedder].filter(
+        (net) => typeof net?.from === 'string',
+      );
       const made = [cohort, human].filter((one) => one !== undefined);
       return [
-        ...nets.map(({ from, licence, source_sha256 }) => [
+        ...nets.map(({ from, licence, source_sha256, source = manifest.source }) => [
           `\`${pack}\``,
           `\`${from}\``,
           `${licence}, ${source.licence_note ?? 'as stated'}`,

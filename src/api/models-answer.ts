@@ -10,6 +10,7 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 const roles: Record<ModelsBody['files'][number]['role'], string> = {
   detector: 'finds faces',
+  close_detector: 'finds faces that fill the picture',
   landmarks: 'finds eyes, nose and mouth',
   embedder: 'turns a face into a vector',
   cohort: 'normalises similarities, so that one threshold serves different groups of people',

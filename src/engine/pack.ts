@@ -5,6 +5,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { productPath } from '../paths.ts';
 import {
+  closeDetector,
   cropPixels,
   detector,
   factor,
@@ -63,6 +64,7 @@ const draftMembers = {
   description: name,
   source,
   detector,
+  close_detector: closeDetector.optional(),
   landmarks: z.strictObject({
     ...net,
     ...feeding,
@@ -137,19 +139,26 @@ const draftSchema = z.strictObject({ ...draftMembers, calibration: calibrations.
 export type PackManifest = z.infer<typeof manifestSchema>;
 /** A pack that may lack a calibration: it can be prepared and can embed faces, but gives no verdicts. */
 export type PackDraft = z.infer<typeof draftSchema>;
-export type PackNet = PackDraft[Role];
+export type PackNet = NonNullable<PackDraft[Role]>;
+export type PackSource = PackDraft['source'];
 
-/** The nets of a pack, in the order in which they process an image. */
-export const roles = ['detector', 'landmarks', 'embedder'] as const;
+/** The nets that a pack may have, in the order in which they process an image. */
+export const roles = ['detector', 'close_detector', 'landmarks', 'embedder'] as const;
 export type Role = (typeof roles)[number];
 
-export function packNets(manifest: PackDraft): PackNet[] {
-  return roles.map((role) => manifest[role]);
+/** The nets that the pack has, in the order of `roles`. */
+export function packNets(manifest: PackDraft): Map<Role, PackNet> {
+  return new Map(
+    roles.flatMap((role): [Role, PackNet][] => {
+      const { [role]: net } = manifest;
+      return net ? [[role, net]] : [];
+    }),
+  );
 }
 
-/** The nets that come from the pack's own source. */
-function ownRoles(manifest: PackDraft): Role[] {
-  return roles.filter((role) => typeof manifest[role].from === 'string');
+/** Where a net comes from: its own source or the pack's; undefined when it is another pack's. */
+export function sourceOf(manifest: PackDraft, net: PackNet): PackSource | undefined {
+  return typeof net.from === 'string' ? (net.source ?? manifest.source) : undefined;
 }
 
 /** Directory of a pack given by its name under models/packs, or by a path (anything with a slash or a leading dot). */
@@ -227,12 +236,13 @@ export async function verifyMadeHere(directory: string, manifest: PackDraft, rol
 
 /** As verifyPack, for the nets only. */
 async function verifyNets(directory: string, manifest: PackDraft): Promise<void> {
-  await Promise.all(roles.map((role) => verifyNet(directory, manifest, role)));
+  const nets = [...packNets(manifest).values()];
+  await Promise.all(nets.map((net) => verifyNet(directory, manifest, net)));
 }
 
 /** As verifyNets, for one net. */
-export async function verifyNet(directory: string, manifest: PackDraft, role: Role): Promise<void> {
-  const { file, sha256 } = manifest[role];
+export async function verifyNet(directory: string, manifest: PackDraft, net: PackNet): Promise<void> {
+  const { file, sha256 } = net;
   await verifiedFile(join(directory, file), sha256, `with: ${prepareCommand(directory, manifest)}`);
 }
 
@@ -241,8 +251,8 @@ const madeBySetup = ['default', 'int8'];
 /** The command that prepares the nets of a pack. */
 export function prepareCommand(directory: string, manifest: PackDraft): string {
   if (madeBySetup.includes(manifest.name)) return 'npm run setup';
-  const brought = manifest.source.kind === 'project' ? ownRoles(manifest) : [];
-  const files = brought.map((role) => `--file ${role}=PATH`);
+  const brought = [...packNets(manifest)].filter(([, net]) => sourceOf(manifest, net)?.kind === 'project');
+  const files = brought.map(([role]) => `--file ${role}=PATH`);
   return ['node dist/models/prepare/index.js', directory, ...files].join(' ');
 }
 

@@ -1,6 +1,6 @@
 import type { Analysis } from '../engine/addon.ts';
 import { mostJson_bytes } from '../engine/embeddings.ts';
-import type { MadeHere, PackManifest, Role } from '../engine/pack.ts';
+import { type MadeHere, type PackManifest, type PackNet, packNets, type Role } from '../engine/pack.ts';
 import type { Outcome } from '../engine/pool.ts';
 import { Problem } from '../errors.ts';
 import { compare, faultsOf, type ImageFault } from '../matching/compare.ts';
@@ -175,8 +175,7 @@ export function models({ services }: Context): Reply {
 
 export function modelsBody(manifest: PackManifest) {
   const { name, version, description, human, min_det_score, calibration } = manifest;
-  const net = (role: Role) => {
-    const { file, from, licence, sha256, source_sha256 } = manifest[role];
+  const net = ([role, { file, from, licence, sha256, source_sha256 }]: [Role, PackNet]) => {
     const pack = typeof from === 'string' ? name : from.pack;
     return { role, file, pack, licence, sha256, source_sha256 };
   };
@@ -192,7 +191,7 @@ export function modelsBody(manifest: PackManifest) {
     version,
     description,
     source: sourceBody(manifest.source),
-    files: [net('detector'), net('landmarks'), net('embedder'), ...made('cohort'), ...made('human')],
+    files: [...[...packNets(manifest)].map(net), ...made('cohort'), ...made('human')],
     min_det_score,
     ...(human === undefined ? {} : { human: { bar: human.bar, fitted_on: human.fitted_on } }),
     calibration,

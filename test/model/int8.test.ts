@@ -84,6 +84,7 @@ describe.skipIf(!tarball)('preparing the pack', () => {
     expect(await preparePack(pack, (line) => lines.push(line))).toBe('prepared');
     expect(lines.slice(2)).toEqual([
       'Copying detect.onnx from the pack default',
+      'Copying detect-close.onnx from the pack default',
       'Copying landmark.onnx from the pack default',
       'Rewriting package/model/fr_feature.onnx to embed.onnx',
     ]);

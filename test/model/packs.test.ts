@@ -84,6 +84,16 @@ describe.each(packs)('the pack %s', (name) => {
   });
 });
 
+test('the pack int8 has the nets that find faces of the default pack, member by member', () => {
+  const int8 = readManifest(packDirectory('int8'));
+  const { detector, close_detector, landmarks } = readManifest(packDirectory('default'));
+  const { source: _, ...close } = close_detector!;
+  const from = { pack: 'default' };
+  expect(int8.detector).toEqual({ ...detector, from });
+  expect(int8.close_detector).toEqual({ ...close, from });
+  expect(int8.landmarks).toEqual({ ...landmarks, from });
+});
+
 describe('the pack yunet', () => {
   const yunet = readManifest(packDirectory('yunet'));
   const original = readManifest(packDirectory('default'));

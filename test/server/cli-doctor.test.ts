@@ -30,6 +30,7 @@ const everything = [
   'workers',
   'model pack',
   'detector',
+  'close_detector',
   'landmarks',
   'embedder',
   'cohort',

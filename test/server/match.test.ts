@@ -125,6 +125,7 @@ describe('GET models', () => {
     });
     expect(body.files.map((file: Json) => file.role)).toEqual([
       'detector',
+      'close_detector',
       'landmarks',
       'embedder',
       'cohort',

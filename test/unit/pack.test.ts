@@ -7,6 +7,7 @@ import {
   readDraft,
   readManifest,
   sha256,
+  sourceOf,
   verifyPack,
 } from '../../src/engine/pack.ts';
 import { projectPath } from '../../src/paths.ts';
@@ -55,12 +56,29 @@ describe('the directory of a pack', () => {
 describe('the default manifest', () => {
   const manifest = readManifest(projectPath('models/packs/default'));
 
-  test('is valid and names three nets', () => {
-    expect(packNets(manifest).map(({ file }) => file)).toEqual([
+  test('is valid and names four nets', () => {
+    expect([...packNets(manifest).values()].map(({ file }) => file)).toEqual([
       'detect.onnx',
+      'detect-close.onnx',
       'landmark.onnx',
       'embed.onnx',
     ]);
+  });
+});
+
+describe('a net', () => {
+  const manifest = readManifest(projectPath('models/packs/default'));
+
+  test('comes from its own source, from its pack’s, or from another pack', () => {
+    const { detector, close_detector } = manifest;
+    expect(sourceOf(manifest, close_detector!)).toEqual(close_detector!.source);
+    expect(sourceOf(manifest, detector)).toBe(manifest.source);
+    expect(sourceOf(manifest, { ...detector, from: { pack: 'default' } })).toBeUndefined();
+  });
+
+  test('for close faces may be left out', () => {
+    writeManifest(manifestWith('close_detector', undefined));
+    expect([...packNets(readManifest(directory)).keys()]).toEqual(['detector', 'landmarks', 'embedder']);
   });
 });
 
@@ -101,6 +119,9 @@ describe('a manifest', () => {
         [56, 56],
       ],
     ],
+    ['close_detector.family', 'rfb'],
+    ['close_detector.boxes', undefined],
+    ['close_detector.source.integrity', 'sha512-'],
     ['landmarks.scale', 0],
     ['embedder.template', [[1, 2]]],
     ['cohort.weights', undefined],
@@ -158,6 +179,7 @@ describe('a manifest', () => {
 describe('the files of a pack', () => {
   const files = {
     'detect.onnx': 'a detector',
+    'detect-close.onnx': 'another',
     'landmark.onnx': 'landmarks',
     'embed.onnx': 'an embedder',
     'cohort.i8': 'a cohort',
@@ -169,6 +191,7 @@ describe('the files of a pack', () => {
     const manifest = JSON.parse(defaultManifest) as Record<string, { sha256: string }>;
     const parts = {
       'detect.onnx': 'detector',
+      'detect-close.onnx': 'close_detector',
       'landmark.onnx': 'landmarks',
       'embed.onnx': 'embedder',
       'cohort.i8': 'cohort',

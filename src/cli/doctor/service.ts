@@ -33,8 +33,8 @@ export const serviceChecks: Checks = {
       }
     };
     const files = await Promise.all([
-      ...pack.roles.map((role) =>
-        judge(role, manifest[role].file, pack.verifyNet(directory, manifest, role)),
+      ...[...pack.packNets(manifest)].map(([role, net]) =>
+        judge(role, net.file, pack.verifyNet(directory, manifest, net)),
       ),
       ...pack.madeHere.flatMap((role) => {
         const { [role]: made } = manifest;

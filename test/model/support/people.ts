@@ -44,11 +44,21 @@ export async function peopleOf(set: string, mode: AccuracyMode): Promise<Picture
 }
 
 function keyOf(mode: AccuracyMode, names: readonly string[]): string {
-  const { detector, landmarks, embedder, cohort, human, min_det_score } = manifest;
+  const { detector, close_detector, landmarks, embedder, cohort, human, min_det_score } = manifest;
   const addon = addonFile() ?? projectPath('build/addon/Release/facematch.node');
   const parts = [
     sha256(readFileSync(addon)),
-    JSON.stringify({ detector, landmarks, embedder, cohort, human, min_det_score, mode, names }),
+    JSON.stringify({
+      detector,
+      close_detector,
+      landmarks,
+      embedder,
+      cohort,
+      human,
+      min_det_score,
+      mode,
+      names,
+    }),
   ];
   return sha256(Buffer.from(parts.join('\n'))).slice(0, 16);
 }

@@ -57,7 +57,13 @@ type Json = Record<string, unknown>;
 export function standInPack(folder: string, change: Json = {}): string {
   const original = packDirectory('default');
   const manifest = JSON.parse(readFileSync(join(original, 'manifest.json'), 'utf8'));
-  const { cohort: _cohort, human: _human, calibration: _calibration, ...rest } = manifest;
+  const {
+    close_detector: _close,
+    cohort: _cohort,
+    human: _human,
+    calibration: _calibration,
+    ...rest
+  } = manifest;
   const directory = mkdtempSync(join(folder, 'pack-'));
   const bytes = standIn();
   const embedder = {
