@@ -58,7 +58,7 @@ class YunetOutputs {
 TEST_SUITE_BEGIN("detect_families");
 
 TEST_CASE("an unknown family is rejected with the list of names") {
-  for (const DetectorFamily* family : {&kRfb, &kYunet}) {
+  for (const DetectorFamily* family : {&kRfb, &kYunet, &kBlazeface}) {
     CHECK(&detector_family(family->name) == family);
   }
   for (const char* name : {"", "haar", "RFB", "rfb ", "yunet2"}) {
@@ -66,7 +66,7 @@ TEST_CASE("an unknown family is rejected with the list of names") {
     const auto error = refusal([&] { detector_family(name); });
     REQUIRE(error);
     CHECK(error->message.find("\"" + std::string(name) + "\"") != std::string::npos);
-    CHECK(error->message.find("rfb, yunet") != std::string::npos);
+    CHECK(error->message.find("rfb, yunet, blazeface") != std::string::npos);
   }
 }
 
@@ -234,6 +234,146 @@ TEST_CASE("YuNet: a mismatch names the output or the input that does not fit") {
     const auto reason = kYunet.mismatch(c.input, sizes);
     REQUIRE(reason);
     CHECK(reason->find(c.said) != std::string::npos);
+  }
+}
+
+TEST_CASE("BlazeFace: anchors are the middles of cells, two of stride 8 and six of stride 16") {
+  struct Case {
+    const char* what;
+    size_t anchor;  // in the order of the outputs
+    std::array<float, 4> numbers;
+    Box expected;
+  };
+  // At 96 x 64 the first grid has 12 x 8 cells, the second 6 x 4.
+  const Case cases[] = {
+      {"the first", 0, {0, 0, 10, 20}, {-1, -6, 10, 20}},
+      {"the second of a cell", 1, {0, 0, 10, 20}, {-1, -6, 10, 20}},
+      {"the next cell", 2, {0, 0, 10, 20}, {7, -6, 10, 20}},
+      {"the next row", 2 * 12, {0, 0, 10, 20}, {-1, 2, 10, 20}},
+      {"the last of the first grid", 191, {0, 0, 10, 20}, {87, 50, 10, 20}},
+      {"the second grid", 192, {0, 0, 10, 20}, {3, -2, 10, 20}},
+      {"its next cell", 192 + 6, {0, 0, 10, 20}, {19, -2, 10, 20}},
+      {"its next row", 192 + 6 * 6, {0, 0, 10, 20}, {3, 14, 10, 20}},
+      {"the last one", 335, {0, 0, 10, 20}, {83, 46, 10, 20}},
+      {"moved by pixels", 0, {30, 20, 10, 20}, {29, 14, 10, 20}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.what);
+    std::vector<float> boxes(336 * 16), scores(336, -5.0f);
+    scores[c.anchor] = std::log(3.0f);
+    std::copy(c.numbers.begin(), c.numbers.end(),
+              boxes.begin() + static_cast<std::ptrdiff_t>(16 * c.anchor));
+    const std::vector<std::span<float>> outputs = {boxes, scores};
+    std::vector<Detection> found;
+    kBlazeface.decode(kInput, kInput, outputs, 0.5f, found);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].score == doctest::Approx(0.75f));
+    CHECK(found[0].box.x == doctest::Approx(c.expected.x));
+    CHECK(found[0].box.y == doctest::Approx(c.expected.y));
+    CHECK(found[0].box.width == doctest::Approx(c.expected.width));
+    CHECK(found[0].box.height == doctest::Approx(c.expected.height));
+  }
+}
+
+TEST_CASE(
+    "BlazeFace: the score is the sigmoid of a logit of any size, and the limit is inclusive") {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  struct Case {
+    float logit, min_score;
+    size_t found;
+  };
+  const Case cases[] = {
+      {0, 0.5f, 1},          {0, 0.51f, 0},          {100, 0.99f, 1},
+      {-100, 0.01f, 0},      {1000, 0.99f, 1},       {-1000, 0.01f, 0},
+      {kInfinity, 0.99f, 1}, {-kInfinity, 0.01f, 0}, {kNan, 0.01f, 0},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.logit);
+    std::vector<float> boxes(336 * 16), scores(336, -kInfinity);
+    scores[7] = c.logit;
+    const std::vector<std::span<float>> outputs = {boxes, scores};
+    std::vector<Detection> found;
+    kBlazeface.decode(kInput, kInput, outputs, c.min_score, found);
+    CHECK(found.size() == c.found);
+    for (const Detection& detection : found) CHECK(detection.score <= 1);
+  }
+}
+
+TEST_CASE("BlazeFace: impossible boxes give no face") {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto faces = [](size_t place, float value) {
+    std::vector<float> boxes(336 * 16), scores(336, -5.0f);
+    scores[100] = 5;
+    boxes[1602] = boxes[1603] = 30;
+    boxes[1600 + place] = value;
+    const std::vector<std::span<float>> outputs = {boxes, scores};
+    std::vector<Detection> found;
+    kBlazeface.decode(kInput, kInput, outputs, 0.5f, found);
+    std::erase_if(found, [](const Detection& d) { return !is_possible(d, kInput); });
+    return found.size();
+  };
+  CHECK(faces(2, 30) == 1);
+  for (size_t place = 0; place < 4; ++place) {
+    for (const float value : {kNan, kInfinity, -kInfinity, 1e30f, -1e30f}) {
+      CAPTURE(place);
+      CAPTURE(value);
+      CHECK(faces(place, value) == 0);
+    }
+  }
+}
+
+TEST_CASE("BlazeFace: outputs have sixteen numbers and one for each anchor of the input") {
+  const std::vector<size_t> fits = {336 * 16, 336}, whole = {896 * 16, 896},
+                            apart = {896 * 16, 897};
+  CHECK_FALSE(kBlazeface.mismatch(kInput, fits));
+  CHECK_FALSE(kBlazeface.mismatch({128, 128}, whole));
+  struct Case {
+    const char* what;
+    cv::Size input;
+    std::span<const size_t> sizes;
+    const char* said;
+  };
+  const Case cases[] = {
+      {"a width that is no multiple", {100, 64}, fits, "multiples of 16"},
+      {"a height that is no multiple", {96, 72}, fits, "multiples of 16"},
+      {"another input",
+       {128, 128},
+       fits,
+       "should have 14336 and 896 numbers and have 5376 and 336"},
+      {"a score too many", {128, 128}, apart, "14336 and 896 numbers and have 14336 and 897"},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.what);
+    const auto reason = kBlazeface.mismatch(c.input, c.sizes);
+    REQUIRE(reason);
+    CHECK(reason->find(c.said) != std::string::npos);
+  }
+}
+
+TEST_CASE("BlazeFace: the default pack's net finds the face that fills a picture") {
+  Pack pack = read_pack(default_pack());
+  pack.detector = {
+      .file = "detect-close.onnx",
+      .family = "blazeface",
+      .input = "input",
+      .outputs = {"regressors", "classificators"},
+      .width = 128,
+      .height = 128,
+      .normalisation = {.channels = Channels::kRgb, .mean = 127.5f, .scale = 1 / 127.5f},
+      .nms_iou = 0.3f};
+  const Detector detector(pack);
+  constexpr float kSide = 300;
+  for (const int number : {1, 2, 3, 4, 5, 6}) {
+    CAPTURE(number);
+    const auto found = detector.detect(portrait(number, static_cast<int>(kSide), 1.5f), 0.5f);
+    REQUIRE(found.size() == 1);
+    const Box& box = found[0].box;
+    CHECK(std::abs(box.centre().x - kSide / 2) < 0.15f * kSide);
+    CHECK(std::abs(box.centre().y - kSide / 2) < 0.15f * kSide);
+    CHECK(box.width > 0.4f * kSide);
+    CHECK(box.width < 0.9f * kSide);
   }
 }
 

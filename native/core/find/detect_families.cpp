@@ -140,12 +140,72 @@ void decode(cv::Size input, cv::Size, Outputs outputs, float min_score,
 }  // namespace
 }  // namespace yunet
 
+// BlazeFace (MediaPipe, face detection, short range): an anchor is the middle of a cell. Two for
+// each cell of stride 8, then six of stride 16, by row and column. boxes 1 x n x 16, pixels of the
+// input: from the anchor to the centre of the box (x, y); its width and height; from the anchor to
+// six points (right eye, left eye, tip of the nose, middle of the mouth, right ear, left ear; x, y
+// of each). scores 1 x n x 1, a logit.
+namespace blazeface {
+namespace {
+
+struct Grid {
+  int stride;
+  size_t anchors;  // of a cell
+};
+
+constexpr std::array kGrids = {Grid{8, 2}, Grid{16, 6}};
+constexpr int kLargestStride = 16;
+constexpr size_t kNumbers = 16;  // of a box
+
+constexpr OutputMember kOutputs[] = {{"boxes"}, {"scores"}};
+
+std::optional<std::string> mismatch(cv::Size input, std::span<const size_t> sizes) {
+  if (input.width % kLargestStride != 0 || input.height % kLargestStride != 0) {
+    return "its width and height must be multiples of " + std::to_string(kLargestStride);
+  }
+  size_t anchors = 0;
+  for (const Grid& grid : kGrids) {
+    anchors += static_cast<size_t>(input.area() / (grid.stride * grid.stride)) * grid.anchors;
+  }
+  if (sizes[0] == kNumbers * anchors && sizes[1] == anchors) return std::nullopt;
+  return "its boxes and scores should have " + std::to_string(kNumbers * anchors) + " and " +
+         std::to_string(anchors) + " numbers and have " + std::to_string(sizes[0]) + " and " +
+         std::to_string(sizes[1]);
+}
+
+void decode(cv::Size input, cv::Size, Outputs outputs, float min_score,
+            std::vector<Detection>& found) {
+  const float* box = outputs[0].data();
+  const float* logit = outputs[1].data();
+  for (const Grid& grid : kGrids) {
+    const float stride = static_cast<float>(grid.stride);
+    const size_t columns = static_cast<size_t>(input.width / grid.stride);
+    const size_t count = columns * static_cast<size_t>(input.height / grid.stride) * grid.anchors;
+    for (size_t i = 0; i < count; ++i, ++logit, box += kNumbers) {
+      const float score = 1 / (1 + std::exp(-*logit));
+      if (!(score >= min_score)) continue;
+      const size_t cell = i / grid.anchors;
+      const Point anchor((static_cast<float>(cell % columns) + 0.5f) * stride,
+                         (static_cast<float>(cell / columns) + 0.5f) * stride);
+      const Point centre = anchor + Point(box[0], box[1]);
+      const float width = box[2], height = box[3];
+      found.push_back({{centre.x - width / 2, centre.y - height / 2, width, height}, score});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace blazeface
+
 const DetectorFamily kRfb = {"rfb", rfb::kOutputs, 8, rfb::mismatch, rfb::decode};
 const DetectorFamily kYunet = {"yunet", yunet::kOutputs, yunet::kStrides.back(), yunet::mismatch,
                                yunet::decode};
 
+const DetectorFamily kBlazeface = {"blazeface", blazeface::kOutputs, blazeface::kLargestStride,
+                                   blazeface::mismatch, blazeface::decode};
+
 const DetectorFamily& detector_family(const std::string& name) {
-  static constexpr std::array kFamilies = {&kRfb, &kYunet};
+  static constexpr std::array kFamilies = {&kRfb, &kYunet, &kBlazeface};
   std::string known;
   for (const DetectorFamily* family : kFamilies) {
     if (name == family->name) return *family;

@@ -46,6 +46,7 @@ struct DetectorFamily {
 
 extern const DetectorFamily kRfb;
 extern const DetectorFamily kYunet;
+extern const DetectorFamily kBlazeface;
 
 // Throws Error kInternalError with a readable message when the name is unknown.
 const DetectorFamily& detector_family(const std::string& name);
