@@ -130,7 +130,8 @@ function convolve(
 ): void {
   const [input, weights, bias] = operator.inputs as [Tensor, Tensor, Tensor];
   const [, channels, height, width] = dims as [number, number, number, number];
-  if ((operator.options.dilation ?? 1) !== 1) throw new Error(`${operator.output.name} is dilated`);
+  const { dilation_w = 1, dilation_h = 1 } = operator.options;
+  if (dilation_w !== 1 || dilation_h !== 1) throw new Error(`${operator.output.name} is dilated`);
   const values = constantOf(weights);
   const area = height * width;
   const ordered = Float32Array.from(values, (_, i) => {

@@ -17,10 +17,21 @@ export interface Tensor {
 const operators = {
   ADD: { number: 0, options: { activation: 0 } },
   CONCATENATION: { number: 2, options: { axis: 0, activation: 1 } },
-  CONV_2D: { number: 3, options: { padding: 0, stride_w: 1, stride_h: 2, activation: 3, dilation: 4 } },
+  CONV_2D: {
+    number: 3,
+    options: { padding: 0, stride_w: 1, stride_h: 2, activation: 3, dilation_w: 4, dilation_h: 5 },
+  },
   DEPTHWISE_CONV_2D: {
     number: 4,
-    options: { padding: 0, stride_w: 1, stride_h: 2, multiplier: 3, activation: 4, dilation: 5 },
+    options: {
+      padding: 0,
+      stride_w: 1,
+      stride_h: 2,
+      multiplier: 3,
+      activation: 4,
+      dilation_w: 5,
+      dilation_h: 6,
+    },
   },
   DEQUANTIZE: { number: 6, options: {} },
   MAX_POOL_2D: {
