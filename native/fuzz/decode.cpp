@@ -43,7 +43,7 @@ void check(const Image& image) {
   require(pixels <= kLimits.max_pixels, "pixels are limited");
   require(!image.bgr.empty(), "a picture has pixels");
   require(image.bgr.cols <= image.width && image.bgr.rows <= image.height, "never enlarged");
-  require(image.scale > 0 && image.scale <= 1, "scale is of 0..1");
+  require(image.scale() > 0 && image.scale() <= 1, "scale is of 0..1");
   require(image.orientation >= 1 && image.orientation <= 8, "orientation is of 1..8");
   // Reads every pixel, so that AddressSanitizer sees whether they are all there.
   require(cv::norm(image.bgr, cv::NORM_L1) >= 0, "pixels are numbers");
@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     check(*reduced);
     require(std::max(reduced->bgr.cols, reduced->bgr.rows) >=
                 std::min(kReducedSide, std::max(reduced->width, reduced->height)),
-            "at least the wanted side");
+            "at least the side asked for");
   }
   if (full && reduced) {
     require(full->width == reduced->width && full->height == reduced->height &&
