@@ -21,11 +21,17 @@ void fix_malloc_thresholds() {
 #endif
 }
 
+std::optional<Detector> close_detector_of(const Pack& pack) {
+  if (!pack.close_detector) return std::nullopt;
+  return Detector(pack.directory, *pack.close_detector);
+}
+
 }  // namespace
 
 Engine::Engine(const std::string& directory)
     : pack(read_pack(directory)),
-      detector(pack),
+      detector(pack.directory, pack.detector),
+      close_detector(close_detector_of(pack)),
       landmarker(pack),
       embedder(pack),
       cohort(pack),

@@ -16,6 +16,7 @@ namespace facematch {
 struct Engine {
   Pack pack;
   Detector detector;
+  std::optional<Detector> close_detector;  // for faces that fill the picture
   Landmarker landmarker;
   Embedder embedder;
   Cohort cohort;

@@ -242,20 +242,20 @@ TEST_CASE("BlazeFace: anchors are the middles of cells, two of stride 8 and six 
     const char* what;
     size_t anchor;  // in the order of the outputs
     std::array<float, 4> numbers;
-    Box expected;
+    Point centre;  // of the numbers' box
   };
   // At 96 x 64 the first grid has 12 x 8 cells, the second 6 x 4.
   const Case cases[] = {
-      {"the first", 0, {0, 0, 10, 20}, {-1, -6, 10, 20}},
-      {"the second of a cell", 1, {0, 0, 10, 20}, {-1, -6, 10, 20}},
-      {"the next cell", 2, {0, 0, 10, 20}, {7, -6, 10, 20}},
-      {"the next row", 2 * 12, {0, 0, 10, 20}, {-1, 2, 10, 20}},
-      {"the last of the first grid", 191, {0, 0, 10, 20}, {87, 50, 10, 20}},
-      {"the second grid", 192, {0, 0, 10, 20}, {3, -2, 10, 20}},
-      {"its next cell", 192 + 6, {0, 0, 10, 20}, {19, -2, 10, 20}},
-      {"its next row", 192 + 6 * 6, {0, 0, 10, 20}, {3, 14, 10, 20}},
-      {"the last one", 335, {0, 0, 10, 20}, {83, 46, 10, 20}},
-      {"moved by pixels", 0, {30, 20, 10, 20}, {29, 14, 10, 20}},
+      {"the first", 0, {0, 0, 10, 20}, {4, 4}},
+      {"the second of a cell", 1, {0, 0, 10, 20}, {4, 4}},
+      {"the next cell", 2, {0, 0, 10, 20}, {12, 4}},
+      {"the next row", 2 * 12, {0, 0, 10, 20}, {4, 12}},
+      {"the last of the first grid", 191, {0, 0, 10, 20}, {92, 60}},
+      {"the second grid", 192, {0, 0, 10, 20}, {8, 8}},
+      {"its next cell", 192 + 6, {0, 0, 10, 20}, {24, 8}},
+      {"its next row", 192 + 6 * 6, {0, 0, 10, 20}, {8, 24}},
+      {"the last one", 335, {0, 0, 10, 20}, {88, 56}},
+      {"moved by pixels", 0, {30, 20, 10, 20}, {34, 24}},
   };
   for (const Case& c : cases) {
     CAPTURE(c.what);
@@ -267,16 +267,18 @@ TEST_CASE("BlazeFace: anchors are the middles of cells, two of stride 8 and six 
     std::vector<Detection> found;
     kBlazeface.decode(kInput, kInput, outputs, 0.5f, found);
     REQUIRE(found.size() == 1);
-    CHECK(found[0].score == doctest::Approx(0.75f));
-    CHECK(found[0].box.x == doctest::Approx(c.expected.x));
-    CHECK(found[0].box.y == doctest::Approx(c.expected.y));
-    CHECK(found[0].box.width == doctest::Approx(c.expected.width));
-    CHECK(found[0].box.height == doctest::Approx(c.expected.height));
+    // Its 0.5 is 0.7 here: odds of 3 become odds of 7.
+    CHECK(found[0].score == doctest::Approx(7.0 / 8));
+    // A square of the longer side, enlarged and moved up to take in the forehead.
+    const Box& box = found[0].box;
+    CHECK(box.centre().x == doctest::Approx(c.centre.x));
+    CHECK(box.centre().y == doctest::Approx(c.centre.y - 0.03 * 20));
+    CHECK(box.width == doctest::Approx(1.16 * 20));
+    CHECK(box.height == box.width);
   }
 }
 
-TEST_CASE(
-    "BlazeFace: the score is the sigmoid of a logit of any size, and the limit is inclusive") {
+TEST_CASE("BlazeFace: the score is a sigmoid of a logit of any size, 0.7 at 0") {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   struct Case {
@@ -284,13 +286,14 @@ TEST_CASE(
     size_t found;
   };
   const Case cases[] = {
-      {0, 0.5f, 1},          {0, 0.51f, 0},          {100, 0.99f, 1},
+      {0, 0.69f, 1},         {0, 0.71f, 0},          {100, 0.99f, 1},
       {-100, 0.01f, 0},      {1000, 0.99f, 1},       {-1000, 0.01f, 0},
       {kInfinity, 0.99f, 1}, {-kInfinity, 0.01f, 0}, {kNan, 0.01f, 0},
   };
   for (const Case& c : cases) {
     CAPTURE(c.logit);
     std::vector<float> boxes(336 * 16), scores(336, -kInfinity);
+    boxes[16 * 7 + 2] = boxes[16 * 7 + 3] = 30;
     scores[7] = c.logit;
     const std::vector<std::span<float>> outputs = {boxes, scores};
     std::vector<Detection> found;
@@ -353,17 +356,7 @@ TEST_CASE("BlazeFace: outputs have sixteen numbers and one for each anchor of th
 }
 
 TEST_CASE("BlazeFace: the default pack's net finds the face that fills a picture") {
-  Pack pack = read_pack(default_pack());
-  pack.detector = {
-      .file = "detect-close.onnx",
-      .family = "blazeface",
-      .input = "input",
-      .outputs = {"regressors", "classificators"},
-      .width = 128,
-      .height = 128,
-      .normalisation = {.channels = Channels::kRgb, .mean = 127.5f, .scale = 1 / 127.5f},
-      .nms_iou = 0.3f};
-  const Detector detector(pack);
+  const Detector& detector = *default_engine().close_detector;
   constexpr float kSide = 300;
   for (const int number : {1, 2, 3, 4, 5, 6}) {
     CAPTURE(number);

@@ -52,9 +52,10 @@ TEST_CASE("a picture without a face costs exactly the runs of all looks") {
     cv::Size size;
     int runs;
   };
-  // 3 rotated + 8 padded + 8 enhanced + 4 large tiles, and 25 small tiles from 900 pixels on.
+  // 3 rotated + 8 enhanced + 1 padded (by the close detector) + 4 large tiles, and 25 small tiles
+  // from 900 pixels on.
   const Case cases[] = {
-      {{1, 1}, 23}, {{899, 20}, 23}, {{900, 20}, 48}, {{1, 40000}, 48}, {{1600, 1200}, 48}};
+      {{1, 1}, 16}, {{899, 20}, 16}, {{900, 20}, 41}, {{1, 40000}, 41}, {{1600, 1200}, 41}};
   for (const Case& c : cases) {
     CAPTURE(c.size.width);
     CAPTURE(c.size.height);
@@ -75,15 +76,16 @@ TEST_CASE("after the limit of runs nothing more is detected") {
   const cv::Mat picture = portrait(1, 300);
   Search search(picture);
   Finder& finder = search.finder;
-  for (int i = 0; i < kMaxDetectorRuns; ++i) CHECK_FALSE(finder.detect(picture, 0.7f).empty());
-  CHECK(finder.detect(picture, 0.7f).empty());
+  for (int i = 0; i < kMaxDetectorRuns; ++i)
+    CHECK_FALSE(finder.detect(default_engine().detector, picture, 0.7f).empty());
+  CHECK(finder.detect(default_engine().detector, picture, 0.7f).empty());
   CHECK(search.fall_back().empty());
   CHECK_FALSE(finder.verify({.box = middle_of(300), .score = 1}, 0, false));
   CHECK(finder.detector_runs() == kMaxDetectorRuns);
 }
 
-TEST_CASE("an upright face of the first pass hardly ever costs another detector run") {
-  int without = 0;
+TEST_CASE("an upright face hardly ever costs more than a run of the close detector") {
+  int cheap = 0;
   for (int number = 1; number <= 6; ++number) {
     CAPTURE(number);
     const cv::Mat picture = portrait(number, 500);
@@ -94,9 +96,9 @@ TEST_CASE("an upright face of the first pass hardly ever costs another detector 
     REQUIRE(candidate);
     CHECK(candidate->detection.found_by == FoundBy::kPrimary);
     CHECK(candidate->detection.box.x == detections.front().box.x);
-    if (search.finder.detector_runs() == 0) ++without;
+    if (search.finder.detector_runs() <= 1) ++cheap;
   }
-  CHECK(without >= 5);
+  CHECK(cheap >= 5);
 }
 
 TEST_CASE("beside an upright face an unclear one costs one run, and a false detection is dropped") {
@@ -105,10 +107,10 @@ TEST_CASE("beside an upright face an unclear one costs one run, and a false dete
   const auto detections = search.detect();
   REQUIRE_FALSE(detections.empty());
   REQUIRE(finder.confirm(detections.front()));
-  REQUIRE(finder.detector_runs() == 0);
+  const int before = finder.detector_runs();
   const Box empty{2, 2, 120, 120};
   CHECK_FALSE(finder.confirm({.box = empty, .score = 0.9f}));
-  CHECK(finder.detector_runs() == 1);
+  CHECK(finder.detector_runs() == before + 1);
 }
 
 TEST_CASE("verify rotates a face upright and returns it in pixels of the picture") {
@@ -164,7 +166,7 @@ TEST_CASE("the fallback stops at the look that finds the face, and names it") {
   cv::resize(view.bgr, small, {75, 75}, 0, 0, cv::INTER_AREA);
   small.copyTo(tiny(cv::Rect(1090, 310, 75, 75)));
   const Case cases[] = {{FoundBy::kRotated, rotated(view, 2).bgr},
-                        {FoundBy::kPadded, view.bgr(cv::Rect(170, 170, 160, 160)).clone()},
+                        {FoundBy::kPadded, view.bgr(cv::Rect(190, 190, 120, 120)).clone()},
                         {FoundBy::kEnhanced, view.bgr * 0.07},
                         {FoundBy::kTiled, tiny}};
   for (const Case& c : cases) {
@@ -173,7 +175,7 @@ TEST_CASE("the fallback stops at the look that finds the face, and names it") {
     REQUIRE(found.size() == 1);
     CHECK(found[0].detection.found_by == c.found_by);
     CHECK(found[0].contrast_stretched == (c.found_by == FoundBy::kEnhanced));
-    CHECK(found[0].detection.score >= 0.9f);
+    CHECK(found[0].detection.score >= (c.found_by == FoundBy::kPadded ? 0.7f : 0.9f));
   }
 }
 

@@ -64,7 +64,7 @@ const match: MatchBody = {
   },
   pairs_compared: 1,
   pairs: [{ image1_face_index: 0, image2_face_index: 0, similarity: 0.5907, confidence_percent: 87 }],
-  model: { pack: 'default', version: '2.1.0' },
+  model: { pack: 'default', version: '2.2.0' },
   warnings: [],
   timings_ms: { queue: 0.2, decode: 6.1, detect: 7.4, align: 2.5, embed: 11.2, total: 28.3 },
 };
@@ -161,7 +161,7 @@ const fitted = {
 
 const models: ModelsBody = {
   pack: 'default',
-  version: '2.1.0',
+  version: '2.2.0',
   description: 'A detector, 68 landmarks and an embedding of 512 numbers',
   source: { kind: 'npm', name: 'some-package', version: '1.2.3', licence: 'MIT' },
   files: [

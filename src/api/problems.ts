@@ -107,7 +107,7 @@ export const problemTable: Readonly<Record<ErrorCode, { requests: Requests; exam
   },
   embedding_mismatch: {
     requests: 'json',
-    example: { expected: 'default 2.1.0', given: 'default 2.0.0' },
+    example: { expected: 'default 2.2.0', given: 'default 2.0.0' },
   },
   invalid_embedding: {
     requests: 'json',

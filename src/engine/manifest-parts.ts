@@ -63,10 +63,11 @@ export const source = z.discriminatedUnion(
   { error: oneOf('npm', 'project') },
 );
 
-const boxFinder = { ...net, ...feeding, channels: z.enum(['rgb', 'bgr']), nms_iou: share };
-
 const anyDetector = {
-  ...boxFinder,
+  ...net,
+  ...feeding,
+  channels: z.enum(['rgb', 'bgr']),
+  nms_iou: share,
   /** Least score of a face in the second detection, on an enlarged crop. */
   second_look_score: share,
 };
@@ -112,7 +113,7 @@ function outputsOf(one: { [member: string]: unknown }): string[] {
 
 /** A net for faces that fill the picture. */
 export const closeDetector = z.strictObject({
-  ...boxFinder,
+  ...anyDetector,
   family: z.enum(['blazeface']),
   boxes: name,
   scores: name,

@@ -59,10 +59,10 @@ void nms(std::vector<Detection>& detections, float iou) {
   detections = std::move(kept);
 }
 
-Detector::Detector(const Pack& pack)
-    : spec_(pack.detector),
+Detector::Detector(const std::string& directory, const DetectorSpec& spec)
+    : spec_(spec),
       family_(detector_family(spec_.family)),
-      net_(pack.directory + "/" + spec_.file, spec_.input, {1, 3, spec_.height, spec_.width},
+      net_(directory + "/" + spec_.file, spec_.input, {1, 3, spec_.height, spec_.width},
            spec_.outputs, Sides::kDynamic) {
   if (const auto reason = family_.mismatch({spec_.width, spec_.height}, net_.output_sizes())) {
     throw Error(ErrorCode::kInternalError, "the detector " + spec_.file +

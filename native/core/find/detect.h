@@ -13,7 +13,8 @@ namespace facematch {
 
 class Detector {
  public:
-  explicit Detector(const Pack& pack);
+  // `directory` is that of the pack.
+  Detector(const std::string& directory, const DetectorSpec& spec);
 
   // Faces in the view that score at least `min_score`, best first, overlaps removed.
   std::vector<Detection> detect(const View& view, float min_score) const;

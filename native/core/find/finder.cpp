@@ -12,7 +12,7 @@ namespace {
 // Sides of the close-ups, pixels. For the detector a face should have half the side of its frame;
 // for landmarks the close-up must be twice as large as the net's crop.
 constexpr int kCloseup = 240;
-constexpr int kSmallCloseup = 128;
+constexpr int kSmallCloseup = 128;  // the close detector's frame as well
 
 // A face that is not upright rarely has such a score, and the landmarks predicted for it rarely fit
 // the template so well.
@@ -24,6 +24,9 @@ constexpr float kClearTemplateError = 0.1f;
 constexpr float kMaxQuickInstability = 0.021f;
 constexpr float kMaxInstability = 0.02f;
 constexpr float kMaxCloseupInstability = 0.023f;
+// The same of a face that the close detector found. Those that it finds in dogs reach 0.02: this
+// keeps out what has no layout at all, and the human check does the rest.
+constexpr float kMaxInstabilityOfClose = 0.1f;
 
 // Shortest longer side of the box, pixels: smaller faces cannot be compared, and noise passes for
 // faces.
@@ -80,23 +83,39 @@ bool Finder::cut_short() {
   return cut_short_;
 }
 
-std::vector<Detection> Finder::detect(const View& view, float min_score) {
+std::vector<Detection> Finder::detect(const Detector& detector, const View& view, float min_score) {
   if (detector_runs_ >= kMaxDetectorRuns || cut_short()) return {};
   ++detector_runs_;
-  return engine_.detector.detect(view, min_score);
+  return detector.detect(view, min_score);
 }
 
-std::optional<Detection> Finder::redetect(const View& view, const Box& expected) {
-  const float needed = std::max(options_.min_det_score, engine_.pack.detector.second_look_score);
-  for (const Detection& seen : detect(view, needed)) {
+std::optional<Detection> Finder::redetect(const Detector& detector, const View& view,
+                                          float min_score, const Box& expected) {
+  for (const Detection& seen : detect(detector, view, min_score)) {
     if (intersection_over_union(square(seen.box), square(expected)) >= kMinIou) return seen;
   }
   return std::nullopt;
 }
 
+std::optional<Detection> Finder::redetect(const View& view, const Box& expected) {
+  const float needed = std::max(options_.min_det_score, engine_.pack.detector.second_look_score);
+  return redetect(engine_.detector, view, needed, expected);
+}
+
+std::optional<Detection> Finder::redetect_close(const Box& expected) {
+  const float needed =
+      std::max(options_.min_det_score, engine_.pack.close_detector->second_look_score);
+  return redetect(*engine_.close_detector, picture_.closeup(expected, 0, kSmallCloseup), needed,
+                  expected);
+}
+
 const View& Finder::pixels_of(const Box& box) {
   const Landmarker& landmarker = engine_.landmarker;
   return picture_.for_crops(static_cast<float>(landmarker.crop_size()) / landmarker.crop_side(box));
+}
+
+float Finder::misfit(const FoundFace& face) const {
+  return template_error(five_points(face.points), engine_.pack.embedder.template_points);
 }
 
 float Finder::measure(const View& view, const FoundFace& face,
@@ -116,9 +135,31 @@ std::optional<FoundFace> Finder::confirm(const Detection& detection) {
     if (verdict == Verdict::kUndecided) continue;
     const bool rotated = face.detection.found_by == FoundBy::kRotated;
     upright_seen_ = upright_seen_ || (test.proves_upright && !rotated);
+    if (!rotated) realign(face);
     return face;
   }
   return std::nullopt;
+}
+
+// A face that does not fit the template is often turned or covered, and the box then fits it badly:
+// landmarks are predicted again in the box of the close detector.
+void Finder::realign(FoundFace& face) {
+  if (!engine_.close_detector || detector_runs_ >= kMaxRunsToConfirm) return;
+  if (misfit(face) <= kClearTemplateError) return;
+  const auto seen = redetect_close(face.detection.box);
+  if (seen) face.points = engine_.landmarker.find(pixels_of(seen->box), seen->box, false);
+}
+
+std::optional<FoundFace> Finder::verify_close(const Detection& detection) {
+  const auto seen = redetect_close(detection.box);
+  if (!seen) return std::nullopt;
+  FoundFace face;
+  face.detection = *seen;
+  const View& view = pixels_of(seen->box);
+  face.points = engine_.landmarker.find(view, seen->box, false);
+  face.instability = measure(view, face, thorough_perturbations());
+  if (face.instability > kMaxInstabilityOfClose) return std::nullopt;
+  return face;
 }
 
 Finder::Verdict Finder::after_many_runs(FoundFace&) {
@@ -126,10 +167,9 @@ Finder::Verdict Finder::after_many_runs(FoundFace&) {
 }
 
 Finder::Verdict Finder::clear(FoundFace& face) {
-  const Landmarks five = five_points(face.points);
-  const bool is_clear =
-      face.detection.score >= kClearScore && std::abs(eye_line_degrees(five)) <= kMaxRoll &&
-      template_error(five, engine_.pack.embedder.template_points) <= kClearTemplateError;
+  const bool is_clear = face.detection.score >= kClearScore &&
+                        std::abs(eye_line_degrees(five_points(face.points))) <= kMaxRoll &&
+                        misfit(face) <= kClearTemplateError;
   return is_clear ? Verdict::kFace : Verdict::kUndecided;
 }
 

@@ -32,8 +32,9 @@ class Finder {
  public:
   Finder(const Engine& engine, Picture& picture, const AnalyseOptions& options);
 
-  // Runs the detector on a view. Nothing after kMaxDetectorRuns or when the budget is used up.
-  std::vector<Detection> detect(const View& view, float min_score);
+  // Runs a detector of the engine on a view. Nothing after kMaxDetectorRuns or when the budget is
+  // used up.
+  std::vector<Detection> detect(const Detector& detector, const View& view, float min_score);
 
   // Confirms a face of the first look by the tests in finder.cpp; call it for the largest first.
   // The face is returned as it is, rotated (found_by `rotated`), or not at all.
@@ -42,6 +43,10 @@ class Finder {
   // Detects the face again in a close-up, rotated upright by `roll`, and requires landmarks that
   // are plausible and stable. Box, score and points of the result are those of the close-up.
   std::optional<FoundFace> verify(const Detection& detection, float roll, bool contrast_stretched);
+
+  // The same for a face that the close detector found, and by it: turned, covered or blurred, so
+  // its landmarks may be less stable. Call it only where the engine has one.
+  std::optional<FoundFace> verify_close(const Detection& detection);
 
   const Engine& engine() const { return engine_; }
   Picture& picture() { return picture_; }
@@ -70,9 +75,14 @@ class Finder {
   Verdict seen_again(FoundFace& face);
 
   const View& pixels_of(const Box& box);
+  float misfit(const FoundFace& face) const;
   float measure(const View& view, const FoundFace& face,
                 std::span<const Perturbation> perturbations) const;
+  std::optional<Detection> redetect(const Detector& detector, const View& view, float min_score,
+                                    const Box& expected);
   std::optional<Detection> redetect(const View& view, const Box& expected);
+  std::optional<Detection> redetect_close(const Box& expected);
+  void realign(FoundFace& face);
 
   const Engine& engine_;
   Picture& picture_;

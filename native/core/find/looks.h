@@ -14,6 +14,7 @@ struct Look {
   FoundBy found_by;
   std::vector<View> (*views)(Finder& finder);
   bool first = false;
+  bool close = false;               // by the close detector, where the pack has one
   bool contrast_stretched = false;  // stretches close-ups and chips too
 };
 

@@ -169,6 +169,12 @@ EmbedderSpec read_embedder(const Json& json) {
           .template_points = read_template(json, size)};
 }
 
+std::optional<DetectorSpec> read_close_detector(const Json& json) {
+  const auto found = json.find("close_detector");
+  if (found == json.end()) return std::nullopt;
+  return read_detector(*found);
+}
+
 std::optional<CohortSpec> read_cohort(const Json& json) {
   const auto found = json.find("cohort");
   if (found == json.end()) return std::nullopt;
@@ -199,6 +205,7 @@ Pack read_pack(const std::string& directory) {
     const Json json = Json::parse(file);
     return {.directory = directory,
             .detector = read_detector(json.at("detector")),
+            .close_detector = read_close_detector(json),
             .landmarks = read_landmarks(json.at("landmarks")),
             .embedder = read_embedder(json.at("embedder")),
             .cohort = read_cohort(json),

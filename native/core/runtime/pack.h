@@ -68,6 +68,7 @@ struct HumanSpec {
 struct Pack {
   std::string directory;
   DetectorSpec detector;
+  std::optional<DetectorSpec> close_detector;  // for faces that fill the picture
   LandmarksSpec landmarks;
   EmbedderSpec embedder;
   std::optional<CohortSpec> cohort;
