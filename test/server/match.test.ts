@@ -125,7 +125,7 @@ describe('GET models', () => {
     });
     expect(body.files.map((file: Json) => file.role)).toEqual([
       'detector',
-      'close_detector',
+      ...('close_detector' in manifest ? ['close_detector'] : []),
       'landmarks',
       'embedder',
       'cohort',
