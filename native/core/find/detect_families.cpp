@@ -158,8 +158,8 @@ constexpr int kLargestStride = 16;
 constexpr size_t kNumbers = 16;  // of a box
 
 // Its boxes reach from the brows to the chin; other detectors take in the forehead, and what comes
-// after detection is made for that. The square around the box of RFB is so much larger
-// than this one's longer side, and higher by that share of it (medians over faces that both see).
+// after detection is made for that. The square around the box of RFB is so much larger than this
+// one's longer side, and higher by that share of it (medians over faces that both see).
 constexpr float kLarger = 1.16f;
 constexpr float kHigher = 0.03f;
 // Added to the logit: what its maker takes for a face, from 0.5 on, has at least the 0.7 that a
@@ -212,7 +212,6 @@ void decode(cv::Size input, cv::Size, Outputs outputs, float min_score,
 const DetectorFamily kRfb = {"rfb", rfb::kOutputs, 8, rfb::mismatch, rfb::decode};
 const DetectorFamily kYunet = {"yunet", yunet::kOutputs, yunet::kStrides.back(), yunet::mismatch,
                                yunet::decode};
-
 const DetectorFamily kBlazeface = {"blazeface", blazeface::kOutputs, blazeface::kLargestStride,
                                    blazeface::mismatch, blazeface::decode};
 

@@ -28,7 +28,7 @@ struct DetectorSpec {
   int height = 0;
   Normalisation normalisation;
   float nms_iou = 0.4f;
-  float second_look_score = 0;  // least score of a face in a close-up, see Verifier::verify()
+  float second_look_score = 0;  // least score of a face in a close-up, see Finder::verify()
 };
 
 struct LandmarksSpec {
