@@ -33,10 +33,6 @@ void add_rotated(Views& views, const View& view, int first) {
   for (int quarters = first; quarters < 4; ++quarters) views.push_back(rotated(view, quarters));
 }
 
-Views whole_picture(Finder& finder) {
-  return {finder.picture().at_least(side_for_first_look(finder.engine().pack))};
-}
-
 Views rotated_views(Finder& finder) {
   Views views;
   add_rotated(views, finder.picture().level(kOverview), 1);
@@ -76,7 +72,7 @@ Views small_tiles(Finder& finder) {
 // those looks; it costs two of its runs, less than one of the other's. Where a pack has none, the
 // other one looks at eight padded views. Tiles cost 29 runs and find false faces in foliage.
 constexpr std::array kLooks = {
-    Look{.found_by = FoundBy::kPrimary, .views = whole_picture, .first = true},
+    Look{.found_by = FoundBy::kPrimary, .views = nullptr, .first = true},
     Look{.found_by = FoundBy::kRotated, .views = rotated_views},
     Look{.found_by = FoundBy::kEnhanced, .views = enhanced_views, .contrast_stretched = true},
     Look{.found_by = FoundBy::kPadded, .views = padded_views, .close = true},
@@ -146,9 +142,8 @@ void look_first(Finder& finder, std::vector<FoundFace>& faces, StageTimings& tim
   std::vector<Detection> detections;
   {
     const Timer timer(timings_ms.detect, picture.decode_ms());
-    for (const View& view : whole_picture(finder)) {
-      detections = finder.detect(finder.engine().detector, view, options.min_det_score);
-    }
+    const View& whole = picture.at_least(side_for_first_look(finder.engine().pack));
+    detections = finder.detect(finder.engine().detector, whole, options.min_det_score);
     order_found(detections);
   }
   const Timer timer(timings_ms.align, picture.decode_ms());

@@ -13,7 +13,7 @@ namespace facematch {
 struct Look {
   FoundBy found_by;
   std::vector<View> (*views)(Finder& finder);
-  bool first = false;
+  bool first = false;               // at the whole picture; has no views
   bool close = false;               // by the close detector, where the pack has one
   bool contrast_stretched = false;  // stretches close-ups and chips too
 };
