@@ -1,22 +1,25 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import type { LabelledEmbedding } from './cohort.ts';
 import type { EmbeddedImage } from './embed-worker.ts';
+import { type Grouping, groupingText, groupLabel } from './groupings.ts';
+
+const listName = 'people.tsv';
 
 /** An image in a folder of labelled people. */
-interface PersonImage {
+export interface PersonImage {
   /** Path within the folder. */
   file: string;
   person: string;
   /** The group for centres of the cohort: the set, with the first label if there is one. */
   group: string;
-  /** The set's name, or "age 3-9" of each label. */
+  /** The groups that it is counted in: such as "age 3-9", or "origin Indian × sex Female"; the set's name without labels. */
   labels: string[];
 }
 
 /** A face of a labelled person, as the engine embedded it. */
 export interface LabelledImage extends LabelledEmbedding {
-  /** The groups that it is counted in: the set, or a value such as "age 3-9" of each label. */
+  /** As of PersonImage. */
   labels: readonly string[];
   /** Made with the pack's own cohort. */
   cohort_score: number;
@@ -40,34 +43,91 @@ export function imagesBelow(folder: string): string[] {
 
 /**
  * The labelled people of a set: a folder of images for each person. With a list `people.tsv` in the folder or beside it
- * (tab-separated, a header line, the column `image` first, then labels such as `age`), only the images of the list are used,
- * and an image without a folder is a person of its own. Throws an Error with the file.
+ * (tab-separated, a header line, a column `image`, perhaps a column `person`, and labels such as `age`), only the images of the
+ * list are used. Without the column `person` an image without a folder is a person of its own. Paths start from the list, or
+ * from the folder; images of the list outside the folder are skipped. `groupings` without a column of this list are left out;
+ * without `groupings` each label is one. Throws an Error with the file.
  */
-export function readPeople(name: string, folder: string): PersonImage[] {
-  const list = [join(folder, 'people.tsv'), join(dirname(folder), 'people.tsv')].find(existsSync);
+export function readPeople(name: string, folder: string, groupings?: readonly Grouping[]): PersonImage[] {
   const files = imagesBelow(folder);
+  const list = readList(folder);
   if (list === undefined) {
     const inFolders = files.filter((file) => file.includes('/'));
     if (inFolders.length === 0) throw new Error(`${folder} has no folders of pictures`);
     return inFolders.map((file) => ({ file, person: personIn(name, file), group: name, labels: [name] }));
   }
-  const [header = '', ...lines] = readFileSync(list, 'utf8').split(/\r?\n/);
-  const [image, ...columns] = header.split('\t');
-  if (image !== 'image' || columns.length === 0) {
-    throw new Error(`${list}: expected "image" and at least one label in the first line`);
-  }
-  const known = new Set(files);
-  return lines.flatMap((line, index) => {
-    if (line === '') return [];
-    const [file = '', ...values] = line.split('\t');
-    if (!known.has(file) || values.length !== columns.length || values.includes('')) {
-      throw new Error(
-        `${list}, line ${index + 2}: expected a picture of the folder and a value for each label`,
-      );
-    }
-    const labels = columns.map((column, i) => `${column} ${values[i]}`);
-    return [{ file, person: personIn(name, file), group: `${name} ${labels[0]}`, labels }];
+  const { columns, rows } = list;
+  const used = (groupings ?? labelsOf(columns).map((label) => [label])).filter((grouping) =>
+    grouping.every((column) => columns.includes(column)),
+  );
+  const fileOf = finder(folder, list.file, files);
+  const people = rows.flatMap(({ cells, line }) => {
+    const cellOf = (column: string) => cells[columns.indexOf(column)]!;
+    const file = fileOf(cellOf('image'), line);
+    if (file === undefined) return [];
+    const person = columns.includes('person') ? `${name}/${cellOf('person')}` : personIn(name, file);
+    if (used.length === 0) return [{ file, person, group: name, labels: [name] }];
+    const labels = used.map((grouping) => groupLabel(grouping, cellOf));
+    return [{ file, person, group: `${name} ${labels[0]}`, labels }];
   });
+  if (people.length === 0) throw new Error(`${list.file} lists no picture of ${folder}`);
+  return people;
+}
+
+/** Throws an Error when a grouping has a column that no list of these folders has. */
+export function requireColumns(groupings: readonly Grouping[], folders: readonly string[]): void {
+  const lists = folders.map((folder) => labelsOf(readList(folder)?.columns ?? []));
+  for (const grouping of groupings) {
+    if (lists.some((labels) => grouping.every((column) => labels.includes(column)))) continue;
+    const there = [...new Set(lists.flat())];
+    throw new Error(
+      `No people.tsv has the labels ${groupingText(grouping)}: ` +
+        (there.length > 0 ? `there are ${there.join(', ')}.` : 'there are none.'),
+    );
+  }
+}
+
+interface PeopleList {
+  file: string;
+  columns: string[];
+  /** With the number of each line, from 1. */
+  rows: { cells: string[]; line: number }[];
+}
+
+function readList(folder: string): PeopleList | undefined {
+  const file = [join(folder, listName), join(dirname(resolve(folder)), listName)].find(existsSync);
+  if (file === undefined) return undefined;
+  const [header = '', ...lines] = readFileSync(file, 'utf8').split(/\r?\n/);
+  const columns = header.split('\t');
+  if (!columns.includes('image') || columns.length < 2 || new Set(columns).size < columns.length) {
+    throw new Error(`${file}: expected "image" and "person" or at least one label in the first line`);
+  }
+  const rows = lines.flatMap((text, index) => {
+    if (text === '') return [];
+    const [cells, line] = [text.split('\t'), index + 2];
+    if (cells.length === columns.length && !cells.includes('')) return [{ cells, line }];
+    throw new Error(`${file}, line ${line}: expected a value for each column`);
+  });
+  return { file, columns, rows };
+}
+
+function labelsOf(columns: readonly string[]): string[] {
+  return columns.filter((column) => column !== 'image' && column !== 'person');
+}
+
+/** Finds a listed image: its path within the folder, or undefined when it lies outside. Throws an Error with the line. */
+function finder(folder: string, list: string, files: readonly string[]) {
+  const left = new Set(files);
+  const known = new Set(files);
+  return (listed: string, line: number): string | undefined => {
+    const fromList = relative(folder, join(dirname(list), listed));
+    const file = [fromList, listed].find((one) => known.has(one));
+    if (file === undefined && fromList.startsWith('../') && existsSync(join(dirname(list), listed)))
+      return undefined;
+    if (file === undefined) throw new Error(`${list}, line ${line}: expected a picture, not ${listed}`);
+    if (!left.delete(file)) throw new Error(`${list}, line ${line}: ${listed} is listed twice`);
+    return file;
+  };
 }
 
 /** With the set's name, because two sets may have folders of the same name. */

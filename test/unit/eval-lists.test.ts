@@ -1,8 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { parseGroupings } from '../../src/eval/groupings.ts';
 import { imagesOf, readPairs } from '../../src/eval/pairs.ts';
-import { imagesBelow, readPeople } from '../../src/eval/people.ts';
+import { imagesBelow, readPeople, requireColumns } from '../../src/eval/people.ts';
 import { newFolder } from '../support/folder.ts';
 
 let folder: string;
@@ -40,11 +41,74 @@ describe('a set of labelled people', () => {
     ]);
   });
 
+  describe('with a column for the person', () => {
+    const list =
+      'person\timage\tage\tsex\n7\timages/a.jpg\t3-9\tF\n7\timages/b.jpg\t10-19\tF\n8\tmore/c.jpg\t3-9\tM\n';
+    beforeEach(() => {
+      put('a.jpg', 'b.jpg', '../more/c.jpg', '../more/unlisted.jpg');
+      writeFileSync(join(folder, 'people.tsv'), list);
+    });
+    const shown = (people: ReturnType<typeof readPeople>) =>
+      people.map(({ file, person, labels }) => [file, person, labels.join('; ')]);
+
+    test('has several pictures of one, and no group of that column', () => {
+      expect(shown(readPeople('staff', folder))).toEqual([
+        ['images/a.jpg', 'staff/7', 'age 3-9; sex F'],
+        ['images/b.jpg', 'staff/7', 'age 10-19; sex F'],
+        ['more/c.jpg', 'staff/8', 'age 3-9; sex M'],
+      ]);
+    });
+
+    test('in a list beside the folder, leaves out the pictures of other folders', () => {
+      expect(shown(read())).toEqual([
+        ['a.jpg', 'staff/7', 'age 3-9; sex F'],
+        ['b.jpg', 'staff/7', 'age 10-19; sex F'],
+      ]);
+      expect(shown(readPeople('staff', join(folder, 'more')))).toEqual([
+        ['c.jpg', 'staff/8', 'age 3-9; sex M'],
+      ]);
+      put('../none/d.jpg');
+      expect(() => readPeople('staff', join(folder, 'none'))).toThrow('lists no picture of');
+    });
+
+    test('needs no label', () => {
+      writeFileSync(join(folder, 'people.tsv'), 'image\tperson\na.jpg\t7\n');
+      expect(read()).toEqual([{ file: 'a.jpg', person: 'staff/7', group: 'staff', labels: ['staff'] }]);
+    });
+
+    test.each([
+      ['sex', 'staff sex F', 'sex F'],
+      ['sex*age', 'staff sex F × age 3-9', 'sex F × age 3-9'],
+      ['age, sex * age', 'staff age 3-9', 'age 3-9; sex F × age 3-9'],
+      ['origin,sex', 'staff sex F', 'sex F'],
+      ['origin', 'staff', 'staff'],
+    ])('grouped by %s', (text, group, labels) => {
+      const [first] = readPeople('staff', folder, parseGroupings(text));
+      expect(first).toMatchObject({ group, labels: labels.split('; ') });
+    });
+
+    test('columns that no list has are refused, with those that are there', () => {
+      const require = (text: string) => () =>
+        requireColumns(parseGroupings(text), [folder, join(folder, 'more')]);
+      expect(require('sex,sex*age')).not.toThrow();
+      expect(require('sex,origin*sex')).toThrow('origin × sex: there are age, sex.');
+      expect(require('person')).toThrow('there are age, sex.');
+    });
+  });
+
+  test.each(['', 'age,', '*age', 'age**sex', 'age*age'])('groupings %j are refused', (text) => {
+    expect(() => parseGroupings(text)).toThrow('such as origin*sex,age');
+  });
+
   test.each([
     ['no image column', 'picture\tage\na.jpg\t3\n', 'first line'],
     ['no label', 'image\na.jpg\n', 'first line'],
+    ['a column twice', 'image\tage\tage\na.jpg\t3\t4\n', 'first line'],
     ['a picture that is not there', 'image\tage\nz.jpg\t3\n', 'line 2'],
+    ['a picture that is not there, elsewhere', 'image\tage\n../z.jpg\t3\n', 'line 2'],
+    ['a picture twice', 'image\tage\na.jpg\t3\nimages/a.jpg\t3\n', 'line 3'],
     ['an empty value', 'image\tage\na.jpg\t\n', 'line 2'],
+    ['a value too many', 'image\tage\na.jpg\t3\t4\n', 'line 2'],
   ])('is refused for a list with %s', (_, text, message) => {
     put('a.jpg');
     writeFileSync(join(folder, 'people.tsv'), text);
