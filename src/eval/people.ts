@@ -44,9 +44,9 @@ export function imagesBelow(folder: string): string[] {
 /**
  * The labelled people of a set: a folder of images for each person. With a list `people.tsv` in the folder or beside it
  * (tab-separated, a header line, a column `image`, perhaps a column `person`, and labels such as `age`), only the images of the
- * list are used. Without the column `person` an image without a folder is a person of its own. Paths start from the list, or
- * from the folder; images of the list outside the folder are skipped. `groupings` without a column of this list are left out;
- * without `groupings` each label is one. Throws an Error with the file.
+ * list are used; an image with an empty `person`, or without that column and without a folder, is a person of its own. Paths
+ * start from the list, or from the folder; images of the list outside the folder are skipped. `groupings` without a column of
+ * this list are left out; without `groupings` each label is one. Throws an Error with the file.
  */
 export function readPeople(name: string, folder: string, groupings?: readonly Grouping[]): PersonImage[] {
   const files = imagesBelow(folder);
@@ -65,7 +65,7 @@ export function readPeople(name: string, folder: string, groupings?: readonly Gr
     const cellOf = (column: string) => cells[columns.indexOf(column)]!;
     const file = fileOf(cellOf('image'), line);
     if (file === undefined) return [];
-    const person = columns.includes('person') ? `${name}/${cellOf('person')}` : personIn(name, file);
+    const person = columns.includes('person') ? `${name}/${cellOf('person') || file}` : personIn(name, file);
     if (used.length === 0) return [{ file, person, group: name, labels: [name] }];
     const labels = used.map((grouping) => groupLabel(grouping, cellOf));
     return [{ file, person, group: `${name} ${labels[0]}`, labels }];
@@ -105,8 +105,11 @@ function readList(folder: string): PeopleList | undefined {
   const rows = lines.flatMap((text, index) => {
     if (text === '') return [];
     const [cells, line] = [text.split('\t'), index + 2];
-    if (cells.length === columns.length && !cells.includes('')) return [{ cells, line }];
-    throw new Error(`${file}, line ${line}: expected a value for each column`);
+    const isWhole = cells.every((cell, i) => cell !== '' || columns[i] === 'person');
+    if (cells.length === columns.length && isWhole) return [{ cells, line }];
+    throw new Error(
+      `${file}, line ${line}: expected a value for each column, of which only person may be empty`,
+    );
   });
   return { file, columns, rows };
 }

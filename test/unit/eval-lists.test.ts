@@ -71,9 +71,13 @@ describe('a set of labelled people', () => {
       expect(() => readPeople('staff', join(folder, 'none'))).toThrow('lists no picture of');
     });
 
-    test('needs no label', () => {
-      writeFileSync(join(folder, 'people.tsv'), 'image\tperson\na.jpg\t7\n');
-      expect(read()).toEqual([{ file: 'a.jpg', person: 'staff/7', group: 'staff', labels: ['staff'] }]);
+    test('needs no label, nor a person for each picture', () => {
+      writeFileSync(join(folder, 'people.tsv'), 'image\tperson\na.jpg\t7\nb.jpg\t\n');
+      const set = { group: 'staff', labels: ['staff'] };
+      expect(read()).toEqual([
+        { file: 'a.jpg', person: 'staff/7', ...set },
+        { file: 'b.jpg', person: 'staff/b.jpg', ...set },
+      ]);
     });
 
     test.each([
