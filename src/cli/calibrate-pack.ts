@@ -8,6 +8,7 @@ import { type CalibrationCheck, fitTable } from '../eval/calibrate.ts';
 import { cohortCentres, cohortWeights, highest, quantise } from '../eval/cohort.ts';
 import { embedImages } from '../eval/embed-images.ts';
 import type { EmbeddedImage } from '../eval/embed-worker.ts';
+import type { Grouping } from '../eval/groupings.ts';
 import { HeldOutCohorts, heldOutFits, withFitCentres } from '../eval/held-out.ts';
 import {
   fitHumanCheck,
@@ -17,7 +18,7 @@ import {
   quantiseCheck,
   tallyHumanCheck,
 } from '../eval/human.ts';
-import { imagesBelow, type PeopleSet, peopleSet, readPeople } from '../eval/people.ts';
+import { imagesBelow, type PeopleSet, peopleSet, readPeople, requireColumns } from '../eval/people.ts';
 import type { CalibrationPoint } from '../matching/calibration.ts';
 import { withBar } from './terminal.ts';
 
@@ -45,6 +46,8 @@ export interface ModeFit {
   mode: AccuracyMode;
   fitted_on: string;
   points: CalibrationPoint[];
+  /** With --same-person-above: the pairs of each group that it left out. */
+  taken_for_one_person?: { group: string; pairs: number }[];
   /** Observed rates of people in neither cohort nor fit, with --check. */
   check?: { with_cohort: CalibrationCheck[]; without_cohort: CalibrationCheck[] };
 }
@@ -60,6 +63,9 @@ export interface PackFit {
 interface CalibrateOptions {
   /** Folders of images without people. */
   withoutPeople: readonly string[];
+  groups: readonly Grouping[] | undefined;
+  /** Two people's pictures whose cosine is above it count neither as strangers nor as one person; Infinity for none. */
+  samePersonAbove: number;
   write: boolean;
   check: boolean;
 }
@@ -70,8 +76,13 @@ type Images = ReadonlyMap<string, EmbeddedImage>;
 /** Fits cohort, human check and a table for each mode, and with `write` writes them into the configured pack. */
 export async function calibratePack(
   folders: readonly SetFolder[],
-  { withoutPeople, write, check }: CalibrateOptions,
+  { withoutPeople, groups, samePersonAbove, write, check }: CalibrateOptions,
 ): Promise<PackFit> {
+  if (groups)
+    requireColumns(
+      groups,
+      folders.map(({ folder }) => folder),
+    );
   const config = readConfig();
   const directory = packDirectory(config.pack);
   const draft = readDraft(directory);
@@ -97,7 +108,7 @@ export async function calibratePack(
     const atDefault = new Set<HumanExample>();
     for (const mode of modes) {
       for (const { name, folder } of folders) {
-        const people = readPeople(name, folder);
+        const people = readPeople(name, folder, groups);
         const files = people.map(({ file }) => file);
         const found = await embed(name, folder, files, mode, manifest.min_det_score);
         sets[mode].push(peopleSet(name, people, found));
@@ -121,7 +132,7 @@ export async function calibratePack(
     const cohorts = await withBar('cohorts', heldOutFits, (onFit) =>
       withFitCentres(config.workers, onFit, (fit) => HeldOutCohorts.make(cohortImages, fit)),
     );
-    const fits = fitModes(sets, cohorts, check);
+    const fits = fitModes(sets, cohorts, { check, samePersonAbove });
     const humans = modes.flatMap((mode) => sets[mode].flatMap(humanExamples));
     // False faces below the service's score are used for the fit, but not counted in the result.
     const isCounted = (one: HumanExample) => one.set !== withoutPeopleSet || atDefault.has(one);
@@ -169,14 +180,23 @@ function* falseFaces(folder: string, found: Images) {
   }
 }
 
-function fitModes(sets: Sets, cohorts: HeldOutCohorts, check: boolean): ModeFit[] {
+function fitModes(
+  sets: Sets,
+  cohorts: HeldOutCohorts,
+  { check, samePersonAbove }: Pick<CalibrateOptions, 'check' | 'samePersonAbove'>,
+): ModeFit[] {
   return modes.map((mode): ModeFit => {
-    const percents = check ? checkedPercents : [];
-    const { points, check: with_cohort } = fitTable(sets[mode], cohorts, percents);
-    const fit = { mode, fitted_on: describeSets(sets[mode]), points };
+    const fitWith = (use: HeldOutCohorts | undefined) =>
+      fitTable(sets[mode], use, check ? checkedPercents : [], samePersonAbove);
+    const { points, check: with_cohort, taken_for_one_person } = fitWith(cohorts);
+    const fit = {
+      mode,
+      fitted_on: describeSets(sets[mode]),
+      points,
+      ...(Number.isFinite(samePersonAbove) ? { taken_for_one_person } : {}),
+    };
     if (!check) return fit;
-    const { check: without_cohort } = fitTable(sets[mode], undefined, percents);
-    return { ...fit, check: { with_cohort, without_cohort } };
+    return { ...fit, check: { with_cohort, without_cohort: fitWith(undefined).check } };
   });
 }
 

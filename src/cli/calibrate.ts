@@ -1,5 +1,6 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CalibrationCheck } from '../eval/calibrate.ts';
+import { type Grouping, parseGroupings } from '../eval/groupings.ts';
 import type { HumanTally } from '../eval/human.ts';
 import { percentText } from '../eval/number-text.ts';
 import type { ModeFit, PackFit, SetFolder } from './calibrate-pack.ts';
@@ -7,6 +8,8 @@ import { addHelp } from './help.ts';
 
 interface Options {
   withoutPeople?: string[];
+  groups?: Grouping[];
+  samePersonAbove?: number;
   write?: boolean;
   check?: boolean;
   json?: boolean;
@@ -18,13 +21,15 @@ export function registerCalibrate(program: Command): void {
     .description("fit a pack's cohort, human check and false-match rates to pictures of labelled people")
     .argument(
       '<set...>',
-      'NAME=FOLDER; in the folder, a folder of pictures for each person, or with a people.tsv (columns image and any labels) pictures of one person each',
+      'NAME=FOLDER; in the folder, a folder of pictures for each person, or with a list people.tsv the pictures that it lists (columns image, perhaps person, and any labels)',
       parseSetFolder,
     )
     .option(
       '--without-people <dir...>',
       'folders of images without people: every face found in them is false',
     )
+    .addOption(groupsOption())
+    .addOption(samePersonOption())
     .option('--write', 'write the result into the pack; without it only the table is shown')
     .option(
       '--check',
@@ -35,6 +40,8 @@ export function registerCalibrate(program: Command): void {
       const { calibratePack } = await import('./calibrate-pack.ts');
       const fit = await calibratePack(sets, {
         withoutPeople: options.withoutPeople ?? [],
+        groups: options.groups,
+        samePersonAbove: options.samePersonAbove ?? Number.POSITIVE_INFINITY,
         write: options.write ?? false,
         check: options.check ?? false,
       });
@@ -44,11 +51,36 @@ export function registerCalibrate(program: Command): void {
     });
   addHelp(command, {
     notes:
-      'The table is fitted to the group with the most false matches: a set, or all who share a label of its people.tsv.',
+      'The table is fitted to the group with the most false matches: a set, or all who share a label of its people.tsv, or several with --groups.',
     examples: [
       'facematch calibrate lfw=lfw/images ages=ages/images --without-people animals --check',
+      "facematch calibrate staff=staff/photos --groups 'origin*sex,age' --check",
       'facematch calibrate staff=staff/photos --write',
     ],
+  });
+}
+
+/** For eval too. */
+export function groupsOption(): Option {
+  const text =
+    'columns of people.tsv that make groups, crossed with *, such as origin*sex,age (default: each by itself)';
+  return new Option('--groups <columns>', text).argParser((columns) => {
+    try {
+      return parseGroupings(columns);
+    } catch (error) {
+      throw new InvalidArgumentError((error as Error).message);
+    }
+  });
+}
+
+/** For eval too. */
+export function samePersonOption(): Option {
+  const text =
+    'take pictures of two people for one person above this cosine, and leave the pair out: for uncertain labels';
+  return new Option('--same-person-above <cosine>', text).argParser((cosine) => {
+    const value = Number(cosine);
+    if (value > 0 && value <= 1) return value;
+    throw new InvalidArgumentError('Expected a cosine above 0, and at most 1.');
   });
 }
 
@@ -65,9 +97,13 @@ function printFit({ centres, modes, human }: PackFit): void {
   if (human) printHuman(human);
 }
 
-function printMode({ mode, points, check }: ModeFit): void {
+function printMode({ mode, points, taken_for_one_person, check }: ModeFit): void {
   console.log(`${mode}:`);
   console.table(points.map(([similarity, false_match_rate]) => ({ similarity, false_match_rate })));
+  if (taken_for_one_person) {
+    console.log('Pairs of two people that were taken for one person, and left out:');
+    console.table(taken_for_one_person);
+  }
   if (!check) return;
   printCheck(`${mode}, with the cohort`, check.with_cohort);
   printCheck(`${mode}, without it`, check.without_cohort);

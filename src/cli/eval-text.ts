@@ -1,13 +1,13 @@
-import type { CalibrationCheck } from '../eval/calibrate.ts';
 import type { CohortUse, Figures, ScoreFigures } from '../eval/figures.ts';
 import { intervalText, kindTexts, percentText, scoreText } from '../eval/number-text.ts';
 import { type ScoreKind, scoreKinds } from '../eval/pairs.ts';
 import type { Results, SharedThreshold } from '../eval/results.ts';
 import type { ThresholdPoint } from '../eval/thresholds.ts';
-import { printable } from './terminal.ts';
+import { list } from './eval-list.ts';
+import { describePeople } from './eval-people-text.ts';
 
 /** The figures as text for the terminal. */
-export function describeResults({ evaluations, shared_thresholds, groups }: Results): string {
+export function describeResults({ evaluations, shared_thresholds, people }: Results): string {
   const sets = evaluations.map(({ figures }) => describeSet(figures));
   const shared = scoreKinds.map((by) =>
     describeShared(
@@ -15,16 +15,11 @@ export function describeResults({ evaluations, shared_thresholds, groups }: Resu
       shared_thresholds.filter((one) => one.by === by),
     ),
   );
-  const promises = groups.length > 0 ? [describeChecks(groups)] : [];
-  return [...sets, ...(shared_thresholds.length > 0 ? shared : []), ...promises].join('\n\n');
-}
-
-function describeChecks(groups: readonly CalibrationCheck[]): string {
-  const rows = groups.map(({ group, percent, promised, observed, interval, pairs }) => {
-    const [low, high] = interval.map((rate) => (rate / promised).toFixed(1));
-    return `  ${group.padEnd(18)} ${percent} %: ${percentText(observed)}, ${(observed / promised).toFixed(2)} [${low}, ${high}] times the promise, ${pairs} pairs`;
-  });
-  return ['strangers of one group who reach a percent', ...rows].join('\n');
+  return [
+    ...sets,
+    ...(shared_thresholds.length > 0 ? shared : []),
+    ...people.map(({ figures }) => describePeople(figures, cohortWords[figures.cohort])),
+  ].join('\n\n');
 }
 
 const cohortWords: Readonly<Record<CohortUse, string>> = {
@@ -80,10 +75,4 @@ function describeShared(by: ScoreKind, thresholds: readonly SharedThreshold[]): 
     return `  ${origin.padEnd(18)} ${scoreText(threshold)}: ${rates.join('; ')}`;
   });
   return [`one threshold for all sets, by the ${kindTexts[by]}`, ...rows].join('\n');
-}
-
-function list(names: readonly string[]): string {
-  if (names.length === 0) return '';
-  const shown = names.slice(0, 10).map(printable).join(', ');
-  return `: ${shown}${names.length > 10 ? ', …' : ''}`;
 }

@@ -1,7 +1,8 @@
 import { basename, extname } from 'node:path';
 import type { Command } from 'commander';
 import type { AccuracyMode } from '../engine/addon.ts';
-import { parseSetFolder } from './calibrate.ts';
+import type { Grouping } from '../eval/groupings.ts';
+import { groupsOption, parseSetFolder, samePersonOption } from './calibrate.ts';
 import type { SetFolder } from './calibrate-pack.ts';
 import { addHelp } from './help.ts';
 import { modeOption } from './match.ts';
@@ -10,6 +11,8 @@ interface EvalOptions {
   images?: string;
   mode: AccuracyMode;
   people?: SetFolder[];
+  groups?: Grouping[];
+  samePersonAbove?: number;
   heldOutCohort?: boolean;
   report?: string;
   json?: boolean;
@@ -25,9 +28,9 @@ interface SetArgument {
 export function registerEval(program: Command): void {
   const evaluate = program
     .command('eval')
-    .description('measure accuracy on lists of labelled pairs')
+    .description('measure accuracy on lists of labelled pairs, and error rates by group of labelled people')
     .argument(
-      '<set...>',
+      '[set...]',
       'PAIRS.tsv, or NAME=PAIRS.tsv:DIR; tab-separated, with the columns image1, image2, same (1 or 0) and optionally fold',
       (text, before: SetArgument[] | undefined) => [...(before ?? []), parseSet(text)],
     )
@@ -35,9 +38,11 @@ export function registerEval(program: Command): void {
     .addOption(modeOption())
     .option(
       '--people <name=dir...>',
-      'labelled people as for calibrate: how often strangers of each group reach 50, 60 and 70 percent',
+      'labelled people as for calibrate: false matches within each group, false non-matches and pictures without a face, at 50, 60 and 70 percent',
       parseSetFolder,
     )
+    .addOption(groupsOption())
+    .addOption(samePersonOption())
     .option(
       '--held-out-cohort',
       "normalise with cohorts made of the sets' own people and of --people, without those of the compared pair",
@@ -45,6 +50,14 @@ export function registerEval(program: Command): void {
     .option('--report <dir>', 'write a page with curves, thresholds and the worst pairs into this folder')
     .option('--json', 'print the figures as JSON')
     .action(async (args: SetArgument[], options: EvalOptions, command: Command) => {
+      const people = options.people ?? [];
+      if (args.length + people.length === 0)
+        command.error('error: give a list of pairs, or --people NAME=DIR');
+      for (const option of ['groups', 'samePersonAbove'] as const) {
+        if (options[option] !== undefined && people.length === 0) {
+          command.error('error: --groups and --same-person-above are about --people NAME=DIR');
+        }
+      }
       const sets = args.map(({ name, pairsFile, folder = options.images }) => {
         if (folder === undefined) {
           command.error(
@@ -53,15 +66,20 @@ export function registerEval(program: Command): void {
         }
         return { name, pairsFile, folder };
       });
-      const names = sets.map(({ name }) => name);
-      const twice = names.find((name, index) => names.indexOf(name) !== index);
-      if (twice !== undefined) {
-        command.error(`error: two sets are named ${twice}; name them: NAME=PAIRS.tsv:DIR`);
+      for (const [kind, named] of [
+        ['NAME=PAIRS.tsv:DIR', sets],
+        ['--people NAME=DIR', people],
+      ] as const) {
+        const names = named.map(({ name }) => name);
+        const twice = names.find((name, index) => names.indexOf(name) !== index);
+        if (twice !== undefined) command.error(`error: two sets are named ${twice}; name them: ${kind}`);
       }
       const { evaluateSets } = await import('./evaluate-sets.ts');
       await evaluateSets(sets, {
         mode: options.mode,
-        people: options.people ?? [],
+        people,
+        groups: options.groups,
+        samePersonAbove: options.samePersonAbove ?? Number.POSITIVE_INFINITY,
         heldOutCohort: options.heldOutCohort ?? false,
         report: options.report,
         json: options.json ?? false,
@@ -70,11 +88,14 @@ export function registerEval(program: Command): void {
   addHelp(evaluate, {
     notes: `If the pack's cohort was made of people of a set, its figures are biased. --held-out-cohort takes the first folder of a
 picture's path for the person, and refits the cohort without the people of each pair.
+Groups come from people.tsv in a folder of --people, or beside it: a table with the columns image, person where one has several
+pictures, and any labels. Rates are in the terms of ISO/IEC 19795-10: strangers are two people of one group.
 The report holds copies of photos: protect it as you protect them. It opens without a network.`,
     examples: [
       'facematch eval pairs.tsv --images photos',
       'facematch eval pairs.tsv --images photos --mode fast --json',
       'facematch eval lfw=lfw/pairs.tsv:lfw/images staff=staff.tsv:photos --report report',
+      "facematch eval --people staff=staff/photos --groups 'origin*sex,age' --report report",
       'facematch eval lfw=lfw/pairs.tsv:lfw/images --people ages=ages/images --held-out-cohort',
     ],
   });

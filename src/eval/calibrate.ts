@@ -1,14 +1,16 @@
 import { Calibration, type CalibrationPoint, promisedRate } from '../matching/calibration.ts';
-import { dot } from './cohort.ts';
 import { binOf, bins, fmrTable } from './fmr-table.ts';
 import { foldPair, folds, type HeldOutCohorts, heldOutFits } from './held-out.ts';
 import type { Interval } from './metrics.ts';
 import { PairRate } from './pairs.ts';
 import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
+import { eachStrangers, numberPeople } from './strangers.ts';
 
 /** Scores of all pairs of different people who share a label. */
 interface Strangers {
   group: string;
+  /** Pairs left out. */
+  taken_for_one_person: number;
   scores: Float32Array;
   /** For each pair: the numbers of the two people, and foldPair of their folds. */
   first: Uint16Array;
@@ -28,6 +30,13 @@ export interface CalibrationCheck {
   pairs: number;
 }
 
+interface TableFit {
+  points: CalibrationPoint[];
+  check: CalibrationCheck[];
+  /** How many pairs of each group were left out, because their cosine was above `samePersonAbove`. */
+  taken_for_one_person: { group: string; pairs: number }[];
+}
+
 /**
  * Fits the table from similarity to false-match rate. `cohorts` are made of the same people as `sets`, and each pair is
  * normalised with the cohort without its two people; without cohorts the cosine is used. `check` has, for each of `percents`,
@@ -37,8 +46,10 @@ export function fitTable(
   sets: readonly PeopleSet[],
   cohorts: HeldOutCohorts | undefined,
   percents: readonly number[] = [],
-): { points: CalibrationPoint[]; check: CalibrationCheck[] } {
-  const groups = sets.flatMap((set) => strangersOf(set, heldOutScores(cohorts)));
+  samePersonAbove = Number.POSITIVE_INFINITY,
+): TableFit {
+  const groups = sets.flatMap((set) => strangersOf(set, heldOutScores(cohorts), samePersonAbove));
+  const taken_for_one_person = groups.map(({ group, taken_for_one_person: pairs }) => ({ group, pairs }));
   const counts = groups.map(countsByFolds);
   const tableWithout = (...left: readonly number[]) =>
     fmrTable(
@@ -48,7 +59,7 @@ export function fitTable(
       })),
     );
   const points = tableWithout();
-  if (percents.length === 0) return { points, check: [] };
+  if (percents.length === 0) return { points, check: [], taken_for_one_person };
   // Indexed by foldPair: the similarity of each percent when these two folds are left out.
   const thresholds: number[][] = Array.from({ length: heldOutFits }, () => []);
   for (let high = 0; high < folds; high++) {
@@ -62,25 +73,7 @@ export function fitTable(
   const check = groups.flatMap((group) =>
     percents.map((percent, column) => checkOf(group, percent, (pair) => thresholds[pair]![column]!)),
   );
-  return { points, check };
-}
-
-/** How often the strangers of each group reach certain percents of a given table, with `cohorts` or the pack's own cohort. */
-export function checkCalibration(
-  sets: readonly PeopleSet[],
-  cohorts: HeldOutCohorts | undefined,
-  calibration: Calibration,
-  percents: readonly number[],
-): CalibrationCheck[] {
-  const scoreOf: CohortScore = cohorts ? heldOutScores(cohorts) : ({ cohort_score }) => cohort_score;
-  return sets
-    .flatMap((set) => strangersOf(set, scoreOf))
-    .flatMap((group) =>
-      percents.map((percent) => {
-        const threshold = calibration.similarityAt(promisedRate(percent));
-        return checkOf(group, percent, () => threshold);
-      }),
-    );
+  return { points, check, taken_for_one_person };
 }
 
 function checkOf(
@@ -97,13 +90,12 @@ function checkOf(
 }
 
 /** The cohort score of an image whose person is in fold `own`, for a pair with a person of fold `other`. */
-type CohortScore = (image: LabelledImage, own: number, other: number) => number;
+export type CohortScore = (image: LabelledImage, own: number, other: number) => number;
 
-function strangersOf({ images }: PeopleSet, scoreOf: CohortScore): Strangers[] {
+function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbove: number): Strangers[] {
   return [...new Set(images.flatMap(({ labels }) => labels))].map((group) => {
-    const kept = images.filter(({ labels }) => labels.includes(group));
-    const people = [...new Set(kept.map(({ person }) => person))];
-    const numbers = new Map(people.map((person, number) => [person, number]));
+    const own = numberPeople(images.filter(({ labels }) => labels.includes(group)));
+    const { images: kept, numbers, people } = own;
     const foldOfPerson = people.map((person) => foldOf(person, folds));
     const most = (kept.length * (kept.length - 1)) / 2;
     const scores = new Float32Array(most);
@@ -111,23 +103,18 @@ function strangersOf({ images }: PeopleSet, scoreOf: CohortScore): Strangers[] {
     const second = new Uint16Array(most);
     const pairFolds = new Uint8Array(most);
     let count = 0;
-    for (const [i, a] of kept.entries()) {
-      const numberOfA = numbers.get(a.person)!;
-      const foldOfA = foldOfPerson[numberOfA]!;
-      for (let j = i + 1; j < kept.length; j++) {
-        const b = kept[j]!;
-        const numberOfB = numbers.get(b.person)!;
-        if (numberOfA === numberOfB) continue;
-        const foldOfB = foldOfPerson[numberOfB]!;
-        const common = scoreOf(a, foldOfA, foldOfB) + scoreOf(b, foldOfB, foldOfA);
-        scores[count] = dot(a.embedding, b.embedding) - common / 2;
-        first[count] = numberOfA;
-        second[count] = numberOfB;
-        pairFolds[count++] = foldPair(foldOfA, foldOfB);
-      }
-    }
+    const taken_for_one_person = eachStrangers(own, { samePersonAbove }, (a, b, cosine) => {
+      const [numberOfA, numberOfB] = [numbers[a]!, numbers[b]!];
+      const [foldOfA, foldOfB] = [foldOfPerson[numberOfA]!, foldOfPerson[numberOfB]!];
+      const common = scoreOf(kept[a]!, foldOfA, foldOfB) + scoreOf(kept[b]!, foldOfB, foldOfA);
+      scores[count] = cosine - common / 2;
+      first[count] = numberOfA;
+      second[count] = numberOfB;
+      pairFolds[count++] = foldPair(foldOfA, foldOfB);
+    });
     return {
       group,
+      taken_for_one_person,
       scores: scores.subarray(0, count),
       first: first.subarray(0, count),
       second: second.subarray(0, count),
@@ -138,7 +125,7 @@ function strangersOf({ images }: PeopleSet, scoreOf: CohortScore): Strangers[] {
 }
 
 /** Each score is computed once. 0 without cohorts, so that the cosine is used. */
-function heldOutScores(cohorts: HeldOutCohorts | undefined): CohortScore {
+export function heldOutScores(cohorts: HeldOutCohorts | undefined): CohortScore {
   const made = new Map<LabelledImage, Float64Array>();
   return (image, own, other) => {
     if (!cohorts) return 0;

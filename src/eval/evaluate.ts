@@ -1,12 +1,21 @@
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Calibration } from '../matching/calibration.ts';
+import { heldOutScores } from './calibrate.ts';
 import { dot } from './cohort.ts';
+import { type Differential, differentialOf } from './differential.ts';
 import { embedImages } from './embed-images.ts';
 import type { EmbeddedImage } from './embed-worker.ts';
-import { type CohortUse, type Figures, figuresOf } from './figures.ts';
+import { type CohortUse, type Figures, figuresOf, missing } from './figures.ts';
+import type { Grouping } from './groupings.ts';
 import { HeldOutCohorts, withFitCentres } from './held-out.ts';
 import { imagesOf, type JudgedPair, type LabelledPair, personOf } from './pairs.ts';
-import type { PeopleSet } from './people.ts';
+import {
+  type FoundPeople,
+  type LabelledImage,
+  type PeopleSet,
+  type PersonImage,
+  peopleSet,
+} from './people.ts';
 
 /** A named list of labelled pairs, and the folder that its paths are relative to. */
 export interface PairSet {
@@ -21,6 +30,34 @@ interface EmbedOptions {
   minDetScore: number;
   workers: number;
   onImage(): void;
+}
+
+/** A set of labelled people as the engine found them. */
+export interface EmbeddedPeople {
+  folder: string;
+  groupings: readonly Grouping[];
+  people: FoundPeople;
+  /** By name, in the order of the list. */
+  images: ReadonlyMap<string, EmbeddedImage>;
+}
+
+/** All figures of one set of labelled people, for --json and the report. */
+export interface PeopleFigures extends Differential {
+  set: string;
+  mode: AccuracyMode;
+  cohort: CohortUse;
+  /** Two people's pictures with a higher cosine were taken for one person; undefined when none were. */
+  same_person_above: number | undefined;
+  without_face: string[];
+  /** Images that could not be read, with the reason. */
+  failures: Record<string, string>;
+}
+
+export interface PeopleEvaluation {
+  /** `name` and `folder` as of PairSet. */
+  set: Pick<PairSet, 'name' | 'folder'>;
+  images: ReadonlyMap<string, EmbeddedImage>;
+  figures: PeopleFigures;
 }
 
 interface EmbeddedSet {
@@ -60,6 +97,19 @@ export async function embedSets(sets: readonly PairSet[], options: EmbedOptions)
   return embedded;
 }
 
+/** Embeds every image of a set of labelled people once. */
+export async function embedPeople(
+  { name, folder }: Pick<PairSet, 'name' | 'folder'>,
+  people: readonly PersonImage[],
+  groupings: readonly Grouping[],
+  options: EmbedOptions,
+): Promise<EmbeddedPeople> {
+  const files = people.map(({ file }) => file);
+  const found = await embedImages(files, { ...options, folder });
+  const images = new Map(files.map((file) => [file, found.get(file)!]));
+  return { folder, groupings, people: peopleSet(name, people, images), images };
+}
+
 /** Cohorts made of the people of all sets and of `people`. Calls `onFit` heldOutFits times, for progress. */
 export function fitHeldOut(
   embedded: readonly EmbeddedSet[],
@@ -86,6 +136,30 @@ export function judgeSets(embedded: readonly EmbeddedSet[], options: JudgeOption
     const figures = figuresOf({ set: set.name, mode, cohort, pairs, images, calibration, seconds });
     return { set, images, pairs, figures };
   });
+}
+
+/** The percents whose promise is judged by group. */
+const percents = [50, 60, 70];
+
+/** Calls `onGroup` after each group, for progress. */
+export async function judgePeople(
+  { folder, groupings, people, images }: EmbeddedPeople,
+  { mode, calibration, packCohort, cohorts }: JudgeOptions,
+  samePersonAbove: number,
+  onGroup: () => void,
+): Promise<PeopleEvaluation> {
+  const scoreOf = cohorts ? heldOutScores(cohorts) : ({ cohort_score }: LabelledImage) => cohort_score;
+  const judging = { calibration, percents, scoreOf, samePersonAbove };
+  const differential = await differentialOf(people, groupings, judging, onGroup);
+  const figures: PeopleFigures = {
+    set: people.name,
+    mode,
+    cohort: cohorts ? 'held-out' : packCohort,
+    same_person_above: Number.isFinite(samePersonAbove) ? samePersonAbove : undefined,
+    ...differential,
+    ...missing(images),
+  };
+  return { set: { name: people.name, folder }, images, figures };
 }
 
 function judge(

@@ -81,7 +81,6 @@ export interface Judged {
 
 export function figuresOf({ set, mode, cohort, pairs, images, calibration, seconds }: Judged): Figures {
   const same = pairs.filter((pair) => pair.same).length;
-  const all = [...images];
   return {
     set,
     mode,
@@ -93,9 +92,19 @@ export function figuresOf({ set, mode, cohort, pairs, images, calibration, secon
       cosine: scoreFigures(scoredBy(pairs, 'cosine'), undefined),
     },
     worst: worstPairs(pairs, calibration),
+    ...missing(images),
+    pictures_per_second: images.size / seconds,
+  };
+}
+
+/** The names of images without a face, and those of images that could not be read. */
+export function missing(
+  images: ReadonlyMap<string, EmbeddedImage>,
+): Pick<Figures, 'without_face' | 'failures'> {
+  const all = [...images];
+  return {
     without_face: all.filter(([, { embedding, failure }]) => !embedding && !failure).map(([name]) => name),
     failures: Object.fromEntries(all.flatMap(([name, { failure }]) => (failure ? [[name, failure]] : []))),
-    pictures_per_second: images.size / seconds,
   };
 }
 

@@ -7,6 +7,11 @@ export function percentText(share: number): string {
   return Number.isNaN(share) ? '–' : `${(share * 100).toFixed(2)} %`;
 }
 
+/** With two digits, however small. */
+export function smallPercentText(share: number): string {
+  return share > 0 && share < 1e-3 ? `${Number((share * 100).toPrecision(2))} %` : percentText(share);
+}
+
 /** In percent. */
 export function intervalText([low, high]: Interval): string {
   return `[${(low * 100).toFixed(2)}, ${(high * 100).toFixed(2)}]`;
@@ -29,6 +34,12 @@ export function countText(count: number): string {
 /** A requested or promised false-match rate. */
 export function rateText(rate: number): string {
   return `1 in ${integers.format(1 / rate)}`;
+}
+
+/** How many times as large, with as many digits as matter. */
+export function timesText(ratio: number): string {
+  if (!Number.isFinite(ratio)) return '–';
+  return ratio < 9.95 ? ratio.toFixed(1) : countText(ratio);
 }
 
 export const kindTexts: Readonly<Record<ScoreKind, string>> = {

@@ -85,6 +85,7 @@ export interface WorstPairs {
   same: WorstPair[];
 }
 
+/** Most pairs of a kind. */
 const shown = 12;
 
 /** The pairs closest to an error, or beyond. Pairs without a score, because an image has no face, are left out. */
@@ -106,6 +107,46 @@ export function worstPairs(pairs: readonly JudgedPair[], calibration: Calibratio
     different: worst(rising.filter(({ same }) => !same).reverse()),
     same: worst(rising.filter(({ same }) => same)),
   };
+}
+
+type ScoredPair = Omit<WorstPair, 'confidence_percent'>;
+
+/** The same, for pairs that are too many to keep. A pair that is added again counts once. */
+export class WorstPairsSeen {
+  readonly #different = new Highest();
+  readonly #same = new Highest();
+
+  add(same: boolean, image1: string, image2: string, normalised: number, cosine: number): void {
+    if (same) this.#same.add(-normalised, image1, image2, normalised, cosine);
+    else this.#different.add(normalised, image1, image2, normalised, cosine);
+  }
+
+  judged(calibration: Calibration): WorstPairs {
+    const judge = (pair: ScoredPair): WorstPair => ({
+      ...pair,
+      confidence_percent: percentOf(pair.normalised, calibration)!,
+    });
+    return { different: this.#different.pairs.map(judge), same: this.#same.pairs.map(judge) };
+  }
+}
+
+/** The pairs with the highest ranks. */
+class Highest {
+  #kept: { rank: number; pair: ScoredPair }[] = [];
+  /** A pair needs more. */
+  #bar = Number.NEGATIVE_INFINITY;
+
+  add(rank: number, image1: string, image2: string, normalised: number, cosine: number): void {
+    if (!(rank > this.#bar)) return;
+    if (this.#kept.some(({ pair }) => pair.image1 === image1 && pair.image2 === image2)) return;
+    this.#kept.push({ rank, pair: { image1, image2, normalised, cosine } });
+    this.#kept = this.#kept.sort((a, b) => b.rank - a.rank).slice(0, shown);
+    if (this.#kept.length === shown) this.#bar = this.#kept.at(-1)!.rank;
+  }
+
+  get pairs(): ScoredPair[] {
+    return this.#kept.map(({ pair }) => pair);
+  }
 }
 
 /**

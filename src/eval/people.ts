@@ -31,6 +31,19 @@ export interface PeopleSet {
   images: readonly LabelledImage[];
 }
 
+/** A listed image, in which a face was found or none. */
+interface Picture {
+  person: string;
+  labels: readonly string[];
+  hasFace: boolean;
+}
+
+/** A set with all of its images that could be read. */
+export interface FoundPeople extends PeopleSet {
+  images: readonly (LabelledImage & { file: string })[];
+  pictures: readonly Picture[];
+}
+
 /** Paths of all images below a folder, sorted. Throws an Error when there are none. */
 export function imagesBelow(folder: string): string[] {
   const files = readdirSync(folder, { recursive: true })
@@ -57,9 +70,7 @@ export function readPeople(name: string, folder: string, groupings?: readonly Gr
     return inFolders.map((file) => ({ file, person: personIn(name, file), group: name, labels: [name] }));
   }
   const { columns, rows } = list;
-  const used = (groupings ?? labelsOf(columns).map((label) => [label])).filter((grouping) =>
-    grouping.every((column) => columns.includes(column)),
-  );
+  const used = groupingsIn(list, groupings);
   const fileOf = finder(folder, list.file, files);
   const people = rows.flatMap(({ cells, line }) => {
     const cellOf = (column: string) => cells[columns.indexOf(column)]!;
@@ -72,6 +83,18 @@ export function readPeople(name: string, folder: string, groupings?: readonly Gr
   });
   if (people.length === 0) throw new Error(`${list.file} lists no picture of ${folder}`);
   return people;
+}
+
+/** The groupings of a folder's people, in the order of their labels; none without a list, or when it has no such columns. */
+export function groupingsOf(folder: string, groupings?: readonly Grouping[]): readonly Grouping[] {
+  const list = readList(folder);
+  return list === undefined ? [] : groupingsIn(list, groupings);
+}
+
+function groupingsIn({ columns }: PeopleList, groupings?: readonly Grouping[]): readonly Grouping[] {
+  const labels = labelsOf(columns);
+  if (groupings === undefined) return labels.map((label) => [label]);
+  return groupings.filter((grouping) => grouping.every((column) => labels.includes(column)));
 }
 
 /** Throws an Error when a grouping has a column that no list of these folders has. */
@@ -138,17 +161,21 @@ function personIn(set: string, file: string): string {
   return `${set}/${file.includes('/') ? file.split('/')[0] : file}`;
 }
 
-/** The images that have a face. */
+/** `images` are those that have a face. */
 export function peopleSet(
   name: string,
   people: readonly PersonImage[],
   embedded: ReadonlyMap<string, EmbeddedImage>,
-): PeopleSet {
-  const images = people.flatMap(({ file, ...labelled }) => {
-    const { embedding, cohort_score = 0 } = embedded.get(file) ?? {};
+): FoundPeople {
+  const images = people.flatMap((labelled) => {
+    const { embedding, cohort_score = 0 } = embedded.get(labelled.file) ?? {};
     return embedding ? [{ ...labelled, embedding, cohort_score }] : [];
   });
-  return { name, images };
+  const pictures = people.flatMap(({ file, person, labels }) => {
+    const { embedding, failure } = embedded.get(file) ?? {};
+    return failure ? [] : [{ person, labels, hasFace: embedding !== undefined }];
+  });
+  return { name, images, pictures };
 }
 
 /** A person's fold, 0 to `count` − 1, by a hash of the name (FNV-1a), so that it does not depend on the other people. */

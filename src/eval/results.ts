@@ -1,5 +1,4 @@
-import type { CalibrationCheck } from './calibrate.ts';
-import type { Evaluation } from './evaluate.ts';
+import type { Evaluation, PeopleEvaluation } from './evaluate.ts';
 import type { Figures } from './figures.ts';
 import { type ScoreKind, scoredBy, scoreKinds } from './pairs.ts';
 import { type Observed, observe } from './thresholds.ts';
@@ -10,20 +9,20 @@ export interface Results {
   evaluations: readonly Evaluation[];
   /** For several sets; empty when there is only one. */
   shared_thresholds: readonly SharedThreshold[];
-  /** For labelled people; empty without --people. */
-  groups: readonly CalibrationCheck[];
+  /** Sets of labelled people, of --people. */
+  people: readonly PeopleEvaluation[];
 }
 
 export function resultsOf(
   pack: Results['pack'],
   evaluations: readonly Evaluation[],
-  groups: readonly CalibrationCheck[] = [],
+  people: readonly PeopleEvaluation[] = [],
 ): Results {
   return {
     pack,
     evaluations,
     shared_thresholds: evaluations.length > 1 ? sharedThresholds(evaluations) : [],
-    groups,
+    people,
   };
 }
 
@@ -67,12 +66,15 @@ function sharedThresholds(evaluations: readonly Evaluation[]): SharedThreshold[]
 
 type SetResults = Figures & { pack: Results['pack'] };
 
-/** One set: its figures. Several: `{sets, shared_thresholds}`, with the figures of each. `groups` only if there are any. */
-export function resultsJson({ pack, evaluations, shared_thresholds, groups }: Results): string {
+/**
+ * One set: its figures. Several: `{sets, shared_thresholds}`, with the figures of each. `people` has those of the labelled
+ * people, if there are any.
+ */
+export function resultsJson({ pack, evaluations, shared_thresholds, people }: Results): string {
   const sets = evaluations.map(({ figures }): SetResults => ({ ...figures, pack }));
   const json = {
-    ...(sets.length === 1 ? sets[0] : { sets, shared_thresholds }),
-    ...(groups.length > 0 ? { groups } : {}),
+    ...(sets.length === 1 ? sets[0] : sets.length > 1 ? { sets, shared_thresholds } : { pack }),
+    ...(people.length > 0 ? { people: people.map(({ figures }) => figures) } : {}),
   };
   return withShortLists(JSON.stringify(json, null, 2));
 }

@@ -29,7 +29,21 @@ describe('facematch eval', () => {
   });
 
   test.each([
-    { args: [], code: 2, message: "missing required argument 'set'" },
+    { args: [], code: 2, message: 'give a list of pairs, or --people NAME=DIR' },
+    { args: ['few.tsv', '--images', 'images', '--groups', 'sex'], code: 2, message: 'are about --people' },
+    { args: ['few.tsv', '--same-person-above', '0.6'], code: 2, message: 'are about --people' },
+    { args: ['--people', 'a=listed', '--groups', 'sex,'], code: 2, message: 'such as origin*sex,age' },
+    { args: ['--people', 'a=listed', '--groups', 'hair'], code: 1, message: 'there are age, sex.' },
+    { args: ['--people', 'a=images', '--groups', 'sex'], code: 1, message: 'there are none.' },
+    {
+      args: ['--people', 'a=listed', '--same-person-above', '0'],
+      code: 2,
+      message: 'above 0, and at most 1',
+    },
+    { args: ['--people', 'a=listed', '--same-person-above', '1.1'], code: 2, message: 'at most 1' },
+    { args: ['--people', 'a=listed', '--same-person-above', 'x'], code: 2, message: 'above 0' },
+    { args: ['--people', 'a=listed', 'a=images'], code: 2, message: 'two sets are named a' },
+    { args: ['--people', 'a=none'], code: 1, message: 'ENOENT' },
     { args: ['few.tsv'], code: 2, message: 'where are the pictures of few?' },
     { args: ['few.tsv', './few.tsv', '--images', 'images'], code: 2, message: 'two sets are named few' },
     { args: ['none.tsv', '--images', 'images'], code: 1, message: 'ENOENT' },
@@ -52,6 +66,59 @@ describe('facematch eval', () => {
     const outcome = await evaluate(...args);
     expect(outcome.stderr).toContain(message);
     expect({ code: outcome.code, stdout: outcome.stdout }).toEqual({ code, stdout: '' });
+  });
+
+  describe('of labelled people alone', () => {
+    const percents = (figures: Json) => figures.by_percent.map(({ percent }: Json) => percent);
+
+    test('says how often each group meets each error', async () => {
+      const { code, stdout, stderr } = await evaluate('--people', 'staff=listed', '--groups', 'age*sex,sex');
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toContain('staff: 11 people, 21 pictures; mode fast');
+      expect(stdout).toMatch(/^without a face +1 of 21 pictures: images\/nobody\/blank\.png$/m);
+      expect(stdout).toMatch(
+        /^could not be read +1: images\/nobody\/notes\.jpg \(unsupported_image_format\)$/m,
+      );
+      expect(stdout).toMatch(/^ {2}strangers of +people +pairs +50 %, promises 1 in 100 +60 %/m);
+      // Five people of each sex have two pictures each, which are 40 pairs of strangers; the sixth has no face.
+      expect(stdout).toMatch(/^ {2}sex F +6 +40 +0\.00 %: 0\.0 \[0\.0, 8\.8\] /m);
+      expect(stdout).toMatch(/^ {2}sex M +5 +0\.00 % \[0\.00, 43\.45\] /m);
+      expect(stdout).toMatch(/^ {2}sex F +6 +11 +9\.09 % \[/m);
+    });
+
+    test('as JSON has the same, with what was taken for one person', async () => {
+      const args = ['--people', 'staff=listed', '--same-person-above', '0.01', '--json'];
+      const { code, stdout } = await evaluate(...args);
+      expect(code).toBe(0);
+      const { pack, people }: Json = JSON.parse(stdout);
+      expect(pack.name).toBe('default');
+      const [{ everybody, groupings, same_person_above }] = people;
+      expect(same_person_above).toBe(0.01);
+      expect(groupings.map(({ grouping }: Json) => grouping)).toEqual(['age', 'sex']);
+      expect(percents(everybody)).toEqual([50, 60, 70]);
+      // 190 pairs of pictures, of which 10 are of one person.
+      const { false_match, false_non_match, promised } = everybody.by_percent[0];
+      expect(everybody.taken_for_one_person).toBeGreaterThan(0);
+      expect(false_match.trials + everybody.taken_for_one_person).toBe(180);
+      expect(false_non_match.trials).toBe(10);
+      expect(promised).toBe(0.01);
+    });
+
+    test('in folders, without a list, is one group', async () => {
+      const { code, stdout } = await evaluate(
+        'few.tsv',
+        '--images',
+        'images',
+        '--people',
+        'staff=images',
+        '--json',
+      );
+      expect(code).toBe(0);
+      const { set, people }: Json = JSON.parse(stdout);
+      expect(set).toBe('few');
+      expect(people[0].groupings).toEqual([]);
+      expect(people[0].everybody.by_percent[0].false_match.trials).toBe(180);
+    });
   });
 
   const shared = sharedFolder();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkCalibration, fitTable } from '../../src/eval/calibrate.ts';
+import { fitTable } from '../../src/eval/calibrate.ts';
 import {
   cohortCentres,
   cohortScore,
@@ -124,17 +124,16 @@ describe('of people who had no part in it', () => {
     expect(without.b).toBeLessThan(1.5);
   });
 
-  test('a table that is there is judged as it is', () => {
-    const { points, check } = fitTable(sets, undefined, [50]);
-    const kept = checkCalibration(sets, undefined, new Calibration(points, 1e-7), [50]);
-    expect(kept.map(({ group, pairs }) => [group, pairs])).toEqual(
-      check.map((row) => [row.group, row.pairs]),
-    );
-    expect(kept[1]!.observed).toBeCloseTo(check[1]!.observed, 2);
-    const common = sets.map(({ name, images: all }) => ({
-      name,
-      images: all.map((one) => ({ ...one, cohort_score: 1 })),
-    }));
-    expect(checkCalibration(common, undefined, new Calibration(points, 1e-7), [50])[1]!.observed).toBe(0);
+  test('pairs that are taken for one person are left out of the table and of the check', () => {
+    const { images: all } = sets[1]!;
+    const cosines = all.flatMap((a, i) => all.slice(i + 1).map((b) => dot(a.embedding, b.embedding)));
+    const above = cosines.filter((cosine) => cosine > 0.75).length;
+    const plain = fitTable([sets[1]!], undefined, [50]);
+    const cleaned = fitTable([sets[1]!], undefined, [50], 0.75);
+    expect(above).toBeGreaterThan(0);
+    expect(plain.taken_for_one_person).toEqual([{ group: 'b', pairs: 0 }]);
+    expect(cleaned.taken_for_one_person).toEqual([{ group: 'b', pairs: above }]);
+    expect(cleaned.check[0]!.pairs).toBe(plain.check[0]!.pairs - above);
+    expect(cleaned.points.at(-1)![0]).toBeLessThan(plain.points.at(-1)![0]);
   });
 });

@@ -16,7 +16,7 @@ export interface Chart {
   dots?: readonly { series: number; x: number; y: number; low: number; high: number }[];
 }
 
-interface Axis {
+export interface Axis {
   title: string;
   /** 0 at the start of the axis, 1 at its end; values outside are clamped. */
   share(value: number): number;
@@ -66,7 +66,7 @@ export function linearAxis(title: string, min: number, max: number): Axis {
 }
 
 /** NaN becomes 0. */
-function clamped(share: number): number {
+export function clamped(share: number): number {
   return share > 0 ? Math.min(1, share) : 0;
 }
 
@@ -87,13 +87,18 @@ ${markersView(chart)}
 ${lines.map((line) => lineView(line, chart))}
 ${dotsView(chart)}
 </svg>
-<ul class="legend">${lines.map(({ series, label }) =>
+${legendView(lines)}
+</figure>
+`;
+}
+
+/** Of the series that have a label. */
+export function legendView(lines: readonly Pick<Line, 'series' | 'label'>[]): Html {
+  return html`<ul class="legend">${lines.map(({ series, label }) =>
     label === undefined
       ? undefined
       : html`<li><svg viewBox="0 0 28 8" aria-hidden="true">${path(series, 'M0 4L28 4')}</svg> ${label}</li>`,
-  )}</ul>
-</figure>
-`;
+  )}</ul>`;
 }
 
 function axesView({ x, y }: Chart): Html {
@@ -148,7 +153,7 @@ const looks = [
   { colour: '#8a6300', dashes: '12 4' },
   { colour: '#3c7ea6', dashes: '1 4' },
 ];
-const look = (series: number) => looks[series % looks.length]!;
+export const look = (series: number) => looks[series % looks.length]!;
 
 function path(series: number, d: string): Html {
   const { colour, dashes } = look(series);
@@ -158,4 +163,4 @@ function path(series: number, d: string): Html {
 /** A tenth of a unit is less than a pixel. */
 const atX = ({ share }: Axis, value: number) => tenths(plot.left + share(value) * (plot.right - plot.left));
 const atY = ({ share }: Axis, value: number) => tenths(plot.bottom - share(value) * (plot.bottom - plot.top));
-const tenths = (value: number) => Number(value.toFixed(1));
+export const tenths = (value: number) => Number(value.toFixed(1));

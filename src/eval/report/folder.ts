@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ImageFormat, type ImageReport, loadAddon } from '../../engine/addon.ts';
-import type { Evaluation } from '../evaluate.ts';
+import type { Evaluation, PeopleEvaluation } from '../evaluate.ts';
 import { type Results, resultsJson } from '../results.ts';
-import { generator, imagesShown, reportPage } from './page.ts';
+import { imagesShown } from './missing.ts';
+import { generator, reportPage } from './page.ts';
 import type { Gallery } from './pairs.ts';
 
 const extensions: Readonly<Record<ImageFormat, string>> = { jpeg: 'jpg', png: 'png', webp: 'webp' };
@@ -37,7 +38,7 @@ export class ReportFolder {
 
   write(results: Results, date: Date): void {
     mkdirSync(this.#images, { recursive: true });
-    const galleries = results.evaluations.map((evaluation) => this.#gallery(evaluation));
+    const galleries = [...results.evaluations, ...results.people].map((one) => this.#gallery(one));
     writeFileSync(this.page, reportPage(results, galleries, date));
     writeFileSync(join(this.#folder, 'figures.json'), `${resultsJson(results)}\n`);
     // Removes copies of an earlier report that this one does not show: they are photos of people.
@@ -47,7 +48,7 @@ export class ReportFolder {
   }
 
   /** Copies the images of a set that the page shows. */
-  #gallery(evaluation: Evaluation): Gallery {
+  #gallery(evaluation: Evaluation | PeopleEvaluation): Gallery {
     const { set, figures, images } = evaluation;
     return new Map(
       imagesShown(figures).map((name) => {

@@ -14,7 +14,7 @@ import type { SharedThreshold } from '../results.ts';
 import type { Observed } from '../thresholds.ts';
 
 /** A table that scrolls on small screens, also by keyboard. */
-function table(caption: string, head: readonly string[], rows: readonly (readonly Content[])[]): Html {
+export function table(caption: string, head: readonly string[], rows: readonly (readonly Content[])[]): Html {
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
 <caption><span>${caption}</span></caption>
 <thead><tr>${head.map((title) => html`<th scope="col">${title}</th>`)}</tr></thead>

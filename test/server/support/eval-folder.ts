@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { loadAddon } from '../../../src/engine/addon.ts';
@@ -45,7 +45,8 @@ function list(folder: string, name: string, lines: readonly (readonly [string, s
 /**
  * A folder of its own with `images`, and lists of their pairs: `<b>.tsv` has 10 pairs of one person, 45 of different
  * people, and two with a picture that has no face or is none; `few.tsv` has 3 and 5, `strangers.tsv`
- * and `alike.tsv` have pairs of one kind.
+ * and `alike.tsv` have pairs of one kind. `listed` has the same images with a `people.tsv`, half of the people of each
+ * sex.
  */
 export async function evalFolder(): Promise<string> {
   const folder = newFolder();
@@ -60,6 +61,13 @@ export async function evalFolder(): Promise<string> {
   writeFileSync(join(folder, 'images/nobody/notes.jpg'), 'no picture');
   const odd = ['blank.png', 'notes.jpg'].map((name) => [`nobody/${name}`, second(people[0]!), 0] as const);
   list(folder, '<b>.tsv', [...same, ...different, ...odd]);
+  cpSync(join(folder, 'images'), join(folder, 'listed/images'), { recursive: true });
+  const listed = people.flatMap((person, i) =>
+    [`${person}/a.png`, second(person)].map((image) => [image, i, i < 5 ? '3-9' : '20+', 'FM'[i % 2]]),
+  );
+  for (const name of ['blank.png', 'notes.jpg']) listed.push([`nobody/${name}`, 'nobody', '20+', 'F']);
+  const lines = listed.map(([image, ...labels]) => `images/${[image, ...labels].join('\t')}\n`);
+  writeFileSync(join(folder, 'listed/people.tsv'), `image\tperson\tage\tsex\n${lines.join('')}`);
   list(folder, 'few.tsv', [...same.slice(0, 3), ...different.slice(0, 5)]);
   list(folder, 'strangers.tsv', different.slice(0, 5));
   list(folder, 'alike.tsv', same.slice(0, 5));

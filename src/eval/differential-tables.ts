@@ -1,0 +1,107 @@
+import type { GroupFigures, GroupingFigures, Measure, Rate, WorstOverBest } from './differential.ts';
+import type { PeopleFigures } from './evaluate.ts';
+import {
+  countText,
+  intervalText,
+  percentText,
+  rateText,
+  smallPercentText,
+  timesText,
+} from './number-text.ts';
+
+/** A table of text, for the terminal and the report. The first cell of a row is its name. */
+export interface TextTable {
+  title: string;
+  head: readonly string[];
+  rows: readonly (readonly string[])[];
+}
+
+export const measureText: Readonly<Record<Measure, string>> = {
+  false_match: 'within-group false-match rate',
+  false_non_match: 'false non-match rate',
+  failure_to_acquire: 'failure-to-acquire rate',
+};
+
+/** The tables of one grouping, or of everybody when there is none. A rate that nothing is known of has none. */
+export function differentialTables(
+  figures: PeopleFigures,
+  grouping: GroupingFigures | undefined,
+): TextTable[] {
+  const { everybody } = figures;
+  const rows = [everybody, ...(grouping?.groups ?? [])];
+  const by = grouping === undefined ? '' : ` by ${grouping.grouping}`;
+  const tables = [
+    falseMatches(rows, by, figures.same_person_above !== undefined),
+    falseNonMatches(rows, by),
+    failuresToAcquire(rows, by),
+  ];
+  if (grouping !== undefined) tables.push(worstOverBest(grouping.worst_over_best, by));
+  return tables.filter((table) => table.rows.length > 0);
+}
+
+function falseMatches(groups: readonly GroupFigures[], by: string, isCleaned: boolean): TextTable {
+  return {
+    title: `False-match rate${by}, and how many times the promise that is, with 95 % intervals`,
+    head: [
+      'strangers of',
+      'people',
+      'pairs',
+      ...(isCleaned ? ['taken for one person'] : []),
+      ...groups[0]!.by_percent.map(({ percent, promised }) => `${percent} %, promises ${rateText(promised)}`),
+    ],
+    rows: groups.map(({ group, people, taken_for_one_person, by_percent }) => [
+      group,
+      countText(people),
+      countText(by_percent[0]!.false_match.trials),
+      ...(isCleaned ? [countText(taken_for_one_person)] : []),
+      ...by_percent.map(({ false_match: { rate, interval }, promised, ratio }) => {
+        const [low, high] = interval.map((bound) => timesText(bound / promised));
+        return `${smallPercentText(rate)}: ${timesText(ratio)} [${low}, ${high}]`;
+      }),
+    ]),
+  };
+}
+
+function falseNonMatches(groups: readonly GroupFigures[], by: string): TextTable {
+  const seen = groups.filter(({ by_percent }) => by_percent[0]!.false_non_match.trials > 0);
+  return {
+    title: `False non-match rate${by}, with 95 % intervals`,
+    head: ['group', 'pairs of one person', ...groups[0]!.by_percent.map(({ percent }) => `${percent} %`)],
+    rows: seen.map(({ group, by_percent }) => [
+      group,
+      countText(by_percent[0]!.false_non_match.trials),
+      ...by_percent.map(({ false_non_match }) => withInterval(false_non_match)),
+    ]),
+  };
+}
+
+function failuresToAcquire(groups: readonly GroupFigures[], by: string): TextTable {
+  return {
+    title: `Failure-to-acquire rate${by}: pictures without a face, with 95 % intervals`,
+    head: ['group', 'people', 'pictures', 'without a face'],
+    rows: groups.map(({ group, people, pictures, failure_to_acquire }) => [
+      group,
+      countText(people),
+      countText(pictures),
+      withInterval(failure_to_acquire),
+    ]),
+  };
+}
+
+function worstOverBest(compared: readonly WorstOverBest[], by: string): TextTable {
+  return {
+    title: `Worst group over best${by}`,
+    head: ['rate', 'percent', 'worst over best', 'worst', 'best'],
+    rows: compared.map(({ measure, percent, ratio, worst, best }) => [
+      measureText[measure],
+      percent === undefined ? '–' : `${percent} %`,
+      Number.isFinite(ratio) ? timesText(ratio) : 'the best has none',
+      worst,
+      best,
+    ]),
+  };
+}
+
+function withInterval({ rate, interval }: Rate): string {
+  return `${percentText(rate)} ${intervalText(interval)}`;
+}

@@ -1,0 +1,73 @@
+import { dot } from './cohort.ts';
+import type { LabelledImage } from './people.ts';
+
+/** Images of people, who are numbered from 0. */
+export interface NumberedPeople<T = LabelledImage> {
+  images: readonly T[];
+  /** The number of each image's person. */
+  numbers: Uint32Array;
+  /** Their names, by number. */
+  people: readonly string[];
+}
+
+export function numberPeople<T extends { person: string }>(images: readonly T[]): NumberedPeople<T> {
+  const numberOf = new Map<string, number>();
+  const numbers = Uint32Array.from(images, ({ person }) => {
+    const number = numberOf.get(person) ?? numberOf.size;
+    numberOf.set(person, number);
+    return number;
+  });
+  return { images, numbers, people: [...numberOf.keys()] };
+}
+
+/** `first` and `second` are indices of images. */
+export type Visit = (first: number, second: number, cosine: number) => void;
+
+export interface StrangersOptions {
+  /** Two people's images whose cosine is above it are taken for one person's; Infinity turns this off. */
+  samePersonAbove: number;
+  /** About how many pairs to visit, when there are more; each image is in as many of them. */
+  most?: number;
+}
+
+/**
+ * Visits each pair of images of two people once, and keeps none. A pair that is taken for one person is left out. Returns the
+ * number of pairs that were left out.
+ */
+export function eachStrangers(group: NumberedPeople, options: StrangersOptions, visit: Visit): number {
+  const { images, numbers } = group;
+  const { samePersonAbove, most = Number.POSITIVE_INFINITY } = options;
+  let left = 0;
+  const look = (first: number, second: number) => {
+    if (numbers[first] === numbers[second]) return;
+    const cosine = dot(images[first]!.embedding, images[second]!.embedding);
+    if (cosine > samePersonAbove) left++;
+    else visit(first, second, cosine);
+  };
+  const count = images.length;
+  if (most >= (count * (count - 1)) / 2) {
+    for (let first = 0; first < count; first++) {
+      for (let second = first + 1; second < count; second++) look(first, second);
+    }
+    return left;
+  }
+  // Each image with those at certain distances behind it in the list, which is a ring. Half of the ring is left for the others.
+  const half = Math.floor((count - 1) / 2);
+  const distances = Math.min(half, Math.max(1, Math.floor(most / count)));
+  for (let i = 0; i < distances; i++) {
+    const distance = 1 + Math.floor((i * half) / distances);
+    for (let first = 0; first < count; first++) look(first, (first + distance) % count);
+  }
+  return left;
+}
+
+/** Visits each pair of images of one person. */
+export function eachMated({ images, numbers, people }: NumberedPeople, visit: Visit): void {
+  const own: number[][] = people.map(() => []);
+  for (const [image, number] of numbers.entries()) {
+    for (const before of own[number]!) {
+      visit(before, image, dot(images[before]!.embedding, images[image]!.embedding));
+    }
+    own[number]!.push(image);
+  }
+}
