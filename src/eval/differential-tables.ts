@@ -54,7 +54,8 @@ function falseMatches(groups: readonly GroupFigures[], by: string, isCleaned: bo
       countText(people),
       countText(by_percent[0]!.false_match.trials),
       ...(isCleaned ? [countText(taken_for_one_person)] : []),
-      ...by_percent.map(({ false_match: { rate, interval }, promised, ratio }) => {
+      ...by_percent.map(({ false_match: { rate, interval, trials }, promised, ratio }) => {
+        if (trials === 0) return '–';
         const [low, high] = interval.map((bound) => timesText(bound / promised));
         return `${smallPercentText(rate)}: ${timesText(ratio)} [${low}, ${high}]`;
       }),

@@ -145,4 +145,66 @@ describe('the report of facematch eval', () => {
     const own = shared_thresholds.find(({ chosen_on, by }: Json) => chosen_on === 'few' && by === 'cosine');
     expect(own.sets.few.tar).toBe(sets[1].by.cosine.operating_points[0].tar);
   });
+
+  test('of labelled people shows each rate of each group, as a table and as a chart', async () => {
+    const args = ['--people', 'staff=listed', '--report', 'people', '--json'];
+    const { code, stdout, stderr } = await evaluate(...args);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'The report is people/index.html\n' });
+    expect(read('people/figures.json')).toBe(stdout);
+    const [{ everybody, groupings, worst }]: Json = JSON.parse(stdout).people;
+    const page = read('people/index.html');
+    const elements = readHtml(page);
+    const cells = cellsOf(elements);
+    const groups = [everybody, ...groupings.flatMap((one: Json) => one.groups)];
+    // The age of the one whose picture has no face is nobody else's.
+    expect(groups.filter(({ by_percent }) => by_percent[0].false_match.trials === 0)).toHaveLength(1);
+    for (const { by_percent, failure_to_acquire } of groups) {
+      const { false_match, false_non_match, ratio } = by_percent[0];
+      expect(cells).toContain(withInterval(failure_to_acquire.rate, failure_to_acquire.interval));
+      if (false_match.trials === 0) continue;
+      const times = ratio < 9.95 ? ratio.toFixed(1) : ratio.toFixed(0);
+      expect(cells).toContainEqual(expect.stringContaining(`${share(false_match.rate)}: ${times} [`));
+      expect(cells).toContain(withInterval(false_non_match.rate, false_non_match.interval));
+    }
+    expect(cells).toContain('–');
+    // For age and for sex: three charts, each with the set and two groups.
+    const named = elements.filter(
+      ({ name, attributes }) => name === 'text' && attributes.get('class') === 'name',
+    );
+    const names = named.map(({ text }) => text);
+    for (const group of ['age 3-9', 'age <b>20+', 'sex F', 'sex M']) {
+      expect(names.filter((text) => text === group)).toHaveLength(3);
+    }
+    expect(names.filter((text) => text === 'staff')).toHaveLength(6);
+    expect(page).not.toContain('<b>');
+    expect(page).not.toMatch(/NaN|Infinity/);
+    for (const { image1, image2 } of worst.different) {
+      const shown = elements.filter(({ name }) => name === 'bdi').map(({ text }) => text);
+      expect(shown).toEqual(expect.arrayContaining([image1, image2]));
+    }
+    const pictures = elements
+      .map(({ attributes }) => attributes.get('src'))
+      .filter((src) => src !== undefined);
+    expect(pictures.length).toBeGreaterThan(2 * worst.different.length);
+    for (const file of pictures) expect(existsSync(join(folder, 'people', file))).toBe(true);
+  });
+
+  test('of pairs and of people leads to both', async () => {
+    const { code } = await evaluate(
+      'few.tsv',
+      '--images',
+      'images',
+      '--people',
+      'staff=listed',
+      '--report',
+      'both',
+    );
+    expect(code).toBe(0);
+    const elements = readHtml(read('both/index.html'));
+    const links = elements.filter(({ name }) => name === 'a').map(({ attributes }) => attributes.get('href'));
+    expect(links).toEqual(expect.arrayContaining(['#set-1', '#people-1']));
+    expect(links).not.toContain('#all');
+    const headings = elements.filter(({ name }) => name === 'h2').map(({ text }) => text);
+    expect(headings).toEqual(['few', 'Differential performance: staff']);
+  });
 });

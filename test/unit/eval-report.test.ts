@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Chart, chartView, linearAxis, rateAxis } from '../../src/eval/report/chart.ts';
+import { groupChartView, timesAxis } from '../../src/eval/report/group-chart.ts';
 import { cropAround } from '../../src/eval/report/pairs.ts';
 import { readHtml } from '../fixtures/html.ts';
 
@@ -63,6 +64,49 @@ describe('a chart', () => {
 
   test('escapes its words', () => {
     expect(elements.find(({ name }) => name === 'li')!.text).toBe(' <script>');
+  });
+});
+
+describe('a chart of groups', () => {
+  const one = (value: number, low: number, high: number) => ({ value, low, high });
+  const groups = [
+    { name: '<b>', values: [one(1, 0.1, 10), one(0, 0, 10)] },
+    { name: 'none', values: [one(Number.NaN, 0, 1), one(10, 1, 1e9)] },
+  ];
+  const x = timesAxis('times', [1, 10]);
+  const chart = { id: 'g', title: 't', description: 'd', x, marker: { x: 1, label: 'as promised' }, groups };
+  const elements = readHtml(groupChartView({ ...chart, series: ['at 50 %', 'at 60 %'] }).text);
+  const drawn = (name: string, attribute: string) =>
+    elements.filter((element) => element.name === name).map(({ attributes }) => attributes.get(attribute));
+
+  test('has a row for each group and a dot for each value that is known', () => {
+    // From 0.1 to 10 the plot is 406 wide, from 12 on.
+    expect(drawn('circle', 'cx')).toEqual(['215', '12', '418']);
+    expect(new Set(drawn('circle', 'cy')).size).toBe(3);
+    expect(elements.filter(({ text }) => text === '<b>').length).toBeGreaterThan(0);
+    expect(elements.filter(({ name }) => name === 'li').map(({ text }) => text)).toEqual([
+      ' at 50 %',
+      ' at 60 %',
+    ]);
+  });
+
+  test('of one series has no legend', () => {
+    expect(groupChartView({ ...chart, series: [] }).text).not.toContain('legend');
+  });
+
+  test.each([
+    [[], ['0.1', '1', '10']],
+    [
+      [0, 0.5, 12, 3000],
+      ['0.1', '1', '10', '100', '1,000', '10,000'],
+    ],
+    [
+      [0.02, Number.NaN, Number.POSITIVE_INFINITY],
+      ['0.01', '0.1', '1', '10'],
+    ],
+    [[1e-9], ['0.01', '0.1', '1', '10']],
+  ])('%j times has an axis of whole decades', (values, labels) => {
+    expect(timesAxis('', values).ticks.map(({ label }) => label)).toEqual(labels);
   });
 });
 

@@ -63,7 +63,7 @@ export async function evalFolder(): Promise<string> {
   list(folder, '<b>.tsv', [...same, ...different, ...odd]);
   cpSync(join(folder, 'images'), join(folder, 'listed/images'), { recursive: true });
   const listed = people.flatMap((person, i) =>
-    [`${person}/a.png`, second(person)].map((image) => [image, i, i < 5 ? '3-9' : '20+', 'FM'[i % 2]]),
+    [`${person}/a.png`, second(person)].map((image) => [image, i, i < 5 ? '3-9' : '<b>20+', 'FM'[i % 2]]),
   );
   for (const name of ['blank.png', 'notes.jpg']) listed.push([`nobody/${name}`, 'nobody', '20+', 'F']);
   const lines = listed.map(([image, ...labels]) => `images/${[image, ...labels].join('\t')}\n`);
