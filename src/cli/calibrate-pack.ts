@@ -78,11 +78,8 @@ export async function calibratePack(
   folders: readonly SetFolder[],
   { withoutPeople, groups, samePersonAbove, write, check }: CalibrateOptions,
 ): Promise<PackFit> {
-  if (groups)
-    requireColumns(
-      groups,
-      folders.map(({ folder }) => folder),
-    );
+  const paths = folders.map(({ folder }) => folder);
+  if (groups) requireColumns(groups, paths);
   const config = readConfig();
   const directory = packDirectory(config.pack);
   const draft = readDraft(directory);

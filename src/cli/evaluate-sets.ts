@@ -51,11 +51,8 @@ export async function evaluateSets(
   const { name, version } = manifest;
   const sets = files.map((set): PairSet => ({ ...set, pairs: readPairs(set.pairsFile) }));
   // What is wrong with the lists fails now rather than at the end: measuring takes minutes.
-  if (groups)
-    requireColumns(
-      groups,
-      people.map(({ folder }) => folder),
-    );
+  const folders = people.map(({ folder }) => folder);
+  if (groups) requireColumns(groups, folders);
   const lists = people.map(({ name, folder }) => ({
     name,
     folder,

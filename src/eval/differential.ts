@@ -86,7 +86,7 @@ interface Judge {
 /** More pairs than these show no lower rate that matters where everybody's rate is only there for comparison. */
 const sampledPairs = 2_000_000;
 
-/** Rejects nothing; lets other work run between two groups, and calls `onGroup` after each. */
+/** Lets other work run between two groups, and calls `onGroup` after each. */
 export async function differentialOf(
   people: FoundPeople,
   groupings: readonly Grouping[],
@@ -106,7 +106,11 @@ export async function differentialOf(
       groups.push(figuresOf(label, own, judge, seen, false));
       onGroup();
     }
-    figures.push({ grouping: groupingText(grouping), groups, worst_over_best: worstOverBest(groups) });
+    figures.push({
+      grouping: groupingText(grouping),
+      groups,
+      worst_over_best: worstOverBest(groups, judge.percents),
+    });
   }
   return { everybody, groupings: figures, worst: seen.judged(judge.calibration) };
 }
@@ -195,8 +199,7 @@ const fewExpected = 5;
 const fewTrials = 30;
 
 /** For each measure that at least two groups show. */
-function worstOverBest(groups: readonly GroupFigures[]): WorstOverBest[] {
-  const percents = groups[0]!.by_percent.map(({ percent }) => percent);
+function worstOverBest(groups: readonly GroupFigures[], percents: readonly number[]): WorstOverBest[] {
   const compare = (
     measure: Measure,
     percent: number | undefined,

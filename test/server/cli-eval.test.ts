@@ -144,6 +144,16 @@ describe('facematch eval', () => {
   );
 });
 
+test.each([
+  [['--groups', 'hair'], 1, 'No people.tsv has the labels hair: there are age, sex.'],
+  [['--groups', '*'], 2, 'such as origin*sex,age'],
+  [['--same-person-above', '2'], 2, 'at most 1'],
+])('facematch calibrate with %j exits with %i', async (args, code, message) => {
+  const outcome = await run(program, ['calibrate', 'staff=listed', ...args], folder);
+  expect({ code: outcome.code, stdout: outcome.stdout }).toEqual({ code, stdout: '' });
+  expect(outcome.stderr).toContain(message);
+});
+
 test('facematch calibrate of too few people writes nothing, and says why', async () => {
   const pack = join(folder, 'pack');
   cpSync(packDirectory('default'), pack, { recursive: true });

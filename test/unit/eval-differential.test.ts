@@ -151,6 +151,12 @@ describe('error rates by group', () => {
     expect(worst).toEqual({ different: [], same: [] });
   });
 
+  test('are there even when no picture could be read', async () => {
+    const { everybody, groupings: figures } = await judged({ name: 'set', images: [], pictures: [] });
+    expect(everybody).toMatchObject({ people: 0, pictures: 0, failure_to_acquire: { rate: Number.NaN } });
+    expect(figures.map(({ groups, worst_over_best }) => [...groups, ...worst_over_best])).toEqual([[], []]);
+  });
+
   test('are compared: the worst group over the best', async () => {
     const { groupings: figures } = await judged(people, Number.POSITIVE_INFINITY);
     const { groups, worst_over_best } = figures[0]!;
