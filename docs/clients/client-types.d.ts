@@ -249,6 +249,8 @@ export interface Face {
   found_by: 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
   /** How certainly this is a human face: faces below the pack's threshold are dropped, see `human.bar` in GET models */
   human_score?: number;
+  /** Above 0 nose and mouth are covered, as by a mask; absent when the pack cannot tell */
+  occlusion_score?: number;
   /** How the head is turned, degrees; all zero is straight into the camera */
   pose: {
     /** Positive: the person looks to their own left */
@@ -285,8 +287,8 @@ export interface Warning {
   code: 'unknown_field' | 'look_cut_short' | 'low_quality_face' | 'best_of_many';
   /** Name of the field; with `look_cut_short` and `low_quality_face`, the picture, whose `face_index` names the face */
   field: string;
-  /** With `low_quality_face` only, what the face is. `small`: too small (face_pixels below 36); `blurred`: blurred (sharpness below 0.55); `bright`: overexposed (brightness beyond 0.8); `turned`: turned to the side (yaw beyond 35). */
-  reason?: 'small' | 'blurred' | 'bright' | 'turned';
+  /** With `low_quality_face` only, what the face is. `small`: too small (face_pixels below 36); `blurred`: blurred (sharpness below 0.55); `bright`: overexposed (brightness beyond 0.8); `turned`: turned to the side (yaw beyond 35); `occluded`: covered over nose and mouth (occlusion_score beyond 0). */
+  reason?: 'small' | 'blurred' | 'bright' | 'turned' | 'occluded';
   /** What happened and what to do about it, for people */
   detail: string;
 }
@@ -392,7 +394,7 @@ export interface Uncompared {
     /** The most bytes that are accepted */
     limit_bytes?: number;
     /** With `low_quality_face` only, what the face is */
-    reasons?: ('small' | 'blurred' | 'bright' | 'turned')[];
+    reasons?: ('small' | 'blurred' | 'bright' | 'turned' | 'occluded')[];
   };
 }
 /** One embedding against many. */
@@ -591,6 +593,8 @@ export interface EmbeddedFace {
   found_by: 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
   /** How certainly this is a human face: faces below the pack's threshold are dropped, see `human.bar` in GET models */
   human_score?: number;
+  /** Above 0 nose and mouth are covered, as by a mask; absent when the pack cannot tell */
+  occlusion_score?: number;
   /** How the head is turned, degrees; all zero is straight into the camera */
   pose: {
     /** Positive: the person looks to their own left */
@@ -633,8 +637,8 @@ export interface ModelsAnswer {
   };
   /** The nets in the order in which they process an image, then the other files */
   files: {
-    /** What the net is for. `detector`: finds faces; `close_detector`: finds faces that fill the picture; `landmarks`: finds eyes, nose and mouth; `embedder`: turns a face into a vector; `cohort`: normalises similarities, so that one threshold serves different groups of people; `human`: tells human faces from those of animals. */
-    role: 'detector' | 'close_detector' | 'landmarks' | 'embedder' | 'cohort' | 'human';
+    /** What the net is for. `detector`: finds faces; `close_detector`: finds faces that fill the picture; `landmarks`: finds eyes, nose and mouth; `embedder`: turns a face into a vector; `cohort`: normalises similarities, so that one threshold serves different groups of people; `human`: tells human faces from those of animals; `occlusion`: tells faces whose nose and mouth are covered. */
+    role: 'detector' | 'close_detector' | 'landmarks' | 'embedder' | 'cohort' | 'human' | 'occlusion';
     /** Name of the file */
     file: string;
     /** The model pack that it belongs to: this one, or the one that it was taken over from */
@@ -1067,9 +1071,9 @@ export interface LowQualityFaceProblem {
      * Why the face is too poor, as in the `reason` of a warning
      *
      * @minItems 1
-     * @maxItems 4
+     * @maxItems 5
      */
-    reasons: ('small' | 'blurred' | 'bright' | 'turned')[];
+    reasons: ('small' | 'blurred' | 'bright' | 'turned' | 'occluded')[];
   }[];
 }
 /** The embeddings are of another model pack. Embed the images again with "expected": embeddings of "given" cannot be compared with it. */

@@ -60,6 +60,7 @@ Napi::Object from_face(Napi::Env env, const Face& face, size_t index) {
   object.Set("detection_score", face.detection_score);
   object.Set("found_by", kFoundBy[static_cast<size_t>(face.found_by)]);
   if (face.human_score) object.Set("human_score", *face.human_score);
+  if (face.occlusion_score) object.Set("occlusion_score", *face.occlusion_score);
   object.Set("pose", pose);
   object.Set("quality", quality);
   // Owned by V8: an external buffer could not be transferred to another thread.

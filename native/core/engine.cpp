@@ -26,6 +26,11 @@ std::optional<Detector> close_detector_of(const Pack& pack) {
   return Detector(pack.directory, *pack.close_detector);
 }
 
+std::optional<LinearSpec> score_of(const std::optional<HumanSpec>& human) {
+  if (!human) return std::nullopt;
+  return human->score;
+}
+
 }  // namespace
 
 Engine::Engine(const std::string& directory)
@@ -35,7 +40,8 @@ Engine::Engine(const std::string& directory)
       landmarker(pack),
       embedder(pack),
       cohort(pack),
-      human(pack) {}
+      human(pack, score_of(pack.human)),
+      occlusion(pack, pack.occlusion) {}
 
 const Engine& load_engine(const std::string& directory) {
   // Neither is ever destroyed: see environment() in session.cpp.

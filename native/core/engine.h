@@ -20,7 +20,8 @@ struct Engine {
   Landmarker landmarker;
   Embedder embedder;
   Cohort cohort;
-  HumanCheck human;
+  LinearScore human;
+  LinearScore occlusion;
 
   explicit Engine(const std::string& directory);
 };

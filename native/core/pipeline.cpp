@@ -13,6 +13,11 @@
 namespace facematch {
 namespace {
 
+// Grey levels that a chip must span, or it is stretched. Every chip of the development sets spans
+// more; in copies darkened to a quarter and to 0.15 the cosine to the original is 0.988 and 0.985
+// in the mean, 0.884 and 0.738 without (London and ages of people, mode balance).
+constexpr int kMinRange = 110;
+
 // Takes one picture through the stages.
 class Analyser {
  public:
@@ -59,11 +64,12 @@ class Analyser {
                   .detection_score = found.detection.score,
                   .found_by = found.detection.found_by,
                   .human_score = {},
-                  .pose = estimate_pose(found.points),
-                  // Of the original picture; only the embedding uses the stretched one.
+                  .occlusion_score = {},
+                  .pose = unflattened(estimate_pose(found.points)),
+                  // Of the original chip; only the embedding uses the stretched one.
                   .quality = measure_quality(found.chip, face_pixels),
                   .embedding = {}};
-    if (found.contrast_stretched) found.chip = stretch_contrast(found.chip);
+    found.chip = stretch_contrast(found.chip, kMinRange);
   }
 
   // Embeds every face, because the human check needs the embedding, and drops what is not human.
@@ -76,10 +82,11 @@ class Analyser {
       face.embedding = engine_.embedder.embed(found.chip, mirror);
       face.cohort_score = engine_.cohort.score(face.embedding);
       face.human_score = engine_.human.score(face.embedding);
+      face.occlusion_score = engine_.occlusion.score(face.embedding);
     }
     std::erase_if(faces_, [&](const FoundFace& found) {
       const auto& score = found.face.human_score;
-      return score && !engine_.human.passes(*score);
+      return score && *score < engine_.pack.human->bar;
     });
   }
 

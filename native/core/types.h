@@ -77,7 +77,8 @@ struct Face {
   Landmarks landmarks;
   float detection_score = 0;  // 0..1
   FoundBy found_by = FoundBy::kPrimary;
-  std::optional<float> human_score;  // see HumanCheck::score()
+  std::optional<float> human_score;      // higher: more likely a human face
+  std::optional<float> occlusion_score;  // above 0: nose and mouth are covered
   Pose pose;
   Quality quality;
   Embedding embedding;

@@ -25,12 +25,13 @@ const Embedding kFace = {0.8f, 0.6f, 0, 0, 0, 0, 0, 0};
 
 const ByteVector kWeights = {100, 0x81, 0, 0};  // 0x81 is -127
 
-Pack human_pack(const TemporaryFolder& folder, const ByteVector& weights = kWeights) {
-  write_file(folder.path() / "human.i8", weights);
+const LinearSpec kLinear = {.file = "score.i8", .scale = 0.01f, .bias = 1.5f};
+
+Pack linear_pack(const TemporaryFolder& folder, const ByteVector& weights = kWeights) {
+  write_file(folder.path() / kLinear.file, weights);
   Pack pack;
   pack.directory = folder.path().string();
   pack.embedder.dimensions = 4;
-  pack.human = HumanSpec{.file = "human.i8", .scale = 0.01f, .bias = 1.5f, .bar = -1};
   return pack;
 }
 
@@ -45,28 +46,17 @@ TEST_CASE("the score is the mean of the highest cosines with the centres") {
   CHECK(Cohort(cohort_pack(folder, 4)).score(kFace) == doctest::Approx(0.35));
 }
 
-TEST_CASE("the score weighs that mean and the spread of the cosines with all centres") {
+TEST_CASE("the score is weighted") {
   const TemporaryFolder folder;
-  const auto score = [&](int highest, float highest_weight, float stddev_weight) {
-    Pack pack = cohort_pack(folder, highest);
-    pack.cohort->highest_weight = highest_weight;
-    pack.cohort->stddev_weight = stddev_weight;
-    return Cohort(pack).score(kFace);
-  };
-  // The cosines are 0.8, 0.6, 0 and 0: mean 0.35, mean square 0.25.
-  const double spread = std::sqrt(0.25 - 0.35 * 0.35);
-  for (const int highest : {1, 2, 4}) CHECK(score(highest, 0, 1) == doctest::Approx(spread));
-  CHECK(score(2, 0.5f, 0) == doctest::Approx(0.35));
-  CHECK(score(2, 0.5f, 2) == doctest::Approx(0.35 + 2 * spread));
-  CHECK(score(2, 0, 0) == 0);
+  Pack pack = cohort_pack(folder, 2);
+  pack.cohort->weight = 0.5f;
+  CHECK(Cohort(pack).score(kFace) == doctest::Approx(0.35));
 }
 
-TEST_CASE("a single centre has no spread") {
+TEST_CASE("the score is the same on every processor") {
   const TemporaryFolder folder;
-  Pack pack = cohort_pack(folder, 1, 1);
-  pack.cohort->centres = 1;
-  pack.cohort->stddev_weight = 5;
-  CHECK(Cohort(pack).score(kFace) == doctest::Approx(0.8));
+  const Cohort cohort(cohort_pack(folder, 2));
+  CHECK(cohort.score(kFace) == cohort.score_portably(kFace));
 }
 
 TEST_CASE("with fewer centres than `highest`, all are averaged") {
@@ -95,38 +85,28 @@ TEST_CASE("a cohort file of another size than the manifest states is rejected") 
   CHECK(refuses_with(ErrorCode::kInternalError, [&] { Cohort{pack}; }));
 }
 
-TEST_CASE("the human score is the scaled sum of signed bytes times the embedding, plus the bias") {
+TEST_CASE("a linear score is the scaled sum of signed bytes times the embedding, plus the bias") {
   const TemporaryFolder folder;
-  const HumanCheck check(human_pack(folder));
-  CHECK(*check.score({1, 0, 0, 0}) == doctest::Approx(2.5));
-  CHECK(*check.score({0, 1, 0, 0}) == doctest::Approx(0.23));
-  CHECK(*check.score({0, 0, 0.6f, 0.8f}) == doctest::Approx(1.5));
-  CHECK(*check.score({-0.6f, 0.8f, 0, 0}) == doctest::Approx(1.5 - 0.6 - 0.8 * 1.27));
+  const LinearScore linear(linear_pack(folder), kLinear);
+  CHECK(*linear.score({1, 0, 0, 0}) == doctest::Approx(2.5));
+  CHECK(*linear.score({0, 1, 0, 0}) == doctest::Approx(0.23));
+  CHECK(*linear.score({0, 0, 0.6f, 0.8f}) == doctest::Approx(1.5));
+  CHECK(*linear.score({-0.6f, 0.8f, 0, 0}) == doctest::Approx(1.5 - 0.6 - 0.8 * 1.27));
 }
 
-TEST_CASE("a human score at the bar passes, one below it does not") {
-  const TemporaryFolder folder;
-  const HumanCheck check(human_pack(folder));
-  CHECK(check.passes(-0.9f));
-  CHECK(check.passes(-1));
-  CHECK_FALSE(check.passes(-1.001f));
+TEST_CASE("without its file a linear score is nothing") {
+  CHECK_FALSE(LinearScore(Pack(), std::nullopt).score({1, 0, 0, 0}).has_value());
 }
 
-TEST_CASE("a pack without a check scores nothing and passes everything") {
-  const HumanCheck check{Pack()};
-  CHECK_FALSE(check.score({1, 0, 0, 0}).has_value());
-  CHECK(check.passes(-1e30f));
-}
-
-TEST_CASE("a human check of another size than the embedding is rejected") {
+TEST_CASE("a linear score of another size than the embedding is rejected") {
   const TemporaryFolder folder;
   for (const size_t size : {size_t{0}, size_t{3}, size_t{5}}) {
-    const Pack pack = human_pack(folder, ByteVector(size, 1));
-    CHECK(refuses_with(ErrorCode::kInternalError, [&] { HumanCheck{pack}; }));
+    const Pack pack = linear_pack(folder, ByteVector(size, 1));
+    CHECK(refuses_with(ErrorCode::kInternalError, [&] { LinearScore(pack, kLinear); }));
   }
-  const Pack pack = human_pack(folder);
-  std::filesystem::remove(folder.path() / "human.i8");
-  CHECK(refuses_with(ErrorCode::kInternalError, [&] { HumanCheck{pack}; }));
+  const Pack pack = linear_pack(folder);
+  std::filesystem::remove(folder.path() / kLinear.file);
+  CHECK(refuses_with(ErrorCode::kInternalError, [&] { LinearScore(pack, kLinear); }));
 }
 
 TEST_SUITE_END();

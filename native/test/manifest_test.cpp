@@ -69,9 +69,9 @@ Json manifest() {
                  "output": "embedding", "size": 16, "channels": "bgr", "dimensions": 8,
                  "mean": 127, "scale": 0.0078125,
                  "template": [[5.6, 5.6], [10.4, 5.6], [8, 8.32], [5.6, 11.2], [10.4, 11.2]]},
-    "cohort": {"file": "cohort.i8", "centres": 3, "highest": 2,
-               "weights": {"highest": 0.5, "spread": 1}},
-    "human": {"file": "human.i8", "scale": 0.01, "bias": 1, "bar": -1}
+    "cohort": {"file": "cohort.i8", "centres": 3, "highest": 2, "weight": 0.5},
+    "human": {"file": "human.i8", "scale": 0.01, "bias": 1, "bar": -1},
+    "occlusion": {"file": "human.i8", "scale": 0.01, "bias": 1}
   })");
 }
 

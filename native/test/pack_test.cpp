@@ -60,6 +60,7 @@ const char* const kMembers[] = {"/detector",
 
 // Members of the optional human check.
 const char* const kHumanMembers[] = {"/human/file", "/human/scale", "/human/bias", "/human/bar"};
+const char* const kOcclusionMembers[] = {"/occlusion/file", "/occlusion/scale", "/occlusion/bias"};
 
 // Members in which a YuNet detector differs.
 const char* const kYunetMembers[] = {
@@ -151,14 +152,30 @@ TEST_CASE("an optional human check is read, with all its members") {
   write_manifest(folder, whole.dump());
   const auto human = read_pack(folder.path().string()).human;
   REQUIRE(human);
-  CHECK(human->file == "human.i8");
-  CHECK(human->scale == 0.5f);
-  CHECK(human->bias == 1.5f);
+  CHECK(human->score.file == "human.i8");
+  CHECK(human->score.scale == 0.5f);
+  CHECK(human->score.bias == 1.5f);
   CHECK(human->bar == -1);
   check_members(whole, kHumanMembers);
   whole.erase("human");
   write_manifest(folder, whole.dump());
   CHECK_FALSE(read_pack(folder.path().string()).human);
+}
+
+TEST_CASE("an optional occlusion score is read, with all its members") {
+  Json whole = manifest();
+  whole["occlusion"] = {{"file", "occlusion.i8"}, {"scale", 0.5}, {"bias", -1.5}};
+  const TemporaryFolder folder;
+  write_manifest(folder, whole.dump());
+  const auto occlusion = read_pack(folder.path().string()).occlusion;
+  REQUIRE(occlusion);
+  CHECK(occlusion->file == "occlusion.i8");
+  CHECK(occlusion->scale == 0.5f);
+  CHECK(occlusion->bias == -1.5f);
+  check_members(whole, kOcclusionMembers);
+  whole.erase("occlusion");
+  write_manifest(folder, whole.dump());
+  CHECK_FALSE(read_pack(folder.path().string()).occlusion);
 }
 
 TEST_CASE("a YuNet detector has one output of each kind for each of its three strides") {

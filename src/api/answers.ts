@@ -67,6 +67,10 @@ const Face = object(
       .describe(
         "How certainly this is a human face: faces below the pack's threshold are dropped, see `human.bar` in GET models",
       ),
+    occlusion_score: z
+      .number()
+      .exactOptional()
+      .describe('Above 0 nose and mouth are covered, as by a mask; absent when the pack cannot tell'),
     pose: object('How the head is turned, degrees; all zero is straight into the camera', {
       yaw: degrees.describe('Positive: the person looks to their own left'),
       pitch: degrees.describe('Positive: upwards'),

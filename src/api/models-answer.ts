@@ -15,6 +15,7 @@ const roles: Record<ModelsBody['files'][number]['role'], string> = {
   embedder: 'turns a face into a vector',
   cohort: 'normalises similarities, so that one threshold serves different groups of people',
   human: 'tells human faces from those of animals',
+  occlusion: 'tells faces whose nose and mouth are covered',
 };
 
 const sources: Record<ModelsBody['source']['kind'], string> = {

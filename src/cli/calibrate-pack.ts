@@ -5,19 +5,20 @@ import { readConfig } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { type PackManifest, packDirectory, packNets, readDraft, sha256, verifyPack } from '../engine/pack.ts';
 import { type CalibrationCheck, fitTable } from '../eval/calibrate.ts';
-import { cohortCentres, cohortWeights, highest, quantise } from '../eval/cohort.ts';
+import { highest, quantise } from '../eval/cohort.ts';
 import { embedImages } from '../eval/embed-images.ts';
 import type { EmbeddedImage } from '../eval/embed-worker.ts';
 import type { Grouping } from '../eval/groupings.ts';
-import { HeldOutCohorts, heldOutFits, withFitCentres } from '../eval/held-out.ts';
+import { cohortTasks, type HeldOutCohorts, makeCohorts } from '../eval/held-out.ts';
 import {
-  fitHumanCheck,
-  type HumanExample,
-  type HumanTally,
+  type Example,
+  fitLinear,
   humanThreshold,
-  quantiseCheck,
-  tallyHumanCheck,
-} from '../eval/human.ts';
+  occlusionThreshold,
+  quantiseLinear,
+  type Tally,
+  tallyLinear,
+} from '../eval/linear-score.ts';
 import { imagesBelow, type PeopleSet, peopleSet, readPeople, requireColumns } from '../eval/people.ts';
 import type { CalibrationPoint } from '../matching/calibration.ts';
 import { withBar } from './terminal.ts';
@@ -32,9 +33,11 @@ const modes: readonly AccuracyMode[] = ['fast', 'balance'];
 const cohortMode: AccuracyMode = 'balance';
 const cohortFile = 'cohort.i8';
 const humanFile = 'human.i8';
+const occlusionFile = 'occlusion.i8';
 const licence = 'Apache-2.0';
 /** The set name of faces found in images without people. Names given by users have no spaces. */
 const withoutPeopleSet = 'without people';
+const occludedSet = 'covered faces';
 const checkedPercents = [40, 50, 60, 70, 80];
 /** The human check is also fitted to false faces with a lower score than the service accepts. */
 const leastOtherScore = 0.3;
@@ -57,10 +60,16 @@ export interface PackFit {
   centres: number;
   modes: ModeFit[];
   /** Cross-validated: the sets of people, then the folders without people. */
-  human?: HumanTally[];
+  human?: Tally[];
+  /** Cross-validated: which faces are taken for covered, by set. */
+  occlusion?: Tally[];
 }
 
 interface CalibrateOptions {
+  /** People for the cohort and the human check only. */
+  cohortOnly: readonly SetFolder[];
+  /** People whose nose and mouth are covered. */
+  occluded: readonly SetFolder[];
   /** Folders of images without people. */
   withoutPeople: readonly string[];
   groups: readonly Grouping[] | undefined;
@@ -70,15 +79,15 @@ interface CalibrateOptions {
   check: boolean;
 }
 
-type Sets = Readonly<Record<AccuracyMode, readonly PeopleSet[]>>;
 type Images = ReadonlyMap<string, EmbeddedImage>;
 
-/** Fits cohort, human check and a table for each mode, and with `write` writes them into the configured pack. */
+/** Fits cohort, human check, occlusion score and a table for each mode, and with `write` writes them into the configured pack. */
 export async function calibratePack(
   folders: readonly SetFolder[],
-  { withoutPeople, groups, samePersonAbove, write, check }: CalibrateOptions,
+  options: CalibrateOptions,
 ): Promise<PackFit> {
-  const paths = folders.map(({ folder }) => folder);
+  const { cohortOnly, occluded, withoutPeople, groups, write, check } = options;
+  const paths = [...folders, ...occluded].map(({ folder }) => folder);
   if (groups) requireColumns(groups, paths);
   const config = readConfig();
   const directory = packDirectory(config.pack);
@@ -100,16 +109,25 @@ export async function calibratePack(
       }),
     );
   try {
-    const sets: Record<AccuracyMode, PeopleSet[]> = { fast: [], balance: [] };
-    const others: HumanExample[] = [];
-    const atDefault = new Set<HumanExample>();
+    const people = {
+      table: byMode<PeopleSet>(),
+      cohortOnly: byMode<PeopleSet>(),
+      covered: byMode<PeopleSet>(),
+    };
+    const others: Example[] = [];
+    const atDefault = new Set<Example>();
     for (const mode of modes) {
-      for (const { name, folder } of folders) {
-        const people = readPeople(name, folder, groups);
-        const files = people.map(({ file }) => file);
-        const found = await embed(name, folder, files, mode, manifest.min_det_score);
-        sets[mode].push(peopleSet(name, people, found));
-      }
+      const read = async (list: readonly SetFolder[], into: Record<AccuracyMode, PeopleSet[]>) => {
+        for (const { name, folder } of list) {
+          const labelled = readPeople(name, folder, groups);
+          const files = labelled.map(({ file }) => file);
+          const found = await embed(name, folder, files, mode, manifest.min_det_score);
+          into[mode].push(peopleSet(name, labelled, found));
+        }
+      };
+      await read(folders, people.table);
+      await read(cohortOnly, people.cohortOnly);
+      await read(occluded, people.covered);
       for (const folder of withoutPeople) {
         const found = await embed(withoutPeopleSet, folder, imagesBelow(folder), mode, leastOtherScore);
         for (const { example, score } of falseFaces(folder, found)) {
@@ -118,23 +136,37 @@ export async function calibratePack(
         }
       }
     }
-    const cohortImages = sets[cohortMode].flatMap(({ images }) => images);
-    const centres = cohortCentres(cohortImages);
+    const tableSets = (mode: AccuracyMode) => [...people.table[mode], ...people.covered[mode]];
+    const allSets = (mode: AccuracyMode) => [...tableSets(mode), ...people.cohortOnly[mode]];
+    const cohortImages = allSets(cohortMode).flatMap(({ images }, set) =>
+      images.map(({ person, embedding }) => ({ person, embedding, set: String(set) })),
+    );
+    const judged = modes.flatMap((mode) => tableSets(mode).flatMap(({ images }) => images));
+    const { centres, heldOut } = await withBar('cohorts', cohortTasks, (onTask) =>
+      makeCohorts(cohortImages, { workers: config.workers, onTask }, judged),
+    );
     if (write && centres.length < highest) {
       throw new Error(
         `There are too few people: they make a cohort of ${centres.length} centres, and ${highest} are needed. ` +
-          'Nothing was written. Use pictures of some hundred people, at least five in each group.',
+          'Nothing was written. Use pictures of some hundred people.',
       );
     }
-    const cohorts = await withBar('cohorts', heldOutFits, (onFit) =>
-      withFitCentres(config.workers, onFit, (fit) => HeldOutCohorts.make(cohortImages, fit)),
-    );
-    const fits = fitModes(sets, cohorts, { check, samePersonAbove });
-    const humans = modes.flatMap((mode) => sets[mode].flatMap(humanExamples));
+    const fits = modes.map((mode) => fitMode(mode, tableSets(mode), heldOut, options));
+    const examples = (sets: (mode: AccuracyMode) => PeopleSet[], set?: string) =>
+      modes.flatMap((mode) => sets(mode).flatMap((one) => examplesOf(one, set)));
+    const humans = examples(allSets);
+    const covered = examples((mode) => people.covered[mode], occludedSet);
+    const uncovered = examples((mode) => [...people.table[mode], ...people.cohortOnly[mode]]);
     // False faces below the service's score are used for the fit, but not counted in the result.
-    const isCounted = (one: HumanExample) => one.set !== withoutPeopleSet || atDefault.has(one);
+    const isCounted = (one: Example) => one.set !== withoutPeopleSet || atDefault.has(one);
     const human =
-      check && others.length > 0 ? { human: tallyHumanCheck(humans, others, isCounted) } : undefined;
+      check && others.length > 0
+        ? { human: tallyLinear(humans, others, humanThreshold, isCounted) }
+        : undefined;
+    const occlusion =
+      check && covered.length > 0
+        ? { occlusion: tallyLinear(covered, uncovered, occlusionThreshold, () => true) }
+        : undefined;
     if (write) {
       for (const { mode, fitted_on, points } of fits) {
         manifest.calibration[mode] = {
@@ -145,27 +177,33 @@ export async function calibratePack(
       }
       writeCohort(directory, manifest, centres);
       if (others.length > 0) writeHumanCheck(directory, manifest, humans, others);
+      if (covered.length > 0) writeOcclusion(directory, manifest, covered, uncovered);
       replaceFile(join(directory, 'manifest.json'), manifestText(manifest));
     }
-    return { pack: manifest.name, centres: centres.length, modes: fits, ...human };
+    return { pack: manifest.name, centres: centres.length, modes: fits, ...human, ...occlusion };
   } finally {
     unchecked.remove();
   }
 }
 
-/** A copy of the pack without its human check, so that all faces of the detector are kept. */
-function uncheckedPack(directory: string, { human, ...manifest }: PackManifest) {
-  if (!human) return { directory, remove() {} };
+/** A copy of the pack without its scores of the embedding, so that all faces of the detector are kept. */
+function uncheckedPack(
+  directory: string,
+  { human, occlusion: _, cohort: _cohort, ...manifest }: PackManifest,
+) {
   const copy = mkdtempSync(join(tmpdir(), 'facematch-pack-'));
-  const files = [...packNets({ ...manifest, human }).values()].map(({ file }) => file);
-  if (manifest.cohort) files.push(manifest.cohort.file);
+  const files = [...packNets(manifest).values()].map(({ file }) => file);
   for (const file of files) symlinkSync(join(directory, file), join(copy, file));
   writeFileSync(join(copy, 'manifest.json'), JSON.stringify(manifest));
   return { directory: copy, remove: () => rmSync(copy, { recursive: true }) };
 }
 
-function humanExamples({ name, images }: PeopleSet): HumanExample[] {
-  return images.map(({ person, embedding }) => ({ source: person, set: name, embedding }));
+function byMode<T>(): Record<AccuracyMode, T[]> {
+  return { fast: [], balance: [] };
+}
+
+function examplesOf({ name, images }: PeopleSet, set = name): Example[] {
+  return images.map(({ person, embedding }) => ({ source: person, set, embedding }));
 }
 
 function* falseFaces(folder: string, found: Images) {
@@ -177,24 +215,23 @@ function* falseFaces(folder: string, found: Images) {
   }
 }
 
-function fitModes(
-  sets: Sets,
+function fitMode(
+  mode: AccuracyMode,
+  sets: readonly PeopleSet[],
   cohorts: HeldOutCohorts,
   { check, samePersonAbove }: Pick<CalibrateOptions, 'check' | 'samePersonAbove'>,
-): ModeFit[] {
-  return modes.map((mode): ModeFit => {
-    const fitWith = (use: HeldOutCohorts | undefined) =>
-      fitTable(sets[mode], use, check ? checkedPercents : [], samePersonAbove);
-    const { points, check: with_cohort, taken_for_one_person } = fitWith(cohorts);
-    const fit = {
-      mode,
-      fitted_on: describeSets(sets[mode]),
-      points,
-      ...(Number.isFinite(samePersonAbove) ? { taken_for_one_person } : {}),
-    };
-    if (!check) return fit;
-    return { ...fit, check: { with_cohort, without_cohort: fitWith(undefined).check } };
-  });
+): ModeFit {
+  const fitWith = (use: HeldOutCohorts | undefined) =>
+    fitTable(sets, use, check ? checkedPercents : [], samePersonAbove);
+  const { points, check: with_cohort, taken_for_one_person } = fitWith(cohorts);
+  const fit = {
+    mode,
+    fitted_on: describeSets(sets),
+    points,
+    ...(Number.isFinite(samePersonAbove) ? { taken_for_one_person } : {}),
+  };
+  if (!check) return fit;
+  return { ...fit, check: { with_cohort, without_cohort: fitWith(undefined).check } };
 }
 
 function writeCohort(directory: string, manifest: PackManifest, centres: readonly Float32Array[]): void {
@@ -205,7 +242,7 @@ function writeCohort(directory: string, manifest: PackManifest, centres: readonl
     licence,
     centres: centres.length,
     highest,
-    weights: { ...cohortWeights },
+    weight: 1,
   };
   replaceFile(join(directory, cohortFile), bytes);
 }
@@ -213,11 +250,11 @@ function writeCohort(directory: string, manifest: PackManifest, centres: readonl
 function writeHumanCheck(
   directory: string,
   manifest: PackManifest,
-  humans: readonly HumanExample[],
-  others: readonly HumanExample[],
+  humans: readonly Example[],
+  others: readonly Example[],
 ): void {
-  const check = fitHumanCheck(humans, others);
-  const { bytes, scale } = quantiseCheck(check);
+  const check = fitLinear(humans, others);
+  const { bytes, scale } = quantiseLinear(check);
   const images = new Set(others.map(({ source }) => source)).size;
   manifest.human = {
     file: humanFile,
@@ -229,6 +266,25 @@ function writeHumanCheck(
     fitted_on: `${humans.length} faces of people, and ${others.length} false faces in ${images} pictures without people, both modes`,
   };
   replaceFile(join(directory, humanFile), bytes);
+}
+
+function writeOcclusion(
+  directory: string,
+  manifest: PackManifest,
+  covered: readonly Example[],
+  others: readonly Example[],
+): void {
+  const fitted = fitLinear(covered, others);
+  const { bytes, scale } = quantiseLinear(fitted);
+  manifest.occlusion = {
+    file: occlusionFile,
+    sha256: sha256(new Uint8Array(bytes.buffer)),
+    licence,
+    scale,
+    bias: fitted.bias - occlusionThreshold,
+    fitted_on: `${covered.length} faces with a drawn mask and ${others.length} without, both modes`,
+  };
+  replaceFile(join(directory, occlusionFile), bytes);
 }
 
 function describeSets(sets: readonly PeopleSet[]): string {

@@ -1,12 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CalibrationCheck } from '../eval/calibrate.ts';
 import { type Grouping, parseGroupings } from '../eval/groupings.ts';
-import type { HumanTally } from '../eval/human.ts';
+import type { Tally } from '../eval/linear-score.ts';
 import { percentText } from '../eval/number-text.ts';
 import type { ModeFit, PackFit, SetFolder } from './calibrate-pack.ts';
 import { addHelp } from './help.ts';
 
 interface Options {
+  cohortOnly?: SetFolder[];
+  occluded?: SetFolder[];
   withoutPeople?: string[];
   groups?: Grouping[];
   samePersonAbove?: number;
@@ -25,6 +27,16 @@ export function registerCalibrate(program: Command): void {
       parseSetFolder,
     )
     .option(
+      '--cohort-only <name=dir...>',
+      'more people, for the cohort and the human check: the table is not fitted to them',
+      parseSetFolder,
+    )
+    .option(
+      '--occluded <name=dir...>',
+      "people whose nose and mouth are covered, for cohort and table and for the occlusion score; pictures of another set's people have that set's name",
+      parseSetFolder,
+    )
+    .option(
       '--without-people <dir...>',
       'folders of images without people: every face found in them is false',
     )
@@ -39,6 +51,8 @@ export function registerCalibrate(program: Command): void {
     .action(async (sets: SetFolder[], options: Options) => {
       const { calibratePack } = await import('./calibrate-pack.ts');
       const fit = await calibratePack(sets, {
+        cohortOnly: options.cohortOnly ?? [],
+        occluded: options.occluded ?? [],
         withoutPeople: options.withoutPeople ?? [],
         groups: options.groups,
         samePersonAbove: options.samePersonAbove ?? Number.POSITIVE_INFINITY,
@@ -91,10 +105,11 @@ export function parseSetFolder(text: string, before: SetFolder[] | undefined): S
 }
 
 /** Prints what was fitted as tables. */
-function printFit({ centres, modes, human }: PackFit): void {
+function printFit({ centres, modes, human, occlusion }: PackFit): void {
   console.log(`${centres} centres`);
   for (const fit of modes) printMode(fit);
-  if (human) printHuman(human);
+  if (human) printTally('The human check', human);
+  if (occlusion) printTally('Faces taken for covered', occlusion);
 }
 
 function printMode({ mode, points, taken_for_one_person, check }: ModeFit): void {
@@ -124,14 +139,14 @@ function printCheck(title: string, rows: readonly CalibrationCheck[]): void {
   );
 }
 
-function printHuman(rows: readonly HumanTally[]): void {
-  console.log('The human check, cross-validated over people and pictures, both modes:');
+function printTally(title: string, rows: readonly Tally[]): void {
+  console.log(`${title}, cross-validated over people and pictures, both modes:`);
   console.table(
     rows.map(({ set, faces, passed, sources, sources_passed }) => ({
       set,
       faces,
       passed,
-      lost: percentText(1 - passed / faces),
+      share: percentText(passed / faces),
       'people or pictures': sources,
       'of them with a face that passed': sources_passed,
     })),

@@ -78,7 +78,7 @@ function describeFaces(image: DetectedFile, colours: Colours): string {
 }
 
 function describeFace(face: DetectedFile['faces'][number], colours: Colours): string {
-  const { index, box, detection_score, found_by, human_score, pose, quality } = face;
+  const { index, box, detection_score, found_by, human_score, occlusion_score, pose, quality } = face;
   const step = found_by.padEnd('enhanced'.length);
   return [
     `  ${index.toString().padStart(2)}`,
@@ -86,6 +86,7 @@ function describeFace(face: DetectedFile['faces'][number], colours: Colours): st
     `score ${detection_score.toFixed(3)}`,
     found_by === 'primary' ? step : colours.yellow(step),
     ...(human_score === undefined ? [] : [`human ${human_score.toFixed(1).padStart(5)}`]),
+    ...(occlusion_score === undefined ? [] : [`covered ${occlusion_score.toFixed(1).padStart(5)}`]),
     `yaw ${degrees(pose.yaw)} pitch ${degrees(pose.pitch)} roll ${degrees(pose.roll)}`,
     `sharpness ${quality.sharpness.toFixed(2)} brightness ${quality.brightness.toFixed(2)} face ${quality.face_pixels} px`,
   ].join('  ');

@@ -13,7 +13,7 @@ import {
   type PeopleEvaluation,
 } from '../eval/evaluate.ts';
 import type { Grouping } from '../eval/groupings.ts';
-import { heldOutFits } from '../eval/held-out.ts';
+import { cohortTasks } from '../eval/held-out.ts';
 import { imagesOf, personOf, readPairs } from '../eval/pairs.ts';
 import { groupingsOf, readPeople, requireColumns } from '../eval/people.ts';
 import { resultsJson, resultsOf } from '../eval/results.ts';
@@ -76,11 +76,11 @@ export async function evaluateSets(
     );
   }
   const cohorts = heldOutCohort
-    ? await withBar('cohorts', heldOutFits, (onFit) =>
+    ? await withBar('cohorts', cohortTasks, (onTask) =>
         fitHeldOut(
           embedded,
           found.map((set) => set.people),
-          { workers, onFit },
+          { workers, onTask },
         ),
       )
     : undefined;

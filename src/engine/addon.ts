@@ -22,6 +22,8 @@ export interface Face {
   found_by: FoundBy;
   /** How certainly it is a human face; absent when the pack has no check. */
   human_score?: number | undefined;
+  /** Above 0 nose and mouth are covered; absent when the pack cannot tell. */
+  occlusion_score?: number | undefined;
   /** Degrees. */
   pose: { yaw: number; pitch: number; roll: number };
   /** sharpness and brightness 0..1; face_pixels is the side of the aligned face in pixels of the image. */

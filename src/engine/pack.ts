@@ -58,6 +58,17 @@ const calibration = z.strictObject({
   floor: z.number().gt(0).max(0.1),
 });
 
+/** A linear function of the embedding: score = scale × Σ byte × number of the embedding + bias. */
+const linear = {
+  /** A signed byte for each dimension. */
+  file: smallFile,
+  sha256: sha256Hex,
+  licence: name,
+  scale: factor,
+  bias: number,
+  fitted_on: name,
+};
+
 const draftMembers = {
   name,
   version: name,
@@ -93,21 +104,10 @@ const draftMembers = {
     })
     .refine(isInside, templateError('must lie inside the chip'))
     .refine(isUpright, templateError('must have the left eye right of the right one, and the mouth below')),
-  /** Tells human faces from those of animals by a linear function of the embedding; without it every face is taken. */
-  human: z
-    .strictObject({
-      /** A signed byte for each dimension. */
-      file: smallFile,
-      sha256: sha256Hex,
-      licence: name,
-      /** score = scale × Σ byte × number of the embedding + bias */
-      scale: factor,
-      bias: number,
-      /** The threshold: faces with a lower score are dropped. */
-      bar: number,
-      fitted_on: name,
-    })
-    .optional(),
+  /** Tells human faces from those of animals; without it every face is taken. Below the threshold `bar` a face is dropped. */
+  human: z.strictObject({ ...linear, bar: number }).optional(),
+  /** Tells whether nose and mouth are covered: above 0 they are. Without it no face is warned of as covered. */
+  occlusion: z.strictObject(linear).optional(),
   /** Centres for the normalisation of similarities, made by `facematch calibrate`; without it the cosine is used. */
   cohort: z
     .strictObject({
@@ -115,11 +115,11 @@ const draftMembers = {
       sha256: sha256Hex,
       licence: name,
       /** Rows of signed bytes. */
-      centres: z.int().min(1).max(4096),
+      centres: z.int().min(1).max(16_384),
       /** How many of a face's highest cosines with the centres are averaged. */
-      highest: z.int().min(1).max(4096),
-      /** Weights of that average, and of the standard deviation of a face's cosines with all centres. */
-      weights: z.strictObject({ highest: weight, spread: weight }),
+      highest: z.int().min(1).max(16_384),
+      /** Of that average; what is subtracted from a cosine is the mean of both faces'. */
+      weight,
     })
     .optional(),
   min_det_score: share,
@@ -217,7 +217,7 @@ export class ModelFileError extends Error {
 }
 
 /** Optional members of a manifest whose files facematch made itself; they are in the repository. */
-export const madeHere = ['cohort', 'human'] as const;
+export const madeHere = ['cohort', 'human', 'occlusion'] as const;
 export type MadeHere = (typeof madeHere)[number];
 
 const restoreIt = 'from the repository, or make it again with: npx facematch calibrate';

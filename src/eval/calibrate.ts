@@ -89,8 +89,8 @@ function checkOf(
   return { group: group.group, percent, promised: promisedRate(percent), observed: rate, interval, pairs };
 }
 
-/** The cohort score of an image whose person is in fold `own`, for a pair with a person of fold `other`. */
-export type CohortScore = (image: LabelledImage, own: number, other: number) => number;
+/** The cohort score of an image, for a pair with a person of fold `other`. */
+export type CohortScore = (image: LabelledImage, other: number) => number;
 
 function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbove: number): Strangers[] {
   return [...new Set(images.flatMap(({ labels }) => labels))].map((group) => {
@@ -106,7 +106,7 @@ function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbov
     const taken_for_one_person = eachStrangers(own, { samePersonAbove }, (a, b, cosine) => {
       const [numberOfA, numberOfB] = [numbers[a]!, numbers[b]!];
       const [foldOfA, foldOfB] = [foldOfPerson[numberOfA]!, foldOfPerson[numberOfB]!];
-      const common = scoreOf(kept[a]!, foldOfA, foldOfB) + scoreOf(kept[b]!, foldOfB, foldOfA);
+      const common = scoreOf(kept[a]!, foldOfB) + scoreOf(kept[b]!, foldOfA);
       scores[count] = cosine - common / 2;
       first[count] = numberOfA;
       second[count] = numberOfB;
@@ -124,18 +124,9 @@ function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbov
   });
 }
 
-/** Each score is computed once. 0 without cohorts, so that the cosine is used. */
+/** 0 without cohorts, so that the cosine is used. */
 export function heldOutScores(cohorts: HeldOutCohorts | undefined): CohortScore {
-  const made = new Map<LabelledImage, Float64Array>();
-  return (image, own, other) => {
-    if (!cohorts) return 0;
-    let scores = made.get(image);
-    if (!scores) {
-      scores = Float64Array.from({ length: folds }, (_, fold) => cohorts.score(image.embedding, own, fold));
-      made.set(image, scores);
-    }
-    return scores[other]!;
-  };
+  return ({ embedding }, other) => (cohorts ? cohorts.score(embedding, other) : 0);
 }
 
 /** Histograms of the scores, indexed by foldPair. */

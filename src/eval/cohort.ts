@@ -1,79 +1,108 @@
 /**
- * The cohort: centres, each the mean of embeddings of several people. A face that is close to them looks common to the net;
- * subtracting that closeness lets one threshold serve groups whose cosines are generally higher (S-norm, as in speaker
- * verification).
+ * The cohort: centres, each the mean of embeddings of five people. A face that is close to some of them looks common to the
+ * net; subtracting that closeness lets one threshold serve groups whose cosines are generally higher (adaptive S-norm, as in
+ * speaker verification).
  */
 
 export interface LabelledEmbedding {
   person: string;
-  /** Centres are made within each group. */
-  group: string;
+  /** Each person has one centre in each set. */
+  set: string;
   /** A unit vector. */
   embedding: Float32Array;
 }
 
-/** Least people of a centre, so that no centre is the template of one person. */
-const leastPeople = 5;
-/** A group of fewer images gets a centre for each of them. */
-const fewImages = 200;
-const kMeansRuns = 3;
-const mostClusters = 40;
-const peopleForACluster = 4;
-const iterations = 8;
-
+/** People of a centre: a face and its nearest of others, so that no centre is the template of one person. */
+export const peopleOfCentre = 5;
+/** Nearer faces than this may be the same person's under another name. */
+const samePerson = 0.6;
+/** Most centres: the bytes of the package, and the time that a face takes. More people are thinned out evenly. */
+const mostCentres = 6500;
 /** How many of a face's highest cosines with the centres are averaged. */
-export const highest = 5;
+export const highest = 50;
+/** More candidates than a centre needs, so that held-out cohorts find others in place of the people left out. */
+export const candidates = 24;
 
-/** Weights of the mean of the highest cosines and of the standard deviation of all; docs/model-card.md has the trials. */
-export const cohortWeights = { highest: 0.575, spread: 1.25 };
-
-/**
- * Centres as unit vectors, group by group; the same images in the same order give the same centres. A large group is clustered
- * by spherical k-means, several times with different seeds. In a small group each image is averaged with its nearest images of
- * other people, because it would have too few clusters.
- */
-export function cohortCentres(images: readonly LabelledEmbedding[]): Float32Array[] {
-  return [...groupsOf(images).values()].flatMap((group) => {
-    const people = peopleOf(group).size;
-    if (people < leastPeople) return [];
-    if (group.length < fewImages) return group.map((image) => neighbourhood(image, group));
-    const clusters = Math.min(mostClusters, Math.floor(people / peopleForACluster));
-    return Array.from({ length: kMeansRuns }, (_, run) => kMeans(group, clusters, run / kMeansRuns)).flat();
-  });
-}
-
-function groupsOf(images: readonly LabelledEmbedding[]): Map<string, LabelledEmbedding[]> {
-  const groups = new Map<string, LabelledEmbedding[]>();
+/** The first image of each person of a set, thinned out: the faces whose neighbourhoods become centres. */
+export function seedsOf<T extends LabelledEmbedding>(images: readonly T[]): { faces: T[]; seeds: number[] } {
+  const firsts = new Map<string, T>();
   for (const image of images) {
-    const group = groups.get(image.group);
-    if (group) group.push(image);
-    else groups.set(image.group, [image]);
+    const name = `${image.set}\t${image.person}`;
+    if (!firsts.has(name)) firsts.set(name, image);
   }
-  return groups;
+  const faces = [...firsts.values()];
+  const step = Math.max(1, faces.length / mostCentres);
+  const seeds = Array.from({ length: Math.floor(faces.length / step) }, (_, i) => Math.floor(i * step));
+  return { faces, seeds };
 }
 
-/** The mean of an image and of the nearest image of each of its nearest other people. */
-function neighbourhood(image: LabelledEmbedding, group: readonly LabelledEmbedding[]): Float32Array {
-  const cosines = new Map(group.map((other) => [other, dot(image.embedding, other.embedding)]));
-  const nearest = new Map<string, LabelledEmbedding>([[image.person, image]]);
-  for (const [other] of [...cosines].sort(([, a], [, b]) => b - a)) {
-    if (nearest.size === leastPeople) break;
-    if (!nearest.has(other.person)) nearest.set(other.person, other);
-  }
-  return meanOf([...nearest.values()])!;
+/** Whose nearest faces are sought among all: `vectors` is a row for each face, `people` the number of each one's person. */
+export interface NearestTask {
+  vectors: Float32Array;
+  dimensions: number;
+  people: Uint32Array;
+  seeds: Uint32Array;
 }
 
-/** Spherical k-means. `shift`, 0..1, moves the seeds, which are spread evenly over the list. */
-function kMeans(images: readonly LabelledEmbedding[], count: number, shift: number): Float32Array[] {
-  const step = images.length / count;
-  let centres = Array.from({ length: count }, (_, i) => images[Math.floor((i + shift) * step)]!.embedding);
-  let clusters: LabelledEmbedding[][] = [];
-  for (let iteration = 0; iteration < iterations; iteration++) {
-    clusters = centres.map(() => []);
-    for (const image of images) clusters[nearestOf(image.embedding, centres)]!.push(image);
-    centres = centres.map((centre, index) => meanOf(clusters[index]!) ?? centre);
+export interface ScoresTask {
+  /** A row for each face that centres are made of. */
+  vectors: Float32Array;
+  dimensions: number;
+  /** For each pair of folds (foldPair) its centres: `peopleOfCentre` faces each. */
+  plans: readonly Int32Array[];
+  /** The faces to judge, and the fold of each one's person. */
+  faces: Float32Array;
+  own: Uint8Array;
+}
+
+/** For each seed a row of `candidates` indices, nearest first, each of another person; -1 where there are no more. */
+export function nearestFaces({ vectors, dimensions, people, seeds }: NearestTask): Int32Array {
+  const rows = rowsOf(vectors, dimensions);
+  const found = new Int32Array(seeds.length * candidates).fill(-1);
+  for (const [row, seed] of seeds.entries()) {
+    const cosines = Float32Array.from(rows, (other) => dot(rows[seed]!, other));
+    const nearest = [...cosines.keys()]
+      .filter((i) => people[i] !== people[seed] && cosines[i]! <= samePerson)
+      .sort((a, b) => cosines[b]! - cosines[a]!);
+    const seen = new Set<number>();
+    let column = 0;
+    for (const i of nearest) {
+      if (column === candidates) break;
+      if (seen.has(people[i]!)) continue;
+      seen.add(people[i]!);
+      found[row * candidates + column++] = i;
+    }
   }
-  return centres.filter((_, index) => peopleOf(clusters[index]!).size >= leastPeople);
+  return found;
+}
+
+/** The faces of a seed's centre among those that `isLeft` does not leave out; undefined when there are too few. */
+export function membersOf(
+  seed: number,
+  nearest: Int32Array,
+  isLeft: (face: number) => boolean,
+): number[] | undefined {
+  if (isLeft(seed)) return undefined;
+  const members = [seed];
+  for (const face of nearest) {
+    if (face < 0 || members.length === peopleOfCentre) break;
+    if (!isLeft(face)) members.push(face);
+  }
+  return members.length === peopleOfCentre ? members : undefined;
+}
+
+export function rowsOf(vectors: Float32Array, dimensions: number): Float32Array[] {
+  return Array.from({ length: vectors.length / dimensions }, (_, i) =>
+    vectors.subarray(i * dimensions, (i + 1) * dimensions),
+  );
+}
+
+/** The mean of unit vectors, as a unit vector. */
+export function meanOf(vectors: readonly Float32Array[]): Float32Array {
+  const sum = new Float32Array(vectors[0]!.length);
+  for (const vector of vectors) for (let i = 0; i < sum.length; i++) sum[i]! += vector[i]!;
+  const length = Math.sqrt(dot(sum, sum));
+  return length > 0 ? sum.map((value) => value / length) : sum;
 }
 
 /** The stored form: each centre a row of signed bytes. Its length does not matter, because only cosines are used. */
@@ -88,30 +117,31 @@ export function quantise(centres: readonly Float32Array[]): Int8Array {
   return bytes;
 }
 
-/** The stored centres as unit vectors, as the native core reads them. */
-export function dequantise(bytes: Int8Array, dimensions: number): Float32Array[] {
-  const centres: Float32Array[] = [];
-  for (let start = 0; start < bytes.length; start += dimensions) {
-    centres.push(unit(Float32Array.from(bytes.subarray(start, start + dimensions))));
+/** The mean of the `highest` greatest of the numbers, which it reorders. The same as in native/core/embed/embedding_scores.cpp. */
+export function meanOfHighest(numbers: Float32Array): number {
+  const count = Math.min(highest, numbers.length);
+  if (count === 0) return 0;
+  // Quickselect (Hoare): sorting thousands of cosines for each face would take longer than computing them.
+  let [low, high] = [0, numbers.length - 1];
+  while (low < high) {
+    const pivot = numbers[(low + high) >> 1]!;
+    let [i, j] = [low, high];
+    while (i <= j) {
+      while (numbers[i]! > pivot) i++;
+      while (numbers[j]! < pivot) j--;
+      if (i > j) break;
+      const kept = numbers[i]!;
+      numbers[i++] = numbers[j]!;
+      numbers[j--] = kept;
+    }
+    if (count - 1 <= j) high = j;
+    else if (count - 1 >= i) low = i;
+    else break;
   }
-  return centres;
+  return numbers.subarray(0, count).reduce((sum, value) => sum + value, 0) / count;
 }
 
-/** How common a face looks: subtracted from its similarities. The same as in native/core/embed/embedding_scores.cpp. */
-export function cohortScore(embedding: Float32Array, centres: readonly Float32Array[]): number {
-  if (centres.length === 0) return 0;
-  const cosines = Float64Array.from(centres, (centre) => dot(embedding, centre)).sort();
-  const mean = meanOfNumbers(cosines);
-  const spread = Math.sqrt(meanOfNumbers(cosines.map((cosine) => (cosine - mean) ** 2)));
-  const top = meanOfNumbers(cosines.subarray(Math.max(0, cosines.length - highest)));
-  return cohortWeights.highest * top + cohortWeights.spread * spread;
-}
-
-function meanOfNumbers(numbers: Float64Array): number {
-  return numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
-}
-
-/** Four independent sums, which the CPU can add in parallel: k-means spends nearly all its time here. */
+/** Four independent sums, which the CPU can add in parallel. */
 export function dot(a: Float32Array, b: Float32Array): number {
   let s0 = 0;
   let s1 = 0;
@@ -126,42 +156,4 @@ export function dot(a: Float32Array, b: Float32Array): number {
   }
   for (; i < a.length; i++) s0 += a[i]! * b[i]!;
   return s0 + s1 + s2 + s3;
-}
-
-function nearestOf(embedding: Float32Array, centres: readonly Float32Array[]): number {
-  let best = 0;
-  let most = Number.NEGATIVE_INFINITY;
-  for (let i = 0; i < centres.length; i++) {
-    const cosine = dot(embedding, centres[i]!);
-    if (cosine > most) {
-      most = cosine;
-      best = i;
-    }
-  }
-  return best;
-}
-
-/** The mean as a unit vector, in which each person has the same weight; undefined for no images. */
-function meanOf(cluster: readonly LabelledEmbedding[]): Float32Array | undefined {
-  const [first] = cluster;
-  if (first === undefined) return undefined;
-  const counts = peopleOf(cluster);
-  const sum = new Float32Array(first.embedding.length);
-  for (const { person, embedding } of cluster) {
-    const weight = 1 / counts.get(person)!;
-    for (let i = 0; i < sum.length; i++) sum[i]! += weight * embedding[i]!;
-  }
-  return unit(sum);
-}
-
-/** The number of images of each person. */
-function peopleOf(cluster: readonly LabelledEmbedding[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { person } of cluster) counts.set(person, (counts.get(person) ?? 0) + 1);
-  return counts;
-}
-
-function unit(vector: Float32Array): Float32Array {
-  const length = Math.sqrt(dot(vector, vector));
-  return length > 0 ? vector.map((value) => value / length) : vector;
 }

@@ -186,7 +186,7 @@ function normaliser({ images, numbers, people }: NumberedPeople, scoreOf: Cohort
   return (first: number, second: number, cosine: number): number => {
     const own = foldOfPerson[numbers[first]!]!;
     const other = foldOfPerson[numbers[second]!]!;
-    return cosine - (scoreOf(images[first]!, own, other) + scoreOf(images[second]!, other, own)) / 2;
+    return cosine - (scoreOf(images[first]!, other) + scoreOf(images[second]!, own)) / 2;
   };
 }
 

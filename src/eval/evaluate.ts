@@ -7,7 +7,7 @@ import { embedImages } from './embed-images.ts';
 import type { EmbeddedImage } from './embed-worker.ts';
 import { type CohortUse, type Figures, figuresOf, missing } from './figures.ts';
 import type { Grouping } from './groupings.ts';
-import { HeldOutCohorts, withFitCentres } from './held-out.ts';
+import { type HeldOutCohorts, makeCohorts } from './held-out.ts';
 import { imagesOf, type JudgedPair, type LabelledPair, personOf } from './pairs.ts';
 import {
   type FoundPeople,
@@ -110,22 +110,23 @@ export async function embedPeople(
   return { folder, groupings, people: peopleSet(name, people, images), images };
 }
 
-/** Cohorts made of the people of all sets and of `people`. Calls `onFit` heldOutFits times, for progress. */
-export function fitHeldOut(
+/** Cohorts made of the people of all sets and of `people`. Calls `onTask` `cohortTasks` times, for progress. */
+export async function fitHeldOut(
   embedded: readonly EmbeddedSet[],
   people: readonly PeopleSet[],
-  { workers, onFit }: { workers: number; onFit: () => void },
+  options: { workers: number; onTask: () => void },
 ): Promise<HeldOutCohorts> {
   const labelled = embedded.flatMap(({ set, images }) =>
     // Sorted by name, as for the cohort of a pack.
     [...images]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .flatMap(([name, { embedding }]) =>
-        embedding ? [{ person: personOf(name), group: set.name, embedding }] : [],
+        embedding ? [{ person: personOf(name), set: set.name, embedding }] : [],
       ),
   );
   const more = people.flatMap(({ images }) => images);
-  return withFitCentres(workers, onFit, (fit) => HeldOutCohorts.make([...labelled, ...more], fit));
+  const { heldOut } = await makeCohorts([...labelled, ...more], options);
+  return heldOut;
 }
 
 export function judgeSets(embedded: readonly EmbeddedSet[], options: JudgeOptions): Evaluation[] {
@@ -173,7 +174,8 @@ function judge(
   }
   const cosine = dot(first.embedding, second.embedding);
   const normalised = cohorts
-    ? cohorts.normalised(
+    ? cosine -
+      cohorts.common(
         { person: personOf(pair.image1), embedding: first.embedding },
         { person: personOf(pair.image2), embedding: second.embedding },
       )

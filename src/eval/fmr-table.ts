@@ -20,10 +20,10 @@ export interface ImpostorScores {
   people: number;
 }
 
-/** The rates of the measured part of the table, and of its tail. */
-const measuredRates = [0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
-const tailRates = [5e-4, 2e-4, 1e-4, 1e-5, 1e-6, 1e-7];
-const tailStart = 0.001;
+const rates = [0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4, 1e-4, 1e-5, 1e-6, 1e-7];
+/** The table must be measured down to this rate, and is to the second one where there are enough people; the tail follows. */
+const mustBeMeasured = 0.001;
+const leastMeasured = 1e-4;
 
 /** Safety margin for people and photos outside the groups: the share of the promised rate that a group may use. */
 const used = 0.85;
@@ -34,10 +34,10 @@ const fewPairs = 5;
 
 /**
  * Similarity → false-match rate, as a table that holds for the worst group: at each rate the lowest similarity at which no group
- * exceeds its allowed rate, as far as its people can show. Below 1 in 1,000 the table continues as a generalised Pareto tail
- * (Pickands, Balkema and de Haan) of the group with most people, fitted by probability-weighted moments (Hosking and Wallis
- * 1987). Its shape is at least 0, an exponential tail, so that no score is out of reach of strangers. Throws an Error when
- * there are too few people.
+ * exceeds its allowed rate, as far as its people can show. Below 1 in 10,000, or the rarest rate that the largest group can
+ * show, the table continues as a generalised Pareto tail (Pickands, Balkema and de Haan) of the excesses of all groups that can
+ * show that rate, fitted by probability-weighted moments (Hosking and Wallis 1987). Its shape is at least 0, an exponential
+ * tail, so that no score is out of reach of strangers. Throws an Error when there are too few people.
  */
 export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] {
   const tallied = groups.map(({ counts, people }) => ({ counts, people, pairs: sumOf(counts) }));
@@ -46,12 +46,14 @@ export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] 
   const points: CalibrationPoint[] = [[Number(start.toFixed(5)), 1]];
   let before = tallied.map(() => 0);
   let largestBefore = 0;
-  for (const rate of measuredRates) {
-    if (!canShow(rate, largest.people)) {
-      throw new Error(
-        'There are too few people to show a false-match rate of 1 in 1,000: at least 60 are needed.',
-      );
-    }
+  const measured = rates.filter((rate) => rate >= leastMeasured && canShow(rate, largest.people));
+  const tailStart = measured.at(-1) ?? 1;
+  if (tailStart > mustBeMeasured) {
+    throw new Error(
+      'There are too few people to show a false-match rate of 1 in 1,000: at least 60 are needed.',
+    );
+  }
+  for (const rate of measured) {
     const ofLargest = scoreAt(largest, allowedRate(rate, largest.people));
     const step = ofLargest - largestBefore;
     before = tallied.map((group, i) =>
@@ -61,8 +63,9 @@ export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] 
     add(points, Math.max(...before), rate);
   }
   const from = points.at(-1)![0];
-  const { scale, shape } = fitTail(largest, scoreAt(largest, used * tailStart));
-  for (const rate of tailRates) {
+  const shown = tallied.filter(({ people }) => canShow(tailStart, people));
+  const { scale, shape } = fitTail(shown, used * tailStart);
+  for (const rate of rates.filter((one) => one < tailStart)) {
     const share = rate / tailStart;
     const excess = shape < 1e-6 ? -scale * Math.log(share) : (scale / shape) * (share ** -shape - 1);
     add(points, from + excess, rate);
@@ -102,16 +105,24 @@ function scoreAt({ counts, pairs }: Tallied, rate: number): number {
   return lowest;
 }
 
-/** Fits the tail to the excesses over `start` by two moments: their mean, and their mean weighted by the share above each. */
-function fitTail({ counts }: Tallied, start: number): { scale: number; shape: number } {
+/**
+ * Fits the tail to the excesses of each group over its own score at `rate`, by two moments: their mean, and their mean weighted
+ * by the share above each.
+ */
+function fitTail(groups: readonly Tallied[], rate: number): { scale: number; shape: number } {
+  const excesses = new Float64Array(bins);
+  for (const group of groups) {
+    const start = binOf(scoreAt(group, rate) + binWidth / 2);
+    for (let bin = start; bin < bins; bin++) excesses[bin - start]! += group.counts[bin]!;
+  }
   let total = 0;
   let sum = 0;
   let lowered = 0;
-  for (let bin = bins - 1; startOf(bin) >= start; bin--) {
-    const excess = startOf(bin) + binWidth / 2 - start;
-    sum += counts[bin]! * excess;
-    lowered += counts[bin]! * excess * (total + counts[bin]! / 2);
-    total += counts[bin]!;
+  for (let bin = bins - 1; bin >= 0; bin--) {
+    const excess = (bin + 0.5) * binWidth;
+    sum += excesses[bin]! * excess;
+    lowered += excesses[bin]! * excess * (total + excesses[bin]! / 2);
+    total += excesses[bin]!;
   }
   const mean = sum / total;
   const second = lowered / total / total;

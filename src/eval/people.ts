@@ -11,8 +11,8 @@ export interface PersonImage {
   /** Path within the folder. */
   file: string;
   person: string;
-  /** The group for centres of the cohort: the set, with the first label if there is one. */
-  group: string;
+  /** The set's name. */
+  set: string;
   /** The groups that it is counted in: such as "age 3-9", or "origin Indian × sex Female"; the set's name without labels. */
   labels: string[];
 }
@@ -67,7 +67,7 @@ export function readPeople(name: string, folder: string, groupings?: readonly Gr
   if (list === undefined) {
     const inFolders = files.filter((file) => file.includes('/'));
     if (inFolders.length === 0) throw new Error(`${folder} has no folders of pictures`);
-    return inFolders.map((file) => ({ file, person: personIn(name, file), group: name, labels: [name] }));
+    return inFolders.map((file) => ({ file, person: personIn(name, file), set: name, labels: [name] }));
   }
   const { columns, rows } = list;
   const used = groupingsIn(list, groupings);
@@ -77,9 +77,9 @@ export function readPeople(name: string, folder: string, groupings?: readonly Gr
     const file = fileOf(cellOf('image'), line);
     if (file === undefined) return [];
     const person = columns.includes('person') ? `${name}/${cellOf('person') || file}` : personIn(name, file);
-    if (used.length === 0) return [{ file, person, group: name, labels: [name] }];
+    if (used.length === 0) return [{ file, person, set: name, labels: [name] }];
     const labels = used.map((grouping) => groupLabel(grouping, cellOf));
-    return [{ file, person, group: `${name} ${labels[0]}`, labels }];
+    return [{ file, person, set: name, labels }];
   });
   if (people.length === 0) throw new Error(`${list.file} lists no picture of ${folder}`);
   return people;

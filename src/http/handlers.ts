@@ -1,6 +1,13 @@
 import type { Analysis } from '../engine/addon.ts';
 import { mostJson_bytes } from '../engine/embeddings.ts';
-import { type MadeHere, type PackManifest, type PackNet, packNets, type Role } from '../engine/pack.ts';
+import {
+  type MadeHere,
+  madeHere,
+  type PackManifest,
+  type PackNet,
+  packNets,
+  type Role,
+} from '../engine/pack.ts';
 import type { Outcome } from '../engine/pool.ts';
 import { Problem } from '../errors.ts';
 import { compare, faultsOf, type ImageFault } from '../matching/compare.ts';
@@ -191,7 +198,7 @@ export function modelsBody(manifest: PackManifest) {
     version,
     description,
     source: sourceBody(manifest.source),
-    files: [...[...packNets(manifest)].map(net), ...made('cohort'), ...made('human')],
+    files: [...[...packNets(manifest)].map(net), ...madeHere.flatMap(made)],
     min_det_score,
     ...(human === undefined ? {} : { human: { bar: human.bar, fitted_on: human.fitted_on } }),
     calibration,

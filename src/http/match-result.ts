@@ -122,31 +122,44 @@ export function imageBody(image: ImageReport) {
     height,
     format,
     orientation,
-    faces: faces.map(({ index, box, landmarks, detection_score, found_by, human_score, pose, quality }) => ({
-      index,
-      box: {
-        x: round(box.x, 1),
-        y: round(box.y, 1),
-        width: round(box.width, 1),
-        height: round(box.height, 1),
-      },
-      landmarks: {
-        right_eye: roundPoint(landmarks.right_eye),
-        left_eye: roundPoint(landmarks.left_eye),
-        nose: roundPoint(landmarks.nose),
-        mouth_right: roundPoint(landmarks.mouth_right),
-        mouth_left: roundPoint(landmarks.mouth_left),
-      },
-      detection_score: round(detection_score, 3),
-      found_by,
-      ...(human_score === undefined ? {} : { human_score: round(human_score, 1) }),
-      pose: { yaw: round(pose.yaw, 1), pitch: round(pose.pitch, 1), roll: round(pose.roll, 1) },
-      quality: {
-        sharpness: round(quality.sharpness, 2),
-        brightness: round(quality.brightness, 2),
-        face_pixels: Math.round(quality.face_pixels),
-      },
-    })),
+    faces: faces.map(
+      ({
+        index,
+        box,
+        landmarks,
+        detection_score,
+        found_by,
+        human_score,
+        occlusion_score,
+        pose,
+        quality,
+      }) => ({
+        index,
+        box: {
+          x: round(box.x, 1),
+          y: round(box.y, 1),
+          width: round(box.width, 1),
+          height: round(box.height, 1),
+        },
+        landmarks: {
+          right_eye: roundPoint(landmarks.right_eye),
+          left_eye: roundPoint(landmarks.left_eye),
+          nose: roundPoint(landmarks.nose),
+          mouth_right: roundPoint(landmarks.mouth_right),
+          mouth_left: roundPoint(landmarks.mouth_left),
+        },
+        detection_score: round(detection_score, 3),
+        found_by,
+        ...(human_score === undefined ? {} : { human_score: round(human_score, 1) }),
+        ...(occlusion_score === undefined ? {} : { occlusion_score: round(occlusion_score, 1) }),
+        pose: { yaw: round(pose.yaw, 1), pitch: round(pose.pitch, 1), roll: round(pose.roll, 1) },
+        quality: {
+          sharpness: round(quality.sharpness, 2),
+          brightness: round(quality.brightness, 2),
+          face_pixels: Math.round(quality.face_pixels),
+        },
+      }),
+    ),
   };
 }
 

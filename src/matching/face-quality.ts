@@ -6,7 +6,7 @@ import { Problem } from '../errors.ts';
  * a poor image lowers the confidence by itself. With reject_low_quality the match is refused instead.
  */
 
-export type QualityReason = 'small' | 'blurred' | 'bright' | 'turned';
+export type QualityReason = 'small' | 'blurred' | 'bright' | 'turned' | 'occluded';
 
 export interface LowQualityFace {
   code: 'low_quality_face';
@@ -17,7 +17,7 @@ export interface LowQualityFace {
   detail: string;
 }
 
-type Judged = Pick<Face, 'pose' | 'quality'>;
+type Judged = Pick<Face, 'pose' | 'quality' | 'occlusion_score'>;
 
 interface QualityLimit {
   reason: QualityReason;
@@ -76,6 +76,14 @@ export const qualityLimits: readonly QualityLimit[] = [
     unit: ' degrees',
     cure: 'Send a picture in which the person looks into the camera',
   },
+  {
+    reason: 'occluded',
+    member: 'occlusion_score',
+    measured: ({ occlusion_score }) => occlusion_score ?? 0,
+    most: 0,
+    unit: '',
+    cure: 'Send a picture without a mask, a scarf or a hand over nose and mouth',
+  },
 ];
 
 /** A description of such a face, to end a sentence with. */
@@ -84,6 +92,7 @@ export const qualityWords: Readonly<Record<QualityReason, string>> = {
   blurred: 'blurred',
   bright: 'overexposed',
   turned: 'turned to the side',
+  occluded: 'covered over nose and mouth',
 };
 
 /**

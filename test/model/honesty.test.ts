@@ -5,7 +5,6 @@ import { type AccuracyMode, loadAddon } from '../../src/engine/addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/pack.ts';
 import { fitTable } from '../../src/eval/calibrate.ts';
 import { dot } from '../../src/eval/cohort.ts';
-import { HeldOutCohorts } from '../../src/eval/held-out.ts';
 import { accuracy, type Scored, tarAtFmr } from '../../src/eval/metrics.ts';
 import { readPairs } from '../../src/eval/pairs.ts';
 import { observe } from '../../src/eval/thresholds.ts';
@@ -22,60 +21,66 @@ import type { PictureSet } from './support/people.ts';
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });
 
 const shared = sharedFolder();
-const names = ['lfw-dev', 'rmfd-dev', 'london-dev', 'ages-dev'] as const;
-const needed = [...names, 'web-dev'];
+const names = ['lfw-dev', 'london-dev', 'origin-dev'] as const;
+/** In the cohort, but not in the table. */
+const more = ['rmfd-dev', 'ages-dev'] as const;
+const needed = [...names, ...more, 'web-dev'];
 const there = shared !== undefined && needed.every((name) => existsSync(join(shared, 'data', name)));
 if (shared && !there) process.stderr.write(`Skipped: ${shared}/data has not all of ${needed.join(', ')}\n`);
 
 const modes: readonly AccuracyMode[] = ['fast', 'balance'];
-const percents = [40, 50, 60, 70];
+const percents = [50, 60, 70];
+const origins = [
+  'Black',
+  'East Asian',
+  'Indian',
+  'Latino_Hispanic',
+  'Middle Eastern',
+  'Southeast Asian',
+  'White',
+];
+const groups = origins.flatMap((origin) => ['Female', 'Male'].map((sex) => `origin ${origin} × sex ${sex}`));
+/** Of observed ÷ promised, for strangers of one origin and sex. */
+const limits: Readonly<Record<number, number>> = { 50: 1.5, 60: 2, 70: 3 };
+/** FairFace does not say who is who: more similar pictures are taken for one person's. */
+const samePersonAbove = 0.6;
 
-/** Limits of observed ÷ promised at 50 and 60 percent. There are few pairs of children and old people. */
-const limits: Readonly<Record<string, number>> = {
-  'lfw-dev': 1.5,
-  'rmfd-dev': 2,
-  'london-dev': 2,
-  'age 0-2': 8,
-  'age 3-9': 4,
-  'age 10-19': 3,
-  'age 20-29': 2,
-  'age 30-39': 2,
-  'age 40-49': 2,
-  'age 50-59': 2,
-  'age 60-69': 2,
-  'age 70+': 3,
-};
+/** Adults by origin and sex. */
+async function adults(): Promise<PictureSet> {
+  const { peopleOf } = await import('./support/people.ts');
+  const { images, ...set } = await peopleOf('origin-dev', 'balance', [['origin', 'sex'], ['age']]);
+  const isAdult = ([, age]: readonly string[]) => !['age 0-2', 'age 3-9', 'age 10-19'].includes(age!);
+  return {
+    ...set,
+    images: images
+      .filter(({ labels }) => isAdult(labels))
+      .map((image) => ({ ...image, labels: image.labels.slice(0, 1) })),
+  };
+}
 
 async function check() {
   const { peopleOf } = await import('./support/people.ts');
-  const load = async (mode: AccuracyMode) => {
-    const sets: PictureSet[] = [];
-    for (const name of names) sets.push(await peopleOf(name, mode));
-    return sets;
-  };
-  const sets = { fast: await load('fast'), balance: await load('balance') };
-  // The cohort is for both modes and uses the better vectors, as in `facematch calibrate`.
-  const { withFitCentres }: typeof import('../../src/eval/held-out.ts') = await import(
+  const sets: PictureSet[] = [
+    await peopleOf('lfw-dev', 'balance'),
+    await peopleOf('london-dev', 'balance'),
+    await adults(),
+  ];
+  const others: PictureSet[] = [];
+  for (const name of more) others.push(await peopleOf(name, 'balance'));
+  const { makeCohorts }: typeof import('../../src/eval/held-out.ts') = await import(
     projectPath('dist/src/eval/held-out.js')
   );
-  const cohorts = await withFitCentres(
-    2,
-    () => {},
-    (fit) =>
-      HeldOutCohorts.make(
-        sets.balance.flatMap(({ images }) => images),
-        fit,
-      ),
-  );
-  const rows = new Map(modes.map((mode) => [mode, fitTable(sets[mode], cohorts, percents).check]));
+  const images = [...sets, ...others].flatMap((set) => set.images);
+  const { heldOut: cohorts } = await makeCohorts(images, { workers: 2 });
+  const rows = fitTable(sets, cohorts, percents, samePersonAbove).check;
   // web-dev was not used for the pack.
-  return { rows, cohorts, sets: [...sets.balance, await peopleOf('web-dev', 'balance')] };
+  return { rows, cohorts, sets: [...sets, ...others, await peopleOf('web-dev', 'balance')] };
 }
 
 const checked = there ? await check() : undefined;
 
-describe.skipIf(!checked).each(modes)('of people who had no part in cohort and fit, in mode %s', (mode) => {
-  const rows = checked?.rows.get(mode) ?? [];
+describe.skipIf(!checked)('of people who had no part in cohort and fit', () => {
+  const rows = checked?.rows ?? [];
 
   test('measured', () => {
     console.table(
@@ -87,28 +92,21 @@ describe.skipIf(!checked).each(modes)('of people who had no part in cohort and f
         pairs,
       })),
     );
-    expect(rows.map(({ group }) => group)).toEqual(expect.arrayContaining(Object.keys(limits)));
+    expect(rows.map(({ group }) => group)).toEqual(expect.arrayContaining(groups));
   });
 
-  describe.each(Object.entries(limits))('%s', (group, limit) => {
-    const at = (percent: number) => rows.find((row) => row.group === group && row.percent === percent)!;
-
-    // For a promise of half a pair or of five, only what so few pairs can show.
-    test.each([50, 60])(
-      `at %d percent nothing shows that more than ${limit} times as many pass as is promised`,
-      (percent) => {
-        const { observed, interval, pairs } = at(percent);
-        const seen = percent > 50 && pairs * promisedRate(percent) < 20 ? interval[0] : observed;
-        expect(seen / promisedRate(percent)).toBeLessThanOrEqual(limit);
-      },
-    );
+  describe.each(groups)('%s', (group) => {
+    test.each(percents)('at %d percent about as many strangers pass as is promised', (percent) => {
+      const { observed } = rows.find((row) => row.group === group && row.percent === percent)!;
+      expect(observed / promisedRate(percent)).toBeLessThanOrEqual(limits[percent]!);
+    });
   });
 
-  test('the rate of the largest set is close to the promise: percentages are not lower than necessary', () => {
-    const lfw = rows.filter(({ group }) => group === 'lfw-dev');
-    for (const { percent, observed } of lfw) {
-      expect(observed / promisedRate(percent), `at ${percent}`).toBeGreaterThan(0.25);
-      expect(observed / promisedRate(percent), `at ${percent}`).toBeLessThan(1.6);
+  test('the group that is served worst comes close to the promise: percentages are not lower than necessary', () => {
+    for (const percent of percents) {
+      const all = rows.filter((row) => row.percent === percent && groups.includes(row.group));
+      const worst = Math.max(...all.map(({ observed }) => observed / promisedRate(percent)));
+      expect(worst, `at ${percent}`).toBeGreaterThan(0.5);
     }
   });
 });
@@ -122,7 +120,11 @@ describe.skipIf(!checked)('in mode balance', () => {
       const [a, b] = [pictures.get(image1), pictures.get(image2)];
       if (!a || !b) return { score: Number.NEGATIVE_INFINITY, same, fold };
       const byPack = () => dot(a.embedding, b.embedding) - (a.cohort_score + b.cohort_score) / 2;
-      return { score: name === 'web-dev' ? byPack() : cohorts.normalised(a, b), same, fold };
+      return {
+        score: name === 'web-dev' ? byPack() : dot(a.embedding, b.embedding) - cohorts.common(a, b),
+        same,
+        fold,
+      };
     });
   }
   const at = (percent: number) =>
@@ -135,11 +137,11 @@ describe.skipIf(!checked)('in mode balance', () => {
     const pairs = pairsOf('lfw-dev');
     expect(accuracy(pairs).mean).toBeGreaterThanOrEqual(0.995 - rounding);
     expect(tarAtFmr(pairs, 1e-3).tar).toBeGreaterThanOrEqual(0.988);
-    expect(observe(pairs, at(60)).tar).toBeGreaterThanOrEqual(0.98);
+    expect(observe(pairs, at(60)).tar).toBeGreaterThanOrEqual(0.965);
   });
 
-  test('two in five of the celebrities of rmfd-dev are recognised at 60 percent', () => {
-    expect(observe(pairsOf('rmfd-dev'), at(60)).tar).toBeGreaterThanOrEqual(0.4);
+  test('more than half of the celebrities of rmfd-dev are recognised at 60 percent', () => {
+    expect(observe(pairsOf('rmfd-dev'), at(60)).tar).toBeGreaterThanOrEqual(0.5);
   });
 
   test('unused web photos are recognised, and false matches are as rare as promised', () => {

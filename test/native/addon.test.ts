@@ -21,6 +21,7 @@ const face = (index: number) => ({
   detection_score: expect.any(Number),
   found_by: 'primary',
   human_score: manifest.human && expect.any(Number),
+  occlusion_score: manifest.occlusion && expect.any(Number),
   pose: { yaw: expect.any(Number), pitch: expect.any(Number), roll: expect.any(Number) },
   quality: {
     sharpness: expect.any(Number),

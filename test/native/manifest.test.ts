@@ -16,7 +16,7 @@ function packWith(path: string, text: string, from: string): string {
   const original = packDirectory(from);
   const directory = newFolder();
   const manifest = JSON.parse(readFileSync(join(original, 'manifest.json'), 'utf8'));
-  for (const file of ['detect.onnx', 'landmark.onnx', 'embed.onnx', 'cohort.i8', 'human.i8'])
+  for (const file of ['detect.onnx', 'landmark.onnx', 'embed.onnx', 'cohort.i8', 'human.i8', 'occlusion.i8'])
     symlinkSync(join(original, file), join(directory, file));
   const members = path.split('.');
   const last = members.pop()!;
@@ -82,6 +82,8 @@ const cases: [path: string, taken: string[], refused: string[], pack?: string][]
   ['human.scale', ['1'], ['0', '1e-300', '1e300']],
   ['human.bias', ['-1000'], ['-1001', 'false']],
   ['human.bar', ['1000'], ['1e300']],
+  ['occlusion.scale', ['1'], ['0', '1e-300', '1e300']],
+  ['occlusion.bias', ['-1000'], ['-1001', 'false']],
   [
     'embedder.template',
     [template([0, 0], [112, 0], [5, 5], [0, 112], [112, 112])],

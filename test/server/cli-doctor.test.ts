@@ -35,6 +35,7 @@ const everything = [
   'embedder',
   'cohort',
   'human',
+  'occlusion',
   'nets',
   'key file',
   'limiter',

@@ -1,19 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { fitTable } from '../../src/eval/calibrate.ts';
-import {
-  cohortCentres,
-  cohortScore,
-  cohortWeights,
-  dequantise,
-  dot,
-  highest,
-  type LabelledEmbedding,
-  quantise,
-} from '../../src/eval/cohort.ts';
+import { dot } from '../../src/eval/cohort.ts';
 import { binOf, bins, fmrTable, type ImpostorScores } from '../../src/eval/fmr-table.ts';
-import { HeldOutCohorts } from '../../src/eval/held-out.ts';
+import type { HeldOutCohorts, MadeCohorts } from '../../src/eval/held-out.ts';
 import type { PeopleSet } from '../../src/eval/people.ts';
 import { Calibration } from '../../src/matching/calibration.ts';
+import { projectPath } from '../../src/paths.ts';
 import { Random } from '../support/random.mjs';
 
 function gaussian(random: () => number): number {
@@ -32,49 +24,15 @@ function people(name: string, count: number, alike: number): PeopleSet {
     vector[axis]! += alike * Math.sqrt(dimensions);
     const length = Math.sqrt(dot(vector, vector));
     const embedding = vector.map((value) => value / length);
-    return { person: `${name}${i}`, group: name, labels: [name], embedding, cohort_score: 0 };
+    return { person: `${name}${i}`, set: name, labels: [name], embedding, cohort_score: 0 };
   });
   return { name, images };
 }
 
-const sets = [people('a', 700, 0.2), people('b', 150, 0.9)];
-const images = sets.flatMap((set) => set.images);
-const stored = (some: readonly LabelledEmbedding[]) => dequantise(quantise(cohortCentres(some)), dimensions);
-
-describe('the cohort', () => {
-  const centres = cohortCentres(images);
-
-  test('has centres of unit length, clusters of a large group and a centre for each picture of a small one', () => {
-    expect(cohortCentres(sets[1]!.images)).toHaveLength(150);
-    const clusters = cohortCentres(sets[0]!.images);
-    expect(clusters.length).toBeGreaterThan(60);
-    expect(clusters.length).toBeLessThanOrEqual(120);
-    expect(centres).toHaveLength(clusters.length + 150);
-    for (const centre of centres) expect(dot(centre, centre)).toBeCloseTo(1, 4);
-  });
-
-  test('has no centre of fewer than five people', () => {
-    const four = sets[1]!.images.slice(0, 4);
-    expect(cohortCentres(four)).toEqual([]);
-    expect(cohortCentres([...four, ...four, ...four])).toEqual([]);
-    const onePerson = Array.from({ length: 300 }, () => sets[0]!.images[0]!);
-    expect(cohortCentres(onePerson)).toEqual([]);
-    const [centre] = cohortCentres(sets[1]!.images.slice(0, 5));
-    for (const { embedding } of sets[1]!.images.slice(0, 5)) {
-      expect(dot(centre!, embedding)).toBeLessThan(0.98);
-    }
-  });
-
-  test('scores a face by the mean of its highest cosines and the spread of all', () => {
-    const face = images[0]!.embedding;
-    const cosines = centres.map((centre) => dot(face, centre)).sort((x, y) => y - x);
-    const mean = (some: number[]) => some.reduce((sum, value) => sum + value, 0) / some.length;
-    const spread = Math.sqrt(mean(cosines.map((cosine) => (cosine - mean(cosines)) ** 2)));
-    const expected = cohortWeights.highest * mean(cosines.slice(0, highest)) + cohortWeights.spread * spread;
-    expect(cohortScore(face, centres)).toBeCloseTo(expected, 6);
-    expect(cohortScore(face, [])).toBe(0);
-  });
-});
+// The compiled one: it starts worker threads, which cannot run TypeScript.
+const { makeCohorts }: typeof import('../../src/eval/held-out.ts') = await import(
+  projectPath('dist/src/eval/held-out.js')
+);
 
 describe('the table of false-match rates', () => {
   const normal = Float64Array.from({ length: 200_000 }, () => gaussian(random) / 8);
@@ -113,7 +71,8 @@ describe('of people who had no part in it', () => {
   test('the promise is kept to the group served worst, and the cohort spares the others', async () => {
     const ratios = (rows: ReturnType<typeof fitTable>['check']) =>
       Object.fromEntries(rows.map(({ group, observed, promised }) => [group, observed / promised]));
-    const cohorts = await HeldOutCohorts.make(images, async (some) => stored(some));
+    const { heldOut }: MadeCohorts = await makeCohorts(images, { workers: 2 });
+    const cohorts: HeldOutCohorts = heldOut;
     const withCohort = ratios(fitTable(sets, cohorts, [50]).check);
     expect(withCohort.a).toBeGreaterThan(0.7);
     expect(withCohort.a).toBeLessThan(1.2);

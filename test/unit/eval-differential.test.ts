@@ -28,7 +28,7 @@ function madeUp(): FoundPeople {
     const sex = person % 2 === 0 ? 'F' : 'M';
     const age = (i * 7) % 3 === 0 ? '3-9' : '10-19';
     const labels = [`sex ${sex}`, `age ${age} × sex ${sex}`];
-    return { file: `${i}.jpg`, person: `set/${person}`, group: 'set', labels, hasFace: i % 9 !== 0 };
+    return { file: `${i}.jpg`, person: `set/${person}`, set: 'set', labels, hasFace: i % 9 !== 0 };
   });
   const images = listed.flatMap(({ hasFace, ...image }) =>
     hasFace ? [{ ...image, embedding: direction(), cohort_score: random() / 5 }] : [],

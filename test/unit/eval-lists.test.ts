@@ -26,7 +26,7 @@ describe('a set of labelled people', () => {
       ['ann/1.PNG', 'ann/2.jpg', 'ben/1.webp'].map((file) => ({
         file,
         person: `staff/${file.slice(0, 3)}`,
-        group: 'staff',
+        set: 'staff',
         labels: ['staff'],
       })),
     );
@@ -36,8 +36,8 @@ describe('a set of labelled people', () => {
     put('a.jpg', 'b.jpg', 'c/1.jpg', 'unlisted.jpg');
     writeFileSync(join(folder, list), 'image\tage\tsex\nb.jpg\t3-9\tF\nc/1.jpg\t70+\tM\r\n');
     expect(read()).toEqual([
-      { file: 'b.jpg', person: 'staff/b.jpg', group: 'staff age 3-9', labels: ['age 3-9', 'sex F'] },
-      { file: 'c/1.jpg', person: 'staff/c', group: 'staff age 70+', labels: ['age 70+', 'sex M'] },
+      { file: 'b.jpg', person: 'staff/b.jpg', set: 'staff', labels: ['age 3-9', 'sex F'] },
+      { file: 'c/1.jpg', person: 'staff/c', set: 'staff', labels: ['age 70+', 'sex M'] },
     ]);
   });
 
@@ -73,7 +73,7 @@ describe('a set of labelled people', () => {
 
     test('needs no label, nor a person for each picture', () => {
       writeFileSync(join(folder, 'people.tsv'), 'image\tperson\na.jpg\t7\nb.jpg\t\n');
-      const set = { group: 'staff', labels: ['staff'] };
+      const set = { set: 'staff', labels: ['staff'] };
       expect(read()).toEqual([
         { file: 'a.jpg', person: 'staff/7', ...set },
         { file: 'b.jpg', person: 'staff/b.jpg', ...set },

@@ -7,16 +7,18 @@ import {
 } from '../../src/matching/face-quality.ts';
 
 const good = {
+  occlusion_score: -5,
   pose: { yaw: 3, pitch: -5, roll: 2 },
   quality: { sharpness: 0.66, brightness: 0.5, face_pixels: 120 },
 };
 
-type Member = keyof typeof good.pose | keyof typeof good.quality;
+type Member = keyof typeof good.pose | keyof typeof good.quality | 'occlusion_score';
 
 /** The good face with one number changed. */
 function face(member: string, value: number): typeof good {
   const copy = structuredClone(good);
-  if (member in copy.pose) copy.pose[member as keyof typeof copy.pose] = value;
+  if (member === 'occlusion_score') copy.occlusion_score = value;
+  else if (member in copy.pose) copy.pose[member as keyof typeof copy.pose] = value;
   else copy.quality[member as keyof typeof copy.quality] = value;
   return copy;
 }
@@ -36,6 +38,7 @@ describe('a face', () => {
     yaw: 0.1,
     pitch: 0.1,
     roll: 0.1,
+    occlusion_score: 0.1,
   };
 
   test.each(qualityLimits)(
@@ -64,12 +67,17 @@ describe('a face', () => {
     }
   });
 
+  test('is not covered where the pack cannot tell', () => {
+    expect(lowQuality('image1', { ...good, occlusion_score: undefined })).toEqual([]);
+  });
+
   test('may be poor for several reasons', () => {
     const poor = {
+      occlusion_score: 3,
       pose: { yaw: 70, pitch: 0, roll: 0 },
       quality: { sharpness: 0, brightness: 1, face_pixels: 1 },
     };
-    expect(reasons(poor)).toEqual(['small', 'blurred', 'bright', 'turned']);
+    expect(reasons(poor)).toEqual(['small', 'blurred', 'bright', 'turned', 'occluded']);
   });
 
   test('is described with the picture, the number, the limit and what to do', () => {

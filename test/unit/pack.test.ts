@@ -184,6 +184,7 @@ describe('the files of a pack', () => {
     'embed.onnx': 'an embedder',
     'cohort.i8': 'a cohort',
     'human.i8': 'a check',
+    'occlusion.i8': 'another check',
   };
 
   /** A pack whose manifest was made for `files`. */
@@ -196,6 +197,7 @@ describe('the files of a pack', () => {
       'embed.onnx': 'embedder',
       'cohort.i8': 'cohort',
       'human.i8': 'human',
+      'occlusion.i8': 'occlusion',
     };
     manifest.human = { scale: 1, bias: 0, bar: 0, file: 'human.i8', licence: 'MIT', fitted_on: 'x' } as never;
     for (const [file, content] of Object.entries(files)) {

@@ -27,16 +27,39 @@ std::vector<std::int8_t> read_signed_bytes(const Pack& pack, const std::string& 
   return {bytes.begin(), bytes.end() - 1};
 }
 
-float mean(std::span<const float> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0f) / static_cast<float>(values.size());
+// Bits behind the point of an embedding's numbers in whole numbers of 16 bits. A sum of products is
+// at most 2^14 times the length of a row, 127 * 64 for the most dimensions: it fits in 32 bits.
+constexpr int kEmbeddingBits = 14;
+
+// Whole numbers, so that the result does not depend on the order in which they are added.
+[[gnu::always_inline]] inline void multiply_rows(const std::int8_t* rows,
+                                                 const std::int16_t* vector, size_t dimensions,
+                                                 std::span<std::int32_t> sums) {
+  for (std::int32_t& sum : sums) {
+    std::int32_t products = 0;
+    for (size_t i = 0; i < dimensions; ++i) products += rows[i] * vector[i];
+    sum = products;
+    rows += dimensions;
+  }
 }
 
-// Standard deviation of the population, not the estimate from a sample.
-float stddev(std::span<const float> values) {
-  const float middle = mean(values);
-  float squares = 0;
-  for (const float value : values) squares += (value - middle) * (value - middle);
-  return std::sqrt(squares / static_cast<float>(values.size()));
+void multiply_portably(const std::int8_t* rows, const std::int16_t* vector, size_t dimensions,
+                       std::span<std::int32_t> sums) {
+  multiply_rows(rows, vector, dimensions, sums);
+}
+
+#ifdef __x86_64__
+[[gnu::target("avx2")]] void multiply_avx2(const std::int8_t* rows, const std::int16_t* vector,
+                                           size_t dimensions, std::span<std::int32_t> sums) {
+  multiply_rows(rows, vector, dimensions, sums);
+}
+#endif
+
+auto fastest() {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx2")) return multiply_avx2;
+#endif
+  return multiply_portably;
 }
 
 }  // namespace
@@ -44,55 +67,55 @@ float stddev(std::span<const float> values) {
 Cohort::Cohort(const Pack& pack) {
   if (!pack.cohort) return;
   const CohortSpec& spec = *pack.cohort;
+  const auto centres = static_cast<size_t>(spec.centres);
   dimensions_ = static_cast<size_t>(pack.embedder.dimensions);
-  centres_ = static_cast<size_t>(spec.centres);
   highest_ = static_cast<size_t>(std::min(spec.highest, spec.centres));
-  highest_weight_ = spec.highest_weight;
-  stddev_weight_ = spec.stddev_weight;
-  const auto rows =
-      read_signed_bytes(pack, spec.file, centres_ * dimensions_, "the cohort", "the manifest's");
-  columns_.resize(rows.size());
-  for (size_t centre = 0; centre < centres_; ++centre) {
-    float squares = 0;
-    for (size_t i = 0; i < dimensions_; ++i) {
-      const std::int8_t number = rows[centre * dimensions_ + i];
-      columns_[i * centres_ + centre] = number;
-      squares += static_cast<float>(number * number);
-    }
+  weight_ = spec.weight;
+  rows_ = read_signed_bytes(pack, spec.file, centres * dimensions_, "the cohort", "the manifest's");
+  for (auto row = rows_.begin(); row != rows_.end(); row += static_cast<std::ptrdiff_t>(dimensions_)) {
+    const float squares = std::inner_product(row, row + static_cast<std::ptrdiff_t>(dimensions_), row, 0.0f);
     // Centres are stored at any length; only the direction counts.
-    scales_.push_back(squares > 0 ? 1 / std::sqrt(squares) : 0);
+    scales_.push_back(squares > 0 ? std::ldexp(1 / std::sqrt(squares), -kEmbeddingBits) : 0);
   }
 }
 
 float Cohort::score(std::span<const float> embedding) const {
+  static Products* const products = fastest();
+  return score_by(products, embedding);
+}
+
+float Cohort::score_portably(std::span<const float> embedding) const {
+  return score_by(multiply_portably, embedding);
+}
+
+float Cohort::score_by(Products* products, std::span<const float> embedding) const {
   if (highest_ == 0 || embedding.size() != dimensions_) return 0;
-  // Dimension by dimension over all centres: these sums are independent, while those of a single
-  // cosine depend on each other.
-  std::vector<float> cosines(centres_);
-  for (size_t i = 0; i < dimensions_; ++i) {
-    const std::int8_t* column = columns_.data() + i * centres_;
-    // A local copy: otherwise the compiler must assume aliasing and does not vectorise the loop.
-    const float number = embedding[i];
-    for (size_t centre = 0; centre < centres_; ++centre) cosines[centre] += number * column[centre];
-  }
-  for (size_t centre = 0; centre < centres_; ++centre) cosines[centre] *= scales_[centre];
-  const auto middle = cosines.begin() + static_cast<std::ptrdiff_t>(highest_);
-  std::partial_sort(cosines.begin(), middle, cosines.end(), std::greater<>());
-  return highest_weight_ * mean({cosines.begin(), middle}) + stddev_weight_ * stddev(cosines);
+  std::vector<std::int16_t> vector(dimensions_);
+  std::transform(embedding.begin(), embedding.end(), vector.begin(), [](float number) {
+    return static_cast<std::int16_t>(std::lrint(std::ldexp(number, kEmbeddingBits)));
+  });
+  std::vector<std::int32_t> sums(scales_.size());
+  products(rows_.data(), vector.data(), dimensions_, sums);
+  std::vector<float> cosines(sums.size());
+  std::transform(sums.begin(), sums.end(), scales_.begin(), cosines.begin(),
+                 [](std::int32_t sum, float scale) { return static_cast<float>(sum) * scale; });
+  const auto last = cosines.begin() + static_cast<std::ptrdiff_t>(highest_);
+  std::nth_element(cosines.begin(), last - 1, cosines.end(), std::greater<>());
+  std::sort(cosines.begin(), last);  // the sum would depend on their order
+  const float sum = std::accumulate(cosines.begin(), last, 0.0f);
+  return weight_ * sum / static_cast<float>(highest_);
 }
 
-HumanCheck::HumanCheck(const Pack& pack) {
-  if (!pack.human) return;
-  const HumanSpec& spec = *pack.human;
+LinearScore::LinearScore(const Pack& pack, const std::optional<LinearSpec>& spec) {
+  if (!spec) return;
   const auto numbers =
-      read_signed_bytes(pack, spec.file, static_cast<size_t>(pack.embedder.dimensions),
-                        "the human check", "the embedding's");
-  for (const std::int8_t number : numbers) weights_.push_back(spec.scale * number);
-  bias_ = spec.bias;
-  bar_ = spec.bar;
+      read_signed_bytes(pack, spec->file, static_cast<size_t>(pack.embedder.dimensions),
+                        "the linear score", "the embedding's");
+  for (const std::int8_t number : numbers) weights_.push_back(spec->scale * number);
+  bias_ = spec->bias;
 }
 
-std::optional<float> HumanCheck::score(const Embedding& embedding) const {
+std::optional<float> LinearScore::score(const Embedding& embedding) const {
   if (weights_.empty() || embedding.size() != weights_.size()) return std::nullopt;
   return std::inner_product(weights_.begin(), weights_.end(), embedding.begin(), bias_);
 }

@@ -97,6 +97,17 @@ Pose estimate_pose(const Points68& points) {
   return {.yaw = yaw * kDegrees, .pitch = pitch * kDegrees, .roll = roll * kDegrees};
 }
 
+Pose unflattened(Pose pose) {
+  constexpr float kTrue = 20;
+  constexpr float kSlope = 2.25f;
+  constexpr float kProfile = 90;
+  const float beyond = std::abs(pose.yaw) - kTrue;
+  if (beyond > 0) {
+    pose.yaw = std::copysign(std::min(kProfile, kTrue + kSlope * beyond), pose.yaw);
+  }
+  return pose;
+}
+
 Quality measure_quality(const cv::Mat& chip, float face_pixels) {
   thread_local cv::Mat grey;
   const int margin = chip.cols / 8;

@@ -226,7 +226,6 @@ std::optional<FoundFace> Finder::verify(const Detection& detection, float roll,
                                         bool contrast_stretched) {
   FoundFace face;
   face.detection = detection;
-  face.contrast_stretched = contrast_stretched;
   Box& box = face.detection.box;
   for (int attempt = 0; attempt < 2; ++attempt) {
     View view = picture_.closeup(box, roll, kCloseup);

@@ -15,10 +15,9 @@ namespace facematch {
 struct FoundFace {
   Detection detection;
   Points68 points;
-  float instability = 0;            // see landmark_check.h
-  bool contrast_stretched = false;  // found in a stretched view; the chip is stretched too
-  cv::Mat chip;                     // set by alignment
-  Face face;                        // set by alignment and embedding
+  float instability = 0;  // see landmark_check.h
+  cv::Mat chip;           // set by alignment
+  Face face;              // set by alignment and embedding
 };
 
 // The most detector runs on any picture, and after how many the faces of the first look are no

@@ -40,14 +40,15 @@ int level_after(const Histogram& histogram, int first, int step, double count) {
 
 }  // namespace
 
-cv::Mat stretch_contrast(const cv::Mat& bgr) {
+cv::Mat stretch_contrast(const cv::Mat& bgr, int max_range) {
   cv::Mat grey;
   cv::cvtColor(bgr, grey, cv::COLOR_BGR2GRAY);
   const Histogram histogram = histogram_of(grey);
   const double cut = kCutOff * static_cast<double>(grey.total());
   const int low = level_after(histogram, 0, 1, cut);
   const int high = level_after(histogram, 255, -1, cut);
-  if (high <= low) return bgr;  // one colour: nothing to stretch
+  // One colour has nothing to stretch.
+  if (high <= low || high - low > max_range) return bgr;
   const auto stretched = [&](int level) {
     return std::clamp(static_cast<double>(level - low) / (high - low), 0.0, 1.0);
   };

@@ -7,8 +7,9 @@ namespace facematch {
 
 // Stretches the grey levels of CV_8UC3 `bgr` over the whole range and clips the darkest and
 // lightest half per cent; a gamma curve lightens a picture that is still dark. The same curve for
-// all channels, which keeps hues.
-cv::Mat stretch_contrast(const cv::Mat& bgr);
+// all channels, which keeps hues. A picture whose grey levels span more than `max_range` is
+// returned as it is.
+cv::Mat stretch_contrast(const cv::Mat& bgr, int max_range = 255);
 
 // Equalises contrast locally (CLAHE on luma), for a dark face in a bright picture.
 cv::Mat equalised(const cv::Mat& bgr);

@@ -23,7 +23,7 @@ constexpr double kMinCrop = 0.1, kMaxCrop = 10;
 constexpr int kMaxFrame = 2048;
 constexpr int kMaxCropSize = 512;
 constexpr int kMaxDimensions = 4096;
-constexpr int kMaxCentres = 4096;
+constexpr int kMaxCentres = 16'384;
 // Pixels of the chip, from the eyes down to the mouth.
 constexpr float kMinEyesToMouth = 1;
 
@@ -178,21 +178,29 @@ std::optional<DetectorSpec> read_close_detector(const Json& json) {
 std::optional<CohortSpec> read_cohort(const Json& json) {
   const auto found = json.find("cohort");
   if (found == json.end()) return std::nullopt;
-  const Json& weights = found->at("weights");
   return CohortSpec{.file = read_file_name(*found, ".i8"),
                     .centres = read_whole(*found, "centres", kMaxCentres),
                     .highest = read_whole(*found, "highest", kMaxCentres),
-                    .highest_weight = read_number(weights, "highest", 0, kMaxNumber),
-                    .stddev_weight = read_number(weights, "spread", 0, kMaxNumber)};
+                    .weight = read_number(*found, "weight", 0, kMaxNumber)};
+}
+
+LinearSpec read_linear(const Json& json) {
+  return {.file = read_file_name(json, ".i8"),
+          .scale = read_number(json, "scale", kMinScale, kMaxNumber),
+          .bias = read_number(json, "bias", -kMaxNumber, kMaxNumber)};
 }
 
 std::optional<HumanSpec> read_human(const Json& json) {
   const auto found = json.find("human");
   if (found == json.end()) return std::nullopt;
-  return HumanSpec{.file = read_file_name(*found, ".i8"),
-                   .scale = read_number(*found, "scale", kMinScale, kMaxNumber),
-                   .bias = read_number(*found, "bias", -kMaxNumber, kMaxNumber),
+  return HumanSpec{.score = read_linear(*found),
                    .bar = read_number(*found, "bar", -kMaxNumber, kMaxNumber)};
+}
+
+std::optional<LinearSpec> read_occlusion(const Json& json) {
+  const auto found = json.find("occlusion");
+  if (found == json.end()) return std::nullopt;
+  return read_linear(*found);
 }
 
 }  // namespace
@@ -209,7 +217,8 @@ Pack read_pack(const std::string& directory) {
             .landmarks = read_landmarks(json.at("landmarks")),
             .embedder = read_embedder(json.at("embedder")),
             .cohort = read_cohort(json),
-            .human = read_human(json)};
+            .human = read_human(json),
+            .occlusion = read_occlusion(json)};
   } catch (const std::exception& error) {
     throw Error(ErrorCode::kInternalError, path + ": " + error.what());
   }

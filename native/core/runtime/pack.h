@@ -54,14 +54,19 @@ struct EmbedderSpec {
 struct CohortSpec {
   std::string file;  // signed bytes, a row for each centre
   int centres = 0;
-  int highest = 0;                              // how many of the highest cosines are averaged
-  float highest_weight = 1, stddev_weight = 0;  // of their mean; of the deviation of all
+  int highest = 0;   // how many of the highest cosines are averaged
+  float weight = 1;  // of their mean
 };
 
-struct HumanSpec {
+// A linear function of the embedding: scale * sum of byte * number + bias.
+struct LinearSpec {
   std::string file;  // signed bytes, one for each dimension of the embedding
   float scale = 0;
   float bias = 0;
+};
+
+struct HumanSpec {
+  LinearSpec score;
   float bar = 0;  // a face with a lower score is not human
 };
 
@@ -73,6 +78,7 @@ struct Pack {
   EmbedderSpec embedder;
   std::optional<CohortSpec> cohort;
   std::optional<HumanSpec> human;
+  std::optional<LinearSpec> occlusion;  // above 0: nose and mouth are covered
 };
 
 // Reads `directory`/manifest.json. Throws Error kInternalError with a readable message.

@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { addonFile } from '../../../src/config.ts';
 import type { AccuracyMode } from '../../../src/engine/addon.ts';
 import { packDirectory, readManifest, sha256 } from '../../../src/engine/pack.ts';
+import type { Grouping } from '../../../src/eval/groupings.ts';
 import { type LabelledImage, type PeopleSet, readPeople } from '../../../src/eval/people.ts';
 import { projectPath } from '../../../src/paths.ts';
 import { sharedFolder } from '../../fixtures/pictures.ts';
@@ -27,11 +28,15 @@ export interface PictureSet extends PeopleSet {
   images: readonly (LabelledImage & { file: string })[];
 }
 
-/** The pictures of a set that have a face. */
-export async function peopleOf(set: string, mode: AccuracyMode): Promise<PictureSet> {
+/** The pictures of a set that have a face; `groupings` as of readPeople. */
+export async function peopleOf(
+  set: string,
+  mode: AccuracyMode,
+  groupings?: readonly Grouping[],
+): Promise<PictureSet> {
   const data = join(sharedFolder()!, 'data', set);
   const folder = existsSync(join(data, 'images')) ? join(data, 'images') : data;
-  const people = readPeople(set, folder);
+  const people = readPeople(set, folder, groupings);
   const names = people.map(({ file }) => file);
   const file = join(kept, `${set}-${mode}-${keyOf(mode, names)}.f32`);
   const rows = read(file, names.length) ?? write(file, await embed(folder, mode, names));
@@ -44,7 +49,7 @@ export async function peopleOf(set: string, mode: AccuracyMode): Promise<Picture
 }
 
 function keyOf(mode: AccuracyMode, names: readonly string[]): string {
-  const { detector, close_detector, landmarks, embedder, cohort, human, min_det_score } = manifest;
+  const { detector, close_detector, landmarks, embedder, cohort, human, occlusion, min_det_score } = manifest;
   const addon = addonFile() ?? projectPath('build/addon/Release/facematch.node');
   const parts = [
     sha256(readFileSync(addon)),
@@ -55,6 +60,7 @@ function keyOf(mode: AccuracyMode, names: readonly string[]): string {
       embedder,
       cohort,
       human,
+      occlusion,
       min_det_score,
       mode,
       names,

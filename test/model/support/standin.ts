@@ -61,6 +61,7 @@ export function standInPack(folder: string, change: Json = {}): string {
     close_detector: _close,
     cohort: _cohort,
     human: _human,
+    occlusion: _occlusion,
     calibration: _calibration,
     ...rest
   } = manifest;

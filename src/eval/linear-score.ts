@@ -2,19 +2,23 @@ import { dot } from './cohort.ts';
 import { foldOf } from './people.ts';
 
 /**
- * The human check: a linear function of the embedding that tells faces of people from false detections. Logistic regression
- * with a ridge penalty and the same weight for both classes.
+ * A linear function of the embedding that tells two classes of faces apart: logistic regression with a ridge penalty and the
+ * same weight for both classes. The human check tells people from false detections, the occlusion score tells faces with
+ * covered nose and mouth from others.
  */
-interface HumanCheck {
+interface LinearScore {
   weights: Float64Array;
   bias: number;
 }
 
-/** Faces with a lower score are dropped. Chosen to keep people: docs/model-card.md has the figures. */
+/** Faces with a lower human score are dropped. Chosen to keep people: docs/model-card.md has the figures. */
 export const humanThreshold = -1.25;
 
+/** Faces with a higher occlusion score are covered. In the pack it is part of the bias, so that 0 is the threshold there. */
+export const occlusionThreshold = 0.5;
+
 /** A face with the person or image that it comes from; faces of one source are left out together. */
-export interface HumanExample {
+export interface Example {
   source: string;
   /** The set that it is counted in. */
   set: string;
@@ -25,12 +29,11 @@ const ridge = 10;
 const steps = 400;
 const folds = 5;
 
-/** Accelerated gradient descent (Nesterov). The same examples in the same order give the same check. */
-export function fitHumanCheck(people: readonly HumanExample[], others: readonly HumanExample[]): HumanCheck {
-  const examples = [...people, ...others];
+/** Accelerated gradient descent (Nesterov). The score is high for the first class. The same examples in the same order give the same. */
+export function fitLinear(high: readonly Example[], low: readonly Example[]): LinearScore {
+  const examples = [...high, ...low];
   const dimensions = examples[0]!.embedding.length;
-  const weightOf = (i: number) =>
-    (i < people.length ? 0.5 / people.length : 0.5 / others.length) * examples.length;
+  const weightOf = (i: number) => (i < high.length ? 0.5 / high.length : 0.5 / low.length) * examples.length;
   // Upper bound of the curvature: a quarter of the weighted squares, where a unit embedding and the bias add up to 2.
   const rate = 1 / (0.25 * 2 * examples.length + ridge);
   let weights = new Float64Array(dimensions + 1);
@@ -39,7 +42,7 @@ export function fitHumanCheck(people: readonly HumanExample[], others: readonly 
     const slope = ahead.map((value, i) => (i < dimensions ? ridge * value : 0));
     const asFloats = Float32Array.from(ahead.subarray(0, dimensions));
     for (const [i, { embedding }] of examples.entries()) {
-      const sign = i < people.length ? 1 : -1;
+      const sign = i < high.length ? 1 : -1;
       const margin = sign * (dot(embedding, asFloats) + ahead[dimensions]!);
       const pull = (-sign * weightOf(i)) / (1 + Math.exp(margin));
       for (let j = 0; j < dimensions; j++) slope[j]! += pull * embedding[j]!;
@@ -53,18 +56,18 @@ export function fitHumanCheck(people: readonly HumanExample[], others: readonly 
   return { weights: weights.slice(0, dimensions), bias: weights[dimensions]! };
 }
 
-export function humanScore({ weights, bias }: HumanCheck, embedding: Float32Array): number {
+export function linearScore({ weights, bias }: LinearScore, embedding: Float32Array): number {
   return weights.reduce((sum, weight, i) => sum + weight * embedding[i]!, bias);
 }
 
 /** The stored form: signed bytes, and the value of one unit. */
-export function quantiseCheck({ weights }: HumanCheck): { bytes: Int8Array; scale: number } {
+export function quantiseLinear({ weights }: LinearScore): { bytes: Int8Array; scale: number } {
   const scale = weights.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0) / 127;
   return { bytes: Int8Array.from(weights, (weight) => Math.round(weight / scale)), scale };
 }
 
-/** How many faces of a set pass a check that was fitted without their person or image. */
-export interface HumanTally {
+/** How many faces of a set reach a threshold by a score that was fitted without their person or image. */
+export interface Tally {
   set: string;
   faces: number;
   passed: number;
@@ -73,23 +76,24 @@ export interface HumanTally {
   sources_passed: number;
 }
 
-export function tallyHumanCheck(
-  people: readonly HumanExample[],
-  others: readonly HumanExample[],
-  counted: (example: HumanExample) => boolean,
-): HumanTally[] {
-  const passed = new Map<HumanExample, boolean>();
+export function tallyLinear(
+  high: readonly Example[],
+  low: readonly Example[],
+  threshold: number,
+  counted: (example: Example) => boolean,
+): Tally[] {
+  const passed = new Map<Example, boolean>();
   for (let fold = 0; fold < folds; fold++) {
-    const isLeft = ({ source }: HumanExample) => foldOf(source, folds) === fold;
-    const check = fitHumanCheck(
-      people.filter((one) => !isLeft(one)),
-      others.filter((one) => !isLeft(one)),
+    const isLeft = ({ source }: Example) => foldOf(source, folds) === fold;
+    const score = fitLinear(
+      high.filter((one) => !isLeft(one)),
+      low.filter((one) => !isLeft(one)),
     );
-    for (const one of [...people, ...others]) {
-      if (isLeft(one)) passed.set(one, humanScore(check, one.embedding) >= humanThreshold);
+    for (const one of [...high, ...low]) {
+      if (isLeft(one)) passed.set(one, linearScore(score, one.embedding) >= threshold);
     }
   }
-  const all = [...people, ...others].filter(counted);
+  const all = [...high, ...low].filter(counted);
   return [...new Set(all.map(({ set }) => set))].map((set) => {
     const faces = all.filter((one) => one.set === set);
     const through = faces.filter((one) => passed.get(one));
