@@ -287,7 +287,7 @@ export interface Warning {
   code: 'unknown_field' | 'look_cut_short' | 'low_quality_face' | 'best_of_many';
   /** Name of the field; with `look_cut_short` and `low_quality_face`, the picture, whose `face_index` names the face */
   field: string;
-  /** With `low_quality_face` only, what the face is. `small`: too small (face_pixels below 36); `blurred`: blurred (sharpness below 0.55); `bright`: overexposed (brightness beyond 0.8); `turned`: turned to the side (yaw beyond 35); `occluded`: covered over nose and mouth (occlusion_score beyond 0). */
+  /** With `low_quality_face` only, what the face is. `small`: too small (face_pixels below 36); `blurred`: blurred (sharpness below 0.55); `bright`: overexposed (brightness beyond 0.8); `turned`: turned to the side (yaw beyond 45); `occluded`: covered over nose and mouth (occlusion_score beyond 0). */
   reason?: 'small' | 'blurred' | 'bright' | 'turned' | 'occluded';
   /** What happened and what to do about it, for people */
   detail: string;
