@@ -53,9 +53,7 @@ const char* const kMembers[] = {"/detector",
                                 "/cohort/file",
                                 "/cohort/centres",
                                 "/cohort/highest",
-                                "/cohort/weights",
-                                "/cohort/weights/highest",
-                                "/cohort/weights/spread",
+                                "/cohort/weight",
                                 "/detector/second_look_score"};
 
 // Members of the optional human check.
@@ -132,8 +130,7 @@ TEST_CASE("the default pack is read as its manifest says") {
   CHECK(pack.landmarks.normalisation.channels == Channels::kGrey);
   CHECK(pack.embedder.dimensions == json["embedder"]["dimensions"]);
   REQUIRE(pack.cohort);
-  CHECK(pack.cohort->highest_weight == json["cohort"]["weights"]["highest"].get<float>());
-  CHECK(pack.cohort->stddev_weight == json["cohort"]["weights"]["spread"].get<float>());
+  CHECK(pack.cohort->weight == json["cohort"]["weight"].get<float>());
   CHECK(pack.embedder.template_points[2].y == json["embedder"]["template"][2][1].get<float>());
 }
 
@@ -255,10 +252,9 @@ TEST_CASE("each value that would leave a buffer or the range of a number is refu
       {"/detector/second_look_score", "[-0.1, 1.1]"},
       {"/landmarks/crop", "[0, -1, 0.09, 10.1, 1e300]"},
       {"/landmarks/upright_degrees", "[-1, 180.5]"},
-      {"/cohort/centres", "[0, 4097, 1.5]"},
-      {"/cohort/highest", "[0, 4097]"},
-      {"/cohort/weights/highest", "[-1, 1001, 1e300]"},
-      {"/cohort/weights/spread", "[-1, 1e300]"},
+      {"/cohort/centres", "[0, 16385, 1.5]"},
+      {"/cohort/highest", "[0, 16385]"},
+      {"/cohort/weight", "[-1, 1001, 1e300]"},
       {"/embedder/template",
        R"([[], {}, "five", [[1, 2], [3, 2], [2, 3], [1, 4], [3, 4], [1, 1]],
            [[56, 56], [56, 56], [56, 56], [56, 56], [56, 56]],

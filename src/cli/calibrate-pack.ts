@@ -145,10 +145,9 @@ export async function calibratePack(
     const { centres, heldOut } = await withBar('cohorts', cohortTasks, (onTask) =>
       makeCohorts(cohortImages, { workers: config.workers, onTask }, judged),
     );
-    if (write && centres.length < highest) {
+    if (write && centres.length === 0) {
       throw new Error(
-        `There are too few people: they make a cohort of ${centres.length} centres, and ${highest} are needed. ` +
-          'Nothing was written. Use pictures of some hundred people.',
+        'There are too few people to make a cohort. Nothing was written. Use pictures of some hundred people.',
       );
     }
     const fits = modes.map((mode) => fitMode(mode, tableSets(mode), heldOut, options));

@@ -130,6 +130,7 @@ describe('GET models', () => {
       'embedder',
       'cohort',
       'human',
+      'occlusion',
     ]);
     for (const file of body.files) {
       expect(file.sha256).toMatch(/^[0-9a-f]{64}$/);

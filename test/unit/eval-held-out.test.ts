@@ -11,9 +11,15 @@ import {
   seedsOf,
 } from '../../src/eval/cohort.ts';
 import scoresOf from '../../src/eval/cohort-worker.ts';
-import { foldPair, folds, HeldOutCohorts, heldOutFits, makeCohorts } from '../../src/eval/held-out.ts';
+import { foldPair, folds, HeldOutCohorts, heldOutFits } from '../../src/eval/held-out.ts';
 import { personOf } from '../../src/eval/pairs.ts';
+import { projectPath } from '../../src/paths.ts';
 import { Random } from '../support/random.mjs';
+
+// The compiled one: it starts worker threads, which cannot run TypeScript.
+const { makeCohorts }: typeof import('../../src/eval/held-out.ts') = await import(
+  projectPath('dist/src/eval/held-out.js')
+);
 
 const seeded = new Random(5);
 const dimensions = 16;

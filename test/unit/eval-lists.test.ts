@@ -81,14 +81,14 @@ describe('a set of labelled people', () => {
     });
 
     test.each([
-      ['sex', 'staff sex F', 'sex F'],
-      ['sex*age', 'staff sex F × age 3-9', 'sex F × age 3-9'],
-      ['age, sex * age', 'staff age 3-9', 'age 3-9; sex F × age 3-9'],
-      ['origin,sex', 'staff sex F', 'sex F'],
-      ['origin', 'staff', 'staff'],
-    ])('grouped by %s', (text, group, labels) => {
+      ['sex', 'sex F'],
+      ['sex*age', 'sex F × age 3-9'],
+      ['age, sex * age', 'age 3-9; sex F × age 3-9'],
+      ['origin,sex', 'sex F'],
+      ['origin', 'staff'],
+    ])('grouped by %s', (text, labels) => {
       const [first] = readPeople('staff', folder, parseGroupings(text));
-      expect(first).toMatchObject({ group, labels: labels.split('; ') });
+      expect(first).toMatchObject({ set: 'staff', labels: labels.split('; ') });
     });
 
     test('columns that no list has are refused, with those that are there', () => {

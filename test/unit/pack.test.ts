@@ -124,7 +124,7 @@ describe('a manifest', () => {
     ['close_detector.source.integrity', 'sha512-'],
     ['landmarks.scale', 0],
     ['embedder.template', [[1, 2]]],
-    ['cohort.weights', undefined],
+    ['cohort.weight', undefined],
     ['min_det_score', 2],
     ['calibration.fast.points', [[0, 1]]],
     ['calibration.fast.floor', 0],

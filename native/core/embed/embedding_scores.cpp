@@ -72,8 +72,10 @@ Cohort::Cohort(const Pack& pack) {
   highest_ = static_cast<size_t>(std::min(spec.highest, spec.centres));
   weight_ = spec.weight;
   rows_ = read_signed_bytes(pack, spec.file, centres * dimensions_, "the cohort", "the manifest's");
-  for (auto row = rows_.begin(); row != rows_.end(); row += static_cast<std::ptrdiff_t>(dimensions_)) {
-    const float squares = std::inner_product(row, row + static_cast<std::ptrdiff_t>(dimensions_), row, 0.0f);
+  for (auto row = rows_.begin(); row != rows_.end();
+       row += static_cast<std::ptrdiff_t>(dimensions_)) {
+    const float squares =
+        std::inner_product(row, row + static_cast<std::ptrdiff_t>(dimensions_), row, 0.0f);
     // Centres are stored at any length; only the direction counts.
     scales_.push_back(squares > 0 ? std::ldexp(1 / std::sqrt(squares), -kEmbeddingBits) : 0);
   }

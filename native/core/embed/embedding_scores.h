@@ -1,5 +1,5 @@
-// Scores of an embedding: how similar it is to people in general, whether it is of a human face, and
-// whether nose and mouth are covered. Each needs a file of signed bytes, which a pack may have.
+// Scores of an embedding: how similar it is to people in general, whether it is of a human face,
+// and whether nose and mouth are covered. Each needs a file of signed bytes, which a pack may have.
 #pragma once
 
 #include <cstdint>
