@@ -79,8 +79,9 @@ describe.each(packs)('the pack %s', (name) => {
     expect(evaluation.pairs.same + evaluation.pairs.different).toBe(slice.length);
     expect(slice.length).toBeGreaterThan(100);
     expect(evaluation.without_face).toEqual([]);
-    // One pair of 150 may be wrong, and another because of its fold's threshold.
-    expect(evaluation.by.normalised.accuracy.mean).toBeGreaterThan(0.98);
+    // These people are in the packs' cohort, which costs their own pairs some points: four of 150 may be wrong.
+    expect(evaluation.by.normalised.accuracy.mean).toBeGreaterThan(0.965);
+    expect(evaluation.by.cosine.accuracy.mean).toBeGreaterThan(0.98);
   });
 });
 

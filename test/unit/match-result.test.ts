@@ -26,7 +26,7 @@ const face: Face = {
   detection_score: 0.98149,
   found_by: 'primary',
   human_score: -0.449,
-  occlusion_score: 2.04,
+  occlusion_score: -2.04,
   pose: { yaw: -4.06, pitch: 2.04, roll: 0.55 },
   quality: { sharpness: 0.714, brightness: 0.555, face_pixels: 149.6 },
   embedding: Float32Array.of(1),
@@ -94,7 +94,7 @@ describe('matchBody', () => {
       detection_score: 0.981,
       found_by: 'primary',
       human_score: -0.4,
-      occlusion_score: 2,
+      occlusion_score: -2,
       pose: { yaw: -4.1, pitch: 2, roll: 0.6 },
       quality: { sharpness: 0.71, brightness: 0.56, face_pixels: 150 },
     });
