@@ -83,14 +83,6 @@ const translations: Record<OperatorKind, (graph: Graph, operator: Operator) => v
     addNode(graph, operator, 'Relu', [operator.inputs[0]!.name]);
   },
 
-  PRELU(graph, operator) {
-    const [input, slopes] = operator.inputs as [Tensor, Tensor];
-    // 1 × 1 × channels
-    const channels = slopes.shape.at(-1)!;
-    graph.initializer.push(makeFloats(slopes.name, [channels, 1, 1], Float32Array.from(constantOf(slopes))));
-    addNode(graph, operator, 'PRelu', [input.name, slopes.name]);
-  },
-
   PAD(graph, operator) {
     const [input, paddings] = operator.inputs;
     const pairs = constantOf(paddings!);

@@ -41,7 +41,6 @@ const operators = {
   RELU: { number: 19, options: {} },
   RESHAPE: { number: 22, options: {} },
   PAD: { number: 34, options: {} },
-  PRELU: { number: 54, options: {} },
 } as const satisfies Record<string, { number: number; options: Record<string, number> }>;
 
 export type OperatorKind = keyof typeof operators;
