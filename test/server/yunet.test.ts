@@ -31,6 +31,7 @@ if (usePack('yunet')) {
         'embedder of default',
         'cohort of yunet',
         'human of yunet',
+        'occlusion of yunet',
       ]);
       const [detector] = body.files;
       expect(detector.sha256).toBe(detector.source_sha256);
