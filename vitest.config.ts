@@ -14,7 +14,9 @@ const slow = [
   'test/unit/deploy-alerts.test.ts',
   // Machines that lack something.
   'test/server/cli-doctor-machine.test.ts',
-  // The contract once more, on other packs.
+  // The contract once more, on the other transport.
+  'test/server/node-http.test.ts',
+  // And on other packs.
   'test/server/{int8,yunet}.test.ts',
 ];
 

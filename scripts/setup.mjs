@@ -248,7 +248,7 @@ async function takeLock() {
 }
 
 async function main() {
-  const unfit = preflight(process.env.FACEMATCH_UWS);
+  const unfit = preflight();
   if (unfit !== undefined) throw new SetupError(unfit);
   await takeLock();
   const wanted = dev ? [...steps, ...devSteps] : steps;

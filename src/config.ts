@@ -29,6 +29,11 @@ export type EndpointId = (typeof endpointIds)[number];
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
+const transports = ['auto', 'uws', 'node'] as const;
+
+/** The only time for which µWebSockets.js keeps a connection. */
+export const uwsKeepAlive_s = 10;
+
 const MiB = 1024 * 1024;
 const day_ms = 86_400_000;
 
@@ -42,6 +47,17 @@ const table = {
   port: integer(0, 65_535, 8080, 'Port of the service; 0 takes a free one'),
   admin_host: text('127.0.0.1', 'Address of the admin listener (health, readiness, metrics)'),
   admin_port: integer(0, 65_535, 9090, 'Port of the admin listener; 0 takes a free one'),
+  http: choice(
+    transports,
+    'auto',
+    'What speaks HTTP: uws (µWebSockets.js), node (node:http of Node, slower), or auto: uws, and node where no binary of it loads',
+  ),
+  keep_alive_s: integer(
+    1,
+    3600,
+    uwsKeepAlive_s,
+    `How long a connection is kept for its next request, in seconds; µWebSockets.js can only do ${uwsKeepAlive_s}`,
+  ),
   tls_cert: text(
     '',
     'PEM file of the certificate, followed by those that signed it: the service then speaks TLS and no plain HTTP. Changes are picked up while it runs',

@@ -20,7 +20,7 @@ export async function main(): Promise<void> {
   // Without an audit log SIGHUP keeps its default: it ends the process.
   if (config.audit_log !== '') process.on('SIGHUP', () => server?.reopenAuditLog());
   try {
-    server = startServer(config, log);
+    server = await startServer(config, log);
     if (!(await server.ready)) return;
   } catch (error) {
     await server?.close();

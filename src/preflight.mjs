@@ -1,23 +1,23 @@
 // Does facematch run on this machine? Asked before anything is downloaded or built, and by whoever starts a server. Node's
 // built-ins only, and JavaScript: scripts/setup.mjs asks it before there are packages or a compiler.
-import { createRequire } from 'node:module';
-import { resolve } from 'node:path';
 
 /**
- * The releases of Node that the packages of µWebSockets.js have binaries for: the first version that runs facematch, the
- * number in the binaries' names, and the least glibc. The table of docs/deployment.md and `engines` say the same;
- * test/unit/preflight.test.ts compares all of them with the packages.
+ * The releases of Node: the first version that runs facematch, the number in the names of native binaries, and the least glibc for
+ * which a package of µWebSockets.js has one; without it HTTP is served by node:http. The table of docs/deployment.md and `engines`
+ * say the same; test/unit/preflight.test.ts compares all of them with the packages.
  */
 export const releases = [
-  { node: '20.17', abi: 115, glibc: '2.28' },
-  { node: '22.9', abi: 127, glibc: '2.38' },
-  { node: '24.0', abi: 137, glibc: '2.38' },
-  { node: '25.0', abi: 141, glibc: '2.38' },
+  { node: '20.17', abi: 115, uws: '2.28' },
+  { node: '22.9', abi: 127, uws: '2.38' },
+  { node: '24.0', abi: 137, uws: '2.38' },
+  { node: '25.0', abi: 141, uws: '2.38' },
+  { node: '26.0', abi: 147, uws: undefined },
 ];
 export const processors = ['x64', 'arm64'];
+/** That of ONNX Runtime. */
+export const leastGlibc = '2.28';
 
 const oldest = releases[0];
-const ownPage = 'docs/uws-lifecycle.md#one-of-your-own';
 
 const major = (/** @type {string} */ version) => version.split('.')[0];
 const atLeast = (/** @type {string} */ version, /** @type {string} */ least) =>
@@ -37,50 +37,23 @@ export function thisMachine() {
  * What is in the way and what mends it; undefined when nothing is. Other systems than Linux are not judged: there the
  * packages themselves tell.
  * @param {{ platform: string, arch: string, node: string, glibc: string | undefined }} machine
- * @param {boolean} ownUws a µWebSockets.js that the packages did not bring will be taken
  * @returns {{ fault: string, cure: string } | undefined}
  */
-export function judge({ platform, arch, node, glibc }, ownUws) {
-  const release = releases.find((candidate) => major(candidate.node) === major(node));
-  const least = release?.node ?? oldest.node;
+export function judge({ platform, arch, node, glibc }) {
+  const least = releases.find((candidate) => major(candidate.node) === major(node))?.node ?? oldest.node;
   if (!atLeast(node, least)) {
     return { fault: `Node ${node} is too old`, cure: `Install Node ${least} or later of ${major(least)}` };
   }
   if (platform !== 'linux') return undefined;
-  const system = `Use Linux on ${processors.join(' or ')} with glibc ${oldest.glibc} or later, such as Debian 12 or 13`;
+  const system = `Use Linux on ${processors.join(' or ')} with glibc ${leastGlibc} or later, such as Debian 12 or 13`;
   if (!processors.includes(arch)) return { fault: `nothing is built for ${arch} processors`, cure: system };
   if (glibc === undefined) return { fault: 'the C library is not glibc (Alpine?)', cure: system };
-  if (!atLeast(glibc, oldest.glibc)) return { fault: `glibc ${glibc} is too old`, cure: system };
-  if (ownUws || (release !== undefined && atLeast(glibc, release.glibc))) return undefined;
-  const running = releases.filter((candidate) => atLeast(glibc, candidate.glibc)).map(nameOf);
-  const ways = [
-    `Use Node ${running.join(', ')}`,
-    ...(release === undefined ? [] : [`a system with glibc ${release.glibc} or later, such as Debian 13`]),
-    `a µWebSockets.js of your own (${ownPage})`,
-  ];
-  return {
-    fault: `µWebSockets.js of npm has no binary for Node ${node} on glibc ${glibc}`,
-    cure: ways.join(', or '),
-  };
+  if (!atLeast(glibc, leastGlibc)) return { fault: `glibc ${glibc} is too old`, cure: system };
+  return undefined;
 }
 
-const nameOf = (/** @type {{ node: string }} */ { node }) =>
-  node.endsWith('.0') ? major(node) : `${major(node)} (${node} or later)`;
-
-/**
- * One sentence for people about what is in the way on this machine; undefined when nothing is.
- * @param {string | undefined} ownUws FACEMATCH_UWS, which counts when it loads
- */
-export function preflight(ownUws) {
-  const unfit = judge(thisMachine(), Boolean(ownUws) && loads(ownUws));
+/** One sentence for people about what is in the way on this machine; undefined when nothing is. */
+export function preflight() {
+  const unfit = judge(thisMachine());
   return unfit && `facematch does not run here: ${unfit.fault}. ${unfit.cure}.`;
-}
-
-function loads(/** @type {string} */ folder) {
-  try {
-    // What the older package falls back to in JavaScript lacks it.
-    return typeof createRequire(import.meta.url)(resolve(folder)).getParts === 'function';
-  } catch {
-    return false;
-  }
 }

@@ -6,9 +6,8 @@ export function registerServe(program: Command): void {
     .command('serve')
     .description('answer over HTTP until stopped')
     .action(async () => {
-      const { uwsFolder } = await import('../config.ts');
       const { preflight } = await import('../preflight.mjs');
-      const unfit = preflight(uwsFolder());
+      const unfit = preflight();
       if (unfit !== undefined) throw new Error(unfit);
       const { main } = await import('../main.ts');
       await main();

@@ -33,16 +33,18 @@ interface AdminServices {
   readiness: Readiness;
   engine: Pick<Engine, 'answering'>;
   telemetry: Telemetry;
+  /** Something that an operator should know although the service is ready. */
+  detail: string | undefined;
 }
 
 type Answer = (services: AdminServices) => Reply | Promise<Reply>;
 
 const adminRoutes: Readonly<Record<string, Answer>> = {
   '/healthz': () => json(200, { status: 'alive' }),
-  '/readyz': ({ readiness, engine }) => {
+  '/readyz': ({ readiness, engine, detail }) => {
     // Dead workers are replaced; until one has started, no request can be answered.
     const status = readiness.stage === 'ready' && engine.answering === 0 ? 'recovering' : readiness.stage;
-    return json(status === 'ready' ? 200 : 503, { status });
+    return json(status === 'ready' ? 200 : 503, { status, detail });
   },
   '/metrics': async ({ telemetry }) => text(200, await telemetry.exposition(), telemetry.expositionType),
 };

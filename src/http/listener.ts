@@ -1,20 +1,9 @@
-import { Exchange, type ExchangeLimits } from './exchange.ts';
+import { cannotListen, type ListenerOptions, type Listening, urlOf } from './listening.ts';
 import type { App, ListenSocket, Uws } from './uws.ts';
-
-export interface ListenerOptions {
-  host: string;
-  port: number;
-  /** The variables to name in the message when listening fails. */
-  variables: string;
-  limits: ExchangeLimits;
-  handle(exchange: Exchange): void;
-  /** An exception in a callback of µWS. */
-  onFault(error: unknown): void;
-}
+import { UwsExchange } from './uws-exchange.ts';
 
 /** A µWS app on one address. */
-export class Listener {
-  /** As given, or the free port that was chosen for 0. */
+export class Listener implements Listening {
   readonly port: number;
   readonly host: string;
   readonly #app: App;
@@ -36,7 +25,6 @@ export class Listener {
     return urlOf('http', this);
   }
 
-  /** Ends every connection at once, answered or not. */
   close(): void {
     this.#app.close();
   }
@@ -47,7 +35,7 @@ export function serve(app: App, { limits, handle, onFault }: ListenerOptions): A
   app.any('/*', (res, req) => {
     // A JavaScript exception in a callback of µWS would end the process.
     try {
-      const exchange = new Exchange(res, req, limits);
+      const exchange = new UwsExchange(res, req, limits);
       try {
         handle(exchange);
       } finally {
@@ -68,15 +56,4 @@ export function listen(app: App, host: string, port: number, mode: number): List
     if (socket) opened = socket;
   });
   return opened;
-}
-
-export function cannotListen({ host, port, variables }: ListenerOptions): Error {
-  return new Error(
-    `Cannot listen on ${host} port ${port}: the address is not one of this machine's, the port is taken, or it ` +
-      `needs more rights. Set ${variables}.`,
-  );
-}
-
-export function urlOf(scheme: 'http' | 'https', { host, port }: { host: string; port: number }): string {
-  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -1,11 +1,8 @@
-import { cannotListen, type ListenerOptions, listen, serve, urlOf } from './listener.ts';
+import { listen, serve } from './listener.ts';
+import { cannotListen, type TlsListenerOptions, type TlsListening, urlOf } from './listening.ts';
 import type { App, ListenSocket, Uws } from './uws.ts';
 
-interface TlsListenerOptions extends ListenerOptions {
-  /** PEM files: the certificate followed by its signers, and its private key. */
-  certificate: { cert: string; key: string };
-  /** Makes the kernel give new connections to the newest socket on `port`. */
-  preferNewest(port: number): void;
+interface Options extends TlsListenerOptions {
   /** How long an old socket stays open for connections that it has begun to accept; 5 s by default. */
   handover_ms?: number;
 }
@@ -26,12 +23,11 @@ interface Front {
  * app. So a new certificate gets a new app and a new socket on the same port (SO_REUSEPORT). Then the old socket closes, and
  * the connections of the old app go on until they end. µWS never frees an app: each replacement leaks some tens of KiB.
  */
-export class TlsListener {
-  /** As given, or the free port that was chosen for 0. */
+export class TlsListener implements TlsListening {
   readonly port: number;
   readonly host: string;
   readonly #uws: Uws;
-  readonly #options: TlsListenerOptions;
+  readonly #options: Options;
   #front: Front;
   /** Set while an old socket still listens. */
   #leaving: { timer: NodeJS.Timeout; left: Promise<void> } | undefined;
@@ -39,7 +35,7 @@ export class TlsListener {
   readonly #before: App[] = [];
   #closed = false;
 
-  private constructor(uws: Uws, options: TlsListenerOptions, port: number) {
+  private constructor(uws: Uws, options: Options, port: number) {
     this.#uws = uws;
     this.#options = options;
     this.host = options.host;
@@ -48,7 +44,7 @@ export class TlsListener {
   }
 
   /** Throws an Error for people when it cannot listen, or when µWS cannot use the files. */
-  static open(uws: Uws, options: TlsListenerOptions): TlsListener {
+  static open(uws: Uws, options: Options): TlsListener {
     return new TlsListener(uws, options, claim(uws, options));
   }
 
@@ -56,10 +52,6 @@ export class TlsListener {
     return urlOf('https', this);
   }
 
-  /**
-   * Reads the files again. Resolves when all new connections use them; existing connections are not affected. When µWS cannot
-   * use the files, rejects with an Error and changes nothing.
-   */
   async renew(): Promise<void> {
     // Never three sockets at once: the kernel is told to use the second one of the port.
     await this.#leaving?.left;
@@ -71,7 +63,6 @@ export class TlsListener {
     this.#leave(old.socket);
   }
 
-  /** Ends every connection at once, answered or not. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#leaving?.timer);
@@ -101,7 +92,7 @@ export class TlsListener {
   }
 }
 
-function tlsApp(uws: Uws, { cert, key }: TlsListenerOptions['certificate']): App {
+function tlsApp(uws: Uws, { cert, key }: Options['certificate']): App {
   try {
     return uws.SSLApp({ cert_file_name: cert, key_file_name: key, ssl_ciphers: ciphers });
   } catch {
@@ -113,7 +104,7 @@ function tlsApp(uws: Uws, { cert, key }: TlsListenerOptions['certificate']): App
  * The port to listen on, after checking that no other process has it: two processes that share a port would get half of the
  * requests each. For 0, a free one.
  */
-function claim(uws: Uws, options: TlsListenerOptions): number {
+function claim(uws: Uws, options: Options): number {
   const app = uws.App();
   const socket = listen(app, options.host, options.port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT);
   if (socket === undefined) throw cannotListen(options);

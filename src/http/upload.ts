@@ -102,11 +102,11 @@ export class Upload {
       : (Buffer.from(this.#memory, 0, this.#filled) as Buffer);
   }
 
-  /** Copies a chunk, which is valid only during µWS's callback. Never throws, because µWS calls it. */
-  add(chunk: ArrayBuffer): void {
+  /** Copies a chunk, which is valid only during the transport's callback. Never throws, because µWS calls it. */
+  add(chunk: Uint8Array): void {
     if (this.#fault !== undefined || this.#released) return;
     try {
-      this.#append(new Uint8Array(chunk));
+      this.#append(chunk);
     } catch (error) {
       this.#fault = error as Error;
     }
@@ -142,7 +142,7 @@ interface UploadClocksOptions {
   /** Longest pause. */
   idle_ms: number;
   onTimeout(): void;
-  /** Resets µWS's own timeout. */
+  /** Resets a timeout of the transport's own. */
   rearm(): void;
 }
 

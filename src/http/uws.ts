@@ -1,5 +1,5 @@
 import type * as UWS from 'uWebSockets.js';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { uwsFolder } from '../config.ts';
@@ -61,16 +61,18 @@ export function loadUws(own = uwsFolder()): Uws {
     passedOver.push(`${name}: ${loaded}`);
   }
   throw new Error(
-    `µWebSockets.js has no binary that runs here (Node ${process.version}, ${process.platform} ${process.arch}); ` +
-      `install again with: npm ci\n${passedOver.join('\n')}`,
+    `µWebSockets.js has no binary that runs here (Node ${process.version}, ${process.platform} ${process.arch})\n` +
+      passedOver.join('\n'),
   );
 }
 
 function tryLoad(name: string): Omit<Uws, 'passedOver'> | string {
   const require = createRequire(import.meta.url);
   try {
-    const version = versionOf(require.resolve(name));
+    const file = require.resolve(name);
+    const version = versionOf(file);
     if (!isKnown(version)) return `its version ${version} is not 20.${oldestKnown} or a later one of 20`;
+    if (lacksBinary(file)) return `it has no binary for Node ${process.versions.node}`;
     const loaded = require(name) as Record<string, unknown>;
     // When its binary does not load, the older package falls back to a slow server in JavaScript and only prints a note.
     // The fallback has no SSLApp and no getParts; the native module has both.
@@ -93,6 +95,13 @@ function tryLoad(name: string): Omit<Uws, 'passedOver'> | string {
     const [reason = ''] = (error as Error).message.split('\nRequire stack:');
     return reason.split('\n').filter(Boolean).join(' ');
   }
+}
+
+/** The older package without a binary for this Node would print several lines and fall back to JavaScript. */
+function lacksBinary(file: string): boolean {
+  const folder = join(dirname(file), '../binaries');
+  const { platform, arch, versions } = process;
+  return existsSync(folder) && !existsSync(join(folder, `uws_${platform}_${arch}_${versions.modules}.node`));
 }
 
 /** The rules of docs/uws-lifecycle.md come from the sources of 20.30 and later. */

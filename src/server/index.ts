@@ -1,4 +1,4 @@
-import { type Config, uwsFolder } from '../config.ts';
+import { type Config, uwsKeepAlive_s } from '../config.ts';
 import { Engine } from '../engine/engine.ts';
 import { type PackManifest, packDirectory, readManifest } from '../engine/pack.ts';
 import { Gate, mostBuckets } from '../gate/gate.ts';
@@ -8,8 +8,8 @@ import { Readiness } from '../http/admin.ts';
 import type { Services } from '../http/context.ts';
 import { Dispatcher } from '../http/dispatch.ts';
 import { routes } from '../http/routes.ts';
+import { chooseTransport, type Transport } from '../http/transport.ts';
 import { Uploads } from '../http/upload.ts';
-import { loadUws, type Uws } from '../http/uws.ts';
 import { calibrationOf } from '../matching/calibration.ts';
 import type { Log, Telemetry } from '../telemetry/telemetry.ts';
 import { handlersOf, openAdmin, openCertificate, openFront } from './listeners.ts';
@@ -40,10 +40,10 @@ type Opened = { close(): void }[];
  * Config → pack → gate → listeners → workers. Listens before the workers are up, so that health checks get an answer
  * and requests get not_ready. Throws an Error with a message for people.
  */
-export function startServer(config: Config, log: Log): Server {
+export async function startServer(config: Config, log: Log): Promise<Server> {
   const opened: Opened = [];
   try {
-    return start(config, log, opened);
+    return await start(config, log, opened);
   } catch (error) {
     // Anything left open would keep the process alive.
     for (const thing of opened) thing.close();
@@ -51,12 +51,12 @@ export function startServer(config: Config, log: Log): Server {
   }
 }
 
-function start(config: Config, log: Log, opened: Opened): Server {
+async function start(config: Config, log: Log, opened: Opened): Promise<Server> {
   const opening = <T extends Opened[number] | undefined>(thing: T): T => {
     if (thing) opened.push(thing);
     return thing;
   };
-  const uws = chosenUws(log);
+  const transport = openTransport(config, log);
   const pack_directory = packDirectory(config.pack);
   const manifest = readManifest(pack_directory);
   const model = { pack: manifest.name, version: manifest.version };
@@ -69,7 +69,7 @@ function start(config: Config, log: Log, opened: Opened): Server {
   const sources = {
     config,
     model,
-    uws: uws.version,
+    transport,
     engine,
     uploads,
     readiness,
@@ -86,12 +86,13 @@ function start(config: Config, log: Log, opened: Opened): Server {
   };
   const services = { config, gate, manifest, model, calibrations, engine, uploads, readiness, telemetry };
   const dispatcher = new Dispatcher(services, routes, handlersOf(config));
-  const front = opening(openFront(uws, services, dispatcher, certificate, log));
-  const admin = opening(openAdmin(uws, services, log));
+  const front = opening(await openFront(transport, services, dispatcher, certificate, log));
+  const admin = opening(await openAdmin(transport, services, log));
   // After the listeners: it records their last requests.
   opening(audit);
   const addresses = { address: front.url, admin_address: admin.url };
-  log.logger.info({ ...addresses, uws: uws.version, workers: config.workers, pack: model.pack }, 'starting');
+  const { name: http, uws } = transport;
+  log.logger.info({ ...addresses, http, uws, workers: config.workers, pack: model.pack }, 'starting');
   const ready = becomeReady(engine, readiness, log);
   return {
     address: front.url,
@@ -102,12 +103,21 @@ function start(config: Config, log: Log, opened: Opened): Server {
   };
 }
 
-/** Warns when FACEMATCH_UWS names a package that cannot be used. */
-function chosenUws({ logger }: Log): Uws {
-  const uws = loadUws();
-  const [reason] = uws.passedOver;
-  if (uwsFolder() !== undefined && reason !== undefined) logger.warn({ reason }, 'FACEMATCH_UWS is not used');
-  return uws;
+/** Warns when it is not what the operator wants or would want. Throws an Error for people. */
+function openTransport({ http, keep_alive_s }: Config, { logger }: Log): Transport {
+  const transport = chooseTransport(http);
+  const { name, reason } = transport;
+  if (reason !== undefined) {
+    if (name === 'uws') logger.warn({ reason }, 'FACEMATCH_UWS is not used');
+    else logger.warn({ reason }, 'HTTP is served by node:http, because no µWebSockets.js loads');
+  }
+  if (name === 'uws' && keep_alive_s !== uwsKeepAlive_s) {
+    throw new Error(
+      `FACEMATCH_KEEP_ALIVE_S: µWebSockets.js keeps connections for ${uwsKeepAlive_s} s and cannot be told otherwise. ` +
+        'Unset it, or set FACEMATCH_HTTP=node.',
+    );
+  }
+  return transport;
 }
 
 function openEngine(config: Config, pack_directory: string, manifest: PackManifest, { logger }: Log): Engine {

@@ -5,11 +5,10 @@ import type { Handlers, Services } from '../http/context.ts';
 import type { Dispatcher } from '../http/dispatch.ts';
 import type { ExchangeLimits } from '../http/exchange.ts';
 import { detect, embed, match, matchEmbeddings, matchMany, models } from '../http/handlers.ts';
-import { Listener, type ListenerOptions } from '../http/listener.ts';
+import type { ListenerOptions, Listening } from '../http/listening.ts';
 import { published } from '../http/responses.ts';
 import { routes } from '../http/routes.ts';
-import { TlsListener } from '../http/tls-listener.ts';
-import type { Uws } from '../http/uws.ts';
+import type { Transport } from '../http/transport.ts';
 import type { Log } from '../telemetry/telemetry.ts';
 import { type CertificateFiles, CertificateWatch, certificateFiles } from '../tls/certificate.ts';
 
@@ -43,23 +42,24 @@ export function openCertificate({ tls_cert, tls_key }: Config, { logger }: Log):
   return files && { files, watch: new CertificateWatch(files, logger) };
 }
 
-export function openFront(
-  uws: Uws,
+export async function openFront(
+  transport: Transport,
   { config, engine }: Services,
   dispatcher: Dispatcher,
   certificate: OpenCertificate | undefined,
   log: Log,
-): Listener | TlsListener {
+): Promise<Listening> {
   const options: ListenerOptions = {
     host: config.host,
     port: config.port,
     variables: 'FACEMATCH_HOST and FACEMATCH_PORT',
     limits: exchangeLimits(config),
+    keep_alive_ms: config.keep_alive_s * 1000,
     handle: (exchange) => dispatcher.handle(exchange),
     onFault: faultLog(log),
   };
-  if (certificate === undefined) return Listener.open(uws, options);
-  const listener = TlsListener.open(uws, {
+  if (certificate === undefined) return transport.open(options);
+  const listener = await transport.openTls({
     ...options,
     certificate: certificate.files,
     preferNewest: (port) => engine.preferNewestListener(port),
@@ -68,14 +68,17 @@ export function openFront(
   return listener;
 }
 
-export function openAdmin(uws: Uws, services: Services, log: Log): Listener {
+export function openAdmin(transport: Transport, services: Services, log: Log): Promise<Listening> {
   const { config } = services;
-  return Listener.open(uws, {
+  const { name, reason } = transport;
+  const detail = name === 'node' && reason ? `HTTP is served by node:http: ${reason}` : undefined;
+  return transport.open({
     host: config.admin_host,
     port: config.admin_port,
     variables: 'FACEMATCH_ADMIN_HOST and FACEMATCH_ADMIN_PORT',
     limits: exchangeLimits(config),
-    handle: (exchange) => void handleAdmin(exchange, services),
+    keep_alive_ms: config.keep_alive_s * 1000,
+    handle: (exchange) => void handleAdmin(exchange, { ...services, detail }),
     onFault: faultLog(log),
   });
 }

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { SharedLimiter } from '../gate/shared-limiter.ts';
 import type { Readiness } from '../http/admin.ts';
+import type { Transport } from '../http/transport.ts';
 import type { Uploads } from '../http/upload.ts';
 import { AuditLog } from '../telemetry/audit.ts';
 import type { Readings } from '../telemetry/metrics.ts';
@@ -14,8 +15,7 @@ import { version } from '../version.ts';
 interface Sources {
   config: Config;
   model: { pack: string; version: string };
-  /** Version of the µWebSockets.js that was loaded. */
-  uws: string;
+  transport: Transport;
   engine: Engine;
   uploads: Uploads;
   readiness: Readiness;
@@ -30,13 +30,14 @@ export function openTelemetry(
   sources: Sources,
   log: Log,
 ): { telemetry: Telemetry; audit: AuditLog | undefined } {
-  const { config, model, uws } = sources;
+  const { config, model, transport } = sources;
   const pack = `${model.pack} ${model.version}`;
   const audit = config.audit_log === '' ? undefined : new AuditLog(config.audit_log, pack, log.logger);
   const info = {
     version: version(),
     node: process.versions.node,
-    uws,
+    http: transport.name,
+    uws: transport.uws ?? '',
     pack: model.pack,
     pack_version: model.version,
   };

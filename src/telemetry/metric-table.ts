@@ -136,7 +136,8 @@ export const build = {
     labels: {
       version: 'of facematch',
       node: 'of Node',
-      uws: 'of µWebSockets.js',
+      http: 'what speaks HTTP: `uws` or `node`',
+      uws: 'of µWebSockets.js; empty where `node` speaks HTTP',
       pack: "the model pack's name",
       pack_version: 'its version',
     },

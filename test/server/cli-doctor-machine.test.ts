@@ -119,24 +119,27 @@ describe('a copy of the program', () => {
   test('without either µWebSockets.js says why none loads', async () => {
     const script = copyProgram(folder, ['uWebSockets.js', 'uWebSockets.js-v20.57']);
     const { of } = await diagnose(folder, {}, { script });
-    const { status, value, cure } = of('µWebSockets.js');
-    expect(status).toBe('wrong');
+    const { status, value, cure } = of('HTTP');
+    expect(status).toBe('warning');
     expect(value).toMatch(
-      /^no native binary loads here: uWebSockets.js-v20.57: Cannot find module .*; uWebSockets.js: /,
+      /^node:http, because no µWebSockets.js loads: uWebSockets.js-v20.57: Cannot find module .*; uWebSockets.js: /,
     );
     expect(value).not.toContain('Require stack');
-    expect(cure).toContain('npm ci');
+    expect(cure).toContain('FACEMATCH_HTTP=node');
   });
 
   test('takes a µWebSockets.js of one’s own, and warns of one that it cannot take', async () => {
     const own = projectPath('node_modules/uWebSockets.js');
-    const taken = (await diagnose(folder, { FACEMATCH_UWS: own })).of('µWebSockets.js');
-    const absent = (await diagnose(folder, { FACEMATCH_UWS: folder })).of('µWebSockets.js');
+    const taken = (await diagnose(folder, { FACEMATCH_UWS: own })).of('HTTP');
+    const absent = (await diagnose(folder, { FACEMATCH_UWS: folder })).of('HTTP');
     // The older package has a binary for Node 20 only.
     const loads = process.versions.modules === '115';
     expect(taken).toMatchObject(
       loads
-        ? { status: 'ok', value: expect.stringMatching(/^20\.30\.0.* from .* \(FACEMATCH_UWS\)$/) }
+        ? {
+            status: 'ok',
+            value: expect.stringMatching(/^µWebSockets.js 20\.30\.0.* from .* \(FACEMATCH_UWS\)$/),
+          }
         : { status: 'warning', cure: 'Correct or unset FACEMATCH_UWS' },
     );
     expect(absent).toMatchObject({

@@ -22,7 +22,7 @@ const everything = [
   'machine',
   'settings',
   'npm packages',
-  'µWebSockets.js',
+  'HTTP',
   'native addon',
   'ONNX Runtime',
   'OpenCV',

@@ -12,9 +12,9 @@ import { fileURLToPath } from 'node:url';
 /** The folder of the project. Ends in a slash. */
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What programs under test inherit: where commands are, and a µWebSockets.js of one's own. */
+/** What programs under test inherit: where commands are, a µWebSockets.js of one's own, and what speaks HTTP. */
 export const inherited = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => name === 'PATH' || name === 'FACEMATCH_UWS'),
+  Object.entries(process.env).filter(([name]) => ['PATH', 'FACEMATCH_UWS', 'FACEMATCH_HTTP'].includes(name)),
 );
 
 const program = join(root, 'dist/src/cli/index.js');

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { addonFile, surveySettings, unknownVariables, uwsFolder } from '../../config.ts';
+import { addonFile, surveySettings, unknownVariables, uwsFolder, uwsKeepAlive_s } from '../../config.ts';
 import { cpuLimit } from '../../cpus.ts';
 import { projectPath } from '../../paths.ts';
 import { judge, thisMachine } from '../../preflight.mjs';
@@ -15,11 +15,11 @@ import type { Answer, Probes } from './probe.ts';
 
 /** Checks of the machine, the packages and the settings. */
 export const machineChecks: Checks = {
-  /** Node's version, the processor and the C library together decide which binaries load. */
+  /** Node's version, the processor and the C library together decide what runs. */
   machine() {
     const machine = thisMachine();
     const { platform, arch, node, glibc } = machine;
-    const unfit = judge(machine, uwsFolder() !== undefined);
+    const unfit = judge(machine);
     if (unfit !== undefined) return [wrong('machine', unfit.fault, unfit.cure)];
     const value = `Node ${node} on ${platform} ${arch}`;
     if (platform === 'linux') return [ok('machine', `${value}, glibc ${glibc}`)];
@@ -57,20 +57,29 @@ export const machineChecks: Checks = {
     return [ok('npm packages', value)];
   },
 
-  async 'µWebSockets.js'() {
+  /** What will speak HTTP. */
+  async HTTP() {
+    const { http, keep_alive_s } = surveySettings().config;
+    if (http === 'node') return [ok('HTTP', 'node:http (FACEMATCH_HTTP)')];
     const own = uwsFolder();
     try {
       const { version, passedOver } = await probe('uws');
-      const value = `${version}, its native binary`;
-      if (own === undefined) return [ok('µWebSockets.js', value)];
+      const value = `µWebSockets.js ${version}, its native binary`;
+      if (keep_alive_s !== uwsKeepAlive_s) {
+        const cure = 'Unset FACEMATCH_KEEP_ALIVE_S, or set FACEMATCH_HTTP=node';
+        return [wrong('HTTP', `${value}, which keeps connections for ${uwsKeepAlive_s} s only`, cure)];
+      }
+      if (own === undefined) return [ok('HTTP', value)];
       const [reason] = passedOver;
-      if (reason === undefined) return [ok('µWebSockets.js', `${value}, from ${own} (FACEMATCH_UWS)`)];
-      return [warning('µWebSockets.js', `${value}, instead of ${reason}`, 'Correct or unset FACEMATCH_UWS')];
+      if (reason === undefined) return [ok('HTTP', `${value}, from ${own} (FACEMATCH_UWS)`)];
+      return [warning('HTTP', `${value}, instead of ${reason}`, 'Correct or unset FACEMATCH_UWS')];
     } catch (error) {
       const [, ...reasons] = (error as Error).message.split('\n');
-      const value =
-        reasons.length === 0 ? firstLine(error) : `no native binary loads here: ${reasons.join('; ')}`;
-      return [wrong('µWebSockets.js', value, judge(thisMachine(), false)?.cure ?? 'npm ci')];
+      const why = reasons.length === 0 ? firstLine(error) : reasons.join('; ');
+      if (http === 'uws')
+        return [wrong('HTTP', `no µWebSockets.js loads: ${why}`, 'Set FACEMATCH_HTTP=auto')];
+      const cure = 'For µWebSockets.js see docs/uws-lifecycle.md; FACEMATCH_HTTP=node accepts it as it is';
+      return [warning('HTTP', `node:http, because no µWebSockets.js loads: ${why}`, cure)];
     }
   },
 

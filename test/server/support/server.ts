@@ -7,6 +7,7 @@ import { afterAll } from 'vitest';
 import { create, revoke } from '../../../src/gate/key-edits.ts';
 import { editKeyFile } from '../../../src/gate/key-file.ts';
 import { type Scope, scopes } from '../../../src/gate/keys.ts';
+import { chooseTransport } from '../../../src/http/transport.ts';
 import { projectPath } from '../../../src/paths.ts';
 import { pack } from '../../fixtures/pictures.ts';
 
@@ -31,6 +32,9 @@ export interface StartOptions {
   /** What the started server is waited for: listening, or ready to serve (the default). */
   until?: 'listening' | 'ready';
 }
+
+/** What speaks HTTP in the servers of these tests: where no µWebSockets.js loads, it is node:http in all of them. */
+export const { name: transport } = chooseTransport(process.env.FACEMATCH_HTTP === 'node' ? 'node' : 'auto');
 
 /** For node: SIGUSR2 ends a worker of the server. */
 export const killable = ['--import', new URL('./kill-worker.mjs', import.meta.url).href];

@@ -4,8 +4,7 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadAddon } from '../../../dist/src/engine/addon.js';
 import { json } from '../../../dist/src/http/responses.js';
-import { TlsListener } from '../../../dist/src/http/tls-listener.js';
-import { loadUws } from '../../../dist/src/http/uws.js';
+import { chooseTransport } from '../../../dist/src/http/transport.js';
 
 const folder = process.argv[2];
 const addon = loadAddon();
@@ -16,11 +15,12 @@ const put = (name) => {
 };
 
 put('one');
-const listener = TlsListener.open(loadUws(), {
+const listener = await chooseTransport(process.env.FACEMATCH_HTTP ?? 'auto').openTls({
   host: '127.0.0.1',
   port: 0,
   variables: '',
   limits: { upload_timeout_ms: 1000, idle_ms: 1000, drain_bytes: 1000 },
+  keep_alive_ms: 10_000,
   handle: (exchange) => exchange.reply(json(200, {})),
   onFault: (error) => {
     throw error;

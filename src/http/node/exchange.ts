@@ -1,0 +1,162 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { Exchange, type ExchangeLimits, type Headers, isBodiless, type Reply } from '../exchange.ts';
+import type { Request } from '../request.ts';
+import { readRequest } from './request.ts';
+
+/** A client that does not read its answer for this long is let go, as by µWS. */
+const unread_ms = 10_000;
+
+/** How long the rest of a request that could not be read is discarded before its connection is ended. */
+const discard_ms = 1000;
+
+const nothing = Buffer.alloc(0);
+
+/** An exchange of node:http. */
+export class NodeExchange extends Exchange {
+  readonly #res: ServerResponse;
+  readonly #socket: Socket;
+  #state: 'open' | 'draining' | 'over' = 'open';
+
+  /** Call inside the listener of `request`. */
+  constructor(req: IncomingMessage, res: ServerResponse, limits: ExchangeLimits) {
+    super(readRequest(req), limits);
+    this.#res = res;
+    this.#socket = req.socket;
+    if (!this.arrived) {
+      req.on('data', (chunk) => this.data(chunk, false));
+      req.on('end', () => this.data(nothing, true));
+    }
+    exchangesOf(req.socket).add(this);
+  }
+
+  override get open(): boolean {
+    return this.#state === 'open';
+  }
+
+  /** Call it when the connection has ended. */
+  abandon(): void {
+    this.#state = 'over';
+    this.left();
+  }
+
+  protected override answer(reply: Reply, close: boolean): void {
+    const res = this.#res;
+    const bytes = bodyOf(reply, this.request.method);
+    const keeps = this.arrived ? !close && !this.request.closes : this.skips(close);
+    res.writeHead(reply.status, rawHead(reply, keeps ? [] : [['Connection', 'close']]));
+    if (this.arrived) {
+      this.#end(bytes);
+      return;
+    }
+    this.#state = 'draining';
+    if (keeps) {
+      this.#end(bytes);
+      this.drain((whole) => (whole ? this.#over() : this.#socket.destroy()));
+      return;
+    }
+    // Ended now, Node would close the connection and the kernel send a reset, which clients report instead of the answer. So the
+    // rest of the body is discarded first (RFC 9112 section 9.6).
+    if (bytes.length > 0) res.write(bytes);
+    else res.flushHeaders();
+    this.drain(() => this.#end(nothing));
+  }
+
+  #end(bytes: string | Buffer): void {
+    if (this.arrived || this.#state === 'open') this.#over();
+    const [res, socket] = [this.#res, this.#socket];
+    res.end(bytes);
+    if (res.socket === null || socket.writableLength === 0) return;
+    socket.setTimeout(unread_ms);
+    // Before Node's own listener, which sets the time for which the connection is kept.
+    res.prependListener('finish', () => socket.setTimeout(0));
+  }
+
+  #over(): void {
+    this.#state = 'over';
+    exchangesOf(this.#socket).delete(this);
+  }
+}
+
+/**
+ * An exchange whose body could end in two places: node:http ends the connection without an answer, so it is written by hand. What
+ * follows on the connection is not read as a request.
+ */
+export class UnclearExchange extends Exchange {
+  readonly #socket: Socket;
+  #open = true;
+
+  constructor(request: Request, socket: Socket, limits: ExchangeLimits) {
+    super(request, limits);
+    this.#socket = socket;
+    socket.once('close', () => this.abandon());
+  }
+
+  override get open(): boolean {
+    return this.#open;
+  }
+
+  abandon(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.left();
+  }
+
+  protected override answer(reply: Reply): void {
+    this.#open = false;
+    const bytes = bodyOf(reply, this.request.method);
+    const head = rawHead(reply, [
+      ['Date', new Date().toUTCString()],
+      ['Connection', 'close'],
+    ]);
+    endWith(this.#socket, reply.status, head, bytes);
+  }
+}
+
+/** Writes an answer past node:http, and ends the connection. */
+export function endWith(
+  socket: Socket,
+  status: number,
+  head: readonly string[],
+  body: string | Buffer,
+): void {
+  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`];
+  for (let at = 0; at < head.length; at += 2) lines.push(`${head[at]}: ${head[at + 1]}`);
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  socket.write(body);
+  endSoon(socket);
+}
+
+/** Ends a connection that node:http cannot read any more. It is read for a while, because a reset would discard an answer. */
+export function endSoon(socket: Socket): void {
+  socket.end();
+  const timer = setTimeout(() => socket.destroy(), discard_ms);
+  socket.once('close', () => clearTimeout(timer));
+}
+
+const openExchanges = new WeakMap<Socket, Set<NodeExchange>>();
+
+/** The exchanges of a connection that are not over. When it ends, they are abandoned; those that wait behind others as well. */
+export function exchangesOf(socket: Socket): Set<NodeExchange> {
+  const known = openExchanges.get(socket);
+  if (known !== undefined) return known;
+  const exchanges = new Set<NodeExchange>();
+  openExchanges.set(socket, exchanges);
+  socket.once('close', () => {
+    for (const exchange of exchanges) exchange.abandon();
+    exchanges.clear();
+  });
+  return exchanges;
+}
+
+/** What an answer to HEAD, or one that must not have a body, sends of it. */
+function bodyOf({ status, body }: Reply, method: string): string | Buffer {
+  return method === 'HEAD' || isBodiless(status) ? '' : body;
+}
+
+/** Names and values in turn. */
+function rawHead({ status, headers, body }: Reply, further: Headers): string[] {
+  const head = [...headers, ...further].flat();
+  if (!isBodiless(status)) head.push('Content-Length', String(Buffer.byteLength(body)));
+  return head;
+}

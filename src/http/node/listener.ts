@@ -1,0 +1,161 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type Server, type ServerOptions } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import {
+  cannotListen,
+  type ListenerOptions,
+  type Listening,
+  type TlsListenerOptions,
+  type TlsListening,
+  urlOf,
+} from '../listening.ts';
+import { endSoon, endWith, exchangesOf, NodeExchange, UnclearExchange } from './exchange.ts';
+import { readUnclear } from './request.ts';
+
+/** The clocks that µWS has, with its times. */
+const head_ms = 10_000;
+const check_ms = 2000;
+
+const serverOptions = ({ keep_alive_ms }: ListenerOptions): ServerOptions => ({
+  keepAliveTimeout: keep_alive_ms,
+  headersTimeout: head_ms,
+  connectionsCheckingInterval: check_ms,
+  // Bodies have clocks of their own (UploadClocks).
+  requestTimeout: 0,
+  insecureHTTPParser: false,
+});
+
+/** A server of node:http or node:https on one address. */
+export class NodeListener implements Listening {
+  readonly port: number;
+  readonly url: string;
+  readonly #server: Server;
+
+  protected constructor(server: Server, scheme: 'http' | 'https', { host }: ListenerOptions) {
+    this.#server = server;
+    this.port = (server.address() as AddressInfo).port;
+    this.url = urlOf(scheme, { host, port: this.port });
+  }
+
+  static async open(options: ListenerOptions): Promise<NodeListener> {
+    const server = createServer(serverOptions(options));
+    await listen(server, options);
+    return new NodeListener(server, 'http', options);
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+/** As of µWS: forward secrecy and authenticated encryption only. Node lists those of TLS 1.3 together with those of 1.2. */
+const ciphers = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE+AESGCM',
+  'ECDHE+CHACHA20',
+].join(':');
+
+export class NodeTlsListener extends NodeListener implements TlsListening {
+  readonly #tls: TlsServer;
+  readonly #options: TlsListenerOptions;
+
+  private constructor(server: TlsServer, options: TlsListenerOptions) {
+    super(server, 'https', options);
+    this.#tls = server;
+    this.#options = options;
+  }
+
+  static override async open(options: TlsListenerOptions): Promise<NodeTlsListener> {
+    const server = createTlsServer({
+      ...serverOptions(options),
+      ...secureContext(options),
+      handshakeTimeout: head_ms,
+    });
+    await listen(server, options);
+    return new NodeTlsListener(server, options);
+  }
+
+  /** Node changes the certificate of a server that runs; connections keep theirs. */
+  async renew(): Promise<void> {
+    this.#tls.setSecureContext(secureContext(this.#options));
+  }
+}
+
+function secureContext({ certificate: { cert, key } }: TlsListenerOptions) {
+  return { cert: readFileSync(cert), key: readFileSync(key), ciphers, minVersion: 'TLSv1.2' } as const;
+}
+
+/** Makes the server hand every request to `handle`, and listen. */
+async function listen(server: Server, options: ListenerOptions): Promise<void> {
+  const { host, port, limits, handle, onFault } = options;
+  // The size of the head limits how many there are; Node would drop the others silently.
+  server.maxHeadersCount = 0;
+  const take = (...[req, res]: ConstructorParameters<typeof NodeExchange>) => {
+    try {
+      handle(new NodeExchange(req, res, limits));
+    } catch (error) {
+      onFault(error);
+      req.socket.destroy();
+    }
+  };
+  server.on('request', (req, res) => take(req, res, limits));
+  // An expectation that Node does not know; it would answer without problem+json.
+  server.on('checkExpectation', (req, res) => take(req, res, limits));
+  server.on('clientError', (error, socket) => refuse(error, socket as Socket, options));
+  server.listen({ host, port, exclusive: true });
+  try {
+    await once(server, 'listening');
+  } catch {
+    throw cannotListen(options);
+  }
+  server.on('error', onFault);
+}
+
+interface ParseError extends NodeJS.ErrnoException {
+  rawPacket?: Buffer;
+  bytesParsed?: number;
+}
+
+/** Faults of a head that leave open where its body ends. */
+const unclearCodes = [
+  'HPE_UNEXPECTED_CONTENT_LENGTH',
+  'HPE_INVALID_CONTENT_LENGTH',
+  'HPE_INVALID_TRANSFER_ENCODING',
+];
+
+const refused = new WeakSet<Socket>();
+
+/** What node:http could not read. Its parser goes on failing for all that follows on the connection. */
+function refuse(error: ParseError, socket: Socket, { limits, handle, onFault }: ListenerOptions): void {
+  if (refused.has(socket)) return;
+  refused.add(socket);
+  const { code = '', rawPacket, bytesParsed = 0 } = error;
+  const exchanges = [...exchangesOf(socket)];
+  // A request that waits for its answer or its body, a client that says nothing.
+  if (!socket.writable || !code.startsWith('HPE_') || exchanges.some(({ open }) => open)) {
+    socket.destroy();
+    return;
+  }
+  // Answered before; what comes now would have been discarded.
+  if (exchanges.length > 0) {
+    endSoon(socket);
+    return;
+  }
+  const request =
+    unclearCodes.includes(code) && rawPacket && readUnclear(rawPacket, bytesParsed, socket.remoteAddress);
+  if (request) {
+    try {
+      handle(new UnclearExchange(request, socket, limits));
+    } catch (fault) {
+      onFault(fault);
+      socket.destroy();
+    }
+    return;
+  }
+  endWith(socket, code === 'HPE_HEADER_OVERFLOW' ? 431 : 400, ['Connection', 'close'], '');
+}

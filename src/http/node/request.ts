@@ -1,0 +1,59 @@
+import type { IncomingMessage } from 'node:http';
+import { framingOf, type Request } from '../request.ts';
+
+/** A request's head as node:http read it. */
+export function readRequest({ method, url, rawHeaders, httpVersionMinor, socket }: IncomingMessage): Request {
+  const headers = new Map<string, string>();
+  for (let at = 0; at < rawHeaders.length; at += 2) addHeader(headers, rawHeaders[at]!, rawHeaders[at + 1]!);
+  return requestOf(method!, url!, headers, httpVersionMinor, socket.remoteAddress);
+}
+
+/**
+ * The head of a request that node:http does not read because its body could end in two places. `packet`: the bytes in which that
+ * was seen, up to `seen` and beyond. Undefined when the head did not come in one packet.
+ */
+export function readUnclear(packet: Buffer, seen: number, peer: string | undefined): Request | undefined {
+  const text = packet.toString('latin1');
+  const start = text.lastIndexOf('\r\n\r\n', seen - 1);
+  const [first = '', ...lines] = text
+    .slice(start < 0 ? 0 : start + 4)
+    .split('\r\n\r\n', 1)[0]!
+    .split('\r\n');
+  const [, method, target, minor] = /^([A-Z]+) (\/\S*) HTTP\/1\.([01])$/.exec(first) ?? [];
+  if (method === undefined) return undefined;
+  const headers = new Map<string, string>();
+  for (const line of lines) {
+    const [, name, value] = /^([^\s:]+):[\t ]*(.*?)[\t ]*$/.exec(line) ?? [];
+    if (name !== undefined) addHeader(headers, name, value!);
+  }
+  return { ...requestOf(method, target!, headers, Number(minor), peer), ...unclear };
+}
+
+const unclear = { framing: 'unclear', content_length: undefined } as const;
+
+function addHeader(headers: Map<string, string>, name: string, value: string): void {
+  const key = name.toLowerCase();
+  const before = headers.get(key);
+  headers.set(key, before === undefined ? value : `${before},${value}`);
+}
+
+function requestOf(
+  method: string,
+  target: string,
+  headers: ReadonlyMap<string, string>,
+  minor: number,
+  peer: string | undefined,
+): Request {
+  const query = target.indexOf('?');
+  // HTTP/1.0 knows no transfer coding (RFC 9112 section 6.1).
+  const framing = minor === 0 && headers.has('transfer-encoding') ? 'unclear' : framingOf(headers);
+  return {
+    method,
+    path: query < 0 ? target : target.slice(0, query),
+    headers,
+    framing,
+    content_length: framing === 'length' ? Number(headers.get('content-length')) : undefined,
+    closes: headers.get('connection')?.toLowerCase() === 'close',
+    peer: peer ?? '',
+  };
+}

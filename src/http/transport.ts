@@ -1,0 +1,49 @@
+import { uwsFolder } from '../config.ts';
+import { Listener } from './listener.ts';
+import type { ListenerOptions, Listening, TlsListenerOptions, TlsListening } from './listening.ts';
+import { NodeListener, NodeTlsListener } from './node/listener.ts';
+import { TlsListener } from './tls-listener.ts';
+import { loadUws, type Uws } from './uws.ts';
+
+export type TransportName = 'uws' | 'node';
+
+/** What speaks HTTP. Beyond it nobody sees which of the two it is. */
+export interface Transport {
+  readonly name: TransportName;
+  /** The version of µWebSockets.js, where that is it. */
+  readonly uws: string | undefined;
+  /** Why it is not the one that was preferred; undefined when it is. */
+  readonly reason: string | undefined;
+  /** Throws an Error for people when it cannot listen. */
+  open(options: ListenerOptions): Promise<Listening>;
+  /** Throws an Error for people when it cannot listen or cannot use the files. */
+  openTls(options: TlsListenerOptions): Promise<TlsListening>;
+}
+
+/** `auto`: µWebSockets.js, or node:http where no binary of it loads. Throws an Error for people when `uws` does not load. */
+export function chooseTransport(wish: TransportName | 'auto'): Transport {
+  if (wish === 'node') return nodeTransport(undefined);
+  try {
+    return uwsTransport(loadUws());
+  } catch (error) {
+    const { message } = error as Error;
+    if (wish === 'uws') throw new Error(`FACEMATCH_HTTP=uws: ${message}\nSet FACEMATCH_HTTP=auto.`);
+    return nodeTransport(message.split('\n')[0]);
+  }
+}
+
+function uwsTransport(uws: Uws): Transport {
+  const [passedOver] = uws.passedOver;
+  return {
+    name: 'uws',
+    uws: uws.version,
+    // Without FACEMATCH_UWS, that the newer package does not load says nothing wrong.
+    reason: uwsFolder() === undefined ? undefined : passedOver,
+    open: async (options) => Listener.open(uws, options),
+    openTls: async (options) => TlsListener.open(uws, options),
+  };
+}
+
+function nodeTransport(reason: string | undefined): Transport {
+  return { name: 'node', uws: undefined, reason, open: NodeListener.open, openTls: NodeTlsListener.open };
+}

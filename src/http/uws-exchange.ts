@@ -1,0 +1,141 @@
+import { STATUS_CODES } from 'node:http';
+import { Exchange, type ExchangeLimits, isBodiless, type Reply } from './exchange.ts';
+import { copyRequest } from './request.ts';
+import type { HttpRequest, HttpResponse } from './uws.ts';
+
+/** A write that is larger than µWS's cork buffer of 16 KiB goes to the socket at once. */
+const beyondCork_bytes = 16 * 1024 + 1;
+
+const never = () => {};
+
+function writeHead(res: HttpResponse, { status, headers }: Reply): void {
+  res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);
+  for (const [name, value] of headers) res.writeHeader(name, value);
+}
+
+/** An exchange of µWS. Only this file uses its request and response; docs/uws-lifecycle.md lists the rules for that. */
+export class UwsExchange extends Exchange {
+  /** undefined once answered or aborted: µWS's object must not be used after that. */
+  #res: HttpResponse | undefined;
+  /** Answered, while the rest of the body is discarded. */
+  #draining: HttpResponse | undefined;
+  /** Inside µWS's request callback. */
+  #inCallback = true;
+
+  /** Call inside µWS's request callback, and `stay` before that returns. */
+  constructor(res: HttpResponse, req: HttpRequest, limits: ExchangeLimits) {
+    super(copyRequest(res, req), limits);
+    this.#res = res;
+  }
+
+  override get open(): boolean {
+    return this.#res !== undefined;
+  }
+
+  /** Call at the end of µWS's request callback: attaches the listeners that an unfinished exchange needs. */
+  stay(): void {
+    this.#inCallback = false;
+    const res = this.#res ?? this.#draining;
+    if (res === undefined) return;
+    res.onAborted(() => {
+      this.#res = undefined;
+      this.#draining = undefined;
+      this.left();
+    });
+    if (!this.arrived) res.onData((chunk, last) => this.data(new Uint8Array(chunk), last));
+  }
+
+  protected override answer(reply: Reply, close: boolean): void {
+    const res = this.#res!;
+    if (this.request.framing === 'unclear') this.#answerAndClose(res, reply);
+    else if (this.arrived || this.skips(close)) this.#answer(res, reply, close);
+    else this.#answerAndDrain(res, reply);
+  }
+
+  /** resume() resets µWS's timeout, but restores what the last pause() saved: alone it would stop the socket. */
+  protected override rearm(): void {
+    const res = this.#res ?? this.#draining;
+    res?.pause();
+    res?.resume();
+  }
+
+  #answer(res: HttpResponse, reply: Reply, close: boolean): void {
+    const { status, body } = reply;
+    this.#res = undefined;
+    const bodiless = isBodiless(status);
+    this.#cork(res, () => {
+      writeHead(res, reply);
+      if (this.request.method !== 'HEAD' && !bodiless) {
+        this.#end(res, body, close);
+        return;
+      }
+      if (!bodiless) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+      if (close) res.writeHeader('Connection', 'close');
+      // Without arguments: with a length, µWS 20.30 would wait for that many bytes of body.
+      res.endWithoutBody();
+    });
+  }
+
+  /**
+   * When its cork buffer cannot be written, because the client does not read or has left, `end` of µWS 20.30 loses the body
+   * and treats the request as unanswered, which ends the process unless there is an abort handler. `tryEnd` reports it, and
+   * the rest is sent when there is room. Only `end` can close the connection, so a client that does not read may miss the
+   * body of the last answer.
+   */
+  #end(res: HttpResponse, body: string | Buffer, close: boolean): void {
+    res.onAborted(never);
+    if (close) {
+      res.end(body, close);
+      return;
+    }
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    if (res.tryEnd(bytes, bytes.length)[0]) return;
+    res.onWritable((offset) => res.tryEnd(bytes.subarray(offset), bytes.length)[0]);
+  }
+
+  /**
+   * Answers while the client is still sending. Closing now would send a TCP reset, which clients report instead of the
+   * answer. So the rest of the body is discarded before closing (RFC 9112 section 9.6).
+   */
+  #answerAndDrain(res: HttpResponse, reply: Reply): void {
+    this.#writeWhole(res, reply, 0);
+    this.#res = undefined;
+    this.#draining = res;
+    this.drain(() => {
+      // Not at once: µWS 20.30 goes on reading from a connection that is closed between two chunks of one packet.
+      setImmediate(() => {
+        this.#draining?.close();
+        this.#draining = undefined;
+      });
+    });
+  }
+
+  /** µWS drops its buffer when it closes such a connection, so the answer is padded to be larger than the buffer. */
+  #answerAndClose(res: HttpResponse, reply: Reply): void {
+    this.#res = undefined;
+    this.#writeWhole(res, reply, beyondCork_bytes);
+    res.close();
+  }
+
+  /**
+   * Writes a complete answer and leaves the exchange open. µWS has no call for that: `end` ends the response, and `write`
+   * switches to chunks. Its writeHeader sends any text, so the value of the last header carries the body.
+   */
+  #writeWhole(res: HttpResponse, reply: Reply, least_bytes: number): void {
+    // writeHeader adds CRLF after its value. JSON and text may end with it; it is counted below.
+    const text = this.request.method === 'HEAD' ? '' : reply.body.toString().padEnd(least_bytes);
+    const length = Buffer.byteLength(text) + 2;
+    this.#cork(res, () => {
+      writeHead(res, reply);
+      res.writeHeader('Date', new Date().toUTCString());
+      res.writeHeader('Connection', 'close');
+      res.writeHeader('Content-Length', `${length}\r\n\r\n${text}`);
+    });
+  }
+
+  /** Puts everything that `write` writes into one packet; inside the request callback µWS does that itself. */
+  #cork(res: HttpResponse, write: () => void): void {
+    if (this.#inCallback) write();
+    else res.cork(write);
+  }
+}

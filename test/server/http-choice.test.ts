@@ -1,0 +1,99 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { newFolder } from '../support/folder.ts';
+import { program, run } from './support/cli.ts';
+import { head, RawClient } from './support/client.ts';
+import { diagnose } from './support/doctor.ts';
+import { type StartOptions, TestServer, transport } from './support/server.ts';
+
+/** What speaks HTTP, and where that is told. node-http.test.ts tries the contract on node:http. */
+
+/** For node: as on a machine for which no package has a binary. */
+const withoutUws = `data:text/javascript,${encodeURIComponent(`
+  import Module from 'node:module';
+  const resolve = Module._resolveFilename;
+  Module._resolveFilename = (name, ...rest) => {
+    if (/uWebSockets/.test(name)) throw new Error('no binary');
+    return resolve(name, ...rest);
+  };`)}`;
+
+async function start(options: StartOptions): Promise<TestServer> {
+  const server = await TestServer.start(options);
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+const info = async (server: TestServer) =>
+  (await server.metrics()).match(/^facematch_build_info.*http="(\w+)",uws="(.*?)"/m)!.slice(1);
+
+describe('where no µWebSockets.js loads', () => {
+  const node = ['--import', withoutUws];
+
+  test('node:http serves, and log, readiness and metrics tell it', async () => {
+    const server = await start({ node, env: { FACEMATCH_HTTP: 'auto' } });
+    const [line, ...more] = server.stderr.filter((text) => text.includes('node:http'));
+    expect(JSON.parse(line!)).toMatchObject({
+      level: 40,
+      msg: 'HTTP is served by node:http, because no µWebSockets.js loads',
+    });
+    expect(more).toEqual([]);
+    const answer = await fetch(`${server.adminAddress}/readyz`);
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      {
+        status: 'ready',
+        detail: expect.stringMatching(/^HTTP is served by node:http: µWebSockets\.js has no/),
+      },
+    ]);
+    expect(await info(server)).toEqual(['node', '']);
+  });
+
+  test('the doctor warns, and finds it wrong only where µWebSockets.js is asked for', async () => {
+    const env = { NODE_OPTIONS: `--import ${withoutUws}` };
+    const { of } = await diagnose(newFolder(), { ...env, FACEMATCH_HTTP: 'auto' });
+    expect(of('HTTP')).toMatchObject({ status: 'warning', value: expect.stringContaining('no binary') });
+    const asked = await diagnose(newFolder(), { ...env, FACEMATCH_HTTP: 'uws' });
+    expect(asked.of('HTTP')).toMatchObject({ status: 'wrong', cure: 'Set FACEMATCH_HTTP=auto' });
+  });
+
+  test('asked for, it ends the start', async () => {
+    await expect(start({ node, env: { FACEMATCH_HTTP: 'uws' } })).rejects.toThrow(
+      /error: FACEMATCH_HTTP=uws: µWebSockets\.js has no binary that runs here[\s\S]*Set FACEMATCH_HTTP=auto/,
+    );
+  });
+});
+
+test('node:http that is asked for is no matter for a warning', async () => {
+  const server = await start({ env: { FACEMATCH_HTTP: 'node' } });
+  expect(server.stderr.filter((line) => line.includes('"level":40'))).toEqual([]);
+  expect(await (await fetch(`${server.adminAddress}/readyz`)).json()).toEqual({ status: 'ready' });
+  expect(await info(server)).toEqual(['node', '']);
+  expect((await diagnose(newFolder(), { FACEMATCH_HTTP: 'node' })).of('HTTP').status).toBe('ok');
+});
+
+describe('how long a connection is kept', () => {
+  const idle = async (env: Record<string, string>) => {
+    const server = await start({ env });
+    const client = new RawClient(server.port);
+    client.write(head(server, {}, 'GET /nowhere HTTP/1.1'));
+    const { headers } = await client.answer();
+    const answered = performance.now();
+    await client.closed;
+    return { told: headers['keep-alive'], kept_s: (performance.now() - answered) / 1000 };
+  };
+
+  test('is a setting of node:http', async () => {
+    const { told, kept_s } = await idle({ FACEMATCH_HTTP: 'node', FACEMATCH_KEEP_ALIVE_S: '2' });
+    expect(told).toBe('timeout=2');
+    expect(kept_s).toBeGreaterThan(1.9);
+    // Later releases of Node add a second.
+    expect(kept_s).toBeLessThan(5);
+  });
+
+  test.skipIf(transport === 'node')('is not one of µWebSockets.js, which says so', async () => {
+    const env = { FACEMATCH_HTTP: 'uws', FACEMATCH_KEEP_ALIVE_S: '60' };
+    await expect(start({ env })).rejects.toThrow(/FACEMATCH_KEEP_ALIVE_S: .*10 s.*FACEMATCH_HTTP=node/);
+    const { of } = await diagnose(newFolder(), env);
+    expect(of('HTTP')).toMatchObject({ status: 'wrong', value: expect.stringContaining('10 s only') });
+    expect((await run(program, ['config'], newFolder(), env)).stdout).toContain('FACEMATCH_KEEP_ALIVE_S');
+  });
+});
