@@ -1,8 +1,9 @@
 // Fuzzes the server: seeded hostile requests to the real program, whose workers load the addon built with AddressSanitizer and
 // UndefinedBehaviorSanitizer.
-//   node bench/fuzz-server.mjs [--requests 100000] [--seed 1] [--clients 12] [--plain] [--hurry] [--first 0] [--json]
+//   node bench/fuzz-server.mjs [--requests 100000] [--seed 1] [--clients 12] [--plain] [--hurry] [--first 0] [--http auto] [--json]
 // --plain   the release addon, for resident memory without that of a sanitizer
 // --hurry   does not wait for timeouts of the server: clients without an answer leave after a second
+// --http    what speaks HTTP: uws, node or auto
 // --first   begins at that request, to repeat one: --first 4711 --requests 1
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -24,6 +25,7 @@ const options = flags({
   first: 0,
   plain: false,
   hurry: false,
+  http: 'auto',
   json: false,
 });
 /** The server's own timeouts end every connection long before. */
@@ -58,6 +60,7 @@ endOnSignals();
 const server = await startServer({
   env: {
     ...(options.plain ? {} : sanitizers()),
+    FACEMATCH_HTTP: options.http,
     FACEMATCH_WORKERS: '2',
     // Large enough for all clients at once: one against sixteen counts as many pictures.
     FACEMATCH_QUEUE: '200',

@@ -31,6 +31,8 @@ export interface GateRequest {
   /** Tokens that the same request has already paid. */
   paid?: number;
   now_ms: number;
+  /** Called before a limiter is asked: the key is valid and has the scope. */
+  onKey?(key: ApiKey): void;
 }
 
 export type Verdict =
@@ -85,6 +87,7 @@ export class Gate {
     if (scope !== 'any' && !key.scopes.includes(scope)) {
       return { ok: false, problem: refusals.scope[scope], key_id: key.id };
     }
+    request.onKey?.(key);
     // With what is already paid at most the burst, because a bucket never holds more.
     const payable = Math.min(cost, key.burst - paid);
     const admission = this.#callers.take(key.id, key, payable, now_ms, paid + payable);

@@ -73,6 +73,9 @@ export class Context {
       cost,
       paid,
       now_ms: Date.now(),
+      onKey: ({ id }) => {
+        this.key_id = id;
+      },
     });
   }
 

@@ -86,10 +86,11 @@ export class Dispatcher {
   #hold(context: Context): void {
     const { config, uploads } = this.#services;
     const { peer, content_length } = context.exchange.request;
+    const owner = context.key_id ?? peer;
     const limit = config.max_body_bytes;
     if (content_length !== undefined && content_length > limit) return;
     try {
-      context.upload = uploads.open(peer, content_length, limit);
+      context.upload = uploads.open(owner, content_length, limit);
       context.exchange.hold(context.upload);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;

@@ -263,6 +263,25 @@ describe.skipIf(!redisInstalled)('a body that comes while Redis is asked', () =>
     for (const raw of [client, other]) raw.leave();
   });
 
+  test('is charged to its key, and leaves the other keys of the same address their memory', async () => {
+    redis = await TestRedis.start();
+    const otherKey = home.key();
+    const server = await serveShared({
+      FACEMATCH_MAX_BODY_BYTES: length,
+      FACEMATCH_MAX_UPLOAD_BYTES: String(2 * photos.length),
+    });
+    const whole = (key: string) =>
+      Buffer.concat([Buffer.from(head(server, { 'content-length': length, 'x-api-key': key })), photos]);
+    const [stalled, same, other] = [server.port, server.port, server.port].map((to) => new RawClient(to));
+    stalled!.write(whole(server.key).subarray(0, -1000));
+    await server.metricBecomes('facematch_upload_bytes', photos.length - 1000);
+    same!.write(whole(server.key));
+    expect((await same!.answer()).status).toBe(503);
+    other!.write(whole(otherKey));
+    expect((await other!.answer()).status).toBe(200);
+    for (const raw of [stalled!, same!, other!]) raw.leave();
+  });
+
   test('is dropped with a client that leaves', async () => {
     const { server, client } = await waiting();
     const request_id = 'left-while-waiting';
