@@ -109,6 +109,7 @@ export class Dispatcher {
     if (refusal.code === 'method_not_allowed') {
       context.headers.push(['Allow', this.#router.methods(context.exchange.request.path).join(', ')]);
     }
+    if (refusal.status === 503) context.giveBack();
     this.#send(context, problem(refusal, context.request_id), refusal.code);
   }
 

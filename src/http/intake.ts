@@ -98,8 +98,8 @@ async function analyse(
 
 /** Charges what a request costs beyond its route's price: a token for each target after the first. Throws Problem. */
 async function chargeFurther(context: Context, tokens: number): Promise<void> {
-  const { scope, cost } = context.route!;
-  if (scope !== 'none') context.obey(await context.check(scope, tokens, cost));
+  const { scope } = context.route!;
+  if (scope !== 'none') context.obey(await context.check(scope, tokens));
 }
 
 function declaredBoundary(contentType: string): string {

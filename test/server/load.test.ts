@@ -9,6 +9,7 @@ const home = new Home();
 const gate = new WorkerGate(home);
 /** Its only token is gone with its first request. */
 const poorKey = home.key({ rate: 0.001, burst: 1 });
+const thriftyKey = home.key({ rate: 0.001, burst: 2 });
 const maxBody = 3_000_000;
 const server = await TestServer.forFile(
   {
@@ -96,6 +97,20 @@ describe('a full queue', () => {
     await waiting(2);
     late.write(body);
     expect((await late.answer()).body).toMatchObject({ status: 503, code: 'overloaded' });
+    gate.open();
+    expect(codes(await Promise.all(others))).toEqual([200, 200, 200, 200]);
+  });
+
+  test('costs no tokens, so that who tries again is not refused for its rate', async () => {
+    gate.close();
+    const others = [ask(), ask()];
+    await busy(2);
+    others.push(ask(), ask());
+    await waiting(2);
+    for (let tried = 0; tried < 5; tried++) {
+      const { body, headers } = await match(server, twoPhotos(), { key: thriftyKey });
+      expect([body.code, headers.get('ratelimit')]).toEqual(['overloaded', '"default";r=2;t=0']);
+    }
     gate.open();
     expect(codes(await Promise.all(others))).toEqual([200, 200, 200, 200]);
   });
