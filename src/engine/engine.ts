@@ -60,9 +60,9 @@ export class Engine {
     });
   }
 
-  /** Whether a further request would be refused. */
-  get full(): boolean {
-    return this.#queue.full;
+  /** Whether a further request of this key would be refused. */
+  isFull(owner: string | undefined): boolean {
+    return this.#queue.isFull(owner);
   }
 
   /** Live workers that have done their first inference. */
@@ -73,18 +73,26 @@ export class Engine {
   /**
    * Analyses the images of one request, each on any free worker. They are in shared memory, which must not change until the
    * ticket is idle. Outcomes are in the order of the images; a failure is an outcome too. `keep`: whether the analyses may
-   * be cached.
+   * be cached. `owner`: the id of the key.
    */
-  analyse(images: readonly Uint8Array[], options: AnalyseOptions, keep: boolean): Ticket<Outcome> {
+  analyse(
+    images: readonly Uint8Array[],
+    options: AnalyseOptions,
+    keep: boolean,
+    owner: string | undefined,
+  ): Ticket<Outcome> {
     const submit = (images: readonly Uint8Array[], how: AnalyseOptions) =>
-      this.#queue.submit(images.map((image) => ({ image, options: how }))) as Ticket<Outcome>;
+      this.#queue.submit(
+        images.map((image) => ({ image, options: how })),
+        owner,
+      ) as Ticket<Outcome>;
     if (this.#cache === undefined || !keep) return submit(images, options);
     return this.#cache.analyse(images, options, submit);
   }
 
   /** Compares embeddings. The job takes one place in the queue. */
-  rank(embeddings: EmbeddingsJob): Ticket<EmbeddingsOutcome> {
-    return this.#queue.submit([{ embeddings }]) as Ticket<EmbeddingsOutcome>;
+  rank(embeddings: EmbeddingsJob, owner: string | undefined): Ticket<EmbeddingsOutcome> {
+    return this.#queue.submit([{ embeddings }], owner) as Ticket<EmbeddingsOutcome>;
   }
 
   /** All jobs belong to one request, and so are of one kind. */
