@@ -125,6 +125,14 @@ export const read = {
     type: 'counter',
     help: 'Busy time of the main thread: its rate is the share of one core',
   },
+  log_lines_dropped_total: {
+    type: 'counter',
+    help: 'Log lines that were dropped because nothing read standard error fast enough',
+  },
+  audit_lines_dropped_total: {
+    type: 'counter',
+    help: 'Lines of the audit log that were dropped because the disk was too slow',
+  },
   memory_limit_bytes: { type: 'gauge', help: "The process's memory limit, or else the machine's memory" },
 } as const satisfies Record<string, Metric>;
 
