@@ -17,6 +17,8 @@ interface QueueOptions<Image, Outcome> {
   capacity: number;
   /** Longest time from submit to the last outcome; then the answer is 504 deadline_exceeded. */
   deadline_ms: number;
+  /** After this time without an end a job that was cancelled counts as wedged. */
+  wedged_ms: number;
   /**
    * Processes one or two images of one request on one worker; outcomes in their order. `slot`: 0 to `workers` − 1, not used
    * by any other call at the time.
@@ -24,7 +26,29 @@ interface QueueOptions<Image, Outcome> {
   run(images: readonly Image[], slot: number): Promise<readonly Outcome[]>;
   /** The outcomes of that slot are no longer needed: `run` should end soon, with any. */
   cancel(slot: number): void;
+  /** Images that did harm, whether or not anybody waits for the answer. */
+  onHarm?(harm: Harm<Image>): void;
 }
+
+/**
+ * `broke`: `run` rejected. `overdue`: they ran when the deadline passed. `wedged`: they still run long after they were
+ * cancelled, and hold their worker.
+ */
+export interface Harm<Image> {
+  kind: 'broke' | 'overdue' | 'wedged';
+  images: readonly Image[];
+  request_id: string;
+  reason?: unknown;
+}
+
+/** Where a request comes from. */
+export interface Origin {
+  /** Whose it is: the id of a key. */
+  owner: string;
+  request_id: string;
+}
+
+const nowhere: Origin = { owner: '', request_id: '' };
 
 export interface Done<Outcome> {
   /** In the order of the images. */
@@ -45,6 +69,7 @@ export interface Ticket<Outcome> {
 
 interface Request<Image, Outcome> {
   owner: string;
+  request_id: string;
   images: readonly Image[];
   /** The first one that waits; those before it were given to workers. */
   next: number;
@@ -53,9 +78,11 @@ interface Request<Image, Outcome> {
   outcomes: Outcome[];
   /** Images without an outcome. */
   left: number;
-  running: Set<number>;
+  /** What runs, by slot. */
+  running: Map<number, readonly Image[]>;
   submitted: number;
   started: number | undefined;
+  /** Until it is over the deadline's, then the one that finds what is wedged. */
   timer: NodeJS.Timeout;
   /** `done` is settled. */
   over: boolean;
@@ -77,6 +104,7 @@ export class ImageQueue<Image, Outcome> {
   readonly #options: QueueOptions<Image, Outcome>;
   readonly #turns = new Turns<Request<Image, Outcome>>();
   readonly #free: number[];
+  readonly #wedged = new Set<number>();
   /** Until the time `#counted`. */
   #busy_ms = 0;
   #counted = performance.now();
@@ -96,6 +124,11 @@ export class ImageQueue<Image, Outcome> {
     return this.#options.workers - this.#free.length;
   }
 
+  /** Busy workers that have not ended long after their job was cancelled. */
+  get wedged(): number {
+    return this.#wedged.size;
+  }
+
   /** Busy time of all workers together, in milliseconds. */
   get busy_ms(): number {
     return this.#busy_ms + this.running * (performance.now() - this.#counted);
@@ -106,8 +139,7 @@ export class ImageQueue<Image, Outcome> {
     return this.#toPushOut(owner, 1) === undefined;
   }
 
-  /** `owner`: whose request it is, the id of a key. */
-  submit(images: readonly Image[], owner = ''): Ticket<Outcome> {
+  submit(images: readonly Image[], { owner, request_id } = nowhere): Ticket<Outcome> {
     const victims = this.#toPushOut(owner, images.length);
     if (victims === undefined) {
       return { done: Promise.reject(new Problem('overloaded')), idle: Promise.resolve(), cancel: () => {} };
@@ -117,6 +149,7 @@ export class ImageQueue<Image, Outcome> {
     const { promise: idle, resolve: onIdle } = withResolvers<void>();
     const request: Request<Image, Outcome> = {
       owner,
+      request_id,
       images,
       next: 0,
       get waiting() {
@@ -127,13 +160,10 @@ export class ImageQueue<Image, Outcome> {
       },
       outcomes: new Array<Outcome>(images.length),
       left: images.length,
-      running: new Set(),
+      running: new Map(),
       submitted: performance.now(),
       started: undefined,
-      timer: setTimeout(
-        () => this.#end(request, new Problem('deadline_exceeded')),
-        this.#options.deadline_ms,
-      ),
+      timer: setTimeout(() => this.#expire(request), this.#options.deadline_ms),
       over: false,
       resolve,
       reject,
@@ -169,22 +199,27 @@ export class ImageQueue<Image, Outcome> {
   async #run(request: Request<Image, Outcome>, from: number, to: number): Promise<void> {
     this.#count();
     const slot = this.#free.shift()!;
-    request.running.add(slot);
-    request.started ??= performance.now();
     const images = request.images.slice(from, to);
+    request.running.set(slot, images);
+    request.started ??= performance.now();
     const outcomes = await this.#options.run(images, slot).catch((error: unknown) => new Broken(error));
     this.#count();
     this.#free.push(slot);
     this.#turns.release(request.owner);
     request.running.delete(slot);
+    this.#wedged.delete(slot);
     if (outcomes instanceof Broken) {
+      this.#harm('broke', request, images, outcomes.reason);
       this.#end(request, outcomes.reason);
     } else {
       for (const [at, outcome] of outcomes.entries()) request.outcomes[from + at] = outcome;
       request.left -= images.length;
       if (request.left === 0) this.#finish(request);
     }
-    if (request.over && request.running.size === 0) request.onIdle();
+    if (request.over && request.running.size === 0) {
+      clearTimeout(request.timer);
+      request.onIdle();
+    }
     this.#assign();
   }
 
@@ -203,9 +238,34 @@ export class ImageQueue<Image, Outcome> {
     request.over = true;
     clearTimeout(request.timer);
     this.#turns.drop(request);
-    for (const slot of request.running) this.#options.cancel(slot);
+    for (const slot of request.running.keys()) this.#options.cancel(slot);
     request.reject(error);
     if (request.running.size === 0) request.onIdle();
+    else request.timer = setTimeout(() => this.#find(request), this.#options.wedged_ms).unref();
+  }
+
+  /** The deadline has passed. */
+  #expire(request: Request<Image, Outcome>): void {
+    const running = [...request.running.values()];
+    this.#end(request, new Problem('deadline_exceeded'));
+    for (const images of running) this.#harm('overdue', request, images);
+  }
+
+  /** Whatever still runs of a request that was cancelled long ago. */
+  #find(request: Request<Image, Outcome>): void {
+    for (const [slot, images] of request.running) {
+      this.#wedged.add(slot);
+      this.#harm('wedged', request, images);
+    }
+  }
+
+  #harm(
+    kind: Harm<Image>['kind'],
+    { request_id }: Request<Image, Outcome>,
+    images: readonly Image[],
+    reason?: unknown,
+  ): void {
+    this.#options.onHarm?.({ kind, images, request_id, reason });
   }
 
   /** Call it before the number of running images changes. */

@@ -31,21 +31,34 @@ export class Readiness {
 /** The admin listener needs no key, so it has an address of its own that clients cannot reach. */
 interface AdminServices {
   readiness: Readiness;
-  engine: Pick<Engine, 'answering'>;
+  engine: Pick<Engine, 'answering' | 'wedged'>;
   telemetry: Telemetry;
 }
 
 type Answer = (services: AdminServices) => Reply | Promise<Reply>;
 
 const adminRoutes: Readonly<Record<string, Answer>> = {
-  '/healthz': () => json(200, { status: 'alive' }),
+  // A process whose workers all hang answers nothing until it is started again.
+  '/healthz': ({ engine }) =>
+    hangs(engine) ? json(503, { status: 'wedged' }) : json(200, { status: 'alive' }),
   '/readyz': ({ readiness, engine }) => {
-    // Dead workers are replaced; until one has started, no request can be answered.
-    const status = readiness.stage === 'ready' && engine.answering === 0 ? 'recovering' : readiness.stage;
-    return json(status === 'ready' ? 200 : 503, { status });
+    const { wedged: wedged_workers } = engine;
+    const status = readiness.stage === 'ready' ? ableTo(engine) : readiness.stage;
+    const detail = wedged_workers > 0 ? { wedged_workers } : {};
+    return json(status === 'ready' ? 200 : 503, { status, ...detail });
   },
   '/metrics': async ({ telemetry }) => text(200, await telemetry.exposition(), telemetry.expositionType),
 };
+
+function hangs({ answering, wedged }: AdminServices['engine']): boolean {
+  return wedged > 0 && wedged >= answering;
+}
+
+/** Dead workers are replaced; until one has started, no request can be answered. */
+function ableTo(engine: AdminServices['engine']): string {
+  if (engine.answering === 0) return 'recovering';
+  return hangs(engine) ? 'wedged' : 'ready';
+}
 
 /** Never throws. */
 export async function handleAdmin(exchange: Exchange, services: AdminServices): Promise<void> {

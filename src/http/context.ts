@@ -2,6 +2,7 @@ import type { Config, EndpointId } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { PackManifest } from '../engine/pack.ts';
+import type { Origin } from '../engine/queue.ts';
 import { type Gate, rateHeaders, type Verdict } from '../gate/gate.ts';
 import type { ApiKey } from '../gate/key-store.ts';
 import type { Calibration } from '../matching/calibration.ts';
@@ -95,6 +96,11 @@ export class Context {
       this.setHeader(['Retry-After', String(verdict.retry_after_seconds)]);
     }
     throw verdict.problem;
+  }
+
+  /** For the queue. */
+  get origin(): Origin {
+    return { owner: this.key_id ?? '', request_id: this.request_id };
   }
 
   /** Gives the tokens of a request back that the server was too busy to serve. */

@@ -113,12 +113,24 @@ function chosenUws({ logger }: Log): Uws {
   return uws;
 }
 
+const harms = {
+  broke: 'a worker failed at these pictures',
+  overdue: 'these pictures were not done at the deadline',
+  wedged: 'a worker hangs at these pictures',
+};
+
 function openEngine(config: Config, pack_directory: string, manifest: PackManifest, { logger }: Log): Engine {
   return new Engine({
     config,
     pack_directory,
     manifest,
     onWorkerError: (error) => logger.error({ fault: error.message }, 'a worker died; it is replaced'),
+    // The line of the request itself tells a fault only where the answer is late enough for it.
+    onHarm: ({ kind, request_id, pictures, reason }) => {
+      const fault = reason === undefined ? undefined : String(reason);
+      if (kind === 'overdue') logger.warn({ request_id, pictures }, harms[kind]);
+      else logger.error({ request_id, pictures, fault }, harms[kind]);
+    },
   });
 }
 

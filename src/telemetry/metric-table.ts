@@ -95,6 +95,10 @@ export const read = {
   queue_capacity: { type: 'gauge', help: 'Matches, of two images each, that may wait for a worker' },
   workers: { type: 'gauge', help: 'Worker threads' },
   workers_busy: { type: 'gauge', help: 'Worker threads that are busy' },
+  workers_wedged: {
+    type: 'gauge',
+    help: 'Worker threads that hang: their job was cancelled long ago and has not ended',
+  },
   worker_busy_seconds_total: {
     type: 'counter',
     help: 'Busy time of all workers together: its rate divided by workers is the share that is busy',

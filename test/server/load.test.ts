@@ -155,9 +155,26 @@ describe('the deadline', () => {
     // The workers are still held: nothing may be handed to them.
     expect(await server.metric('facematch_workers_busy')).toBe(2);
     expect(await server.metric('facematch_queue_depth')).toBe(0);
+    const told = JSON.parse(await server.line(server.stderr, /not done at the deadline/));
+    expect(told).toMatchObject({
+      level: 40,
+      request_id: expect.any(String),
+      pictures: [
+        { bytes: expect.any(Number), format: 'jpeg', sha256: expect.stringMatching(/^[0-9a-f]{16}$/) },
+      ],
+    });
+    // What was cancelled does not end: both workers hang, and the probes say so.
+    await server.metricBecomes('facematch_workers_wedged', 2);
+    const probe = async (path: string) => {
+      const answer = await fetch(server.adminAddress + path);
+      return [answer.status, await answer.json()];
+    };
+    expect(await probe('/readyz')).toEqual([503, { status: 'wedged', wedged_workers: 2 }]);
+    expect(await probe('/healthz')).toEqual([503, { status: 'wedged' }]);
     gate.open();
     await busy(0);
     expect((await ask()).status).toBe(200);
+    expect(await probe('/readyz')).toEqual([200, { status: 'ready' }]);
   });
 });
 
@@ -220,9 +237,12 @@ describe('a worker that dies', () => {
     gate.open();
     const answers = await Promise.all([...running, queued]);
     expect(codes(answers).sort()).toEqual([200, 200, 'internal_error']);
-    expect(await server.logged(dead.body.request_id)).toMatchObject({
-      status: 500,
-      fault: expect.stringMatching(/exited/),
-    });
+    const told = server.stderr.map((line) => JSON.parse(line));
+    const ofDead = told.filter(({ request_id }) => request_id === dead.body.request_id);
+    const fault = expect.stringMatching(/exited/);
+    expect(ofDead).toEqual([
+      expect.objectContaining({ level: 50, fault, pictures: [expect.objectContaining({ format: 'jpeg' })] }),
+      expect.objectContaining({ status: 500, fault }),
+    ]);
   });
 });
