@@ -10,11 +10,11 @@ export async function main(): Promise<void> {
   for (const variable of unknownVariables()) {
     log.logger.warn({ variable }, 'this variable is not a setting and is ignored');
   }
+  let server: Server | undefined;
   process.on('uncaughtException', (error) => {
     log.logger.fatal({ fault: error.stack ?? String(error) }, 'uncaught');
-    void end(log, 1);
+    void end(log, 1, server?.flush());
   });
-  let server: Server | undefined;
   // Before the start, because a signal may come during it.
   obeySignals(log, () => server);
   // Without an audit log SIGHUP keeps its default: it ends the process.
@@ -36,15 +36,23 @@ function obeySignals(log: Log, server: () => Server | undefined): void {
     process.on(signal, () => {
       if (asked) return dieOf(signal);
       asked = true;
-      const closed = server()?.close() ?? Promise.resolve();
-      void closed.then(() => end(log, 0));
+      const closed = server()?.close() ?? Promise.resolve(true);
+      void closed.then((ended) => (ended ? end(log, 0) : endHard(log)));
     });
   }
 }
 
-async function end(log: Log, code: number): Promise<void> {
-  if (await log.flush()) process.exit(code);
+/** `further`: what else has to be written. */
+async function end(log: Log, code: number, further?: Promise<void>): Promise<void> {
+  const [written] = await Promise.all([log.flush(), further]);
+  if (written) process.exit(code);
   // A thread is still trying to write the log, and process.exit() would wait for it.
+  dieOf('SIGKILL');
+}
+
+/** A worker is in a native call that does not return, and process.exit() would wait for it. */
+async function endHard(log: Log): Promise<void> {
+  await log.flush();
   dieOf('SIGKILL');
 }
 

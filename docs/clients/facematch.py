@@ -52,7 +52,7 @@ class FacematchClient:
     max_wait: the longest wait before a retry, seconds. Where Retry-After asks for more, there is no retry.
     """
 
-    def __init__(self, url, key, timeout=10.0, retries=2, max_wait=60.0):
+    def __init__(self, url, key, timeout=15.0, retries=2, max_wait=60.0):
         if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
             raise ValueError(f"not an http address: {url}")
         self._base = url.rstrip("/") + "/API/v1.0"

@@ -25,7 +25,10 @@ export interface ClientOptions {
   url: string | URL;
   /** The API key. */
   key: string;
-  /** Time limit of one try, from its start to the last byte of the answer; 10,000 by default. */
+  /**
+   * Time limit of one try, from its start to the last byte of the answer; 45,000 by default: more than a server takes by its
+   * own defaults, 30 s for the upload and 10 s for the answer.
+   */
   timeout_ms?: number;
   /** How many times a request is sent again at most; 2 by default. */
   retries?: number;
@@ -98,7 +101,7 @@ export class FacematchClient {
     if (!/^https?:/.test(origin)) throw new TypeError(`not an http address: ${options.url}`);
     this.#base = origin + pathname.replace(/\/+$/, '') + prefix;
     this.#headers = new Headers({ 'x-api-key': options.key });
-    this.#timeout_ms = options.timeout_ms ?? 10_000;
+    this.#timeout_ms = options.timeout_ms ?? 45_000;
     this.#retries = options.retries ?? 2;
     this.#maxWait_ms = options.maxWait_ms ?? 60_000;
     this.#fetch = options.fetch;

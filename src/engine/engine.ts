@@ -3,8 +3,9 @@ import { type Addon, type AnalyseOptions, loadAddon } from './addon.ts';
 import { AnalysisCache } from './analysis-cache.ts';
 import type { EmbeddingsJob } from './embeddings.ts';
 import { type PackManifest, verifyPack } from './pack.ts';
+import { noteOf, type PictureNote } from './picture-note.ts';
 import { type EmbeddingsOutcome, type Outcome, Pool } from './pool.ts';
-import { ImageQueue, type Ticket } from './queue.ts';
+import { type Harm, ImageQueue, type Origin, type Ticket } from './queue.ts';
 
 interface EngineOptions {
   config: Pick<Config, 'workers' | 'queue' | 'deadline_ms' | 'embedding_cache'>;
@@ -12,6 +13,8 @@ interface EngineOptions {
   manifest: PackManifest;
   /** A worker died or failed while it had no job; it is replaced. */
   onWorkerError(error: Error): void;
+  /** See Harm. No pictures for a match of embeddings. */
+  onHarm?(harm: Omit<Harm<Job>, 'images'> & { pictures: readonly PictureNote[] }): void;
 }
 
 /** What one place in the queue stands for. */
@@ -19,6 +22,9 @@ type Job = { image: Uint8Array; options: AnalyseOptions } | { embeddings: Embedd
 
 /** Queue settings and metrics count matches of two images; the queue itself counts images. */
 const images_in_match = 2;
+
+/** What was cancelled ends within milliseconds, on a machine that is very busy within this time. */
+const leastWedged_ms = 5000;
 
 /** A model pack with its workers, the queue in front of them, and the cache of analyses. */
 export class Engine {
@@ -37,8 +43,13 @@ export class Engine {
       workers,
       capacity: images_in_match * (workers + queue),
       deadline_ms,
+      wedged_ms: Math.max(leastWedged_ms, deadline_ms),
       run: (jobs, slot) => this.#run(jobs, slot),
       cancel: (slot) => this.#pool!.cancel(slot),
+      onHarm: ({ images, ...harm }) => {
+        const pictures = images.flatMap((job) => ('image' in job ? [noteOf(job.image)] : []));
+        options.onHarm?.({ ...harm, pictures });
+      },
     });
     if (embedding_cache > 0) this.#cache = new AnalysisCache(embedding_cache);
   }
@@ -60,9 +71,9 @@ export class Engine {
     });
   }
 
-  /** Whether a further request would be refused. */
-  get full(): boolean {
-    return this.#queue.full;
+  /** Whether a further request of this key would be refused. */
+  isFull(owner: string): boolean {
+    return this.#queue.isFull(owner);
   }
 
   /** Live workers that have done their first inference. */
@@ -70,21 +81,34 @@ export class Engine {
     return this.#pool?.answering ?? 0;
   }
 
+  /** Workers that hang in a native call: they were to end long ago. */
+  get wedged(): number {
+    return this.#queue.wedged;
+  }
+
   /**
    * Analyses the images of one request, each on any free worker. They are in shared memory, which must not change until the
    * ticket is idle. Outcomes are in the order of the images; a failure is an outcome too. `keep`: whether the analyses may
    * be cached.
    */
-  analyse(images: readonly Uint8Array[], options: AnalyseOptions, keep: boolean): Ticket<Outcome> {
+  analyse(
+    images: readonly Uint8Array[],
+    options: AnalyseOptions,
+    keep: boolean,
+    origin: Origin,
+  ): Ticket<Outcome> {
     const submit = (images: readonly Uint8Array[], how: AnalyseOptions) =>
-      this.#queue.submit(images.map((image) => ({ image, options: how }))) as Ticket<Outcome>;
+      this.#queue.submit(
+        images.map((image) => ({ image, options: how })),
+        origin,
+      ) as Ticket<Outcome>;
     if (this.#cache === undefined || !keep) return submit(images, options);
     return this.#cache.analyse(images, options, submit);
   }
 
   /** Compares embeddings. The job takes one place in the queue. */
-  rank(embeddings: EmbeddingsJob): Ticket<EmbeddingsOutcome> {
-    return this.#queue.submit([{ embeddings }]) as Ticket<EmbeddingsOutcome>;
+  rank(embeddings: EmbeddingsJob, origin: Origin): Ticket<EmbeddingsOutcome> {
+    return this.#queue.submit([{ embeddings }], origin) as Ticket<EmbeddingsOutcome>;
   }
 
   /** All jobs belong to one request, and so are of one kind. */
@@ -118,6 +142,7 @@ export class Engine {
       queue_capacity: () => this.#options.config.queue,
       workers: () => this.answering,
       workers_busy: () => this.#queue.running,
+      workers_wedged: () => this.wedged,
       worker_busy_seconds_total: () => this.#queue.busy_ms / 1000,
       worker_replacements_total: () => this.#workerReplacements,
       embedding_cache_hits_total: () => this.#cache?.hits ?? 0,

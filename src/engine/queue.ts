@@ -1,12 +1,14 @@
 import { Problem } from '../errors.ts';
+import { Turns } from './turns.ts';
 
 /**
- * A bounded first-in-first-out queue of images in front of the pool. The images of a request go to any free workers: two idle
- * ones take one each. While other requests wait too, a worker gets two images of a request at once, which saves a message.
+ * A bounded queue of images in front of the pool, fair between keys (turns.ts). One key alone may use all places; when others
+ * come to a full queue, the key that holds most makes room. The images of a request go to any free workers: two idle ones
+ * take one each. While other requests wait too, a worker gets two images of a request at once, which saves a message.
  * Piscina gets images only when a worker is free, because its own queue moves its head to the tail when none is.
  *
  * Only requests whose body has arrived take places in the queue: a slow upload would otherwise keep workers idle in front of
- * a full queue. So admission is checked twice: `full` before the body is read, to refuse early, and then `submit` decides.
+ * a full queue. So admission is checked twice: `isFull` before the body is read, to refuse early, and then `submit` decides.
  */
 interface QueueOptions<Image, Outcome> {
   /** Images that may be processed at once. */
@@ -15,6 +17,8 @@ interface QueueOptions<Image, Outcome> {
   capacity: number;
   /** Longest time from submit to the last outcome; then the answer is 504 deadline_exceeded. */
   deadline_ms: number;
+  /** After this time without an end a job that was cancelled counts as wedged. */
+  wedged_ms: number;
   /**
    * Processes one or two images of one request on one worker; outcomes in their order. `slot`: 0 to `workers` − 1, not used
    * by any other call at the time.
@@ -22,7 +26,29 @@ interface QueueOptions<Image, Outcome> {
   run(images: readonly Image[], slot: number): Promise<readonly Outcome[]>;
   /** The outcomes of that slot are no longer needed: `run` should end soon, with any. */
   cancel(slot: number): void;
+  /** Images that did harm, whether or not anybody waits for the answer. */
+  onHarm?(harm: Harm<Image>): void;
 }
+
+/**
+ * `broke`: `run` rejected. `overdue`: they ran when the deadline passed. `wedged`: they still run long after they were
+ * cancelled, and hold their worker.
+ */
+export interface Harm<Image> {
+  kind: 'broke' | 'overdue' | 'wedged';
+  images: readonly Image[];
+  request_id: string;
+  reason?: unknown;
+}
+
+/** Where a request comes from. */
+export interface Origin {
+  /** Whose it is: the id of a key. */
+  owner: string;
+  request_id: string;
+}
+
+const nowhere: Origin = { owner: '', request_id: '' };
 
 export interface Done<Outcome> {
   /** In the order of the images. */
@@ -41,25 +67,28 @@ export interface Ticket<Outcome> {
   cancel(reason: Error): void;
 }
 
-interface Request<Outcome> {
+interface Request<Image, Outcome> {
+  owner: string;
+  request_id: string;
+  images: readonly Image[];
+  /** The first one that waits; those before it were given to workers. */
+  next: number;
+  readonly waiting: number;
+  readonly untouched: boolean;
   outcomes: Outcome[];
   /** Images without an outcome. */
   left: number;
-  running: Set<number>;
+  /** What runs, by slot. */
+  running: Map<number, readonly Image[]>;
   submitted: number;
   started: number | undefined;
+  /** Until it is over the deadline's, then the one that finds what is wedged. */
   timer: NodeJS.Timeout;
   /** `done` is settled. */
   over: boolean;
   resolve(done: Done<Outcome>): void;
   reject(error: unknown): void;
   onIdle(): void;
-}
-
-interface Entry<Image, Outcome> {
-  request: Request<Outcome>;
-  index: number;
-  image: Image;
 }
 
 /** `run` rejected. */
@@ -73,9 +102,9 @@ class Broken {
 
 export class ImageQueue<Image, Outcome> {
   readonly #options: QueueOptions<Image, Outcome>;
-  /** A Set keeps the order of insertion and removes any entry in constant time. */
-  readonly #waiting = new Set<Entry<Image, Outcome>>();
+  readonly #turns = new Turns<Request<Image, Outcome>>();
   readonly #free: number[];
+  readonly #wedged = new Set<number>();
   /** Until the time `#counted`. */
   #busy_ms = 0;
   #counted = performance.now();
@@ -87,7 +116,7 @@ export class ImageQueue<Image, Outcome> {
 
   /** Images that run or wait. */
   get size(): number {
-    return this.running + this.#waiting.size;
+    return this.running + this.#turns.waiting;
   }
 
   /** Busy workers, including those whose client got a 504 or has left. */
@@ -95,86 +124,106 @@ export class ImageQueue<Image, Outcome> {
     return this.#options.workers - this.#free.length;
   }
 
+  /** Busy workers that have not ended long after their job was cancelled. */
+  get wedged(): number {
+    return this.#wedged.size;
+  }
+
   /** Busy time of all workers together, in milliseconds. */
   get busy_ms(): number {
     return this.#busy_ms + this.running * (performance.now() - this.#counted);
   }
 
-  get full(): boolean {
-    return this.size >= this.#options.capacity;
+  /** Whether a further request of this key would be refused. */
+  isFull(owner = ''): boolean {
+    return this.#toPushOut(owner, 1) === undefined;
   }
 
-  submit(images: readonly Image[]): Ticket<Outcome> {
-    if (this.full) {
+  submit(images: readonly Image[], { owner, request_id } = nowhere): Ticket<Outcome> {
+    const victims = this.#toPushOut(owner, images.length);
+    if (victims === undefined) {
       return { done: Promise.reject(new Problem('overloaded')), idle: Promise.resolve(), cancel: () => {} };
     }
+    for (const victim of victims) this.#end(victim, new Problem('overloaded'));
     const { promise: done, resolve, reject } = withResolvers<Done<Outcome>>();
     const { promise: idle, resolve: onIdle } = withResolvers<void>();
-    const request: Request<Outcome> = {
+    const request: Request<Image, Outcome> = {
+      owner,
+      request_id,
+      images,
+      next: 0,
+      get waiting() {
+        return this.images.length - this.next;
+      },
+      get untouched() {
+        return this.next === 0;
+      },
       outcomes: new Array<Outcome>(images.length),
       left: images.length,
-      running: new Set(),
+      running: new Map(),
       submitted: performance.now(),
       started: undefined,
-      timer: setTimeout(
-        () => this.#end(request, new Problem('deadline_exceeded')),
-        this.#options.deadline_ms,
-      ),
+      timer: setTimeout(() => this.#expire(request), this.#options.deadline_ms),
       over: false,
       resolve,
       reject,
       onIdle,
     };
-    for (const [index, image] of images.entries()) this.#waiting.add({ request, index, image });
     if (images.length === 0) this.#finish(request);
+    else this.#turns.add(request);
     this.#assign();
     return { done, idle, cancel: (reason) => this.#end(request, reason) };
   }
 
-  #assign(): void {
-    for (const entry of this.#waiting) {
-      if (this.#free.length === 0) return;
-      this.#waiting.delete(entry);
-      const second = this.#second(entry);
-      if (second) this.#waiting.delete(second);
-      void this.#run(second ? [entry, second] : [entry]);
-    }
+  /** What has to leave so that a request of so many images finds room; undefined when it is refused. */
+  #toPushOut(owner: string, images: number): Request<Image, Outcome>[] | undefined {
+    const lacking = this.size - this.#options.capacity + 1;
+    return lacking <= 0 ? [] : this.#turns.victims(owner, Math.min(images, lacking));
   }
 
-  /** The next image of the same request, if another request waits behind it. */
-  #second({ request }: Entry<Image, Outcome>): Entry<Image, Outcome> | undefined {
-    let second: Entry<Image, Outcome> | undefined;
-    for (const other of this.#waiting) {
-      if (other.request !== request) return second;
-      second ??= other;
+  #assign(): void {
+    while (this.#free.length > 0) {
+      const { next } = this.#turns;
+      if (next === undefined) return;
+      const { request, allowed } = next;
+      // Two at once spare a message, but only where another request would use the other worker.
+      const count = this.#turns.requests > 1 ? allowed : 1;
+      const from = request.next;
+      request.next += count;
+      this.#turns.took(request, count);
+      void this.#run(request, from, request.next);
     }
-    return undefined;
   }
 
   /** The slot is held until `run` returns, even when the client already got a 504. */
-  async #run(entries: readonly Entry<Image, Outcome>[]): Promise<void> {
-    const { request } = entries[0]!;
+  async #run(request: Request<Image, Outcome>, from: number, to: number): Promise<void> {
     this.#count();
     const slot = this.#free.shift()!;
-    request.running.add(slot);
+    const images = request.images.slice(from, to);
+    request.running.set(slot, images);
     request.started ??= performance.now();
-    const images = entries.map(({ image }) => image);
     const outcomes = await this.#options.run(images, slot).catch((error: unknown) => new Broken(error));
     this.#count();
     this.#free.push(slot);
+    this.#turns.release(request.owner);
     request.running.delete(slot);
+    this.#wedged.delete(slot);
     if (outcomes instanceof Broken) {
+      this.#harm('broke', request, images, outcomes.reason);
       this.#end(request, outcomes.reason);
     } else {
-      for (const [at, { index }] of entries.entries()) request.outcomes[index] = outcomes[at]!;
-      request.left -= entries.length;
+      for (const [at, outcome] of outcomes.entries()) request.outcomes[from + at] = outcome;
+      request.left -= images.length;
       if (request.left === 0) this.#finish(request);
     }
-    if (request.over && request.running.size === 0) request.onIdle();
+    if (request.over && request.running.size === 0) {
+      clearTimeout(request.timer);
+      request.onIdle();
+    }
     this.#assign();
   }
 
-  #finish(request: Request<Outcome>): void {
+  #finish(request: Request<Image, Outcome>): void {
     if (request.over) return;
     request.over = true;
     clearTimeout(request.timer);
@@ -184,14 +233,39 @@ export class ImageQueue<Image, Outcome> {
   }
 
   /** Rejects `done`, drops what waits and cancels what runs. */
-  #end(request: Request<Outcome>, error: unknown): void {
+  #end(request: Request<Image, Outcome>, error: unknown): void {
     if (request.over) return;
     request.over = true;
     clearTimeout(request.timer);
-    for (const entry of this.#waiting) if (entry.request === request) this.#waiting.delete(entry);
-    for (const slot of request.running) this.#options.cancel(slot);
+    this.#turns.drop(request);
+    for (const slot of request.running.keys()) this.#options.cancel(slot);
     request.reject(error);
     if (request.running.size === 0) request.onIdle();
+    else request.timer = setTimeout(() => this.#find(request), this.#options.wedged_ms).unref();
+  }
+
+  /** The deadline has passed. */
+  #expire(request: Request<Image, Outcome>): void {
+    const running = [...request.running.values()];
+    this.#end(request, new Problem('deadline_exceeded'));
+    for (const images of running) this.#harm('overdue', request, images);
+  }
+
+  /** Whatever still runs of a request that was cancelled long ago. */
+  #find(request: Request<Image, Outcome>): void {
+    for (const [slot, images] of request.running) {
+      this.#wedged.add(slot);
+      this.#harm('wedged', request, images);
+    }
+  }
+
+  #harm(
+    kind: Harm<Image>['kind'],
+    { request_id }: Request<Image, Outcome>,
+    images: readonly Image[],
+    reason?: unknown,
+  ): void {
+    this.#options.onHarm?.({ kind, images, request_id, reason });
   }
 
   /** Call it before the number of running images changes. */

@@ -36,7 +36,8 @@ export interface GateRequest {
 }
 
 export type Verdict =
-  | { ok: true; key: ApiKey; rate: RateState }
+  /** `paid`: tokens that the request has paid by now. */
+  | { ok: true; key: ApiKey; rate: RateState; paid: number }
   | { ok: false; problem: Problem; retry_after_seconds?: number; rate?: RateState; key_id?: string };
 
 /** Most buckets that are kept: about 10 MB, however many addresses send requests. */
@@ -88,12 +89,15 @@ export class Gate {
       return { ok: false, problem: refusals.scope[scope], key_id: key.id };
     }
     request.onKey?.(key);
-    // With what is already paid at most the burst, because a bucket never holds more.
-    const payable = Math.min(cost, key.burst - paid);
-    const admission = this.#callers.take(key.id, key, payable, now_ms, paid + payable);
+    const admission = this.#callers.take(key.id, key, cost, now_ms, paid);
     return admission instanceof Promise
-      ? admission.then((late) => verdictOn(key, late))
-      : verdictOn(key, admission);
+      ? admission.then((late) => verdictOn(key, late, cost + paid))
+      : verdictOn(key, admission, cost + paid);
+  }
+
+  /** Returns what a request paid that the server was too busy to serve. */
+  giveBack(key: ApiKey, tokens: number, now_ms: number): RateState {
+    return this.#callers.giveBack(key.id, key, tokens, now_ms);
   }
 
   #refuseGuess({ peer, forwarded_for, now_ms }: GateRequest): Verdict {
@@ -104,15 +108,21 @@ export class Gate {
   }
 }
 
-function verdictOn(key: ApiKey, { admitted, rate }: Admission): Verdict {
-  if (admitted) return { ok: true, key, rate };
+/** `price`: of the whole request. */
+function verdictOn(key: ApiKey, { admitted, rate }: Admission, price: number): Verdict {
+  if (admitted) return { ok: true, key, rate, paid: price };
   return {
     ok: false,
-    problem: refusals.rate,
+    problem: price > 1 ? tooDear(price) : refusals.rate,
     retry_after_seconds: rate.reset_seconds,
     rate,
     key_id: key.id,
   };
+}
+
+function tooDear(price: number): Problem {
+  const detail = `This request costs ${price} of the key's tokens, more than it has now; wait as long as Retry-After says, then send again.`;
+  return new Problem('rate_limit_exceeded', { detail });
 }
 
 /** Frozen, because requests share it. */

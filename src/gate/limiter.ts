@@ -20,23 +20,30 @@ export interface Admission {
 /** The answer of a bucket in Redis. */
 export interface BucketDecision {
   admitted: boolean;
-  /** Tokens left, 0..burst. */
+  /** Tokens left, at most the burst; less than 0 is debt. */
   tokens: number;
 }
 
 /** What the gate asks: a local limiter answers at once, a shared one with a promise. */
 export interface RateLimiter {
   /**
-   * Charges `cost` to the bucket of `caller`. A cost above the burst could never be paid, so it is cut to the burst.
-   * `retry_cost`: what the whole request costs when it is sent again; it decides the wait after a refusal.
+   * Charges `cost` to the bucket of `caller`. `paid`: what the same request has paid before; when it is sent again it pays
+   * both, which decides the wait after a refusal. A price above the burst is taken from a full bucket, as debt.
    */
   take(
     caller: string,
     quota: Quota,
     cost: number,
     now_ms: number,
-    retry_cost?: number,
+    paid?: number,
   ): Admission | Promise<Admission>;
+  /** Returns tokens of a request that was not served; the state of the bucket as far as this process knows it. */
+  giveBack(caller: string, quota: Quota, tokens: number, now_ms: number): RateState;
+}
+
+/** What has to be in the bucket for a further `cost`: with what is paid at most the burst, because it never holds more. */
+export function neededTokens({ burst }: Quota, cost: number, paid: number): number {
+  return Math.max(0, Math.min(cost, burst - paid));
 }
 
 /** How many of the least recently used buckets are searched for a full one; keeps eviction O(1). */
@@ -60,23 +67,29 @@ export class Limiter implements RateLimiter {
     return this.#buckets.size;
   }
 
-  take(caller: string, quota: Quota, cost: number, now_ms: number, retry_cost = cost): Admission {
+  take(caller: string, quota: Quota, cost: number, now_ms: number, paid = 0): Admission {
     const bucket = this.#bucket(caller, quota, now_ms);
-    const admitted = bucket.take(Math.min(cost, quota.burst), now_ms);
-    return { admitted, rate: rateState(bucket, quota, now_ms, admitted ? undefined : retry_cost) };
+    const admitted = bucket.take(cost, now_ms, neededTokens(quota, cost, paid));
+    return { admitted, rate: rateState(bucket, quota, now_ms, admitted ? undefined : paid + cost) };
+  }
+
+  giveBack(caller: string, quota: Quota, tokens: number, now_ms: number): RateState {
+    const bucket = this.#bucket(caller, quota, now_ms);
+    bucket.giveBack(tokens, now_ms);
+    return rateState(bucket, quota, now_ms, undefined);
   }
 
   /** Copies the decision and the remaining tokens of another limiter, and returns it like a decision of its own. */
   follow(
     caller: string,
     quota: Quota,
-    retry_cost: number,
+    price: number,
     now_ms: number,
     { admitted, tokens }: BucketDecision,
   ): Admission {
     const bucket = this.#bucket(caller, quota, now_ms);
     bucket.follow(tokens, now_ms);
-    return { admitted, rate: rateState(bucket, quota, now_ms, admitted ? undefined : retry_cost) };
+    return { admitted, rate: rateState(bucket, quota, now_ms, admitted ? undefined : price) };
   }
 
   #bucket(caller: string, quota: Quota, now_ms: number): TokenBucket {
@@ -120,7 +133,7 @@ function rateState(
       : Math.max(1, bucket.secondsUntil(Math.min(refused_cost, quota.burst), now_ms));
   return {
     limit: quota.burst,
-    remaining: Math.floor(bucket.tokens(now_ms)),
+    remaining: Math.max(0, Math.floor(bucket.tokens(now_ms))),
     reset_seconds: Math.ceil(wait),
     window_seconds: Math.max(1, Math.ceil(quota.burst / quota.rate)),
   };

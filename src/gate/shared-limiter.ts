@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RedisAddress } from '../redis-address.ts';
-import { type Admission, Limiter, type RateLimiter } from './limiter.ts';
+import { type Admission, Limiter, neededTokens, type RateLimiter, type RateState } from './limiter.ts';
 import { RedisClient } from './redis-client.ts';
 import type { Quota } from './token-bucket.ts';
 
@@ -50,31 +50,31 @@ export class SharedLimiter implements RateLimiter {
     return this.#client !== undefined;
   }
 
-  take(
-    caller: string,
-    quota: Quota,
-    cost: number,
-    now_ms: number,
-    retry_cost = cost,
-  ): Admission | Promise<Admission> {
-    const mirrored = this.#mirrors.take(caller, quota, cost, now_ms, retry_cost);
+  take(caller: string, quota: Quota, cost: number, now_ms: number, paid = 0): Admission | Promise<Admission> {
+    const mirrored = this.#mirrors.take(caller, quota, cost, now_ms, paid);
     if (this.#client === undefined) {
       this.#options.onFallback();
       return mirrored;
     }
     if (!mirrored.admitted) return mirrored;
     const asked = performance.now();
-    return this.#client.take(caller, quota, cost).then(
+    return this.#client.take(caller, quota, cost, neededTokens(quota, cost, paid)).then(
       (decision) => {
         this.#options.onDecision((performance.now() - asked) / 1000);
         // With the time of the question: a mirror slightly ahead of the shared bucket refuses nobody wrongly.
-        return this.#mirrors.follow(caller, quota, retry_cost, now_ms, decision);
+        return this.#mirrors.follow(caller, quota, paid + cost, now_ms, decision);
       },
       () => {
         this.#options.onFallback();
         return mirrored;
       },
     );
+  }
+
+  giveBack(caller: string, quota: Quota, tokens: number, now_ms: number): RateState {
+    // Nobody waits for Redis here. Without it the tokens are back in the mirror only.
+    this.#client?.take(caller, quota, -tokens, 0).catch(() => {});
+    return this.#mirrors.giveBack(caller, quota, tokens, now_ms);
   }
 
   close(): void {

@@ -31,7 +31,7 @@ export class Readiness {
 /** The admin listener needs no key, so it has an address of its own that clients cannot reach. */
 interface AdminServices {
   readiness: Readiness;
-  engine: Pick<Engine, 'answering'>;
+  engine: Pick<Engine, 'answering' | 'wedged'>;
   telemetry: Telemetry;
   /** Something that an operator should know although the service is ready. */
   detail: string | undefined;
@@ -40,14 +40,27 @@ interface AdminServices {
 type Answer = (services: AdminServices) => Reply | Promise<Reply>;
 
 const adminRoutes: Readonly<Record<string, Answer>> = {
-  '/healthz': () => json(200, { status: 'alive' }),
+  // A process whose workers all hang answers nothing until it is started again.
+  '/healthz': ({ engine }) =>
+    hangs(engine) ? json(503, { status: 'wedged' }) : json(200, { status: 'alive' }),
   '/readyz': ({ readiness, engine, detail }) => {
-    // Dead workers are replaced; until one has started, no request can be answered.
-    const status = readiness.stage === 'ready' && engine.answering === 0 ? 'recovering' : readiness.stage;
-    return json(status === 'ready' ? 200 : 503, { status, detail });
+    const { wedged } = engine;
+    const status = readiness.stage === 'ready' ? ableTo(engine) : readiness.stage;
+    const wedged_workers = wedged > 0 ? wedged : undefined;
+    return json(status === 'ready' ? 200 : 503, { status, wedged_workers, detail });
   },
   '/metrics': async ({ telemetry }) => text(200, await telemetry.exposition(), telemetry.expositionType),
 };
+
+function hangs({ answering, wedged }: AdminServices['engine']): boolean {
+  return wedged > 0 && wedged >= answering;
+}
+
+/** Dead workers are replaced; until one has started, no request can be answered. */
+function ableTo(engine: AdminServices['engine']): string {
+  if (engine.answering === 0) return 'recovering';
+  return hangs(engine) ? 'wedged' : 'ready';
+}
 
 /** Never throws. */
 export async function handleAdmin(exchange: Exchange, services: AdminServices): Promise<void> {

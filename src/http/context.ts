@@ -2,7 +2,9 @@ import type { Config, EndpointId } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { PackManifest } from '../engine/pack.ts';
+import type { Origin } from '../engine/queue.ts';
 import { type Gate, rateHeaders, type Verdict } from '../gate/gate.ts';
+import type { ApiKey } from '../gate/key-store.ts';
 import type { Calibration } from '../matching/calibration.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -40,6 +42,10 @@ export class Context {
   route: Route | undefined;
   /** Known once the key is checked. */
   key_id: string | undefined;
+  /** Known once the key is admitted. */
+  key: ApiKey | undefined;
+  /** Tokens that the request has paid. */
+  paid = 0;
   /** The request's body, once it is being received. */
   upload: Upload | undefined;
   /** Resolves when the workers no longer read the body. Never rejects. */
@@ -62,8 +68,8 @@ export class Context {
     this.headers.push(['X-Request-Id', this.request_id], ['Cache-Control', 'no-store']);
   }
 
-  /** Checks key, scope and rate limit. `paid`: tokens that the request has already paid. */
-  check(scope: Exclude<Route['scope'], 'none'>, cost: number, paid = 0): Verdict | Promise<Verdict> {
+  /** Checks key, scope and rate limit; obey the verdict before the next check. */
+  check(scope: Exclude<Route['scope'], 'none'>, cost: number): Verdict | Promise<Verdict> {
     const { headers, peer } = this.exchange.request;
     return this.services.gate.check({
       api_key: headers.get('x-api-key'),
@@ -71,7 +77,7 @@ export class Context {
       forwarded_for: headers.get('x-forwarded-for'),
       scope,
       cost,
-      paid,
+      paid: this.paid,
       now_ms: Date.now(),
       onKey: ({ id }) => {
         this.key_id = id;
@@ -83,7 +89,9 @@ export class Context {
   obey(verdict: Verdict): void {
     if (verdict.rate) for (const header of rateHeaders(verdict.rate)) this.setHeader(header);
     if (verdict.ok) {
+      this.key = verdict.key;
       this.key_id = verdict.key.id;
+      this.paid = verdict.paid;
       return;
     }
     this.key_id = verdict.key_id;
@@ -91,6 +99,19 @@ export class Context {
       this.setHeader(['Retry-After', String(verdict.retry_after_seconds)]);
     }
     throw verdict.problem;
+  }
+
+  /** For the queue. */
+  get origin(): Origin {
+    return { owner: this.key_id ?? '', request_id: this.request_id };
+  }
+
+  /** Gives the tokens of a request back that the server was too busy to serve. */
+  giveBack(): void {
+    if (this.key === undefined || this.paid === 0) return;
+    const rate = this.services.gate.giveBack(this.key, this.paid, Date.now());
+    this.paid = 0;
+    for (const header of rateHeaders(rate)) this.setHeader(header);
   }
 
   /** Replaces a header of the same name. */

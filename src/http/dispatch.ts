@@ -1,7 +1,7 @@
 import { Problem } from '../errors.ts';
 import type { Verdict } from '../gate/gate.ts';
 import { Context, type Handlers, type Services } from './context.ts';
-import type { Exchange, Reply } from './exchange.ts';
+import { ClientLeft, type Exchange, type Reply } from './exchange.ts';
 import { Cors, problem } from './responses.ts';
 import { type Route, Router } from './routes.ts';
 
@@ -101,7 +101,8 @@ export class Dispatcher {
     if (error instanceof Problem) {
       this.#refuse(context, error);
     } else {
-      context.fault ??= error instanceof Error ? (error.stack ?? error.message) : String(error);
+      if (!(error instanceof ClientLeft))
+        context.fault ??= error instanceof Error ? (error.stack ?? error.message) : String(error);
       this.#refuse(context, new Problem('internal_error'));
     }
   }
@@ -110,6 +111,7 @@ export class Dispatcher {
     if (refusal.code === 'method_not_allowed') {
       context.headers.push(['Allow', this.#router.methods(context.exchange.request.path).join(', ')]);
     }
+    if (refusal.status === 503) context.giveBack();
     this.#send(context, problem(refusal, context.request_id), refusal.code);
   }
 
@@ -128,7 +130,7 @@ export class Dispatcher {
       bytes: exchange.received,
       duration_ms: performance.now() - exchange.started,
       timings_ms: context.timings_ms,
-      fault: sent ? context.fault : undefined,
+      fault: context.fault,
       counts: context.counts,
       decisions: context.decisions,
     });

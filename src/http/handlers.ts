@@ -157,7 +157,7 @@ async function rank(context: Context, limit_bytes: number, uploaded: Promise<Buf
   // A body that was held while a shared limiter was asked had the larger limit of a form.
   if (body.length > limit_bytes) throw new Problem('body_too_large', { limit_bytes });
   if (!context.exchange.open) throw new ClientLeft();
-  const ticket = engine.rank({ body, ...model, dimensions: manifest.embedder.dimensions });
+  const ticket = engine.rank({ body, ...model, dimensions: manifest.embedder.dimensions }, context.origin);
   context.idle = ticket.idle;
   context.exchange.onLeft(() => ticket.cancel(new ClientLeft()));
   const { outcomes, queue_ms } = await ticket.done;

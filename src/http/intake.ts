@@ -20,13 +20,13 @@ const malformed = new Problem('invalid_multipart', { detail: unclearEnd });
  * thrown when it is not clear where the body ends; `typeOf` checks the declared type. Throws Problem.
  */
 export function judgeHead<T>(
-  { services, exchange }: Context,
+  { services, exchange, origin }: Context,
   limit_bytes: number,
   malformed: Problem,
   typeOf: (contentType: string) => T,
 ): T {
   if (services.readiness.stage !== 'ready') throw new Problem('not_ready');
-  if (services.engine.full) throw new Problem('overloaded');
+  if (services.engine.isFull(origin.owner)) throw new Problem('overloaded');
   const { framing, headers } = exchange.request;
   const declared = headers.get('content-length') ?? '';
   if (/^\d+$/.test(declared) && Number(declared) > limit_bytes) {
@@ -88,7 +88,7 @@ async function analyse(
   if (!exchange.open) throw new ClientLeft();
   const images = form.images.map(({ start, end }) => body.subarray(start, end));
   // Images whose embeddings are given out are not cached.
-  const ticket = engine.analyse(images, optionsOf(form, config), endpoint !== 'embed');
+  const ticket = engine.analyse(images, optionsOf(form, config), endpoint !== 'embed', context.origin);
   context.idle = ticket.idle;
   exchange.onLeft(() => ticket.cancel(new ClientLeft()));
   const { outcomes, queue_ms } = await ticket.done;
@@ -98,8 +98,8 @@ async function analyse(
 
 /** Charges what a request costs beyond its route's price: a token for each target after the first. Throws Problem. */
 async function chargeFurther(context: Context, tokens: number): Promise<void> {
-  const { scope, cost } = context.route!;
-  if (scope !== 'none') context.obey(await context.check(scope, tokens, cost));
+  const { scope } = context.route!;
+  if (scope !== 'none') context.obey(await context.check(scope, tokens));
 }
 
 function declaredBoundary(contentType: string): string {

@@ -26,15 +26,17 @@ export interface Server {
   readonly ready: Promise<boolean>;
   /** For log rotation: call it after the file has been moved away. */
   reopenAuditLog(): void;
+  /** For an end without `close`: waits until the audit log is written, a second at most. */
+  flush(): Promise<void>;
   /**
-   * Refuses new requests, waits for running ones as long as the configuration allows, and frees everything.
-   * Resolves to the number of requests that had to be cut off.
+   * Refuses new requests, waits for running ones as long as the configuration allows, and frees everything. Resolves to
+   * whether the workers have ended: process.exit() would wait for those that have not.
    */
-  close(): Promise<number>;
+  close(): Promise<boolean>;
 }
 
 /** What close() has to close, in this order. */
-type Opened = { close(): void }[];
+type Opened = { close(): void | Promise<void> }[];
 
 /**
  * Config → pack → gate → listeners → workers. Listens before the workers are up, so that health checks get an answer
@@ -46,7 +48,7 @@ export async function startServer(config: Config, log: Log): Promise<Server> {
     return await start(config, log, opened);
   } catch (error) {
     // Anything left open would keep the process alive.
-    for (const thing of opened) thing.close();
+    for (const thing of opened) void thing.close();
     throw error;
   }
 }
@@ -99,6 +101,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     adminAddress: admin.url,
     ready,
     reopenAuditLog: () => audit?.reopen(),
+    flush: async () => void (await audit?.flush()),
     close: () => shutDown(services, dispatcher, opened, ready, log),
   };
 }
@@ -120,12 +123,24 @@ function openTransport({ http, keep_alive_s }: Config, { logger }: Log): Transpo
   return transport;
 }
 
+const harms = {
+  broke: 'a worker failed at these pictures',
+  overdue: 'these pictures were not done at the deadline',
+  wedged: 'a worker hangs at these pictures',
+};
+
 function openEngine(config: Config, pack_directory: string, manifest: PackManifest, { logger }: Log): Engine {
   return new Engine({
     config,
     pack_directory,
     manifest,
     onWorkerError: (error) => logger.error({ fault: error.message }, 'a worker died; it is replaced'),
+    // The line of the request itself tells a fault only where the answer is late enough for it.
+    onHarm: ({ kind, request_id, pictures, reason }) => {
+      const fault = reason === undefined ? undefined : String(reason);
+      if (kind === 'overdue') logger.warn({ request_id, pictures }, harms[kind]);
+      else logger.error({ request_id, pictures, fault }, harms[kind]);
+    },
   });
 }
 
@@ -174,32 +189,38 @@ async function becomeReady(engine: Engine, readiness: Readiness, { logger }: Log
   return readiness.stage === 'ready';
 }
 
+/** What is left of the time of a shutdown for the workers, at least: they end within milliseconds, or not at all. */
+const leastForWorkers_ms = 1000;
+
 async function shutDown(
   { config, engine, readiness }: Services,
   dispatcher: Dispatcher,
   opened: Opened,
   ready: Promise<boolean>,
   { logger }: Log,
-): Promise<number> {
+): Promise<boolean> {
+  const end = performance.now() + config.shutdown_ms;
   readiness.drain();
   logger.info({ unanswered: dispatcher.unanswered }, 'shutting down');
   await within(config.shutdown_ms, dispatcher.idle());
   const cut = dispatcher.unanswered;
-  for (const thing of opened.splice(0)) thing.close();
+  const closing = opened.splice(0).map((thing) => thing.close());
   // A start that failed has already reported it and ended its workers.
-  await within(
-    config.shutdown_ms,
+  const ended = await within(
+    Math.max(leastForWorkers_ms, end - performance.now()),
     ready.then(() => engine.close()).catch(() => {}),
   );
+  await Promise.all(closing);
+  if (!ended) logger.warn('a worker did not end in time');
   logger.info({ cut }, 'stopped');
-  return cut;
+  return ended;
 }
 
-/** Also keeps the process alive, which piscina's workers do not. */
-function within(limit_ms: number, work: Promise<void>): Promise<void> {
+/** Whether `work` ended in time. Also keeps the process alive, which piscina's workers do not. */
+function within(limit_ms: number, work: Promise<void>): Promise<boolean> {
   let timer: NodeJS.Timeout;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, limit_ms);
+  const limit = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), limit_ms);
   });
-  return Promise.race([work, limit]).finally(() => clearTimeout(timer));
+  return Promise.race([work.then(() => true), limit]).finally(() => clearTimeout(timer));
 }

@@ -41,10 +41,15 @@ export function openTelemetry(
     pack: model.pack,
     pack_version: model.version,
   };
-  return { telemetry: new Telemetry(log, readingsOf(sources), info, audit), audit };
+  const readings = {
+    ...readingsOf(sources),
+    log_lines_dropped_total: () => log.dropped,
+    audit_lines_dropped_total: () => audit?.dropped ?? 0,
+  };
+  return { telemetry: new Telemetry(log, readings, info, audit), audit };
 }
 
-function readingsOf(sources: Sources): Readings {
+function readingsOf(sources: Sources): Omit<Readings, `${'log' | 'audit'}_lines_dropped_total`> {
   const { config, engine, uploads, readiness, certificate, limiter, unanswered } = sources;
   const memory_limit_bytes = memoryLimit();
   return {

@@ -1,10 +1,9 @@
 import { closeSync, openSync } from 'node:fs';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
+import { Lines } from './lines.ts';
 import { type Reason, refusalReasons } from './metric-table.ts';
 import type { Decision, RequestRecord } from './record.ts';
 
-/** Most bytes of lines that wait for a slow disk. Further lines are dropped, which is logged. */
-const most_bytes = 8 * 1024 * 1024;
 /** The endpoints that decide something. */
 const routes = ['match', 'match_advanced', 'match_many', 'match_embeddings'];
 /** Refusals that depend on what was sent. Others, such as for a key or its rate, are not decisions. */
@@ -15,7 +14,7 @@ const reasons: readonly Reason[] = ['request', 'picture'];
  * file or a candidate. A disk error is logged and fails no request.
  */
 export class AuditLog {
-  readonly #file: ReturnType<typeof pino.destination>;
+  readonly #lines: Lines;
   readonly #pack: string;
 
   /** Appends to the file, which only its owner can read. Throws an Error with a message for people. */
@@ -29,11 +28,17 @@ export class AuditLog {
       });
     }
     this.#pack = pack;
-    this.#file = pino.destination({ dest: path, append: true, mode, sync: false, maxLength: most_bytes });
-    this.#file.on('error', (error: Error) =>
-      logger.error({ fault: error.message }, 'the audit log cannot be written'),
-    );
-    this.#file.on('drop', () => logger.error('audit log too slow: a decision was dropped'));
+    this.#lines = new Lines({
+      dest: path,
+      mode,
+      onError: ({ message }) => logger.error({ fault: message }, 'the audit log cannot be written'),
+      onDropped: (dropped) => logger.error({ dropped }, 'audit lines were dropped: the disk was too slow'),
+    });
+  }
+
+  /** Lines that were dropped because the disk was too slow. */
+  get dropped(): number {
+    return this.#lines.dropped;
   }
 
   write({ request_id, key_id, route, code, decisions }: RequestRecord): void {
@@ -41,17 +46,25 @@ export class AuditLog {
     const lines = decisions.length > 0 ? decisions : refusalOf(code);
     if (lines.length === 0) return;
     const common = { time: new Date().toISOString(), request_id, key_id, route, pack: this.#pack };
-    this.#file.write(lines.map((decision) => `${JSON.stringify({ ...common, ...decision })}\n`).join(''));
+    this.#lines.destination.write(
+      lines.map((decision) => `${JSON.stringify({ ...common, ...decision })}\n`).join(''),
+    );
   }
 
   /** Opens the path again, after the file has been moved away. */
   reopen(): void {
-    this.#file.reopen();
+    this.#lines.destination.reopen();
   }
 
-  /** Writes what is still in memory. */
-  close(): void {
-    this.#file.end();
+  /** See Lines. */
+  flush(): Promise<boolean> {
+    return this.#lines.flush();
+  }
+
+  /** Resolves when what is in memory is written, or a second later. */
+  async close(): Promise<void> {
+    await this.flush();
+    this.#lines.destination.end();
   }
 }
 

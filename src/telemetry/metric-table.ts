@@ -95,6 +95,10 @@ export const read = {
   queue_capacity: { type: 'gauge', help: 'Matches, of two images each, that may wait for a worker' },
   workers: { type: 'gauge', help: 'Worker threads' },
   workers_busy: { type: 'gauge', help: 'Worker threads that are busy' },
+  workers_wedged: {
+    type: 'gauge',
+    help: 'Worker threads that hang: their job was cancelled long ago and has not ended',
+  },
   worker_busy_seconds_total: {
     type: 'counter',
     help: 'Busy time of all workers together: its rate divided by workers is the share that is busy',
@@ -124,6 +128,14 @@ export const read = {
   event_loop_active_seconds_total: {
     type: 'counter',
     help: 'Busy time of the main thread: its rate is the share of one core',
+  },
+  log_lines_dropped_total: {
+    type: 'counter',
+    help: 'Log lines that were dropped because nothing read standard error fast enough',
+  },
+  audit_lines_dropped_total: {
+    type: 'counter',
+    help: 'Lines of the audit log that were dropped because the disk was too slow',
   },
   memory_limit_bytes: { type: 'gauge', help: "The process's memory limit, or else the machine's memory" },
 } as const satisfies Record<string, Metric>;

@@ -1,44 +1,31 @@
-import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import { type Logger, pino, stdTimeFunctions } from 'pino';
 import type { LogLevel } from '../config.ts';
 import type { AuditLog } from './audit.ts';
+import { Lines } from './lines.ts';
 import { type BuildInfo, Metrics, type Readings } from './metrics.ts';
 import type { RequestRecord } from './record.ts';
 
-/** JSON lines on standard error, written by a libuv thread, so that a slow terminal or pipe never blocks the main thread. */
+/** JSON lines on standard error. */
 export interface Log {
   readonly logger: Logger;
-  /**
-   * For the end of the process: waits until everything is written. Resolves to false when that takes longer than a
-   * second, because nothing reads standard error.
-   */
+  /** Lines that were dropped because nothing read standard error fast enough. */
+  readonly dropped: number;
+  /** See Lines. */
   flush(): Promise<boolean>;
 }
 
-const flush_ms = 1000;
-
 export function openLog(level: LogLevel): Log {
-  // With a minLength of 0 the destination's flush() would not wait for the write in progress.
-  const destination = pino.destination({ dest: 2, sync: false, minLength: 1 }) as DestinationStream & {
-    flush(done?: () => void): void;
-    on(event: 'error', listener: () => void): void;
-  };
-  // Standard error is closed, and there is nowhere else to report that.
-  let broken = false;
-  destination.on('error', () => {
-    broken = true;
+  const lines = new Lines({
+    dest: 2,
+    onDropped: (dropped) => logger.warn({ dropped }, 'log lines were dropped: standard error was not read'),
   });
+  const logger = pino({ level, base: null, timestamp: stdTimeFunctions.isoTime }, lines.destination);
   return {
-    logger: pino({ level, base: null, timestamp: stdTimeFunctions.isoTime }, destination),
-    flush() {
-      if (broken) return Promise.resolve(true);
-      return new Promise((resolve) => {
-        const late = setTimeout(() => resolve(broken), flush_ms);
-        destination.flush(() => {
-          clearTimeout(late);
-          resolve(true);
-        });
-      });
+    logger,
+    get dropped() {
+      return lines.dropped;
     },
+    flush: () => lines.flush(),
   };
 }
 

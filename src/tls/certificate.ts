@@ -136,6 +136,9 @@ interface CertificateLog {
   warn(fields: object, message: string): void;
 }
 
+/** The pause before a pair that could not be put into use is tried again: the first and the longest one. */
+const retry_ms = { first: 1000, most: 60_000 };
+
 /** How often the files are polled, and how long the second of a pair may come after the first. */
 const interval_ms = 500;
 
@@ -148,6 +151,10 @@ export class CertificateWatch {
   /** Puts the files into use; rejects when it cannot. */
   #renew: () => Promise<void> = async () => {};
   #busy = Promise.resolve();
+  #retry: NodeJS.Timeout | undefined;
+  #pause_ms = retry_ms.first;
+  /** Why the last try failed; each reason is logged once for each change of the files. */
+  #reason: string | undefined;
   #closed = false;
 
   /** Reads the files and follows their changes. Throws CertificateError. */
@@ -156,7 +163,9 @@ export class CertificateWatch {
     this.#log = log;
     // Watched before they are read, so that a change in between is noticed.
     this.#unwatch = watchFiles([files.cert, files.key], interval_ms, () => {
-      this.#busy = this.#busy.then(() => this.#takeOver());
+      this.#pause_ms = retry_ms.first;
+      this.#reason = undefined;
+      this.#look();
     });
     try {
       this.#current = readCertificate(files, Date.now());
@@ -172,14 +181,23 @@ export class CertificateWatch {
     return this.#current.not_after_s;
   }
 
-  /** `renew` is called for each new pair, never twice at once. When it rejects, that is logged and the old pair stays in use. */
+  /**
+   * `renew` is called for each new pair, never twice at once. When it rejects, that is logged, the old pair stays in use, and
+   * it is called again later.
+   */
   onRenew(renew: () => Promise<void>): void {
     this.#renew = renew;
   }
 
   close(): void {
     this.#closed = true;
+    clearTimeout(this.#retry);
     this.#unwatch();
+  }
+
+  #look(): void {
+    clearTimeout(this.#retry);
+    this.#busy = this.#busy.then(() => this.#takeOver());
   }
 
   /** Never rejects. */
@@ -195,7 +213,13 @@ export class CertificateWatch {
       this.#warn(next);
     } catch (error) {
       const reason = error instanceof CertificateError ? error.reason : (error as Error).message;
-      this.#log.warn({ reason }, 'the TLS certificate was not taken over; the one before stays in force');
+      if (this.#closed) return;
+      if (reason !== this.#reason) {
+        this.#log.warn({ reason }, 'the TLS certificate was not taken over; the one before stays in force');
+      }
+      this.#reason = reason;
+      this.#retry = setTimeout(() => this.#look(), this.#pause_ms).unref();
+      this.#pause_ms = Math.min(2 * this.#pause_ms, retry_ms.most);
     }
   }
 

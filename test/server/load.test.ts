@@ -9,6 +9,8 @@ const home = new Home();
 const gate = new WorkerGate(home);
 /** Its only token is gone with its first request. */
 const poorKey = home.key({ rate: 0.001, burst: 1 });
+const thriftyKey = home.key({ rate: 0.001, burst: 6 });
+const otherKey = home.key();
 const maxBody = 3_000_000;
 const server = await TestServer.forFile(
   {
@@ -100,6 +102,37 @@ describe('a full queue', () => {
     expect(codes(await Promise.all(others))).toEqual([200, 200, 200, 200]);
   });
 
+  test('costs no tokens, so that who tries again is not refused for its rate', async () => {
+    gate.close();
+    const thrifty = () => match(server, twoPhotos(), { key: thriftyKey });
+    const others = [thrifty(), thrifty()];
+    await busy(2);
+    others.push(thrifty(), thrifty());
+    await waiting(2);
+    for (let tried = 0; tried < 5; tried++) {
+      const { body, headers } = await thrifty();
+      expect([body.code, headers.get('ratelimit')]).toEqual(['overloaded', expect.stringMatching('r=2;')]);
+    }
+    gate.open();
+    expect(codes(await Promise.all(others))).toEqual([200, 200, 200, 200]);
+  });
+
+  test('makes room for another key, and the youngest request of the first is told', async () => {
+    gate.close();
+    const running = [ask(), ask()];
+    await busy(2);
+    const queued = [ask()];
+    await waiting(1);
+    queued.push(ask());
+    await waiting(2);
+    const other = match(server, twoPhotos(), { key: otherKey });
+    expect((await queued[1]!).body).toMatchObject({ status: 503, code: 'overloaded' });
+    // The key that holds most has its share.
+    expect((await ask()).body.code).toBe('overloaded');
+    gate.open();
+    expect(codes(await Promise.all([...running, queued[0]!, other]))).toEqual([200, 200, 200, 200]);
+  });
+
   test('is not made full by requests that are still being uploaded', async () => {
     const uploads = Array.from({ length: 10 }, () => {
       const client = new RawClient(server.port);
@@ -122,9 +155,26 @@ describe('the deadline', () => {
     // The workers are still held: nothing may be handed to them.
     expect(await server.metric('facematch_workers_busy')).toBe(2);
     expect(await server.metric('facematch_queue_depth')).toBe(0);
+    const told = JSON.parse(await server.line(server.stderr, /not done at the deadline/));
+    expect(told).toMatchObject({
+      level: 40,
+      request_id: expect.any(String),
+      pictures: [
+        { bytes: expect.any(Number), format: 'jpeg', sha256: expect.stringMatching(/^[0-9a-f]{16}$/) },
+      ],
+    });
+    // What was cancelled does not end: both workers hang, and the probes say so.
+    await server.metricBecomes('facematch_workers_wedged', 2);
+    const probe = async (path: string) => {
+      const answer = await fetch(server.adminAddress + path);
+      return [answer.status, await answer.json()];
+    };
+    expect(await probe('/readyz')).toEqual([503, { status: 'wedged', wedged_workers: 2 }]);
+    expect(await probe('/healthz')).toEqual([503, { status: 'wedged' }]);
     gate.open();
     await busy(0);
     expect((await ask()).status).toBe(200);
+    expect(await probe('/readyz')).toEqual([200, { status: 'ready' }]);
   });
 });
 
@@ -187,9 +237,12 @@ describe('a worker that dies', () => {
     gate.open();
     const answers = await Promise.all([...running, queued]);
     expect(codes(answers).sort()).toEqual([200, 200, 'internal_error']);
-    expect(await server.logged(dead.body.request_id)).toMatchObject({
-      status: 500,
-      fault: expect.stringMatching(/exited/),
-    });
+    const told = server.stderr.map((line) => JSON.parse(line));
+    const ofDead = told.filter(({ request_id }) => request_id === dead.body.request_id);
+    const fault = expect.stringMatching(/exited/);
+    expect(ofDead).toEqual([
+      expect.objectContaining({ level: 50, fault, pictures: [expect.objectContaining({ format: 'jpeg' })] }),
+      expect.objectContaining({ status: 500, fault }),
+    ]);
   });
 });

@@ -35,6 +35,7 @@ function cached(pictures: number) {
     workers: 1,
     capacity: 99,
     deadline_ms: 60_000,
+    wedged_ms: 60_000,
     cancel: () => {},
     run: (images) => Promise.all(images.map(look)),
   });

@@ -2,8 +2,20 @@ import { chmodSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { loadUws } from '../../src/http/uws.ts';
-import { CertificateError, certificateFiles, readCertificate } from '../../src/tls/certificate.ts';
-import { encryptKey, hasOpenssl, keyKinds, makePair, type Pair } from '../fixtures/certificates.ts';
+import {
+  CertificateError,
+  CertificateWatch,
+  certificateFiles,
+  readCertificate,
+} from '../../src/tls/certificate.ts';
+import {
+  encryptKey,
+  hasOpenssl,
+  keyKinds,
+  makePair,
+  overwrite,
+  type Pair,
+} from '../fixtures/certificates.ts';
 import { newFolder } from '../support/folder.ts';
 
 let folder: string;
@@ -154,5 +166,30 @@ describe.skipIf(!hasOpenssl)('files that cannot be used', () => {
     expect(error.message).toMatch(/^FACEMATCH_TLS_(CERT|KEY): the file .+\. .+\.$/);
     expect(error.message).toContain(folder);
     expect(error.message).not.toMatch(/PRIVATE KEY-----.{20}/s);
+  });
+});
+
+describe.skipIf(!hasOpenssl)('a pair that could not be put into use', () => {
+  test('is tried again without a change of the files, and told once', async () => {
+    const files = makePair(newFolder(), 'used');
+    const told: string[] = [];
+    const log = {
+      info: (_: object, message: string) => told.push(message),
+      warn: (fields: object, message: string) => told.push(`${message}: ${JSON.stringify(fields)}`),
+    };
+    const watch = new CertificateWatch(files, log);
+    let tries = 0;
+    watch.onRenew(async () => {
+      tries += 1;
+      if (tries < 3) throw new Error('no socket');
+    });
+    overwrite(files, makePair(newFolder(), 'next'));
+    await expect.poll(() => told.length, { timeout: 20_000 }).toBe(2);
+    watch.close();
+    expect(tries).toBe(3);
+    expect(told).toEqual([
+      'the TLS certificate was not taken over; the one before stays in force: {"reason":"no socket"}',
+      'the TLS certificate was renewed',
+    ]);
   });
 });

@@ -64,6 +64,7 @@ describe('the gate', () => {
       ok: true,
       key: { id, name: 'app', scopes: ['match:basic'], rate: 1, burst: 2 },
       rate: { limit: 2, remaining: 1, reset_seconds: 1, window_seconds: 2 },
+      paid: 1,
     });
   });
 

@@ -3,7 +3,8 @@ import { ImageQueue } from '../../src/engine/queue.ts';
 import { Problem } from '../../src/errors.ts';
 
 /** A queue whose pictures are done when the test says so. */
-function held(options: { workers?: number; capacity?: number; deadline_ms?: number } = {}) {
+function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | 'wedged_ms', number>> = {}) {
+  const harms: string[] = [];
   const started: string[] = [];
   const cancelled: string[] = [];
   const slots = new Map<number, string>();
@@ -12,6 +13,7 @@ function held(options: { workers?: number; capacity?: number; deadline_ms?: numb
     workers: 1,
     capacity: 9,
     deadline_ms: 60_000,
+    wedged_ms: 5,
     ...options,
     run: (pictures, slot) => {
       const picture = pictures.join('+');
@@ -30,13 +32,15 @@ function held(options: { workers?: number; capacity?: number; deadline_ms?: numb
       });
     },
     cancel: (slot) => cancelled.push(slots.get(slot)!),
+    onHarm: ({ kind, images, request_id, reason }) =>
+      harms.push([kind, ...images, request_id, ...(reason ? [(reason as Error).message] : [])].join(' ')),
   });
   const end = async (picture: string) => {
     ends.get(picture)!.resolve(undefined);
     await new Promise(setImmediate);
   };
   const breakDown = (picture: string) => ends.get(picture)!.reject(new Error(`${picture} broke`));
-  return { queue, started, cancelled, end, breakDown };
+  return { queue, started, cancelled, harms, end, breakDown };
 }
 
 const code = (error: unknown) => (error as Problem).code;
@@ -116,6 +120,7 @@ describe('handing over', () => {
       workers: 3,
       capacity: 5000,
       deadline_ms: 60_000,
+      wedged_ms: 60_000,
       run: async (some) => {
         started.push(...some);
         return some;
@@ -133,9 +138,9 @@ describe('admission', () => {
   test('what finds room is taken with all of its pictures, and the next one is refused', async () => {
     const { queue } = held({ capacity: 3 });
     queue.submit(['a1', 'a2']);
-    expect(queue.full).toBe(false);
+    expect(queue.isFull()).toBe(false);
     queue.submit(['b1', 'b2', 'b3']);
-    expect([queue.full, queue.size]).toEqual([true, 5]);
+    expect([queue.isFull(), queue.size]).toEqual([true, 5]);
     const refused = queue.submit(['c']);
     await expect(refused.done).rejects.toBeInstanceOf(Problem);
     expect(code(await refused.done.catch((error) => error))).toBe('overloaded');
@@ -147,14 +152,100 @@ describe('admission', () => {
     const { queue, end } = held({ capacity: 2 });
     queue.submit(['a']);
     const waiting = queue.submit(['b']);
-    expect(queue.full).toBe(true);
+    expect(queue.isFull()).toBe(true);
     waiting.done.catch(() => {});
     waiting.cancel(new Error('left'));
-    expect(queue.full).toBe(false);
+    expect(queue.isFull()).toBe(false);
     queue.submit(['c']);
-    expect(queue.full).toBe(true);
+    expect(queue.isFull()).toBe(true);
     await end('a');
-    expect(queue.full).toBe(false);
+    expect(queue.isFull()).toBe(false);
+  });
+});
+
+describe('between keys', () => {
+  const from = (owner: string) => ({ owner, request_id: '' });
+  const pair = (name: string) => [`${name}1`, `${name}2`];
+
+  test('pictures take turns, a match at a time, whatever each key has sent', async () => {
+    const { queue, started, end } = held({ capacity: 99 });
+    for (const request of ['a', 'b', 'c']) queue.submit(pair(request), from('flood'));
+    queue.submit(['x1', 'x2', 'x3'], from('other'));
+    queue.submit(['y1'], from('third'));
+    for (const job of ['a1', 'a2', 'x1+x2', 'y1', 'b1+b2', 'x3', 'c1', 'c2']) await end(job);
+    expect(started).toEqual(['a1', 'a2', 'x1+x2', 'y1', 'b1+b2', 'x3', 'c1', 'c2']);
+    expect(queue.size).toBe(0);
+  });
+
+  test('one that had nothing waiting is next, but only once a round', async () => {
+    const { queue, started, end } = held({ capacity: 99 });
+    for (const request of ['a', 'b', 'c', 'd']) queue.submit(pair(request), from('flood'));
+    for (const job of ['a1', 'a2']) await end(job);
+    queue.submit(['x1'], from('one'));
+    await end('b1+b2');
+    queue.submit(['y1'], from('two'));
+    await end('x1');
+    queue.submit(['x2'], from('one'));
+    await end('y1');
+    queue.submit(['y2'], from('two'));
+    for (const job of ['c1+c2', 'x2', 'y2']) await end(job);
+    expect(started).toEqual(['a1', 'a2', 'b1+b2', 'x1', 'y1', 'c1+c2', 'x2', 'y2', 'd1']);
+  });
+
+  test('one alone may use all places, and gives them up to others, the youngest first', async () => {
+    const { queue } = held({ capacity: 8 });
+    const flood = ['a', 'b', 'c', 'd'].map((name) => queue.submit(pair(name), from('flood')));
+    expect([queue.isFull('flood'), queue.isFull('other')]).toEqual([true, false]);
+    const first = queue.submit(pair('x'), from('other'));
+    expect(code(await flood[3]!.done.catch((error) => error))).toBe('overloaded');
+    expect([queue.size, await isIdle(flood[3]!)]).toEqual([8, true]);
+    queue.submit(pair('y'), from('other'));
+    expect(code(await flood[2]!.done.catch((error) => error))).toBe('overloaded');
+    // Each has its share now.
+    expect([queue.isFull('flood'), queue.isFull('other'), queue.isFull('third')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    await expect(queue.submit(pair('z'), from('other')).done).rejects.toThrow(Problem);
+    first.done.catch(() => {});
+    first.cancel(new Error('left'));
+    expect(queue.isFull('other')).toBe(false);
+  });
+
+  test('nothing that has begun is pushed out', async () => {
+    const { queue } = held({ capacity: 3 });
+    queue.submit(['a1', 'a2', 'a3'], from('flood'));
+    expect(queue.isFull('other')).toBe(true);
+  });
+
+  test('a large request of another key finds room as any does, and makes the queue no longer than before', async () => {
+    const { queue } = held({ capacity: 4 });
+    const flood = ['a', 'b'].map((name) => queue.submit(pair(name), from('flood')));
+    queue.submit(
+      Array.from({ length: 17 }, (_, index) => `x${index}`),
+      'other',
+    );
+    expect(code(await flood[1]!.done.catch((error) => error))).toBe('overloaded');
+    const before = queue.size;
+    // Neither may be left with less than a newcomer's, and the large one has not begun.
+    queue.submit(pair('y'), from('third')).done.catch(() => {});
+    expect(queue.size).toBeLessThanOrEqual(before);
+  });
+
+  test('whatever comes, leaves or ends, every place is given back', async () => {
+    const { queue, started, end } = held({ workers: 2, capacity: 10 });
+    const tickets = Array.from({ length: 60 }, (_, index) => {
+      const names = Array.from({ length: 1 + (index % 3) }, (_, at) => `p${index}.${at}`);
+      const ticket = queue.submit(names, from(`key ${index % 4}`));
+      ticket.done.catch(() => {});
+      return ticket;
+    });
+    for (const ticket of tickets.slice(0, 60).filter((_, index) => index % 5 === 0))
+      ticket.cancel(new Error('left'));
+    for (let at = 0; at < started.length; at++) await end(started[at]!);
+    await Promise.all(tickets.map(({ idle }) => idle));
+    expect([queue.size, queue.running, queue.isFull('key 0')]).toEqual([0, 0, false]);
   });
 });
 
@@ -175,6 +266,33 @@ describe('deadline', () => {
     expect(queue.running).toBe(0);
     expect(await isIdle(first)).toBe(true);
     expect(started).toEqual(['a']);
+  });
+});
+
+describe('pictures that do harm', () => {
+  const origin = { owner: 'key', request_id: 'r1' };
+
+  test('are told with their request though nobody waits for it any more', async () => {
+    const { queue, harms, breakDown } = held({ workers: 2, deadline_ms: 5, wedged_ms: 60_000 });
+    const left = queue.submit(['a'], origin);
+    left.cancel(new Error('left'));
+    const late = queue.submit(['b'], origin);
+    await Promise.allSettled([left.done, late.done]);
+    expect(harms).toEqual(['overdue b r1']);
+    await breakDown('a');
+    await breakDown('b');
+    await Promise.all([left.idle, late.idle]);
+    expect(harms).toEqual(['overdue b r1', 'broke a r1 a broke', 'broke b r1 b broke']);
+  });
+
+  test('and do not end long after they were cancelled count as wedged until they do', async () => {
+    const { queue, harms, end } = held({ deadline_ms: 5 });
+    const ticket = queue.submit(['a'], origin);
+    await expect(ticket.done).rejects.toBeInstanceOf(Problem);
+    await expect.poll(() => queue.wedged).toBe(1);
+    expect(harms).toEqual(['overdue a r1', 'wedged a r1']);
+    await end('a');
+    expect([queue.wedged, queue.running, await isIdle(ticket)]).toEqual([0, 0, true]);
   });
 });
 

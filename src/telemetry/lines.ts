@@ -1,0 +1,60 @@
+import { pino } from 'pino';
+
+interface LinesOptions {
+  /** A path, or the number of an open file. */
+  dest: string | number;
+  mode?: number;
+  /** A line cannot be written; it is tried again with the next one. */
+  onError?(error: Error): void;
+  /** So many lines were dropped since the last call; now they flow again. */
+  onDropped(lines: number): void;
+}
+
+/** Most bytes of lines that wait for a slow reader or disk. */
+const most_bytes = 8 * 1024 * 1024;
+const flush_ms = 1000;
+
+/**
+ * Lines that a libuv thread writes, so that a slow terminal, pipe or disk never blocks the main thread. Those that wait take
+ * a bounded memory; further ones are dropped and counted.
+ */
+export class Lines {
+  readonly destination: ReturnType<typeof pino.destination>;
+  /** Since the start. */
+  dropped = 0;
+  /** Those that `onDropped` was told. */
+  #told = 0;
+  #broken = false;
+
+  constructor({ dest, mode, onError, onDropped }: LinesOptions) {
+    // With a minLength of 0 flush() would not wait for the write in progress.
+    const options = { dest, append: true, sync: false, minLength: 1, maxLength: most_bytes };
+    this.destination = pino.destination(mode === undefined ? options : { ...options, mode });
+    this.destination.on('error', (error: Error) => {
+      this.#broken = true;
+      onError?.(error);
+    });
+    this.destination.on('drop', () => {
+      this.dropped += 1;
+    });
+    this.destination.on('drain', () => {
+      this.#broken = false;
+      const lines = this.dropped - this.#told;
+      this.#told = this.dropped;
+      if (lines > 0) onDropped(lines);
+    });
+  }
+
+  /** For the end of the process: waits until everything is written. Resolves to false when that takes longer than a second. */
+  flush(): Promise<boolean> {
+    // Such as a standard error that is closed.
+    if (this.#broken) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const late = setTimeout(() => resolve(this.#broken), flush_ms);
+      this.destination.flush(() => {
+        clearTimeout(late);
+        resolve(true);
+      });
+    });
+  }
+}
