@@ -6,7 +6,7 @@ export function registerServe(program: Command): void {
     .command('serve')
     .description('answer over HTTP until stopped')
     .action(async () => {
-      const { uwsFolder } = await import('../config.ts');
+      const { uwsFolder } = await import('../environment.ts');
       const { preflight } = await import('../preflight.mjs');
       const unfit = preflight(uwsFolder());
       if (unfit !== undefined) throw new Error(unfit);
