@@ -1,30 +1,17 @@
 import { cpuLimit } from './cpus.ts';
+import { type EndpointId, endpoints } from './endpoints/index.ts';
 import { RedisAddress } from './redis-address.ts';
 import { choice, integer, list, type Setting, text } from './setting-kinds.ts';
 import { readSettingsFile, type SettingsFile } from './settings-file.ts';
 
 /**
- * The settings table, and the only reader of the environment. A setting's variable is `FACEMATCH_` and its name in capitals:
+ * The settings table. A setting's variable is `FACEMATCH_` and its name in capitals:
  * config.max_body_bytes is FACEMATCH_MAX_BODY_BYTES, in the environment and in the file that FACEMATCH_CONFIG names.
  * docs/configuration.md is generated from the table.
  */
 
 /** The endpoints that FACEMATCH_ENDPOINTS switches on and off. */
-export const endpointIds = [
-  'match',
-  'match_advanced',
-  'match_many',
-  'detect',
-  'embed',
-  'match_embeddings',
-  'models',
-  'openapi',
-  'docs',
-  'demo',
-] as const;
-/** Off by default: an embedding is a biometric template, so the operator has to ask for these. */
-const offByDefault: readonly EndpointId[] = ['embed', 'match_embeddings'];
-export type EndpointId = (typeof endpointIds)[number];
+export const endpointIds: readonly EndpointId[] = endpoints.map(({ id }) => id);
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -69,7 +56,7 @@ const table = {
   endpoints: list(
     (item) => (endpointIds as readonly string[]).includes(item),
     `a comma-separated list out of ${endpointIds.join(', ')}`,
-    endpointIds.filter((id) => !offByDefault.includes(id)),
+    endpoints.filter(({ off }) => !off).map(({ id }) => id),
     'Endpoints that are switched on',
   ) as Setting<readonly EndpointId[]>,
   cors_origins: list(
@@ -230,27 +217,6 @@ function settingsFile(env: NodeJS.ProcessEnv): SettingsFile {
 export function unknownVariables(env: NodeJS.ProcessEnv = process.env): string[] {
   const known = new Set(['FACEMATCH_ADDON', 'FACEMATCH_UWS', ...Object.keys(table).map(variableOf)]);
   return Object.keys(env).filter((name) => name.startsWith('FACEMATCH_') && !known.has(name));
-}
-
-/** FACEMATCH_ADDON: a native addon to load instead of the one that was built here. For tests and sanitizers, so not a setting. */
-export function addonFile(env: NodeJS.ProcessEnv = process.env): string | undefined {
-  return env.FACEMATCH_ADDON || undefined;
-}
-
-/**
- * Turns off ONNX Runtime's telemetry. Call it before other threads start: changing the environment while they read it could
- * crash them.
- */
-export function silenceOnnxRuntime(): void {
-  process.env.ORT_DISABLE_TELEMETRY ??= '1';
-}
-
-/**
- * FACEMATCH_UWS: the folder of a µWebSockets.js that is tried before those of the packages. Not a setting, because set-up
- * reads it too, before there is a settings file.
- */
-export function uwsFolder(env: NodeJS.ProcessEnv = process.env): string | undefined {
-  return env.FACEMATCH_UWS || undefined;
 }
 
 function isOrigin(value: string): boolean {

@@ -27,7 +27,7 @@ export const program = [
   'scripts/facematch.mjs',
   'dist/src',
   // Styles, scripts and markup of the pages that are made from them.
-  'src/api',
+  'src/site',
   'src/eval/report',
   'models/packs/int8',
 ];

@@ -37,15 +37,15 @@ export type AnyProblem =
 export interface Bodies {
   MatchValues: MatchValues;
   AdvancedMatchValues: AdvancedMatchValues;
+  ManyValues: ManyValues;
   DetectValues: DetectValues;
   EmbedValues: EmbedValues;
-  ManyValues: ManyValues;
   EmbeddingsQuestion: EmbeddingsQuestion;
   MatchAnswer: MatchAnswer;
   ManyAnswer: ManyAnswer;
-  EmbeddingsAnswer: EmbeddingsAnswer;
   DetectAnswer: DetectAnswer;
   EmbedAnswer: EmbedAnswer;
+  EmbeddingsAnswer: EmbeddingsAnswer;
   ModelsAnswer: ModelsAnswer;
   AnyProblem: AnyProblem;
 }
@@ -62,6 +62,23 @@ export interface AdvancedMatchValues {
   image1_face_index?: number;
   /** Which face of image2, counted from 0, largest first; -1 chooses automatically */
   image2_face_index?: number;
+  /** balance for accuracy, fast for lower latency */
+  accuracy_mode?: 'fast' | 'balance';
+  /** Whether to try further detection steps when no face was found */
+  use_heuristic_fallback?: boolean;
+  /** Least detection score of a face; by default the model pack's own. Digits with an optional decimal point: no sign, no exponent */
+  min_det_score?: number;
+  /** Whether automatic choice takes the best pair of all faces, or the largest face of each image */
+  auto_pair_best?: boolean;
+  /** Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning */
+  reject_low_quality?: boolean;
+}
+/** The fields that are no pictures. */
+export interface ManyValues {
+  /** Least confidence_percent that counts as a match. Digits with an optional decimal point: no sign, no exponent */
+  threshold_percent?: number;
+  /** Which face of image1, counted from 0, largest first; -1 chooses automatically */
+  image1_face_index?: number;
   /** balance for accuracy, fast for lower latency */
   accuracy_mode?: 'fast' | 'balance';
   /** Whether to try further detection steps when no face was found */
@@ -92,23 +109,6 @@ export interface EmbedValues {
   use_heuristic_fallback?: boolean;
   /** Least detection score of a face; by default the model pack's own. Digits with an optional decimal point: no sign, no exponent */
   min_det_score?: number;
-  /** Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning */
-  reject_low_quality?: boolean;
-}
-/** The fields that are no pictures. */
-export interface ManyValues {
-  /** Least confidence_percent that counts as a match. Digits with an optional decimal point: no sign, no exponent */
-  threshold_percent?: number;
-  /** Which face of image1, counted from 0, largest first; -1 chooses automatically */
-  image1_face_index?: number;
-  /** balance for accuracy, fast for lower latency */
-  accuracy_mode?: 'fast' | 'balance';
-  /** Whether to try further detection steps when no face was found */
-  use_heuristic_fallback?: boolean;
-  /** Least detection score of a face; by default the model pack's own. Digits with an optional decimal point: no sign, no exponent */
-  min_det_score?: number;
-  /** Whether automatic choice takes the best pair of all faces, or the largest face of each image */
-  auto_pair_best?: boolean;
   /** Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning */
   reject_low_quality?: boolean;
 }
@@ -397,56 +397,6 @@ export interface Uncompared {
     reasons?: ('small' | 'blurred' | 'bright' | 'turned' | 'occluded')[];
   };
 }
-/** One embedding against many. */
-export interface EmbeddingsAnswer {
-  /** The same as in the X-Request-Id header */
-  request_id: string;
-  /** The threshold that was applied */
-  threshold_percent: number;
-  /** The mode that was used */
-  accuracy_mode: 'fast' | 'balance';
-  /** The number that each false_match_rate is multiplied by */
-  searched: number;
-  /**
-   * Best first: at most `limit`, and none below `min_percent`
-   *
-   * @maxItems 1000
-   *
-   * Items: A candidate.
-   */
-  results: {
-    /** As sent */
-    id: string;
-    /** Whether confidence_percent, before it is rounded, reaches threshold_percent */
-    match: boolean;
-    /** Confidence that both are the same person. From 40 on: 30 + 10 × −log10 of the false-match rate, so that ten points more are ten times fewer false matches */
-    confidence_percent: number;
-    /** Cosine of the two embeddings; not comparable between model packs */
-    similarity: number;
-    /** How often two different people score at least this high, corrected for the number of compared pairs; for each pair never below the floor of the pack's table, see GET models */
-    false_match_rate: number;
-    /** true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), and confidence_percent is extrapolated */
-    extrapolated: boolean;
-  }[];
-  /** How many candidates match, including those that `limit` leaves out */
-  matches: number;
-  /** The model pack of the answer; see GET models */
-  model: {
-    /** Name of the model pack */
-    pack: string;
-    /** Its version */
-    version: string;
-  };
-  /** Empty when there is nothing to say */
-  warnings: Warning[];
-  /** Where the time went; in the Server-Timing header as well */
-  timings_ms: {
-    /** Waiting for a worker, milliseconds */
-    queue: number;
-    /** From the last byte of the request to the answer, milliseconds */
-    total: number;
-  };
-}
 /** The faces of one picture. */
 export interface DetectAnswer {
   /** The same as in the X-Request-Id header */
@@ -616,6 +566,56 @@ export interface EmbeddedFace {
   /** Only for the faces that were asked for: numbers in the form that `embedding` of the answer describes */
   embedding?: string;
 }
+/** One embedding against many. */
+export interface EmbeddingsAnswer {
+  /** The same as in the X-Request-Id header */
+  request_id: string;
+  /** The threshold that was applied */
+  threshold_percent: number;
+  /** The mode that was used */
+  accuracy_mode: 'fast' | 'balance';
+  /** The number that each false_match_rate is multiplied by */
+  searched: number;
+  /**
+   * Best first: at most `limit`, and none below `min_percent`
+   *
+   * @maxItems 1000
+   *
+   * Items: A candidate.
+   */
+  results: {
+    /** As sent */
+    id: string;
+    /** Whether confidence_percent, before it is rounded, reaches threshold_percent */
+    match: boolean;
+    /** Confidence that both are the same person. From 40 on: 30 + 10 × −log10 of the false-match rate, so that ten points more are ten times fewer false matches */
+    confidence_percent: number;
+    /** Cosine of the two embeddings; not comparable between model packs */
+    similarity: number;
+    /** How often two different people score at least this high, corrected for the number of compared pairs; for each pair never below the floor of the pack's table, see GET models */
+    false_match_rate: number;
+    /** true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), and confidence_percent is extrapolated */
+    extrapolated: boolean;
+  }[];
+  /** How many candidates match, including those that `limit` leaves out */
+  matches: number;
+  /** The model pack of the answer; see GET models */
+  model: {
+    /** Name of the model pack */
+    pack: string;
+    /** Its version */
+    version: string;
+  };
+  /** Empty when there is nothing to say */
+  warnings: Warning[];
+  /** Where the time went; in the Server-Timing header as well */
+  timings_ms: {
+    /** Waiting for a worker, milliseconds */
+    queue: number;
+    /** From the last byte of the request to the answer, milliseconds */
+    total: number;
+  };
+}
 /** The model pack that is loaded. */
 export interface ModelsAnswer {
   /** Name of the model pack */
@@ -733,16 +733,16 @@ export interface DuplicateFieldProblem {
   field:
     | 'image1'
     | 'image2'
-    | 'image'
     | 'threshold_percent'
     | 'image1_face_index'
     | 'image2_face_index'
-    | 'face_index'
     | 'accuracy_mode'
     | 'use_heuristic_fallback'
     | 'min_det_score'
     | 'auto_pair_best'
-    | 'reject_low_quality';
+    | 'reject_low_quality'
+    | 'image'
+    | 'face_index';
 }
 /** No API key. Send your key in the x-api-key header. */
 export interface MissingApiKeyProblem {

@@ -3,11 +3,13 @@ import { readFileSync } from 'node:fs';
 import { compile } from 'json-schema-to-typescript';
 import compactJson from 'json-stringify-pretty-compact';
 import Turndown from 'turndown';
+import { endpoints } from '../../dist/src/endpoints/index.js';
 
 /** In client-types.d.ts: what follows is written by hand, since the library cannot say it. */
 const byHandMark = '\n// By hand: the forms, and names for parts of the answers.\n';
 
-const note = '<!-- Made by scripts/generate-docs.mjs of the docs page; change src/api instead. -->';
+const note =
+  '<!-- Made by scripts/generate-docs.mjs of the docs page; change src/endpoints, src/face or src/site instead. -->';
 
 const turndown = new Turndown({ headingStyle: 'atx' });
 // The page's text was written as Markdown.
@@ -84,33 +86,27 @@ function withoutPlain(text) {
 
 /** docs/clients/client-types.d.ts: types of the OpenAPI document, above those that the file itself has by hand. */
 export async function clientTypes(document) {
-  const { Match, Many, Embeddings, EmbeddingsRequest, Detect, Embed, Models, ...others } =
-    document.components.schemas;
+  const { schemas } = document.components;
+  const answers = endpoints.flatMap((endpoint) => ('success' in endpoint ? [endpoint.success.name] : []));
+  const { EmbeddingsRequest } = schemas;
+  const others = without({ properties: schemas, required: [] }, [...answers, 'EmbeddingsRequest']).properties;
   const isProblem = (name) => name.endsWith('Problem');
-  const schemas = Object.entries(others).map(([name, schema]) => [
+  const parts = Object.entries(others).map(([name, schema]) => [
     name,
     isProblem(name) ? without(schema, ['type', 'title', 'detail', 'request_id']) : schema,
   ]);
+  const forms = endpoints.filter(({ values }) => values !== undefined);
   const definitions = {
-    MatchValues: valuesOf(document, '/API/v1.0/face/match/upload'),
-    AdvancedMatchValues: valuesOf(document, '/API/v1.0/face/match/upload/advanced'),
-    DetectValues: valuesOf(document, '/API/v1.0/face/detect/upload'),
-    EmbedValues: valuesOf(document, '/API/v1.0/face/embed/upload'),
-    ManyValues: valuesOf(document, '/API/v1.0/face/match/upload/many'),
+    ...Object.fromEntries(forms.map(({ values, path }) => [values, valuesOf(document, path)])),
     EmbeddingsQuestion: EmbeddingsRequest,
-    MatchAnswer: Match,
-    ManyAnswer: Many,
-    EmbeddingsAnswer: Embeddings,
-    DetectAnswer: Detect,
-    EmbedAnswer: Embed,
-    ModelsAnswer: Models,
+    ...Object.fromEntries(answers.map((name) => [`${name}Answer`, schemas[name]])),
     AnyProblem: { title: 'AnyProblem', oneOf: Object.keys(others).filter(isProblem).map(ref) },
   };
   const bodies = {
     description: 'The bodies of requests, without the pictures, and of answers.',
     properties: Object.fromEntries(Object.keys(definitions).map((name) => [name, ref(name)])),
     required: Object.keys(definitions),
-    components: { schemas: { ...definitions, ...Object.fromEntries(schemas) } },
+    components: { schemas: { ...definitions, ...Object.fromEntries(parts) } },
   };
   const made = await compile(JSON.parse(JSON.stringify(bodies, draft4Tuple)), 'Bodies', {
     additionalProperties: false,

@@ -1,13 +1,12 @@
 // The files of docs/ and deploy/, and the tables of THIRD_PARTY_NOTICES.md, that are made from the built program's tables.
 import { readFileSync } from 'node:fs';
-import { openApiDocument } from '../../dist/src/api/document.js';
-import { metricsTable, settingsTable } from '../../dist/src/api/markdown.js';
-import { docsPage } from '../../dist/src/api/page.js';
-import { scorePicture } from '../../dist/src/api/score-picture.js';
 import { commandLineMarkdown } from '../../dist/src/cli/command-line-page.js';
 import { endpointIds, readConfig } from '../../dist/src/config.js';
 import { packDirectory, readManifest } from '../../dist/src/engine/pack.js';
-import { routes } from '../../dist/src/http/routes.js';
+import { openApiDocument } from '../../dist/src/site/document.js';
+import { metricsTable, settingsTable } from '../../dist/src/site/markdown.js';
+import { docsPage } from '../../dist/src/site/page.js';
+import { scorePicture } from '../../dist/src/site/score-picture.js';
 import { apiReference, clientTypes } from './api-docs.mjs';
 import { clientDeclarations } from './client-declarations.mjs';
 import { prometheusRule } from './prometheus-rule.mjs';
@@ -15,8 +14,8 @@ import { thirdPartyTables } from './third-party.mjs';
 
 /** Text by path. Reads the project in the working directory. */
 export async function generatedDocs() {
-  const document = openApiDocument(routes, readConfig({}));
-  const whole = openApiDocument(routes, readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') }));
+  const document = openApiDocument(readConfig({}));
+  const whole = openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') }));
   const { api, errors } = apiReference(whole, docsPage(whole).html);
   return {
     'docs/openapi.json': `${JSON.stringify(document, null, 2)}\n`,

@@ -20,7 +20,7 @@ import {
   tallyLinear,
 } from '../eval/linear-score.ts';
 import { imagesBelow, type PeopleSet, peopleSet, readPeople, requireColumns } from '../eval/people.ts';
-import type { CalibrationPoint } from '../matching/calibration.ts';
+import type { CalibrationPoint } from '../face/calibration.ts';
 import { withBar } from './terminal.ts';
 
 export interface SetFolder {

@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import { page, table } from '../api/markdown.ts';
+import { page, table } from '../site/markdown.ts';
 import { everyCommand, exitCodeWords, helpOf, subcommands } from './help.ts';
 import { buildProgram } from './program.ts';
 

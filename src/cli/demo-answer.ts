@@ -1,7 +1,6 @@
 import type { Face } from '../engine/addon.ts';
-import type { ManyBody } from '../http/many-result.ts';
-import type { ImageBody } from '../http/match-result.ts';
-import type { ImageField } from '../matching/compare.ts';
+import type { Image, Many } from '../face/answers.ts';
+import type { ImageField } from '../face/compare.ts';
 import { type Colours, count, printable } from './terminal.ts';
 
 /** The part of a 200 answer that is described in words; the JSON below it has the rest. */
@@ -12,8 +11,8 @@ export interface MatchAnswer {
   false_match_rate: number;
   extrapolated: boolean;
   accuracy_mode: string;
-  image1: ImageBody & { face_index: number };
-  image2: ImageBody & { face_index: number };
+  image1: Image;
+  image2: Image;
   pairs_compared: number;
   warnings: readonly { detail: string }[];
   timings_ms: Record<string, number>;
@@ -48,7 +47,7 @@ export function describeAnswer(
 
 /** One against several, best first, without those that could not be compared. */
 export function describeResults(
-  { results, matches, threshold_percent, warnings }: ManyBody,
+  { results, matches, threshold_percent, warnings }: Many,
   reference: string,
   colours: Colours,
 ): string {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { FacematchError } from '../client/index.ts';
-import type { ImageField } from '../matching/compare.ts';
+import type { ImageField } from '../face/compare.ts';
 import { productPath, projectPath } from '../paths.ts';
 import type { MatchAnswer } from './demo-answer.ts';
 import type { DemoServer } from './demo-server.ts';

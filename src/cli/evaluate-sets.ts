@@ -17,7 +17,7 @@ import { cohortTasks } from '../eval/held-out.ts';
 import { imagesOf, personOf, readPairs } from '../eval/pairs.ts';
 import { groupingsOf, readPeople, requireColumns } from '../eval/people.ts';
 import { resultsJson, resultsOf } from '../eval/results.ts';
-import { calibrationOf } from '../matching/calibration.ts';
+import { calibrationOf } from '../face/calibration.ts';
 import type { SetFolder } from './calibrate-pack.ts';
 import { describeResults } from './eval-text.ts';
 import { withBar } from './terminal.ts';

@@ -12,14 +12,14 @@ import {
 } from '../engine/addon.ts';
 import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
 import { Problem } from '../errors.ts';
-import { base64, type embedBody } from '../http/faces-result.ts';
-import { fillFields } from '../http/fields.ts';
-import type { Target } from '../http/form.ts';
-import { manyBody } from '../http/many-result.ts';
-import { type ImageBody, imageBody, matchBody } from '../http/match-result.ts';
-import { calibrationOf } from '../matching/calibration.ts';
-import { compare, faultsOf } from '../matching/compare.ts';
-import { problemOf } from '../matching/faults.ts';
+import type { Embed, Face, Image, Many, Match } from '../face/answers.ts';
+import { calibrationOf } from '../face/calibration.ts';
+import { choicesOf } from '../face/choices.ts';
+import { compare, faultsOf } from '../face/compare.ts';
+import { base64 } from '../face/embedding.ts';
+import { problemOf } from '../face/faults.ts';
+import { manyAnswer, type Target } from '../face/many.ts';
+import { imageBody, matchAnswer } from '../face/match.ts';
 import { drawingFiles, readImage } from './files.ts';
 
 // match, detect and embed for files, in this process, without a server.
@@ -30,19 +30,26 @@ interface MatchFilesOptions {
 }
 
 /** Compares two files on this thread; the answer is the server's own. Throws an Error with a message for people. */
-export async function matchFiles(files: readonly [string, string], options: MatchFilesOptions) {
+export async function matchFiles(
+  files: readonly [string, string],
+  options: MatchFilesOptions,
+): Promise<Match> {
   const start = performance.now();
-  const { values, analyse, ...known } = await openMatch(options);
+  const { analyse, calibration, ...known } = await openMatch(options);
   const [first, second] = files.map((file) => readFileSync(file)) as [Buffer, Buffer];
-  const result = compare([analyse(first), analyse(second)], values);
+  const result = compare([analyse(first), analyse(second)], known.choices);
   if (Array.isArray(result)) throw problemOf(result);
-  return matchBody({ ...known, form: { values, warnings: [] }, result, total_ms: performance.now() - start });
+  return matchAnswer({ ...known, total_ms: performance.now() - start }, result, calibration);
 }
 
 /** The same for one file and several others. A fault of one of these is reported in its result. */
-export async function matchManyFiles(file: string, others: readonly string[], options: MatchFilesOptions) {
+export async function matchManyFiles(
+  file: string,
+  others: readonly string[],
+  options: MatchFilesOptions,
+): Promise<Many> {
   const start = performance.now();
-  const { values, analyse, ...known } = await openMatch(options);
+  const { analyse, ...known } = await openMatch(options);
   const reference = analyse(readFileSync(file));
   const faults = faultsOf(file, reference, -1);
   if (faults.length > 0) throw problemOf(faults, file);
@@ -60,9 +67,9 @@ export async function matchManyFiles(file: string, others: readonly string[], op
       targets.push({ filename: name, name, image: problem });
     }
   }
-  return manyBody({
+  return manyAnswer({
     ...known,
-    form: { values, warnings: [], targets },
+    targets,
     reference: reference as Analysis,
     outcomes,
     total_ms: performance.now() - start,
@@ -88,10 +95,11 @@ async function openPack() {
 /** What a match needs of the pack, and the parts of its answer that do not depend on the images. */
 async function openMatch(options: MatchFilesOptions) {
   const { manifest, model, analyse } = await openPack();
-  const values = fillFields(new Map<string, number | string>(Object.entries(options)), manifest);
+  const choices = choicesOf(options, manifest);
   return {
-    values,
-    analyse: (image: Uint8Array) => analyse(image, values),
+    choices,
+    warnings: [],
+    analyse: (image: Uint8Array) => analyse(image, choices),
     request_id: randomUUID(),
     calibration: calibrationOf(manifest.calibration[options.accuracy_mode]),
     model,
@@ -111,7 +119,7 @@ interface DetectFilesOptions extends LookOptions {
   draw: string | undefined;
 }
 
-export type DetectedFile = { file: string } & ImageBody & { drawing?: string };
+export type DetectedFile = { file: string } & Omit<Image, 'face_index'> & { drawing?: string };
 
 /** `code` is the contract's, or the file system's for a file that cannot be read. */
 interface RefusedFile {
@@ -120,8 +128,8 @@ interface RefusedFile {
 }
 
 /** A face with its embedding, and what is needed to compare it. */
-type EmbeddedFile = { file: string; embedding: string } & ImageBody['faces'][number] &
-  Pick<ReturnType<typeof embedBody>['embedding'], 'pack' | 'version' | 'accuracy_mode'>;
+type EmbeddedFile = { file: string; embedding: string } & Face &
+  Pick<Embed['embedding'], 'pack' | 'version' | 'accuracy_mode'>;
 
 /**
  * Finds the faces of one image after the other, on this thread, and draws them if wanted. A faulty image does not stop the

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { silenceOnnxRuntime } from '../config.ts';
+import { silenceOnnxRuntime } from '../environment.ts';
 import { exitCodes } from './help.ts';
 import { buildProgram } from './program.ts';
 import { coloursFor } from './terminal.ts';

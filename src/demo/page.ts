@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Config } from '../config.ts';
-import { fieldTable, mostTargets } from '../http/fields.ts';
-import type { Route } from '../http/routes.ts';
+import { endpoints } from '../endpoints/index.ts';
+import { matchAdvanced } from '../endpoints/match.ts';
+import { mostTargets } from '../face/choices.ts';
 import { projectPath } from '../paths.ts';
 import type { Settings } from './browser/types.ts';
 
@@ -14,12 +15,12 @@ export interface DemoPage {
 }
 
 /** Throws an Error when the bundle is not built; `npm run setup` builds it. */
-export function demoPage(routes: readonly Route[], config: Config): DemoPage {
+export function demoPage(config: Config): DemoPage {
   const [markup, style, script] = ['page.html', 'page.css', 'main.js'].map((name) =>
     readFileSync(projectPath(`dist/src/demo/browser/${name}`), 'utf8'),
   ) as [string, string, string];
   // A "<" could begin the tag that ends this element.
-  const settings = JSON.stringify(settingsOf(routes, config)).replaceAll('<', '\\u003c');
+  const settings = JSON.stringify(settingsOf(config)).replaceAll('<', '\\u003c');
   const html = markup
     .replace(
       /<template>(.*?)<\/template>/s,
@@ -59,13 +60,14 @@ function policy(script: string, style: string): string {
 
 const sha256 = (text: string) => `sha256-${createHash('sha256').update(text).digest('base64')}`;
 
-function settingsOf(routes: readonly Route[], config: Config): Settings {
-  const { threshold_percent, accuracy_mode, use_heuristic_fallback, min_det_score } = fieldTable;
-  const { auto_pair_best, reject_low_quality } = fieldTable;
+function settingsOf(config: Config): Settings {
+  const { threshold_percent, accuracy_mode, use_heuristic_fallback, min_det_score } = matchAdvanced.fields;
+  const { auto_pair_best, reject_low_quality } = matchAdvanced.fields;
   const options = { use_heuristic_fallback, min_det_score, auto_pair_best, reject_low_quality };
-  const open = routes.filter(({ endpoint }) => config.endpoints.includes(endpoint));
+  const open = endpoints.filter(({ id }) => config.endpoints.includes(id));
   return {
-    paths: Object.fromEntries(open.map(({ endpoint, path }) => [endpoint, path])),
+    paths: Object.fromEntries(open.map(({ id, path }) => [id, path])),
+    fields: Object.fromEntries(open.map((one) => [one.id, 'fields' in one ? Object.keys(one.fields) : []])),
     threshold_percent,
     accuracy_mode,
     options,

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
-import { addonFile, silenceOnnxRuntime } from '../config.ts';
+import { addonFile, silenceOnnxRuntime } from '../environment.ts';
 import { productPath } from '../paths.ts';
 
 /**

@@ -2,12 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import { visit } from 'jsonc-parser';
 import { z } from 'zod';
 import { Problem } from '../errors.ts';
+import { cosine, mostCandidates } from '../face/embedding.ts';
 import type { AccuracyMode } from './addon.ts';
 
 /** One embedding against many: the request's body → similarities. Runs in a worker, because a thousand take about 100 ms. */
 
-export const mostCandidates = 1000;
-export const mostJson_bytes = 4 * 1024 * 1024;
 const longestId = 128;
 /** How far the length of a unit vector may be from 1. */
 const lengthTolerance = 1e-3;
@@ -127,13 +126,6 @@ export function rankEmbeddings(
       .slice(0, mostNamed),
     candidates: ranked.sort((a, b) => b.normalised_similarity - a.normalised_similarity),
   };
-}
-
-/** Cosine of two unit vectors, -1..1. */
-export function cosine(a: Float32Array, b: Float32Array): number {
-  let dot = 0;
-  for (let i = 0; i < a.length; i++) dot += a[i]! * b[i]!;
-  return Math.min(1, Math.max(-1, dot));
 }
 
 function parseJson(body: Uint8Array): unknown {

@@ -1,4 +1,4 @@
-import { Calibration, type CalibrationPoint, promisedRate } from '../matching/calibration.ts';
+import { Calibration, type CalibrationPoint, promisedRate } from '../face/calibration.ts';
 import { binOf, bins, fmrTable } from './fmr-table.ts';
 import { foldPair, folds, type HeldOutCohorts, heldOutFits } from './held-out.ts';
 import type { Interval } from './metrics.ts';

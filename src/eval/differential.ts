@@ -1,4 +1,4 @@
-import { type Calibration, promisedRate } from '../matching/calibration.ts';
+import { type Calibration, promisedRate } from '../face/calibration.ts';
 import type { CohortScore } from './calibrate.ts';
 import { type Grouping, groupingText } from './groupings.ts';
 import { folds } from './held-out.ts';

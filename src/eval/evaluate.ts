@@ -1,5 +1,5 @@
 import type { AccuracyMode } from '../engine/addon.ts';
-import type { Calibration } from '../matching/calibration.ts';
+import type { Calibration } from '../face/calibration.ts';
 import { heldOutScores } from './calibrate.ts';
 import { dot } from './cohort.ts';
 import { type Differential, differentialOf } from './differential.ts';

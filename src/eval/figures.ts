@@ -1,5 +1,5 @@
 import type { AccuracyMode } from '../engine/addon.ts';
-import type { Calibration } from '../matching/calibration.ts';
+import type { Calibration } from '../face/calibration.ts';
 import type { EmbeddedImage } from './embed-worker.ts';
 import {
   type Accuracy,

@@ -1,4 +1,4 @@
-import type { CalibrationPoint } from '../matching/calibration.ts';
+import type { CalibrationPoint } from '../face/calibration.ts';
 
 /** Similarities are counted in bins of this width, from `lowest` on. */
 const binWidth = 2e-4;

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Calibration } from '../matching/calibration.ts';
+import type { Calibration } from '../face/calibration.ts';
 import { type Interval, type Scored, wilson, z } from './metrics.ts';
 
 /** One line of a list of pairs. Paths are relative to the images' folder. */

@@ -1,4 +1,4 @@
-import { type Calibration, promisedRate } from '../matching/calibration.ts';
+import { type Calibration, promisedRate } from '../face/calibration.ts';
 import { type Interval, type Operating, type Scored, tarAtFmr, wilson } from './metrics.ts';
 import { percentOf } from './pairs.ts';
 

@@ -1,18 +1,18 @@
 import { hash, randomInt } from 'node:crypto';
+import { endpoints, type Scope } from '../endpoints/index.ts';
+
+export type { Scope };
+
+const isScope = (scope: Scope | 'any' | 'none'): scope is Scope => scope !== 'any' && scope !== 'none';
 
 /** What a key may be used for; each endpoint needs one of them. */
-export const scopes = [
-  'match:basic',
-  'match:advanced',
-  'match:many',
-  'match:embeddings',
-  'detect',
-  'embed',
-] as const;
-export type Scope = (typeof scopes)[number];
+export const scopes: readonly Scope[] = endpoints.map(({ scope }) => scope).filter(isScope);
 
-/** The scopes of a new key unless others are given; `embed` has to be asked for. */
-export const defaultScopes: readonly Scope[] = scopes.filter((scope) => scope !== 'embed');
+/** The scopes of a new key unless others are given; those of sensitive endpoints have to be asked for. */
+export const defaultScopes: readonly Scope[] = endpoints
+  .filter(({ sensitive }) => !sensitive)
+  .map(({ scope }) => scope)
+  .filter(isScope);
 
 /** Limits of what an operator may choose for a key. */
 export const keyLimits = {

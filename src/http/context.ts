@@ -1,20 +1,21 @@
-import type { Config, EndpointId } from '../config.ts';
+import type { Config } from '../config.ts';
+import type { EndpointId, Listed, Scope } from '../endpoints/index.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { PackManifest } from '../engine/pack.ts';
 import type { Origin } from '../engine/queue.ts';
+import type { Calibration } from '../face/calibration.ts';
 import { type Gate, rateHeaders, type Verdict } from '../gate/gate.ts';
 import type { ApiKey } from '../gate/key-store.ts';
-import type { Calibration } from '../matching/calibration.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Readiness } from './admin.ts';
-import type { Exchange, Reply } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 import { requestId } from './request.ts';
-import type { Route } from './routes.ts';
+import type { Published } from './responses.ts';
 import type { Upload, Uploads } from './upload.ts';
 
-/** Everything that the handlers use; made once, by src/server/index.ts. */
+/** Everything that requests use; made once, by src/server/index.ts. */
 export interface Services {
   readonly config: Config;
   readonly gate: Gate;
@@ -26,20 +27,17 @@ export interface Services {
   readonly uploads: Uploads;
   readonly readiness: Readiness;
   readonly telemetry: Telemetry;
+  /** A document of the site, by the id of its endpoint; made on its first request. */
+  documents(id: EndpointId): Promise<Published>;
 }
-
-/** Returns the answer or throws a Problem. Must ask for the body before its first await, or µWS drops it. */
-type Handler = (context: Context) => Reply | Promise<Reply>;
-
-export type Handlers = Readonly<Record<EndpointId, Handler>>;
 
 /** One request, and what is recorded about it. */
 export class Context {
   readonly exchange: Exchange;
   readonly services: Services;
   readonly request_id: string;
-  /** Known once the route is found. */
-  route: Route | undefined;
+  /** Known once it is found. */
+  endpoint: Listed | undefined;
   /** Known once the key is checked. */
   key_id: string | undefined;
   /** Known once the key is admitted. */
@@ -69,7 +67,7 @@ export class Context {
   }
 
   /** Checks key, scope and rate limit; obey the verdict before the next check. */
-  check(scope: Exclude<Route['scope'], 'none'>, cost: number): Verdict | Promise<Verdict> {
+  check(scope: Scope | 'any', cost: number): Verdict | Promise<Verdict> {
     const { headers, peer } = this.exchange.request;
     return this.services.gate.check({
       api_key: headers.get('x-api-key'),

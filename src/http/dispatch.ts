@@ -1,26 +1,26 @@
+import type { Listed } from '../endpoints/index.ts';
 import { Problem } from '../errors.ts';
 import type { Verdict } from '../gate/gate.ts';
-import { Context, type Handlers, type Services } from './context.ts';
+import { Context, type Services } from './context.ts';
 import { ClientLeft, type Exchange, type Reply } from './exchange.ts';
+import { serve } from './intake.ts';
 import { Cors, problem } from './responses.ts';
-import { type Route, Router } from './routes.ts';
+import { Router } from './router.ts';
 
 /**
- * Checks the head of each request in the contract's order (route, key, scope, rate limit), calls its handler, and answers, logs
- * and counts it once.
+ * Checks the head of each request in the contract's order (endpoint, key, scope, rate limit), serves it, and answers, logs and
+ * counts it once.
  */
 export class Dispatcher {
   readonly #services: Services;
-  readonly #handlers: Handlers;
   readonly #router: Router;
   readonly #cors: Cors;
   #unanswered = 0;
   #whenIdle: (() => void) | undefined;
 
-  constructor(services: Services, routes: readonly Route[], handlers: Handlers) {
+  constructor(services: Services) {
     this.#services = services;
-    this.#handlers = handlers;
-    this.#router = new Router(routes, services.config.endpoints);
+    this.#router = new Router(services.config.endpoints);
     this.#cors = new Cors(services.config.cors_origins);
   }
 
@@ -60,29 +60,28 @@ export class Dispatcher {
     for (const header of this.#cors.headers(request)) context.headers.push(header);
     const preflight = this.#cors.preflight(request, this.#router.methods(request.path));
     if (preflight) return { status: 204, headers: preflight, body: '' };
-    const route = this.#router.find(request.method, request.path);
-    context.route = route;
+    const endpoint = this.#router.find(request.method, request.path);
+    context.endpoint = endpoint;
     if (this.#services.readiness.stage === 'draining') throw new Problem('shutting_down');
-    const handle = this.#handlers[route.endpoint];
-    if (route.scope === 'none') return handle(context);
-    const verdict = context.check(route.scope, route.cost);
+    if (endpoint.scope === 'none') return serve(context, endpoint);
+    const verdict = context.check(endpoint.scope, endpoint.price);
     if (verdict instanceof Promise) {
-      // µWS closes the connection right after this callback; the handler refuses such a request in any case.
-      const unclear = request.framing === 'unclear' && route.method === 'POST';
-      return unclear ? handle(context) : this.#await(context, route, verdict);
+      // µWS closes the connection right after this callback; serving it refuses such a request in any case.
+      const unclear = request.framing === 'unclear' && endpoint.method === 'POST';
+      return unclear ? serve(context, endpoint) : this.#await(context, endpoint, verdict);
     }
     context.obey(verdict);
-    return handle(context);
+    return serve(context, endpoint);
   }
 
-  /** Waits for a shared limiter; meanwhile the arriving body is kept for the handler. */
-  async #await(context: Context, route: Route, asked: Promise<Verdict>): Promise<Reply> {
-    if (route.method === 'POST') this.#hold(context);
+  /** Waits for a shared limiter; meanwhile the arriving body is kept. */
+  async #await(context: Context, endpoint: Listed, asked: Promise<Verdict>): Promise<Reply> {
+    if (endpoint.method === 'POST') this.#hold(context);
     context.obey(await asked);
-    return this.#handlers[route.endpoint](context);
+    return serve(context, endpoint);
   }
 
-  /** A body without room is not kept, and the handler refuses the request. */
+  /** A body without room is not kept, and the request is refused later. */
   #hold(context: Context): void {
     const { config, uploads } = this.#services;
     const { peer, content_length } = context.exchange.request;
@@ -123,7 +122,7 @@ export class Dispatcher {
     this.#services.telemetry.finished({
       request_id: context.request_id,
       key_id: context.key_id,
-      route: context.route?.endpoint ?? 'none',
+      route: context.endpoint?.id ?? 'none',
       // nginx's status for a client that left.
       status: sent ? reply.status : 499,
       code: sent ? code : 'client_left',

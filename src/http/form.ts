@@ -1,17 +1,19 @@
-import { Problem } from '../errors.ts';
-import type { LowQualityFace } from '../matching/face-quality.ts';
+import type { PictureEndpoint } from '../endpoints/endpoint.ts';
 import {
-  type FieldValues,
-  type FormEndpoint,
-  fieldTable,
-  fillFields,
+  type FieldRule,
+  type Fields,
+  type FieldValue,
   imageFields,
   invalidField,
-  mostTargets,
   parseField,
   repeatedField,
   ruleOf,
-} from './fields.ts';
+} from '../endpoints/fields.ts';
+import { endpoints } from '../endpoints/index.ts';
+import { Problem } from '../errors.ts';
+import type { Warning } from '../face/answers.ts';
+import { type Choices, choicesOf, mostTargets } from '../face/choices.ts';
+import type { Target } from '../face/many.ts';
 import { MultipartError, type Part, parseMultipart } from './multipart.ts';
 
 /** The bytes of an image in the body, from `start` up to, not including, `end`. */
@@ -22,30 +24,12 @@ interface ByteRange {
 
 /** A request's form, checked. */
 export interface Form {
-  /** The images to analyse, in the order of the field table; those of a repeated field in the order sent. */
+  /** The images to analyse, in the order of the endpoint's fields; those of a repeated field in the order sent. */
   images: ByteRange[];
   /** The images of a repeated field, in the order sent. */
   targets: Target[];
-  values: FieldValues;
-  warnings: UnknownField[];
-}
-
-/** Something that was accepted but may not be what the client meant. `detail` says what to do about it. */
-export type Warning = UnknownField | LowQualityFace;
-
-export interface Target {
-  /** As sent; only a label. */
-  filename: string | undefined;
-  /** Its index in `images`, or why it is not there. */
-  image: number | Problem;
-  /** The name of the image in problems; by default the form's field. */
-  name?: string;
-}
-
-interface UnknownField {
-  code: 'unknown_field';
-  field: string;
-  detail: string;
+  choices: Choices;
+  warnings: Warning[];
 }
 
 export interface FormLimits {
@@ -55,67 +39,122 @@ export interface FormLimits {
   max_image_bytes: number;
 }
 
+type Taker = Pick<PictureEndpoint, 'fields' | 'advanced'>;
+
+/** An image that was sent; its filename is only a label. */
+interface SentImage extends ByteRange {
+  name: string;
+  filename?: string | undefined;
+}
+
 /** Body → form. Throws Problem for the first fault in the order of the parts. */
 export function readForm(
   body: Buffer,
   boundary: string,
-  endpoint: FormEndpoint,
+  taker: Taker,
   limits: FormLimits,
   pack: { min_det_score: number },
 ): Form {
-  const repeated = repeatedField(endpoint);
-  const images = new Map<string, ByteRange>();
-  const sent: Part[] = [];
-  const parsed = new Map<string, number | string>();
-  const unknown = new Set<string>();
-  for (const part of partsOf(body, boundary, limits, repeated === undefined ? 0 : mostTargets)) {
+  const sent = new SentFields(taker, limits);
+  for (const part of partsOf(body, boundary, limits, repeatedField(taker.fields) ? mostTargets : 0)) {
     const { name, start, end } = part;
-    const rule = ruleOf(name, endpoint);
+    const rule = sent.claim(name);
+    if (rule === undefined) continue;
+    // Decided by its name: a part without a filename is an image too.
+    if (rule.kind === 'image') sent.image(part);
+    else if (end - start > limits.max_field_bytes) throw invalidField(name, rule);
+    else sent.choose(name, parseField(name, rule, body.toString('latin1', start, end)));
+  }
+  return sent.form(pack);
+}
+
+/** The fields of a request as they come. */
+export class SentFields {
+  readonly #taker: Taker;
+  readonly #limits: FormLimits;
+  readonly #repeated: string | undefined;
+  readonly #claimed = new Set<string>();
+  readonly #images = new Map<string, ByteRange>();
+  readonly #several: SentImage[] = [];
+  readonly #choices: Record<string, FieldValue> = {};
+  readonly #unknown = new Set<string>();
+
+  constructor(taker: Taker, limits: FormLimits) {
+    this.#taker = taker;
+    this.#limits = limits;
+    this.#repeated = repeatedField(taker.fields);
+  }
+
+  /** The rule of a field, once its name is read; undefined where the endpoint does not know it. Throws Problem. */
+  claim(name: string): FieldRule | undefined {
+    const rule = ruleOf(name, this.#taker.fields);
     if (rule === undefined) {
-      unknown.add(name);
-    } else if (name === repeated) {
-      if (sent.length === mostTargets) throw new Problem('too_many_images', { limit: mostTargets });
-      sent.push(part);
-    } else if (images.has(name) || parsed.has(name)) {
+      this.#unknown.add(name);
+    } else if (name === this.#repeated) {
+      if (this.#several.length === mostTargets) throw new Problem('too_many_images', { limit: mostTargets });
+    } else if (this.#claimed.has(name)) {
       throw new Problem('duplicate_field', { detail: `Send ${name} once.`, field: name });
-    } else if (rule.kind === 'image') {
-      // Decided by its name: a part without a filename is an image too.
-      images.set(name, imageRange(part, limits));
-    } else if (end - start > limits.max_field_bytes) {
-      throw invalidField(name, rule);
-    } else {
-      parsed.set(name, parseField(name, rule, body.toString('latin1', start, end)));
+    }
+    this.#claimed.add(name);
+    return rule;
+  }
+
+  image(image: SentImage): void {
+    if (image.name === this.#repeated) this.#several.push(image);
+    else this.#images.set(image.name, this.#measured(image));
+  }
+
+  choose(name: string, value: FieldValue): void {
+    this.#choices[name] = value;
+  }
+
+  /** Throws Problem when an image is missing. */
+  form(pack: { min_det_score: number }): Form {
+    const { fields } = this.#taker;
+    const single = imageFields(fields).filter((name) => name !== this.#repeated);
+    const images = single.map((name) => required(this.#images.get(name), name));
+    if (this.#repeated !== undefined && this.#several.length === 0) required(undefined, this.#repeated);
+    return {
+      images,
+      targets: this.#several.map((image) => this.#target(image, images)),
+      choices: choicesOf(this.#choices, pack),
+      warnings: [...this.#unknown].map((name) => unknownField(name, this.#taker)),
+    };
+  }
+
+  /** Adds an image to `images`; a faulty one does not affect the others. */
+  #target(image: SentImage, images: ByteRange[]): Target {
+    const { filename, name } = image;
+    try {
+      return { filename, image: images.push(required(this.#measured(image), name)) - 1 };
+    } catch (error) {
+      if (error instanceof Problem) return { filename, image: error };
+      throw error;
     }
   }
-  const single = imageFields(endpoint).filter((name) => name !== repeated);
-  const wanted = single.map((name) => required(images.get(name), name));
-  if (repeated !== undefined && sent.length === 0) required(undefined, repeated);
-  return {
-    images: wanted,
-    targets: sent.map((part) => targetOf(part, wanted, limits)),
-    values: fillFields(parsed, pack),
-    warnings: [...unknown].map((name) => unknownField(name, endpoint)),
-  };
-}
 
-/** Adds an image to `images`; a faulty one does not affect the others. */
-function targetOf(part: Part, images: ByteRange[], limits: FormLimits): Target {
-  const { filename, name } = part;
-  try {
-    return { filename, image: images.push(required(imageRange(part, limits), name)) - 1 };
-  } catch (error) {
-    if (error instanceof Problem) return { filename, image: error };
-    throw error;
+  #measured({ name, start, end }: SentImage): ByteRange {
+    const { max_image_bytes } = this.#limits;
+    if (end - start > max_image_bytes) {
+      throw new Problem('image_too_large', {
+        detail: `Send a smaller picture as ${name}; "limit_bytes" is the most an image may have.`,
+        limit_bytes: max_image_bytes,
+        field: name,
+      });
+    }
+    return { start, end };
   }
 }
 
-function unknownField(field: string, endpoint: FormEndpoint): UnknownField {
-  const detail =
-    endpoint === 'match' && ruleOf(field, 'match_advanced')
-      ? 'This endpoint ignored the field; send it to the advanced one.'
-      : Object.hasOwn(fieldTable, field)
-        ? 'This endpoint ignored the field: it belongs to other endpoints.'
-        : 'The field was ignored: no endpoint knows it. Look for a mistake in its name.';
+/** Every field that some endpoint takes. */
+const known: Fields = Object.assign({}, ...endpoints.map((one) => ('fields' in one ? one.fields : {})));
+
+function unknownField(field: string, { advanced = {} }: Taker): Warning {
+  const detail = ruleOf(field, advanced)
+    ? 'This endpoint ignored the field; send it to the advanced one.'
+    : ruleOf(field, known)
+      ? 'This endpoint ignored the field: it belongs to other endpoints.'
+      : 'The field was ignored: no endpoint knows it. Look for a mistake in its name.';
   return { code: 'unknown_field', field, detail };
 }
 
@@ -135,17 +174,6 @@ export function asProblem(error: unknown): unknown {
   return error instanceof MultipartError
     ? new Problem('invalid_multipart', { detail: `${error.message}.` })
     : error;
-}
-
-function imageRange({ name, start, end }: Part, { max_image_bytes }: FormLimits): ByteRange {
-  if (end - start > max_image_bytes) {
-    throw new Problem('image_too_large', {
-      detail: `Send a smaller picture as ${name}; "limit_bytes" is the most an image may have.`,
-      limit_bytes: max_image_bytes,
-      field: name,
-    });
-  }
-  return { start, end };
 }
 
 function required(range: ByteRange | undefined, name: string): ByteRange {

@@ -1,25 +1,38 @@
-import type { Config } from '../config.ts';
-import type { AnalyseOptions } from '../engine/addon.ts';
-import type { Outcome } from '../engine/pool.ts';
+import type { Answered, EmbeddingsEndpoint, PictureEndpoint } from '../endpoints/endpoint.ts';
+import type { Listed } from '../endpoints/index.ts';
 import { Problem } from '../errors.ts';
+import { mostJson_bytes } from '../face/embedding.ts';
 import type { Context } from './context.ts';
 import { ClientLeft, type Reply } from './exchange.ts';
-import type { FormEndpoint } from './fields.ts';
-import { asProblem, type Form, readForm } from './form.ts';
+import { asProblem, readForm } from './form.ts';
 import { boundaryOf } from './multipart.ts';
+import { json, published, serverTiming } from './responses.ts';
 
-/** What comes before an answer: head, body, form, and the analysis of the images. */
+/**
+ * From a request that may be served to its reply: head, body, work, answer, in the contract's order. Throws a Problem, also
+ * later. Asks for the body before its first await, or µWS drops it.
+ */
+export function serve(context: Context, endpoint: Listed): Reply | Promise<Reply> {
+  const { services } = context;
+  if ('document' in endpoint) return services.documents(endpoint.id).then((page) => published(context, page));
+  switch (endpoint.takes) {
+    case 'nothing':
+      return replyOf(context, endpoint.answer(services.manifest));
+    case 'pictures':
+      return withPictures(context, endpoint);
+    case 'embeddings':
+      return withEmbeddings(context, endpoint);
+  }
+}
 
-export const unclearEnd =
+const unclearEnd =
   'Send one Content-Length, or Transfer-Encoding: chunked, and not both: it is not clear where the body ends.';
-
-const malformed = new Problem('invalid_multipart', { detail: unclearEnd });
 
 /**
  * Checks a request by its head, in the contract's order, so that nothing is uploaded that cannot be served. `malformed` is
  * thrown when it is not clear where the body ends; `typeOf` checks the declared type. Throws Problem.
  */
-export function judgeHead<T>(
+function judgeHead<T>(
   { services, exchange, origin }: Context,
   limit_bytes: number,
   malformed: Problem,
@@ -42,63 +55,60 @@ export function judgeHead<T>(
 }
 
 /** Call it before the first await: µWS drops a body that has no reader by then. */
-export function receiveBody(context: Context, limit_bytes: number): Promise<Buffer> {
+function receiveBody(context: Context, limit_bytes: number): Promise<Buffer> {
   const { services, exchange } = context;
   const { content_length, peer } = exchange.request;
   context.upload ??= services.uploads.open(context.key_id ?? peer, content_length, limit_bytes);
   return exchange.receive(context.upload);
 }
 
-/** A request with its images analysed. */
-export interface Analysed {
-  form: Form;
-  /** In the order of the form's images. */
-  outcomes: readonly Outcome[];
-  queue_ms: number;
-  /** Milliseconds from the last byte of the request until now. */
-  elapsed_ms(): number;
-}
+const malformedForm = new Problem('invalid_multipart', { detail: unclearEnd });
 
-/**
- * What every endpoint does that takes images: queue, declared length and type, body, form, images, in the contract's
- * order. `answer` turns the analysis into the reply.
- */
-export function withImages(
-  context: Context,
-  endpoint: FormEndpoint,
-  answer: (analysed: Analysed) => Reply,
-): Promise<Reply> {
+function withPictures(context: Context, endpoint: PictureEndpoint): Promise<Reply> {
   const { max_body_bytes } = context.services.config;
-  const boundary = judgeHead(context, max_body_bytes, malformed, declaredBoundary);
-  return analyse(context, endpoint, boundary, receiveBody(context, max_body_bytes)).then(answer);
+  const boundary = judgeHead(context, max_body_bytes, malformedForm, declaredBoundary);
+  return analyse(context, endpoint, boundary, receiveBody(context, max_body_bytes));
 }
 
 async function analyse(
   context: Context,
-  endpoint: FormEndpoint,
+  endpoint: PictureEndpoint,
   boundary: string,
   uploaded: Promise<Buffer>,
-): Promise<Analysed> {
-  const { services, exchange } = context;
-  const { config, manifest, engine } = services;
+): Promise<Reply> {
+  const { services, exchange, request_id } = context;
+  const { config, manifest, engine, model } = services;
   const body = await uploaded;
   const arrived = performance.now();
-  const form = readForm(body, boundary, endpoint, config, manifest);
-  if (form.targets.length > 1) await chargeFurther(context, form.targets.length - 1);
+  const { images, targets, choices, warnings } = readForm(body, boundary, endpoint, config, manifest);
+  if (targets.length > 1) await chargeFurther(context, targets.length - 1);
   if (!exchange.open) throw new ClientLeft();
-  const images = form.images.map(({ start, end }) => body.subarray(start, end));
-  // Images whose embeddings are given out are not cached.
-  const ticket = engine.analyse(images, optionsOf(form, config), endpoint !== 'embed', context.origin);
+  const { accuracy_mode, min_det_score, use_heuristic_fallback } = choices;
+  const { max_pixels, min_side, picture_ms } = config;
+  const ticket = engine.analyse(
+    images.map(({ start, end }) => body.subarray(start, end)),
+    { accuracy_mode, min_det_score, use_heuristic_fallback, max_pixels, min_side, picture_ms },
+    !endpoint.sensitive,
+    context.origin,
+  );
   context.idle = ticket.idle;
   exchange.onLeft(() => ticket.cancel(new ClientLeft()));
   const { outcomes, queue_ms } = await ticket.done;
   context.timings_ms = { queue: Math.round(queue_ms * 10) / 10 };
-  return { form, outcomes, queue_ms, elapsed_ms: () => performance.now() - arrived };
+  const total_ms = performance.now() - arrived;
+  const answered = endpoint.answer({
+    question: { request_id, choices, warnings, model, queue_ms, total_ms },
+    targets,
+    outcomes,
+    calibration: services.calibrations[accuracy_mode],
+    dimensions: manifest.embedder.dimensions,
+  });
+  return replyOf(context, answered);
 }
 
-/** Charges what a request costs beyond its route's price: a token for each target after the first. Throws Problem. */
+/** Charges what a request costs beyond its endpoint's price: a token for each target after the first. Throws Problem. */
 async function chargeFurther(context: Context, tokens: number): Promise<void> {
-  const { scope } = context.route!;
+  const { scope } = context.endpoint!;
   if (scope !== 'none') context.obey(await context.check(scope, tokens));
 }
 
@@ -113,7 +123,53 @@ function declaredBoundary(contentType: string): string {
   return boundary;
 }
 
-function optionsOf({ values }: Form, { max_pixels, min_side, picture_ms }: Config): AnalyseOptions {
-  const { accuracy_mode, min_det_score, use_heuristic_fallback } = values;
-  return { accuracy_mode, min_det_score, use_heuristic_fallback, max_pixels, min_side, picture_ms };
+const malformedJson = new Problem('invalid_json', { detail: unclearEnd, position: 0 });
+
+function withEmbeddings(context: Context, endpoint: EmbeddingsEndpoint): Promise<Reply> {
+  const limit_bytes = Math.min(mostJson_bytes, context.services.config.max_body_bytes);
+  judgeHead(context, limit_bytes, malformedJson, requireJson);
+  return rank(context, endpoint, limit_bytes, receiveBody(context, limit_bytes));
+}
+
+/** A worker parses the body and compares. */
+async function rank(
+  context: Context,
+  endpoint: EmbeddingsEndpoint,
+  limit_bytes: number,
+  uploaded: Promise<Buffer>,
+): Promise<Reply> {
+  const { engine, manifest, model, calibrations } = context.services;
+  const body = await uploaded;
+  const arrived = performance.now();
+  // A body that was held while a shared limiter was asked had the larger limit of a form.
+  if (body.length > limit_bytes) throw new Problem('body_too_large', { limit_bytes });
+  if (!context.exchange.open) throw new ClientLeft();
+  const ticket = engine.rank({ body, ...model, dimensions: manifest.embedder.dimensions }, context.origin);
+  context.idle = ticket.idle;
+  context.exchange.onLeft(() => ticket.cancel(new ClientLeft()));
+  const { outcomes, queue_ms } = await ticket.done;
+  const ranked = outcomes[0]!;
+  if (!ranked.ok) throw new Problem(ranked.code, ranked.extras);
+  const { request_id } = context;
+  const answered = endpoint.answer({
+    question: { request_id, model, queue_ms, total_ms: performance.now() - arrived },
+    ranked,
+    calibration: calibrations[ranked.values.accuracy_mode],
+  });
+  return replyOf(context, answered);
+}
+
+function requireJson(contentType: string): void {
+  if (/^application\/json\s*(?:;|$)/i.test(contentType.trim())) return;
+  throw new Problem('unsupported_media_type', { detail: 'Send the body as application/json.' });
+}
+
+/** Notes what is recorded of an answer. Throws it when it is a refusal. */
+function replyOf(context: Context, answered: Answered): Reply {
+  context.counts = answered.counts;
+  const { timings_ms } = 'refusal' in answered ? answered : answered.body;
+  context.timings_ms = timings_ms ?? context.timings_ms;
+  if ('refusal' in answered) throw answered.refusal;
+  context.decisions = answered.decisions ?? [];
+  return json(200, answered.body, timings_ms === undefined ? [] : [serverTiming(timings_ms)]);
 }

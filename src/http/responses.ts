@@ -1,7 +1,7 @@
+import { prefix } from '../endpoints/endpoint.ts';
 import { type ErrorCode, errorTable, type Problem } from '../errors.ts';
 import type { Exchange, Headers, Reply } from './exchange.ts';
 import type { Request } from './request.ts';
-import { prefix } from './routes.ts';
 
 /** Turns results and problems into replies with their headers. No other file does. */
 
@@ -49,7 +49,7 @@ export function serverTiming(timings_ms: Readonly<Record<string, number>>): read
 }
 
 /** A document that does not change while the server runs. */
-interface Published {
+export interface Published {
   reply(if_none_match: string | undefined): Reply;
 }
 

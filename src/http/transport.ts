@@ -1,4 +1,4 @@
-import { uwsFolder } from '../config.ts';
+import { uwsFolder } from '../environment.ts';
 import { Listener } from './listener.ts';
 import type { ListenerOptions, Listening, TlsListenerOptions, TlsListening } from './listening.ts';
 import { NodeListener, NodeTlsListener } from './node/listener.ts';

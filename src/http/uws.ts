@@ -2,7 +2,7 @@ import type * as UWS from 'uWebSockets.js';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
-import { uwsFolder } from '../config.ts';
+import { uwsFolder } from '../environment.ts';
 
 /**
  * Finds a native µWebSockets.js that works on this machine: the one of FACEMATCH_UWS, or else one of two npm packages

@@ -1,18 +1,17 @@
 import { type Config, uwsKeepAlive_s } from '../config.ts';
 import { Engine } from '../engine/engine.ts';
 import { type PackManifest, packDirectory, readManifest } from '../engine/pack.ts';
+import { calibrationOf } from '../face/calibration.ts';
 import { Gate, mostBuckets } from '../gate/gate.ts';
 import { KeyStore } from '../gate/key-store.ts';
 import { SharedLimiter } from '../gate/shared-limiter.ts';
 import { Readiness } from '../http/admin.ts';
 import type { Services } from '../http/context.ts';
 import { Dispatcher } from '../http/dispatch.ts';
-import { routes } from '../http/routes.ts';
 import { chooseTransport, type Transport } from '../http/transport.ts';
 import { Uploads } from '../http/upload.ts';
-import { calibrationOf } from '../matching/calibration.ts';
 import type { Log, Telemetry } from '../telemetry/telemetry.ts';
-import { handlersOf, openAdmin, openCertificate, openFront } from './listeners.ts';
+import { openAdmin, openCertificate, openFront } from './listeners.ts';
 import { openTelemetry } from './telemetry.ts';
 
 export interface Server {
@@ -86,8 +85,20 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     fast: calibrationOf(manifest.calibration.fast),
     balance: calibrationOf(manifest.calibration.balance),
   };
-  const services = { config, gate, manifest, model, calibrations, engine, uploads, readiness, telemetry };
-  const dispatcher = new Dispatcher(services, routes, handlersOf(config));
+  const services: Services = {
+    config,
+    gate,
+    manifest,
+    model,
+    calibrations,
+    engine,
+    uploads,
+    readiness,
+    telemetry,
+    // Loaded when it is asked for, which most servers never are.
+    documents: async (id) => (await import('../site/publications.ts')).publication(id, config),
+  };
+  const dispatcher = new Dispatcher(services);
   const front = opening(await openFront(transport, services, dispatcher, certificate, log));
   const admin = opening(await openAdmin(transport, services, log));
   // After the listeners: it records their last requests.

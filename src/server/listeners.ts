@@ -1,35 +1,14 @@
-import { publications } from '../api/publications.ts';
 import type { Config } from '../config.ts';
 import { handleAdmin } from '../http/admin.ts';
-import type { Handlers, Services } from '../http/context.ts';
+import type { Services } from '../http/context.ts';
 import type { Dispatcher } from '../http/dispatch.ts';
 import type { ExchangeLimits } from '../http/exchange.ts';
-import { detect, embed, match, matchEmbeddings, matchMany, models } from '../http/handlers.ts';
 import type { ListenerOptions, Listening } from '../http/listening.ts';
-import { published } from '../http/responses.ts';
-import { routes } from '../http/routes.ts';
 import type { Transport } from '../http/transport.ts';
 import type { Log } from '../telemetry/telemetry.ts';
 import { type CertificateFiles, CertificateWatch, certificateFiles } from '../tls/certificate.ts';
 
 /** The two listeners, and what answers behind them. */
-
-/** The handler of each endpoint of the route table. */
-export function handlersOf(config: Config): Handlers {
-  const documents = publications(routes, config);
-  return {
-    match: (context) => match(context, 'match'),
-    match_advanced: (context) => match(context, 'match_advanced'),
-    match_many: matchMany,
-    detect,
-    embed,
-    match_embeddings: matchEmbeddings,
-    models,
-    openapi: (context) => published(context, documents.openapi()),
-    docs: (context) => published(context, documents.docs()),
-    demo: (context) => published(context, documents.demo()),
-  };
-}
 
 interface OpenCertificate {
   files: CertificateFiles;

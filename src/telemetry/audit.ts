@@ -1,13 +1,14 @@
 import { closeSync, openSync } from 'node:fs';
 import type { Logger } from 'pino';
+import { endpoints } from '../endpoints/index.ts';
+import { type ErrorCode, type ErrorGroup, errorTable } from '../errors.ts';
 import { Lines } from './lines.ts';
-import { type Reason, refusalReasons } from './metric-table.ts';
 import type { Decision, RequestRecord } from './record.ts';
 
 /** The endpoints that decide something. */
-const routes = ['match', 'match_advanced', 'match_many', 'match_embeddings'];
+const routes: readonly string[] = endpoints.filter(({ audited }) => audited).map(({ id }) => id);
 /** Refusals that depend on what was sent. Others, such as for a key or its rate, are not decisions. */
-const reasons: readonly Reason[] = ['request', 'picture'];
+const groups: readonly (ErrorGroup | undefined)[] = ['request', 'picture'];
 
 /**
  * The audit log: one line of JSON for each decision. Never an image, an embedding, a key, or a name that a client gave to a
@@ -69,6 +70,5 @@ export class AuditLog {
 }
 
 function refusalOf(code: string | undefined): Decision[] {
-  const reason = refusalReasons[code as keyof typeof refusalReasons];
-  return reasons.includes(reason) ? [{ refused: code! }] : [];
+  return groups.includes(errorTable[code as ErrorCode]?.group) ? [{ refused: code! }] : [];
 }

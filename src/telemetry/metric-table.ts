@@ -1,5 +1,5 @@
 import { endpointIds } from '../config.ts';
-import type { ErrorCode } from '../errors.ts';
+import { errorGroups } from '../errors.ts';
 
 /**
  * The metric table: each metric's name without `facematch_`, its type, help and labels. Label values come from tables,
@@ -53,7 +53,7 @@ export const counted = {
     type: 'counter',
     help: 'Requests that got a problem instead of a result, by code; reason groups the codes',
     labels: {
-      reason: ['request', 'picture', 'key', 'rate', 'load', 'lifecycle', 'fault'],
+      reason: errorGroups,
       code: 'an error code',
     },
   },
@@ -159,40 +159,3 @@ export const build = {
 export const metricTable: Readonly<Record<string, Metric>> = { ...counted, ...read, ...build };
 
 export const metricName = (name: string) => `facematch_${name}`;
-
-export type Reason = (typeof counted.refusals_total.labels.reason)[number];
-
-/** The group of each error code; the compiler asks for every code. */
-export const refusalReasons: Readonly<Record<ErrorCode, Reason>> = {
-  invalid_multipart: 'request',
-  missing_field: 'request',
-  invalid_field: 'request',
-  invalid_json: 'request',
-  embedding_mismatch: 'request',
-  invalid_embedding: 'request',
-  too_many_images: 'request',
-  duplicate_field: 'request',
-  missing_api_key: 'key',
-  invalid_api_key: 'key',
-  forbidden_scope: 'key',
-  not_found: 'request',
-  endpoint_disabled: 'request',
-  method_not_allowed: 'request',
-  upload_timeout: 'request',
-  body_too_large: 'request',
-  image_too_large: 'picture',
-  unsupported_media_type: 'request',
-  unsupported_image_format: 'picture',
-  image_decode_failed: 'picture',
-  image_dimensions: 'picture',
-  image_too_complex: 'picture',
-  no_face_found: 'picture',
-  face_index_out_of_range: 'picture',
-  low_quality_face: 'picture',
-  rate_limit_exceeded: 'rate',
-  internal_error: 'fault',
-  overloaded: 'load',
-  not_ready: 'lifecycle',
-  shutting_down: 'lifecycle',
-  deadline_exceeded: 'load',
-};

@@ -1,14 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { type ErrorCode, errorCodes } from '../errors.ts';
-import {
-  build,
-  counted,
-  type Metric,
-  metricName,
-  read,
-  refusalReasons,
-  type stages,
-} from './metric-table.ts';
+import { type ErrorCode, errorCodes, errorTable } from '../errors.ts';
+import { build, counted, type Metric, metricName, read, type stages } from './metric-table.ts';
 import type { RequestRecord } from './record.ts';
 
 /** Where the metrics of the table `read` get their values at each scrape; undefined for no series. */
@@ -39,7 +31,7 @@ export class Metrics {
 
   constructor(readings: Readings, info: BuildInfo) {
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: loopSampling_ms });
-    for (const code of errorCodes) this.#refusals.inc({ reason: refusalReasons[code], code }, 0);
+    for (const code of errorCodes) this.#refusals.inc({ reason: errorTable[code].group, code }, 0);
     for (const [name, row] of Object.entries<Metric>(read)) {
       this.#reading(name, row, readings[name as keyof Readings]);
     }
@@ -48,7 +40,7 @@ export class Metrics {
 
   observe({ route, status, code = 'ok', bytes, duration_ms, timings_ms, counts }: RequestRecord): void {
     this.#requests.inc({ route, status, code });
-    if (isErrorCode(code)) this.#refusals.inc({ reason: refusalReasons[code], code });
+    if (isErrorCode(code)) this.#refusals.inc({ reason: errorTable[code].group, code });
     this.#durations.observe({ route }, duration_ms / 1000);
     this.#received.inc(bytes);
     for (const stage in timings_ms) {
@@ -59,7 +51,7 @@ export class Metrics {
       this.#images.inc({ found_by });
       this.#faces.observe(faces);
     }
-    for (const { accuracy_mode, match, confidence_percent } of counts.verdicts) {
+    for (const { accuracy_mode, match, confidence_percent } of counts.comparisons) {
       this.#comparisons.inc({ accuracy_mode, result: match ? 'match' : 'no_match' });
       this.#confidences.observe({ accuracy_mode }, confidence_percent);
     }
@@ -122,7 +114,7 @@ export class Metrics {
 
 /** False for `ok` and `client_left`. */
 function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(refusalReasons, code);
+  return Object.hasOwn(errorTable, code);
 }
 
 /** Every combination of label values; empty when the table does not list the values of a label. */

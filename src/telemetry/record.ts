@@ -1,4 +1,4 @@
-import type { foundBy } from './metric-table.ts';
+import type { FoundBy } from '../engine/addon.ts';
 
 /** All that is kept of a request. Never an image, an embedding, a key, a path or an address. */
 export interface RequestRecord {
@@ -24,13 +24,13 @@ export interface RequestRecord {
 
 /** What the metrics count of a match: numbers and words of tables, nothing of the faces themselves. */
 export interface MatchCounts {
-  /** Empty when the client got no verdict: an image had no face, or a poor face was refused. */
-  verdicts: readonly { accuracy_mode: string; match: boolean; confidence_percent: number }[];
+  /** Empty when the client got none: an image had no face, or a poor face was refused. */
+  comparisons: readonly { accuracy_mode: string; match: boolean; confidence_percent: number }[];
   /** The images in which faces were looked for. */
-  images: readonly { faces: number; found_by: (typeof foundBy)[number] }[];
+  images: readonly { faces: number; found_by: FoundBy | 'none' }[];
 }
 
-/** One verdict, or why there is none. A line of the audit log. */
+/** One comparison's result, or why there is none. A line of the audit log. */
 export interface Decision {
   accuracy_mode?: string;
   threshold_percent?: number;

@@ -8,7 +8,7 @@ import { dot } from '../../src/eval/cohort.ts';
 import { accuracy, type Scored, tarAtFmr } from '../../src/eval/metrics.ts';
 import { readPairs } from '../../src/eval/pairs.ts';
 import { observe } from '../../src/eval/thresholds.ts';
-import { calibrationOf, promisedRate } from '../../src/matching/calibration.ts';
+import { calibrationOf, promisedRate } from '../../src/face/calibration.ts';
 import { projectPath } from '../../src/paths.ts';
 import { sharedFolder } from '../fixtures/pictures.ts';
 import type { PictureSet } from './support/people.ts';

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { type AccuracyMode, loadAddon } from '../../src/engine/addon.ts';
-import { cosine } from '../../src/engine/embeddings.ts';
 import { packDirectory, readManifest } from '../../src/engine/pack.ts';
+import { cosine } from '../../src/face/embedding.ts';
 import { projectPath } from '../../src/paths.ts';
 import { analyseOptions, sample } from '../fixtures/pictures.ts';
 

@@ -7,13 +7,11 @@ import type {
   ErrorCode,
   ImageField,
   MatchAnswer,
-  ModelsAnswer,
   Problem,
 } from '../../docs/clients/client-types.d.ts';
 import type { errorTable, ErrorCode as OwnErrorCode, ProblemExtras } from '../../src/errors.ts';
-import type { FieldValues } from '../../src/http/fields.ts';
-import type { modelsBody } from '../../src/http/handlers.ts';
-import type { matchBody } from '../../src/http/match-result.ts';
+import type { Match } from '../../src/face/answers.ts';
+import type { Choices } from '../../src/face/choices.ts';
 import { projectPath } from '../../src/paths.ts';
 import { newFolder } from '../support/folder.ts';
 import { run } from './support/cli.ts';
@@ -110,11 +108,10 @@ test('there is no code to import, and the OpenAPI document has the name of the p
 
 /** Checked by the compiler (node scripts/test.mjs types): the server's own types come from its code, not from the document. */
 test('the types are those of the server', () => {
-  expectTypeOf<ReturnType<typeof matchBody>>().toExtend<MatchAnswer>();
-  expectTypeOf<ReturnType<typeof modelsBody>>().toExtend<ModelsAnswer>();
+  expectTypeOf<Match>().toExtend<MatchAnswer>();
   expectTypeOf<ErrorCode>().toEqualTypeOf<OwnErrorCode>();
   type AllFields = Omit<AdvancedMatchFields, ImageField> & Omit<EmbedFields, 'image'>;
-  expectTypeOf<{ [Name in keyof AllFields]-?: AllFields[Name] }>().toEqualTypeOf<FieldValues>();
+  expectTypeOf<{ [Name in keyof AllFields]-?: AllFields[Name] }>().toEqualTypeOf<Choices>();
   expectTypeOf<Problem['status']>().toEqualTypeOf<(typeof errorTable)[OwnErrorCode]['status']>();
   expectTypeOf<
     Omit<Problem, 'type' | 'title' | 'status' | 'code' | 'request_id'>

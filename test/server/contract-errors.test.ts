@@ -1,10 +1,9 @@
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { openApiDocument } from '../../src/api/document.ts';
 import { endpointIds, readConfig } from '../../src/config.ts';
 import { packDirectory, readManifest } from '../../src/engine/pack.ts';
 import { type ErrorCode, errorTable } from '../../src/errors.ts';
-import { routes } from '../../src/http/routes.ts';
+import { openApiDocument } from '../../src/site/document.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
 import {
   type Answer,
@@ -344,9 +343,7 @@ describe('errors', () => {
     expect(errors.map(({ code }) => code).sort()).toEqual(Object.keys(errorTable).sort());
   });
 
-  const judge = new AnswerJudge(
-    openApiDocument(routes, readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') })),
-  );
+  const judge = new AnswerJudge(openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') })));
   test.each(errors)('$code: $when', async ({ code, at, ask, members, headers = {} }) => {
     const answer = await ask();
     const [method, path] = at ?? ['POST', paths.match];

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { OpenApiDocument } from '../../src/api/document.ts';
 import { projectPath } from '../../src/paths.ts';
+import type { OpenApiDocument } from '../../src/site/document.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
 import { form, paths, type Send, send, twoPhotos } from './support/client.ts';
 import { TestServer } from './support/server.ts';

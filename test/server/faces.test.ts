@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type AccuracyMode, loadAddon } from '../../src/engine/addon.ts';
-import { cosine } from '../../src/engine/embeddings.ts';
+import { cosine } from '../../src/face/embedding.ts';
 import { analyseOptions, pack } from '../fixtures/pictures.ts';
 import { type Answer, type Fields, type Json, match } from './support/client.ts';
 import { blank, samples } from './support/pictures.ts';

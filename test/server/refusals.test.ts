@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { endpointIds } from '../../src/config.ts';
+import { endpoints } from '../../src/endpoints/index.ts';
 import type { ErrorCode } from '../../src/errors.ts';
 import { scopes } from '../../src/gate/keys.ts';
-import { routes } from '../../src/http/routes.ts';
 import { head, match, paths, RawClient, type Send, send } from './support/client.ts';
 import { blank } from './support/pictures.ts';
 import { expectProblem } from './support/problem.ts';
@@ -80,7 +80,7 @@ describe('the order of judgement', () => {
 });
 
 describe('a key', () => {
-  test.each(routes.filter(({ scope }) => scope !== 'none' && scope !== 'any'))(
+  test.each(endpoints.filter(({ scope }) => scope !== 'none' && scope !== 'any'))(
     'needs its scope for $path',
     async ({ method, path, scope }) => {
       const answer = await send(server, { method, path, key: without.get(scope)! });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { refusalOf } from '../../src/endpoints/counts.ts';
 import type { Analysis, Face, NativeFailure } from '../../src/engine/addon.ts';
 import { errorTable } from '../../src/errors.ts';
-import { facelessCounts } from '../../src/http/match-result.ts';
-import { type Comparison, compare, type FaceChoice, type ImageFault } from '../../src/matching/compare.ts';
-import { problemOf } from '../../src/matching/faults.ts';
+import { type Comparison, compare, type FaceChoice, type ImageFault } from '../../src/face/compare.ts';
+import { problemOf } from '../../src/face/faults.ts';
 
 const automatic: FaceChoice = { image1_face_index: -1, image2_face_index: -1, auto_pair_best: true };
 
@@ -131,9 +131,9 @@ describe('what is wrong with pictures', () => {
   });
 
   test('only faceless pictures are counted', () => {
-    expect(facelessCounts(compare([damaged, analysis([])], automatic) as ImageFault[])?.images).toEqual([
+    expect(refusalOf(compare([damaged, analysis([])], automatic) as ImageFault[]).counts?.images).toEqual([
       { faces: 0, found_by: 'none' },
     ]);
-    expect(facelessCounts(compare([damaged, damaged], automatic) as ImageFault[])).toBeUndefined();
+    expect(refusalOf(compare([damaged, damaged], automatic) as ImageFault[]).counts).toBeUndefined();
   });
 });

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { demoPage } from '../../src/demo/page.ts';
-import { routes } from '../../src/http/routes.ts';
 
-const { html, headers } = demoPage(routes, readConfig({}));
+const { html, headers } = demoPage(readConfig({}));
 const all = (pattern: RegExp, text = html) => [...text.matchAll(pattern)].map(([, found]) => found!);
 const settingsOf = (page: string) => JSON.parse(all(/id="settings">(.*?)<\/script>/g, page)[0]!);
 
@@ -37,7 +36,7 @@ describe('the demo page', () => {
   test('names only the endpoints that are switched on, and the limits of its server', () => {
     expect(Object.keys(settingsOf(html).paths).sort()).toEqual(readConfig({}).endpoints.toSorted());
     const own = readConfig({ FACEMATCH_ENDPOINTS: 'match,demo', FACEMATCH_MAX_BODY_BYTES: '4096' });
-    const settings = settingsOf(demoPage(routes, own).html);
+    const settings = settingsOf(demoPage(own).html);
     expect(settings.paths).toEqual({ match: '/API/v1.0/face/match/upload', demo: '/API/v1.0/demo' });
     expect(settings.limits).toEqual({ max_body_bytes: 4096, targets: 16 });
   });

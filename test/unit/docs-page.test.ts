@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { openApiDocument } from '../../src/api/document.ts';
-import { docsPage } from '../../src/api/page.ts';
-import { Publication } from '../../src/api/publications.ts';
 import { readConfig } from '../../src/config.ts';
 import { errorTable } from '../../src/errors.ts';
-import { routes } from '../../src/http/routes.ts';
+import { openApiDocument } from '../../src/site/document.ts';
+import { docsPage } from '../../src/site/page.ts';
+import { Publication } from '../../src/site/publications.ts';
 
-const document = openApiDocument(routes, readConfig({}));
+const document = openApiDocument(readConfig({}));
 const page = docsPage(document);
 const all = (pattern: RegExp, text = page.html) => [...text.matchAll(pattern)].map(([, found]) => found!);
 
@@ -55,7 +54,7 @@ describe('the docs page', () => {
   });
 
   test('does not link to a document that is switched off', () => {
-    const alone = docsPage(openApiDocument(routes, readConfig({ FACEMATCH_ENDPOINTS: 'match,docs' })));
+    const alone = docsPage(openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: 'match,docs' })));
     expect(alone.html).not.toContain('/API/v1.0/openapi.json');
     expect(alone.html).not.toContain('/API/v1.0/models');
   });

@@ -4,7 +4,7 @@ import { dot } from '../../src/eval/cohort.ts';
 import { binOf, bins, fmrTable, type ImpostorScores } from '../../src/eval/fmr-table.ts';
 import type { HeldOutCohorts, MadeCohorts } from '../../src/eval/held-out.ts';
 import type { PeopleSet } from '../../src/eval/people.ts';
-import { Calibration } from '../../src/matching/calibration.ts';
+import { Calibration } from '../../src/face/calibration.ts';
 import { projectPath } from '../../src/paths.ts';
 import { Random } from '../support/random.mjs';
 

@@ -6,7 +6,7 @@ import { wilson } from '../../src/eval/metrics.ts';
 import type { FoundPeople } from '../../src/eval/people.ts';
 import { PersonRate } from '../../src/eval/person-rate.ts';
 import { eachMated, eachStrangers, numberPeople } from '../../src/eval/strangers.ts';
-import { Calibration, promisedRate } from '../../src/matching/calibration.ts';
+import { Calibration, promisedRate } from '../../src/face/calibration.ts';
 import { Random } from '../support/random.mjs';
 
 const seeded = new Random(11);

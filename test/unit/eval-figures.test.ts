@@ -11,7 +11,7 @@ import {
 } from '../../src/eval/metrics.ts';
 import { type JudgedPair, PairRate, worstPairs } from '../../src/eval/pairs.ts';
 import { percentPoints, ratePoints } from '../../src/eval/thresholds.ts';
-import { Calibration } from '../../src/matching/calibration.ts';
+import { Calibration } from '../../src/face/calibration.ts';
 
 const pair = (score: number, same: boolean, fold?: string): Scored => ({ score, same, fold });
 const same = (...scores: number[]) => scores.map((score) => pair(score, true));

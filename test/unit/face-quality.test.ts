@@ -1,10 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  lowQuality,
-  lowQualityProblem,
-  qualityLimits,
-  qualityWords,
-} from '../../src/matching/face-quality.ts';
+import { lowQuality, lowQualityProblem, qualityLimits, qualityWords } from '../../src/face/face-quality.ts';
 
 const good = {
   occlusion_score: -5,

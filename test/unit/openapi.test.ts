@@ -1,17 +1,17 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
-import { openApiDocument } from '../../src/api/document.ts';
-import { problemName } from '../../src/api/problems.ts';
 import { endpointIds, readConfig } from '../../src/config.ts';
+import { type FieldRule, repeatedField } from '../../src/endpoints/fields.ts';
+import { endpoints } from '../../src/endpoints/index.ts';
 import { type ErrorCode, errorTable, Problem } from '../../src/errors.ts';
-import { type FieldRule, fieldTable, repeatedField } from '../../src/http/fields.ts';
 import { problem } from '../../src/http/responses.ts';
-import { routes } from '../../src/http/routes.ts';
+import { openApiDocument } from '../../src/site/document.ts';
+import { problemName } from '../../src/site/problems.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
 
 /** The document says what the tables say, and is what the OpenAPI specification calls a document. */
 
-const document = openApiDocument(routes, readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') }));
+const document = openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') }));
 const judge = new AnswerJudge(document);
 const codes = Object.keys(errorTable) as ErrorCode[];
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
@@ -38,7 +38,7 @@ describe('the document', () => {
   });
 
   test('says nothing of an endpoint that is off', () => {
-    const { paths, components } = openApiDocument(routes, readConfig({}));
+    const { paths, components } = openApiDocument(readConfig({}));
     expect(Object.keys(paths)).not.toContain('/API/v1.0/face/embed/upload');
     for (const name of ['Embed', 'EmbeddedFace', 'Embeddings', 'EmbeddingsRequest']) {
       expect(components.schemas).not.toHaveProperty(name);
@@ -46,9 +46,9 @@ describe('the document', () => {
     }
   });
 
-  test('describes every route, with the key that it asks for', () => {
+  test('describes every endpoint, with the key that it asks for', () => {
     const described = operations.map(({ method, path, operation }) => [method, path, operation.security]);
-    const wanted = routes.map(({ method, path, scope }) => {
+    const wanted = endpoints.map(({ method, path, scope }) => {
       const security = scope === 'none' ? [] : [{ api_key: scope === 'any' ? [] : [scope] }];
       return [method, path, security];
     });
@@ -56,26 +56,24 @@ describe('the document', () => {
   });
 });
 
-test.each(Object.entries<FieldRule>(fieldTable))(
-  'the form field %s is described where it is known, as it is judged',
-  (name, rule) => {
-    for (const endpoint of ['match', 'match_advanced', 'match_many', 'detect', 'embed'] as const) {
-      const { operation } = operations.find((found) => found.operation.operationId === endpoint)!;
-      const { schema } = operation.requestBody!.content['multipart/form-data']!;
-      const described = schema.properties![name];
-      expect(described !== undefined).toBe(rule.endpoints.includes(endpoint));
-      if (described === undefined) continue;
-      expect(schema.required!.includes(name)).toBe(rule.kind === 'image');
-      if (rule.kind === 'image') {
-        expect(described.type).toBe(name === repeatedField(endpoint) ? 'array' : 'string');
-        continue;
-      }
-      expect(String(described.default)).toBe(String(rule.default));
-      if ('min' in rule) expect(described).toMatchObject({ minimum: rule.min, maximum: rule.max });
-      if (rule.kind === 'choice') expect(described.enum).toEqual(rule.values);
+const takers = endpoints.flatMap((one) => (one.takes === 'pictures' ? [one] : []));
+
+test.each(takers)('the fields of $id are described as they are judged', ({ id, fields }) => {
+  const { operation } = operations.find((found) => found.operation.operationId === id)!;
+  const { schema } = operation.requestBody!.content['multipart/form-data']!;
+  expect(Object.keys(schema.properties!)).toEqual(Object.keys(fields));
+  for (const [name, rule] of Object.entries<FieldRule>(fields)) {
+    const described = schema.properties![name]!;
+    expect(schema.required!.includes(name)).toBe(rule.kind === 'image');
+    if (rule.kind === 'image') {
+      expect(described.type).toBe(name === repeatedField(fields) ? 'array' : 'string');
+      continue;
     }
-  },
-);
+    expect(described.default).toBe(rule.default);
+    if ('min' in rule) expect(described).toMatchObject({ minimum: rule.min, maximum: rule.max });
+    if (rule.kind === 'choice') expect(described.enum).toEqual(rule.values);
+  }
+});
 
 describe('a problem', () => {
   test.each(codes)('%s as the server would send it fits its schema, and no other fits', (code) => {

@@ -1,4 +1,4 @@
-import type { ChoiceRule, NumberRule } from '../../http/fields.ts';
+import type { ValueRule } from '../../endpoints/fields.ts';
 import { byId, element, find, settings } from './dom.ts';
 import type { Fields } from './types.ts';
 import { capital, percentText, thresholdWords } from './words.ts';
@@ -9,7 +9,7 @@ export const form = find(document, '#form', HTMLFormElement);
 
 /** Without the advanced endpoint, only the threshold can be set. */
 const advanced = settings.paths.match_advanced !== undefined;
-const rules: Readonly<Record<string, NumberRule | ChoiceRule>> = {
+const rules: Readonly<Record<string, ValueRule>> = {
   threshold_percent: settings.threshold_percent,
   ...(advanced ? { accuracy_mode: settings.accuracy_mode, ...settings.options } : {}),
 };
@@ -65,7 +65,7 @@ function showModes(): void {
   }
 }
 
-function optionView(name: string, rule: NumberRule | ChoiceRule): HTMLElement {
+function optionView(name: string, rule: ValueRule): HTMLElement {
   const hint = element('p', { className: 'hint', id: `${name}-hint` }, rule.description);
   const control = controlOf(rule);
   control.setAttribute('name', name);
@@ -79,10 +79,10 @@ function optionView(name: string, rule: NumberRule | ChoiceRule): HTMLElement {
   );
 }
 
-function controlOf(rule: NumberRule | ChoiceRule): HTMLElement {
+function controlOf(rule: ValueRule): HTMLElement {
   switch (rule.kind) {
     case 'boolean':
-      return element('input', { type: 'checkbox', defaultChecked: rule.default === 'true' });
+      return element('input', { type: 'checkbox', defaultChecked: rule.default });
     case 'choice':
       return element('select', {}, ...rule.values.map((value) => element('option', { value }, value)));
     default:

@@ -6,29 +6,21 @@ export interface Photo {
   file: File | undefined;
 }
 
-/** Fields that an endpoint does not know. */
-const unknown: Readonly<Record<Task, readonly string[]>> = {
-  match: [],
-  match_many: ['image2_face_index'],
-  detect: [
-    ...['threshold_percent', 'image1_face_index', 'image2_face_index'],
-    ...['auto_pair_best', 'reject_low_quality'],
-  ],
-};
-
 /**
  * The endpoint and fields of a request. Two photos go to the basic endpoint if all other fields are defaults, so that its scope
  * is enough. `refused`: endpoints that the key may not use. undefined when no endpoint is switched on.
  */
 export function planOf(task: Task, all: Fields, refused: ReadonlySet<string>): Plan | undefined {
-  const fields = Object.fromEntries(Object.entries(all).filter(([name]) => !unknown[task].includes(name)));
-  const path = settings.paths[task];
-  if (task !== 'match') return path === undefined ? undefined : { endpoint: task, path, fields };
-  const isBasic = Object.keys(fields).every((name) => name === 'threshold_percent');
+  if (task !== 'match') {
+    const path = settings.paths[task];
+    const fields = Object.entries(all).filter(([name]) => settings.fields[task]?.includes(name));
+    return path === undefined ? undefined : { endpoint: task, path, fields: Object.fromEntries(fields) };
+  }
+  const isBasic = Object.keys(all).every((name) => name === 'threshold_percent');
   const able = isBasic ? (['match', 'match_advanced'] as const) : (['match_advanced'] as const);
   const open = able.filter((endpoint) => settings.paths[endpoint] !== undefined);
   const endpoint = open.find((candidate) => !refused.has(candidate)) ?? open[0];
-  return endpoint && { endpoint, path: settings.paths[endpoint]!, fields };
+  return endpoint && { endpoint, path: settings.paths[endpoint]!, fields: all };
 }
 
 /** Sends the photos unchanged. Never rejects: resolves to an answer or a problem. */

@@ -1,8 +1,7 @@
-import type { EndpointId } from '../../config.ts';
-import type { detectBody } from '../../http/faces-result.ts';
-import type { ChoiceRule, FieldName, NumberRule } from '../../http/fields.ts';
-import type { manyBody } from '../../http/many-result.ts';
-import type { matchBody } from '../../http/match-result.ts';
+import type { ChoiceRule, NumberRule, ValueRule } from '../../endpoints/fields.ts';
+import type { EndpointId } from '../../endpoints/index.ts';
+import type { Detect, Many, Match } from '../../face/answers.ts';
+import type { Choices } from '../../face/choices.ts';
 
 /** Types that server and page share. */
 
@@ -10,10 +9,12 @@ import type { matchBody } from '../../http/match-result.ts';
 export interface Settings {
   /** Paths of the endpoints that are switched on. */
   paths: Partial<Record<EndpointId, string>>;
+  /** The names of their fields. */
+  fields: Partial<Record<EndpointId, readonly string[]>>;
   /** The form's fields without images and face indices: the two most used, and the rest in the table's order. */
   threshold_percent: NumberRule;
   accuracy_mode: ChoiceRule;
-  options: Readonly<Record<string, NumberRule | ChoiceRule>>;
+  options: Readonly<Record<string, ValueRule>>;
   limits: { max_body_bytes: number; targets: number };
 }
 
@@ -21,9 +22,9 @@ export interface Settings {
 export type Task = 'match' | 'match_many' | 'detect';
 
 /** A 200 answer. */
-export type Answer = ReturnType<typeof matchBody>;
-export type ManyAnswer = ReturnType<typeof manyBody>;
-export type DetectAnswer = ReturnType<typeof detectBody>;
+export type Answer = Match;
+export type ManyAnswer = Many;
+export type DetectAnswer = Detect;
 export type Picture = Answer['image1'];
 export type Face = Picture['faces'][number];
 export type Pair = Answer['pairs'][number];
@@ -48,7 +49,7 @@ export type Outcome =
   | { problem: Problem; retry_after_s?: number | undefined };
 
 /** Fields of the form as text, without the photos. */
-export type Fields = Partial<Record<FieldName, string>>;
+export type Fields = Partial<Record<keyof Choices, string>>;
 
 /** A request before it is sent. */
 export interface Plan {

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { addonFile } from '../../../src/config.ts';
 import type { AccuracyMode } from '../../../src/engine/addon.ts';
 import { packDirectory, readManifest, sha256 } from '../../../src/engine/pack.ts';
+import { addonFile } from '../../../src/environment.ts';
 import type { Grouping } from '../../../src/eval/groupings.ts';
 import { type LabelledImage, type PeopleSet, readPeople } from '../../../src/eval/people.ts';
 import { projectPath } from '../../../src/paths.ts';

@@ -1,0 +1,58 @@
+import type { Analysis } from '../engine/addon.ts';
+import type { Embed } from '../face/answers.ts';
+import { faultsOf } from '../face/compare.ts';
+import { embedAnswer } from '../face/faces.ts';
+import { answerUnlessPoor, imageCounts, refusalOf } from './counts.ts';
+import { example as detect } from './detect.ts';
+import { define, key, prefix } from './endpoint.ts';
+import { face_index, look, onlyImage, reject_low_quality } from './fields.ts';
+
+/** The faces of one picture with their embeddings. No face is a refusal. */
+
+const { image, model } = detect;
+const example: Embed = {
+  ...detect,
+  image: { ...image, faces: image.faces.map((face) => ({ ...face, embedding: 'zcxMPc3MTL0=' })) },
+  embedding: {
+    ...model,
+    accuracy_mode: 'balance',
+    dimensions: 512,
+    encoding: 'float32-le-base64',
+    normalised: true,
+  },
+};
+
+export const embed = define({
+  id: 'embed',
+  method: 'POST',
+  path: `${prefix}/face/embed/upload`,
+  scope: 'embed',
+  price: 1,
+  off: true,
+  sensitive: true,
+  takes: 'pictures',
+  fields: { image: onlyImage, face_index, ...look, reject_low_quality },
+  values: 'EmbedValues',
+  success: { description: 'The faces were embedded', name: 'Embed', schema: ({ Embed }) => Embed, example },
+  errors: ['faces', 'choice'],
+  docs: {
+    tag: 'faces',
+    summary: 'Get embeddings of the faces in one photo',
+    description:
+      'Like detect, with an embedding for each face, or for the one that `face_index` names. An embedding is a biometric ' +
+      'template: it can be used to recognise the person. Off unless the operator switches it on.',
+    curl: [key, '-F image=@one.jpg', '-F face_index=0', '-F reject_low_quality=true'],
+  },
+  answer({ question, outcomes: [outcome], dimensions }) {
+    const { face_index, reject_low_quality } = question.choices;
+    const faults = faultsOf('image', outcome!, face_index);
+    if (faults.length > 0) return refusalOf(faults);
+    const body = embedAnswer(question, outcome as Analysis, dimensions);
+    return answerUnlessPoor(
+      body,
+      reject_low_quality,
+      { comparisons: [], images: [imageCounts(body.image)] },
+      [],
+    );
+  },
+});

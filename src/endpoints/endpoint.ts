@@ -1,0 +1,128 @@
+import type { z } from 'zod';
+import type { RankedEmbeddings } from '../engine/embeddings.ts';
+import type { PackManifest } from '../engine/pack.ts';
+import type { Outcome } from '../engine/pool.ts';
+import type { Problem, Requests } from '../errors.ts';
+import type { Calibration } from '../face/calibration.ts';
+import type { Target } from '../face/many.ts';
+import type { Question } from '../face/match.ts';
+import type { Decision, MatchCounts } from '../telemetry/record.ts';
+import type { Fields } from './fields.ts';
+
+/**
+ * An endpoint is one value: everything that the server, its settings, its metrics and its documents say of it is derived from
+ * that. These files load nothing heavy, because programs read the list for its names only.
+ */
+export type Endpoint = PictureEndpoint | EmbeddingsEndpoint | PlainEndpoint | DocumentEndpoint;
+
+export const prefix = '/API/v1.0';
+
+interface Common {
+  /** In settings, metrics, logs and the OpenAPI document. */
+  id: string;
+  method: 'GET' | 'POST';
+  /** Exact and case-sensitive. */
+  path: string;
+  /** The scope that a key needs; 'any' for any valid key, 'none' when no key is needed. */
+  scope: string;
+  /** Tokens taken from the key's bucket, before the body is read. */
+  price: number;
+  /** The operator has to switch it on. */
+  off?: true;
+  /** The scope of a key has to be asked for, and what was found in its pictures is not cached. */
+  sensitive?: true;
+  /** Its decisions are lines of the audit log. */
+  audited?: true;
+  docs: {
+    tag: keyof typeof tags;
+    summary: string;
+    description: string;
+    /** Added to the sentence about the price. */
+    further?: string;
+    /** Arguments of curl after the address, one a line; with -F it sends a POST. */
+    curl: readonly string[];
+  };
+}
+
+export const tags = {
+  match: 'Compare two photos',
+  faces: 'Find the faces in one photo',
+  about: 'The model pack',
+  documents: 'This documentation',
+} as const;
+
+/** zod, and the schemas that answers share; they are loaded for documents only. */
+export type Schemas = typeof import('../face/answers.ts') & { z: typeof z };
+
+/** The 200 answer, in JSON. */
+export interface Success {
+  description: string;
+  /** Of its component; the clients' type of it ends with `Answer`. */
+  name: string;
+  schema: (schemas: Schemas) => z.ZodType;
+  example: object;
+}
+
+/** What a handler gives: an answer, or a refusal. Both are counted. */
+export type Answered =
+  | { body: Answer; counts?: MatchCounts; decisions?: readonly Decision[] }
+  | { refusal: Problem; counts?: MatchCounts | undefined; timings_ms?: Answer['timings_ms'] };
+
+type Answer = object & { timings_ms?: Readonly<Record<string, number>> };
+
+/** Pictures with their faces, as they were asked for. */
+export interface Analysed {
+  question: Question;
+  /** The images of a repeated field, in the order sent. */
+  targets: readonly Target[];
+  /** In the order of the images. */
+  outcomes: readonly Outcome[];
+  calibration: Calibration;
+  /** Length of an embedding. */
+  dimensions: number;
+}
+
+export interface PictureEndpoint extends Common {
+  takes: 'pictures';
+  fields: Fields;
+  /** Fields that another endpoint takes, of which a warning says so. */
+  advanced?: Fields;
+  /** Name of the clients' type of its fields without the pictures. */
+  values: string;
+  success: Success;
+  /** Groups of the error table that the fields do not tell. */
+  errors: readonly Requests[];
+  /** Returns the refusal of faulty images, or throws it. */
+  answer(analysed: Analysed): Answered;
+}
+
+export interface Ranked {
+  question: Omit<Question, 'choices' | 'warnings'>;
+  ranked: RankedEmbeddings;
+  calibration: Calibration;
+}
+
+export interface EmbeddingsEndpoint extends Common {
+  takes: 'embeddings';
+  success: Success;
+  answer(ranked: Ranked): Answered;
+}
+
+export interface PlainEndpoint extends Common {
+  takes: 'nothing';
+  success: Success;
+  answer(manifest: PackManifest): Answered;
+}
+
+/** A document of the site, by the endpoint's id. */
+export interface DocumentEndpoint extends Common {
+  takes: 'nothing';
+  document: { type: string; description: string; schema: { type: 'string' | 'object'; description: string } };
+}
+
+/** Keeps the literal types of `id` and `scope`, from which those of settings and keys follow. */
+export const define = <const E extends Endpoint>(endpoint: E): E => endpoint;
+
+/** Arguments of curl. */
+export const key = '-H "x-api-key: $FACEMATCH_KEY"';
+export const photos = ['-F image1=@one.jpg', '-F image2=@two.jpg'] as const;

@@ -1,0 +1,180 @@
+import { Problem } from '../errors.ts';
+import { usual } from '../face/choices.ts';
+
+/** The fields that endpoints take. Parsing, error texts, the OpenAPI document and the demo use them. */
+
+export interface ImageRule {
+  kind: 'image';
+  /** It may be sent up to `mostTargets` times. */
+  several?: true;
+  description: string;
+}
+export interface NumberRule {
+  kind: 'decimal' | 'integer';
+  min: number;
+  max: number;
+  /** undefined: the model pack's default. */
+  default: number | undefined;
+  description: string;
+}
+export interface ChoiceRule {
+  kind: 'choice';
+  values: readonly string[];
+  default: string;
+  description: string;
+}
+export interface SwitchRule {
+  kind: 'boolean';
+  default: boolean;
+  description: string;
+}
+export type ValueRule = NumberRule | ChoiceRule | SwitchRule;
+export type FieldRule = ImageRule | ValueRule;
+/** By name; images in the order in which they are checked. */
+export type Fields = Readonly<Record<string, FieldRule>>;
+
+/** The largest index of the addon's 32-bit integer; whether the image has so many faces is checked later. */
+const mostIndex = 2 ** 31 - 1;
+
+const image = (which: string): ImageRule => ({
+  kind: 'image',
+  description: `${which} picture: JPEG, PNG or WebP, recognised by content`,
+});
+const faceIndex = (description: string): NumberRule => ({
+  kind: 'integer',
+  min: -1,
+  max: mostIndex,
+  default: -1,
+  description,
+});
+
+export const image1 = image('First');
+export const image2 = image('Second');
+/** Of endpoints that take one picture. */
+export const onlyImage = image('The');
+
+export const threshold_percent = {
+  kind: 'decimal',
+  min: 0,
+  max: 100,
+  default: usual.threshold_percent,
+  description: 'Least confidence_percent that counts as a match',
+} satisfies NumberRule;
+
+export const image1_face_index = faceIndex(
+  'Which face of image1, counted from 0, largest first; -1 chooses automatically',
+);
+export const image2_face_index = faceIndex(
+  'Which face of image2, counted from 0, largest first; -1 chooses automatically',
+);
+export const face_index = faceIndex(
+  'Which face gets an embedding, counted from 0, largest first; -1 for all',
+);
+
+export const accuracy_mode: ChoiceRule = {
+  kind: 'choice',
+  values: ['fast', 'balance'],
+  default: usual.accuracy_mode,
+  description: 'balance for accuracy, fast for lower latency',
+};
+
+/** How faces are looked for. */
+export const look = {
+  accuracy_mode,
+  use_heuristic_fallback: {
+    kind: 'boolean',
+    default: usual.use_heuristic_fallback,
+    description: 'Whether to try further detection steps when no face was found',
+  },
+  min_det_score: {
+    kind: 'decimal',
+    min: 0,
+    max: 1,
+    default: undefined,
+    description: "Least detection score of a face; by default the model pack's own",
+  },
+} as const satisfies Fields;
+
+export const auto_pair_best: SwitchRule = {
+  kind: 'boolean',
+  default: usual.auto_pair_best,
+  description: 'Whether automatic choice takes the best pair of all faces, or the largest face of each image',
+};
+
+export const reject_low_quality: SwitchRule = {
+  kind: 'boolean',
+  default: usual.reject_low_quality,
+  description: 'Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning',
+};
+
+/** The rule of a field by its name; undefined when there is none. */
+export function ruleOf(name: string, fields: Fields): FieldRule | undefined {
+  return Object.hasOwn(fields, name) ? fields[name] : undefined;
+}
+
+/** The image fields, all required, in the order in which they are checked. */
+export function imageFields(fields: Fields): string[] {
+  return Object.keys(fields).filter((name) => fields[name]!.kind === 'image');
+}
+
+/** The image field that may be sent more than once, if any. */
+export function repeatedField(fields: Fields): string | undefined {
+  return imageFields(fields).find((name) => (fields[name] as ImageRule).several);
+}
+
+/** Completes "expected …", for people and programs. */
+export function expectation(rule: ValueRule): string {
+  switch (rule.kind) {
+    case 'decimal':
+      return `a decimal number from ${rule.min} to ${rule.max}, such as ${(rule.min + rule.max) / 2}`;
+    case 'integer':
+      return `an integer from ${rule.min} to ${rule.max}`;
+    case 'boolean':
+      return 'one of true, false';
+    case 'choice':
+      return `one of ${rule.values.join(', ')}`;
+  }
+}
+
+/**
+ * The grammar of numbers in forms: JSON's (RFC 8259 section 6) without exponents and negative zero. Number() alone would accept "",
+ * " 1", "1e2", "0x10" and "Infinity".
+ */
+const grammar = { decimal: /^(?:0|[1-9]\d*)(?:\.\d+)?$/, integer: /^(?:0|-?[1-9]\d*)$/ } as const;
+
+export type FieldValue = number | string | boolean;
+
+/** Text of a form's field → its value. Throws Problem invalid_field. */
+export function parseField(name: string, rule: ValueRule, text: string): FieldValue {
+  switch (rule.kind) {
+    case 'choice':
+      return checkField(name, rule, text);
+    case 'boolean':
+      return checkField(name, rule, text === 'true' || (text === 'false' ? false : text));
+    default:
+      return checkField(name, rule, grammar[rule.kind].test(text) ? Number(text) : text);
+  }
+}
+
+/** A value of a type that JSON has → the same. Throws Problem invalid_field. */
+export function checkField(name: string, rule: ValueRule, value: unknown): FieldValue {
+  if (takes(rule, value)) return value as FieldValue;
+  throw invalidField(name, rule);
+}
+
+function takes(rule: ValueRule, value: unknown): boolean {
+  switch (rule.kind) {
+    case 'choice':
+      return rule.values.some((word) => word === value);
+    case 'boolean':
+      return typeof value === 'boolean';
+    default:
+      if (typeof value !== 'number' || (rule.kind === 'integer' && !Number.isInteger(value))) return false;
+      return value >= rule.min && value <= rule.max;
+  }
+}
+
+export function invalidField(name: string, rule: ValueRule): Problem {
+  const expected = expectation(rule);
+  return new Problem('invalid_field', { detail: `Send ${expected} as ${name}.`, field: name, expected });
+}

@@ -1,0 +1,110 @@
+import type { z } from 'zod';
+import type { RankedEmbeddings } from '../engine/embeddings.ts';
+import { mostCandidates } from '../face/embedding.ts';
+import { judgedPair, round } from '../face/match.ts';
+import { define, key, prefix, type Ranked, type Schemas } from './endpoint.ts';
+import { example as match } from './match.ts';
+
+/** One embedding against many, as a worker ranked them. */
+
+const schema = ({ z, object, text, count, milliseconds, judged, ...shared }: Schemas) =>
+  object('One embedding against many.', {
+    request_id: shared.request_id,
+    threshold_percent: shared.threshold_percent,
+    accuracy_mode: shared.accuracy_mode,
+    searched: z.int().min(1).describe('The number that each false_match_rate is multiplied by'),
+    results: z
+      .array(object('A candidate.', { id: text('As sent'), ...judged }))
+      .max(mostCandidates)
+      .describe('Best first: at most `limit`, and none below `min_percent`'),
+    matches: count.describe('How many candidates match, including those that `limit` leaves out'),
+    model: shared.rest.model,
+    warnings: shared.rest.warnings,
+    timings_ms: object('Where the time went; in the Server-Timing header as well', {
+      queue: milliseconds('Waiting for a worker'),
+      total: milliseconds('From the last byte of the request to the answer'),
+    }),
+  });
+
+type Embeddings = z.infer<ReturnType<typeof schema>>;
+
+const example: Embeddings = {
+  request_id: match.request_id,
+  threshold_percent: match.threshold_percent,
+  accuracy_mode: 'balance',
+  searched: 1_000_000,
+  results: [
+    {
+      id: 'member-4711',
+      match: true,
+      confidence_percent: 74,
+      similarity: 0.6832,
+      false_match_rate: 0.00004,
+      extrapolated: false,
+    },
+  ],
+  matches: 1,
+  model: match.model,
+  warnings: [],
+  timings_ms: { queue: 0.2, total: 1.1 },
+};
+
+function bodyOf({ question, ranked, calibration }: Ranked): Embeddings {
+  const { request_id, model, queue_ms, total_ms } = question;
+  const { threshold_percent, accuracy_mode, searched, min_percent, limit } = ranked.values;
+  const results = ranked.candidates
+    .map(({ id, ...scores }) => ({ id, ...judgedPair(scores, calibration, searched, threshold_percent) }))
+    .filter(({ confidence_percent }) => confidence_percent >= min_percent);
+  return {
+    request_id,
+    threshold_percent,
+    accuracy_mode,
+    searched,
+    // Best first. `matches` also counts those that `limit` leaves out.
+    results: results.slice(0, limit),
+    matches: results.filter(({ match }) => match).length,
+    model,
+    warnings: unknownMembers(ranked),
+    timings_ms: { queue: round(queue_ms, 1), total: round(total_ms, 1) },
+  };
+}
+
+function unknownMembers({ unknown }: RankedEmbeddings): Embeddings['warnings'] {
+  const detail = 'The member was ignored: this endpoint does not know it. Look for a mistake in its name.';
+  return unknown.map((name) => ({ code: 'unknown_field', field: `/${name}`, detail }));
+}
+
+export const matchEmbeddings = define({
+  id: 'match_embeddings',
+  method: 'POST',
+  path: `${prefix}/face/match/embeddings`,
+  scope: 'match:embeddings',
+  price: 1,
+  off: true,
+  audited: true,
+  takes: 'embeddings',
+  success: { description: 'The embeddings were compared', name: 'Embeddings', schema, example },
+  docs: {
+    tag: 'match',
+    summary: 'Compare one embedding with many',
+    description:
+      `Compares an embedding from the embed endpoint with up to ${mostCandidates.toLocaleString('en')} others, as if their ` +
+      'images had been compared. `searched` says how many embeddings were searched to find the candidates: the most similar ' +
+      'of a million strangers is more similar than one stranger. Off unless the operator switches it on.',
+    curl: [key, '-H "content-type: application/json"', '--data @embeddings.json'],
+  },
+  answer(ranked) {
+    const body = bodyOf(ranked);
+    const { accuracy_mode, threshold_percent, matches, results } = body;
+    const best = results[0];
+    // One line for all candidates.
+    const decision = {
+      accuracy_mode,
+      threshold_percent,
+      candidates: ranked.ranked.candidates.length,
+      matches,
+      ...(best && { confidence_percent: best.confidence_percent, match: best.match }),
+    };
+    return { body, decisions: [decision] };
+  },
+});

@@ -1,0 +1,134 @@
+import type { z } from 'zod';
+import type { MadeHere, PackManifest, PackNet, Role } from '../engine/pack.ts';
+import { define, key, prefix, type Schemas } from './endpoint.ts';
+
+/** The loaded pack, so that a client can tell when it changes. */
+
+const roles: Record<Role | MadeHere, string> = {
+  detector: 'finds faces',
+  close_detector: 'finds faces that fill the picture',
+  landmarks: 'finds eyes, nose and mouth',
+  embedder: 'turns a face into a vector',
+  cohort: 'normalises similarities, so that one threshold serves different groups of people',
+  human: 'tells human faces from those of animals',
+  occlusion: 'tells faces whose nose and mouth are covered',
+};
+
+const sources: Record<PackManifest['source']['kind'], string> = {
+  npm: 'a package of the npm registry',
+  project: 'a project that publishes its files elsewhere',
+};
+
+const schema = ({ z, object, text, word, Calibration }: Schemas) => {
+  const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+  return object('The model pack that is loaded.', {
+    pack: text('Name of the model pack'),
+    version: text('Its version; answers may differ between versions'),
+    description: text('What it consists of'),
+    source: object("The origin of the pack's own nets", {
+      kind: word(sources, 'What it is.'),
+      name: text('Its name'),
+      version: text('Its version or commit'),
+      licence: text('Its licence, as stated by it'),
+    }),
+    files: z
+      .array(
+        z.object({
+          role: word(roles, 'What the net is for.'),
+          file: text('Name of the file'),
+          pack: text('The model pack that it belongs to: this one, or the one that it was taken over from'),
+          licence: text('Its licence'),
+          sha256: sha256.describe('SHA-256 of the file that is loaded'),
+          source_sha256: sha256.describe('SHA-256 of the file as its authors published it'),
+        }),
+      )
+      .describe('The nets in the order in which they process an image, then the other files'),
+    min_det_score: z.number().min(0).max(1).describe('Default of the form field `min_det_score`'),
+    human: object('The check for human faces; absent when the pack takes every face', {
+      bar: z.number().describe('The threshold: faces with a lower `human_score` are dropped'),
+      fitted_on: text('The images that it was made from'),
+    }).exactOptional(),
+    calibration: object('One table for each accuracy mode', { fast: Calibration, balance: Calibration }),
+  });
+};
+
+type Models = z.infer<ReturnType<typeof schema>>;
+
+const fitted = {
+  fitted_on: '6,000 pairs of photos',
+  points: [
+    [-0.1, 1],
+    [0.2, 0.01],
+    [0.42, 0.0001],
+  ] as [number, number][],
+  floor: 0.00001,
+};
+
+const example: Models = {
+  pack: 'default',
+  version: '2.2.0',
+  description: 'A detector, 68 landmarks and an embedding of 512 numbers',
+  source: { kind: 'npm', name: 'some-package', version: '1.2.3', licence: 'MIT' },
+  files: [
+    {
+      role: 'detector',
+      file: 'detect.onnx',
+      pack: 'default',
+      licence: 'MIT',
+      sha256: 'd6eb1c6ad8c1aa3a2d5a3ff8d5b6e1ad0f3a5f0f1d4e1c4b8d3f6a7e9c2b1a05',
+      source_sha256: '0b1c2d3e4f5061728394a5b6c7d8e9f00112233445566778899aabbccddeeff0',
+    },
+  ],
+  min_det_score: 0.7,
+  human: { bar: -1.25, fitted_on: '6,000 photos of people and 3,000 of animals' },
+  calibration: { fast: fitted, balance: fitted },
+};
+
+function bodyOf(manifest: PackManifest): Models {
+  const { name, version, description, human, min_det_score, calibration } = manifest;
+  const fileOf = (role: Role | MadeHere) => {
+    const { [role]: member } = manifest;
+    if (member === undefined) return [];
+    const { file, licence, sha256 } = member;
+    // What facematch itself made is loaded as it was published.
+    const { from, source_sha256 }: Pick<PackNet, 'from' | 'source_sha256'> =
+      'from' in member ? member : { from: '', source_sha256: sha256 };
+    const pack = typeof from === 'string' ? name : from.pack;
+    return [{ role, file, pack, licence, sha256, source_sha256 }];
+  };
+  return {
+    pack: name,
+    version,
+    description,
+    source: sourceBody(manifest.source),
+    files: (Object.keys(roles) as (keyof typeof roles)[]).flatMap(fileOf),
+    min_det_score,
+    ...(human === undefined ? {} : { human: { bar: human.bar, fitted_on: human.fitted_on } }),
+    calibration,
+  };
+}
+
+function sourceBody(source: PackManifest['source']): Models['source'] {
+  const { kind, licence } = source;
+  return kind === 'npm'
+    ? { kind, name: source.package, version: source.version, licence }
+    : { kind, name: source.project, version: source.commit, licence };
+}
+
+export const models = define({
+  id: 'models',
+  method: 'GET',
+  path: `${prefix}/models`,
+  scope: 'any',
+  price: 1,
+  takes: 'nothing',
+  success: { description: 'The model pack', name: 'Models', schema, example },
+  docs: {
+    tag: 'about',
+    summary: 'Show the model pack',
+    description:
+      'Names the loaded model pack, the origin, licence and checksum of each net, and its calibration.',
+    curl: [key],
+  },
+  answer: (manifest) => ({ body: bodyOf(manifest) }),
+});

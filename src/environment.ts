@@ -1,0 +1,22 @@
+/** What is read from the environment besides the settings: without the settings' table, for threads that need no more. */
+
+/** FACEMATCH_ADDON: a native addon to load instead of the one that was built here. For tests and sanitizers, so not a setting. */
+export function addonFile(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  return env.FACEMATCH_ADDON || undefined;
+}
+
+/**
+ * Turns off ONNX Runtime's telemetry. Call it before other threads start: changing the environment while they read it could
+ * crash them.
+ */
+export function silenceOnnxRuntime(): void {
+  process.env.ORT_DISABLE_TELEMETRY ??= '1';
+}
+
+/**
+ * FACEMATCH_UWS: the folder of a µWebSockets.js that is tried before those of the packages. Not a setting, because set-up
+ * reads it too, before there is a settings file.
+ */
+export function uwsFolder(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  return env.FACEMATCH_UWS || undefined;
+}

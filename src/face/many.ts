@@ -1,0 +1,118 @@
+import type { Analysis } from '../engine/addon.ts';
+import type { Outcome } from '../engine/pool.ts';
+import { errorTable, Problem } from '../errors.ts';
+import type { Compared, Many, Uncompared, Warning } from './answers.ts';
+import type { Calibration } from './calibration.ts';
+import { compare, sum } from './compare.ts';
+import { lowQuality, lowQualityProblem } from './face-quality.ts';
+import { problemOf } from './faults.ts';
+import { cutShort, imageBody, judgedBest, type Question, timingsBody } from './match.ts';
+
+export interface Target {
+  /** As sent; only a label. */
+  filename: string | undefined;
+  /** Its index among the images, or why it is not there. */
+  image: number | Problem;
+  /** The name of the image in problems; by default the form's field. */
+  name?: string;
+}
+
+/** One image against several. */
+export interface ManyQuestion extends Question {
+  targets: readonly Target[];
+  /** The analysis of image1. */
+  reference: Analysis;
+  /** In the order of the images. */
+  outcomes: readonly Outcome[];
+  calibration: Calibration;
+}
+
+/** One image against several → the answer of the contract. Each target gets a result of its own. */
+export function manyAnswer(question: ManyQuestion): Many {
+  const { request_id, choices, targets, reference, outcomes, model, queue_ms, total_ms } = question;
+  const { threshold_percent, accuracy_mode, image1_face_index } = choices;
+  const results = targets.map((target, index) => ({
+    index,
+    ...(target.filename === undefined ? {} : { filename: target.filename }),
+    ...judgedTarget(question, target),
+  }));
+  const best = results
+    .filter((result) => 'match' in result)
+    .toSorted((a, b) => b.confidence_percent - a.confidence_percent)[0];
+  const matches = results.filter((result) => 'match' in result && result.match).length;
+  const image1 = {
+    ...imageBody(reference.image),
+    face_index: best?.image1_face_index ?? Math.max(0, image1_face_index),
+  };
+  const analysed = outcomes.filter((outcome) => outcome.ok).map(({ timings_ms }) => timings_ms);
+  return {
+    request_id,
+    threshold_percent,
+    accuracy_mode,
+    image1,
+    results,
+    matches,
+    model,
+    warnings: [
+      ...question.warnings,
+      ...cutShort('image1', reference.image),
+      ...lowQuality('image1', image1.faces[image1.face_index]!),
+      ...(matches > 1 ? [bestOfMany(targets.length)] : []),
+    ],
+    timings_ms: timingsBody(queue_ms, analysed.reduce(sum), total_ms),
+  };
+}
+
+/** The result of a target, or its problem. */
+function judgedTarget(question: ManyQuestion, target: Target) {
+  try {
+    return comparedTarget(question, target);
+  } catch (error) {
+    if (error instanceof Problem) return { problem: problemBody(error) };
+    throw error;
+  }
+}
+
+function comparedTarget(
+  { choices, reference, outcomes, calibration }: ManyQuestion,
+  { image, name }: Target,
+): Omit<Compared, 'index' | 'filename'> {
+  if (image instanceof Problem) throw image;
+  const result = compare([reference, outcomes[image]!], { ...choices, image2_face_index: -1 });
+  if (Array.isArray(result)) throw problemOf(result, name);
+  const { best, ...judged } = judgedBest(result.pairs, calibration, choices.threshold_percent);
+  const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
+  const poor = lowQuality('image2', image2.faces[image2.face_index]!);
+  const refusal = choices.reject_low_quality ? lowQualityProblem(poor) : undefined;
+  if (refusal) throw refusal;
+  return {
+    ...judged,
+    image1_face_index: best.image1_face_index,
+    image2,
+    pairs_compared: result.pairs.length,
+    warnings: [...cutShort('image2', result.image2), ...poor],
+  };
+}
+
+/** Like the problem of a request, without the field, which is clear from its place. */
+function problemBody({ code, message, extras }: Problem): Uncompared['problem'] {
+  const { detail: _, field: __, errors, ...members } = extras;
+  const { status, title } = errorTable[code];
+  const reasons = errors?.flatMap(({ reasons = [] }) => reasons) ?? [];
+  const problem = {
+    code,
+    status,
+    title,
+    detail: message,
+    ...members,
+    ...(reasons.length > 0 ? { reasons } : {}),
+  };
+  return problem as Uncompared['problem'];
+}
+
+function bestOfMany(targets: number): Warning {
+  const detail =
+    'Each result stands for one comparison. If you take only the best of them, multiply its false_match_rate by ' +
+    `${targets}: there were several chances of a false match.`;
+  return { code: 'best_of_many', field: 'image2', detail };
+}

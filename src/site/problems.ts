@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { endpoints } from '../endpoints/index.ts';
+import { type ErrorCode, errorCodes, errorTable, type ProblemExtras } from '../errors.ts';
+import { extraSchemas, imageFaults, qualityReasonNames } from '../face/answers.ts';
+import { problemTypes } from '../http/responses.ts';
+import { jsonSchemas, type Schema } from './json-schema.ts';
+
+/** The error table as schemas and examples. */
+
+type Extra = Exclude<keyof ProblemExtras, 'detail'>;
+
+/** The name of its schema: `missing_field` → `MissingFieldProblem`. */
+export function problemName(code: ErrorCode): string {
+  return `${code.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Problem`;
+}
+
+/** The further members of a problem, by the contract. */
+export function extrasOf(code: ErrorCode): Extra[] {
+  return Object.keys(errorTable[code].example).filter((name): name is Extra => name !== 'detail');
+}
+
+const images = ['image1', 'image2', 'image'];
+const fieldNames = [...new Set(endpoints.flatMap((one) => ('fields' in one ? Object.keys(one.fields) : [])))];
+const field = (names: string[]) => z.enum(names).describe('Name of the form field');
+
+/** A list with an item for each faulty image. */
+const imageList = (fault: z.ZodRawShape, description: string) =>
+  z
+    .array(z.object({ field: z.enum(images).describe('The picture'), ...fault }))
+    .min(1)
+    .max(2)
+    .describe(description);
+
+const { detected, width, height, limit_pixels, faces_found } = extraSchemas;
+const faultList = imageList(
+  {
+    code: z.enum(imageFaults).describe('What is wrong with it'),
+    detected: detected.optional(),
+    width: width.optional(),
+    height: height.optional(),
+    limit_pixels: limit_pixels.optional(),
+    faces_found: faces_found.optional(),
+  },
+  'One for each faulty image, in the order of the form; absent when `field` names the only one',
+);
+
+/** Schemas of members that differ for one code. */
+const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
+  invalid_field: {
+    field: z.string().describe('Name of the form field; of JSON, a pointer to the member (RFC 6901)'),
+  },
+  embedding_mismatch: { expected: z.string().describe('Pack and version of this server') },
+  invalid_embedding: { field: z.string().describe('A pointer to the embedding (RFC 6901)') },
+  duplicate_field: { field: field(fieldNames) },
+  no_face_found: {
+    errors: faultList.describe('One for each faulty image, in the order of the form'),
+  },
+  low_quality_face: {
+    errors: imageList(
+      {
+        reasons: z
+          .array(z.enum(qualityReasonNames))
+          .min(1)
+          .max(qualityReasonNames.length)
+          .describe('Why the face is too poor, as in the `reason` of a warning'),
+      },
+      'One for each image whose compared face is too poor',
+    ),
+  },
+};
+
+/** RFC 9457 section 3.1, with the further members. */
+function problemSchema(code: ErrorCode): z.ZodType {
+  const { status, title, detail } = errorTable[code];
+  const extras: Record<string, z.ZodType> = { field: field(images), ...extraSchemas, ...ownSchemas[code] };
+  return z
+    .object({
+      type: z
+        .literal(problemTypes + code)
+        .meta({ format: 'uri-reference', description: 'Where the problem is explained' }),
+      title: z.literal(title).describe('What is wrong, the same text each time'),
+      status: z.literal(status).meta({ type: 'integer', description: 'The HTTP status' }),
+      detail: z.string().describe('What to do about it, for people'),
+      code: z.literal(code).describe('What is wrong, for programs'),
+      request_id: z.string().describe('The same as in the X-Request-Id header; quote it to the operator'),
+      ...(imageFaults.some((fault) => fault === code) ? { errors: faultList.optional() } : {}),
+      ...Object.fromEntries(extrasOf(code).map((name) => [name, extras[name]!])),
+    })
+    .describe(`${title}. ${detail}`);
+}
+
+/** The schemas by the names of their components. */
+export function problemSchemas(): Record<string, Schema> {
+  return jsonSchemas(Object.fromEntries(errorCodes.map((code) => [problemName(code), problemSchema(code)])));
+}
+
+/** An answer as a client would see it. */
+export function problemExample(code: ErrorCode): object {
+  const { status, title, detail, example } = errorTable[code];
+  const request_id = '01JD8ZK3V6Q4M9T2X7B5C1W0RN';
+  return { type: problemTypes + code, title, status, detail, code, request_id, ...example };
+}

@@ -1,0 +1,86 @@
+import type { PictureEndpoint } from '../endpoints/endpoint.ts';
+import { type FieldRule, imageFields, type NumberRule, repeatedField } from '../endpoints/fields.ts';
+import type { Listed } from '../endpoints/index.ts';
+import { mostTargets } from '../face/choices.ts';
+import { ref, type Schema } from './json-schema.ts';
+
+/** What an endpoint takes → what OpenAPI calls a request body. */
+
+interface RequestBody {
+  description: string;
+  required: true;
+  content: Record<string, { schema: Schema; encoding?: Record<string, { contentType: string }> }>;
+}
+
+export function bodyOf(endpoint: Listed): { requestBody?: RequestBody } {
+  switch (endpoint.takes) {
+    case 'nothing':
+      return {};
+    case 'pictures':
+      return { requestBody: formBody(endpoint) };
+    case 'embeddings': {
+      const schema = ref('schemas', 'EmbeddingsRequest');
+      const description =
+        'JSON of at most 4 MiB. A member that is not known is ignored and named in `warnings`.';
+      return { requestBody: { description, required: true, content: { 'application/json': { schema } } } };
+    }
+  }
+}
+
+function formBody({ fields }: PictureEndpoint): RequestBody {
+  const repeated = repeatedField(fields);
+  const images = imageFields(fields);
+  const schema: Schema = {
+    type: 'object',
+    required: images,
+    properties: Object.fromEntries(
+      Object.entries(fields).map(([name, rule]) => [
+        name,
+        name === repeated ? severalOf(rule) : fieldSchema(rule),
+      ]),
+    ),
+  };
+  return {
+    description:
+      'A form as multipart/form-data (RFC 7578), with its parts in any order and each field at most once' +
+      `${repeated === undefined ? '' : `, except ${repeated}`}. ` +
+      'A field that the endpoint does not know is ignored and named in `warnings`.',
+    required: true,
+    content: {
+      'multipart/form-data': {
+        schema,
+        encoding: Object.fromEntries(
+          images.map((name) => [name, { contentType: 'image/jpeg, image/png, image/webp' }]),
+        ),
+      },
+    },
+  };
+}
+
+function fieldSchema(rule: FieldRule): Schema {
+  const { description } = rule;
+  switch (rule.kind) {
+    case 'image':
+      // `format` is how OpenAPI 3.0 marked a file; tools with a file picker still use it.
+      return { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream', description };
+    case 'decimal': {
+      const form = 'Digits with an optional decimal point: no sign, no exponent';
+      return { type: 'number', ...bounds(rule), description: `${description}. ${form}` };
+    }
+    case 'integer':
+      return { type: 'integer', ...bounds(rule), description };
+    case 'boolean':
+      return { type: 'boolean', default: rule.default, description };
+    case 'choice':
+      return { type: 'string', enum: rule.values, default: rule.default, description };
+  }
+}
+
+/** A field that may be sent several times. */
+function severalOf(rule: FieldRule): Schema {
+  return { type: 'array', minItems: 1, maxItems: mostTargets, items: fieldSchema(rule) };
+}
+
+function bounds({ min, max, default: fallback }: NumberRule): Schema {
+  return { minimum: min, maximum: max, ...(fallback === undefined ? {} : { default: fallback }) };
+}

@@ -1,0 +1,261 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Analysed, PictureEndpoint, Success } from '../../src/endpoints/endpoint.ts';
+import { expectation, type FieldRule, imageFields, repeatedField } from '../../src/endpoints/fields.ts';
+import { endpoints } from '../../src/endpoints/index.ts';
+import type { Analysis, Face, FoundBy, ImageFormat, NativeFailure } from '../../src/engine/addon.ts';
+import { packDirectory, readManifest } from '../../src/engine/pack.ts';
+import { Problem } from '../../src/errors.ts';
+import * as answers from '../../src/face/answers.ts';
+import { Calibration } from '../../src/face/calibration.ts';
+import { usual } from '../../src/face/choices.ts';
+import { readForm } from '../../src/http/form.ts';
+
+/** Every answer is of its schema, whatever was found; every field comes back as it was sent, and a wrong one is refused. */
+
+const takers = endpoints.flatMap((one) => (one.takes === 'pictures' ? [one] : []));
+const pack = { min_det_score: 0.7 };
+const limits = { max_parts: 16, max_part_header_bytes: 1024, max_field_bytes: 64, max_image_bytes: 100 };
+
+/** Unknown members are a fault here. */
+const schemaOf = ({ schema }: Success) => {
+  const found = schema({ ...answers, z });
+  return found instanceof z.ZodObject ? found.strict() : found;
+};
+
+describe('answers', () => {
+  const calibration = new Calibration(
+    [
+      [0, 1],
+      [0.2, 0.1],
+      [0.8, 1e-7],
+    ],
+    1e-5,
+  );
+  const number = (min: number, max: number) => fc.double({ min, max, noNaN: true });
+  const point = fc.tuple(number(-50, 5000), number(-50, 5000));
+  const face = fc.record({
+    box: fc.record({ x: point, y: point }).map(({ x: [x, width], y: [y, height] }) => ({
+      ...{ x, y },
+      ...{ width: Math.abs(width) + 1, height: Math.abs(height) + 1 },
+    })),
+    landmarks: fc.record({
+      ...{ right_eye: point, left_eye: point, nose: point, mouth_right: point, mouth_left: point },
+    }),
+    detection_score: number(0, 1),
+    found_by: fc.constantFrom<FoundBy>('primary', 'tiled', 'rotated', 'padded', 'enhanced'),
+    human_score: fc.option(number(-9, 9), { nil: undefined }),
+    occlusion_score: fc.option(number(-9, 9), { nil: undefined }),
+    pose: fc.record({ yaw: number(-90, 90), pitch: number(-90, 90), roll: number(-180, 180) }),
+    quality: fc.record({
+      ...{ sharpness: number(0, 1), brightness: number(0, 1), face_pixels: number(1, 2000) },
+    }),
+    embedding: number(0, 6.3).map((angle) => Float32Array.of(Math.cos(angle), Math.sin(angle))),
+    cohort_score: number(-0.2, 0.2),
+  });
+  const analysis = fc
+    .record({
+      faces: fc.array(face, { maxLength: 3 }),
+      format: fc.constantFrom<ImageFormat>('jpeg', 'png', 'webp'),
+      orientation: fc.integer({ min: 1, max: 8 }),
+      cut: fc.boolean(),
+      timings: fc.record({
+        ...{ decode: number(0, 9), detect: number(0, 9) },
+        align: number(0, 9),
+        embed: number(0, 9),
+      }),
+    })
+    .map(
+      ({ faces, format, orientation, cut, timings }): Analysis => ({
+        ok: true,
+        image: {
+          ...{ width: 640, height: 480, format, orientation },
+          faces: faces.map((one, index): Face => ({ ...one, index })),
+          ...(cut ? { look_cut_short: true } : {}),
+        },
+        timings_ms: timings,
+      }),
+    );
+  const failure = fc.constantFrom<NativeFailure>(
+    { ok: false, code: 'unsupported_image_format', detected: 'heic' },
+    { ok: false, code: 'image_decode_failed' },
+    { ok: false, code: 'image_too_complex' },
+    { ok: false, code: 'image_dimensions', width: 1, height: 9, limit_pixels: 5 },
+  );
+  const analysed = fc
+    .record({
+      outcomes: fc.array(fc.oneof({ weight: 5, arbitrary: analysis }, failure), {
+        minLength: 2,
+        maxLength: 4,
+      }),
+      threshold_percent: fc.integer({ min: 0, max: 1000 }).map((tenths) => tenths / 10),
+      auto_pair_best: fc.boolean(),
+      reject_low_quality: fc.boolean(),
+      face: fc.integer({ min: -1, max: 2 }),
+    })
+    .map(({ outcomes, face, ...chosen }): Analysed => {
+      const choices = { ...usual, ...pack, ...chosen, image1_face_index: face, face_index: face };
+      const missing = { filename: undefined, image: new Problem('missing_field', { field: 'image2' }) };
+      const targets = outcomes.slice(1).map((_, at) => ({ filename: `${at}.png`, image: at + 1 }));
+      const question = { request_id: 'r', choices, warnings: [], queue_ms: 0.123, total_ms: 9.876 };
+      return {
+        question: { ...question, model: { pack: 'default', version: '1' } },
+        ...{ targets: [...targets, missing], outcomes, calibration, dimensions: 2 },
+      };
+    });
+
+  test.each(takers)('$id: an answer of its schema, or a problem of the table', (endpoint) => {
+    const schema = schemaOf(endpoint.success);
+    let answered = 0;
+    const check = (given: Analysed) => {
+      const answer = endpoint.answer(given);
+      if ('refusal' in answer) {
+        expect(answer.refusal).toBeInstanceOf(Problem);
+        return;
+      }
+      schema.parse(answer.body);
+      answered += 1;
+      const rounded = JSON.stringify(answer.body, (key, value) => (key === 'false_match_rate' ? 0 : value));
+      expect(rounded).not.toMatch(/\.\d{5}|-0[,}\]]/);
+    };
+    fc.assert(fc.property(analysed, check), { numRuns: 200 });
+    expect(answered).toBeGreaterThan(20);
+  });
+
+  test('a match is decided before the percent is rounded', () => {
+    const { answer } = takers.find(({ id }) => id === 'match')!;
+    fc.assert(
+      fc.property(analysed, (given) => {
+        const answered = answer(given);
+        if ('refusal' in answered) return;
+        const { match, pairs_compared, confidence_percent } = answered.body as answers.Match;
+        const [a, b] = given.outcomes as [Analysis, Analysis];
+        expect(pairs_compared).toBeLessThanOrEqual(a.image.faces.length * b.image.faces.length);
+        const distance = confidence_percent - given.question.choices.threshold_percent;
+        if (Math.abs(distance) > 0.05) expect(match).toBe(distance > 0);
+      }),
+    );
+  });
+
+  test('of the loaded pack is of its schema, and every example is', () => {
+    for (const endpoint of endpoints) {
+      if (!('success' in endpoint)) continue;
+      schemaOf(endpoint.success).parse(endpoint.success.example);
+      if (endpoint.takes !== 'nothing') continue;
+      for (const name of ['default', 'yunet']) {
+        const answered = endpoint.answer(readManifest(packDirectory(name)));
+        schemaOf(endpoint.success).parse('body' in answered && answered.body);
+      }
+    }
+  });
+});
+
+/** A form of one picture for each image field, and some texts. */
+function bodyOf({ fields }: PictureEndpoint, texts: Readonly<Record<string, string>>): Buffer {
+  const parts = Object.entries({
+    ...Object.fromEntries(imageFields(fields).map((name) => [name, 'picture'])),
+    ...texts,
+  });
+  const lines = parts.map(
+    ([name, text]) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`,
+  );
+  return Buffer.from(`${lines.join('')}--b--\r\n`);
+}
+
+function anyOf(rule: FieldRule): fc.Arbitrary<string | number | boolean> {
+  switch (rule.kind) {
+    case 'image':
+      return fc.constant('');
+    case 'boolean':
+      return fc.boolean();
+    case 'choice':
+      return fc.constantFrom(...rule.values);
+    case 'integer':
+      return fc.integer(rule);
+    case 'decimal':
+      return fc
+        .integer({ min: rule.min * 1000, max: rule.max * 1000 })
+        .map((thousandths) => thousandths / 1000);
+  }
+}
+
+/** Text that no field may take, or none of its kind. */
+const everywhere = ['', ' ', '\0', '1 ', ' 1', '1\t', 'yes', 'null', 'NaN', 'Infinity', 'True', 'FAST'];
+const numbers = [
+  '1e2',
+  '+1',
+  '-0',
+  '٣',
+  '0x1',
+  '1_0',
+  '1,5',
+  '1.',
+  '.5',
+  '00',
+  '--1',
+  '-0.0',
+  '1/2',
+  '50%',
+  '-2',
+];
+const wrong: Record<FieldRule['kind'], readonly string[]> = {
+  image: [],
+  decimal: [...everywhere, ...numbers, '100.0000001'],
+  integer: [...everywhere, ...numbers, '1.5', '1.0', '2147483648'],
+  choice: [...everywhere, 'fast,balance', '0'],
+  boolean: [...everywhere, '1', '0', 'on', 'off'],
+};
+
+describe('fields', () => {
+  const cases = takers.flatMap((endpoint) =>
+    Object.entries(endpoint.fields)
+      .filter(([, { kind }]) => kind !== 'image')
+      .map(([name, rule]) => ({ endpoint, id: endpoint.id, name, rule })),
+  );
+
+  test.each(cases)('$id: $name comes back, and the others are as usual', ({ endpoint, name, rule }) => {
+    fc.assert(
+      fc.property(anyOf(rule), (value) => {
+        const { choices, warnings } = readForm(
+          bodyOf(endpoint, { [name]: String(value) }),
+          'b',
+          endpoint,
+          limits,
+          pack,
+        );
+        expect(choices).toEqual({ ...usual, ...pack, [name]: value });
+        expect(warnings).toEqual([]);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  test.each(cases)('$id: $name refuses what it does not take', ({ endpoint, name, rule }) => {
+    if (rule.kind === 'image') return;
+    const extras = { field: name, expected: expectation(rule) };
+    for (const text of [...wrong[rule.kind], '9'.repeat(65)]) {
+      expect(() => readForm(bodyOf(endpoint, { [name]: text }), 'b', endpoint, limits, pack)).toThrow(
+        expect.objectContaining({ code: 'invalid_field', extras: expect.objectContaining(extras) }),
+      );
+    }
+  });
+
+  test.each(takers)('$id: a field of others is named once and ignored', (endpoint) => {
+    const names = new Set(['colour', '__proto__', ...takers.flatMap(({ fields }) => Object.keys(fields))]);
+    const foreign = [...names].filter((name) => !Object.hasOwn(endpoint.fields, name));
+    const body = bodyOf(endpoint, Object.fromEntries(foreign.map((name) => [name, 'x'])));
+    const { choices, warnings } = readForm(body, 'b', endpoint, limits, pack);
+    expect(choices).toEqual({ ...usual, ...pack });
+    expect(warnings.map(({ field }) => field)).toEqual(foreign);
+  });
+
+  test.each(takers)('$id: pictures are told by their places', (endpoint) => {
+    const body = bodyOf(endpoint, {});
+    const { images, targets } = readForm(body, 'b', endpoint, limits, pack);
+    expect(images.map(({ start, end }) => body.toString('latin1', start, end))).toEqual(
+      imageFields(endpoint.fields).map(() => 'picture'),
+    );
+    expect(targets).toHaveLength(repeatedField(endpoint.fields) ? 1 : 0);
+  });
+});
