@@ -26,6 +26,10 @@ export const headers = {
     required: true,
     schema: string,
   },
+  'X-Content-Type-Options': {
+    description: 'A browser must not take the answer for something else than its Content-Type says',
+    schema: { ...string, const: 'nosniff' },
+  },
   ETag: {
     description: 'Names this version of the document (RFC 9110 section 8.8.3)',
     required: true,
@@ -93,7 +97,7 @@ export function headersOf(
   status: number,
   route?: Pick<Route, 'endpoint' | 'scope'>,
 ): Record<string, { $ref: string }> {
-  const names: HeaderName[] = ['X-Request-Id', 'Cache-Control'];
+  const names: HeaderName[] = ['X-Request-Id', 'Cache-Control', 'X-Content-Type-Options'];
   if (route && status < 400) names.push(...(successHeaders[route.endpoint] ?? []));
   if (route && route.scope !== 'none' && !beforeRateLimit.includes(status))
     names.push('RateLimit-Policy', 'RateLimit');
