@@ -100,8 +100,7 @@ export class Dispatcher {
     if (error instanceof Problem) {
       this.#refuse(context, error);
     } else {
-      if (!(error instanceof ClientLeft))
-        context.fault ??= error instanceof Error ? (error.stack ?? error.message) : String(error);
+      if (!(error instanceof ClientLeft)) context.fault ??= faultOf(error);
       this.#refuse(context, new Problem('internal_error'));
     }
   }
@@ -118,13 +117,23 @@ export class Dispatcher {
     const { exchange } = context;
     // After a 408 the rest of the body may come at any time or never (RFC 9110 section 15.5.9).
     const close = this.#services.readiness.stage === 'draining' || code === 'upload_timeout';
-    const sent = exchange.reply(reply, context.headers, close);
+    let sent = false;
+    let { status } = reply;
+    try {
+      sent = exchange.reply(reply, context.headers, close);
+    } catch (error) {
+      // The connection has ended; the request is still counted, and nothing is thrown into nowhere.
+      sent = true;
+      status = 500;
+      code = 'internal_error';
+      context.fault = faultOf(error);
+    }
     this.#services.telemetry.finished({
       request_id: context.request_id,
       key_id: context.key_id,
       route: context.endpoint?.id ?? 'none',
       // nginx's status for a client that left.
-      status: sent ? reply.status : 499,
+      status: sent ? status : 499,
       code: sent ? code : 'client_left',
       bytes: exchange.received,
       duration_ms: performance.now() - exchange.started,
@@ -137,4 +146,8 @@ export class Dispatcher {
     this.#unanswered -= 1;
     if (this.#unanswered === 0) this.#whenIdle?.();
   }
+}
+
+function faultOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -61,17 +61,25 @@ export abstract class Exchange {
   /** False once it was answered or the client has left. */
   abstract get open(): boolean;
 
-  /** Sends the answer; false when the client has left. `close` ends the connection after it. */
+  /** Sends the answer; false when the client has left. `close` ends the connection after it. When it throws, the connection has ended. */
   reply(reply: Reply, further: Headers = [], close = false): boolean {
     if (!this.open) return false;
     this.#stopReceiving();
     const { status, headers, body } = reply;
-    this.answer({ status, headers: [...headers, ...further], body }, close);
+    try {
+      this.answer({ status, headers: [...headers, ...further], body }, close);
+    } catch (error) {
+      this.drop();
+      throw error;
+    }
     return true;
   }
 
-  /** Sends the answer of an open exchange, in the way that fits what is still to come. */
+  /** Sends the answer of an open exchange, in the way that fits what is still to come. When it throws, nothing more can be sent. */
   protected abstract answer(reply: Reply, close: boolean): void;
+
+  /** Ends the connection at once. */
+  protected abstract drop(): void;
 
   /** Resets a timeout of the transport's own; called while a body is coming. */
   protected rearm(): void {}

@@ -40,7 +40,7 @@ function judgeHead<T>(
 ): T {
   if (services.readiness.stage !== 'ready') throw new Problem('not_ready');
   if (services.engine.isFull(origin.owner)) throw new Problem('overloaded');
-  const { framing, headers } = exchange.request;
+  const { framing, headers, typed_twice } = exchange.request;
   const declared = headers.get('content-length') ?? '';
   if (/^\d+$/.test(declared) && Number(declared) > limit_bytes) {
     throw new Problem('body_too_large', { limit_bytes });
@@ -51,6 +51,8 @@ function judgeHead<T>(
   if (coding !== undefined && coding.toLowerCase() !== 'identity') {
     throw new Problem('unsupported_media_type', { detail: 'Send the body without Content-Encoding.' });
   }
+  // A proxy may have read the other one.
+  if (typed_twice) throw new Problem(malformed.code, { detail: 'Send one Content-Type header.' });
   return typeOf(headers.get('content-type') ?? '');
 }
 

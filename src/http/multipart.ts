@@ -48,7 +48,12 @@ export function boundaryOf(contentType: string): string | undefined {
 
   const refuse = (words: string, at: number) =>
     new MultipartError('bad_boundary', `In the Content-Type header, ${words}`, at);
-  const boundary = parseParameters(header, typeEnd, { escapes: 'any', refuse }).get('boundary');
+  const parameters = parseParameters(header, typeEnd, { escapes: 'none', refuse });
+  // RFC 2231: some parsers would take an extended or continued one for the boundary, others not.
+  if ([...parameters.keys()].some((name) => name.startsWith('boundary*'))) {
+    throw refuse('the boundary is given as an extended parameter', typeEnd);
+  }
+  const boundary = parameters.get('boundary');
   if (boundary === undefined) {
     throw new MultipartError('missing_boundary', 'The Content-Type header has no boundary', header.length);
   }

@@ -13,10 +13,10 @@ export const bchars: ReadonlySet<string> = new Set(`${alphanumeric}'()+_,-./:=? 
 
 interface ParameterRules {
   /**
-   * What a backslash in a quoted string escapes. `any` is the rule of RFC 9110 §5.6.4. With `quotes` only `"` and `\`:
-   * browsers quote a file's name without escaping its backslashes, as in `"C:\new.jpg"`.
+   * What a backslash in a quoted string escapes. With `quotes` only `"` and `\`: browsers quote a file's name without escaping
+   * its backslashes, as in `"C:\new.jpg"`. With `none` there must not be one, nor a comma outside quotes: parsers differ on both.
    */
-  escapes: 'any' | 'quotes';
+  escapes: 'none' | 'quotes';
   /** Returns the error to throw; `at` is an index into the text. */
   refuse(words: string, at: number): Error;
 }
@@ -66,8 +66,9 @@ function quotedString(text: string, open: number, rules: ParameterRules): Value 
     const char = text[at];
     if (char === '"') return { text: value + text.slice(from, at), end: at + 1 };
     if (char !== '\\') continue;
+    if (rules.escapes === 'none') throw rules.refuse('a quoted value has a backslash', at);
     const next = text[at + 1];
-    if (rules.escapes === 'any' || next === '"' || next === '\\') {
+    if (next === '"' || next === '\\') {
       value += text.slice(from, at);
       // The escaped character starts the next run and is skipped, so that an escaped quote does not end the string.
       from = ++at;
@@ -84,6 +85,9 @@ function bareValue(text: string, from: number, rules: ParameterRules): Value {
   let at = from;
   while (at < text.length && text[at] !== ';' && !isSpace(text[at])) {
     if (text[at] === '"') throw rules.refuse('there is a quote inside an unquoted value', at);
+    if (text[at] === ',' && rules.escapes === 'none') {
+      throw rules.refuse('there is a comma outside quotes', at);
+    }
     at++;
   }
   if (at === from) throw rules.refuse('a parameter has no value', from);

@@ -15,6 +15,8 @@ export interface Request {
   readonly path: string;
   /** Lower-case names; a repeated header's values are joined by commas (RFC 9110 section 5.3). */
   readonly headers: ReadonlyMap<string, string>;
+  /** There is more than one Content-Type header. */
+  readonly typed_twice: boolean;
   readonly framing: Framing;
   /** Content-Length, or undefined unless `framing` is 'length'. */
   readonly content_length: number | undefined;
@@ -24,17 +26,31 @@ export interface Request {
   readonly peer: string;
 }
 
+/** The header fields of one request, as they are read. */
+export class HeaderFields {
+  readonly headers = new Map<string, string>();
+  typed_twice = false;
+
+  /** `name` in lower case. */
+  add(name: string, value: string): void {
+    const before = this.headers.get(name);
+    this.headers.set(name, before === undefined ? value : `${before},${value}`);
+    if (before !== undefined && name === 'content-type') this.typed_twice = true;
+  }
+}
+
 export function copyRequest(res: HttpResponse, req: HttpRequest): Request {
-  const headers = new Map<string, string>();
+  const fields = new HeaderFields();
   req.forEach((name, value) => {
-    const before = headers.get(name);
-    headers.set(name, before === undefined ? value : `${before},${value}`);
+    fields.add(name, value);
   });
+  const { headers, typed_twice } = fields;
   const framing = framingOf(headers);
   return {
     method: req.getCaseSensitiveMethod(),
     path: req.getUrl(),
     headers,
+    typed_twice,
     framing,
     content_length: framing === 'length' ? Number(headers.get('content-length')) : undefined,
     closes: headers.get('connection')?.toLowerCase() === 'close',

@@ -8,7 +8,10 @@ import type { Request } from './request.ts';
 /** Where the docs page explains the codes; relative to the server's own address (RFC 9457 section 3.1.1). */
 export const problemTypes = `${prefix}/docs#error-`;
 
-const problemHeaders: Headers = [['Content-Type', 'application/problem+json']];
+/** A browser must not take an answer for something else than its Content-Type says. */
+const nosniff = ['X-Content-Type-Options', 'nosniff'] as const;
+
+const problemHeaders: Headers = [['Content-Type', 'application/problem+json'], nosniff];
 
 /** The headers of codes that have more. Retry-After is in seconds. */
 const codeHeaders: Partial<Record<ErrorCode, Headers>> = {
@@ -22,7 +25,7 @@ const codeHeaders: Partial<Record<ErrorCode, Headers>> = {
 export function json(status: number, body: unknown, headers: Headers = []): Reply {
   return {
     status,
-    headers: [['Content-Type', 'application/json'], ...headers],
+    headers: [['Content-Type', 'application/json'], nosniff, ...headers],
     body: JSON.stringify(body),
   };
 }

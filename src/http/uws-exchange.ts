@@ -17,6 +17,8 @@ function writeHead(res: HttpResponse, { status, headers }: Reply): void {
 export class UwsExchange extends Exchange {
   /** undefined once answered or aborted: µWS's object must not be used after that. */
   #res: HttpResponse | undefined;
+  /** The same while an answer is written. */
+  #writing: HttpResponse | undefined;
   /** Answered, while the rest of the body is discarded. */
   #draining: HttpResponse | undefined;
   /** Inside µWS's request callback. */
@@ -47,9 +49,19 @@ export class UwsExchange extends Exchange {
 
   protected override answer(reply: Reply, close: boolean): void {
     const res = this.#res!;
+    this.#writing = res;
     if (this.request.framing === 'unclear') this.#answerAndClose(res, reply);
     else if (this.arrived || this.skips(close)) this.#answer(res, reply, close);
     else this.#answerAndDrain(res, reply);
+    this.#writing = undefined;
+  }
+
+  protected override drop(): void {
+    const res = this.#writing;
+    this.#res = undefined;
+    this.#draining = undefined;
+    res?.onAborted(never);
+    res?.close();
   }
 
   /** resume() resets µWS's timeout, but restores what the last pause() saved: alone it would stop the socket. */

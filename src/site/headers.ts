@@ -26,6 +26,10 @@ export const headers = {
     required: true,
     schema: string,
   },
+  'X-Content-Type-Options': {
+    description: 'A browser must not take the answer for something else than its Content-Type says',
+    schema: { ...string, const: 'nosniff' },
+  },
   ETag: {
     description: 'Names this version of the document (RFC 9110 section 8.8.3)',
     required: true,
@@ -83,7 +87,7 @@ function successHeaders(endpoint: Listed): readonly HeaderName[] {
 
 /** References to the headers of an endpoint's answers with this status; without one, of answers to unknown paths. */
 export function headersOf(status: number, endpoint?: Listed): Record<string, { $ref: string }> {
-  const names: HeaderName[] = ['X-Request-Id', 'Cache-Control'];
+  const names: HeaderName[] = ['X-Request-Id', 'Cache-Control', 'X-Content-Type-Options'];
   if (endpoint && status < 400) names.push(...successHeaders(endpoint));
   if (endpoint && endpoint.scope !== 'none' && !beforeRateLimit.includes(status))
     names.push('RateLimit-Policy', 'RateLimit');

@@ -73,6 +73,16 @@ describe('types', () => {
     expectProblem(await send(server, { headers, body: 'x' }), 'unsupported_media_type');
   });
 
+  test('two Content-Type headers are invalid_multipart', async () => {
+    const client = new RawClient(server.port);
+    client.write(head(server, { 'Content-Type': 'x', 'content-length': '0' }));
+    expect((await client.answer()).body).toMatchObject({
+      code: 'invalid_multipart',
+      detail: 'Send one Content-Type header.',
+    });
+    client.leave();
+  });
+
   test('no Content-Type is unsupported_media_type', async () => {
     const client = new RawClient(server.port);
     client.write(`${head(server, { 'content-type': undefined, 'content-length': '1' })}x`);

@@ -62,6 +62,11 @@ export class NodeExchange extends Exchange {
     this.drain(() => this.#end(nothing));
   }
 
+  protected override drop(): void {
+    this.#over();
+    this.#socket.destroy();
+  }
+
   #end(bytes: string | Buffer): void {
     if (this.arrived || this.#state === 'open') this.#over();
     const [res, socket] = [this.#res, this.#socket];
@@ -110,6 +115,10 @@ export class UnclearExchange extends Exchange {
       ['Connection', 'close'],
     ]);
     endWith(this.#socket, reply.status, head, bytes);
+  }
+
+  protected override drop(): void {
+    this.#socket.destroy();
   }
 }
 

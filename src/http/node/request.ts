@@ -1,11 +1,13 @@
 import type { IncomingMessage } from 'node:http';
-import { framingOf, type Request } from '../request.ts';
+import { framingOf, HeaderFields, type Request } from '../request.ts';
 
 /** A request's head as node:http read it. */
 export function readRequest({ method, url, rawHeaders, httpVersionMinor, socket }: IncomingMessage): Request {
-  const headers = new Map<string, string>();
-  for (let at = 0; at < rawHeaders.length; at += 2) addHeader(headers, rawHeaders[at]!, rawHeaders[at + 1]!);
-  return requestOf(method!, url!, headers, httpVersionMinor, socket.remoteAddress);
+  const fields = new HeaderFields();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    fields.add(rawHeaders[at]!.toLowerCase(), rawHeaders[at + 1]!);
+  }
+  return requestOf(method!, url!, fields, httpVersionMinor, socket.remoteAddress);
 }
 
 /**
@@ -21,26 +23,20 @@ export function readUnclear(packet: Buffer, seen: number, peer: string | undefin
     .split('\r\n');
   const [, method, target, minor] = /^([A-Z]+) (\/\S*) HTTP\/1\.([01])$/.exec(first) ?? [];
   if (method === undefined) return undefined;
-  const headers = new Map<string, string>();
+  const fields = new HeaderFields();
   for (const line of lines) {
     const [, name, value] = /^([^\s:]+):[\t ]*(.*?)[\t ]*$/.exec(line) ?? [];
-    if (name !== undefined) addHeader(headers, name, value!);
+    if (name !== undefined) fields.add(name.toLowerCase(), value!);
   }
-  return { ...requestOf(method, target!, headers, Number(minor), peer), ...unclear };
+  return { ...requestOf(method, target!, fields, Number(minor), peer), ...unclear };
 }
 
 const unclear = { framing: 'unclear', content_length: undefined } as const;
 
-function addHeader(headers: Map<string, string>, name: string, value: string): void {
-  const key = name.toLowerCase();
-  const before = headers.get(key);
-  headers.set(key, before === undefined ? value : `${before},${value}`);
-}
-
 function requestOf(
   method: string,
   target: string,
-  headers: ReadonlyMap<string, string>,
+  { headers, typed_twice }: HeaderFields,
   minor: number,
   peer: string | undefined,
 ): Request {
@@ -51,6 +47,7 @@ function requestOf(
     method,
     path: query < 0 ? target : target.slice(0, query),
     headers,
+    typed_twice,
     framing,
     content_length: framing === 'length' ? Number(headers.get('content-length')) : undefined,
     closes: headers.get('connection')?.toLowerCase() === 'close',

@@ -8,6 +8,7 @@ export function expectProblem(answer: Answer, code: ErrorCode, extras: object = 
   expect(answer.body).toMatchObject({ code, status, title, ...extras });
   expect(answer.status).toBe(status);
   expect(answer.headers.get('content-type')).toBe('application/problem+json');
+  expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
   expect(answer.headers.get('cache-control')).toBe('no-store');
   expect(answer.headers.get('x-request-id')).toBe(answer.body.request_id);
   expect(answer.body.type).toBe(`/API/v1.0/docs#error-${code}`);
