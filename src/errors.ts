@@ -31,7 +31,11 @@ export const errorTable = {
     detail: 'Send fewer pictures at once; "limit" is the most that can be compared with one.',
   },
   duplicate_field: { status: 400, title: 'A field was sent twice', detail: 'Send each field once.' },
-  missing_api_key: { status: 401, title: 'No API key', detail: 'Send your key in the x-api-key header.' },
+  missing_api_key: {
+    status: 401,
+    title: 'No API key',
+    detail: 'Send your key in the x-api-key header, or as Authorization: Bearer.',
+  },
   invalid_api_key: {
     status: 401,
     title: 'The API key is not valid',

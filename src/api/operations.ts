@@ -37,6 +37,9 @@ interface Account {
 }
 
 const json = (description: string, schema: Schema) => ({ description, type: 'application/json', schema });
+/** The names of the document's securitySchemes: a key is sent in one way or the other. */
+const schemes = ['api_key', 'bearer'];
+
 const key = '-H "x-api-key: $FACEMATCH_KEY"';
 const photos = ['-F image1=@one.jpg', '-F image2=@two.jpg'];
 const match = json('The pictures were compared, whether they match or not', ref('schemas', 'Match'));
@@ -159,7 +162,10 @@ export function operationOf(route: Route) {
     summary,
     description: description + price + further,
     // For a scheme other than OAuth, the list names the roles that are needed (OpenAPI 3.1, "Security Requirement Object").
-    security: scope === 'none' ? [] : [{ api_key: scope === 'any' ? [] : [scope as string] }],
+    security:
+      scope === 'none'
+        ? []
+        : schemes.map((scheme) => ({ [scheme]: scope === 'any' ? [] : [scope as string] })),
     parameters: [ref('parameters', 'X-Request-Id')],
     ...bodyOf(endpoint),
     responses,

@@ -3,8 +3,10 @@ import type { AccuracyMode } from '../engine/addon.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { PackManifest } from '../engine/pack.ts';
 import type { Origin } from '../engine/queue.ts';
+import { clientAddress } from '../gate/client-address.ts';
 import { type Gate, rateHeaders, type Verdict } from '../gate/gate.ts';
 import type { ApiKey } from '../gate/key-store.ts';
+import { presentedKey } from '../gate/presented-key.ts';
 import type { Calibration } from '../matching/calibration.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -12,6 +14,7 @@ import type { Readiness } from './admin.ts';
 import type { Exchange, Reply } from './exchange.ts';
 import { requestId } from './request.ts';
 import type { Route } from './routes.ts';
+import { traceOf } from './trace.ts';
 import type { Upload, Uploads } from './upload.ts';
 
 /** Everything that the handlers use; made once, by src/server/index.ts. */
@@ -38,6 +41,8 @@ export class Context {
   readonly exchange: Exchange;
   readonly services: Services;
   readonly request_id: string;
+  /** Of a valid `traceparent`; for the log. */
+  readonly trace_id: string | undefined;
   /** Known once the route is found. */
   route: Route | undefined;
   /** Known once the key is checked. */
@@ -66,13 +71,24 @@ export class Context {
     this.services = services;
     this.request_id = requestId(exchange.request.headers.get('x-request-id'));
     this.headers.push(['X-Request-Id', this.request_id], ['Cache-Control', 'no-store']);
+    const trace = traceOf(exchange.request.headers.get('traceparent'));
+    this.trace_id = trace?.trace_id;
+    if (trace) this.headers.push(['traceparent', trace.traceparent]);
+  }
+
+  /** The client's address, where the operator wants it in the log. */
+  get client(): string | undefined {
+    const { log_client, trusted_hops } = this.services.config;
+    if (log_client === 'off') return undefined;
+    const { headers, peer } = this.exchange.request;
+    return clientAddress(peer, headers.get('x-forwarded-for'), trusted_hops);
   }
 
   /** Checks key, scope and rate limit; obey the verdict before the next check. */
   check(scope: Exclude<Route['scope'], 'none'>, cost: number): Verdict | Promise<Verdict> {
     const { headers, peer } = this.exchange.request;
     return this.services.gate.check({
-      api_key: headers.get('x-api-key'),
+      api_key: presentedKey(headers),
       peer,
       forwarded_for: headers.get('x-forwarded-for'),
       scope,

@@ -121,6 +121,8 @@ export class Dispatcher {
     const sent = exchange.reply(reply, context.headers, close);
     this.#services.telemetry.finished({
       request_id: context.request_id,
+      trace_id: context.trace_id,
+      client: context.client,
       key_id: context.key_id,
       route: context.route?.endpoint ?? 'none',
       // nginx's status for a client that left.

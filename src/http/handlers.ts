@@ -77,6 +77,12 @@ export function embed(context: Context): Promise<Reply> {
     if (faults.length > 0) throw refusalOf(context, faults);
     const body = embedBody(facesReportOf(context, analysed));
     if (values.reject_low_quality) refuseLowQuality(body.warnings);
+    context.decisions = [
+      {
+        accuracy_mode: body.accuracy_mode,
+        faces: body.image.faces.filter((face) => 'embedding' in face).length,
+      },
+    ];
     return facesReply(context, body);
   });
 }

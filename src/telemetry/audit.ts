@@ -4,13 +4,13 @@ import { Lines } from './lines.ts';
 import { type Reason, refusalReasons } from './metric-table.ts';
 import type { Decision, RequestRecord } from './record.ts';
 
-/** The endpoints that decide something. */
-const routes = ['match', 'match_advanced', 'match_many', 'match_embeddings'];
+/** The endpoints that decide something, and the one that gives templates out. */
+const routes = ['match', 'match_advanced', 'match_many', 'match_embeddings', 'embed'];
 /** Refusals that depend on what was sent. Others, such as for a key or its rate, are not decisions. */
 const reasons: readonly Reason[] = ['request', 'picture'];
 
 /**
- * The audit log: one line of JSON for each decision. Never an image, an embedding, a key, or a name that a client gave to a
+ * The audit log: one line of JSON for each decision, and for each picture whose embeddings were given out. Never an image, an embedding, a key, or a name that a client gave to a
  * file or a candidate. A disk error is logged and fails no request.
  */
 export class AuditLog {

@@ -1,8 +1,12 @@
 import type { foundBy } from './metric-table.ts';
 
-/** All that is kept of a request. Never an image, an embedding, a key, a path or an address. */
+/** All that is kept of a request. Never an image, an embedding, a key or a path. */
 export interface RequestRecord {
   request_id: string;
+  /** From the client's traceparent. */
+  trace_id: string | undefined;
+  /** The client's address; only with FACEMATCH_LOG_CLIENT=on, and only for the log. */
+  client: string | undefined;
   /** The id part of the key; it is public and opens nothing. */
   key_id: string | undefined;
   /** Endpoint id, or 'none'. */
@@ -42,6 +46,8 @@ export interface Decision {
   /** The best one's. */
   confidence_percent?: number;
   match?: boolean;
+  /** In embed: how many faces' embeddings were given out. */
+  faces?: number;
   /** Code of the problem that was answered instead. */
   refused?: string;
 }
