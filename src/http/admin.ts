@@ -47,6 +47,7 @@ const adminRoutes: Readonly<Record<string, Answer>> = {
     const detail = wedged_workers > 0 ? { wedged_workers } : {};
     return json(status === 'ready' ? 200 : 503, { status, ...detail });
   },
+  '/usage': ({ telemetry }) => json(200, telemetry.usage.report()),
   '/metrics': async ({ telemetry }) => text(200, await telemetry.exposition(), telemetry.expositionType),
 };
 

@@ -49,8 +49,11 @@ export class Context {
   key_id: string | undefined;
   /** Known once the key is admitted. */
   key: ApiKey | undefined;
+  /** Pictures that were analysed. */
+  pictures = 0;
   /** Tokens that the request has paid. */
   paid = 0;
+  #entered = false;
   /** The request's body, once it is being received. */
   upload: Upload | undefined;
   /** Resolves when the workers no longer read the body. Never rejects. */
@@ -102,9 +105,9 @@ export class Context {
   obey(verdict: Verdict): void {
     if (verdict.rate) for (const header of rateHeaders(verdict.rate)) this.setHeader(header);
     if (verdict.ok) {
-      this.key = verdict.key;
       this.key_id = verdict.key.id;
       this.paid = verdict.paid;
+      if (this.key === undefined) this.#enter(verdict.key);
       return;
     }
     this.key_id = verdict.key_id;
@@ -117,6 +120,27 @@ export class Context {
   /** For the queue. */
   get origin(): Origin {
     return { owner: this.key_id ?? '', request_id: this.request_id };
+  }
+
+  /** Counts it among the running requests of its key, from now to `leave`. Throws Problem when there are too many. */
+  #enter(key: ApiKey): void {
+    const refusal = this.services.gate.enter(key);
+    this.key = key;
+    if (refusal === undefined) {
+      this.#entered = true;
+      return;
+    }
+    // Others came in between, while a shared limiter was asked.
+    this.giveBack();
+    this.key = undefined;
+    this.setHeader(['Retry-After', '1']);
+    throw refusal;
+  }
+
+  /** Call it when the answer is there. */
+  leave(): void {
+    if (this.#entered) this.services.gate.leave(this.key!);
+    this.#entered = false;
   }
 
   /** Gives the tokens of a request back that the server was too busy to serve. */

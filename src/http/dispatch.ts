@@ -118,12 +118,15 @@ export class Dispatcher {
     const { exchange } = context;
     // After a 408 the rest of the body may come at any time or never (RFC 9110 section 15.5.9).
     const close = this.#services.readiness.stage === 'draining' || code === 'upload_timeout';
+    context.leave();
     const sent = exchange.reply(reply, context.headers, close);
     this.#services.telemetry.finished({
       request_id: context.request_id,
       trace_id: context.trace_id,
       client: context.client,
       key_id: context.key_id,
+      key_name: context.key?.name,
+      pictures: context.pictures,
       route: context.route?.endpoint ?? 'none',
       // nginx's status for a client that left.
       status: sent ? reply.status : 499,

@@ -9,6 +9,8 @@ export interface RequestRecord {
   client: string | undefined;
   /** The id part of the key; it is public and opens nothing. */
   key_id: string | undefined;
+  /** The name of a key that was admitted; for the counts of use only. */
+  key_name: string | undefined;
   /** Endpoint id, or 'none'. */
   route: string;
   status: number;
@@ -20,6 +22,8 @@ export interface RequestRecord {
   timings_ms: Readonly<Record<string, number>>;
   /** A fault of the server; goes to the log and nowhere else. */
   fault: string | undefined;
+  /** Pictures that were analysed; for the counts of use only. */
+  pictures: number;
   /** For the metrics only: in a log line it would describe one person. */
   counts: MatchCounts | undefined;
   /** For the audit log only. */
