@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { readConfig } from '../config.ts';
 import {
@@ -33,8 +32,8 @@ interface MatchFilesOptions {
 export async function matchFiles(files: readonly [string, string], options: MatchFilesOptions) {
   const start = performance.now();
   const { values, analyse, ...known } = await openMatch(options);
-  const [first, second] = files.map((file) => readFileSync(file)) as [Buffer, Buffer];
-  const result = compare([analyse(first), analyse(second)], values);
+  const [first, second] = await Promise.all(files.map(readImage));
+  const result = compare([analyse(first!.bytes), analyse(second!.bytes)], values);
   if (Array.isArray(result)) throw problemOf(result);
   return matchBody({ ...known, form: { values, warnings: [] }, result, total_ms: performance.now() - start });
 }
@@ -43,7 +42,7 @@ export async function matchFiles(files: readonly [string, string], options: Matc
 export async function matchManyFiles(file: string, others: readonly string[], options: MatchFilesOptions) {
   const start = performance.now();
   const { values, analyse, ...known } = await openMatch(options);
-  const reference = analyse(readFileSync(file));
+  const reference = analyse((await readImage(file)).bytes);
   const faults = faultsOf(file, reference, -1);
   if (faults.length > 0) throw problemOf(faults, file);
   const outcomes = [reference];
