@@ -119,6 +119,11 @@ const table = {
     '',
     'File to which each decision is appended as a line of JSON; none when empty. After moving the file away, send SIGHUP to open a new one',
   ),
+  log_client: choice(
+    ['off', 'on'],
+    'off',
+    "Whether the request log has the client's address: of IPv6 the /64, behind trusted proxies from X-Forwarded-For",
+  ),
   log_level: choice(logLevels, 'info', 'Least severe level that is logged'),
 };
 

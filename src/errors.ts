@@ -94,7 +94,7 @@ export const errorTable = {
   missing_api_key: {
     status: 401,
     title: 'No API key',
-    detail: 'Send your key in the x-api-key header.',
+    detail: 'Send your key in the x-api-key header, or as Authorization: Bearer.',
     group: 'key',
     requests: 'keyed',
     example: {},

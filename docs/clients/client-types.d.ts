@@ -744,7 +744,7 @@ export interface DuplicateFieldProblem {
     | 'image'
     | 'face_index';
 }
-/** No API key. Send your key in the x-api-key header. */
+/** No API key. Send your key in the x-api-key header, or as Authorization: Bearer. */
 export interface MissingApiKeyProblem {
   /** The HTTP status */
   status: 401;

@@ -24,7 +24,10 @@ export interface ClientOptions {
   url: string | URL;
   /** The API key. */
   key: string;
-  /** Time limit of one try, from its start to the last byte of the answer; 10,000 by default. */
+  /**
+   * Time limit of one try, from its start to the last byte of the answer; 45,000 by default: more than a server takes by its
+   * own defaults, 30 s for the upload and 10 s for the answer.
+   */
   timeout_ms?: number;
   /** How many times a request is sent again at most; 2 by default. */
   retries?: number;

@@ -93,8 +93,35 @@ export async function unpackSource({ path, sha256 }, target, cure, onLine) {
 }
 
 /**
+ * Writes a configuration for a private run of apt in the folder `work`, and returns its file, for APT_CONFIG. Of the system's
+ * own configuration it has the proxies only: packages such as apt-file and appstream would have apt fetch further indexes.
+ */
+export function privateConfiguration(work) {
+  const file = join(work, 'apt.conf');
+  const settings = {
+    'Dir::Etc::main': '/dev/null',
+    'Dir::Etc::parts': '/dev/null',
+    'Dir::Etc::sourcelist': join(work, 'sources.list'),
+    'Dir::Etc::sourceparts': '/dev/null',
+    'Dir::State::lists': join(work, 'lists'),
+    'Dir::State::status': '/dev/null',
+    'Dir::Cache': join(work, 'cache'),
+    'APT::Sandbox::User': '',
+    // No translations.
+    'Acquire::Languages': 'none',
+  };
+  const proxies = (ask('apt-config', ['dump']) ?? '').split('\n').filter((line) => proxy.test(line));
+  const lines = [...Object.entries(settings).map(([key, value]) => `${key} "${value}";`), ...proxies];
+  writeFileSync(file, `${lines.join('\n')}\n`);
+  return file;
+}
+
+/** A line of `apt-config dump`, also for one host or with a command that finds the proxy. */
+const proxy = /^Acquire::(\w+::)?Proxy(-Auto-Detect)?(::\S+)? ".+";$/i;
+
+/**
  * Downloads one package into `target` and unpacks it there, without touching the system's own package lists: apt runs on
- * a private configuration with the system's own mirror and keys. Needs no root.
+ * a private configuration with the system's own mirror, keys and proxies. Needs no root.
  */
 async function unpack({ name, release, files }, target, cure, onLine) {
   const work = resolve(`${target}.download`); // apt resolves relative paths against its own folders
@@ -105,17 +132,9 @@ async function unpack({ name, release, files }, target, cure, onLine) {
   const keys = '/usr/share/keyrings/debian-archive-keyring.gpg';
   const signed = existsSync(keys) ? `[signed-by=${keys}] ` : '';
   writeFileSync(join(work, 'sources.list'), `deb ${signed}${mirror} ${release} main\n`);
-  const settings = {
-    'Dir::Etc::sourcelist': join(work, 'sources.list'),
-    'Dir::Etc::sourceparts': '/dev/null',
-    'Dir::State::lists': join(work, 'lists'),
-    'Dir::State::status': '/dev/null',
-    'Dir::Cache': join(work, 'cache'),
-    'APT::Sandbox::User': '',
-  };
-  const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
-  await run('apt-get', [...options, 'update'], { cure, onLine });
-  await run('apt-get', [...options, 'download', name], { cwd: work, cure, onLine });
+  const env = { APT_CONFIG: privateConfiguration(work) };
+  await run('apt-get', ['update'], { env, cure, onLine });
+  await run('apt-get', ['download', name], { cwd: work, env, cure, onLine });
   const archive = readdirSync(work).find((file) => file.endsWith('.deb'));
   // biome-ignore lint/suspicious/noTemplateCurlyInString: bash's own
   const extract = 'dpkg-deb --fsys-tarfile "$1" | tar --extract --directory "$2" "${@:3}"';

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { readConfig } from '../config.ts';
 import {
@@ -36,8 +35,8 @@ export async function matchFiles(
 ): Promise<Match> {
   const start = performance.now();
   const { analyse, calibration, ...known } = await openMatch(options);
-  const [first, second] = files.map((file) => readFileSync(file)) as [Buffer, Buffer];
-  const result = compare([analyse(first), analyse(second)], known.choices);
+  const [first, second] = await Promise.all(files.map(readImage));
+  const result = compare([analyse(first!.bytes), analyse(second!.bytes)], known.choices);
   if (Array.isArray(result)) throw problemOf(result);
   return matchAnswer({ ...known, total_ms: performance.now() - start }, result, calibration);
 }
@@ -50,7 +49,7 @@ export async function matchManyFiles(
 ): Promise<Many> {
   const start = performance.now();
   const { analyse, ...known } = await openMatch(options);
-  const reference = analyse(readFileSync(file));
+  const reference = analyse((await readImage(file)).bytes);
   const faults = faultsOf(file, reference, -1);
   if (faults.length > 0) throw problemOf(faults, file);
   const outcomes = [reference];

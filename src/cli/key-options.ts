@@ -33,9 +33,11 @@ export function parseRate(text: string): number {
 }
 
 export function parseBurst(text: string): number {
-  const burst = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN;
-  if (burst >= 1 && burst <= keyLimits.burst) return burst;
-  throw new InvalidArgumentError(`Expected a whole number from 1 to ${keyLimits.burst}.`);
+  return parseCount(text, keyLimits.burst);
+}
+
+export function parseConcurrent(text: string): number {
+  return parseCount(text, keyLimits.concurrent);
 }
 
 /** `90d` → milliseconds. */
@@ -46,6 +48,12 @@ export function parseDuration(text: string): number {
   throw new InvalidArgumentError(
     'Expected a number and a unit (s, m, h, d or w), at most 100 years: 1h, 90d, 52w.',
   );
+}
+
+function parseCount(text: string, most: number): number {
+  const count = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN;
+  if (count >= 1 && count <= most) return count;
+  throw new InvalidArgumentError(`Expected a whole number from 1 to ${most}.`);
 }
 
 function isScope(name: string): name is Scope {

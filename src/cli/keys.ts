@@ -37,6 +37,11 @@ function registerCreate(keys: Command): void {
     .option('--rate <number>', 'requests per second that it may go on making', parse.parseRate, 50)
     .option('--burst <number>', 'requests that it may make at once', parse.parseBurst, 100)
     .option(
+      '--concurrent <number>',
+      'requests that may run at once; any number when absent',
+      parse.parseConcurrent,
+    )
+    .option(
       '--expires <duration>',
       'refuse it after this long (1h, 90d, 52w); never when absent',
       parse.parseDuration,
@@ -142,7 +147,9 @@ function checkId(id: string, command: Command): void {
 
 /** Prints the key, or the JSON that holds it, to standard output, and what to do with it to standard error. */
 function printKey(key: string, json: object | undefined): void {
-  console.error('Keep it now, it is not shown again. Send it in the x-api-key header.');
+  console.error(
+    'Keep it now, it is not shown again. Send it in the x-api-key header, or as Authorization: Bearer.',
+  );
   if (json === undefined) console.log(key);
   else printJson(json);
 }
@@ -165,6 +172,7 @@ const columns = [
   'scopes',
   'rate',
   'burst',
+  'concurrent',
   'created_at',
   'expires_at',
   'revoked_at',

@@ -30,6 +30,7 @@ export const embed = define({
   price: 1,
   off: true,
   sensitive: true,
+  audited: true,
   takes: 'pictures',
   fields: { image: onlyImage, face_index, ...look, reject_low_quality },
   values: 'EmbedValues',
@@ -48,11 +49,12 @@ export const embed = define({
     const faults = faultsOf('image', outcome!, face_index);
     if (faults.length > 0) return refusalOf(faults);
     const body = embedAnswer(question, outcome as Analysis, dimensions);
+    const given = body.image.faces.filter((face) => 'embedding' in face);
     return answerUnlessPoor(
       body,
       reject_low_quality,
       { comparisons: [], images: [imageCounts(body.image)] },
-      [],
+      [{ accuracy_mode: body.accuracy_mode, faces: given.length }],
     );
   },
 });

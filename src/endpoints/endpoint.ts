@@ -31,7 +31,7 @@ interface Common {
   off?: true;
   /** The scope of a key has to be asked for, and what was found in its pictures is not cached. */
   sensitive?: true;
-  /** Its decisions are lines of the audit log. */
+  /** Its decisions, or that it gave templates out, are lines of the audit log. */
   audited?: true;
   docs: {
     tag: keyof typeof tags;

@@ -43,6 +43,9 @@ export type Verdict =
 /** Most buckets that are kept: about 10 MB, however many addresses send requests. */
 export const mostBuckets = 65_536;
 
+/** When a request of the key will have been answered is not known. */
+const busyRetry_s = 1;
+
 /** Made once and shared by all requests: collecting the stack of a new Error would cost more than the rest of a refusal. */
 const refusals = {
   missing: fixed(new Problem('missing_api_key')),
@@ -65,6 +68,8 @@ export class Gate {
   readonly #trustedHops: number;
   readonly #failureQuota: Quota;
   readonly #callers: RateLimiter;
+  /** Running requests of the keys that have a limit of them, in this process. */
+  readonly #running = new Map<string, number>();
   /** Always local: client addresses do not leave the process, and more replicas do not make guessing feasible. */
   readonly #failures = new Limiter(mostBuckets);
 
@@ -89,10 +94,33 @@ export class Gate {
       return { ok: false, problem: refusals.scope[scope], key_id: key.id };
     }
     request.onKey?.(key);
+    const busy = paid === 0 ? this.#busy(key) : undefined;
+    if (busy) {
+      const rate = this.#callers.giveBack(key.id, key, 0, now_ms);
+      return { ok: false, problem: busy, retry_after_seconds: busyRetry_s, rate, key_id: key.id };
+    }
     const admission = this.#callers.take(key.id, key, cost, now_ms, paid);
     return admission instanceof Promise
       ? admission.then((late) => verdictOn(key, late, cost + paid))
       : verdictOn(key, admission, cost + paid);
+  }
+
+  /** Counts a request of the key as running until `leave`. The refusal when as many as may be run already. */
+  enter(key: ApiKey): Problem | undefined {
+    if (key.concurrent === undefined) return undefined;
+    const busy = this.#busy(key);
+    if (busy === undefined) this.#running.set(key.id, (this.#running.get(key.id) ?? 0) + 1);
+    return busy;
+  }
+
+  leave(key: ApiKey): void {
+    const left = (this.#running.get(key.id) ?? 0) - 1;
+    if (left > 0) this.#running.set(key.id, left);
+    else this.#running.delete(key.id);
+  }
+
+  #busy({ id, concurrent = Number.POSITIVE_INFINITY }: ApiKey): Problem | undefined {
+    return (this.#running.get(id) ?? 0) < concurrent ? undefined : tooMany(concurrent);
   }
 
   /** Returns what a request paid that the server was too busy to serve. */
@@ -118,6 +146,11 @@ function verdictOn(key: ApiKey, { admitted, rate }: Admission, price: number): V
     rate,
     key_id: key.id,
   };
+}
+
+function tooMany(concurrent: number): Problem {
+  const detail = `This key may have ${concurrent} running at once; wait for an answer, then send again.`;
+  return new Problem('rate_limit_exceeded', { detail });
 }
 
 function tooDear(price: number): Problem {

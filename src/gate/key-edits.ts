@@ -6,6 +6,7 @@ export interface KeySettings {
   scopes: readonly Scope[];
   rate: number;
   burst: number;
+  concurrent?: number;
   expires_in_ms?: number;
   note?: string;
 }
@@ -28,7 +29,7 @@ interface RotatedKey extends NewKey {
 
 export function create(records: readonly KeyRecord[], settings: KeySettings, now_ms: number): NewKey {
   const { id, key } = createKey();
-  const { name, rate, burst, expires_in_ms, note } = settings;
+  const { name, rate, burst, concurrent, expires_in_ms, note } = settings;
   const record: KeyRecord = {
     id,
     name,
@@ -36,6 +37,7 @@ export function create(records: readonly KeyRecord[], settings: KeySettings, now
     scopes: [...settings.scopes],
     rate,
     burst,
+    ...(concurrent === undefined ? {} : { concurrent }),
     created_at: iso(now_ms),
     ...(expires_in_ms === undefined ? {} : { expires_at: iso(now_ms + expires_in_ms) }),
     ...(note === undefined ? {} : { note }),

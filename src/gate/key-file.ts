@@ -27,6 +27,7 @@ const keyRecord: z.ZodType<KeyRecord> = z.strictObject({
   scopes: z.array(z.enum(scopes)).min(1),
   rate: z.number().positive().max(keyLimits.rate),
   burst: z.int().min(1).max(keyLimits.burst),
+  concurrent: z.exactOptional(z.int().min(1).max(keyLimits.concurrent)),
   created_at: moment,
   expires_at: z.exactOptional(moment),
   revoked_at: z.exactOptional(moment),

@@ -4,7 +4,7 @@ import { KeyFileError, noUsableKey, readKeyFile } from './key-file.ts';
 import { endOf, type KeyRecord, keyHash, keyId } from './keys.ts';
 
 /** What is known of the key of a request. */
-export type ApiKey = Readonly<Pick<KeyRecord, 'id' | 'name' | 'scopes' | 'rate' | 'burst'>>;
+export type ApiKey = Readonly<Pick<KeyRecord, 'id' | 'name' | 'scopes' | 'rate' | 'burst' | 'concurrent'>>;
 
 interface KeyStoreLog {
   info(fields: object, message: string): void;
@@ -96,8 +96,9 @@ export class KeyStore {
 function entriesOf(records: readonly KeyRecord[]): Map<string, Entry> {
   return new Map(
     records.map((record) => {
-      const { id, name, scopes, rate, burst } = record;
-      const key = { id, name, scopes, rate, burst };
+      const { id, name, scopes, rate, burst, concurrent } = record;
+      const limit = concurrent === undefined ? {} : { concurrent };
+      const key = { id, name, scopes, rate, burst, ...limit };
       return [id, { key, hash: Buffer.from(record.sha256, 'hex'), end_ms: endOf(record) }];
     }),
   );

@@ -22,6 +22,8 @@ export const keyLimits = {
   /** Tokens per second; more than any server of this kind reaches. */
   rate: 1_000_000,
   burst: 1_000_000,
+  /** Requests that run at once. */
+  concurrent: 100_000,
 } as const;
 
 /** Control characters would let a name rewrite the terminal that lists it. */
@@ -39,6 +41,8 @@ export interface KeyRecord {
   /** Tokens per second. */
   rate: number;
   burst: number;
+  /** Requests that may run at once in one process; any number when absent. */
+  concurrent?: number;
   created_at: string;
   expires_at?: string;
   /** May be in the future: a key that was rotated with a grace period. */

@@ -73,7 +73,7 @@ export class SharedLimiter implements RateLimiter {
 
   giveBack(caller: string, quota: Quota, tokens: number, now_ms: number): RateState {
     // Nobody waits for Redis here. Without it the tokens are back in the mirror only.
-    this.#client?.take(caller, quota, -tokens, 0).catch(() => {});
+    if (tokens > 0) this.#client?.take(caller, quota, -tokens, 0).catch(() => {});
     return this.#mirrors.giveBack(caller, quota, tokens, now_ms);
   }
 

@@ -5,14 +5,17 @@ import type { Engine } from '../engine/engine.ts';
 import type { PackManifest } from '../engine/pack.ts';
 import type { Origin } from '../engine/queue.ts';
 import type { Calibration } from '../face/calibration.ts';
+import { clientAddress } from '../gate/client-address.ts';
 import { type Gate, rateHeaders, type Verdict } from '../gate/gate.ts';
 import type { ApiKey } from '../gate/key-store.ts';
+import { presentedKey } from '../gate/presented-key.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Readiness } from './admin.ts';
 import type { Exchange } from './exchange.ts';
 import { requestId } from './request.ts';
 import type { Published } from './responses.ts';
+import { traceOf } from './trace.ts';
 import type { Upload, Uploads } from './upload.ts';
 
 /** Everything that requests use; made once, by src/server/index.ts. */
@@ -36,14 +39,19 @@ export class Context {
   readonly exchange: Exchange;
   readonly services: Services;
   readonly request_id: string;
+  /** Of a valid `traceparent`; for the log. */
+  readonly trace_id: string | undefined;
   /** Known once it is found. */
   endpoint: Listed | undefined;
   /** Known once the key is checked. */
   key_id: string | undefined;
   /** Known once the key is admitted. */
   key: ApiKey | undefined;
+  /** Pictures that were analysed. */
+  pictures = 0;
   /** Tokens that the request has paid. */
   paid = 0;
+  #entered = false;
   /** The request's body, once it is being received. */
   upload: Upload | undefined;
   /** Resolves when the workers no longer read the body. Never rejects. */
@@ -64,13 +72,24 @@ export class Context {
     this.services = services;
     this.request_id = requestId(exchange.request.headers.get('x-request-id'));
     this.headers.push(['X-Request-Id', this.request_id], ['Cache-Control', 'no-store']);
+    const trace = traceOf(exchange.request.headers.get('traceparent'));
+    this.trace_id = trace?.trace_id;
+    if (trace) this.headers.push(['traceparent', trace.traceparent]);
+  }
+
+  /** The client's address, where the operator wants it in the log. */
+  get client(): string | undefined {
+    const { log_client, trusted_hops } = this.services.config;
+    if (log_client === 'off') return undefined;
+    const { headers, peer } = this.exchange.request;
+    return clientAddress(peer, headers.get('x-forwarded-for'), trusted_hops);
   }
 
   /** Checks key, scope and rate limit; obey the verdict before the next check. */
   check(scope: Scope | 'any', cost: number): Verdict | Promise<Verdict> {
     const { headers, peer } = this.exchange.request;
     return this.services.gate.check({
-      api_key: headers.get('x-api-key'),
+      api_key: presentedKey(headers),
       peer,
       forwarded_for: headers.get('x-forwarded-for'),
       scope,
@@ -87,9 +106,9 @@ export class Context {
   obey(verdict: Verdict): void {
     if (verdict.rate) for (const header of rateHeaders(verdict.rate)) this.setHeader(header);
     if (verdict.ok) {
-      this.key = verdict.key;
       this.key_id = verdict.key.id;
       this.paid = verdict.paid;
+      if (this.key === undefined) this.#enter(verdict.key);
       return;
     }
     this.key_id = verdict.key_id;
@@ -102,6 +121,27 @@ export class Context {
   /** For the queue. */
   get origin(): Origin {
     return { owner: this.key_id ?? '', request_id: this.request_id };
+  }
+
+  /** Counts it among the running requests of its key, from now to `leave`. Throws Problem when there are too many. */
+  #enter(key: ApiKey): void {
+    const refusal = this.services.gate.enter(key);
+    this.key = key;
+    if (refusal === undefined) {
+      this.#entered = true;
+      return;
+    }
+    // Others came in between, while a shared limiter was asked.
+    this.giveBack();
+    this.key = undefined;
+    this.setHeader(['Retry-After', '1']);
+    throw refusal;
+  }
+
+  /** Call it when the answer is there. */
+  leave(): void {
+    if (this.#entered) this.services.gate.leave(this.key!);
+    this.#entered = false;
   }
 
   /** Gives the tokens of a request back that the server was too busy to serve. */

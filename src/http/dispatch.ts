@@ -117,6 +117,7 @@ export class Dispatcher {
     const { exchange } = context;
     // After a 408 the rest of the body may come at any time or never (RFC 9110 section 15.5.9).
     const close = this.#services.readiness.stage === 'draining' || code === 'upload_timeout';
+    context.leave();
     let sent = false;
     let { status } = reply;
     try {
@@ -130,7 +131,11 @@ export class Dispatcher {
     }
     this.#services.telemetry.finished({
       request_id: context.request_id,
+      trace_id: context.trace_id,
+      client: context.client,
       key_id: context.key_id,
+      key_name: context.key?.name,
+      pictures: context.pictures,
       route: context.endpoint?.id ?? 'none',
       // nginx's status for a client that left.
       status: sent ? status : 499,

@@ -96,6 +96,7 @@ async function analyse(
   context.idle = ticket.idle;
   exchange.onLeft(() => ticket.cancel(new ClientLeft()));
   const { outcomes, queue_ms } = await ticket.done;
+  context.pictures = outcomes.length;
   context.timings_ms = { queue: Math.round(queue_ms * 10) / 10 };
   const total_ms = performance.now() - arrived;
   const answered = endpoint.answer({

@@ -13,10 +13,13 @@ const nosniff = ['X-Content-Type-Options', 'nosniff'] as const;
 
 const problemHeaders: Headers = [['Content-Type', 'application/problem+json'], nosniff];
 
+/** Both schemes, as one list (RFC 9110 section 11.6.1). */
+const challenge = ['WWW-Authenticate', 'ApiKey, Bearer'] as const;
+
 /** The headers of codes that have more. Retry-After is in seconds. */
 const codeHeaders: Partial<Record<ErrorCode, Headers>> = {
-  missing_api_key: [...problemHeaders, ['WWW-Authenticate', 'ApiKey']],
-  invalid_api_key: [...problemHeaders, ['WWW-Authenticate', 'ApiKey']],
+  missing_api_key: [...problemHeaders, challenge],
+  invalid_api_key: [...problemHeaders, challenge],
   overloaded: [...problemHeaders, ['Retry-After', '1']],
   not_ready: [...problemHeaders, ['Retry-After', '1']],
   shutting_down: [...problemHeaders, ['Retry-After', '5']],
@@ -92,7 +95,7 @@ export class Cors {
     if (!asks || methods.length === 0 || !this.#allows(request.headers.get('origin'))) return undefined;
     return [
       ['Access-Control-Allow-Methods', methods.join(', ')],
-      ['Access-Control-Allow-Headers', 'x-api-key, x-request-id, content-type'],
+      ['Access-Control-Allow-Headers', 'x-api-key, authorization, x-request-id, traceparent, content-type'],
       ['Access-Control-Max-Age', '600'],
     ];
   }
@@ -102,4 +105,4 @@ export class Cors {
   }
 }
 
-const exposed = 'X-Request-Id, Server-Timing, RateLimit, RateLimit-Policy, Retry-After';
+const exposed = 'X-Request-Id, traceparent, Server-Timing, RateLimit, RateLimit-Policy, Retry-After';

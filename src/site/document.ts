@@ -46,6 +46,7 @@ export function openApiDocument(config: Config) {
           name: 'x-api-key',
           description: 'A key that the operator has made for you',
         },
+        bearer: { type: 'http', scheme: 'bearer', description: 'The same key, as Authorization: Bearer' },
       },
       parameters: {
         'X-Request-Id': {
@@ -112,7 +113,7 @@ function introduction(config: Config): string {
     'Below 40 the scale goes down to 0. With several pairs of faces there are several chances of a false match, and ' +
       '`confidence_percent` takes that into account. `match` is true from `threshold_percent` on.',
     '## Keys and quotas',
-    'Send your key in the `x-api-key` header. A key has scopes, which say what it may be used for, and a quota: a bucket ' +
+    'Send your key in the `x-api-key` header, or as `Authorization: Bearer`; two that differ are refused. A key has scopes, which say what it may be used for, and a quota: a bucket ' +
       'of tokens that refills steadily. `RateLimit-Policy` and `RateLimit` describe it. When it is empty, the answer is ' +
       '429, and `Retry-After` says how long to wait.',
     '## Errors',

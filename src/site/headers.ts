@@ -56,9 +56,10 @@ export const headers = {
     schema: seconds,
   },
   'WWW-Authenticate': {
-    description: 'The scheme that is asked for (RFC 9110 section 11.6.1): a key in the x-api-key header',
+    description:
+      'The schemes that are taken (RFC 9110 section 11.6.1): a key in the x-api-key header, or as Bearer in Authorization',
     required: true,
-    schema: { ...string, const: 'ApiKey' },
+    schema: { ...string, const: 'ApiKey, Bearer' },
   },
   Allow: {
     description: 'The methods that the path takes (RFC 9110 section 10.2.1)',

@@ -14,6 +14,9 @@ export interface Response {
   content?: Record<string, { schema: Schema; examples?: Record<string, { $ref: string }> }>;
 }
 
+/** The names of the document's securitySchemes: a key is sent in one way or the other. */
+const schemes = ['api_key', 'bearer'];
+
 export type Operation = ReturnType<typeof operationOf>;
 
 export function operationOf(endpoint: Listed) {
@@ -36,7 +39,10 @@ export function operationOf(endpoint: Listed) {
     summary: docs.summary,
     description: docs.description + cost + (docs.further ?? ''),
     // For a scheme other than OAuth, the list names the roles that are needed (OpenAPI 3.1, "Security Requirement Object").
-    security: scope === 'none' ? [] : [{ api_key: scope === 'any' ? [] : [scope as string] }],
+    security:
+      scope === 'none'
+        ? []
+        : schemes.map((scheme) => ({ [scheme]: scope === 'any' ? [] : [scope as string] })),
     parameters: [ref('parameters', 'X-Request-Id')],
     ...bodyOf(endpoint),
     responses,

@@ -103,7 +103,7 @@ function resolved(schema: Schema, document: OpenApiDocument): Schema {
 
 function needs(security: Operation['security']): Content {
   if (security.length === 0) return 'Needs no key.';
-  const scopes = security.flatMap(({ api_key }) => api_key);
+  const scopes = security.flatMap(({ api_key = [] }) => api_key);
   if (scopes.length === 0) return 'Needs a key, of any scope.';
   return ['Needs a key with the scope ', scopes.map((scope) => html`<code>${scope}</code>`), '.'];
 }

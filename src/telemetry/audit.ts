@@ -5,14 +5,14 @@ import { type ErrorCode, type ErrorGroup, errorTable } from '../errors.ts';
 import { Lines } from './lines.ts';
 import type { Decision, RequestRecord } from './record.ts';
 
-/** The endpoints that decide something. */
+/** The endpoints that decide something, and the one that gives templates out. */
 const routes: readonly string[] = endpoints.filter(({ audited }) => audited).map(({ id }) => id);
 /** Refusals that depend on what was sent. Others, such as for a key or its rate, are not decisions. */
 const groups: readonly (ErrorGroup | undefined)[] = ['request', 'picture'];
 
 /**
- * The audit log: one line of JSON for each decision. Never an image, an embedding, a key, or a name that a client gave to a
- * file or a candidate. A disk error is logged and fails no request.
+ * The audit log: one line of JSON for each decision, and for each picture whose embeddings were given out. Never an image, an
+ * embedding, a key, or a name that a client gave to a file or a candidate. A disk error is logged and fails no request.
  */
 export class AuditLog {
   readonly #lines: Lines;

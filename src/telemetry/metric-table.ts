@@ -78,6 +78,21 @@ export const counted = {
     help: 'Faces in each of these images',
     buckets: [0, 1, 2, 3, 5, 10, 20],
   },
+  key_requests_total: {
+    type: 'counter',
+    help: 'Requests of a key whose scope and rate were right, whatever came of them',
+    labels: { key: "a key's name" },
+  },
+  key_pictures_total: {
+    type: 'counter',
+    help: 'Pictures that were analysed for a key',
+    labels: { key: "a key's name" },
+  },
+  key_comparisons_total: {
+    type: 'counter',
+    help: 'Verdicts that a key got: on two pictures, or on two embeddings',
+    labels: { key: "a key's name" },
+  },
   limiter_fallbacks_total: {
     type: 'counter',
     help: 'Requests whose rate limit this process decided alone because Redis was not reachable',

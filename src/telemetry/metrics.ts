@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { type ErrorCode, errorCodes, errorTable } from '../errors.ts';
 import { build, counted, type Metric, metricName, read, type stages } from './metric-table.ts';
 import type { RequestRecord } from './record.ts';
+import type { KeyUse } from './usage.ts';
 
 /** Where the metrics of the table `read` get their values at each scrape; undefined for no series. */
 export type Readings = Readonly<Record<keyof typeof read, () => number | undefined>>;
@@ -28,6 +29,9 @@ export class Metrics {
   readonly #faces = this.#histogram('image_faces');
   readonly #limiterFallbacks = this.#counter('limiter_fallbacks_total');
   readonly #limiterDurations = this.#histogram('limiter_duration_seconds');
+  readonly #keyRequests = this.#counter('key_requests_total');
+  readonly #keyPictures = this.#counter('key_pictures_total');
+  readonly #keyComparisons = this.#counter('key_comparisons_total');
 
   constructor(readings: Readings, info: BuildInfo) {
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: loopSampling_ms });
@@ -55,6 +59,13 @@ export class Metrics {
       this.#comparisons.inc({ accuracy_mode, result: match ? 'match' : 'no_match' });
       this.#confidences.observe({ accuracy_mode }, confidence_percent);
     }
+  }
+
+  /** What a request used of the key of that name. */
+  use(key: string, { requests, pictures, comparisons }: KeyUse): void {
+    this.#keyRequests.inc({ key }, requests);
+    this.#keyPictures.inc({ key }, pictures);
+    this.#keyComparisons.inc({ key }, comparisons);
   }
 
   /** Redis decided about one request, in this time. */

@@ -1,10 +1,16 @@
 import type { FoundBy } from '../engine/addon.ts';
 
-/** All that is kept of a request. Never an image, an embedding, a key, a path or an address. */
+/** All that is kept of a request. Never an image, an embedding, a key or a path. */
 export interface RequestRecord {
   request_id: string;
+  /** From the client's traceparent. */
+  trace_id: string | undefined;
+  /** The client's address; only with FACEMATCH_LOG_CLIENT=on, and only for the log. */
+  client: string | undefined;
   /** The id part of the key; it is public and opens nothing. */
   key_id: string | undefined;
+  /** The name of a key that was admitted; for the counts of use only. */
+  key_name: string | undefined;
   /** Endpoint id, or 'none'. */
   route: string;
   status: number;
@@ -16,6 +22,8 @@ export interface RequestRecord {
   timings_ms: Readonly<Record<string, number>>;
   /** A fault of the server; goes to the log and nowhere else. */
   fault: string | undefined;
+  /** Pictures that were analysed; for the counts of use only. */
+  pictures: number;
   /** For the metrics only: in a log line it would describe one person. */
   counts: MatchCounts | undefined;
   /** For the audit log only. */
@@ -42,6 +50,8 @@ export interface Decision {
   /** The best one's. */
   confidence_percent?: number;
   match?: boolean;
+  /** In embed: how many faces' embeddings were given out. */
+  faces?: number;
   /** Code of the problem that was answered instead. */
   refused?: string;
 }

@@ -80,7 +80,9 @@ test('embeddings have one line for all', async () => {
   const text = readFileSync(file, 'utf8');
   expect(text).not.toContain('person');
   expect(text).not.toContain(first.embedding.slice(0, 12));
-  expect(lines().filter(({ request_id }) => request_id === embedded.request_id)).toEqual([]);
+  expect(await told(embedded.request_id)).toMatchObject([
+    { route: 'embed', accuracy_mode: 'balance', faces: embedded.image.faces.length },
+  ]);
 });
 
 test('a refusal of a picture or of the request says why; one of a key or its rate is no decision', async () => {

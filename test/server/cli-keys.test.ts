@@ -50,7 +50,18 @@ describe('facematch keys create', () => {
   });
 
   test('records every option', async () => {
-    const limits = ['--scopes', 'match:basic', '--rate', '2.5', '--burst', '7', '--expires', '90d'];
+    const limits = [
+      '--scopes',
+      'match:basic',
+      '--rate',
+      '2.5',
+      '--burst',
+      '7',
+      '--concurrent',
+      '3',
+      '--expires',
+      '90d',
+    ];
     const { id } = await createKey(...limits, '--note', 'a note');
     const [record] = await list();
     expect(record).toMatchObject({
@@ -59,6 +70,7 @@ describe('facematch keys create', () => {
       scopes: ['match:basic'],
       rate: 2.5,
       burst: 7,
+      concurrent: 3,
       note: 'a note',
       status: 'active',
     });

@@ -51,6 +51,18 @@ describe('facematch match with several candidates', () => {
   });
 });
 
+test.each([
+  ['nope.jpg', '2.jpg'],
+  ['1.jpg', 'nope.jpg'],
+  ['nope.jpg', '2.jpg', '3.jpg'],
+])(
+  'facematch match says of a file that is not there what the other commands say: %s %s',
+  async (...files) => {
+    const { code, stdout, stderr } = await run(program, ['match', ...files], folder);
+    expect([code, stdout, stderr]).toEqual([1, '', 'error: The picture nope.jpg cannot be read (ENOENT).\n']);
+  },
+);
+
 describe('facematch embed', () => {
   const embed = (...args: string[]) => run(program, ['embed', ...args], folder);
 

@@ -139,13 +139,13 @@ const errors: readonly Row[] = [
     code: 'missing_api_key',
     when: 'no key is sent',
     ask: () => send(server, { key: null }),
-    headers: { 'www-authenticate': 'ApiKey' },
+    headers: { 'www-authenticate': 'ApiKey, Bearer' },
   },
   {
     code: 'invalid_api_key',
     when: 'the key is unknown',
     ask: () => send(server, { key: 'fm_unknown_key' }),
-    headers: { 'www-authenticate': 'ApiKey' },
+    headers: { 'www-authenticate': 'ApiKey, Bearer' },
   },
   {
     code: 'forbidden_scope',

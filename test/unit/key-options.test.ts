@@ -2,6 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import { describe, expect, test } from 'vitest';
 import {
   parseBurst,
+  parseConcurrent,
   parseDuration,
   parseName,
   parseNote,
@@ -9,7 +10,7 @@ import {
   parseScopes,
 } from '../../src/cli/key-options.ts';
 
-const parse = { parseBurst, parseDuration, parseName, parseNote, parseRate, parseScopes };
+const parse = { parseBurst, parseConcurrent, parseDuration, parseName, parseNote, parseRate, parseScopes };
 const day_ms = 86_400_000;
 
 const accepted: { [Name in keyof typeof parse]: [string, unknown][] } = {
@@ -35,6 +36,10 @@ const accepted: { [Name in keyof typeof parse]: [string, unknown][] } = {
     ['1', 1],
     ['1000000', 1_000_000],
   ],
+  parseConcurrent: [
+    ['1', 1],
+    ['100000', 100_000],
+  ],
   parseDuration: [
     ['1s', 1000],
     ['30m', 1_800_000],
@@ -50,6 +55,7 @@ const refused: { [Name in keyof typeof parse]: string[] } = {
   parseNote: ['', 'x'.repeat(501), 'two\nlines'],
   parseScopes: ['', ',', 'match:basic,', 'MATCH:BASIC', 'match:basic match:advanced', '*'],
   parseRate: [...['', '0', '0.0', '-1', '+1', '1e2', '.5', '5.', 'NaN', '1000000.1', '٣', ' 5', '0x10']],
+  parseConcurrent: ['0', '100001', '1.5'],
   parseBurst: ['', '0', '-1', '1.5', '1e2', '1000001', '99999999999', '٣', ' 5'],
   parseDuration: [
     ...['', '90', 'd', '0d', '-1d', '1.5d', '1D', '1 d', '1y', '1d12h', '36501d', '9'.repeat(400), '٣d'],

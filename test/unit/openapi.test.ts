@@ -49,7 +49,8 @@ describe('the document', () => {
   test('describes every endpoint, with the key that it asks for', () => {
     const described = operations.map(({ method, path, operation }) => [method, path, operation.security]);
     const wanted = endpoints.map(({ method, path, scope }) => {
-      const security = scope === 'none' ? [] : [{ api_key: scope === 'any' ? [] : [scope] }];
+      const scopes = scope === 'any' ? [] : [scope];
+      const security = scope === 'none' ? [] : [{ api_key: scopes }, { bearer: scopes }];
       return [method, path, security];
     });
     expect(described).toEqual(wanted);

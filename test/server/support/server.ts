@@ -19,6 +19,8 @@ export interface KeyWish {
   scopes?: readonly Scope[];
   rate?: number;
   burst?: number;
+  concurrent?: number;
+  name?: string;
   expires_in_ms?: number;
 }
 

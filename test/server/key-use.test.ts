@@ -1,0 +1,77 @@
+import { afterEach, expect, test } from 'vitest';
+import { match, paths, send, twoPhotos } from './support/client.ts';
+import { WorkerGate } from './support/gate.ts';
+import { samples } from './support/pictures.ts';
+import { expectProblem } from './support/problem.ts';
+import { Home, TestServer } from './support/server.ts';
+
+/** How much a key may run at once, and how much it has used. */
+
+const home = new Home();
+const gate = new WorkerGate(home);
+const narrow = home.key({ name: 'narrow', concurrent: 2 });
+const [shop, rotated] = [home.key({ name: 'shop' }), home.key({ name: 'shop' })];
+const limited = home.key({ name: 'limited', rate: 0.001, burst: 1 });
+const server = await TestServer.forFile({ env: gate.env }, home);
+afterEach(() => gate.open());
+
+test('a key runs as many requests at once as it may, and is told when it sends more', async () => {
+  gate.close();
+  const ask = () => match(server, twoPhotos(), { key: narrow });
+  const running = [ask(), ask()];
+  await server.metricBecomes('facematch_requests_unanswered', 2);
+  const refused = await ask();
+  expectProblem(refused, 'rate_limit_exceeded', { detail: expect.stringMatching(/2 running at once/) });
+  expect(refused.headers.get('retry-after')).toBe('1');
+  // Nothing was taken for it.
+  expect(refused.headers.get('ratelimit')).toMatch(/r=(998|999|1000);/);
+  const other = match(server, twoPhotos(), { key: shop });
+  gate.open();
+  expect((await Promise.all([...running, other])).map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect((await ask()).status).toBe(200);
+});
+
+test('a request that is refused or whose client leaves is running no longer', async () => {
+  for (let sent = 0; sent < 3; sent++) {
+    expect((await match(server, {}, { key: narrow })).status).toBe(400);
+    const leaving = new AbortController();
+    gate.close();
+    const left = match(server, twoPhotos(), { key: narrow, signal: leaving.signal }).catch(() => 'left');
+    await server.metricBecomes('facematch_requests_unanswered', 1);
+    leaving.abort();
+    expect(await left).toBe('left');
+    await server.metricBecomes('facematch_requests_unanswered', 0);
+    gate.open();
+  }
+  expect((await match(server, twoPhotos(), { key: narrow })).status).toBe(200);
+});
+
+test('what was used is told by the name of the key, on the admin listener alone', async () => {
+  const usage = async () => (await fetch(`${server.adminAddress}/usage`)).json();
+  const of = async (wanted: string) =>
+    (await usage()).keys.find(({ name }: { name: string }) => name === wanted) ?? {
+      requests: 0,
+      pictures: 0,
+      comparisons: 0,
+    };
+  const before = await of('shop');
+  const image2 = [samples.three, samples.one, Buffer.from('no picture')];
+  await match(server, { image1: samples.one, image2 }, { path: paths.many, key: shop });
+  await match(server, twoPhotos(), { key: rotated });
+  await match(server, {}, { key: rotated });
+  await send(server, { path: paths.models, method: 'GET', key: rotated });
+  const { requests, pictures, comparisons } = before;
+  expect(await of('shop')).toEqual({
+    name: 'shop',
+    requests: requests + 4,
+    pictures: pictures + 6,
+    comparisons: comparisons + 3,
+  });
+  expect(await server.metric('facematch_key_comparisons_total{key="shop"}')).toBe(comparisons + 3);
+
+  const status = () => send(server, { path: paths.models, method: 'GET', key: limited });
+  expect([(await status()).status, (await status()).status]).toEqual([200, 429]);
+  expect(await of('limited')).toMatchObject({ requests: 1 });
+  expect(Date.parse((await usage()).since)).toBeLessThan(Date.now());
+  expect((await send(server, { path: '/usage', method: 'GET' })).status).toBe(404);
+});
