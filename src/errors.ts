@@ -166,7 +166,8 @@ export const errorTable = {
   unsupported_media_type: {
     status: 415,
     title: 'The body is of a type that this endpoint does not take',
-    detail: 'Send the form as multipart/form-data with a boundary.',
+    detail:
+      'Send the form as multipart/form-data with a boundary, or as application/json with the pictures in base64.',
     group: 'request',
     requests: 'body',
     example: {},

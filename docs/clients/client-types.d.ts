@@ -43,9 +43,9 @@ export interface Bodies {
   EmbeddingsQuestion: EmbeddingsQuestion;
   MatchAnswer: MatchAnswer;
   ManyAnswer: ManyAnswer;
+  EmbeddingsAnswer: EmbeddingsAnswer;
   DetectAnswer: DetectAnswer;
   EmbedAnswer: EmbedAnswer;
-  EmbeddingsAnswer: EmbeddingsAnswer;
   ModelsAnswer: ModelsAnswer;
   AnyProblem: AnyProblem;
 }
@@ -397,6 +397,56 @@ export interface Uncompared {
     reasons?: ('small' | 'blurred' | 'bright' | 'turned' | 'occluded')[];
   };
 }
+/** One embedding against many. */
+export interface EmbeddingsAnswer {
+  /** The same as in the X-Request-Id header */
+  request_id: string;
+  /** The threshold that was applied */
+  threshold_percent: number;
+  /** The mode that was used */
+  accuracy_mode: 'fast' | 'balance';
+  /** The number that each false_match_rate is multiplied by */
+  searched: number;
+  /**
+   * Best first: at most `limit`, and none below `min_percent`
+   *
+   * @maxItems 1000
+   *
+   * Items: A candidate.
+   */
+  results: {
+    /** As sent */
+    id: string;
+    /** Whether confidence_percent, before it is rounded, reaches threshold_percent */
+    match: boolean;
+    /** Confidence that both are the same person. From 40 on: 30 + 10 × −log10 of the false-match rate, so that ten points more are ten times fewer false matches */
+    confidence_percent: number;
+    /** Cosine of the two embeddings; not comparable between model packs */
+    similarity: number;
+    /** How often two different people score at least this high, corrected for the number of compared pairs; for each pair never below the floor of the pack's table, see GET models */
+    false_match_rate: number;
+    /** true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), and confidence_percent is extrapolated */
+    extrapolated: boolean;
+  }[];
+  /** How many candidates match, including those that `limit` leaves out */
+  matches: number;
+  /** The model pack of the answer; see GET models */
+  model: {
+    /** Name of the model pack */
+    pack: string;
+    /** Its version */
+    version: string;
+  };
+  /** Empty when there is nothing to say */
+  warnings: Warning[];
+  /** Where the time went; in the Server-Timing header as well */
+  timings_ms: {
+    /** Waiting for a worker, milliseconds */
+    queue: number;
+    /** From the last byte of the request to the answer, milliseconds */
+    total: number;
+  };
+}
 /** The faces of one picture. */
 export interface DetectAnswer {
   /** The same as in the X-Request-Id header */
@@ -566,56 +616,6 @@ export interface EmbeddedFace {
   /** Only for the faces that were asked for: numbers in the form that `embedding` of the answer describes */
   embedding?: string;
 }
-/** One embedding against many. */
-export interface EmbeddingsAnswer {
-  /** The same as in the X-Request-Id header */
-  request_id: string;
-  /** The threshold that was applied */
-  threshold_percent: number;
-  /** The mode that was used */
-  accuracy_mode: 'fast' | 'balance';
-  /** The number that each false_match_rate is multiplied by */
-  searched: number;
-  /**
-   * Best first: at most `limit`, and none below `min_percent`
-   *
-   * @maxItems 1000
-   *
-   * Items: A candidate.
-   */
-  results: {
-    /** As sent */
-    id: string;
-    /** Whether confidence_percent, before it is rounded, reaches threshold_percent */
-    match: boolean;
-    /** Confidence that both are the same person. From 40 on: 30 + 10 × −log10 of the false-match rate, so that ten points more are ten times fewer false matches */
-    confidence_percent: number;
-    /** Cosine of the two embeddings; not comparable between model packs */
-    similarity: number;
-    /** How often two different people score at least this high, corrected for the number of compared pairs; for each pair never below the floor of the pack's table, see GET models */
-    false_match_rate: number;
-    /** true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), and confidence_percent is extrapolated */
-    extrapolated: boolean;
-  }[];
-  /** How many candidates match, including those that `limit` leaves out */
-  matches: number;
-  /** The model pack of the answer; see GET models */
-  model: {
-    /** Name of the model pack */
-    pack: string;
-    /** Its version */
-    version: string;
-  };
-  /** Empty when there is nothing to say */
-  warnings: Warning[];
-  /** Where the time went; in the Server-Timing header as well */
-  timings_ms: {
-    /** Waiting for a worker, milliseconds */
-    queue: number;
-    /** From the last byte of the request to the answer, milliseconds */
-    total: number;
-  };
-}
 /** The model pack that is loaded. */
 export interface ModelsAnswer {
   /** Name of the model pack */
@@ -709,10 +709,12 @@ export interface InvalidFieldProblem {
   status: 400;
   /** What is wrong, for programs */
   code: 'invalid_field';
-  /** Name of the form field; of JSON, a pointer to the member (RFC 6901) */
+  /** Name of the form field; with embeddings, a pointer to the member (RFC 6901) */
   field: string;
   /** What the field takes */
   expected: string;
+  /** In a picture in base64, the character of the body that is wrong */
+  position?: number;
 }
 /** There are too many pictures. Send fewer pictures at once; "limit" is the most that can be compared with one. */
 export interface TooManyImagesProblem {
@@ -815,7 +817,7 @@ export interface ImageTooLargeProblem {
   /** Name of the form field */
   field: 'image1' | 'image2' | 'image';
 }
-/** The body is of a type that this endpoint does not take. Send the form as multipart/form-data with a boundary. */
+/** The body is of a type that this endpoint does not take. Send the form as multipart/form-data with a boundary, or as application/json with the pictures in base64. */
 export interface UnsupportedMediaTypeProblem {
   /** The HTTP status */
   status: 415;

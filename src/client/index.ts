@@ -34,6 +34,11 @@ export interface ClientOptions {
   retries?: number;
   /** The longest wait before a retry; 60,000 by default. Where Retry-After asks for more, there is no retry. */
   maxWait_ms?: number;
+  /**
+   * Sends pictures as JSON, in base64, which is a third larger: where a gateway lets nothing else through. False by default. The
+   * results of `many` then have no names.
+   */
+  json?: boolean;
   /** Used in place of the global `fetch`. */
   fetch?: typeof fetch;
 }
@@ -86,6 +91,9 @@ interface Body {
   bytes: ArrayBuffer | string;
 }
 
+/** By field; a list for one that may be sent several times. */
+type Pictures = Readonly<Record<string, Picture | readonly Picture[]>>;
+
 /** Asks one server. Every method rejects with a `FacematchError`, or with the reason of an aborted signal. */
 export class FacematchClient {
   readonly #base: string;
@@ -93,6 +101,7 @@ export class FacematchClient {
   readonly #timeout_ms: number;
   readonly #retries: number;
   readonly #maxWait_ms: number;
+  readonly #encode: (pictures: Pictures, fields: object) => Promise<Body>;
   readonly #fetch: typeof fetch | undefined;
 
   /** Throws a TypeError where the address is none, or the key cannot be sent. Sends nothing. */
@@ -104,6 +113,7 @@ export class FacematchClient {
     this.#timeout_ms = options.timeout_ms ?? 45_000;
     this.#retries = options.retries ?? 2;
     this.#maxWait_ms = options.maxWait_ms ?? 60_000;
+    this.#encode = options.json ? json : form;
     this.#fetch = options.fetch;
   }
 
@@ -117,7 +127,7 @@ export class FacematchClient {
     const { threshold_percent: _, ...controls } = fields;
     const advanced = Object.values(controls).some((value) => value !== undefined);
     const path = `/face/match/upload${advanced ? '/advanced' : ''}`;
-    return this.#ask(path, await form({ image1: [image1], image2: [image2] }, fields), options);
+    return this.#ask(path, await this.#encode({ image1, image2 }, fields), options);
   }
 
   /** Compares one picture with up to 16 others. Each of them has a result, or a problem of its own. */
@@ -129,19 +139,19 @@ export class FacematchClient {
   ): Promise<ManyAnswer> {
     return this.#ask(
       '/face/match/upload/many',
-      await form({ image1: [image1], image2: images2 }, fields),
+      await this.#encode({ image1, image2: images2 }, fields),
       options,
     );
   }
 
   /** Finds the faces of a picture. A picture without one is no error. */
   async detect(image: Picture, fields: DetectValues = {}, options: CallOptions = {}): Promise<DetectAnswer> {
-    return this.#ask('/face/detect/upload', await form({ image: [image] }, fields), options);
+    return this.#ask('/face/detect/upload', await this.#encode({ image }, fields), options);
   }
 
   /** Finds the faces of a picture, and gives their embeddings. The operator has to switch this on. */
   async embed(image: Picture, fields: EmbedValues = {}, options: CallOptions = {}): Promise<EmbedAnswer> {
-    return this.#ask('/face/embed/upload', await form({ image: [image] }, fields), options);
+    return this.#ask('/face/embed/upload', await this.#encode({ image }, fields), options);
   }
 
   /** Compares an embedding with up to 1,000 others. The operator has to switch this on. */
@@ -213,10 +223,10 @@ export class FacematchClient {
 }
 
 /** Fields that are undefined are left out. */
-async function form(pictures: Record<string, readonly Picture[]>, fields: object): Promise<Body> {
+async function form(pictures: Pictures, fields: object): Promise<Body> {
   const data = new FormData();
-  for (const [name, list] of Object.entries(pictures)) {
-    for (const picture of list) {
+  for (const [name, sent] of Object.entries(pictures)) {
+    for (const picture of isList(sent) ? sent : [sent]) {
       const blob = picture instanceof Blob ? picture : new Blob([picture as Uint8Array<ArrayBuffer>]);
       data.append(name, blob, 'name' in blob ? String(blob.name) : name);
     }
@@ -227,6 +237,24 @@ async function form(pictures: Record<string, readonly Picture[]>, fields: object
   const encoded = new Response(data);
   return { type: encoded.headers.get('content-type')!, bytes: await encoded.arrayBuffer() };
 }
+
+/** The same as JSON, which leaves them out as well. */
+async function json(pictures: Pictures, fields: object): Promise<Body> {
+  const base64 = async (picture: Picture) => {
+    const bytes = picture instanceof Blob ? new Uint8Array(await picture.arrayBuffer()) : picture;
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+  };
+  const members = await Promise.all(
+    Object.entries(pictures).map(async ([name, sent]) => [
+      name,
+      await (isList(sent) ? Promise.all(sent.map(base64)) : base64(sent)),
+    ]),
+  );
+  const bytes = JSON.stringify({ ...Object.fromEntries(members), ...fields });
+  return { type: 'application/json', bytes };
+}
+
+const isList = (sent: Picture | readonly Picture[]): sent is readonly Picture[] => Array.isArray(sent);
 
 /** An object in JSON; undefined where it is something else. */
 function parsed(text: string): object | undefined {

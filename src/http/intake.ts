@@ -4,7 +4,8 @@ import { Problem } from '../errors.ts';
 import { mostJson_bytes } from '../face/embedding.ts';
 import type { Context } from './context.ts';
 import { ClientLeft, type Reply } from './exchange.ts';
-import { asProblem, readForm } from './form.ts';
+import { asProblem, type Form, readForm } from './form.ts';
+import { readJsonForm } from './json-form.ts';
 import { boundaryOf } from './multipart.ts';
 import { json, published, serverTiming } from './responses.ts';
 
@@ -65,24 +66,32 @@ function receiveBody(context: Context, limit_bytes: number): Promise<Buffer> {
 }
 
 const malformedForm = new Problem('invalid_multipart', { detail: unclearEnd });
+const malformedJson = new Problem('invalid_json', { detail: unclearEnd, position: 0 });
 
 function withPictures(context: Context, endpoint: PictureEndpoint): Promise<Reply> {
-  const { max_body_bytes } = context.services.config;
-  const boundary = judgeHead(context, max_body_bytes, malformedForm, declaredBoundary);
-  return analyse(context, endpoint, boundary, receiveBody(context, max_body_bytes));
+  const { config, manifest } = context.services;
+  const { max_body_bytes } = config;
+  const json = isJson(context.exchange.request.headers.get('content-type') ?? '');
+  const malformed = json ? malformedJson : malformedForm;
+  const boundary = judgeHead(context, max_body_bytes, malformed, json ? () => '' : declaredBoundary);
+  const read = (body: Buffer) =>
+    json
+      ? readJsonForm(body, endpoint, config, manifest)
+      : readForm(body, boundary, endpoint, config, manifest);
+  return analyse(context, endpoint, read, receiveBody(context, max_body_bytes));
 }
 
 async function analyse(
   context: Context,
   endpoint: PictureEndpoint,
-  boundary: string,
+  read: (body: Buffer) => Form,
   uploaded: Promise<Buffer>,
 ): Promise<Reply> {
   const { services, exchange, request_id } = context;
   const { config, manifest, engine, model } = services;
   const body = await uploaded;
   const arrived = performance.now();
-  const { images, targets, choices, warnings } = readForm(body, boundary, endpoint, config, manifest);
+  const { images, targets, choices, warnings } = read(body);
   if (targets.length > 1) await chargeFurther(context, targets.length - 1);
   if (!exchange.open) throw new ClientLeft();
   const { accuracy_mode, min_det_score, use_heuristic_fallback } = choices;
@@ -126,8 +135,6 @@ function declaredBoundary(contentType: string): string {
   return boundary;
 }
 
-const malformedJson = new Problem('invalid_json', { detail: unclearEnd, position: 0 });
-
 function withEmbeddings(context: Context, endpoint: EmbeddingsEndpoint): Promise<Reply> {
   const limit_bytes = Math.min(mostJson_bytes, context.services.config.max_body_bytes);
   judgeHead(context, limit_bytes, malformedJson, requireJson);
@@ -162,8 +169,10 @@ async function rank(
   return replyOf(context, answered);
 }
 
+const isJson = (contentType: string) => /^application\/json\s*(?:;|$)/i.test(contentType.trim());
+
 function requireJson(contentType: string): void {
-  if (/^application\/json\s*(?:;|$)/i.test(contentType.trim())) return;
+  if (isJson(contentType)) return;
   throw new Problem('unsupported_media_type', { detail: 'Send the body as application/json.' });
 }
 

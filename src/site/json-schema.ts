@@ -21,6 +21,7 @@ export interface Schema {
   pattern?: string;
   format?: string;
   contentMediaType?: string;
+  contentEncoding?: 'base64';
   default?: string | number | boolean;
   oneOf?: Schema[];
   discriminator?: { propertyName: string; mapping: Record<string, string> };

@@ -79,7 +79,7 @@ function codesOf(endpoint: Listed): ErrorCode[] {
     scoped: scope !== 'none' && scope !== 'any',
     pictures: pictures !== undefined,
     form: pictures !== undefined,
-    json: takes === 'embeddings',
+    json: takes !== 'nothing',
     embeddings: takes === 'embeddings',
     body: takes !== 'nothing',
     faces: false,

@@ -47,7 +47,10 @@ const faultList = imageList(
 /** Schemas of members that differ for one code. */
 const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
   invalid_field: {
-    field: z.string().describe('Name of the form field; of JSON, a pointer to the member (RFC 6901)'),
+    field: z.string().describe('Name of the form field; with embeddings, a pointer to the member (RFC 6901)'),
+    position: extraSchemas.position
+      .describe('In a picture in base64, the character of the body that is wrong')
+      .optional(),
   },
   embedding_mismatch: { expected: z.string().describe('Pack and version of this server') },
   invalid_embedding: { field: z.string().describe('A pointer to the embedding (RFC 6901)') },
@@ -72,7 +75,7 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
 /** RFC 9457 section 3.1, with the further members. */
 function problemSchema(code: ErrorCode): z.ZodType {
   const { status, title, detail } = errorTable[code];
-  const extras: Record<string, z.ZodType> = { field: field(images), ...extraSchemas, ...ownSchemas[code] };
+  const extras: Record<string, z.ZodType> = { field: field(images), ...extraSchemas };
   return z
     .object({
       type: z
@@ -85,6 +88,7 @@ function problemSchema(code: ErrorCode): z.ZodType {
       request_id: z.string().describe('The same as in the X-Request-Id header; quote it to the operator'),
       ...(imageFaults.some((fault) => fault === code) ? { errors: faultList.optional() } : {}),
       ...Object.fromEntries(extrasOf(code).map((name) => [name, extras[name]!])),
+      ...ownSchemas[code],
     })
     .describe(`${title}. ${detail}`);
 }

@@ -30,39 +30,42 @@ export function bodyOf(endpoint: Listed): { requestBody?: RequestBody } {
 function formBody({ fields }: PictureEndpoint): RequestBody {
   const repeated = repeatedField(fields);
   const images = imageFields(fields);
-  const schema: Schema = {
+  const schemaOf = (picture: Schema): Schema => ({
     type: 'object',
     required: images,
     properties: Object.fromEntries(
-      Object.entries(fields).map(([name, rule]) => [
-        name,
-        name === repeated ? severalOf(rule) : fieldSchema(rule),
-      ]),
+      Object.entries(fields).map(([name, rule]) => {
+        const schema = fieldSchema(rule, picture);
+        return [name, name === repeated ? severalOf(schema) : schema];
+      }),
     ),
-  };
+  });
   return {
     description:
       'A form as multipart/form-data (RFC 7578), with its parts in any order and each field at most once' +
-      `${repeated === undefined ? '' : `, except ${repeated}`}. ` +
+      `${repeated === undefined ? '' : `, except ${repeated}`}. Or the same as JSON: pictures are base64 (RFC 4648 section 4, with ` +
+      'padding), numbers and booleans are those of JSON, and limits count the bytes of a picture, not its characters. ' +
       'A field that the endpoint does not know is ignored and named in `warnings`.',
     required: true,
     content: {
       'multipart/form-data': {
-        schema,
+        // `format` is how OpenAPI 3.0 marked a file; tools with a file picker still use it.
+        schema: schemaOf({ type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' }),
         encoding: Object.fromEntries(
           images.map((name) => [name, { contentType: 'image/jpeg, image/png, image/webp' }]),
         ),
       },
+      'application/json': { schema: schemaOf({ type: 'string', contentEncoding: 'base64' }) },
     },
   };
 }
 
-function fieldSchema(rule: FieldRule): Schema {
+/** `picture` says how a picture is sent. */
+function fieldSchema(rule: FieldRule, picture: Schema): Schema {
   const { description } = rule;
   switch (rule.kind) {
     case 'image':
-      // `format` is how OpenAPI 3.0 marked a file; tools with a file picker still use it.
-      return { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream', description };
+      return { ...picture, description };
     case 'decimal': {
       const form = 'Digits with an optional decimal point: no sign, no exponent';
       return { type: 'number', ...bounds(rule), description: `${description}. ${form}` };
@@ -77,8 +80,8 @@ function fieldSchema(rule: FieldRule): Schema {
 }
 
 /** A field that may be sent several times. */
-function severalOf(rule: FieldRule): Schema {
-  return { type: 'array', minItems: 1, maxItems: mostTargets, items: fieldSchema(rule) };
+function severalOf(items: Schema): Schema {
+  return { type: 'array', minItems: 1, maxItems: mostTargets, items };
 }
 
 function bounds({ min, max, default: fallback }: NumberRule): Schema {

@@ -100,6 +100,23 @@ describe('answers as the server does', () => {
     expect(names).toEqual(['é "b"\r\n.jpg', 'none.txt', 'image2']);
   });
 
+  test('the same when pictures go as JSON', async () => {
+    const client = new FacematchClient({ url: server.address, key: server.key, json: true });
+    const fields = { accuracy_mode: 'fast', image1_face_index: 0, min_det_score: undefined } as never;
+    expect(lasting(await client.match(one, new Blob([three]), fields))).toEqual(
+      await raw(paths.advanced, {
+        image1: one,
+        image2: three,
+        accuracy_mode: 'fast',
+        image1_face_index: '0',
+      }),
+    );
+    const { results } = await client.many(one.subarray(0), [three, Buffer.from('no picture')]);
+    expect(results.map((result) => ('match' in result ? result.match : result.problem.code))).toEqual([
+      ...[true, 'unsupported_image_format'],
+    ]);
+  });
+
   test('detect and embed, and what embed gives to matchEmbeddings', async () => {
     expect(lasting(await client().detect(one))).toEqual(
       await raw('/API/v1.0/face/detect/upload', { image: one }),

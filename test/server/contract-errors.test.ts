@@ -194,7 +194,7 @@ const errors: readonly Row[] = [
   {
     code: 'unsupported_media_type',
     when: 'the body is JSON',
-    ask: () => send(server, { body: '{}', headers: { 'content-type': 'application/json' } }),
+    ask: () => send(server, { body: '{}', headers: { 'content-type': 'text/plain' } }),
   },
   {
     code: 'unsupported_image_format',

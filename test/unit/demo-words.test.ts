@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
+import { programs } from '../../src/demo/browser/programs.ts';
 import {
   bytesText,
   curlLine,
@@ -58,6 +59,44 @@ test('a percentage has one decimal at most and does not break', () => {
   expect([87.34, 70, 0].map(percentText)).toEqual(['87.3\u00a0%', '70\u00a0%', '0\u00a0%']);
 });
 
+const photo = (name: string, filename: string) => ({ name, file: new File([], filename) });
+const plan = {
+  endpoint: 'match_advanced' as const,
+  path: '/API/v1.0/face/match/upload/advanced',
+  fields: { threshold_percent: '70', accuracy_mode: 'fast' },
+};
+const origin = 'http://127.0.0.1:8080';
+
+describe('the request as a program', () => {
+  const files = [photo('image1', "it's.jpg"), photo('image2', 'b "x".png'), photo('image2', 'c.png')];
+  const asked = { ...plan, fields: { ...plan.fields, threshold_percent: '70.5', auto_pair_best: 'false' } };
+  const many = { ...asked, endpoint: 'match_many' as const };
+
+  test('with JSON is what a shell understands', () => {
+    const script = `curl() { cat; }; base64() { printf 'AA\\nAA'; }; cd "$(mktemp -d)"; : > "it's.jpg"; : > 'b "x".png'; : > c.png\n`;
+    for (const [plan, image2] of [
+      [asked, 'AAAA'],
+      [many, ['AAAA', 'AAAA']],
+    ] as const) {
+      const line = programs.JSON!(origin, plan, plan === many ? files : files.slice(0, 2));
+      const { stdout, stderr } = spawnSync('sh', ['-c', script + line], { encoding: 'utf8' });
+      expect(stderr).toBe('');
+      const values = { threshold_percent: 70.5, accuracy_mode: 'fast', auto_pair_best: false };
+      expect(JSON.parse(stdout)).toEqual({ image1: 'AAAA', image2, ...values });
+    }
+  });
+
+  test('for Node and Python calls the method of the client, with values of its language', () => {
+    expect(programs.Node!(origin, many, files)).toContain(
+      `client.many(await openAsBlob("it's.jpg"), [await openAsBlob("b \\"x\\".png"), await openAsBlob("c.png")], ` +
+        '{ threshold_percent: 70.5, accuracy_mode: "fast", auto_pair_best: false })',
+    );
+    expect(programs.Python!(origin, asked, files.slice(0, 2))).toContain(
+      `client.match("it's.jpg", "b \\"x\\".png", threshold_percent=70.5, accuracy_mode="fast", auto_pair_best=False)`,
+    );
+  });
+});
+
 describe('the curl line', () => {
   /** The arguments as a shell understands them. */
   const argumentsOf = (line: string) => {
@@ -66,14 +105,6 @@ describe('the curl line', () => {
     expect([stderr, status]).toEqual(['', 0]);
     return stdout.split('\0').slice(0, -1);
   };
-  const photo = (name: string, filename: string) => ({ name, file: new File([], filename) });
-  const plan = {
-    endpoint: 'match_advanced' as const,
-    path: '/API/v1.0/face/match/upload/advanced',
-    fields: { threshold_percent: '70', accuracy_mode: 'fast' },
-  };
-  const origin = 'http://127.0.0.1:8080';
-
   test('is the request, with the key left to the environment', () => {
     const line = curlLine(origin, plan, [photo('image1', 'a.jpg'), photo('image2', 'b.png')]);
     expect(argumentsOf(line)).toEqual(

@@ -5,10 +5,10 @@ import { showFaces, showMany } from './lists.ts';
 import { Others } from './others.ts';
 import { PhotoSlot, takeDroppedAndPasted } from './photos.ts';
 import { clearProblem, fieldsOf, showProblem } from './problem.ts';
+import { programs } from './programs.ts';
 import { type Photo, planOf, send } from './request.ts';
 import { announcement, showResult } from './result.ts';
 import type { Choice, DetectAnswer, Fields, ManyAnswer, Outcome, Task } from './types.ts';
-import { curlLine } from './words.ts';
 
 /** The page: its events, and its state between requests. Nothing is stored beyond the page. */
 
@@ -89,7 +89,7 @@ async function compare(): Promise<boolean> {
     refused.add(plan.endpoint);
     if (planOf(task, plan.fields, refused)?.endpoint !== plan.endpoint) return compare();
   }
-  byId('curl').textContent = curlLine(location.origin, plan, photos);
+  showPrograms((language) => programs[language]!(location.origin, plan, photos));
   byId('json').textContent = JSON.stringify('answer' in outcome ? outcome.answer : outcome.problem, null, 2);
   byId('exchange').hidden = false;
   return 'answer' in outcome ? succeed(outcome) : fail(outcome);
@@ -237,6 +237,18 @@ function reveal(target: HTMLElement): void {
 /** Announces a text to screen readers. */
 function say(text: string | null): void {
   byId('status').textContent = text;
+}
+
+/** The request in the language that is chosen; the first one until another is. */
+function showPrograms(write: (language: string) => string): void {
+  const chosen = document.querySelector<HTMLInputElement>('[name="language"]:checked')?.value ?? 'curl';
+  const radios = Object.keys(programs).map((value) => {
+    const radio = element('input', { type: 'radio', name: 'language', value, checked: value === chosen });
+    radio.addEventListener('change', () => tell(byId('program'), write(value)));
+    return element('label', {}, radio, element('span', {}, value));
+  });
+  byId('languages').replaceChildren(...radios);
+  tell(byId('program'), write(chosen));
 }
 
 /** Copies the text of the element that data-copies names. */

@@ -44,12 +44,10 @@ export function bytesText(bytes: number): string {
   return bytes >= 1000 ? `${Math.round(bytes / 1000)} kB` : count(bytes, 'byte');
 }
 
+export type Photos = readonly { name: string; file: { name: string } | undefined }[];
+
 /** The request as a command, without the key, because a shell keeps a history. */
-export function curlLine(
-  origin: string,
-  { path, fields }: Plan,
-  photos: readonly { name: string; file: { name: string } | undefined }[],
-): string {
+export function curlLine(origin: string, { path, fields }: Plan, photos: Photos): string {
   const files = photos.flatMap(({ name, file }) => (file ? [`${name}=@${formFile(file.name)}`] : []));
   const texts = Object.entries(fields).map(([name, text]) => `${name}=${text}`);
   const parts = [...files, ...texts].map((part) => `-F ${shellWord(part)}`);
@@ -62,6 +60,6 @@ function formFile(name: string): string {
 }
 
 /** POSIX shell, section 2.2.2: between single quotes, everything but a single quote is itself. */
-function shellWord(text: string): string {
+export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -31,7 +31,7 @@ export class DemoPage {
     this.status = page.getByRole('status');
     this.verdict = page.getByRole('heading', { name: /^(Match|No match)$/ });
     this.problem = page.getByRole('alert');
-    this.curl = page.getByRole('region', { name: 'The same request with curl' }).locator('pre');
+    this.curl = page.getByRole('region', { name: 'The same request' }).locator('pre');
     page.on('pageerror', ({ message }) => this.faults.push(`error: ${message}`));
     page.on('console', (message) => {
       // Chromium notes every answer of 400 and above here.

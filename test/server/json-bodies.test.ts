@@ -1,0 +1,268 @@
+import sharp from 'sharp';
+import { describe, expect, test } from 'vitest';
+import { endpointIds } from '../../src/config.ts';
+import {
+  type Answer,
+  type Fields,
+  type Json,
+  lasting,
+  match,
+  paths,
+  RawClient,
+  send,
+  twoPhotos,
+} from './support/client.ts';
+import { blank, samples } from './support/pictures.ts';
+import { expectProblem } from './support/problem.ts';
+import { TestServer } from './support/server.ts';
+
+/** The endpoints of pictures take JSON as they take a form: the same fields, the same answers, the same faults. */
+
+const limit_bytes = 400_000;
+const server = await TestServer.forFile({
+  env: { FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_MAX_IMAGE_BYTES: String(limit_bytes) },
+});
+const detect = '/API/v1.0/face/detect/upload';
+
+const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+const ask = (body: string | Uint8Array<ArrayBuffer>, path: string = paths.match, type = 'application/json') =>
+  send(server, { path, body, headers: { 'content-type': type } });
+const json = (body: object, path?: string): Promise<Answer> => ask(JSON.stringify(body), path);
+
+const [one, three] = [samples.one, samples.three].map(base64) as [string, string];
+const small = base64(await sharp(samples.one).resize(300).jpeg().toBuffer());
+const pair = { image1: small, image2: small };
+const faceless = await blank(400, 300, 'png');
+
+describe('an answer is that to the form', () => {
+  test.each<[string, string, Fields, object]>([
+    ['match', paths.match, twoPhotos(), { image1: one, image2: three }],
+    [
+      'advanced',
+      paths.advanced,
+      {
+        ...twoPhotos(),
+        threshold_percent: '95.5',
+        image1_face_index: '1',
+        accuracy_mode: 'fast',
+        auto_pair_best: 'false',
+      },
+      {
+        auto_pair_best: false,
+        image2: three,
+        accuracy_mode: 'fast',
+        image1_face_index: 1,
+        threshold_percent: 95.5,
+        image1: one,
+      },
+    ],
+    [
+      'detect',
+      detect,
+      { image: samples.two, min_det_score: '0.9' },
+      { image: base64(samples.two), min_det_score: 9e-1 },
+    ],
+    ['embed', paths.embed, { image: samples.one, face_index: '0' }, { image: one, face_index: 0 }],
+    [
+      'match, refused',
+      paths.match,
+      { image1: samples.one, image2: faceless },
+      { image1: one, image2: base64(faceless) },
+    ],
+  ])('%s', async (_, path, fields, body) => {
+    const [asForm, asJson] = [await match(server, fields, { path }), await json(body, path)];
+    expect(asJson.status).toBe(asForm.status);
+    expect(lasting(asJson.body)).toEqual(lasting(asForm.body));
+    expect(asJson.headers.get('content-type')).toBe(asForm.headers.get('content-type'));
+  });
+
+  test('many, of which a faulty one spoils no other', async () => {
+    const large = Buffer.alloc(limit_bytes + 1);
+    const image2 = [samples.three, Buffer.from('no picture'), Buffer.alloc(0), faceless, large];
+    const asForm = await match(server, { image1: samples.one, image2 }, { path: paths.many });
+    const asJson = await json({ image1: one, image2: image2.map(base64) }, paths.many);
+    const unnamed = (body: Json) => ({
+      ...lasting(body),
+      results: body.results.map(({ filename: _, ...result }: Json) => result),
+    });
+    expect(asJson.status).toBe(200);
+    expect(lasting(asJson.body)).toEqual(unnamed(asForm.body));
+    expect(asJson.body.results.map(({ problem }: Json) => problem?.code)).toEqual([
+      ...[undefined, 'unsupported_image_format', 'missing_field', 'no_face_found', 'image_too_large'],
+    ]);
+  });
+
+  test('with the escapes and the blanks that JSON allows', async () => {
+    const escaped = one.replaceAll('/', '\\/').replaceAll('+', '\\u002B').replaceAll('=', '\\u003d');
+    const body = `\r\n{\t"image1" : "${escaped}" ,"imag\\u0065\\u0032":\n"${three}"\n}\n`;
+    const plain = await json({ image1: one, image2: three });
+    for (const type of ['application/json; charset=utf-8', 'Application/JSON']) {
+      const answer = await ask(body, paths.match, type);
+      expect(answer.status).toBe(200);
+      expect(lasting(answer.body)).toEqual(lasting(plain.body));
+    }
+  });
+
+  test('whose unknown members are named, of any kind and depth', async () => {
+    const strange = { accuracy_mode: 'fast', é: { a: [1, { b: null }, '"'] }, __proto___: -1.5e-3 };
+    const { status, body } = await json({ ...strange, ...pair });
+    expect(status).toBe(200);
+    expect(
+      body.warnings.filter(({ code }: Json) => code === 'unknown_field').map(({ field }: Json) => field),
+    ).toEqual([...Object.keys(strange)]);
+    expect(body.warnings[0].detail).toContain('advanced');
+  });
+
+  test('that comes in pieces', async () => {
+    const client = new RawClient(server.port);
+    const body = JSON.stringify({ image1: one, image2: three });
+    client.write(
+      `POST ${paths.match} HTTP/1.1\r\nhost: test\r\nx-api-key: ${server.key}\r\n` +
+        'content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
+    );
+    for (let at = 0; at < body.length; at += 7777) {
+      const piece = body.slice(at, at + 7777);
+      client.write(`${piece.length.toString(16)}\r\n${piece}\r\n`);
+    }
+    client.write('0\r\n\r\n');
+    expect((await client.answer()).body.match).toBe(true);
+    client.leave();
+  });
+});
+
+describe('a fault is told', () => {
+  const expected = 'a picture in base64, padded with = and without blanks';
+
+  test.each<[what: string, body: object, code: string, extras: object]>([
+    ['no picture', {}, 'missing_field', { field: 'image1' }],
+    ['one picture', { image1: small }, 'missing_field', { field: 'image2' }],
+    ['an empty picture', { image1: small, image2: '' }, 'missing_field', { field: 'image2' }],
+    ['a number for a picture', { image1: 1 }, 'invalid_field', { field: 'image1', expected }],
+    ['a list for a picture', { image1: [small] }, 'invalid_field', { field: 'image1', expected }],
+    ['a blank in it', { image1: 'AAA ' }, 'invalid_field', { field: 'image1', expected, position: 14 }],
+    [
+      'a line break in it',
+      { image1: 'AAAA\nAAAA' },
+      'invalid_field',
+      { field: 'image1', expected, position: 15 },
+    ],
+    ['no padding', { image1: 'AAA' }, 'invalid_field', { field: 'image1', expected, position: 13 }],
+    ['base64url', { é: 'é', image1: 'AA-_' }, 'invalid_field', { field: 'image1', position: 21 }],
+    ['unused bits', { image1: 'AB==' }, 'invalid_field', { field: 'image1', position: 14 }],
+    [
+      'an address',
+      { image1: 'data:image/png;base64,AAAA' },
+      'invalid_field',
+      { field: 'image1', position: 15 },
+    ],
+    [
+      'a text for a number',
+      { ...pair, threshold_percent: '70' },
+      'invalid_field',
+      { field: 'threshold_percent' },
+    ],
+    [
+      'a number out of range',
+      { ...pair, threshold_percent: 101 },
+      'invalid_field',
+      { field: 'threshold_percent' },
+    ],
+    ['null', { ...pair, threshold_percent: null }, 'invalid_field', { field: 'threshold_percent' }],
+    ['a list', { ...pair, threshold_percent: [70] }, 'invalid_field', { field: 'threshold_percent' }],
+    ['a list as the body', [pair], 'invalid_field', { field: '', expected: 'an object' }],
+  ])('%s', async (_, body, code, extras) => {
+    expectProblem(await json(body), code as 'invalid_field', extras);
+  });
+
+  test.each<[what: string, body: object, code: string, extras: object]>([
+    [
+      'a fraction for a whole number',
+      { image1_face_index: 0.5 },
+      'invalid_field',
+      { field: 'image1_face_index' },
+    ],
+    ['a word for a boolean', { auto_pair_best: 'true' }, 'invalid_field', { field: 'auto_pair_best' }],
+    ['an unknown word', { accuracy_mode: 'best' }, 'invalid_field', { expected: 'one of fast, balance' }],
+    ['one picture for a list', { image2: small }, 'invalid_field', { field: 'image2' }],
+    ['an empty list', { image1: small, image2: [] }, 'missing_field', { field: 'image2' }],
+    ['too long a list', { image2: Array(17).fill('AAAA') }, 'too_many_images', { limit: 16 }],
+  ])('%s, of several', async (_, body, code, extras) => {
+    expectProblem(await json(body, paths.many), code as 'invalid_field', extras);
+  });
+
+  test.each<[what: string, body: string, position: number]>([
+    ['nothing', '{', 1],
+    ['an open text', `{"image1":"${small}`, small.length + 11],
+    ['a comma too many', '{"a":1,}', 7],
+    ['no comma', '{"a":1 "b":2}', 7],
+    ['a comment', '{/**/}', 1],
+    ['single quotes', "{'image1':1}", 1],
+    ['two values', '{"é":"🙂"}{}', 10],
+    ['a leading zero', '{"a":01}', 5],
+    ['NaN', '{"a":NaN}', 5],
+    ['a bare line break', '{"a":"\n"}', 6],
+    ['an unknown escape', '{"a":"\\x"}', 6],
+    ['too many levels', `{"a":${'['.repeat(40)}`, 36],
+    ['too many members', `{${Array.from({ length: 40 }, (_, i) => `"${i}":0`).join()}}`, 108],
+    ['too much that is no picture', `{"a":"${'x'.repeat(100_000)}"}`, 65_537],
+  ])('that is not JSON: %s', async (_, body, position) => {
+    expectProblem(await ask(body), 'invalid_json', { position });
+  });
+
+  test('that is not UTF-8', async () => {
+    expectProblem(await ask(Buffer.from('{"é":"\xff"}', 'latin1')), 'invalid_json', { position: 2 });
+    expectProblem(await ask(Buffer.from('\ufeff{}')), 'invalid_json', { position: 0 });
+  });
+
+  test('a field twice, by whatever name', async () => {
+    expectProblem(await ask('{"image1":"AAAA","imag\\u00651":"AAAA"}'), 'duplicate_field', {
+      field: 'image1',
+    });
+    expectProblem(await ask('{"a":1,"a":1}'), 'duplicate_field', { field: 'a' });
+  });
+
+  test('a picture is measured by its bytes and not by its characters', async () => {
+    const padded = (length: number) =>
+      base64(Buffer.concat([samples.one, Buffer.alloc(length)]).subarray(0, length));
+    const most = await json({ image1: padded(limit_bytes), image2: three });
+    expect(most.status).toBe(200);
+    expectProblem(await json({ image1: padded(limit_bytes + 1), image2: three }), 'image_too_large', {
+      field: 'image1',
+      limit_bytes,
+    });
+  });
+});
+
+describe('hostile bodies', () => {
+  test('cut anywhere, or with a byte changed, get a problem and harm no other request', async () => {
+    const whole = Buffer.from(JSON.stringify({ ...pair, threshold_percent: 50, colour: ['r', { g: 1 }] }));
+    const cuts = Array.from({ length: 40 }, (_, i) => whole.subarray(0, Math.floor((i / 40) * whole.length)));
+    const changes = Array.from({ length: 40 }, (_, i) => {
+      const copy = Buffer.from(whole);
+      copy[Math.floor((i / 40) * whole.length)] = i % 2 ? 0x5c : 0x00;
+      return copy;
+    });
+    const answers = await Promise.all([...cuts, ...changes].map((body) => ask(body)));
+    for (const { status, body } of answers) {
+      expect(status).toBe(400);
+      expect(['invalid_json', 'invalid_field', 'missing_field']).toContain(body.code);
+    }
+    expect((await json(pair)).status).toBe(200);
+  });
+
+  test.each<[string, string]>([
+    ['of brackets', '['],
+    ['of quotes', '"'],
+    ['of escapes', '\\'],
+    ['of members', '{"a":'],
+    ['of blanks', ' '],
+    ['of digits', '1'],
+    ['of empty texts', '"",'],
+  ])('%s, megabytes of them, are refused at once', async (_, piece) => {
+    const megabytes = piece.repeat(Math.floor(8e6 / piece.length));
+    for (const start of ['', '{"image1":"', '{"a":', '{"a":["']) {
+      const { status } = await ask(start + megabytes);
+      expect(status).toBe(400);
+    }
+  });
+});
