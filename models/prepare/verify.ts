@@ -49,6 +49,8 @@ const tolerance = {
   yunet: { max_error: 1e-4 },
   // Pixels, and the logits of scores, up to some hundreds.
   blazeface: { max_error: 1e-3 },
+  scrfd: { max_error: 1e-4 },
+  retinaface: { max_error: 1e-4 },
   points68: { max_error: 1e-4 },
   arcface: { min_cosine: 0.99999 },
 } as const satisfies Record<PackNet['family'], { max_error: number } | { min_cosine: number }>;
@@ -75,7 +77,16 @@ export async function verifyRewrite(
 
 function fixedInputs(net: PackNet): Float32Array[] {
   const shape = inputShape(net);
-  return seeds.map((seed) => syntheticPicture(shape, seed).map((byte) => (byte - net.mean) * net.scale));
+  const [, , height, width] = shape as [number, number, number, number];
+  const plane = height * width;
+  return seeds.map((seed) =>
+    syntheticPicture(shape, seed).map((byte, i) => (byte - meanOf(net, Math.floor(i / plane))) * net.scale),
+  );
+}
+
+/** The mean of one of the planes of a net's input. */
+export function meanOf({ mean }: PackNet, plane: number): number {
+  return typeof mean === 'number' ? mean : mean[plane]!;
 }
 
 function requireSame(net: PackNet, how: 'rewritten' | 'converted', difference: Difference): void {

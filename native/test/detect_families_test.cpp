@@ -14,6 +14,15 @@ namespace {
 // Not square, so that swapped axes would show.
 const cv::Size kInput(96, 64);
 
+// What these families read of a manifest.
+DetectorSpec spec_of(cv::Size whole) {
+  DetectorSpec spec;
+  spec.width = whole.width;
+  spec.height = whole.height;
+  return spec;
+}
+const DetectorSpec kSpec = spec_of(kInput);
+
 constexpr std::array<int, 3> kStrides = {8, 16, 32};
 
 // Outputs of a YuNet without a detection: cls, obj and bbox, each for the three strides.
@@ -39,7 +48,7 @@ class YunetOutputs {
   std::vector<Detection> decode(float min_score) {
     const std::vector<std::span<float>> outputs(values_.begin(), values_.end());
     std::vector<Detection> found;
-    kYunet.decode(kInput, kInput, outputs, min_score, found);
+    kYunet.decode(kSpec, kInput, outputs, min_score, found);
     return found;
   }
 
@@ -58,7 +67,7 @@ class YunetOutputs {
 TEST_SUITE_BEGIN("detect_families");
 
 TEST_CASE("an unknown family is rejected with the list of names") {
-  for (const DetectorFamily* family : {&kRfb, &kYunet, &kBlazeface}) {
+  for (const DetectorFamily* family : {&kRfb, &kYunet, &kBlazeface, &kScrfd, &kRetinaface}) {
     CHECK(&detector_family(family->name) == family);
   }
   for (const char* name : {"", "haar", "RFB", "rfb ", "yunet2"}) {
@@ -66,7 +75,7 @@ TEST_CASE("an unknown family is rejected with the list of names") {
     const auto error = refusal([&] { detector_family(name); });
     REQUIRE(error);
     CHECK(error->message.find("\"" + std::string(name) + "\"") != std::string::npos);
-    CHECK(error->message.find("rfb, yunet, blazeface") != std::string::npos);
+    CHECK(error->message.find("rfb, yunet, blazeface, scrfd, retinaface") != std::string::npos);
   }
 }
 
@@ -107,7 +116,7 @@ TEST_CASE("RFB: priors are centred in the cells of its grids, and the second sco
     std::copy(c.offsets.begin(), c.offsets.end(), offsets.begin() + 4 * c.prior);
     const std::vector<std::span<float>> outputs = {scores, offsets};
     std::vector<Detection> found;
-    kRfb.decode(c.input, whole, outputs, 0.6f, found);
+    kRfb.decode(spec_of(whole), c.input, outputs, 0.6f, found);
     REQUIRE(found.size() == 1);
     CHECK(found[0].score == 0.9f);
     CHECK(found[0].box.x == doctest::Approx(c.expected.x).epsilon(0.001));
@@ -119,11 +128,11 @@ TEST_CASE("RFB: priors are centred in the cells of its grids, and the second sco
 
 TEST_CASE("RFB: outputs have two and four numbers for each prior of the input") {
   const std::vector<size_t> whole = {8840, 17680}, square = {6652, 13304}, apart = {8840, 17684};
-  CHECK_FALSE(kRfb.mismatch({320, 240}, whole));
-  CHECK_FALSE(kRfb.mismatch({240, 240}, square));
-  CHECK(kRfb.mismatch({320, 240}, square));
-  CHECK(kRfb.mismatch({240, 240}, whole));
-  CHECK(kRfb.mismatch({320, 240}, apart));
+  CHECK_FALSE(kRfb.mismatch(kSpec, {320, 240}, whole));
+  CHECK_FALSE(kRfb.mismatch(kSpec, {240, 240}, square));
+  CHECK(kRfb.mismatch(kSpec, {320, 240}, square));
+  CHECK(kRfb.mismatch(kSpec, {240, 240}, whole));
+  CHECK(kRfb.mismatch(kSpec, {320, 240}, apart));
 }
 
 TEST_CASE("YuNet: outputs without a detection give no box") {
@@ -212,7 +221,7 @@ TEST_CASE("YuNet: impossible numbers give no face") {
 
 TEST_CASE("YuNet: a mismatch names the output or the input that does not fit") {
   const auto fits = YunetOutputs().sizes();
-  CHECK_FALSE(kYunet.mismatch(kInput, fits));
+  CHECK_FALSE(kYunet.mismatch(kSpec, kInput, fits));
   struct Case {
     const char* what;
     cv::Size input;
@@ -231,7 +240,7 @@ TEST_CASE("YuNet: a mismatch names the output or the input that does not fit") {
     CAPTURE(c.what);
     auto sizes = fits;
     sizes[c.place] = c.size;
-    const auto reason = kYunet.mismatch(c.input, sizes);
+    const auto reason = kYunet.mismatch(kSpec, c.input, sizes);
     REQUIRE(reason);
     CHECK(reason->find(c.said) != std::string::npos);
   }
@@ -265,7 +274,7 @@ TEST_CASE("BlazeFace: anchors are the middles of cells, two of stride 8 and six 
               boxes.begin() + static_cast<std::ptrdiff_t>(16 * c.anchor));
     const std::vector<std::span<float>> outputs = {boxes, scores};
     std::vector<Detection> found;
-    kBlazeface.decode(kInput, kInput, outputs, 0.5f, found);
+    kBlazeface.decode(kSpec, kInput, outputs, 0.5f, found);
     REQUIRE(found.size() == 1);
     // Its 0.5 is 0.7 here: odds of 3 become odds of 7.
     CHECK(found[0].score == doctest::Approx(7.0 / 8));
@@ -297,7 +306,7 @@ TEST_CASE("BlazeFace: the score is a sigmoid of a logit of any size, 0.7 at 0") 
     scores[7] = c.logit;
     const std::vector<std::span<float>> outputs = {boxes, scores};
     std::vector<Detection> found;
-    kBlazeface.decode(kInput, kInput, outputs, c.min_score, found);
+    kBlazeface.decode(kSpec, kInput, outputs, c.min_score, found);
     CHECK(found.size() == c.found);
     for (const Detection& detection : found) CHECK(detection.score <= 1);
   }
@@ -313,7 +322,7 @@ TEST_CASE("BlazeFace: impossible boxes give no face") {
     boxes[1600 + place] = value;
     const std::vector<std::span<float>> outputs = {boxes, scores};
     std::vector<Detection> found;
-    kBlazeface.decode(kInput, kInput, outputs, 0.5f, found);
+    kBlazeface.decode(kSpec, kInput, outputs, 0.5f, found);
     std::erase_if(found, [](const Detection& d) { return !is_possible(d, kInput); });
     return found.size();
   };
@@ -330,8 +339,8 @@ TEST_CASE("BlazeFace: impossible boxes give no face") {
 TEST_CASE("BlazeFace: outputs have sixteen numbers and one for each anchor of the input") {
   const std::vector<size_t> fits = {336 * 16, 336}, whole = {896 * 16, 896},
                             apart = {896 * 16, 897};
-  CHECK_FALSE(kBlazeface.mismatch(kInput, fits));
-  CHECK_FALSE(kBlazeface.mismatch({128, 128}, whole));
+  CHECK_FALSE(kBlazeface.mismatch(kSpec, kInput, fits));
+  CHECK_FALSE(kBlazeface.mismatch(kSpec, {128, 128}, whole));
   struct Case {
     const char* what;
     cv::Size input;
@@ -349,7 +358,7 @@ TEST_CASE("BlazeFace: outputs have sixteen numbers and one for each anchor of th
   };
   for (const Case& c : cases) {
     CAPTURE(c.what);
-    const auto reason = kBlazeface.mismatch(c.input, c.sizes);
+    const auto reason = kBlazeface.mismatch(kSpec, c.input, c.sizes);
     REQUIRE(reason);
     CHECK(reason->find(c.said) != std::string::npos);
   }

@@ -75,6 +75,49 @@ Json manifest() {
   })");
 }
 
+// The same with SCRFD and, for close faces, RetinaFace, whose outputs are found by their shapes or
+// named.
+Json manifest_with_anchors() {
+  Json json = manifest();
+  for (const char* member : {"scores", "offsets"}) json["detector"].erase(member);
+  json["close_detector"] = json["detector"];
+  json["detector"].update(Json::parse(R"({
+    "file": "detect-scrfd.onnx", "family": "scrfd", "strides": [16, 32], "anchors": 2,
+    "scores": ["s16", "s32"], "boxes": ["b16", "b32"]
+  })"));
+  json["close_detector"].update(Json::parse(R"({
+    "file": "detect-retinaface.onnx", "family": "retinaface", "strides": [16, 32],
+    "priors": [[16, 32], [48]], "variances": [0.1, 0.2], "mean": [104, 117, 123]
+  })"));
+  return json;
+}
+
+// Of a frame of 64 pixels.
+constexpr int64_t kRows16 = 4 * 4 * 2, kRows32 = 2 * 2 * 2, kRetinafaceRows = 4 * 4 * 2 + 2 * 2;
+
+TinyOutput shaped(const char* name, int64_t rows, int64_t columns, std::vector<float> numbers) {
+  numbers.resize(static_cast<size_t>(rows * columns));
+  return {.name = name, .numbers = std::move(numbers), .shape = {rows, columns}};
+}
+
+// The last anchor, in the middle of the frame, has a certain face.
+TinyNet scrfd(float side = 0.9f, float score = 1) {
+  std::vector<float> scores(static_cast<size_t>(kRows32)), boxes(static_cast<size_t>(4 * kRows32));
+  scores.back() = score;
+  std::fill(boxes.end() - 4, boxes.end(), side);
+  return {.shape = {1, 3, kFrame, kFrame},
+          .outputs = {shaped("s16", kRows16, 1, {}), shaped("b16", kRows16, 4, {}),
+                      shaped("s32", kRows32, 1, scores), shaped("b32", kRows32, 4, boxes)}};
+}
+
+TinyNet retinaface() {
+  std::vector<float> scores(static_cast<size_t>(2 * kRetinafaceRows));
+  scores.back() = 1;
+  return {.shape = {1, 3, kFrame, kFrame},
+          .outputs = {shaped("conf", kRetinafaceRows, 2, scores),
+                      shaped("loc", kRetinafaceRows, 4, {})}};
+}
+
 struct TinyFile {
   const char* name;
   ByteVector bytes;
@@ -109,6 +152,10 @@ std::vector<TinyFile> pack_files() {
       {"detect-wild.onnx", detector(wild).file()},
       {"detect-nan.onnx", detector(std::vector<float>(4 * kPriors), kNan).file()},
       {"detect-open.onnx", open.file()},
+      {"detect-scrfd.onnx", scrfd().file()},
+      {"detect-scrfd-wild.onnx", scrfd(kInfinity, kNan).file()},
+      {"detect-scrfd-huge.onnx", scrfd(1e38f).file()},
+      {"detect-retinaface.onnx", retinaface().file()},
       {"landmark.onnx", landmarks(points).file()},
       {"landmark-nan.onnx", landmarks(with(points, kNan)).file()},
       {"landmark-infinite.onnx", landmarks(with(points, kInfinity)).file()},
@@ -186,10 +233,12 @@ Json any_value(Random& random, const std::vector<TinyFile>& files) {
     null, true, false, "", "a word", [], {}, [[]], -1, 0, 1, 2, 2.5, 8, 16, 31, 32, 63, 64, 65, 320,
     512, 513, 2147483648, 4294967297, 18446744073709551615, -9223372036854775808,
     1e300, -1e300, 1e-300, 3.5e38, 0.5, 1000, -1000, 180, 1e-6, 10, "rgb", "bgr", "grey", "rfb",
-    "yunet", "arcface", "points68", "input", "scores", "offsets", "points", "embedding",
+    "yunet", "scrfd", "retinaface", "blazeface", "arcface", "points68", "input", "scores", "offsets", "points", "embedding",
     "../manifest.json", "/dev/zero", "a\u0000b.onnx", ["scores", "scores", "scores"],
     ["scores", "offsets", "input"], [0, 0], [8, 8], [16, 16],
-    [[8, 8], [8, 8], [8, 8], [8, 8], [8, 8]]
+    [[8, 8], [8, 8], [8, 8], [8, 8], [8, 8]],
+    [16, 32], [32, 16], [1, 128], [[16], [16]], [[1e300], [-1]], 4, 128, 127.99, "s16", "b32",
+    "conf", "loc", ["s16", "s32"], ["b16", "b32"], ["b16", "b16"]
   ])");
   const size_t at = random.below(kHostile.size() + files.size());
   if (at < kHostile.size()) return kHostile[at];
@@ -217,6 +266,30 @@ TEST_CASE("a pack of tiny nets finds its face") {
   REQUIRE(analysis);
   REQUIRE(analysis->faces.size() == 1);
   CHECK(analysis->faces[0].embedding.size() == kDimensions);
+}
+
+TEST_CASE("so does one with SCRFD, and with RetinaFace for close faces") {
+  TinyPack pack;
+  const ByteVector picture = encode_png(gradient(80, 80));
+  pack.write(manifest_with_anchors().dump());
+  auto analysis = analysed(pack, picture, AccuracyMode::kBalance);
+  REQUIRE(analysis);
+  CHECK(analysis->faces.size() == 1);
+  Json json = manifest_with_anchors();
+  for (const char* member : {"scores", "boxes"}) json["detector"].erase(member);
+  std::swap(json["detector"], json["close_detector"]);
+  pack.write(json.dump());
+  analysis = analysed(pack, picture, AccuracyMode::kBalance);
+  REQUIRE(analysis);
+  CHECK(analysis->faces.size() == 1);
+  for (const char* file : {"detect-scrfd-wild.onnx", "detect-scrfd-huge.onnx"}) {
+    json = manifest_with_anchors();
+    json["detector"]["file"] = file;
+    pack.write(json.dump());
+    CAPTURE(file);
+    analysis = analysed(pack, picture, AccuracyMode::kFast);
+    REQUIRE(analysis);
+  }
 }
 
 TEST_CASE("nets that answer with NaN, infinity or huge numbers give an Error or finite faces") {
@@ -271,15 +344,20 @@ TEST_CASE("a manifest with any members changed gives an Analysis or an Error") {
   constexpr int kRounds = 1200;
   TinyPack pack;
   Random random(101);
-  std::vector<Json::json_pointer> members;
-  const Json flat = manifest().flatten();
-  for (const auto& [path, value] : flat.items()) members.emplace_back(path);
+  const Json wholes[] = {manifest(), manifest_with_anchors()};
+  std::vector<Json::json_pointer> members[2];
+  for (size_t i = 0; i < 2; ++i) {
+    const Json flat = wholes[i].flatten();
+    for (const auto& [path, value] : flat.items()) members[i].emplace_back(path);
+  }
   const ByteVector pictures[] = {encode_png(gradient(80, 80)), encode_png(grain(33, 47, CV_8UC3))};
   int loaded = 0;
   for (int round = 0; round < kRounds; ++round) {
-    Json json = manifest();
+    const size_t which = random.below(2);
+    Json json = wholes[which];
     for (size_t i = 0; i <= random.below(2); ++i) {
-      Json::json_pointer member = members[random.below(members.size())];
+      const auto& its = members[which];
+      Json::json_pointer member = its[random.below(its.size())];
       while (random.below(8) == 0 && !member.parent_pointer().empty()) {
         member = member.parent_pointer();
       }
@@ -302,10 +380,10 @@ TEST_CASE("a manifest with any bytes changed gives an Analysis or an Error") {
   constexpr int kRounds = 600;
   TinyPack pack;
   Random random(103);
-  const std::string whole = manifest().dump();
+  const std::string wholes[] = {manifest().dump(), manifest_with_anchors().dump()};
   const ByteVector picture = encode_png(gradient(80, 80));
   for (int round = 0; round < kRounds; ++round) {
-    std::string text = whole;
+    std::string text = wholes[random.below(2)];
     for (size_t i = 0; i <= random.below(4); ++i) {
       constexpr std::string_view kLikely = "0123456789-+.eE\"{}[],: tnf";
       char& changed = text[random.below(text.size())];
@@ -323,10 +401,13 @@ TEST_CASE("a net with any bytes changed gives an Analysis or an Error") {
   constexpr int kRounds = 300;
   TinyPack pack;
   Random random(107);
-  pack.write(manifest().dump());
+  const std::string wholes[] = {manifest().dump(), manifest_with_anchors().dump()};
   const ByteVector picture = encode_png(gradient(80, 80));
   for (int round = 0; round < kRounds; ++round) {
-    const char* const names[] = {"detect.onnx", "landmark.onnx", "embed.onnx"};
+    const size_t which = random.below(2);
+    pack.write(wholes[which]);
+    const char* const names[] = {which == 0 ? "detect.onnx" : "detect-scrfd.onnx", "landmark.onnx",
+                                 "embed.onnx"};
     const std::string name = names[random.below(3)];
     const auto file = std::filesystem::path(pack.directory()) / name;
     const ByteVector whole = read_file(file);

@@ -9,7 +9,7 @@
 namespace facematch::testing {
 namespace {
 
-const Normalisation kBytes = {Channels::kBgr, 0, 1};
+const Normalisation kBytes = {Channels::kBgr, {}, 1};
 
 struct Boxed {
   cv::Size size;
@@ -69,8 +69,8 @@ TEST_CASE("letterbox resizes like OpenCV except for rounding, and is black besid
 TEST_CASE("channels have the order of the net, and black is normalised as well") {
   const cv::Size frame(8, 6);
   const cv::Mat picture(6, 4, CV_8UC3, cv::Scalar(10, 20, 30));
-  const Boxed rgb = boxed(picture, {Channels::kRgb, 127, 0.0078125f}, frame);
-  const Boxed bgr = boxed(picture, {Channels::kBgr, 127, 0.0078125f}, frame);
+  const Boxed rgb = boxed(picture, {Channels::kRgb, {127, 127, 127}, 0.0078125f}, frame);
+  const Boxed bgr = boxed(picture, {Channels::kBgr, {127, 127, 127}, 0.0078125f}, frame);
   CHECK(rgb.size == cv::Size(4, 6));
   for (int channel = 0; channel < 3; ++channel) {
     const float value = static_cast<float>(10 * (channel + 1) - 127) * 0.0078125f;
@@ -109,7 +109,7 @@ TEST_CASE("each channel is written to its plane, normalised, for any width") {
   for (const Case& c : cases) {
     for (const int width : {1, 2, 7, 15, 16, 17, 31, 32, 33, 112, 320}) {
       const cv::Mat picture = grain(width, 5, CV_8UC3);
-      const Normalisation normalisation = {c.channels, 127, 0.0078125f};
+      const Normalisation normalisation = {c.channels, {127, 127, 127}, 0.0078125f};
       std::vector<float> planes(static_cast<size_t>(3 * width * 5));
       fill_planes(picture, normalisation, planes);
       float worst = 0;
@@ -133,7 +133,7 @@ TEST_CASE("grey has one plane") {
   for (const int width : {1, 63, 64, 65}) {
     const cv::Mat picture = grain(width, 3, CV_8UC1);
     std::vector<float> plane(static_cast<size_t>(width * 3));
-    fill_planes(picture, {Channels::kGrey, 10, 0.5f}, plane);
+    fill_planes(picture, {Channels::kGrey, {10}, 0.5f}, plane);
     for (int y = 0; y < 3; ++y) {
       for (int x = 0; x < width; ++x) {
         const float expected = (static_cast<float>(picture.at<uint8_t>(y, x)) - 10) * 0.5f;
@@ -147,7 +147,7 @@ TEST_CASE("part of a larger picture is read by its own rows") {
   const cv::Mat whole = grain(90, 40, CV_8UC3);
   const cv::Mat part = whole(cv::Rect(13, 7, 41, 20));
   std::vector<float> from_part(size_t{3} * 41 * 20), from_copy(size_t{3} * 41 * 20);
-  const Normalisation normalisation = {Channels::kRgb, 127, 1.0f / 128};
+  const Normalisation normalisation = {Channels::kRgb, {127, 127, 127}, 1.0f / 128};
   fill_planes(part, normalisation, from_part);
   fill_planes(part.clone(), normalisation, from_copy);
   CHECK(from_part == from_copy);
@@ -158,7 +158,7 @@ TEST_CASE("mirrored planes are those of the mirrored picture") {
   cv::Mat flipped;
   cv::flip(picture, flipped, 1);
   std::vector<float> planes(size_t{3} * 33 * 9), expected(planes.size());
-  const Normalisation normalisation = {Channels::kBgr, 127, 1.0f / 128};
+  const Normalisation normalisation = {Channels::kBgr, {127, 127, 127}, 1.0f / 128};
   fill_planes(picture, normalisation, planes);
   fill_planes(flipped, normalisation, expected);
   mirror_planes(planes, 33);
@@ -189,7 +189,7 @@ TEST_CASE("a picture or planes of other sizes or channels than the net's are ref
     CAPTURE(c.what);
     std::vector<float> planes(c.size);
     CHECK(refuses_with(ErrorCode::kInternalError,
-                       [&] { fill_planes(c.picture, {c.channels, 0, 1}, planes); }) == !c.taken);
+                       [&] { fill_planes(c.picture, {c.channels, {}, 1}, planes); }) == !c.taken);
   }
 }
 
@@ -211,6 +211,28 @@ TEST_CASE("a letterbox of other sizes or channels than the net's is refused") {
   CHECK(refused(grain(8, 6, CV_8UC1), Channels::kRgb, size, planes));
   CHECK(refused(grain(8, 6, CV_8UC4), Channels::kRgb, size, planes));
   CHECK(refused({}, Channels::kRgb, size, planes));
+}
+
+TEST_CASE("each plane may have a mean of its own, in the order of the planes") {
+  const cv::Mat picture(4, 4, CV_8UC3, cv::Scalar(10, 20, 30));
+  const cv::Size frame(6, 6);
+  for (const Channels channels : {Channels::kBgr, Channels::kRgb}) {
+    const Normalisation normalisation = {channels, {1, 2, 3}, 0.5f};
+    std::vector<float> planes(3 * 16), boxed(3 * 36);
+    fill_planes(picture, normalisation, planes);
+    letterbox(picture, normalisation, {4, 4}, frame, boxed);
+    for (int plane = 0; plane < 3; ++plane) {
+      CAPTURE(plane);
+      const int byte = 10 * (channels == Channels::kBgr ? plane + 1 : 3 - plane);
+      const float mean = static_cast<float>(plane + 1);
+      const float value = (static_cast<float>(byte) - mean) / 2;
+      CHECK(planes[static_cast<size_t>(plane) * 16 + 5] == doctest::Approx(value));
+      CHECK(boxed[static_cast<size_t>(plane) * 36] == doctest::Approx(value));
+      // Beside the picture and below it the frame is black.
+      CHECK(boxed[static_cast<size_t>(plane) * 36 + 5] == doctest::Approx(-mean / 2));
+      CHECK(boxed[static_cast<size_t>(plane) * 36 + 35] == doctest::Approx(-mean / 2));
+    }
+  }
 }
 
 TEST_SUITE_END();

@@ -66,12 +66,43 @@ const char* const kYunetMembers[] = {
     "/detector/input",  "/detector/width", "/detector/height", "/detector/cls/2",
 };
 
+// Members of detectors whose manifest says strides and anchors.
+const char* const kScrfdMembers[] = {
+    "/detector/strides", "/detector/strides/2", "/detector/anchors",
+    "/detector/scores",  "/detector/boxes",     "/detector/boxes/2",
+    "/detector/input",   "/detector/width",     "/close_detector/file"};
+const char* const kRetinafaceMembers[] = {
+    "/detector/strides",   "/detector/strides/0",   "/detector/priors", "/detector/priors/1",
+    "/detector/variances", "/detector/variances/1", "/detector/scores", "/detector/boxes"};
+
 Json manifest_of(const std::string& pack) {
   const ByteVector bytes = read_file(fs::path(pack) / "manifest.json");
   return Json::parse(bytes.begin(), bytes.end());
 }
 
 Json manifest() { return manifest_of(default_pack()); }
+
+// The default manifest with another detector. Each kind has one where the other has none.
+Json scrfd_manifest() {
+  Json json = manifest();
+  for (const char* member : {"scores", "offsets"}) json["detector"].erase(member);
+  json["detector"].update(Json::parse(R"({
+    "family": "scrfd", "width": 640, "height": 640, "mean": 127.5, "strides": [8, 16, 32],
+    "anchors": 2, "scores": ["443", "468", "493"], "boxes": ["446", "471", "496"]
+  })"));
+  return json;
+}
+
+Json retinaface_manifest() {
+  Json json = scrfd_manifest();
+  json["detector"].erase("anchors");
+  json["detector"].update(Json::parse(R"({
+    "family": "retinaface", "channels": "bgr", "mean": [104, 117, 123], "scale": 1,
+    "priors": [[16, 32], [64, 128], [256, 512]], "variances": [0.1, 0.2],
+    "scores": "conf", "boxes": "loc"
+  })"));
+  return json;
+}
 
 void write_manifest(const TemporaryFolder& folder, const std::string& text) {
   write_file(folder.path() / "manifest.json", {text.begin(), text.end()});
@@ -140,6 +171,78 @@ TEST_CASE("each member that is missing or of another type is an error that names
 
 TEST_CASE("each member of a YuNet detector that is missing or of another type is an error") {
   check_members(manifest_of((project_root() / "models/packs/yunet").string()), kYunetMembers);
+}
+
+TEST_CASE("each member of a detector with anchors that is missing or of another type is an error") {
+  check_members(scrfd_manifest(), kScrfdMembers);
+  check_members(retinaface_manifest(), kRetinafaceMembers);
+}
+
+TEST_CASE("a detector with anchors is read; its outputs may be named or not") {
+  const TemporaryFolder folder;
+  const auto read = [&](const Json& json) {
+    write_manifest(folder, json.dump());
+    return read_pack(folder.path().string()).detector;
+  };
+  Json json = scrfd_manifest();
+  DetectorSpec spec = read(json);
+  CHECK(spec.strides == std::vector<int>{8, 16, 32});
+  CHECK(spec.anchors == 2);
+  CHECK(spec.outputs == std::vector<std::string>{"443", "468", "493", "446", "471", "496"});
+  CHECK(spec.normalisation.mean == std::array{127.5f, 127.5f, 127.5f});
+  for (const char* member : {"scores", "boxes"}) json["detector"].erase(member);
+  CHECK(read(json).outputs.empty());
+  spec = read(retinaface_manifest());
+  CHECK(spec.priors == std::vector<std::vector<float>>{{16, 32}, {64, 128}, {256, 512}});
+  CHECK(spec.variances == std::array{0.1f, 0.2f});
+  CHECK(spec.outputs == std::vector<std::string>{"conf", "loc"});
+  CHECK(spec.normalisation.mean == std::array{104.0f, 117.0f, 123.0f});
+}
+
+TEST_CASE("each value of a detector with anchors that does not fit is refused by its name") {
+  struct Case {
+    Json whole;
+    const char* member;
+    const char* values;  // JSON
+  };
+  const Case cases[] = {
+      {scrfd_manifest(), "strides",
+       "[[], [8, 8, 16], [16, 8, 32], [8, 12, 24], [8, 16], [0, 8, 16], [8, 16, 160], [8.5, 17, "
+       "34],"
+       " [1, 2, 4, 8, 16, 32, 64, 128, 128], 8, {}, [[8], [16], [32]], [8, true, 16]]"},
+      {scrfd_manifest(), "anchors", "[0, 17, 1.5, -2, [2], true]"},
+      {scrfd_manifest(), "scores",
+       R"([[], ["443"], ["443", "443", "493"], ["a", "b", ""], "443"])"},
+      {scrfd_manifest(), "boxes", R"([[], ["443", "b", "c"], ["a", "b", "c", "d"]])"},
+      {retinaface_manifest(), "priors",
+       "[[], [16, 32], [[16], [32]], [[16], [], [32]], [[16], [32], [2049]], [[16], [32], [0]],"
+       " [[16], [32], [1e300]], [[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1], [1], [1]]]"},
+      {retinaface_manifest(), "variances",
+       "[[], [0.1], [0.1, 0], [0.1, -1], [1e300, 1], [1, 1, 1]]"},
+      {retinaface_manifest(), "mean", "[[], [1, 2], [1, 2, 3, 4], [1, 2, 1001], [1, 2, null]]"},
+      {retinaface_manifest(), "boxes", R"(["", "conf", ["loc"]])"},
+  };
+  for (const Case& c : cases) {
+    REQUIRE_FALSE(refusal_of(c.whole.dump()));
+    for (const Json& value : Json::parse(c.values)) {
+      Json json = c.whole;
+      json["detector"][c.member] = value;
+      CAPTURE(c.member);
+      CAPTURE(value.dump());
+      const auto error = refusal_of(json.dump());
+      REQUIRE(error);
+      // Fewer strides leave the names of too many outputs.
+      const bool named =
+          error->message.find('"' + std::string(c.member) + '"') != std::string::npos;
+      CHECK((named || value == Json::parse("[8, 16]") || value.is_string() ||
+             value == Json::parse(R"(["loc"])")));
+    }
+  }
+  Json json = manifest();
+  json["landmarks"]["mean"] = {1, 2, 3};
+  const auto error = refusal_of(json.dump());
+  REQUIRE(error);
+  CHECK(error->message.find("\"mean\" is a list, but the net has one plane") != std::string::npos);
 }
 
 TEST_CASE("an optional human check is read, with all its members") {

@@ -48,6 +48,24 @@ Message cast(const std::string& input, const std::string& output, int to) {
   return node("Cast", {input}, output).message(5, attribute);
 }
 
+Message integers(const std::string& name, const std::vector<int64_t>& values) {
+  constexpr int kIntsAttribute = 7;
+  Message attribute = Message().bytes(1, name).number(20, kIntsAttribute);
+  for (const int64_t value : values) attribute.number(8, static_cast<uint64_t>(value));
+  return attribute;
+}
+
+// TensorProto, of one dimension.
+Message whole_numbers(const std::string& name, const std::vector<int64_t>& numbers) {
+  std::string raw(numbers.size() * sizeof(int64_t), '\0');
+  std::memcpy(raw.data(), numbers.data(), raw.size());
+  return Message()
+      .number(1, numbers.size())
+      .number(2, static_cast<uint64_t>(kInt64Type))
+      .bytes(8, name)
+      .bytes(9, raw);
+}
+
 // TensorProto, of one dimension.
 Message constant(const std::string& name, const std::vector<float>& numbers) {
   std::string raw(numbers.size() * sizeof(float), '\0');
@@ -60,15 +78,17 @@ Message constant(const std::string& name, const std::vector<float>& numbers) {
 }
 
 // ValueInfoProto. An output tells no shape.
-Message value(const std::string& name, int type, const std::vector<int64_t>* shape) {
+Message value(const std::string& name, int type, const std::vector<int64_t>* shape,
+              bool one_name = false) {
   Message tensor;
   tensor.number(1, static_cast<uint64_t>(type));
   if (shape != nullptr) {
     Message dimensions;
     for (size_t i = 0; i < shape->size(); ++i) {
       const int64_t side = (*shape)[i];
-      dimensions.message(1, side < 0 ? Message().bytes(2, "open" + std::to_string(i))
-                                     : Message().number(1, static_cast<uint64_t>(side)));
+      dimensions.message(1, side < 0
+                                ? Message().bytes(2, one_name ? "?" : "open" + std::to_string(i))
+                                : Message().number(1, static_cast<uint64_t>(side)));
     }
     tensor.message(2, dimensions);
   }
@@ -87,18 +107,37 @@ ByteVector TinyNet::file() const {
     const std::string own = "of " + output.name + ": ";
     if (output.kind == TinyKind::kWhere) {
       graph.message(1, node("NonZero", {from}, own + "positions"))
-          .message(1, cast(own + "positions", output.name, kFloatType));
+          .message(1, cast(own + "positions", output.name, output.type));
       continue;
     }
     const bool casts = output.kind == TinyKind::kCast;
-    const std::string sum = casts ? own + "sum" : output.name;
-    graph.message(1, node("Mul", {"mean", own + "gain"}, own + "share"))
-        .message(1, node("Add", {own + "share", own + "numbers"}, sum))
-        .message(5, constant(own + "gain", {output.gain}))
-        .message(5, constant(own + "numbers", output.numbers));
-    if (casts) graph.message(1, cast(sum, output.name, output.type));
+    const std::string shaped = casts ? own + "shaped" : output.name;
+    const std::string sum = output.shape.empty() ? shaped : own + "sum";
+    graph.message(5, constant(own + "numbers", output.numbers));
+    if (output.kind == TinyKind::kCells) {
+      const std::vector<int64_t> window = {output.stride, output.stride};
+      graph
+          .message(1, node("AveragePool", {from}, own + "pooled")
+                          .message(5, integers("kernel_shape", window))
+                          .message(5, integers("strides", window)))
+          .message(
+              1,
+              node("ReduceMean", {own + "pooled"}, own + "cells").message(5, integers("axes", {1})))
+          .message(1, node("Reshape", {own + "cells", own + "column"}, own + "rows"))
+          .message(1, node("Mul", {own + "rows", own + "numbers"}, sum))
+          .message(5, whole_numbers(own + "column", {-1, 1}));
+    } else {
+      graph.message(1, node("Mul", {"mean", own + "gain"}, own + "share"))
+          .message(1, node("Add", {own + "share", own + "numbers"}, sum))
+          .message(5, constant(own + "gain", {output.gain}));
+    }
+    if (!output.shape.empty()) {
+      graph.message(1, node("Reshape", {sum, own + "shape"}, shaped))
+          .message(5, whole_numbers(own + "shape", output.shape));
+    }
+    if (casts) graph.message(1, cast(shaped, output.name, output.type));
   }
-  graph.bytes(2, "tiny").message(11, value(input, input_type, &shape));
+  graph.bytes(2, "tiny").message(11, value(input, input_type, &shape, one_name));
   for (const TinyOutput& output : outputs)
     graph.message(12, value(output.name, output.type, nullptr));
   constexpr int kIrVersion = 7, kOperators = 11;

@@ -11,10 +11,11 @@ enum class TinyKind {
   kAdd,    // numbers + gain * mean, as floats
   kCast,   // the same as `type`
   kWhere,  // the positions of the input's numbers that are not 0, as floats: as many as there are
+  kCells,  // rows, one for each cell of `stride` pixels: the cell's mean times `numbers`
 };
 
 // ONNX's numbers for element types (TensorProto.DataType).
-constexpr int kFloatType = 1, kInt64Type = 7, kDoubleType = 11;
+constexpr int kFloatType = 1, kInt64Type = 7, kHalfType = 10, kDoubleType = 11;
 
 struct TinyOutput {
   std::string name;
@@ -22,6 +23,8 @@ struct TinyOutput {
   float gain = 0;
   TinyKind kind = TinyKind::kAdd;
   int type = kFloatType;
+  std::vector<int64_t> shape = {};  // of the output, where it matters; -1: what is left
+  int stride = 0;                   // pixels, of kCells
 };
 
 struct TinyNet {
@@ -29,6 +32,7 @@ struct TinyNet {
   std::vector<int64_t> shape;  // of the input; -1 leaves a dimension open
   std::vector<TinyOutput> outputs;
   int input_type = kFloatType;
+  bool one_name = false;  // calls all open dimensions "?", as some exporters do
 
   ByteVector file() const;
 };

@@ -45,6 +45,14 @@ export const net = {
 /** The input of a net is (byte − mean) × scale. */
 export const feeding = { input: name, mean: number, scale: factor };
 
+/** A net that is fed colours may have a mean for each of its three planes, in their order. */
+export const colours = {
+  channels: z.enum(['rgb', 'bgr']),
+  mean: z.union([number, z.tuple([number, number, number])], {
+    error: 'must be a number, or one for each of three planes, from -1000 to 1000',
+  }),
+};
+
 /** The origin of the nets that have none of their own and do not come from another pack. */
 export const source = z.discriminatedUnion(
   'kind',
@@ -66,7 +74,9 @@ export const source = z.discriminatedUnion(
 const anyDetector = {
   ...net,
   ...feeding,
-  channels: z.enum(['rgb', 'bgr']),
+  ...colours,
+  width: pixels,
+  height: pixels,
   nms_iou: share,
   /** Least score of a face in the second detection, on an enlarged crop. */
   second_look_score: share,
@@ -76,50 +86,90 @@ const anyDetector = {
 const outputOfEachStride = z.tuple([name, name, name]);
 const multipleOf32 = pixels.multipleOf(32);
 
-const anyFamily = z.discriminatedUnion(
-  'family',
-  [
-    z.strictObject({
-      ...anyDetector,
-      family: z.literal('rfb'),
-      scores: name,
-      offsets: name,
-      width: pixels,
-      height: pixels,
-    }),
-    z.strictObject({
-      ...anyDetector,
-      family: z.literal('yunet'),
-      cls: outputOfEachStride,
-      obj: outputOfEachStride,
-      bbox: outputOfEachStride,
-      width: multipleOf32,
-      height: multipleOf32,
-    }),
-  ],
-  { error: oneOf('rfb', 'yunet') },
-);
+/** Pixels from cell to cell of each grid. */
+const strides = z
+  .array(z.int().min(1).max(128))
+  .min(1)
+  .max(8)
+  .refine((all) => all.every((one, i) => i === 0 || (one > all[i - 1]! && one % all[i - 1]! === 0)), {
+    error: 'must rise, each a multiple of the one before',
+  });
+const maxAnchors = 16;
+const outputs = z.array(name).optional();
 
-export const detector = anyFamily.refine((one) => new Set(outputsOf(one)).size === outputsOf(one).length, {
-  error: 'names an output twice',
-});
+interface ByGrid {
+  strides: number[];
+  width: number;
+  height: number;
+}
+
+const hasCount = (all: unknown[] | undefined, { strides }: ByGrid) => !all || all.length === strides.length;
+const hasWholeCells = ({ strides, width, height }: ByGrid) =>
+  [width, height].every((side) => side % strides.at(-1)! === 0);
+const isBothOrNone = (one: { scores?: unknown; boxes?: unknown }) => !one.scores === !one.boxes;
+const forEachStride = (member: string) => ({ path: [member], error: 'must have one member for each stride' });
+const bothOrNone = { path: ['scores'], error: 'must be named with boxes, or neither' };
+
+const family = {
+  rfb: z.strictObject({ ...anyDetector, family: z.literal('rfb'), scores: name, offsets: name }),
+  yunet: z.strictObject({
+    ...anyDetector,
+    family: z.literal('yunet'),
+    cls: outputOfEachStride,
+    obj: outputOfEachStride,
+    bbox: outputOfEachStride,
+    width: multipleOf32,
+    height: multipleOf32,
+  }),
+  blazeface: z.strictObject({ ...anyDetector, family: z.literal('blazeface'), boxes: name, scores: name }),
+  scrfd: z
+    .strictObject({
+      ...anyDetector,
+      family: z.literal('scrfd'),
+      strides,
+      /** Of a cell. */
+      anchors: z.int().min(1).max(maxAnchors),
+      /** One for each stride; left out with `boxes`, outputs are found by their shapes. */
+      scores: outputs,
+      boxes: outputs,
+    })
+    .refine(hasWholeCells, { path: ['width'], error: 'and height must be multiples of the largest stride' })
+    .refine(isBothOrNone, bothOrNone)
+    .refine((one) => hasCount(one.scores, one), forEachStride('scores'))
+    .refine((one) => hasCount(one.boxes, one), forEachStride('boxes')),
+  retinaface: z
+    .strictObject({
+      ...anyDetector,
+      family: z.literal('retinaface'),
+      strides,
+      /** Sides in pixels of the priors of a cell, for each stride. */
+      priors: z.array(z.array(z.number().min(1).max(2048)).min(1).max(maxAnchors)),
+      /** Of a prior's centre and of its sides. */
+      variances: z.tuple([factor, factor]),
+      /** Left out with `boxes`, they are found by their shapes. */
+      scores: name.optional(),
+      boxes: name.optional(),
+    })
+    .refine(isBothOrNone, bothOrNone)
+    .refine((one) => hasCount(one.priors, one), forEachStride('priors')),
+};
+
+export const detector = z
+  .discriminatedUnion(
+    'family',
+    [family.rfb, family.yunet, family.blazeface, family.scrfd, family.retinaface],
+    { error: oneOf(...Object.keys(family)) },
+  )
+  .refine((one) => new Set(outputsOf(one)).size === outputsOf(one).length, {
+    error: 'names an output twice',
+  });
 
 /** The outputs that a detector's manifest names. Each must be another: the core reads them as different numbers. */
 function outputsOf(one: { [member: string]: unknown }): string[] {
-  return ['scores', 'offsets', 'cls', 'obj', 'bbox'].flatMap(
+  return ['scores', 'offsets', 'cls', 'obj', 'bbox', 'boxes'].flatMap(
     (member) => (one[member] ?? []) as string | string[],
   );
 }
-
-/** A net for faces that fill the picture. */
-export const closeDetector = z.strictObject({
-  ...anyDetector,
-  family: z.enum(['blazeface']),
-  boxes: name,
-  scores: name,
-  width: pixels,
-  height: pixels,
-});
 
 function oneOf(...words: string[]) {
   return ({ code }: { code?: string | undefined }) =>

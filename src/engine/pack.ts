@@ -5,7 +5,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { productPath } from '../paths.ts';
 import {
-  closeDetector,
+  colours,
   cropPixels,
   detector,
   factor,
@@ -75,7 +75,8 @@ const draftMembers = {
   description: name,
   source,
   detector,
-  close_detector: closeDetector.optional(),
+  /** A second one, for faces that fill the picture: of any family. */
+  close_detector: detector.optional(),
   landmarks: z.strictObject({
     ...net,
     ...feeding,
@@ -92,10 +93,10 @@ const draftMembers = {
     .strictObject({
       ...net,
       ...feeding,
+      ...colours,
       family: z.enum(['arcface']),
       output: name,
       size: cropPixels,
-      channels: z.enum(['rgb', 'bgr']),
       dimensions: z.int().min(1).max(4096),
       /** Positions of right eye, left eye, nose, right and left mouth corner in the aligned face, as the viewer sees them. */
       template: z.tuple([point, point, point, point, point]),

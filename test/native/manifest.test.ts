@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadAddon } from '../../src/engine/addon.ts';
 import { packDirectory, readDraft } from '../../src/engine/pack.ts';
+import { detectors, withDetector } from '../fixtures/detectors.ts';
 import { analyseOptions, gradient } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 
@@ -11,12 +12,22 @@ import { newFolder } from '../support/folder.ts';
 const addon = loadAddon();
 const picture = await gradient(200, 150).jpeg().toBuffer();
 
-/** The pack with a JSON text put in the place of a member; its nets are the original ones. */
+/** A pack, or the default one with a detector of another family, with a JSON text put in the place of a member; its nets are the original ones. */
 function packWith(path: string, text: string, from: string): string {
-  const original = packDirectory(from);
+  const family = from in detectors ? (from as keyof typeof detectors) : undefined;
+  const original = packDirectory(family ? 'default' : from);
   const directory = newFolder();
-  const manifest = JSON.parse(readFileSync(join(original, 'manifest.json'), 'utf8'));
-  for (const file of ['detect.onnx', 'landmark.onnx', 'embed.onnx', 'cohort.i8', 'human.i8', 'occlusion.i8'])
+  const whole = JSON.parse(readFileSync(join(original, 'manifest.json'), 'utf8'));
+  const manifest = family ? withDetector(whole, family) : whole;
+  for (const file of [
+    'detect.onnx',
+    'detect-close.onnx',
+    'landmark.onnx',
+    'embed.onnx',
+    'cohort.i8',
+    'human.i8',
+    'occlusion.i8',
+  ])
     symlinkSync(join(original, file), join(directory, file));
   const members = path.split('.');
   const last = members.pop()!;
@@ -71,6 +82,31 @@ const cases: [path: string, taken: string[], refused: string[], pack?: string][]
   ['embedder.size', ['112', '512'], ['513', '92']],
   ['embedder.dimensions', ['1', '4096'], ['0', '4097', '1.5', 'null']],
   ['detector.mean', ['-1000', '0', '1000'], ['1000.1', '1e300', '-1e300', 'true', '"0"']],
+  ['embedder.mean', ['[1, 2.5, -1000]'], ['[1, 2]', '[]', '[1, 2, 3, 4]', '[1, 2, null]', '[1, 2, 1001]']],
+  ['landmarks.mean', ['1'], ['[1, 2, 3]', '[1]']],
+  [
+    'detector.strides',
+    ['[8, 16, 32]', '[1, 2.0, 4]', '[32, 64, 128]'],
+    ['[8, 8, 16]', '[8, 12, 24]', '[16, 8, 32]', '[8, 16]', '[]', '8', '[0, 8, 16]', '[64, 128, 256]'],
+    'scrfd',
+  ],
+  ['detector.anchors', ['1', '16'], ['0', '17', '2.5', '[2]', 'null'], 'scrfd'],
+  [
+    'detector.scores',
+    ['["a", "b", "c"]'],
+    ['["a", "b"]', '["a", "b", "446"]', '["a", "b", ""]', '"a"'],
+    'scrfd',
+  ],
+  ['detector.boxes', ['["a", "b", "c"]'], ['["a", "b", "b"]', 'null', '{}'], 'scrfd'],
+  [
+    'detector.priors',
+    ['[[1], [2048], [16.5, 8]]'],
+    ['[[16], [32]]', '[16, 32, 64]', '[[16], [], [32]]', '[[0.5], [1], [2]]', '[[1], [2], [2049]]', '[]'],
+    'retinaface',
+  ],
+  ['detector.variances', ['[1e-9, 1000]'], ['[0.1]', '[0.1, 0]', '[0.1, 0.2, 0.3]', '0.1'], 'retinaface'],
+  ['detector.boxes', ['"a word"'], ['"conf"', '""', '["loc"]', 'null'], 'retinaface'],
+  ['close_detector.family', ['"blazeface"'], ['"haar"', '"scrfd"', '"yunet"']],
   ['embedder.scale', ['1e-9', '1000'], ['0', '-1', '9e-10', '1e-300', '1001']],
   ['landmarks.crop', ['0.1', '10'], ['0', '0.09', '10.5', '1e39']],
   ['landmarks.upright_degrees', ['0', '180'], ['-1', '181']],

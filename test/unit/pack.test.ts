@@ -11,6 +11,7 @@ import {
   verifyPack,
 } from '../../src/engine/pack.ts';
 import { projectPath } from '../../src/paths.ts';
+import { withDetector } from '../fixtures/detectors.ts';
 import { newFolder } from '../support/folder.ts';
 
 type Json = Record<string, unknown>;
@@ -119,7 +120,9 @@ describe('a manifest', () => {
         [56, 56],
       ],
     ],
-    ['close_detector.family', 'rfb'],
+    ['close_detector.family', 'haar'],
+    ['landmarks.mean', [1, 2, 3]],
+    ['embedder.mean', [1, 2]],
     ['close_detector.boxes', undefined],
     ['close_detector.source.integrity', 'sha512-'],
     ['landmarks.scale', 0],
@@ -151,7 +154,43 @@ describe('a manifest', () => {
   });
 
   test.each([
-    ['detector.family', 'yolo', 'detector.family: must be one of rfb, yunet'],
+    ['scrfd', 'detector.width', 650, 'detector.width: and height must be multiples of the largest stride'],
+    ['scrfd', 'detector.height', 480.5, 'detector.height: '],
+    ['scrfd', 'detector.strides', [8, 16, 24], 'detector.strides: must rise, each a multiple of the one'],
+    ['scrfd', 'detector.strides', [], 'detector.strides: '],
+    ['scrfd', 'detector.strides', [8, 16], 'detector.scores: must have one member for each stride'],
+    ['scrfd', 'detector.boxes', ['446'], 'detector.boxes: must have one member for each stride'],
+    ['scrfd', 'detector.boxes', ['446', '471', '443'], 'detector: names an output twice'],
+    ['scrfd', 'detector.boxes', undefined, 'detector.scores: must be named with boxes, or neither'],
+    ['scrfd', 'detector.anchors', 17, 'detector.anchors: '],
+    ['scrfd', 'detector.priors', [[16]], 'detector: '],
+    ['retinaface', 'detector.scores', undefined, 'detector.scores: must be named with boxes, or neither'],
+    ['retinaface', 'detector.boxes', 'conf', 'detector: names an output twice'],
+    ['retinaface', 'detector.priors', [[16, 32]], 'detector.priors: must have one member for each stride'],
+    ['retinaface', 'detector.priors', [[16], [], [32]], 'detector.priors.1: '],
+    ['retinaface', 'detector.variances', [0.1], 'detector.variances: '],
+    ['retinaface', 'detector.variances', [0.1, 0], 'detector.variances.1: '],
+    ['retinaface', 'detector.mean', [1, 2, 1001], 'detector.mean.2: '],
+  ] as const)('of the family %s with %s %j says what is wrong', (family, path, value, message) => {
+    const whole = JSON.stringify(withDetector(JSON.parse(defaultManifest), family));
+    writeManifest(whole);
+    expect(() => readManifest(directory)).not.toThrow();
+    writeManifest(manifestWith(path, value, whole));
+    expect(() => readManifest(directory)).toThrow(message);
+  });
+
+  test.each(['scrfd', 'retinaface'] as const)(
+    'of the family %s need not name outputs, and may be for close faces',
+    (family) => {
+      const manifest = withDetector(JSON.parse(defaultManifest), family);
+      const { scores: _, boxes: __, ...unnamed } = manifest.detector;
+      writeManifest(JSON.stringify({ ...manifest, detector: unnamed, close_detector: manifest.detector }));
+      expect(readManifest(directory).detector).toEqual(unnamed);
+    },
+  );
+
+  test.each([
+    ['detector.family', 'yolo', 'detector.family: must be one of rfb, yunet, blazeface, scrfd, retinaface'],
     ['source.kind', 'git', 'source.kind: must be one of npm, project'],
     ['detector.family', 'yunet', 'detector.cls: '],
     ['detector.offsets', 'scores', 'detector: names an output twice'],

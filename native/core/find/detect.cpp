@@ -23,6 +23,24 @@ constexpr float kMinVisible = 0.5f;
 // cell.
 constexpr int kMinFrame = 64;
 
+Net net_of(const std::string& directory, const DetectorSpec& spec,
+           std::vector<std::string> outputs) {
+  return {directory + "/" + spec.file,
+          spec.input,
+          {1, 3, spec.height, spec.width},
+          std::move(outputs),
+          Sides::kDynamic};
+}
+
+// Finds the outputs that the manifest does not name.
+DetectorSpec complete(const std::string& directory, DetectorSpec spec) {
+  if (!spec.outputs.empty()) return spec;
+  const auto names = output_names(directory + "/" + spec.file);
+  const Net net = net_of(directory, spec, names);
+  spec.outputs = outputs_by_shape(detector_family(spec.family), spec, names, net.output_shapes());
+  return spec;
+}
+
 }  // namespace
 
 bool is_possible(const Detection& detection, cv::Size picture) {
@@ -60,24 +78,25 @@ void nms(std::vector<Detection>& detections, float iou) {
 }
 
 Detector::Detector(const std::string& directory, const DetectorSpec& spec)
-    : spec_(spec),
+    : spec_(complete(directory, spec)),
       family_(detector_family(spec_.family)),
-      net_(directory + "/" + spec_.file, spec_.input, {1, 3, spec_.height, spec_.width},
-           spec_.outputs, Sides::kDynamic) {
-  if (const auto reason = family_.mismatch({spec_.width, spec_.height}, net_.output_sizes())) {
-    throw Error(ErrorCode::kInternalError, "the detector " + spec_.file +
-                                               " does not fit its family, " + family_.name + ": " +
-                                               *reason);
-  }
+      net_(net_of(directory, spec_, spec_.outputs)) {
+  auto reason = family_.mismatch(spec_, {spec_.width, spec_.height}, net_.output_sizes());
+  if (!reason) reason = misshapen(family_, spec_, net_.output_shapes());
+  if (!reason) return;
+  throw Error(
+      ErrorCode::kInternalError,
+      "the detector " + spec_.file + " does not fit its family, " + family_.name + ": " + *reason);
 }
 
 cv::Size Detector::frame_for(cv::Size picture) const {
   const cv::Size largest(spec_.width, spec_.height);
   if (!net_.dynamic()) return largest;
   const cv::Size size = size_within(picture, largest);
+  const int stride = spec_.strides.empty() ? family_.stride : spec_.strides.back();
   const auto filled = [&](int side, int max) {
     const int min = std::max(side, kMinFrame);
-    return std::min(max, (min + family_.stride - 1) / family_.stride * family_.stride);
+    return std::min(max, (min + stride - 1) / stride * stride);
   };
   return {filled(size.width, largest.width), filled(size.height, largest.height)};
 }
@@ -96,12 +115,12 @@ std::vector<Detection> Detector::detect(const View& view, float min_score) const
     sizes.push_back(value.GetTensorTypeAndShapeInfo().GetElementCount());
     outputs.emplace_back(value.GetTensorMutableData<float>(), sizes.back());
   }
-  if (const auto reason = family_.mismatch(frame, sizes)) {
+  if (const auto reason = family_.mismatch(spec_, frame, sizes)) {
     throw Error(ErrorCode::kInternalError, "the detector's outputs changed: " + *reason);
   }
 
   std::vector<Detection> found;
-  family_.decode(frame, {spec_.width, spec_.height}, outputs, min_score, found);
+  family_.decode(spec_, frame, outputs, min_score, found);
   const float to_x = static_cast<float>(bgr.cols) / static_cast<float>(size.width);
   const float to_y = static_cast<float>(bgr.rows) / static_cast<float>(size.height);
   for (auto& [box, score, found_by] : found) {

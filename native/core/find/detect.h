@@ -23,6 +23,9 @@ class Detector {
   // open.
   cv::Size frame_for(cv::Size picture) const;
 
+  // As the manifest has it, and with the names of outputs that were found by their shapes.
+  const DetectorSpec& spec() const { return spec_; }
+
  private:
   DetectorSpec spec_;
   const DetectorFamily& family_;

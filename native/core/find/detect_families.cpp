@@ -34,7 +34,8 @@ constexpr OutputMember kOutputs[] = {{"scores"}, {"offsets"}};
 // Cells of a grid along a side of the input; the last one may extend beyond it.
 size_t cells(int side, int stride) { return static_cast<size_t>((side + stride - 1) / stride); }
 
-std::optional<std::string> mismatch(cv::Size input, std::span<const size_t> sizes) {
+std::optional<std::string> mismatch(const DetectorSpec&, cv::Size input,
+                                    std::span<const size_t> sizes) {
   size_t priors = 0;
   for (const Grid& grid : kGrids) {
     priors +=
@@ -55,8 +56,9 @@ Box box_of(Point middle, cv::Size2f prior, const float* offsets) {
   return {centre.x - width / 2, centre.y - height / 2, width, height};
 }
 
-void decode(cv::Size input, cv::Size whole, Outputs outputs, float min_score,
+void decode(const DetectorSpec& spec, cv::Size input, Outputs outputs, float min_score,
             std::vector<Detection>& found) {
+  const cv::Size whole(spec.width, spec.height);
   // In training no prior was larger than the input, and cells divided it evenly. In a smaller input
   // cells and priors keep those sizes in pixels.
   const cv::Size2f most(whole);
@@ -98,7 +100,8 @@ constexpr std::array<int, 3> kStrides = {8, 16, 32};
 constexpr OutputMember kOutputs[] = {
     {"cls", kStrides.size()}, {"obj", kStrides.size()}, {"bbox", kStrides.size()}};
 
-std::optional<std::string> mismatch(cv::Size input, std::span<const size_t> sizes) {
+std::optional<std::string> mismatch(const DetectorSpec&, cv::Size input,
+                                    std::span<const size_t> sizes) {
   if (input.width % kStrides.back() != 0 || input.height % kStrides.back() != 0) {
     return "its width and height must be multiples of " + std::to_string(kStrides.back());
   }
@@ -114,7 +117,7 @@ std::optional<std::string> mismatch(cv::Size input, std::span<const size_t> size
   return std::nullopt;
 }
 
-void decode(cv::Size input, cv::Size, Outputs outputs, float min_score,
+void decode(const DetectorSpec&, cv::Size input, Outputs outputs, float min_score,
             std::vector<Detection>& found) {
   for (size_t grid = 0; grid < kStrides.size(); ++grid) {
     const std::span<const float> cls = outputs[grid];
@@ -168,7 +171,8 @@ constexpr float kMoreCertain = 0.8473f;
 
 constexpr OutputMember kOutputs[] = {{"boxes"}, {"scores"}};
 
-std::optional<std::string> mismatch(cv::Size input, std::span<const size_t> sizes) {
+std::optional<std::string> mismatch(const DetectorSpec&, cv::Size input,
+                                    std::span<const size_t> sizes) {
   if (input.width % kLargestStride != 0 || input.height % kLargestStride != 0) {
     return "its width and height must be multiples of " + std::to_string(kLargestStride);
   }
@@ -182,7 +186,7 @@ std::optional<std::string> mismatch(cv::Size input, std::span<const size_t> size
          std::to_string(sizes[1]);
 }
 
-void decode(cv::Size input, cv::Size, Outputs outputs, float min_score,
+void decode(const DetectorSpec&, cv::Size input, Outputs outputs, float min_score,
             std::vector<Detection>& found) {
   const float* box = outputs[0].data();
   const float* logit = outputs[1].data();
@@ -216,7 +220,7 @@ const DetectorFamily kBlazeface = {"blazeface", blazeface::kOutputs, blazeface::
                                    blazeface::mismatch, blazeface::decode};
 
 const DetectorFamily& detector_family(const std::string& name) {
-  static constexpr std::array kFamilies = {&kRfb, &kYunet, &kBlazeface};
+  static constexpr std::array kFamilies = {&kRfb, &kYunet, &kBlazeface, &kScrfd, &kRetinaface};
   std::string known;
   for (const DetectorFamily* family : kFamilies) {
     if (name == family->name) return *family;

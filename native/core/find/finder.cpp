@@ -12,7 +12,7 @@ namespace {
 // Sides of the close-ups, pixels. For the detector a face should have half the side of its frame;
 // for landmarks the close-up must be twice as large as the net's crop.
 constexpr int kCloseup = 240;
-constexpr int kSmallCloseup = 128;  // the close detector's frame as well
+constexpr int kSmallCloseup = 128;  // BlazeFace's frame as well
 
 // A face that is not upright rarely has such a score, and the landmarks predicted for it rarely fit
 // the template so well.

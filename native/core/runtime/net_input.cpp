@@ -1,6 +1,7 @@
 #include "net_input.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -70,7 +71,7 @@ Pixel pixel_at(const float* from) {
 // number of taps where it is known at compile time, so that the inner loop is unrolled; otherwise
 // 0.
 template <int kCount>
-void mix_columns(std::span<const float> row, const Taps& taps, float scale, float offset,
+void mix_columns(std::span<const float> row, const Taps& taps, float scale, Pixel offset,
                  float* blue, float* green, float* red) {
   const int count = kCount > 0 ? kCount : taps.count;
   const float* weights = taps.weights.data();
@@ -83,6 +84,15 @@ void mix_columns(std::span<const float> row, const Taps& taps, float scale, floa
     green[x] = sum[1];
     red[x] = sum[2];
   }
+}
+
+// Of a black pixel, in the order of the picture: blue, green, red. Of a grey one the first.
+std::array<float, 3> offsets_of(const Normalisation& normalisation) {
+  std::array<float, 3> offsets;
+  std::transform(normalisation.mean.begin(), normalisation.mean.end(), offsets.begin(),
+                 [&](float mean) { return -mean * normalisation.scale; });
+  if (normalisation.channels == Channels::kRgb) std::swap(offsets[0], offsets[2]);
+  return offsets;
 }
 
 // A wrong number of planes or channels would be read or written beyond its end.
@@ -107,7 +117,8 @@ void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size 
           size.height <= frame.height && planes.size() == static_cast<size_t>(frame.area()) * 3);
   const Taps columns = taps_for(bgr.cols, size.width);
   const Taps rows = taps_for(bgr.rows, size.height);
-  const float offset = -normalisation.mean * normalisation.scale;
+  const std::array offsets = offsets_of(normalisation);
+  const Pixel offset = {offsets[0], offsets[1], offsets[2]};
   const auto mix = columns.count == 2   ? mix_columns<2>
                    : columns.count == 3 ? mix_columns<3>
                                         : mix_columns<0>;
@@ -115,6 +126,7 @@ void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size 
   float* blue = planes.data() + (normalisation.channels == Channels::kRgb ? 2 * plane : 0);
   float* green = planes.data() + plane;
   float* red = planes.data() + (normalisation.channels == Channels::kRgb ? 0 : 2 * plane);
+  const std::array planes_of = {blue, green, red};
   thread_local std::vector<float> row;
   row.resize(static_cast<size_t>(bgr.cols) * 3 + 1);
   const auto sum = std::span(row).first(row.size() - 1);
@@ -125,12 +137,14 @@ void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size 
              weights.subspan(static_cast<size_t>(y) * count, count), sum);
     const ptrdiff_t at = static_cast<ptrdiff_t>(y) * frame.width;
     mix(row, columns, normalisation.scale, offset, blue + at, green + at, red + at);
-    for (float* out : {blue + at, green + at, red + at}) {
-      std::fill(out + size.width, out + frame.width, offset);
+    for (size_t i = 0; i < planes_of.size(); ++i) {
+      float* out = planes_of[i] + at;
+      std::fill(out + size.width, out + frame.width, offsets[i]);
     }
   }
-  for (float* start : {blue, green, red}) {
-    std::fill(start + static_cast<ptrdiff_t>(size.height) * frame.width, start + plane, offset);
+  for (size_t i = 0; i < planes_of.size(); ++i) {
+    float* start = planes_of[i];
+    std::fill(start + static_cast<ptrdiff_t>(size.height) * frame.width, start + plane, offsets[i]);
   }
 }
 
@@ -140,13 +154,15 @@ void fill_planes(const cv::Mat& picture, const Normalisation& normalisation,
   require(picture.type() == (grey ? CV_8UC1 : CV_8UC3) &&
           planes.size() == picture.total() * (grey ? 1 : 3));
   const float scale = normalisation.scale;
-  const float offset = -normalisation.mean * normalisation.scale;
+  const auto [blue_offset, green_offset, red_offset] = offsets_of(normalisation);
   const size_t plane = picture.total();
   for (int y = 0; y < picture.rows; ++y) {
     const uint8_t* from = picture.ptr(y);
     float* row = planes.data() + static_cast<size_t>(y) * static_cast<size_t>(picture.cols);
     if (grey) {
-      for (int x = 0; x < picture.cols; ++x) row[x] = static_cast<float>(from[x]) * scale + offset;
+      for (int x = 0; x < picture.cols; ++x) {
+        row[x] = static_cast<float>(from[x]) * scale + blue_offset;
+      }
       continue;
     }
     const bool rgb = normalisation.channels == Channels::kRgb;
@@ -154,9 +170,9 @@ void fill_planes(const cv::Mat& picture, const Normalisation& normalisation,
     float* green = row + plane;
     float* red = row + (rgb ? 0 : 2 * plane);
     for (int x = 0; x < picture.cols; ++x, from += 3) {
-      blue[x] = static_cast<float>(from[0]) * scale + offset;
-      green[x] = static_cast<float>(from[1]) * scale + offset;
-      red[x] = static_cast<float>(from[2]) * scale + offset;
+      blue[x] = static_cast<float>(from[0]) * scale + blue_offset;
+      green[x] = static_cast<float>(from[1]) * scale + green_offset;
+      red[x] = static_cast<float>(from[2]) * scale + red_offset;
     }
   }
 }

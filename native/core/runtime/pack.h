@@ -15,7 +15,7 @@ enum class Channels { kRgb, kBgr, kGrey };
 // value = (pixel - mean) * scale
 struct Normalisation {
   Channels channels = Channels::kRgb;
-  float mean = 0;
+  std::array<float, 3> mean = {};  // of each plane, in their order; of the only one the first
   float scale = 1;
 };
 
@@ -23,12 +23,18 @@ struct DetectorSpec {
   std::string file;
   std::string family;  // a name of detect_family.h
   std::string input;
-  std::vector<std::string> outputs;  // in the order of the family's members
+  std::vector<std::string> outputs;  // in the order of the family's members; none: by their shapes
   int width = 0;
   int height = 0;
   Normalisation normalisation;
   float nms_iou = 0.4f;
   float second_look_score = 0;  // least score of a face in a close-up, see Finder::verify()
+
+  // Of the families that do not say them, see Cells in detect_family.h.
+  std::vector<int> strides;                // pixels from cell to cell of each grid
+  int anchors = 0;                         // of a cell
+  std::vector<std::vector<float>> priors;  // sides of those of a cell of each grid, pixels
+  std::array<float, 2> variances = {};     // of a prior's centre and of its sides
 };
 
 struct LandmarksSpec {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <numeric>
+#include <opencv2/core.hpp>
+#include <string_view>
 
 #include "../error.h"
 #include "byte_prelu.h"
@@ -78,7 +81,7 @@ std::vector<std::string> input_names(const Ort::Session& session) {
   });
 }
 
-std::vector<std::string> output_names(const Ort::Session& session) {
+std::vector<std::string> output_names_of(const Ort::Session& session) {
   return names_of(session.GetOutputCount(), [&](size_t i, OrtAllocator* allocator) {
     return session.GetOutputNameAllocated(i, allocator);
   });
@@ -108,10 +111,18 @@ bool fix_dynamic_dimensions(const Ort::Session& session, size_t input,
   const auto info = type.GetTensorTypeAndShapeInfo();
   std::vector<const char*> names(info.GetDimensionsCount());
   info.GetSymbolicDimensions(names.data(), names.size());
-  const size_t last = sides == Sides::kDynamic ? kHeight : shape.size();
+  const size_t last = std::min(names.size(), sides == Sides::kDynamic ? kHeight : shape.size());
+  // Some files call every open dimension "?": such a name cannot be fixed to two sizes.
+  const auto name_of = [&](size_t i) { return std::string_view(names[i] ? names[i] : ""); };
+  const auto is_of_one_size = [&](size_t i) {
+    for (size_t k = 0; k < names.size(); ++k) {
+      if (name_of(k) == name_of(i) && (k >= last || shape[k] != shape[i])) return false;
+    }
+    return true;
+  };
   bool any = false;
-  for (size_t i = 0; i < std::min(names.size(), last); ++i) {
-    if (names[i] == nullptr || *names[i] == '\0') continue;
+  for (size_t i = 0; i < last; ++i) {
+    if (name_of(i).empty() || !is_of_one_size(i)) continue;
     Ort::ThrowOnError(Ort::GetApi().AddFreeDimensionOverrideByName(options, names[i], shape[i]));
     any = true;
   }
@@ -131,7 +142,7 @@ Ort::Session open_session(const std::string& path, const std::string& input,
   Ort::Session session(environment(), path.c_str(), options);
   const size_t position =
       find_name(input_names(session), input, "the net " + path + " has no input");
-  const auto names = output_names(session);
+  const auto names = output_names_of(session);
   for (const auto& output : outputs) {
     find_name(names, output, "the net " + path + " has no output");
   }
@@ -140,8 +151,42 @@ Ort::Session open_session(const std::string& path, const std::string& input,
   return {environment(), path.c_str(), options};
 }
 
+bool takes_halves(const Ort::Session& session, const std::string& input) {
+  const size_t position = find_name(input_names(session), input, "the net has no input");
+  const auto type = session.GetInputTypeInfo(position);
+  return type.GetONNXType() == ONNX_TYPE_TENSOR &&
+         type.GetTensorTypeAndShapeInfo().GetElementType() == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16;
+}
+
+size_t count_of(const Ort::Value& value) {
+  return value.GetTensorTypeAndShapeInfo().GetElementCount();
+}
+
+// Values that the net is to allocate.
+std::vector<Ort::Value> empty(size_t count) {
+  std::vector<Ort::Value> values;
+  values.reserve(count);
+  for (size_t i = 0; i < count; ++i) values.emplace_back(nullptr);
+  return values;
+}
+
+[[noreturn]] void refuse_net(const std::string& path, const Ort::Exception& error) {
+  throw Error(ErrorCode::kInternalError, "the net " + path + " cannot be used: " + error.what());
+}
+
 [[noreturn]] void refuse_buffers() {
   throw Error(ErrorCode::kInternalError, "a net was given buffers of the wrong size");
+}
+
+// A row of floats or of halves, as OpenCV converts them.
+cv::Mat row_of(void* numbers, size_t count, int type) {
+  if (count > size_t{std::numeric_limits<int>::max()}) refuse_buffers();
+  return {1, static_cast<int>(count), type, numbers};
+}
+
+void widen(Ort::Value& halves, std::span<float> floats) {
+  cv::Mat out = row_of(floats.data(), floats.size(), CV_32F);
+  row_of(halves.GetTensorMutableRawData(), floats.size(), CV_16F).convertTo(out, CV_32F);
 }
 
 }  // namespace
@@ -154,11 +199,15 @@ Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_
       input_size_(product(input_shape_)) {
   try {
     session_ = open_session(path, input_name_, input_shape_, output_names_, sides);
+    takes_halves_ = takes_halves(session_, input_name_);
     // Declared output shapes cannot be trusted: one run on zeros measures them.
     std::vector<float> zeros(input_size_);
-    for (const auto& result : run_at(input_shape_, zeros)) {
+    std::vector<Ort::Value> results = empty(output_names_.size());
+    run_into(input_shape_, zeros, results);
+    for (const auto& result : results) {
       const auto info = result.GetTensorTypeAndShapeInfo();
-      if (info.GetElementType() != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) {
+      halves_.push_back(info.GetElementType() == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16);
+      if (!halves_.back() && info.GetElementType() != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) {
         throw Error(ErrorCode::kInternalError, "the net " + path + " does not answer with floats");
       }
       output_shapes_.push_back(info.GetShape());
@@ -166,7 +215,7 @@ Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_
     }
     dynamic_ = sides == Sides::kDynamic && has_dynamic_sides(session_, input_name_);
   } catch (const Ort::Exception& error) {
-    throw Error(ErrorCode::kInternalError, "the net " + path + " cannot be used: " + error.what());
+    refuse_net(path, error);
   }
 }
 
@@ -179,11 +228,18 @@ void Net::run(std::span<float> input, std::span<const std::span<float>> outputs)
   results.reserve(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto& shape = output_shapes_[i];
-    results.push_back(Ort::Value::CreateTensor<float>(
-        cpu_memory(), outputs[i].data(), outputs[i].size(), shape.data(), shape.size()));
+    results.push_back(halves_[i] ? Ort::Value{nullptr}
+                                 : Ort::Value::CreateTensor<float>(cpu_memory(), outputs[i].data(),
+                                                                   outputs[i].size(), shape.data(),
+                                                                   shape.size()));
   }
   try {
     run_into(input_shape_, input, results);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!halves_[i]) continue;
+      if (count_of(results[i]) != outputs[i].size()) refuse_buffers();
+      widen(results[i], outputs[i]);
+    }
   } catch (const Ort::Exception& error) {
     throw Error(ErrorCode::kInternalError, error.what());
   }
@@ -207,23 +263,46 @@ std::vector<Ort::Value> Net::run(std::span<float> input, int64_t height, int64_t
 
 std::vector<Ort::Value> Net::run_at(const std::vector<int64_t>& shape,
                                     std::span<float> input) const {
-  std::vector<Ort::Value> results;
-  results.reserve(output_names_.size());
-  for (size_t i = 0; i < output_names_.size(); ++i) results.emplace_back(nullptr);
+  std::vector<Ort::Value> results = empty(output_names_.size());
   run_into(shape, input, results);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!halves_[i]) continue;
+    const auto its = results[i].GetTensorTypeAndShapeInfo().GetShape();
+    Ort::AllocatorWithDefaultOptions allocator;
+    auto floats = Ort::Value::CreateTensor<float>(allocator, its.data(), its.size());
+    widen(results[i], {floats.GetTensorMutableData<float>(), count_of(floats)});
+    results[i] = std::move(floats);
+  }
   return results;
 }
 
 void Net::run_into(const std::vector<int64_t>& shape, std::span<float> input,
                    std::vector<Ort::Value>& results) const {
-  const auto value = Ort::Value::CreateTensor<float>(cpu_memory(), input.data(), input.size(),
-                                                     shape.data(), shape.size());
+  thread_local cv::Mat halves;
+  Ort::Value value{nullptr};
+  if (takes_halves_) {
+    row_of(input.data(), input.size(), CV_32F).convertTo(halves, CV_16F);
+    value =
+        Ort::Value::CreateTensor(cpu_memory(), halves.data, input.size() * sizeof(Ort::Float16_t),
+                                 shape.data(), shape.size(), ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16);
+  } else {
+    value = Ort::Value::CreateTensor<float>(cpu_memory(), input.data(), input.size(), shape.data(),
+                                            shape.size());
+  }
   std::vector<const char*> names;
   names.reserve(output_names_.size());
   for (const auto& name : output_names_) names.push_back(name.c_str());
   const char* input_name = input_name_.c_str();
   session_.Run(Ort::RunOptions{nullptr}, &input_name, &value, 1, names.data(), results.data(),
                results.size());
+}
+
+std::vector<std::string> output_names(const std::string& path) {
+  try {
+    return output_names_of(Ort::Session(environment(), path.c_str(), session_options()));
+  } catch (const Ort::Exception& error) {
+    refuse_net(path, error);
+  }
 }
 
 bool has_exact_byte_products() {

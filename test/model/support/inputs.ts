@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { inputShape } from '../../../models/prepare/verify.ts';
+import { inputShape, meanOf } from '../../../models/prepare/verify.ts';
 import { projectPath } from '../../../src/paths.ts';
 import type { OwnNet } from './originals.ts';
 
@@ -17,9 +17,10 @@ export async function photoInputs(net: OwnNet): Promise<Float32Array[]> {
         .extract({ left: width / 2, top: height / 4, width, height });
       const data = await (channels === 1 ? part.greyscale() : part).raw().toBuffer();
       return Float32Array.from({ length: pixels * channels }, (_, i) => {
-        const [channel, pixel] = [Math.floor(i / pixels), i % pixels];
+        const channel = Math.floor(i / pixels);
+        const pixel = i % pixels;
         const place = net.channels === 'bgr' ? 2 - channel : channel;
-        return (data[pixel * channels + place]! - net.mean) * net.scale;
+        return (data[pixel * channels + place]! - meanOf(net, channel)) * net.scale;
       });
     }),
   );

@@ -12,9 +12,11 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 /** Nets of the default pack are in tarballs. */
 export type OwnNet<Net = PackNet> = Net & { from: string };
 
+type Blazeface = Extract<PackManifest['detector'], { family: 'blazeface' }>;
+
 type NpmManifest = Omit<PackManifest, 'source' | 'close_detector'> & {
   source: NpmSource;
-  close_detector: OwnNet<NonNullable<PackManifest['close_detector']>> & { source: NpmSource };
+  close_detector: OwnNet<Blazeface> & { source: NpmSource };
   detector: OwnNet<PackManifest['detector']>;
   landmarks: OwnNet<PackManifest['landmarks']>;
   embedder: OwnNet<PackManifest['embedder']>;

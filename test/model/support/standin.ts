@@ -7,8 +7,8 @@ import { packDirectory, sha256 } from '../../../src/engine/pack.ts';
 const { onnx } = onnxProto;
 
 /**
- * A small net with the inputs and outputs of OpenCV's SFace: `data` 1×3×112×112 in, RGB of 0–255; `fc1` 1×128 out. Two filters over
- * 8×8 cells of 14×14 pixels, as small as can be.
+ * A small net with the inputs and outputs of OpenCV's SFace: `data` 1×3×112×112 in, RGB of 0–255; `fc1` 1×128 out. Filters over 8×8
+ * cells of 14×14 pixels, as small as can be.
  */
 const size = 112;
 const cell = 14;
@@ -19,42 +19,90 @@ const filters = [
   { rgb: [0.7, 0.2, -0.4], bias: -40 },
   { rgb: [-0.5, 0.1, 0.9], bias: 25 },
 ] as const;
-const dimensions = filters.length * cells * cells;
 
-export function standIn(): Uint8Array {
-  const { FLOAT } = onnx.TensorProto.DataType;
-  const tensor = (name: string, dims: number[]) => ({
+/** What another net of the same face is fed and answers: its embeddings point where the stand-in's do. */
+export interface Kind {
+  channels?: 'rgb' | 'bgr';
+  /** Of each plane, in their order. */
+  mean?: [number, number, number];
+  scale?: number;
+  batch?: 1 | 'open';
+  /** Answers with unit vectors. */
+  normalised?: boolean;
+  /** A multiple of 128. */
+  dimensions?: number;
+  /** Its weights alone, or its input and output too, are half-precision floats. */
+  halves?: 'weights' | 'all';
+}
+
+export function standIn(kind: Kind = {}): Uint8Array {
+  const { channels = 'rgb', mean = [0, 0, 0], scale = 1, batch = 1, dimensions = 128, halves } = kind;
+  const { FLOAT, FLOAT16 } = onnx.TensorProto.DataType;
+  const tensor = (name: string, dims: (number | string)[]) => ({
     name,
-    type: { tensorType: { elemType: FLOAT, shape: { dim: dims.map((dimValue) => ({ dimValue })) } } },
+    type: {
+      tensorType: {
+        elemType: halves === 'all' ? FLOAT16 : FLOAT,
+        shape: {
+          dim: dims.map((dim) => (typeof dim === 'string' ? { dimParam: dim } : { dimValue: dim })),
+        },
+      },
+    },
   });
   const pixels = cell * cell;
-  const weights = filters.flatMap(({ rgb }) => rgb.flatMap((w) => Array<number>(pixels).fill(w / pixels)));
-  const biases = filters.map(({ bias }) => bias);
+  const planesOf = (rgb: readonly number[]) => (channels === 'rgb' ? rgb : rgb.toReversed());
+  const all = Array.from({ length: dimensions / (cells * cells) }, (_, i) => {
+    const { rgb, bias } = filters[i % filters.length]!;
+    return { planes: planesOf(rgb), bias: bias + i };
+  });
+  const weights = all.flatMap(({ planes }) =>
+    planes.flatMap((w) => Array<number>(pixels).fill(w / pixels / scale)),
+  );
+  const biases = all.map(({ planes, bias }) => planes.reduce((sum, w, i) => sum + w * mean[i]!, bias));
   const window = { kernel_shape: [cell, cell], strides: [cell, cell] };
+  const constant = (name: string, dims: number[], values: number[]) =>
+    halves ? makeHalves(name, dims, values) : makeFloats(name, dims, Float32Array.from(values));
+  const widened = halves === 'weights' ? ['weights', 'biases'] : [];
+  const nameOf = (name: string) => (widened.includes(name) ? `${name} as floats` : name);
+  const { normalised = false } = kind;
   const model = onnx.ModelProto.create({
     irVersion: 7,
     opsetImport: [{ domain: '', version: 11 }],
     graph: {
       name: 'stand-in',
       node: [
-        makeNode('Conv', ['data', 'weights', 'biases'], 'means', window),
-        makeNode('Flatten', ['means'], 'fc1', { axis: 1 }),
+        ...widened.map((name) => makeNode('Cast', [name], nameOf(name), { to: FLOAT })),
+        makeNode('Conv', ['data', nameOf('weights'), nameOf('biases')], 'means', window),
+        makeNode('Flatten', ['means'], normalised ? 'long' : 'fc1', { axis: 1 }),
+        ...(normalised ? [makeNode('LpNormalization', ['long'], 'fc1', { axis: 1, p: 2 })] : []),
       ],
       initializer: [
-        makeFloats('weights', [filters.length, 3, cell, cell], Float32Array.from(weights)),
-        makeFloats('biases', [filters.length], Float32Array.from(biases)),
+        constant('weights', [all.length, 3, cell, cell], weights),
+        constant('biases', [all.length], biases),
       ],
-      input: [tensor('data', [1, 3, size, size])],
-      output: [tensor('fc1', [1, dimensions])],
+      input: [tensor('data', [batch === 'open' ? 'N' : batch, 3, size, size])],
+      output: [tensor('fc1', [batch === 'open' ? 'N' : batch, dimensions])],
     },
   });
   return onnx.ModelProto.encode(model).finish();
 }
 
+function makeHalves(name: string, dims: number[], values: number[]) {
+  const rawData = new Uint8Array(Uint16Array.from(values, halfOf).buffer);
+  return onnx.TensorProto.create({ name, dims, dataType: onnx.TensorProto.DataType.FLOAT16, rawData });
+}
+
+/** The bits of a half-precision float that is neither tiny nor huge: five of exponent and ten of fraction. */
+function halfOf(value: number): number {
+  const exponent = Math.floor(Math.log2(Math.abs(value)));
+  const fraction = Math.round((Math.abs(value) / 2 ** exponent - 1) * 1024);
+  return (value < 0 ? 0x8000 : 0) + (exponent + 15) * 1024 + fraction;
+}
+
 type Json = Record<string, unknown>;
 
 /** A pack with this net as embedder, described like SFace; `change` makes its description wrong. */
-export function standInPack(folder: string, change: Json = {}): string {
+export function standInPack(folder: string, change: Json = {}, bytes = standIn()): string {
   const original = packDirectory('default');
   const manifest = JSON.parse(readFileSync(join(original, 'manifest.json'), 'utf8'));
   const {
@@ -66,7 +114,6 @@ export function standInPack(folder: string, change: Json = {}): string {
     ...rest
   } = manifest;
   const directory = mkdtempSync(join(folder, 'pack-'));
-  const bytes = standIn();
   const embedder = {
     file: 'sface.onnx',
     from: 'models/sface.onnx',
@@ -80,7 +127,7 @@ export function standInPack(folder: string, change: Json = {}): string {
     channels: 'rgb',
     mean: 0,
     scale: 1,
-    dimensions,
+    dimensions: 128,
     template: manifest.embedder.template,
     ...change,
   };
