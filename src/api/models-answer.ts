@@ -72,5 +72,8 @@ export const Models = object('The model pack that is loaded.', {
     bar: z.number().describe('The threshold: faces with a lower `human_score` are dropped'),
     fitted_on: text('The images that it was made from'),
   }).exactOptional(),
-  calibration: object('One table for each accuracy mode', { fast: Calibration, balance: Calibration }),
+  calibration: object(
+    'One table for each accuracy mode; absent when the pack is not calibrated: its answers then have the warning `pack_not_calibrated`',
+    { fast: Calibration, balance: Calibration },
+  ).exactOptional(),
 });

@@ -10,7 +10,7 @@ import {
   type ImageReport,
   loadAddon,
 } from '../engine/addon.ts';
-import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
+import { packDirectory, readDraft, verifyPack } from '../engine/pack.ts';
 import { Problem } from '../errors.ts';
 import { base64, type embedBody } from '../http/faces-result.ts';
 import { fillFields } from '../http/fields.ts';
@@ -73,7 +73,7 @@ export async function matchManyFiles(file: string, others: readonly string[], op
 async function openPack() {
   const config = readConfig();
   const directory = packDirectory(config.pack);
-  const manifest = readManifest(directory);
+  const manifest = readDraft(directory);
   await verifyPack(directory, manifest);
   const limits = { max_pixels: config.max_pixels, min_side: config.min_side, picture_ms: config.picture_ms };
   return {
@@ -93,7 +93,7 @@ async function openMatch(options: MatchFilesOptions) {
     values,
     analyse: (image: Uint8Array) => analyse(image, values),
     request_id: randomUUID(),
-    calibration: calibrationOf(manifest.calibration[options.accuracy_mode]),
+    calibration: calibrationOf(manifest.calibration?.[options.accuracy_mode]),
     model,
     queue_ms: 0,
   };

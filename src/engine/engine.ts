@@ -2,14 +2,14 @@ import type { Config } from '../config.ts';
 import { type Addon, type AnalyseOptions, loadAddon } from './addon.ts';
 import { AnalysisCache } from './analysis-cache.ts';
 import type { EmbeddingsJob } from './embeddings.ts';
-import { type PackManifest, verifyPack } from './pack.ts';
+import { type PackDraft, verifyPack } from './pack.ts';
 import { type EmbeddingsOutcome, type Outcome, Pool } from './pool.ts';
 import { ImageQueue, type Ticket } from './queue.ts';
 
 interface EngineOptions {
   config: Pick<Config, 'workers' | 'queue' | 'deadline_ms' | 'embedding_cache'>;
   pack_directory: string;
-  manifest: PackManifest;
+  manifest: PackDraft;
   /** A worker died or failed while it had no job; it is replaced. */
   onWorkerError(error: Error): void;
 }

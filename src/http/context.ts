@@ -1,7 +1,7 @@
 import type { Config, EndpointId } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { PackManifest } from '../engine/pack.ts';
+import type { PackDraft } from '../engine/pack.ts';
 import { type Gate, rateHeaders, type Verdict } from '../gate/gate.ts';
 import type { Calibration } from '../matching/calibration.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
@@ -16,7 +16,7 @@ import type { Upload, Uploads } from './upload.ts';
 export interface Services {
   readonly config: Config;
   readonly gate: Gate;
-  readonly manifest: PackManifest;
+  readonly manifest: PackDraft;
   /** The pack, as answers name it. */
   readonly model: { pack: string; version: string };
   readonly calibrations: Readonly<Record<AccuracyMode, Calibration>>;

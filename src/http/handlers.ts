@@ -3,7 +3,7 @@ import { mostJson_bytes } from '../engine/embeddings.ts';
 import {
   type MadeHere,
   madeHere,
-  type PackManifest,
+  type PackDraft,
   type PackNet,
   packNets,
   type Role,
@@ -180,7 +180,7 @@ export function models({ services }: Context): Reply {
   return json(200, modelsBody(services.manifest));
 }
 
-export function modelsBody(manifest: PackManifest) {
+export function modelsBody(manifest: PackDraft) {
   const { name, version, description, human, min_det_score, calibration } = manifest;
   const net = ([role, { file, from, licence, sha256, source_sha256 }]: [Role, PackNet]) => {
     const pack = typeof from === 'string' ? name : from.pack;
@@ -201,11 +201,11 @@ export function modelsBody(manifest: PackManifest) {
     files: [...[...packNets(manifest)].map(net), ...madeHere.flatMap(made)],
     min_det_score,
     ...(human === undefined ? {} : { human: { bar: human.bar, fitted_on: human.fitted_on } }),
-    calibration,
+    ...(calibration === undefined ? {} : { calibration }),
   };
 }
 
-function sourceBody(source: PackManifest['source']) {
+function sourceBody(source: PackDraft['source']) {
   const { kind, licence } = source;
   return kind === 'npm'
     ? { kind, name: source.package, version: source.version, licence }

@@ -15,6 +15,7 @@ import {
   judgedBody,
   round,
   timingsBody,
+  uncalibrated,
   verdictBody,
 } from './match-result.ts';
 
@@ -35,7 +36,7 @@ interface ManyReport {
 export type ManyBody = ReturnType<typeof manyBody>;
 
 export function manyBody(report: ManyReport) {
-  const { request_id, form, reference, outcomes, model, queue_ms, total_ms } = report;
+  const { request_id, form, reference, outcomes, calibration, model, queue_ms, total_ms } = report;
   const { threshold_percent, accuracy_mode, image1_face_index } = form.values;
   const results = form.targets.map((target, index) => ({
     index,
@@ -61,6 +62,7 @@ export function manyBody(report: ManyReport) {
     model,
     warnings: [
       ...form.warnings,
+      ...uncalibrated(calibration, model),
       ...cutShort('image1', reference.image),
       ...lowQuality('image1', image1.faces[image1.face_index]!),
       ...(matches > 1 ? [bestOfMany(form.targets.length)] : []),
@@ -176,11 +178,14 @@ export function embeddingsBody({
     results: results.slice(0, limit),
     matches: results.filter(({ match }) => match).length,
     model,
-    warnings: ranked.unknown.map((name) => ({
-      code: 'unknown_field' as const,
-      field: `/${name}`,
-      detail: 'The member was ignored: this endpoint does not know it. Look for a mistake in its name.',
-    })),
+    warnings: [
+      ...ranked.unknown.map((name) => ({
+        code: 'unknown_field' as const,
+        field: `/${name}`,
+        detail: 'The member was ignored: this endpoint does not know it. Look for a mistake in its name.',
+      })),
+      ...uncalibrated(calibration, model),
+    ],
     timings_ms: { queue: round(queue_ms, 1), total: round(total_ms, 1) },
   };
 }

@@ -46,6 +46,7 @@ export function matchBody({ request_id, form, result, calibration, model, queue_
     model,
     warnings: [
       ...warnings,
+      ...uncalibrated(calibration, model),
       ...cutShort('image1', result.image1),
       ...cutShort('image2', result.image2),
       ...comparedFace('image1', image1),
@@ -91,6 +92,15 @@ export function timingsBody(queue_ms: number, stages: StageTimings, total_ms: nu
 }
 
 export type MatchBody = ReturnType<typeof matchBody>;
+
+/** A warning when the pack has no table: the answer does not pretend to have one. */
+export function uncalibrated({ measured }: Calibration, { pack }: { pack: string }) {
+  if (measured) return [];
+  const detail =
+    `The pack ${pack} is not calibrated: how often strangers score this high is not known. ` +
+    'confidence_percent is 40 × the similarity and cannot pass 40; facematch calibrate measures a table.';
+  return [{ code: 'pack_not_calibrated' as const, field: 'model', detail }];
+}
 
 interface LookCutShort {
   code: 'look_cut_short';

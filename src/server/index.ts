@@ -1,6 +1,6 @@
 import { type Config, uwsFolder } from '../config.ts';
 import { Engine } from '../engine/engine.ts';
-import { type PackManifest, packDirectory, readManifest } from '../engine/pack.ts';
+import { type PackDraft, packDirectory, readDraft } from '../engine/pack.ts';
 import { Gate, mostBuckets } from '../gate/gate.ts';
 import { KeyStore } from '../gate/key-store.ts';
 import { SharedLimiter } from '../gate/shared-limiter.ts';
@@ -58,7 +58,7 @@ function start(config: Config, log: Log, opened: Opened): Server {
   };
   const uws = chosenUws(log);
   const pack_directory = packDirectory(config.pack);
-  const manifest = readManifest(pack_directory);
+  const manifest = readDraft(pack_directory);
   const model = { pack: manifest.name, version: manifest.version };
   const keys = opening(KeyStore.open(config.keys_file, log.logger));
   const certificate = openCertificate(config, log);
@@ -81,8 +81,8 @@ function start(config: Config, log: Log, opened: Opened): Server {
   const limiter = opening(openLimiter(config, log, telemetry));
   const gate = openGate(config, keys, limiter);
   const calibrations = {
-    fast: calibrationOf(manifest.calibration.fast),
-    balance: calibrationOf(manifest.calibration.balance),
+    fast: calibrationOf(manifest.calibration?.fast),
+    balance: calibrationOf(manifest.calibration?.balance),
   };
   const services = { config, gate, manifest, model, calibrations, engine, uploads, readiness, telemetry };
   const dispatcher = new Dispatcher(services, routes, handlersOf(config));
@@ -92,6 +92,9 @@ function start(config: Config, log: Log, opened: Opened): Server {
   opening(audit);
   const addresses = { address: front.url, admin_address: admin.url };
   log.logger.info({ ...addresses, uws: uws.version, workers: config.workers, pack: model.pack }, 'starting');
+  if (manifest.calibration === undefined) {
+    log.logger.warn({ pack: model.pack }, 'the pack is not calibrated: no answer passes 40 percent');
+  }
   const ready = becomeReady(engine, readiness, log);
   return {
     address: front.url,
@@ -110,7 +113,7 @@ function chosenUws({ logger }: Log): Uws {
   return uws;
 }
 
-function openEngine(config: Config, pack_directory: string, manifest: PackManifest, { logger }: Log): Engine {
+function openEngine(config: Config, pack_directory: string, manifest: PackDraft, { logger }: Log): Engine {
   return new Engine({
     config,
     pack_directory,

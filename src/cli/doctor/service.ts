@@ -15,9 +15,9 @@ export const serviceChecks: Checks = {
   async 'model pack'() {
     const pack = await import('../../engine/pack.ts');
     const directory = pack.packDirectory(surveySettings().config.pack);
-    let manifest: ReturnType<typeof pack.readManifest>;
+    let manifest: ReturnType<typeof pack.readDraft>;
     try {
-      manifest = pack.readManifest(directory);
+      manifest = pack.readDraft(directory);
     } catch (error) {
       const [first = '', ...members] = (error as Error).message.split('\n').map((line) => line.trim());
       const value = [first, members.join('; ')].filter(Boolean).join(' ');
@@ -44,6 +44,15 @@ export const serviceChecks: Checks = {
     const sound = files.every(({ status }) => status === 'ok');
     return [
       ok('model pack', `${manifest.name} ${manifest.version} in ${directory}`),
+      ...(manifest.calibration === undefined
+        ? [
+            warning(
+              'calibration',
+              'none: no answer passes 40 percent',
+              'facematch calibrate; see docs/packs.md',
+            ),
+          ]
+        : []),
       ...files,
       sound
         ? await netsOf(directory)
