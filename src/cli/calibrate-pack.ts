@@ -29,6 +29,7 @@ import {
   requireColumns,
 } from '../eval/people.ts';
 import type { CalibrationPoint } from '../matching/calibration.ts';
+import { manifestText } from './packs/manifest-text.ts';
 import { withBar } from './terminal.ts';
 
 export interface SetFolder {
@@ -315,15 +316,6 @@ function describeSets(sets: readonly PeopleSet[]): string {
       return `${name}: ${images.length} pictures of ${people} people`;
     })
     .join('; ');
-}
-
-/** Like JSON.stringify, but with lists of numbers or names on one line. */
-function manifestText(manifest: object): string {
-  const text = JSON.stringify(manifest, null, 2);
-  const item = /-?[\d.e-]+|"\w+"/.source;
-  const list = new RegExp(`\\[\\s+(?:${item})(?:,\\s+(?:${item}))*\\s+\\]`, 'g');
-  const oneLine = (found: string) => found.replaceAll(/\s+/g, ' ').replace('[ ', '[').replace(' ]', ']');
-  return `${text.replace(list, oneLine)}\n`;
 }
 
 function replaceFile(file: string, content: string | Int8Array): void {
