@@ -635,6 +635,17 @@ export interface ModelsAnswer {
     /** Its licence, as stated by it */
     licence: string;
   };
+  /** What runs the nets */
+  runtime: {
+    /** Version of ONNX Runtime */
+    onnxruntime: string;
+    /**
+     * Its execution providers, in order of preference: `cpu` alone unless FACEMATCH_PROVIDER says otherwise
+     *
+     * @minItems 1
+     */
+    providers: string[];
+  };
   /** The nets in the order in which they process an image, then the other files */
   files: {
     /** What the net is for. `detector`: finds faces; `close_detector`: finds faces that fill the picture; `landmarks`: finds eyes, nose and mouth; `embedder`: turns a face into a vector; `cohort`: normalises similarities, so that one threshold serves different groups of people; `human`: tells human faces from those of animals; `occlusion`: tells faces whose nose and mouth are covered. */

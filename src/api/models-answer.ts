@@ -55,6 +55,15 @@ export const Models = object('The model pack that is loaded.', {
     version: text('Its version or commit'),
     licence: text('Its licence, as stated by it'),
   }),
+  runtime: object('What runs the nets', {
+    onnxruntime: text('Version of ONNX Runtime'),
+    providers: z
+      .array(z.string())
+      .min(1)
+      .describe(
+        'Its execution providers, in order of preference: `cpu` alone unless FACEMATCH_PROVIDER says otherwise',
+      ),
+  }),
   files: z
     .array(
       z.object({

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import { type Addon, type AnalyseOptions, loadAddon } from './addon.ts';
+import { type Addon, type AnalyseOptions, loadAddon, type OnnxRuntime } from './addon.ts';
 import { AnalysisCache } from './analysis-cache.ts';
 import type { EmbeddingsJob } from './embeddings.ts';
 import { type PackDraft, verifyPack } from './pack.ts';
@@ -48,7 +48,7 @@ export class Engine {
     const { config, pack_directory, manifest, onWorkerError } = this.#options;
     await verifyPack(pack_directory, manifest);
     // Loaded here once for the whole process, so that a fault is reported once; the workers then share the sessions.
-    this.#addon = loadAddon();
+    this.#addon ??= loadAddon();
     this.#addon.loadPack(pack_directory);
     this.#pool = await Pool.start({
       workers: config.workers,
@@ -58,6 +58,12 @@ export class Engine {
       },
       onWorkerError,
     });
+  }
+
+  /** What runs the nets. */
+  get onnxRuntime(): OnnxRuntime {
+    this.#addon ??= loadAddon();
+    return this.#addon.onnxRuntime();
   }
 
   /** Whether a further request would be refused. */

@@ -1,4 +1,4 @@
-import type { Analysis } from '../engine/addon.ts';
+import type { Analysis, OnnxRuntime } from '../engine/addon.ts';
 import { mostJson_bytes } from '../engine/embeddings.ts';
 import {
   type MadeHere,
@@ -177,10 +177,10 @@ async function rank(context: Context, limit_bytes: number, uploaded: Promise<Buf
 
 /** GET models: the loaded pack, so that a client can tell when it changes. */
 export function models({ services }: Context): Reply {
-  return json(200, modelsBody(services.manifest));
+  return json(200, modelsBody(services.manifest, services.engine.onnxRuntime));
 }
 
-export function modelsBody(manifest: PackDraft) {
+export function modelsBody(manifest: PackDraft, runtime: OnnxRuntime) {
   const { name, version, description, human, min_det_score, calibration } = manifest;
   const net = ([role, { file, from, licence, sha256, source_sha256 }]: [Role, PackNet]) => {
     const pack = typeof from === 'string' ? name : from.pack;
@@ -198,6 +198,7 @@ export function modelsBody(manifest: PackDraft) {
     version,
     description,
     source: sourceBody(manifest.source),
+    runtime: { onnxruntime: runtime.version, providers: runtime.providers },
     files: [...[...packNets(manifest)].map(net), ...madeHere.flatMap(made)],
     min_det_score,
     ...(human === undefined ? {} : { human: { bar: human.bar, fitted_on: human.fitted_on } }),

@@ -39,6 +39,7 @@ export function openTelemetry(
     uws,
     pack: model.pack,
     pack_version: model.version,
+    provider: config.provider.join(','),
   };
   return { telemetry: new Telemetry(log, readingsOf(sources), info, audit), audit };
 }

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { surveySettings } from '../../config.ts';
 import { reachable } from '../../health.ts';
 import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
-import { probe } from './machine.ts';
+import { probe, settingCure } from './machine.ts';
 
 /** Checks of what the settings name: files, Redis and ports. */
 export const serviceChecks: Checks = {
@@ -137,7 +137,8 @@ async function netsOf(directory: string): Promise<Finding> {
     // An addon that does not load has a finding of its own.
     const loads = await probe('addon').catch(() => undefined);
     if (loads === undefined) return unknown('nets', 'the native addon did not load');
-    return wrong('nets', firstLine(error), 'Prepare the nets again: npm run setup');
+    const complaint = firstLine(error);
+    return wrong('nets', complaint, settingCure(complaint) ?? 'Prepare the nets again: npm run setup');
   }
 }
 
