@@ -53,6 +53,16 @@ const table = {
 
   keys_file: text('./keys.json', 'File that holds the hashes of the API keys'),
   pack: text('default', 'Model pack: a name under models/packs, or a directory'),
+  provider: list(
+    (item) => /^[a-z][a-z0-9]*$/.test(item),
+    'a comma-separated list of names such as cpu, cuda or cuda,cpu',
+    ['cpu'],
+    'Execution providers of ONNX Runtime that run the nets: with `cuda` a net that it cannot run as a whole ends the start, with `cuda,cpu` the processor runs the rest',
+  ),
+  onnxruntime: text(
+    '',
+    "File of another build of ONNX Runtime's library, such as the one for GPUs; the installed one when empty",
+  ),
   endpoints: list(
     (item) => (endpointIds as readonly string[]).includes(item),
     `a comma-separated list out of ${endpointIds.join(', ')}`,

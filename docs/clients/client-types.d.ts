@@ -154,9 +154,9 @@ export interface MatchAnswer {
   threshold_percent: number;
   /** Cosine of the two embeddings; not comparable between model packs */
   similarity: number;
-  /** How often two different people score at least this high, corrected for the number of compared pairs; for each pair never below the floor of the pack's table, see GET models */
+  /** How often two different people score at least this high, corrected for the number of compared pairs; for each pair never below the floor of the pack's table, see GET models; 1 when the pack has no table */
   false_match_rate: number;
-  /** true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), and confidence_percent is extrapolated */
+  /** true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), and confidence_percent is extrapolated. Always true when the pack is not calibrated */
   extrapolated: boolean;
   /** The mode that was used */
   accuracy_mode: 'fast' | 'balance';
@@ -283,9 +283,9 @@ export interface Pair {
 }
 /** Something that was accepted but may not be what you meant. It never changes the verdict. */
 export interface Warning {
-  /** What it is about. `unknown_field`: the endpoint does not know the field, and ignored it; `look_cut_short`: the search for faces took too long and was stopped; there may be more faces; `low_quality_face`: the compared face is so poor that the same person is recognised less often; `best_of_many`: several images match: if you take only the best, the number of images counts. */
-  code: 'unknown_field' | 'look_cut_short' | 'low_quality_face' | 'best_of_many';
-  /** Name of the field; with `look_cut_short` and `low_quality_face`, the picture, whose `face_index` names the face */
+  /** What it is about. `unknown_field`: the endpoint does not know the field, and ignored it; `look_cut_short`: the search for faces took too long and was stopped; there may be more faces; `low_quality_face`: the compared face is so poor that the same person is recognised less often; `best_of_many`: several images match: if you take only the best, the number of images counts; `pack_not_calibrated`: nobody measured how often strangers score this high with the model pack: the percent is 40 × the similarity and cannot pass 40. */
+  code: 'unknown_field' | 'look_cut_short' | 'low_quality_face' | 'best_of_many' | 'pack_not_calibrated';
+  /** Name of the field; with `look_cut_short` and `low_quality_face`, the picture, whose `face_index` names the face; with `pack_not_calibrated`, `model` */
   field: string;
   /** With `low_quality_face` only, what the face is. `small`: too small (face_pixels below 36); `blurred`: blurred (sharpness below 0.55); `bright`: overexposed (brightness beyond 0.8); `turned`: turned to the side (yaw beyond 45); `occluded`: covered over nose and mouth (occlusion_score beyond 0). */
   reason?: 'small' | 'blurred' | 'bright' | 'turned' | 'occluded';
@@ -347,9 +347,9 @@ export interface Compared {
   confidence_percent: number;
   /** Cosine of the two embeddings; not comparable between model packs */
   similarity: number;
-  /** How often two different people score at least this high, corrected for the number of compared pairs; for each pair never below the floor of the pack's table, see GET models */
+  /** How often two different people score at least this high, corrected for the number of compared pairs; for each pair never below the floor of the pack's table, see GET models; 1 when the pack has no table */
   false_match_rate: number;
-  /** true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), and confidence_percent is extrapolated */
+  /** true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), and confidence_percent is extrapolated. Always true when the pack is not calibrated */
   extrapolated: boolean;
   /** The face of image1 that it is most similar to */
   image1_face_index: number;
@@ -423,9 +423,9 @@ export interface EmbeddingsAnswer {
     confidence_percent: number;
     /** Cosine of the two embeddings; not comparable between model packs */
     similarity: number;
-    /** How often two different people score at least this high, corrected for the number of compared pairs; for each pair never below the floor of the pack's table, see GET models */
+    /** How often two different people score at least this high, corrected for the number of compared pairs; for each pair never below the floor of the pack's table, see GET models; 1 when the pack has no table */
     false_match_rate: number;
-    /** true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), and confidence_percent is extrapolated */
+    /** true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), and confidence_percent is extrapolated. Always true when the pack is not calibrated */
     extrapolated: boolean;
   }[];
   /** How many candidates match, including those that `limit` leaves out */
@@ -635,6 +635,17 @@ export interface ModelsAnswer {
     /** Its licence, as stated by it */
     licence: string;
   };
+  /** What runs the nets */
+  runtime: {
+    /** Version of ONNX Runtime */
+    onnxruntime: string;
+    /**
+     * Its execution providers, in order of preference: `cpu` alone unless FACEMATCH_PROVIDER says otherwise
+     *
+     * @minItems 1
+     */
+    providers: string[];
+  };
   /** The nets in the order in which they process an image, then the other files */
   files: {
     /** What the net is for. `detector`: finds faces; `close_detector`: finds faces that fill the picture; `landmarks`: finds eyes, nose and mouth; `embedder`: turns a face into a vector; `cohort`: normalises similarities, so that one threshold serves different groups of people; `human`: tells human faces from those of animals; `occlusion`: tells faces whose nose and mouth are covered. */
@@ -659,8 +670,8 @@ export interface ModelsAnswer {
     /** The images that it was made from */
     fitted_on: string;
   };
-  /** One table for each accuracy mode */
-  calibration: {
+  /** One table for each accuracy mode; absent when the pack is not calibrated: its answers then have the warning `pack_not_calibrated` */
+  calibration?: {
     fast: Calibration;
     balance: Calibration;
   };

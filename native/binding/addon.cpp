@@ -4,7 +4,6 @@
 #include <cstdio>  // jpeglib.h uses FILE and size_t without including them
 #include <jpeglib.h>
 // clang-format on
-#include <onnxruntime_cxx_api.h>
 #include <png.h>
 #include <webp/decode.h>
 
@@ -19,10 +18,12 @@
 #include "../core/image/decode.h"
 #include "../core/image/draw.h"
 #include "../core/pipeline.h"
+#include "../core/runtime/onnx_runtime.h"
 #include "../core/system/discard.h"
 #include "../core/system/reuseport.h"
 #include "faces.h"
 #include "node_api.h"
+#include "onnx_runtime.h"
 #include "values.h"
 
 namespace facematch::binding {
@@ -40,18 +41,6 @@ Napi::Value guarded(Napi::Env env, Act act) {
     return from_error(env, error);
   } catch (const std::exception& error) {
     return from_error(env, Error(ErrorCode::kInternalError, error.what()));
-  }
-}
-
-// For calls that report failures as JS exceptions.
-template <typename Act>
-auto throwing(Napi::Env env, Act act) {
-  try {
-    return act();
-  } catch (const Napi::Error&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw Napi::Error::New(env, error.what());
   }
 }
 
@@ -157,7 +146,7 @@ constexpr const char* kJpegVersion = FACEMATCH_TEXT_OF(LIBJPEG_TURBO_VERSION);
 
 Napi::Value Versions(const Napi::CallbackInfo& info) {
   auto object = Napi::Object::New(info.Env());
-  object.Set("onnxruntime", Ort::GetVersionString());
+  object.Set("onnxruntime", onnx_runtime_facts().version);
   object.Set("opencv", CV_VERSION);
   object.Set("libjpeg", kJpegVersion);
   object.Set("libpng", png_get_libpng_ver(nullptr));
@@ -174,6 +163,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("discard", Napi::Function::New(env, Discard));
   exports.Set("preferNewestListener", Napi::Function::New(env, PreferNewestListener));
   exports.Set("versions", Napi::Function::New(env, Versions));
+  export_onnx_runtime(env, exports);
   return exports;
 }
 

@@ -7,3 +7,21 @@
 #define NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS
 
 #include <napi.h>
+
+#include <exception>
+
+namespace facematch::binding {
+
+// For calls that report failures as JS exceptions.
+template <typename Act>
+auto throwing(Napi::Env env, Act act) {
+  try {
+    return act();
+  } catch (const Napi::Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Napi::Error::New(env, error.what());
+  }
+}
+
+}  // namespace facematch::binding

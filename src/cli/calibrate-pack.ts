@@ -8,6 +8,7 @@ import { type CalibrationCheck, fitTable } from '../eval/calibrate.ts';
 import { highest, quantise } from '../eval/cohort.ts';
 import { embedImages } from '../eval/embed-images.ts';
 import type { EmbeddedImage } from '../eval/embed-worker.ts';
+import { requirePeople } from '../eval/fmr-table.ts';
 import type { Grouping } from '../eval/groupings.ts';
 import { cohortTasks, type HeldOutCohorts, makeCohorts } from '../eval/held-out.ts';
 import {
@@ -19,8 +20,16 @@ import {
   type Tally,
   tallyLinear,
 } from '../eval/linear-score.ts';
-import { imagesBelow, type PeopleSet, peopleSet, readPeople, requireColumns } from '../eval/people.ts';
+import {
+  imagesBelow,
+  type PeopleSet,
+  type PersonImage,
+  peopleSet,
+  readPeople,
+  requireColumns,
+} from '../eval/people.ts';
 import type { CalibrationPoint } from '../face/calibration.ts';
+import { manifestText } from './packs/manifest-text.ts';
 import { withBar } from './terminal.ts';
 
 export interface SetFolder {
@@ -41,14 +50,14 @@ const occludedSet = 'covered faces';
 const checkedPercents = [40, 50, 60, 70, 80];
 /** The human check is also fitted to false faces with a lower score than the service accepts. */
 const leastOtherScore = 0.3;
-/** The lowest rate that is promised: what the pairs of the largest set, some millions, can show. */
-const floor = 1e-5;
 
 /** What was fitted for one mode. Part of the output of --json. */
 export interface ModeFit {
   mode: AccuracyMode;
   fitted_on: string;
   points: CalibrationPoint[];
+  /** The lowest rate that the people can show. */
+  floor: number;
   /** With --same-person-above: the pairs of each group that it left out. */
   taken_for_one_person?: { group: string; pairs: number }[];
   /** Observed rates of people in neither cohort nor fit, with --check. */
@@ -89,6 +98,7 @@ export async function calibratePack(
   const { cohortOnly, occluded, withoutPeople, groups, write, check } = options;
   const paths = [...folders, ...occluded].map(({ folder }) => folder);
   if (groups) requireColumns(groups, paths);
+  requirePeople(largestGroup(folders.map(({ name, folder }) => readPeople(name, folder, groups))));
   const config = readConfig();
   const directory = packDirectory(config.pack);
   const draft = readDraft(directory);
@@ -167,7 +177,7 @@ export async function calibratePack(
         ? { occlusion: tallyLinear(covered, uncovered, occlusionThreshold, () => true) }
         : undefined;
     if (write) {
-      for (const { mode, fitted_on, points } of fits) {
+      for (const { mode, fitted_on, points, floor } of fits) {
         manifest.calibration[mode] = {
           fitted_on,
           floor,
@@ -183,6 +193,18 @@ export async function calibratePack(
   } finally {
     unchecked.remove();
   }
+}
+
+/** The most people that share a label of a set: known before minutes of embedding. */
+function largestGroup(sets: readonly PersonImage[][]): number {
+  const sizes = sets.flatMap((images) => {
+    const people = new Map<string, Set<string>>();
+    for (const { person, labels } of images) {
+      for (const label of labels) people.set(label, (people.get(label) ?? new Set()).add(person));
+    }
+    return [...people.values()].map(({ size }) => size);
+  });
+  return Math.max(...sizes);
 }
 
 /** A copy of the pack without its scores of the embedding, so that all faces of the detector are kept. */
@@ -222,11 +244,12 @@ function fitMode(
 ): ModeFit {
   const fitWith = (use: HeldOutCohorts | undefined) =>
     fitTable(sets, use, check ? checkedPercents : [], samePersonAbove);
-  const { points, check: with_cohort, taken_for_one_person } = fitWith(cohorts);
+  const { points, floor, check: with_cohort, taken_for_one_person } = fitWith(cohorts);
   const fit = {
     mode,
     fitted_on: describeSets(sets),
     points,
+    floor,
     ...(Number.isFinite(samePersonAbove) ? { taken_for_one_person } : {}),
   };
   if (!check) return fit;
@@ -293,15 +316,6 @@ function describeSets(sets: readonly PeopleSet[]): string {
       return `${name}: ${images.length} pictures of ${people} people`;
     })
     .join('; ');
-}
-
-/** Like JSON.stringify, but with lists of numbers or names on one line. */
-function manifestText(manifest: object): string {
-  const text = JSON.stringify(manifest, null, 2);
-  const item = /-?[\d.e-]+|"\w+"/.source;
-  const list = new RegExp(`\\[\\s+(?:${item})(?:,\\s+(?:${item}))*\\s+\\]`, 'g');
-  const oneLine = (found: string) => found.replaceAll(/\s+/g, ' ').replace('[ ', '[').replace(' ]', ']');
-  return `${text.replace(list, oneLine)}\n`;
 }
 
 function replaceFile(file: string, content: string | Int8Array): void {

@@ -23,7 +23,7 @@ export function registerCalibrate(program: Command): void {
     .description("fit a pack's cohort, human check and false-match rates to pictures of labelled people")
     .argument(
       '<set...>',
-      'NAME=FOLDER; in the folder, a folder of pictures for each person, or with a list people.tsv the pictures that it lists (columns image, perhaps person, and any labels)',
+      'NAME=FOLDER; in the folder, a folder of pictures for each person, or pictures alone, each of another person, or with a list people.tsv the pictures that it lists (columns image, perhaps person, and any labels)',
       parseSetFolder,
     )
     .option(
@@ -69,7 +69,8 @@ export function registerCalibrate(program: Command): void {
     examples: [
       'facematch calibrate lfw=lfw/images ages=ages/images --without-people animals --check',
       "facematch calibrate staff=staff/photos --groups 'origin*sex,age' --check",
-      'facematch calibrate staff=staff/photos --write',
+      'facematch calibrate strangers=photos --check  # one picture a person is enough',
+      'FACEMATCH_PACK=./my-pack facematch calibrate staff=staff/photos --write',
     ],
   });
 }
@@ -112,9 +113,10 @@ function printFit({ centres, modes, human, occlusion }: PackFit): void {
   if (occlusion) printTally('Faces taken for covered', occlusion);
 }
 
-function printMode({ mode, points, taken_for_one_person, check }: ModeFit): void {
+function printMode({ mode, points, floor, taken_for_one_person, check }: ModeFit): void {
   console.log(`${mode}:`);
   console.table(points.map(([similarity, false_match_rate]) => ({ similarity, false_match_rate })));
+  console.log(`The lowest rate that these people can show: ${floor}`);
   if (taken_for_one_person) {
     console.log('Pairs of two people that were taken for one person, and left out:');
     console.table(taken_for_one_person);

@@ -74,6 +74,7 @@ export function describeRate({
   false_match_rate,
   extrapolated,
 }: Pick<MatchAnswer, 'false_match_rate' | 'extrapolated'>): string {
+  if (false_match_rate > 0.5 && extrapolated) return 'how often strangers score this high is not known';
   if (false_match_rate > 0.5) return 'most pairs of strangers score this high';
   const share = `1 in ${integers.format(1 / false_match_rate)}`;
   return extrapolated

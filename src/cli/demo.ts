@@ -1,19 +1,12 @@
-import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { FacematchError } from '../client/index.ts';
 import type { ImageField } from '../face/compare.ts';
-import { productPath, projectPath } from '../paths.ts';
 import type { MatchAnswer } from './demo-answer.ts';
 import type { DemoServer } from './demo-server.ts';
 import { type ImageFile, readImage } from './files.ts';
 import { addHelp } from './help.ts';
+import { samples } from './samples.ts';
 import { activity, coloursFor } from './terminal.ts';
-
-/** Two photos of face-api, a development dependency; the npm package includes them. The same woman is in both. */
-const samples = ['sample1.jpg', 'sample3.jpg'].map((name) => {
-  const own = projectPath(`node_modules/@vladmandic/face-api/demo/${name}`);
-  return existsSync(own) ? own : productPath(`samples/${name}`);
-});
 
 /** Signals that end the demo. It then stops its server and removes its folder. */
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -29,7 +22,7 @@ export function registerDemo(program: Command): void {
       if (image1 !== undefined && image2 === undefined) {
         command.error('error: expected two pictures, or none for the samples, but received one');
       }
-      const [sample1 = '', sample2 = ''] = samples;
+      const [sample1, sample2] = samples;
       await demo(image1 ?? sample1, image2 ?? sample2, json === true);
     });
   addHelp(command, {

@@ -9,7 +9,7 @@ import {
   type ImageReport,
   loadAddon,
 } from '../engine/addon.ts';
-import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
+import { packDirectory, readDraft, verifyPack } from '../engine/pack.ts';
 import { Problem } from '../errors.ts';
 import type { Embed, Face, Image, Many, Match } from '../face/answers.ts';
 import { calibrationOf } from '../face/calibration.ts';
@@ -79,7 +79,7 @@ export async function matchManyFiles(
 async function openPack() {
   const config = readConfig();
   const directory = packDirectory(config.pack);
-  const manifest = readManifest(directory);
+  const manifest = readDraft(directory);
   await verifyPack(directory, manifest);
   const limits = { max_pixels: config.max_pixels, min_side: config.min_side, picture_ms: config.picture_ms };
   return {
@@ -100,7 +100,7 @@ async function openMatch(options: MatchFilesOptions) {
     warnings: [],
     analyse: (image: Uint8Array) => analyse(image, choices),
     request_id: randomUUID(),
-    calibration: calibrationOf(manifest.calibration[options.accuracy_mode]),
+    calibration: calibrationOf(manifest.calibration?.[options.accuracy_mode]),
     model,
     queue_ms: 0,
   };

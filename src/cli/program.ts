@@ -11,6 +11,7 @@ import { registerEval } from './eval.ts';
 import { addHelp, exitCodeWords } from './help.ts';
 import { registerKeys } from './keys.ts';
 import { registerMatch } from './match.ts';
+import { registerPacks } from './packs/index.ts';
 import { registerServe } from './serve.ts';
 import { coloursFor } from './terminal.ts';
 
@@ -24,6 +25,7 @@ const commands = [
   registerKeys,
   registerEval,
   registerCalibrate,
+  registerPacks,
   registerConfig,
   registerDoctor,
   registerCompletion,

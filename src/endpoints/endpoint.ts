@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { RankedEmbeddings } from '../engine/embeddings.ts';
-import type { PackManifest } from '../engine/pack.ts';
+import type { OnnxRuntime } from '../engine/addon.ts';
+import type { PackDraft } from '../engine/pack.ts';
 import type { Outcome } from '../engine/pool.ts';
 import type { Problem, Requests } from '../errors.ts';
 import type { Calibration } from '../face/calibration.ts';
@@ -111,7 +112,7 @@ export interface EmbeddingsEndpoint extends Common {
 export interface PlainEndpoint extends Common {
   takes: 'nothing';
   success: Success;
-  answer(manifest: PackManifest): Answered;
+  answer(manifest: PackDraft, runtime: OnnxRuntime): Answered;
 }
 
 /** A document of the site, by the endpoint's id. */

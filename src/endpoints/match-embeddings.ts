@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { RankedEmbeddings } from '../engine/embeddings.ts';
 import { mostCandidates } from '../face/embedding.ts';
-import { judgedPair, round } from '../face/match.ts';
+import { judgedPair, round, uncalibrated } from '../face/match.ts';
 import { define, key, prefix, type Ranked, type Schemas } from './endpoint.ts';
 import { example as match } from './match.ts';
 
@@ -64,7 +64,7 @@ function bodyOf({ question, ranked, calibration }: Ranked): Embeddings {
     results: results.slice(0, limit),
     matches: results.filter(({ match }) => match).length,
     model,
-    warnings: unknownMembers(ranked),
+    warnings: [...unknownMembers(ranked), ...uncalibrated(calibration, model)],
     timings_ms: { queue: round(queue_ms, 1), total: round(total_ms, 1) },
   };
 }

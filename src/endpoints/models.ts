@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import type { MadeHere, PackManifest, PackNet, Role } from '../engine/pack.ts';
+import type { OnnxRuntime } from '../engine/addon.ts';
+import type { MadeHere, PackDraft, PackNet, Role } from '../engine/pack.ts';
 import { define, key, prefix, type Schemas } from './endpoint.ts';
 
 /** The loaded pack, so that a client can tell when it changes. */
@@ -14,7 +15,7 @@ const roles: Record<Role | MadeHere, string> = {
   occlusion: 'tells faces whose nose and mouth are covered',
 };
 
-const sources: Record<PackManifest['source']['kind'], string> = {
+const sources: Record<PackDraft['source']['kind'], string> = {
   npm: 'a package of the npm registry',
   project: 'a project that publishes its files elsewhere',
 };
@@ -30,6 +31,15 @@ const schema = ({ z, object, text, word, Calibration }: Schemas) => {
       name: text('Its name'),
       version: text('Its version or commit'),
       licence: text('Its licence, as stated by it'),
+    }),
+    runtime: object('What runs the nets', {
+      onnxruntime: text('Version of ONNX Runtime'),
+      providers: z
+        .array(z.string())
+        .min(1)
+        .describe(
+          'Its execution providers, in order of preference: `cpu` alone unless FACEMATCH_PROVIDER says otherwise',
+        ),
     }),
     files: z
       .array(
@@ -48,7 +58,10 @@ const schema = ({ z, object, text, word, Calibration }: Schemas) => {
       bar: z.number().describe('The threshold: faces with a lower `human_score` are dropped'),
       fitted_on: text('The images that it was made from'),
     }).exactOptional(),
-    calibration: object('One table for each accuracy mode', { fast: Calibration, balance: Calibration }),
+    calibration: object(
+      'One table for each accuracy mode; absent when the pack is not calibrated: its answers then have the warning `pack_not_calibrated`',
+      { fast: Calibration, balance: Calibration },
+    ).exactOptional(),
   });
 };
 
@@ -69,6 +82,7 @@ const example: Models = {
   version: '2.2.0',
   description: 'A detector, 68 landmarks and an embedding of 512 numbers',
   source: { kind: 'npm', name: 'some-package', version: '1.2.3', licence: 'MIT' },
+  runtime: { onnxruntime: '1.30.0', providers: ['cpu'] },
   files: [
     {
       role: 'detector',
@@ -84,7 +98,7 @@ const example: Models = {
   calibration: { fast: fitted, balance: fitted },
 };
 
-function bodyOf(manifest: PackManifest): Models {
+function bodyOf(manifest: PackDraft, runtime: OnnxRuntime): Models {
   const { name, version, description, human, min_det_score, calibration } = manifest;
   const fileOf = (role: Role | MadeHere) => {
     const { [role]: member } = manifest;
@@ -101,14 +115,15 @@ function bodyOf(manifest: PackManifest): Models {
     version,
     description,
     source: sourceBody(manifest.source),
+    runtime: { onnxruntime: runtime.version, providers: runtime.providers },
     files: (Object.keys(roles) as (keyof typeof roles)[]).flatMap(fileOf),
     min_det_score,
     ...(human === undefined ? {} : { human: { bar: human.bar, fitted_on: human.fitted_on } }),
-    calibration,
+    ...(calibration === undefined ? {} : { calibration }),
   };
 }
 
-function sourceBody(source: PackManifest['source']): Models['source'] {
+function sourceBody(source: PackDraft['source']): Models['source'] {
   const { kind, licence } = source;
   return kind === 'npm'
     ? { kind, name: source.package, version: source.version, licence }
@@ -130,5 +145,5 @@ export const models = define({
       'Names the loaded model pack, the origin, licence and checksum of each net, and its calibration.',
     curl: [key],
   },
-  answer: (manifest) => ({ body: bodyOf(manifest) }),
+  answer: (manifest, runtime) => ({ body: bodyOf(manifest, runtime) }),
 });

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
+import { surveySettings } from '../config.ts';
 import { addonFile, silenceOnnxRuntime } from '../environment.ts';
 import { productPath } from '../paths.ts';
 
@@ -95,7 +96,39 @@ export type Failure =
   /** `message` is for the log, never for the client. */
   | { code: 'internal_error'; message: string };
 
+/** ONNX Runtime as the process uses it. Providers are named without "ExecutionProvider", in lower case. */
+export interface OnnxRuntime {
+  version: string;
+  /** In use, in order of preference. */
+  providers: string[];
+  /** In the library. */
+  available: string[];
+}
+
+/** An input or output of a net; sides that the file leaves open are -1. */
+export interface TensorFacts {
+  name: string;
+  type: 'float' | 'float16' | 'other';
+  shape: number[];
+}
+
+export interface NetFacts {
+  inputs: TensorFacts[];
+  outputs: TensorFacts[];
+}
+
 export interface Addon {
+  /**
+   * Chooses the library and its execution providers once for the process, before anything is loaded; loadAddon() does it. Throws
+   * an Error with a message for people when they cannot be had, or when others are in use already.
+   */
+  useOnnxRuntime(providers: readonly string[], library: string): void;
+  onnxRuntime(): OnnxRuntime;
+  /**
+   * Inputs and outputs of an ONNX file. Outputs are as the file declares them, or, with a shape for its only input, as a run on
+   * zeros makes them. Throws an Error with a message for people.
+   */
+  describeNet(file: string, inputShape?: readonly number[]): NetFacts;
   /**
    * Loads a prepared pack (a directory with manifest.json and its nets) once for the process; later calls with the same
    * directory, from any thread, do nothing. Throws an Error with a message for people.
@@ -133,13 +166,14 @@ export interface Addon {
   versions(): { onnxruntime: string; opencv: string; libjpeg: string; libpng: string; libwebp: string };
 }
 
-/** Loads the addon. Throws an Error that says what to do when it is missing or does not load. */
+/** Loads the addon, with the providers of the settings. Throws an Error that says what to do when that does not work. */
 export function loadAddon(): Addon {
   // Before workers start; in a worker the process already has it.
   if (isMainThread) silenceOnnxRuntime();
   const file = addonFile() ?? productPath('build/addon/Release/facematch.node');
+  let addon: Addon;
   try {
-    return createRequire(import.meta.url)(file) as Addon;
+    addon = createRequire(import.meta.url)(file) as Addon;
   } catch (error) {
     throw new Error(
       // Node adds the list of requiring files below the first line.
@@ -147,4 +181,7 @@ export function loadAddon(): Addon {
       { cause: error },
     );
   }
+  const { provider, onnxruntime } = surveySettings().config;
+  addon.useOnnxRuntime(provider, onnxruntime);
+  return addon;
 }

@@ -1,8 +1,8 @@
 import type { Config } from '../config.ts';
-import { type Addon, type AnalyseOptions, loadAddon } from './addon.ts';
+import { type Addon, type AnalyseOptions, loadAddon, type OnnxRuntime } from './addon.ts';
 import { AnalysisCache } from './analysis-cache.ts';
 import type { EmbeddingsJob } from './embeddings.ts';
-import { type PackManifest, verifyPack } from './pack.ts';
+import { type PackDraft, verifyPack } from './pack.ts';
 import { noteOf, type PictureNote } from './picture-note.ts';
 import { type EmbeddingsOutcome, type Outcome, Pool } from './pool.ts';
 import { type Harm, ImageQueue, type Origin, type Ticket } from './queue.ts';
@@ -10,7 +10,7 @@ import { type Harm, ImageQueue, type Origin, type Ticket } from './queue.ts';
 interface EngineOptions {
   config: Pick<Config, 'workers' | 'queue' | 'deadline_ms' | 'embedding_cache'>;
   pack_directory: string;
-  manifest: PackManifest;
+  manifest: PackDraft;
   /** A worker died or failed while it had no job; it is replaced. */
   onWorkerError(error: Error): void;
   /** See Harm. No pictures for a match of embeddings. */
@@ -59,7 +59,7 @@ export class Engine {
     const { config, pack_directory, manifest, onWorkerError } = this.#options;
     await verifyPack(pack_directory, manifest);
     // Loaded here once for the whole process, so that a fault is reported once; the workers then share the sessions.
-    this.#addon = loadAddon();
+    this.#addon ??= loadAddon();
     this.#addon.loadPack(pack_directory);
     this.#pool = await Pool.start({
       workers: config.workers,
@@ -69,6 +69,12 @@ export class Engine {
       },
       onWorkerError,
     });
+  }
+
+  /** What runs the nets. */
+  get onnxRuntime(): OnnxRuntime {
+    this.#addon ??= loadAddon();
+    return this.#addon.onnxRuntime();
   }
 
   /** Whether a further request of this key would be refused. */

@@ -138,7 +138,7 @@ const manifestSchema = z.strictObject({ ...draftMembers, calibration: calibratio
 const draftSchema = z.strictObject({ ...draftMembers, calibration: calibrations.optional() });
 
 export type PackManifest = z.infer<typeof manifestSchema>;
-/** A pack that may lack a calibration: it can be prepared and can embed faces, but gives no verdicts. */
+/** A pack that may lack a calibration: it compares faces, but no percent of it passes 40. */
 export type PackDraft = z.infer<typeof draftSchema>;
 export type PackNet = NonNullable<PackDraft[Role]>;
 export type PackSource = PackDraft['source'];

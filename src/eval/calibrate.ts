@@ -1,5 +1,5 @@
 import { Calibration, type CalibrationPoint, promisedRate } from '../face/calibration.ts';
-import { binOf, bins, fmrTable } from './fmr-table.ts';
+import { binOf, bins, floorOf, fmrTable } from './fmr-table.ts';
 import { foldPair, folds, type HeldOutCohorts, heldOutFits } from './held-out.ts';
 import type { Interval } from './metrics.ts';
 import { PairRate } from './pairs.ts';
@@ -32,6 +32,8 @@ export interface CalibrationCheck {
 
 interface TableFit {
   points: CalibrationPoint[];
+  /** The lowest rate that its people can show. */
+  floor: number;
   check: CalibrationCheck[];
   /** How many pairs of each group were left out, because their cosine was above `samePersonAbove`. */
   taken_for_one_person: { group: string; pairs: number }[];
@@ -59,7 +61,8 @@ export function fitTable(
       })),
     );
   const points = tableWithout();
-  if (percents.length === 0) return { points, check: [], taken_for_one_person };
+  const floor = floorOf(Math.max(...groups.map(({ foldOfPerson }) => foldOfPerson.length)));
+  if (percents.length === 0) return { points, floor, check: [], taken_for_one_person };
   // Indexed by foldPair: the similarity of each percent when these two folds are left out.
   const thresholds: number[][] = Array.from({ length: heldOutFits }, () => []);
   for (let high = 0; high < folds; high++) {
@@ -73,7 +76,7 @@ export function fitTable(
   const check = groups.flatMap((group) =>
     percents.map((percent, column) => checkOf(group, percent, (pair) => thresholds[pair]![column]!)),
   );
-  return { points, check, taken_for_one_person };
+  return { points, floor, check, taken_for_one_person };
 }
 
 function checkOf(

@@ -24,6 +24,8 @@ const rates = [0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 5e-4, 
 /** The table must be measured down to this rate, and is to the second one where there are enough people; the tail follows. */
 const mustBeMeasured = 0.001;
 const leastMeasured = 1e-4;
+/** The lowest rate that is promised, however many people there are. */
+const leastFloor = 1e-5;
 
 /** Safety margin for people and photos outside the groups: the share of the promised rate that a group may use. */
 const used = 0.85;
@@ -48,11 +50,7 @@ export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] 
   let largestBefore = 0;
   const measured = rates.filter((rate) => rate >= leastMeasured && canShow(rate, largest.people));
   const tailStart = measured.at(-1) ?? 1;
-  if (tailStart > mustBeMeasured) {
-    throw new Error(
-      'There are too few people to show a false-match rate of 1 in 1,000: at least 60 are needed.',
-    );
-  }
+  requirePeople(largest.people);
   for (const rate of measured) {
     const ofLargest = scoreAt(largest, allowedRate(rate, largest.people));
     const step = ofLargest - largestBefore;
@@ -71,6 +69,29 @@ export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] 
     add(points, from + excess, rate);
   }
   return points;
+}
+
+/** Throws an Error that says what is needed when a group of `people` cannot show the rates that a table must have. */
+export function requirePeople(people: number): void {
+  if (canShow(mustBeMeasured, people)) return;
+  throw new Error(
+    `There are too few people to show a false-match rate of 1 in 1,000: ${people} in the largest group, and at least ` +
+      `${leastPeople(mustBeMeasured)} are needed, or 100 with --check, which keeps some aside. ${leastPeople(leastMeasured)} ` +
+      `show 1 in 10,000, and ${leastPeople(leastFloor)} show 1 in 100,000, the lowest rate that is promised. One picture ` +
+      'of each is enough.',
+  );
+}
+
+/** The lowest rate that a group of `people` can show, as the floor of a table. */
+export function floorOf(people: number): number {
+  return rates.filter((rate) => rate >= leastFloor && canShow(rate, people)).at(-1) ?? mustBeMeasured;
+}
+
+/** The smallest group that can show a rate. */
+function leastPeople(rate: number): number {
+  let people = 2;
+  while (!canShow(rate, people)) people++;
+  return people;
 }
 
 interface Tallied extends ImpostorScores {

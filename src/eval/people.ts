@@ -55,7 +55,7 @@ export function imagesBelow(folder: string): string[] {
 }
 
 /**
- * The labelled people of a set: a folder of images for each person. With a list `people.tsv` in the folder or beside it
+ * The labelled people of a set: a folder of images for each person, or where there is none, images of strangers, one each. With a list `people.tsv` in the folder or beside it
  * (tab-separated, a header line, a column `image`, perhaps a column `person`, and labels such as `age`), only the images of the
  * list are used; an image with an empty `person`, or without that column and without a folder, is a person of its own. Paths
  * start from the list, or from the folder; images of the list outside the folder are skipped. `groupings` without a column of
@@ -66,8 +66,12 @@ export function readPeople(name: string, folder: string, groupings?: readonly Gr
   const list = readList(folder);
   if (list === undefined) {
     const inFolders = files.filter((file) => file.includes('/'));
-    if (inFolders.length === 0) throw new Error(`${folder} has no folders of pictures`);
-    return inFolders.map((file) => ({ file, person: personIn(name, file), set: name, labels: [name] }));
+    return (inFolders.length > 0 ? inFolders : files).map((file) => ({
+      file,
+      person: personIn(name, file),
+      set: name,
+      labels: [name],
+    }));
   }
   const { columns, rows } = list;
   const used = groupingsIn(list, groupings);

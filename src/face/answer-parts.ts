@@ -182,11 +182,14 @@ export const Warning = object(
         look_cut_short: 'the search for faces took too long and was stopped; there may be more faces',
         low_quality_face: 'the compared face is so poor that the same person is recognised less often',
         best_of_many: 'several images match: if you take only the best, the number of images counts',
+        pack_not_calibrated:
+          'nobody measured how often strangers score this high with the model pack: the percent is 40 × the similarity and cannot pass 40',
       },
       'What it is about.',
     ),
     field: text(
-      'Name of the field; with `look_cut_short` and `low_quality_face`, the picture, whose `face_index` names the face',
+      'Name of the field; with `look_cut_short` and `low_quality_face`, the picture, whose `face_index` names the face; with ' +
+        '`pack_not_calibrated`, `model`',
     ),
     reason: word(qualityReasons, 'With `low_quality_face` only, what the face is.').exactOptional(),
     detail: text('What happened and what to do about it, for people'),
@@ -208,13 +211,13 @@ export const judged = {
   similarity: cosine.describe('Cosine of the two embeddings; not comparable between model packs'),
   false_match_rate: share.describe(
     'How often two different people score at least this high, corrected for the number of compared pairs; ' +
-      "for each pair never below the floor of the pack's table, see GET models",
+      "for each pair never below the floor of the pack's table, see GET models; 1 when the pack has no table",
   ),
   extrapolated: z
     .boolean()
     .describe(
       "true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), " +
-        'and confidence_percent is extrapolated',
+        'and confidence_percent is extrapolated. Always true when the pack is not calibrated',
     ),
 };
 

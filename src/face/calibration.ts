@@ -4,7 +4,7 @@ export type CalibrationPoint = readonly [similarity: number, falseMatchRate: num
 interface Judgement {
   /** 0..1, corrected for the number of pairs; the rate of a single pair is never below the floor. */
   false_match_rate: number;
-  /** Whether the pair's own rate lies below the floor: false_match_rate is then an upper bound. */
+  /** Whether false_match_rate is only an upper bound: the pair's own rate lies below the floor, or nothing was measured. */
   extrapolated: boolean;
   /** 0..100 */
   confidence_percent: number;
@@ -49,6 +49,11 @@ export class Calibration {
     this.#kneeSimilarity = this.similarityAt(kneeRate);
   }
 
+  /** Whether the table was measured on people. */
+  get measured(): boolean {
+    return true;
+  }
+
   /** 1 up to the table's first point; log10 of it is linear between points, and the last segment continues past the end. */
   falseMatchRate(similarity: number): number {
     if (!(similarity > this.#similarities[0]!)) return 1;
@@ -91,15 +96,34 @@ export class Calibration {
   }
 }
 
-/** The calibration of one mode in a pack's manifest. */
-export function calibrationOf({
-  points,
-  floor,
-}: {
-  points: readonly CalibrationPoint[];
-  floor: number;
-}): Calibration {
-  return new Calibration(points, floor);
+/**
+ * For a pack that nobody has calibrated. How often strangers score this high is not known, so the rate is told as 1 and the
+ * percent is 40 × the similarity: it never reaches what a measured rate of 1 in 10 would give.
+ */
+class Uncalibrated extends Calibration {
+  constructor() {
+    super([
+      [0, 1],
+      [1, kneeRate],
+    ]);
+  }
+
+  override get measured(): boolean {
+    return false;
+  }
+
+  override judge(similarity: number, pairsCompared: number): Judgement {
+    // A normalised similarity may be above 1.
+    const { confidence_percent } = super.judge(Math.min(1, similarity), pairsCompared);
+    return { false_match_rate: 1, extrapolated: true, confidence_percent };
+  }
+}
+
+/** The calibration of one mode in a pack's manifest, which may have none. */
+export function calibrationOf(
+  table: { points: readonly CalibrationPoint[]; floor: number } | undefined,
+): Calibration {
+  return table === undefined ? new Uncalibrated() : new Calibration(table.points, table.floor);
 }
 
 /** Piecewise linear `ys` over rising `xs`, for x from the first on; the last segment continues. Monotonic despite rounding. */

@@ -6,7 +6,7 @@ import type { Calibration } from './calibration.ts';
 import { compare, sum } from './compare.ts';
 import { lowQuality, lowQualityProblem } from './face-quality.ts';
 import { problemOf } from './faults.ts';
-import { cutShort, imageBody, judgedBest, type Question, timingsBody } from './match.ts';
+import { cutShort, imageBody, judgedBest, type Question, timingsBody, uncalibrated } from './match.ts';
 
 export interface Target {
   /** As sent; only a label. */
@@ -55,6 +55,7 @@ export function manyAnswer(question: ManyQuestion): Many {
     model,
     warnings: [
       ...question.warnings,
+      ...uncalibrated(question.calibration, model),
       ...cutShort('image1', reference.image),
       ...lowQuality('image1', image1.faces[image1.face_index]!),
       ...(matches > 1 ? [bestOfMany(targets.length)] : []),

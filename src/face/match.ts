@@ -47,6 +47,7 @@ export function matchAnswer(question: Question, result: Comparison, calibration:
     model,
     warnings: [
       ...warnings,
+      ...uncalibrated(calibration, model),
       ...cutShort('image1', result.image1),
       ...cutShort('image2', result.image2),
       ...comparedFace('image1', image1),
@@ -89,6 +90,15 @@ export function timingsBody(queue_ms: number, stages: StageTimings, total_ms: nu
     embed: round(stages.embed, 1),
     total: round(total_ms, 1),
   };
+}
+
+/** A warning when the pack has no table: the answer does not pretend to have one. */
+export function uncalibrated({ measured }: Calibration, { pack }: { pack: string }): Warning[] {
+  if (measured) return [];
+  const detail =
+    `The pack ${pack} is not calibrated: how often strangers score this high is not known. ` +
+    'confidence_percent is 40 × the similarity and cannot pass 40; facematch calibrate measures a table.';
+  return [{ code: 'pack_not_calibrated', field: 'model', detail }];
 }
 
 /** A warning when there may be faces that were not found. */

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import type { EndpointId, Listed, Scope } from '../endpoints/index.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { PackManifest } from '../engine/pack.ts';
+import type { PackDraft } from '../engine/pack.ts';
 import type { Origin } from '../engine/queue.ts';
 import type { Calibration } from '../face/calibration.ts';
 import { clientAddress } from '../gate/client-address.ts';
@@ -22,7 +22,7 @@ import type { Upload, Uploads } from './upload.ts';
 export interface Services {
   readonly config: Config;
   readonly gate: Gate;
-  readonly manifest: PackManifest;
+  readonly manifest: PackDraft;
   /** The pack, as answers name it. */
   readonly model: { pack: string; version: string };
   readonly calibrations: Readonly<Record<AccuracyMode, Calibration>>;

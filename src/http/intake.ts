@@ -18,7 +18,7 @@ export function serve(context: Context, endpoint: Listed): Reply | Promise<Reply
   if ('document' in endpoint) return services.documents(endpoint.id).then((page) => published(context, page));
   switch (endpoint.takes) {
     case 'nothing':
-      return replyOf(context, endpoint.answer(services.manifest));
+      return replyOf(context, endpoint.answer(services.manifest, services.engine.onnxRuntime));
     case 'pictures':
       return withPictures(context, endpoint);
     case 'embeddings':

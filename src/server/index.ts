@@ -1,6 +1,6 @@
 import { type Config, uwsKeepAlive_s } from '../config.ts';
 import { Engine } from '../engine/engine.ts';
-import { type PackManifest, packDirectory, readManifest } from '../engine/pack.ts';
+import { type PackDraft, packDirectory, readDraft } from '../engine/pack.ts';
 import { calibrationOf } from '../face/calibration.ts';
 import { Gate, mostBuckets } from '../gate/gate.ts';
 import { KeyStore } from '../gate/key-store.ts';
@@ -59,7 +59,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   };
   const transport = openTransport(config, log);
   const pack_directory = packDirectory(config.pack);
-  const manifest = readManifest(pack_directory);
+  const manifest = readDraft(pack_directory);
   const model = { pack: manifest.name, version: manifest.version };
   const keys = opening(KeyStore.open(config.keys_file, log.logger));
   const certificate = openCertificate(config, log);
@@ -82,8 +82,8 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   const limiter = opening(openLimiter(config, log, telemetry));
   const gate = openGate(config, keys, limiter);
   const calibrations = {
-    fast: calibrationOf(manifest.calibration.fast),
-    balance: calibrationOf(manifest.calibration.balance),
+    fast: calibrationOf(manifest.calibration?.fast),
+    balance: calibrationOf(manifest.calibration?.balance),
   };
   const services: Services = {
     config,
@@ -106,6 +106,9 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   const addresses = { address: front.url, admin_address: admin.url };
   const { name: http, uws } = transport;
   log.logger.info({ ...addresses, http, uws, workers: config.workers, pack: model.pack }, 'starting');
+  if (manifest.calibration === undefined) {
+    log.logger.warn({ pack: model.pack }, 'the pack is not calibrated: no answer passes 40 percent');
+  }
   const ready = becomeReady(engine, readiness, log);
   return {
     address: front.url,
@@ -140,7 +143,7 @@ const harms = {
   wedged: 'a worker hangs at these pictures',
 };
 
-function openEngine(config: Config, pack_directory: string, manifest: PackManifest, { logger }: Log): Engine {
+function openEngine(config: Config, pack_directory: string, manifest: PackDraft, { logger }: Log): Engine {
   return new Engine({
     config,
     pack_directory,

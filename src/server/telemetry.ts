@@ -40,6 +40,7 @@ export function openTelemetry(
     uws: transport.uws ?? '',
     pack: model.pack,
     pack_version: model.version,
+    provider: config.provider.join(','),
   };
   const readings = {
     ...readingsOf(sources),

@@ -167,6 +167,7 @@ export const build = {
       uws: 'of µWebSockets.js; empty where `node` speaks HTTP',
       pack: "the model pack's name",
       pack_version: 'its version',
+      provider: 'execution providers of ONNX Runtime, with commas between',
     },
   },
 } as const satisfies Record<string, Metric>;

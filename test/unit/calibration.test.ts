@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Calibration, type CalibrationPoint } from '../../src/face/calibration.ts';
+import { Calibration, type CalibrationPoint, calibrationOf } from '../../src/face/calibration.ts';
 
 const table = pointsOf(-0.1, 1, 0.08, 0.1, 0.2, 0.01, 0.33, 0.001, 0.58, 0.000001);
 const calibration = new Calibration(table);
@@ -191,6 +191,35 @@ describe('a floor', () => {
 
   test.each([-0.001, 0.11, 1, Number.NaN])('of %d is refused', (floor) => {
     expect(() => new Calibration(table, floor)).toThrow('Expected a floor from 0 to 0.1');
+  });
+});
+
+describe('without a table', () => {
+  const none = calibrationOf(undefined);
+
+  test.each([
+    [-0.5, 1, 0],
+    [0, 1, 0],
+    [0.25, 1, 10],
+    [0.7, 1, 28],
+    [1, 1, 40],
+    [1.2, 1, 40],
+    [0.7, 2, 40 * (0.7 - Math.log10(2))],
+    [0.7, 100, 0],
+    [Number.NaN, 1, 0],
+  ])(
+    'a similarity of %d among %d pairs is %d percent, and no rate is promised',
+    (similarity, pairs, percent) => {
+      expect(none.judge(similarity, pairs)).toEqual({
+        false_match_rate: 1,
+        extrapolated: true,
+        confidence_percent: expect.closeTo(percent, 9),
+      });
+    },
+  );
+
+  test('nothing was measured, and with one something was', () => {
+    expect([none.measured, calibration.measured]).toEqual([false, true]);
   });
 });
 

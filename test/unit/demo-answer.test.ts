@@ -20,6 +20,12 @@ describe('a false-match rate in words', () => {
       'fewer than 1 in 100,000 pairs of strangers score this high',
     );
   });
+
+  test('is not known where nothing was measured', () => {
+    expect(describeRate({ false_match_rate: 1, extrapolated: true })).toBe(
+      'how often strangers score this high is not known',
+    );
+  });
 });
 
 describe('a place in a picture in words', () => {

@@ -34,6 +34,10 @@ describe('a false-match rate in words', () => {
     expect(strangersAlike({ false_match_rate, extrapolated })).toBe(words);
   });
 
+  test('of nothing measured is not known', () => {
+    expect(strangersAlike({ false_match_rate: 1, extrapolated: true })).toBe('an unknown number of');
+  });
+
   test.each([
     [70, '1 in 10,000 strangers would pass'],
     [50, '1 in 100 strangers would pass'],

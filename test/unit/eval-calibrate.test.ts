@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { fitTable } from '../../src/eval/calibrate.ts';
 import { dot } from '../../src/eval/cohort.ts';
-import { binOf, bins, fmrTable, type ImpostorScores } from '../../src/eval/fmr-table.ts';
+import {
+  binOf,
+  bins,
+  floorOf,
+  fmrTable,
+  type ImpostorScores,
+  requirePeople,
+} from '../../src/eval/fmr-table.ts';
 import type { HeldOutCohorts, MadeCohorts } from '../../src/eval/held-out.ts';
 import type { PeopleSet } from '../../src/eval/people.ts';
 import { Calibration } from '../../src/face/calibration.ts';
@@ -61,6 +68,25 @@ describe('the table of false-match rates', () => {
     // Of 30 people, 435 pairs: 0.0085 + 3 · √(0.0085 / 435) is allowed where 1 in 100 is promised.
     expect(table(30).falseMatchRate(0.3 + 2.0175 / 8)).toBeCloseTo(0.01, 2);
     expect(table(30).falseMatchRate(at)).toBeLessThan(0.01);
+  });
+});
+
+describe('of few people', () => {
+  test.each([
+    [60, 1e-3],
+    [100, 5e-4],
+    [300, 1e-4],
+    [1000, 1e-5],
+    [100_000, 1e-5],
+  ])('%d can show a rate of %d and promise no lower one', (people, floor) => {
+    expect(() => requirePeople(people)).not.toThrow();
+    expect(floorOf(people)).toBe(floor);
+  });
+
+  test('too few are refused with what is needed', () => {
+    expect(() => requirePeople(40)).toThrow(
+      /40 in the largest group, and at least 5\d are needed, .* 1\d\d show 1 in 10,000, and 5\d\d show 1 in 100,000/,
+    );
   });
 });
 

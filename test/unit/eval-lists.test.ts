@@ -119,11 +119,18 @@ describe('a set of labelled people', () => {
     expect(read).toThrow(message);
   });
 
-  test('is refused without pictures, or with none in a folder', () => {
+  test('may be pictures of strangers, one each', () => {
+    put('one.jpg', 'two.png');
+    expect(read().map(({ file, person }) => [file, person])).toEqual([
+      ['one.jpg', 'staff/one.jpg'],
+      ['two.png', 'staff/two.png'],
+    ]);
+  });
+
+  test('is refused without pictures', () => {
     mkdirSync(join(folder, 'images'));
     expect(() => imagesBelow(join(folder, 'images'))).toThrow('has no pictures');
-    put('loose.jpg');
-    expect(read).toThrow('has no folders of pictures');
+    expect(read).toThrow('has no pictures');
   });
 });
 

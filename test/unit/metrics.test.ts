@@ -5,7 +5,15 @@ import { Metrics, type Readings } from '../../src/telemetry/metrics.ts';
 
 /** The metric table, and what is read when a scrape comes; test/server/metrics.test.ts has the rest. */
 
-const info = { version: '1.2.3', node: '20', http: 'uws', uws: '20', pack: 'default', pack_version: '1.0.0' };
+const info = {
+  version: '1.2.3',
+  node: '20',
+  http: 'uws',
+  uws: '20',
+  pack: 'default',
+  pack_version: '1.0.0',
+  provider: 'cpu',
+};
 const readings = (own: Partial<Readings> = {}) =>
   ({ ...Object.fromEntries(Object.keys(read).map((name) => [name, () => 1])), ...own }) as Readings;
 const seriesOf = async (metrics: Metrics) =>

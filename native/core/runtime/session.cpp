@@ -1,7 +1,6 @@
 #include "session.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -9,50 +8,16 @@
 #include <string_view>
 
 #include "../error.h"
-#include "byte_prelu.h"
+#include "onnx_runtime.h"
 
 namespace facematch {
 namespace {
 
-// Never destroyed: ONNX Runtime's order of destruction at exit differs between versions, and the
-// end of the process frees the memory anyway. test/native/exit.test.ts checks that every way to
-// exit is clean.
-Ort::Env& environment() {
-  static auto* env = [] {
-    // Without it ONNX Runtime 1.30 sends usage data to its vendor and writes files to the home and
-    // temporary folders. Setting it here could crash a thread that reads the environment.
-    // Nothing here writes it. NOLINTNEXTLINE(concurrency-mt-unsafe)
-    if (std::getenv("ORT_DISABLE_TELEMETRY") == nullptr) {
-      throw Error(ErrorCode::kInternalError,
-                  "ORT_DISABLE_TELEMETRY must be in the environment when the process starts");
-    }
-    // The core prints nothing; errors arrive as exceptions.
-    const auto silent = [](void*, OrtLoggingLevel, const char*, const char*, const char*,
-                           const char*) {};
-    return new Ort::Env(ORT_LOGGING_LEVEL_FATAL, "facematch", silent, nullptr);
-  }();
-  return *env;
-}
-
-// Never destroyed either: a worker may still be in run() when the process exits.
+// Never destroyed: a worker may still be in run() when the process exits.
 const Ort::MemoryInfo& cpu_memory() {
   static const auto* memory =
       new Ort::MemoryInfo(Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault));
   return *memory;
-}
-
-// The worker threads provide the parallelism: a session never starts a thread of its own.
-Ort::SessionOptions session_options() {
-  Ort::SessionOptions options;
-  options.SetIntraOpNumThreads(1);
-  options.SetInterOpNumThreads(1);
-  options.SetExecutionMode(ORT_SEQUENTIAL);
-  options.SetGraphOptimizationLevel(ORT_ENABLE_ALL);
-  options.AddConfigEntry("session.intra_op.allow_spinning", "0");
-  options.Add(own_operators());
-  // Use slower instructions that do not saturate: scores must be the same on every processor.
-  if (!has_exact_byte_products()) options.AddConfigEntry("session.x64quantprecision", "1");
-  return options;
 }
 
 size_t product(const std::vector<int64_t>& shape) {

@@ -88,16 +88,21 @@ export const machineChecks: Checks = {
   async 'native addon'() {
     const file = addonFile();
     try {
-      const { onnxruntime, opencv, ...decoders } = await probe('addon');
+      const { versions, runtime } = await probe('addon');
+      const { onnxruntime, opencv, ...decoders } = versions;
       const codecs = Object.entries(decoders).map(([name, version]) => `${name} ${version}`);
       return [
         ok('native addon', `loads${file === undefined ? '' : ` from ${file} (FACEMATCH_ADDON)`}`),
-        ok('ONNX Runtime', onnxruntime),
+        ok(
+          'ONNX Runtime',
+          `${onnxruntime} on ${runtime.providers.join(', ')}; it has ${runtime.available.join(', ')}`,
+        ),
         ok('OpenCV', `${opencv}; ${codecs.join(', ')}`),
       ];
     } catch (error) {
       const complaint = firstLine(error);
-      const cure = file === undefined ? addonCure(complaint) : 'Correct or unset FACEMATCH_ADDON';
+      const own = file === undefined ? addonCure(complaint) : 'Correct or unset FACEMATCH_ADDON';
+      const cure = settingCure(complaint) ?? own;
       const notKnown = 'not known: the native addon did not load';
       return [
         wrong('native addon', complaint, cure),
@@ -138,6 +143,12 @@ function installedVersion(name: string): string | undefined {
   const folders = createRequire(projectPath('package.json')).resolve.paths(name) ?? [];
   const found = folders.find((folder) => existsSync(join(folder, name, 'package.json')));
   return found && packageJson(join(found, name)).version;
+}
+
+/** What to do about a complaint that names its setting, such as one about a provider. */
+export function settingCure(complaint: string): string | undefined {
+  const [, variable] = /^(FACEMATCH_\w+): /.exec(complaint) ?? [];
+  return variable && `Correct or unset ${variable}; see docs/packs.md`;
 }
 
 /** An error message of the dynamic linker → how to fix an addon that was built here. */

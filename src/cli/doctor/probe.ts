@@ -1,4 +1,4 @@
-import type { Addon } from '../../engine/addon.ts';
+import type { Addon, OnnxRuntime } from '../../engine/addon.ts';
 import type { Uws } from '../../http/uws.ts';
 
 // Loads native code in a process of its own, because it may print to standard output or end the process. Started by probe() of
@@ -8,7 +8,7 @@ import type { Uws } from '../../http/uws.ts';
 export interface Probes {
   /** Loads µWebSockets.js. */
   uws: Pick<Uws, 'version' | 'passedOver'>;
-  addon: ReturnType<Addon['versions']>;
+  addon: { versions: ReturnType<Addon['versions']>; runtime: OnnxRuntime };
   /** Loads the nets of a pack; the argument is its directory. */
   pack: undefined;
 }
@@ -20,7 +20,10 @@ const probes: { [Name in keyof Probes]: (argument: string) => Promise<Probes[Nam
     const { version, passedOver } = (await import('../../http/uws.ts')).loadUws();
     return { version, passedOver };
   },
-  addon: async () => (await import('../../engine/addon.ts')).loadAddon().versions(),
+  addon: async () => {
+    const addon = (await import('../../engine/addon.ts')).loadAddon();
+    return { versions: addon.versions(), runtime: addon.onnxRuntime() };
+  },
   pack: async (directory) => {
     (await import('../../engine/addon.ts')).loadAddon().loadPack(directory);
     return undefined;

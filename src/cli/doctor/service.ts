@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { surveySettings } from '../../config.ts';
 import { reachable } from '../../health.ts';
 import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
-import { probe } from './machine.ts';
+import { probe, settingCure } from './machine.ts';
 
 /** Checks of what the settings name: files, Redis and ports. */
 export const serviceChecks: Checks = {
@@ -15,9 +15,9 @@ export const serviceChecks: Checks = {
   async 'model pack'() {
     const pack = await import('../../engine/pack.ts');
     const directory = pack.packDirectory(surveySettings().config.pack);
-    let manifest: ReturnType<typeof pack.readManifest>;
+    let manifest: ReturnType<typeof pack.readDraft>;
     try {
-      manifest = pack.readManifest(directory);
+      manifest = pack.readDraft(directory);
     } catch (error) {
       const [first = '', ...members] = (error as Error).message.split('\n').map((line) => line.trim());
       const value = [first, members.join('; ')].filter(Boolean).join(' ');
@@ -44,6 +44,15 @@ export const serviceChecks: Checks = {
     const sound = files.every(({ status }) => status === 'ok');
     return [
       ok('model pack', `${manifest.name} ${manifest.version} in ${directory}`),
+      ...(manifest.calibration === undefined
+        ? [
+            warning(
+              'calibration',
+              'none: no answer passes 40 percent',
+              'facematch calibrate; see docs/packs.md',
+            ),
+          ]
+        : []),
       ...files,
       sound
         ? await netsOf(directory)
@@ -128,7 +137,8 @@ async function netsOf(directory: string): Promise<Finding> {
     // An addon that does not load has a finding of its own.
     const loads = await probe('addon').catch(() => undefined);
     if (loads === undefined) return unknown('nets', 'the native addon did not load');
-    return wrong('nets', firstLine(error), 'Prepare the nets again: npm run setup');
+    const complaint = firstLine(error);
+    return wrong('nets', complaint, settingCure(complaint) ?? 'Prepare the nets again: npm run setup');
   }
 }
 

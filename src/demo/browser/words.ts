@@ -15,8 +15,9 @@ export function shareOfStrangers(rate: number): string {
   return one >= 1e6 ? `1 in ${twoDigits.format(one / 1e6)} million` : `1 in ${twoDigits.format(one)}`;
 }
 
-/** The share of strangers that score as high as an answer; an upper bound if extrapolated. */
+/** The share of strangers that score as high as an answer; an upper bound if extrapolated, and unknown without a calibration. */
 export function strangersAlike(answer: { false_match_rate: number; extrapolated: boolean }): string {
+  if (answer.extrapolated && answer.false_match_rate > 0.5) return 'an unknown number of';
   const share = shareOfStrangers(answer.false_match_rate);
   return answer.extrapolated && share.startsWith('1 in') ? `fewer than ${share}` : share;
 }

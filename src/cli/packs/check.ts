@@ -1,0 +1,115 @@
+import type { StageTimings } from '../../engine/addon.ts';
+import { type PackDraft, packDirectory, readDraft, readManifest, verifyPack } from '../../engine/pack.ts';
+import { type Finding, firstLine, ok, unknown, warning, wrong } from '../doctor/finding.ts';
+import type { Feeding } from './families.ts';
+import { betterFeeding, enoughFaces, margin, type Trial, timePacks, tryPack } from './trial.ts';
+
+/** Whether a pack does what its manifest says, and what is missing. Never throws. */
+export async function* checkPack(nameOrPath: string): AsyncGenerator<Finding> {
+  const directory = packDirectory(nameOrPath);
+  let draft: PackDraft;
+  let trial: Trial;
+  try {
+    draft = readDraft(directory);
+    yield ok('manifest', `${draft.name} ${draft.version} in ${directory}`);
+    await verifyPack(directory, draft);
+    yield ok('files', 'have the SHA-256 of the manifest');
+    trial = tryPack(directory, draft);
+    yield ok('nets', 'load, and have the shapes that the manifest says');
+  } catch (error) {
+    yield wrong('pack', (error as Error).message.replaceAll(/\s*\n\s*/g, ' '), 'See docs/packs.md');
+    return;
+  }
+  yield* judgeTrial(trial);
+  if (typeof draft.embedder.from === 'string') {
+    const better = betterFeeding(directory, draft, trial);
+    if (better !== undefined) yield feedingWarning(better);
+  }
+  yield await timing(directory, draft);
+  yield* missing(draft);
+}
+
+/** What the sample photos show. */
+export function* judgeTrial(trial: Trial): Generator<Finding> {
+  const { faces, same, strangers } = trial;
+  const found = `${faces.join(' and ')}, of 3 in each of the two sample photos`;
+  yield enoughFaces(trial)
+    ? ok('faces', found)
+    : wrong('faces', found, "Correct the detector's members: family, mean, scale, channels, min_det_score");
+  if (same === undefined || strangers === undefined) {
+    yield unknown('likeness', 'the woman who is in both photos was not found');
+    return;
+  }
+  const likeness = `the woman in both photos ${same.toFixed(2)}, the others ${strangers.toFixed(2)} at most (cosines)`;
+  yield margin(trial) > 0
+    ? ok('likeness', likeness)
+    : wrong('likeness', likeness, "Correct the embedder's members: mean, scale, channels, template, output");
+}
+
+export function feedingWarning(better: Feeding): Finding {
+  const value = `fed as ${better}'s nets are, the embedder tells the people of the photos apart much better`;
+  return warning('feeding', value, `Add the pack again with --feeding ${better}`);
+}
+
+async function timing(directory: string, draft: PackDraft): Promise<Finding> {
+  try {
+    const base = packDirectory('default');
+    const shared = readManifest(base);
+    await verifyPack(base, shared);
+    const [own, known] = timePacks([
+      { directory, min_det_score: draft.min_det_score },
+      { directory: base, min_det_score: shared.min_det_score },
+    ]);
+    const [mine, theirs] = [total(own!), total(known!)];
+    const stages = Object.entries(own!).map(([stage, ms]) => `${stage} ${ms.toFixed(1)}`);
+    const beside = `${(mine / theirs).toFixed(2)} times the default pack's ${theirs.toFixed(1)} ms`;
+    return ok('time', `${mine.toFixed(1)} ms for a photo of three (${stages.join(', ')}), ${beside}`);
+  } catch (error) {
+    return unknown('time', `the default pack cannot be compared: ${firstLine(error)}`);
+  }
+}
+
+const total = (stages: StageTimings) => Object.values(stages).reduce((sum, ms) => sum + ms, 0);
+
+const calibrateIt = 'FACEMATCH_PACK=… facematch calibrate NAME=FOLDER --write; see docs/packs.md';
+
+/** What the pack does without. */
+function* missing({
+  calibration,
+  cohort,
+  close_detector,
+  human,
+  occlusion,
+  source,
+}: PackDraft): Generator<Finding> {
+  yield calibration === undefined
+    ? warning('calibration', 'none: no answer passes 40 percent', calibrateIt)
+    : ok('calibration', calibration.balance.fitted_on);
+  if (cohort === undefined) {
+    yield warning(
+      'cohort',
+      'none: one threshold serves some groups of people worse than others',
+      calibrateIt,
+    );
+  }
+  if (human === undefined) {
+    yield warning(
+      'human check',
+      'none: animals that the detector finds are compared',
+      'calibrate --without-people FOLDER',
+    );
+  }
+  if (occlusion === undefined) {
+    yield warning('occlusion', 'none: nobody is told of masks', 'calibrate --occluded NAME=FOLDER');
+  }
+  if (close_detector === undefined) {
+    yield warning(
+      'close detector',
+      'none: faces that fill the picture may be missed',
+      'See models/README.md',
+    );
+  }
+  if (source.licence === 'not stated') {
+    yield warning('licence', 'not stated', 'Write it into the manifest; GET models shows it');
+  }
+}

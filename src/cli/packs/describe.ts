@@ -1,0 +1,153 @@
+import { loadAddon, type NetFacts, type TensorFacts } from '../../engine/addon.ts';
+import { type Feeding, families, feedings } from './families.ts';
+
+/** A file of a net → the members of a manifest that describe it, and what had to be assumed. */
+
+export interface Described {
+  members: Record<string, unknown>;
+  /** A line for each thing that the file does not say. */
+  assumed: string[];
+}
+
+export interface DescribedDetector extends Described {
+  min_det_score: number;
+}
+
+/** The side of an aligned face where the file leaves it open: that of ArcFace. */
+const chipSide = 112;
+
+/** `known`: the family, where the user names it. Throws an Error with a message for people. */
+export function describeDetector(file: string, known: string | undefined): DescribedDetector {
+  const { net, input, sides } = opened(file, 3);
+  const candidates = known === undefined ? Object.keys(families) : [known];
+  const measured = new Map<string, NetFacts>();
+  for (const name of candidates) {
+    const family = families[name]!;
+    const [height, width] = sides.map((side) => (side > 0 ? side : family.side)) as [number, number];
+    const size = `${width}×${height}`;
+    const facts = measured.get(size) ?? loadAddon().describeNet(file, [1, 3, height, width]);
+    measured.set(size, facts);
+    const outputs = family.members(facts, width, height);
+    if (outputs === undefined) continue;
+    const { feeding, nms_iou, min_det_score, second_look_score, source } = family;
+    const open = sides.some((side) => side < 0);
+    return {
+      members: {
+        family: name,
+        input: input.name,
+        ...feeding,
+        scale: rounded(feeding.scale),
+        nms_iou,
+        second_look_score,
+        ...outputs,
+        width,
+        height,
+      },
+      min_det_score,
+      assumed: [
+        `detector: family ${name}${known === undefined ? ', by its outputs' : ''}`,
+        `detector: fed ${feedingWords(feeding)}, ${source}`,
+        ...(open ? [`detector: ${size} at most; the file leaves its sides open`] : []),
+        `detector: min_det_score ${min_det_score}, second_look_score ${second_look_score}, nms_iou ${nms_iou}; not measured`,
+      ],
+    };
+  }
+  throw new Error(
+    `${file} is of none of the families ${candidates.join(', ')} by its outputs: ${shapesOf([...measured.values()].at(-1) ?? net)}`,
+  );
+}
+
+/** `output` and `feeding` where the user names them. Throws an Error with a message for people. */
+export function describeEmbedder(
+  file: string,
+  { output, feeding }: { output: string | undefined; feeding: Feeding | undefined },
+): Described & { feeding: Feeding } {
+  const { input, sides } = opened(file, 3);
+  const [height, width] = sides.map((side) => (side > 0 ? side : chipSide)) as [number, number];
+  if (height !== width)
+    throw new Error(`${file} takes ${width}×${height}: an embedder's input must be square`);
+  const net = loadAddon().describeNet(file, [1, 3, height, width]);
+  const vectors = net.outputs.filter(
+    ({ name, shape }) => (output === undefined ? isVector(shape) : name === output) && shape.length > 0,
+  );
+  const [vector] = vectors;
+  if (vector === undefined || vectors.length > 1) {
+    const wanted = output === undefined ? 'one vector of 32 to 4,096 numbers' : `an output ${output}`;
+    throw new Error(
+      `${file} should have ${wanted}, and has ${shapesOf(net)}.${vectors.length > 1 ? ' Choose one with --output.' : ''}`,
+    );
+  }
+  const dimensions = sizeOf(vector.shape);
+  const isSface = input.name === 'data' && vector.name === 'fc1' && dimensions === 128;
+  const chosen = feeding ?? (isSface ? 'sface' : 'insightface');
+  const how = feedings[chosen];
+  return {
+    members: {
+      family: 'arcface',
+      input: input.name,
+      output: vector.name,
+      size: width,
+      ...how,
+      scale: rounded(how.scale),
+      dimensions,
+    },
+    feeding: chosen,
+    assumed: [
+      `embedder: fed ${feedingWords(how)}${feeding === undefined ? `, as ${chosen}'s are` : ''}`,
+      "embedder: the face lies in the chip as ArcFace's five points say",
+      ...(sides.some((side) => side < 0)
+        ? [`embedder: ${width}×${height}; the file leaves its sides open`]
+        : []),
+    ],
+  };
+}
+
+/** Throws an Error with a message for people. */
+export function describeLandmarks(file: string): Described {
+  const { net, input, sides } = opened(file, 1);
+  const [height, width] = sides as [number, number];
+  if (height !== width || width < 1)
+    throw new Error(`${file} should take one grey square, not ${shapesOf(net)}`);
+  const measured = loadAddon().describeNet(file, [1, 1, height, width]);
+  const output = measured.outputs.find(({ shape }) => sizeOf(shape) === 2 * 68);
+  if (output === undefined)
+    throw new Error(`${file} should answer with 68 points, and has ${shapesOf(measured)}`);
+  return {
+    members: { family: 'points68', input: input.name, output: output.name, size: width, channels: 'grey' },
+    assumed: ["landmarks: fed and cropped as the default pack's"],
+  };
+}
+
+/** The declared facts of a file with one input of this many channels, which stand before height and width. */
+function opened(file: string, channels: number): { net: NetFacts; input: TensorFacts; sides: number[] } {
+  const net = loadAddon().describeNet(file);
+  const [input, ...more] = net.inputs;
+  const [batch, planes, ...sides] = input?.shape ?? [];
+  const fits =
+    input !== undefined &&
+    more.length === 0 &&
+    input.type !== 'other' &&
+    sides.length === 2 &&
+    (planes === channels || planes === -1) &&
+    (batch === 1 || batch === -1);
+  if (fits) return { net, input, sides };
+  throw new Error(
+    `${file} should have one input of floats, 1×${channels}×height×width, and has ${net.inputs.map(shapeOf).join(', ') || 'none'}`,
+  );
+}
+
+const sizeOf = (shape: readonly number[]) => shape.reduce((product, side) => product * side, 1);
+
+const isVector = (shape: readonly number[]) => sizeOf(shape) >= 32 && sizeOf(shape) <= 4096;
+
+const shapeOf = ({ name, shape, type }: TensorFacts) =>
+  `"${name}" ${shape.map((side) => (side < 0 ? '?' : side)).join('×')}${type === 'other' ? ' (no floats)' : ''}`;
+
+const shapesOf = ({ outputs }: NetFacts) => outputs.map(shapeOf).join(', ');
+
+/** Enough digits for any byte. */
+const rounded = (scale: number) => Number(scale.toPrecision(12));
+
+function feedingWords({ channels, mean, scale }: (typeof families)[string]['feeding']): string {
+  return `${channels.toUpperCase()}, (byte − ${mean}) × ${rounded(scale)}`;
+}

@@ -1,0 +1,131 @@
+import { type Command, Option } from 'commander';
+import { addHelp, exitCodes } from '../help.ts';
+import type { AddOptions } from './add.ts';
+
+// What the families and feedings of families.ts are called; that file is imported only when a command runs.
+const familyNames = ['scrfd', 'yunet', 'retinaface', 'rfb'];
+const feedingNames = ['insightface', 'sface', 'adaface'];
+
+export function registerPacks(program: Command): void {
+  const packs = program.command('packs').description('list, add and check packs of nets');
+  registerList(packs);
+  registerAdd(packs);
+  registerCheck(packs);
+  addHelp(packs, {
+    notes: 'A server loads the pack that FACEMATCH_PACK names. docs/packs.md has recipes for published nets.',
+    examples: [
+      'facematch packs list',
+      'facematch packs add mine --embedder net.onnx',
+      'facematch packs check mine',
+    ],
+  });
+}
+
+interface JsonOption {
+  json?: true;
+}
+
+function registerList(packs: Command): void {
+  const command = packs
+    .command('list')
+    .description('the packs that are here: nets, licences, hashes, and whom they are calibrated for')
+    .option('--json', 'print them as JSON, with whole hashes')
+    .action(async ({ json }: JsonOption) => {
+      const { describeListed, listPacks } = await import('./list.ts');
+      const { coloursFor } = await import('../terminal.ts');
+      const found = await listPacks();
+      if (json) console.log(JSON.stringify(found, null, 2));
+      else for (const pack of found) console.log(describeListed(pack, coloursFor('stdout')));
+    });
+  addHelp(command, { examples: ['facematch packs list', 'facematch packs list --json'] });
+}
+
+function registerAdd(packs: Command): void {
+  const command = packs
+    .command('add')
+    .description('make a pack of nets of your own: look into the files, write the manifest, try it')
+    .argument('<name>', 'its name, or a path such as ./mine')
+    .option('--detector <file>', "ONNX file of the net that finds faces; the default pack's when absent")
+    .option(
+      '--embedder <file>',
+      "ONNX file of the net that turns faces into vectors; the default pack's when absent",
+    )
+    .option('--landmarks <file>', "ONNX file of a net of 68 landmarks; the default pack's when absent")
+    .addOption(
+      new Option('--family <family>', 'family of the detector, when its outputs do not tell').choices(
+        familyNames,
+      ),
+    )
+    .addOption(new Option('--feeding <name>', 'whose embedders are fed like yours').choices(feedingNames))
+    .option('--output <name>', "name of the embedder's output, when it has several vectors")
+    .option('--licence <text>', 'under which you have the files', 'not stated')
+    .option('--project <text>', 'where they come from', 'files of the operator')
+    .option('--json', 'print what was made as JSON')
+    .action(async (name: string, options: AddOptions & JsonOption) => {
+      if ([options.detector, options.embedder, options.landmarks].every((file) => file === undefined)) {
+        command.error('error: expected at least one of --detector, --embedder and --landmarks');
+      }
+      await add(name, options);
+    });
+  addHelp(command, {
+    notes: `Files are copied and used as they are. What a file does not say is assumed and told; correct it in manifest.json.
+A new pack is not calibrated: it serves, but no answer passes 40 percent until facematch calibrate has measured a table.`,
+    examples: [
+      "facematch packs add buffalo_l --detector det_10g.onnx --embedder w600k_r50.onnx --licence 'non-commercial research'",
+      'facematch packs add sface --embedder face_recognition_sface_2021dec.onnx --licence Apache-2.0',
+      'facematch packs add ./mine --detector yunet.onnx --family yunet',
+    ],
+  });
+}
+
+function registerCheck(packs: Command): void {
+  const command = packs
+    .command('check')
+    .description(
+      'load a pack, run the sample photos, time it beside the default pack, and tell what is missing',
+    )
+    .argument('<name>', 'its name, or a path such as ./mine')
+    .option('--json', 'print the findings as JSON')
+    .action(async (name: string, { json }: JsonOption) => {
+      const { checkPack } = await import('./check.ts');
+      const { describeFinding } = await import('../doctor/finding.ts');
+      const { coloursFor } = await import('../terminal.ts');
+      const findings = [];
+      for await (const finding of checkPack(name)) {
+        findings.push(finding);
+        if (!json) console.log(describeFinding(finding, coloursFor('stdout')));
+      }
+      if (json) console.log(JSON.stringify({ findings }, null, 2));
+      if (findings.some(({ status }) => status === 'wrong')) process.exitCode = exitCodes.failure;
+    });
+  addHelp(command, {
+    notes:
+      'Exit code 1 when something is wrong: a file, a net, or what it says of the photos. What is only missing is a warning.',
+    examples: ['facematch packs check yunet', 'facematch packs check ./mine --json'],
+  });
+}
+
+async function add(name: string, options: AddOptions & JsonOption): Promise<void> {
+  const { addPack } = await import('./add.ts');
+  const { activity, coloursFor } = await import('../terminal.ts');
+  const done = activity('The nets are looked into and tried');
+  let added: Awaited<ReturnType<typeof addPack>>;
+  try {
+    added = await addPack(name, options);
+  } finally {
+    done();
+  }
+  if (options.json) {
+    console.log(JSON.stringify(added, null, 2));
+    return;
+  }
+  const { feedingWarning, judgeTrial } = await import('./check.ts');
+  const { describeFinding } = await import('../doctor/finding.ts');
+  const { trial, better_feeding, assumed, directory } = added;
+  console.log(`Added ${added.pack} in ${directory}\n\nAssumed, because the files do not say it:`);
+  for (const line of assumed) console.log(`  ${line}`);
+  console.log('');
+  const findings = [...judgeTrial(trial), ...(better_feeding ? [feedingWarning(better_feeding)] : [])];
+  for (const finding of findings) console.log(describeFinding(finding, coloursFor('stdout')));
+  console.log(`\nNext: facematch packs check ${name}, then calibrate it (docs/packs.md).`);
+}
