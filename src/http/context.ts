@@ -2,7 +2,7 @@ import type { Config, EndpointId } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { PackManifest } from '../engine/pack.ts';
-import type { Origin } from '../engine/queue.ts';
+import type { Origin } from '../engine/ticket.ts';
 import { clientAddress } from '../gate/client-address.ts';
 import { type Gate, rateHeaders, type Verdict } from '../gate/gate.ts';
 import type { ApiKey } from '../gate/key-store.ts';
