@@ -5,7 +5,8 @@ import type { EmbeddingsJob } from './embeddings.ts';
 import { type PackDraft, verifyPack } from './pack.ts';
 import { noteOf, type PictureNote } from './picture-note.ts';
 import { type EmbeddingsOutcome, type Outcome, Pool } from './pool.ts';
-import { type Harm, ImageQueue, type Origin, type Ticket } from './queue.ts';
+import { ImageQueue } from './queue.ts';
+import type { Harm, Origin, Ticket } from './ticket.ts';
 
 interface EngineOptions {
   config: Pick<Config, 'workers' | 'queue' | 'deadline_ms' | 'embedding_cache'>;

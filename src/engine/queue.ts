@@ -1,4 +1,5 @@
 import { Problem } from '../errors.ts';
+import type { Done, Harm, Origin, Ticket } from './ticket.ts';
 import { Turns } from './turns.ts';
 
 /**
@@ -30,42 +31,7 @@ interface QueueOptions<Image, Outcome> {
   onHarm?(harm: Harm<Image>): void;
 }
 
-/**
- * `broke`: `run` rejected. `overdue`: they ran when the deadline passed. `wedged`: they still run long after they were
- * cancelled, and hold their worker.
- */
-export interface Harm<Image> {
-  kind: 'broke' | 'overdue' | 'wedged';
-  images: readonly Image[];
-  request_id: string;
-  reason?: unknown;
-}
-
-/** Where a request comes from. */
-export interface Origin {
-  /** Whose it is: the id of a key. */
-  owner: string;
-  request_id: string;
-}
-
 const nowhere: Origin = { owner: '', request_id: '' };
-
-export interface Done<Outcome> {
-  /** In the order of the images. */
-  outcomes: Outcome[];
-  /** Milliseconds between submit and the start of the first image. */
-  queue_ms: number;
-}
-
-/** The images of one request in the queue. */
-export interface Ticket<Outcome> {
-  /** Rejects with a Problem (overloaded, deadline_exceeded) or with the error of `run`. */
-  readonly done: Promise<Done<Outcome>>;
-  /** Resolves when no worker reads or will read the images: their memory may be discarded. Never rejects. */
-  readonly idle: Promise<void>;
-  /** Drops waiting images and cancels running ones. `done` rejects with `reason`. */
-  cancel(reason: Error): void;
-}
 
 interface Request<Image, Outcome> {
   owner: string;

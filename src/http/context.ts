@@ -3,7 +3,7 @@ import type { EndpointId, Listed, Scope } from '../endpoints/index.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { PackDraft } from '../engine/pack.ts';
-import type { Origin } from '../engine/queue.ts';
+import type { Origin } from '../engine/ticket.ts';
 import type { Calibration } from '../face/calibration.ts';
 import { clientAddress } from '../gate/client-address.ts';
 import { type Gate, rateHeaders, type Verdict } from '../gate/gate.ts';

@@ -2,7 +2,18 @@ import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/paths.ts';
 import { makePair } from '../fixtures/certificates.ts';
-import { chunk, head, lastChunk, paths, photoForm, RawClient, send } from './support/client.ts';
+import {
+  chunk,
+  head,
+  lastChunk,
+  match,
+  paths,
+  photoForm,
+  RawClient,
+  send,
+  twoPhotos,
+} from './support/client.ts';
+import { WorkerGate } from './support/gate.ts';
 import { redisInstalled, TestRedis } from './support/redis.ts';
 import { Home, idOf, type StartOptions, TestServer } from './support/server.ts';
 
@@ -94,6 +105,25 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     expect(name).toBe(`facematch:bucket:${idOf(key)}`);
     expect(value).toMatch(/^4 [\d.]+ 1 5$/);
     expect(left_ms).toBeLessThanOrEqual(1000);
+  });
+
+  test('gets the tokens of a request back that the full queue refuses', async () => {
+    redis = await TestRedis.start();
+    const key = home.key(slow);
+    const gate = new WorkerGate(home);
+    const server = await serveShared({ ...gate.env, FACEMATCH_QUEUE: '0' });
+    gate.close();
+    const running = match(server, twoPhotos(), { key });
+    await server.metricBecomes('facematch_workers_busy', 1);
+    const refused = await match(server, twoPhotos(), { key });
+    expect([refused.body.code, refused.headers.get('ratelimit')]).toEqual([
+      'overloaded',
+      expect.stringMatching('r=4;'),
+    ]);
+    const held = () => redis.tell((told) => told.get(`facematch:bucket:${idOf(key)}`));
+    await expect.poll(held).toMatch(/^4[. ]/);
+    gate.open();
+    expect((await running).status).toBe(200);
   });
 
   test('needs no more of Redis than docs/replicas.md says', async () => {
