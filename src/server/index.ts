@@ -11,6 +11,7 @@ import type { Services } from '../http/context.ts';
 import { Dispatcher } from '../http/dispatch.ts';
 import { Uploads } from '../http/upload.ts';
 import { loadUws, type Uws } from '../http/uws.ts';
+import { publication } from '../site/publications.ts';
 import type { Log, Telemetry } from '../telemetry/telemetry.ts';
 import { openAdmin, openCertificate, openFront } from './listeners.ts';
 import { openTelemetry } from './telemetry.ts';
@@ -94,8 +95,7 @@ function start(config: Config, log: Log, opened: Opened): Server {
     uploads,
     readiness,
     telemetry,
-    // Loaded when it is asked for, which most servers never are.
-    documents: async (id) => (await import('../site/publications.ts')).publication(id, config),
+    documents: (id) => publication(id, config),
   };
   const dispatcher = new Dispatcher(services);
   const front = opening(openFront(uws, services, dispatcher, certificate, log));
