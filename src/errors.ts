@@ -3,7 +3,7 @@ export const errorGroups = ['request', 'picture', 'key', 'rate', 'load', 'lifecy
 export type ErrorGroup = (typeof errorGroups)[number];
 
 /**
- * The requests that can get a problem. `path`: those to no operation; `any`: all operations; `keyed`: those that need a key;
+ * The requests that can get a problem. `path`: those that a server does not know, as one of another version; `any`: all operations; `keyed`: those that need a key;
  * `scoped`: a scope; `pictures`: those that take pictures; `faces`: that need a face; `choice`: that let the client choose a
  * face; `several`: that take several images of one name; `form`: forms; `json`: JSON; `body`: forms and JSON; `embeddings`: those
  * that take embeddings.

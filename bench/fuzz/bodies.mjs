@@ -99,6 +99,24 @@ export const oddFields = (random) => {
   return form(fields);
 };
 
+/** Members of a form as JSON, now and then of the wrong type, with damage to the text in half of them. */
+export const oddJson = (random, world) => {
+  const base64 = (bytes) => bytes.toString('base64').replaceAll('/', random.chance(0.5) ? '/' : '\\/');
+  const picture = () => base64(random.chance(0.1) ? random.pick(world.good) : notAPicture);
+  const other = () =>
+    random.pick([random.pick(values), true, null, 70, -1, 0.5, [], {}, [[{ a: picture() }]]]);
+  const members = [['image1', picture()]];
+  members.push([
+    'image2',
+    random.chance(0.6) ? picture() : Array.from({ length: random.below(19) }, picture),
+  ]);
+  for (let count = random.below(4); count > 0; count--) members.push([random.pick(names), other()]);
+  const text = members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join();
+  // The escape of a slash was escaped once more.
+  const body = Buffer.from(`{${text.replaceAll('\\\\/', '\\/')}}`);
+  return random.chance(0.5) ? mutate(body, random) : body;
+};
+
 /** One picture, valid or not, with fields that most endpoints do not have. */
 export const onePicture = (random, world) => {
   const image = random.chance(0.3) ? random.pick(world.good) : mutate(random.pick(world.damaged), random);

@@ -30,8 +30,8 @@ export interface Services {
   readonly uploads: Uploads;
   readonly readiness: Readiness;
   readonly telemetry: Telemetry;
-  /** A document of the site, by the id of its endpoint; made on its first request. */
-  documents(id: EndpointId): Promise<Published>;
+  /** A document of the site, by the id of its endpoint. */
+  documents(id: EndpointId): Published;
 }
 
 /** One request, and what is recorded about it. */

@@ -15,7 +15,7 @@ import { json, published, serverTiming } from './responses.ts';
  */
 export function serve(context: Context, endpoint: Listed): Reply | Promise<Reply> {
   const { services } = context;
-  if ('document' in endpoint) return services.documents(endpoint.id).then((page) => published(context, page));
+  if ('document' in endpoint) return published(context, services.documents(endpoint.id));
   switch (endpoint.takes) {
     case 'nothing':
       return replyOf(context, endpoint.answer(services.manifest, services.engine.onnxRuntime));

@@ -10,6 +10,7 @@ import type { Services } from '../http/context.ts';
 import { Dispatcher } from '../http/dispatch.ts';
 import { chooseTransport, type Transport } from '../http/transport.ts';
 import { Uploads } from '../http/upload.ts';
+import { publication } from '../site/publications.ts';
 import type { Log, Telemetry } from '../telemetry/telemetry.ts';
 import { openAdmin, openCertificate, openFront } from './listeners.ts';
 import { openTelemetry } from './telemetry.ts';
@@ -95,8 +96,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     uploads,
     readiness,
     telemetry,
-    // Loaded when it is asked for, which most servers never are.
-    documents: async (id) => (await import('../site/publications.ts')).publication(id, config),
+    documents: (id) => publication(id, config),
   };
   const dispatcher = new Dispatcher(services);
   const front = opening(await openFront(transport, services, dispatcher, certificate, log));

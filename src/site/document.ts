@@ -5,7 +5,7 @@ import { errorCodes, errorTable } from '../errors.ts';
 import { answerSchemas, successes } from './answers.ts';
 import { type Header, headers, requestIdPattern } from './headers.ts';
 import { type ComponentKind, jsonSchemas, ref } from './json-schema.ts';
-import { type Operation, operationOf, problemResponse, type Response } from './operations.ts';
+import { type Operation, operationOf } from './operations.ts';
 import { problemExample, problemSchemas } from './problems.ts';
 
 /** The OpenAPI 3.1 document, built from the tables that the server itself uses. */
@@ -58,13 +58,8 @@ export function openApiDocument(config: Config) {
         },
       },
       headers: headers as Record<string, Header>,
-      // For requests to no operation.
-      responses: {
-        not_found: problemResponse(['not_found']),
-        method_not_allowed: problemResponse(['method_not_allowed']),
-      } as Record<string, Response>,
-      schemas: { ...reached('schemas', jsonSchemas(answerSchemas()), paths), ...problemSchemas() },
-      examples: { ...reached('examples', answerExamples(), paths), ...problemExamples() },
+      schemas: reached('schemas', { ...jsonSchemas(answerSchemas()), ...problemSchemas() }, paths),
+      examples: reached('examples', { ...answerExamples(), ...problemExamples() }, paths),
     },
   };
 }
@@ -94,7 +89,6 @@ function answerExamples(): Record<string, Example> {
   );
 }
 
-/** For every code: the page explains them all. */
 function problemExamples(): Record<string, Example> {
   return Object.fromEntries(
     errorCodes.map((code) => [code, { summary: errorTable[code].title, value: problemExample(code) }]),

@@ -86,11 +86,11 @@ function successHeaders(endpoint: Listed): readonly HeaderName[] {
   return endpoint.takes === 'nothing' ? [] : ['Server-Timing'];
 }
 
-/** References to the headers of an endpoint's answers with this status; without one, of answers to unknown paths. */
-export function headersOf(status: number, endpoint?: Listed): Record<string, { $ref: string }> {
+/** References to the headers of an endpoint's answers with this status. */
+export function headersOf(status: number, endpoint: Listed): Record<string, { $ref: string }> {
   const names: HeaderName[] = ['X-Request-Id', 'Cache-Control', 'X-Content-Type-Options'];
-  if (endpoint && status < 400) names.push(...successHeaders(endpoint));
-  if (endpoint && endpoint.scope !== 'none' && !beforeRateLimit.includes(status))
+  if (status < 400) names.push(...successHeaders(endpoint));
+  if (endpoint.scope !== 'none' && !beforeRateLimit.includes(status))
     names.push('RateLimit-Policy', 'RateLimit');
   names.push(...(problemHeaders[status] ?? []));
   return Object.fromEntries(names.map((name) => [name, ref('headers', name)]));

@@ -43,7 +43,8 @@ export function jsonSchemas(schemas: Readonly<Record<string, z.ZodType>>): Recor
     io: 'input',
     override: ({ jsonSchema }) => {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-      if (jsonSchema.items === false) delete jsonSchema.items;
+      // Some tools ask every list for `items`; here `maxItems` leaves none for it.
+      if (jsonSchema.prefixItems) jsonSchema.items = {};
     },
   });
   return Object.fromEntries(

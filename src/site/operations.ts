@@ -73,7 +73,7 @@ function codesOf(endpoint: Listed): ErrorCode[] {
   const { takes, scope } = endpoint;
   const pictures = takes === 'pictures' ? endpoint : undefined;
   const applies: Record<Requests, boolean> = {
-    path: false,
+    path: true,
     any: true,
     keyed: scope !== 'none',
     scoped: scope !== 'none' && scope !== 'any',
@@ -91,7 +91,7 @@ function codesOf(endpoint: Listed): ErrorCode[] {
 }
 
 /** The answer of one status, for the codes that have it. */
-export function problemResponse(codes: readonly ErrorCode[], endpoint?: Listed): Response {
+function problemResponse(codes: readonly ErrorCode[], endpoint: Listed): Response {
   const { status } = errorTable[codes[0]!];
   const schemas = codes.map((code) => ref('schemas', problemName(code)));
   const discriminator = {

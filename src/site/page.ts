@@ -65,7 +65,7 @@ ${source && html`<p>For programs: <a href="${source}">OpenAPI document</a></p>`}
 ${endpoints.map((endpoint) => operationView(endpoint, document))}
 <section id="errors"><h2>Errors</h2>
 <p>${inline('Each has `type`, `title`, `status`, `detail`, `code` and `request_id`; further members are listed with it.')}</p>
-${errorCodes.map((code) => errorView(code, document))}</section>
+${errorCodes.filter((code) => code in document.components.examples).map((code) => errorView(code, document))}</section>
 <section id="schemas"><h2>Schemas</h2>${schemasView(document)}</section>
 <section id="headers"><h2>Headers of answers</h2><dl>${Object.entries(document.components.headers).map(
     ([name, { description }]) => html`<dt id="header-${name.toLowerCase()}"><code>${name}</code></dt>

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { endpointIds, readConfig } from '../../src/config.ts';
 import { errorTable } from '../../src/errors.ts';
 import { openApiDocument } from '../../src/site/document.ts';
 import { docsPage } from '../../src/site/page.ts';
 import { Publication } from '../../src/site/publications.ts';
 
-const document = openApiDocument(readConfig({}));
+const document = openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') }));
 const page = docsPage(document);
 const all = (pattern: RegExp, text = page.html) => [...text.matchAll(pattern)].map(([, found]) => found!);
 

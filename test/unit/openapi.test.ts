@@ -1,3 +1,4 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
 import { endpointIds, readConfig } from '../../src/config.ts';
@@ -28,9 +29,32 @@ describe('the document', () => {
     expect(validator.version).toBe('3.1');
   });
 
+  test.each(['every endpoint', 'the usual ones'])('of %s is to the liking of a linter', async (which) => {
+    const some = which === 'the usual ones' ? openApiDocument(readConfig({})) : document;
+    const config = await createConfig({
+      extends: ['recommended-strict'],
+      rules: {
+        'no-invalid-schema-examples': 'error',
+        'no-schema-type-mismatch': 'error',
+        'operation-tag-defined': 'error',
+      },
+    });
+    const found = await lintFromString({
+      source: JSON.stringify(some),
+      absoluteRef: '/openapi.json',
+      config,
+    });
+    expect(found.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
+    // A rule of other linters.
+    JSON.parse(JSON.stringify(some), (_, value) => {
+      if (value?.type === 'array') expect(value).toHaveProperty('items');
+      return value;
+    });
+  });
+
   test('has no reference that leads nowhere, and no component that nothing refers to', () => {
     const references = JSON.stringify(document).matchAll(/"#\/components\/(\w+\/[\w-]+)"/g);
-    const { securitySchemes: _, responses: __, ...components } = document.components;
+    const { securitySchemes: _, ...components } = document.components;
     const present = Object.entries(components).flatMap(([kind, items]) =>
       Object.keys(items).map((name) => `${kind}/${name}`),
     );
