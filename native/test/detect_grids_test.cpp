@@ -356,6 +356,18 @@ TEST_CASE("a detector whose outputs have no names in the manifest finds a bright
   }
 }
 
+TEST_CASE("an output that holds no floats hinders only a detector whose outputs have no names") {
+  TinyNet net = bright({1, 3, -1, -1}, true);
+  net.outputs.push_back(
+      {.name = "count", .numbers = {1}, .kind = TinyKind::kCast, .type = kInt64Type});
+  DetectorSpec spec = bright_spec();
+  const auto error = refusal([&] { const TinyDetector tiny(net, spec); });
+  REQUIRE(error);
+  CHECK(error->message.find("the output \"count\" of the net") != std::string::npos);
+  spec.outputs = {"443", "460"};
+  CHECK_FALSE(refusal([&] { const TinyDetector tiny(net, spec); }));
+}
+
 TEST_CASE("outputs that the manifest names are checked too") {
   struct Case {
     const char* what;

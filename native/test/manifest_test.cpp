@@ -153,6 +153,7 @@ std::vector<TinyFile> pack_files() {
       {"detect-nan.onnx", detector(std::vector<float>(4 * kPriors), kNan).file()},
       {"detect-open.onnx", open.file()},
       {"detect-scrfd.onnx", scrfd().file()},
+      {"detect-scrfd-blind.onnx", scrfd(0.9f, 0).file()},
       {"detect-scrfd-wild.onnx", scrfd(kInfinity, kNan).file()},
       {"detect-scrfd-huge.onnx", scrfd(1e38f).file()},
       {"detect-retinaface.onnx", retinaface().file()},
@@ -290,6 +291,30 @@ TEST_CASE("so does one with SCRFD, and with RetinaFace for close faces") {
     analysis = analysed(pack, picture, AccuracyMode::kFast);
     REQUIRE(analysis);
   }
+}
+
+TEST_CASE(
+    "a close detector of the same family sees what the detector does not, at the first look") {
+  TinyPack pack;
+  const ByteVector picture = encode_png(gradient(80, 80));
+  const auto faces = [&](const char* file, const char* close, bool fallback) {
+    Json json = manifest_with_anchors();
+    json["close_detector"] = json["detector"];
+    json["detector"]["file"] = file;
+    json["close_detector"]["file"] = close;
+    pack.write(json.dump());
+    const Engine engine(pack.directory());
+    AnalyseOptions options = options_of(AccuracyMode::kFast, 0.5f);
+    options.limits = kAnySize;
+    options.use_heuristic_fallback = fallback;
+    return analyse(engine, picture, options).faces;
+  };
+  REQUIRE(faces("detect-scrfd-blind.onnx", "detect-scrfd.onnx", false).size() == 1);
+  CHECK(faces("detect-scrfd-blind.onnx", "detect-scrfd.onnx", false)[0].found_by ==
+        FoundBy::kPrimary);
+  // Seen by both it is one face.
+  CHECK(faces("detect-scrfd.onnx", "detect-scrfd.onnx", false).size() == 1);
+  CHECK(faces("detect-scrfd-blind.onnx", "detect-scrfd-blind.onnx", true).empty());
 }
 
 TEST_CASE("nets that answer with NaN, infinity or huge numbers give an Error or finite faces") {

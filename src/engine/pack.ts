@@ -75,7 +75,7 @@ const draftMembers = {
   description: name,
   source,
   detector,
-  /** A second one, for faces that fill the picture: of any family. */
+  /** For faces that fill the picture, of any family; one of the detector's own looks at every picture beside it. */
   close_detector: detector.optional(),
   landmarks: z.strictObject({
     ...net,

@@ -136,6 +136,20 @@ void keep_most_stable(std::vector<FoundFace>& faces) {
   faces = std::move(kept);
 }
 
+// In the whole picture. Many nets for small faces do not see one that fills the frame: a close
+// detector of the same family, whose scores and boxes mean the same, looks beside the detector.
+std::vector<Detection> detect_first(Finder& finder, const View& whole) {
+  const Engine& engine = finder.engine();
+  const float min_score = finder.options().min_det_score;
+  std::vector<Detection> found = finder.detect(engine.detector, whole, min_score);
+  if (!has_close_detector(finder)) return found;
+  if (engine.pack.close_detector->family != engine.pack.detector.family) return found;
+  const auto close = finder.detect(*engine.close_detector, whole, min_score);
+  found.insert(found.end(), close.begin(), close.end());
+  nms(found, engine.pack.detector.nms_iou);
+  return found;
+}
+
 void look_first(Finder& finder, std::vector<FoundFace>& faces, StageTimings& timings_ms) {
   Picture& picture = finder.picture();
   const AnalyseOptions& options = finder.options();
@@ -143,7 +157,7 @@ void look_first(Finder& finder, std::vector<FoundFace>& faces, StageTimings& tim
   {
     const Timer timer(timings_ms.detect, picture.decode_ms());
     const View& whole = picture.at_least(side_for_first_look(finder.engine().pack));
-    detections = finder.detect(finder.engine().detector, whole, options.min_det_score);
+    detections = detect_first(finder, whole);
     order_found(detections);
   }
   const Timer timer(timings_ms.align, picture.decode_ms());

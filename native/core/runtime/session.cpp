@@ -173,7 +173,8 @@ Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_
       const auto info = result.GetTensorTypeAndShapeInfo();
       halves_.push_back(info.GetElementType() == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16);
       if (!halves_.back() && info.GetElementType() != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) {
-        throw Error(ErrorCode::kInternalError, "the net " + path + " does not answer with floats");
+        throw Error(ErrorCode::kInternalError, "the output \"" + output_names_[halves_.size() - 1] +
+                                                   "\" of the net " + path + " has no floats");
       }
       output_shapes_.push_back(info.GetShape());
       output_sizes_.push_back(product(output_shapes_.back()));
