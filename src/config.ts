@@ -196,11 +196,16 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
 }
 
 /** Faults of settings that do not fit together. */
-function relationFaults({ max_upload_bytes, max_body_bytes, tls_cert, tls_key }: Config): string[] {
+function relationFaults({ max_upload_bytes, max_body_bytes, tls_cert, tls_key, provider }: Config): string[] {
   const faults: string[] = [];
   if (max_upload_bytes < max_body_bytes) {
     faults.push(
       `FACEMATCH_MAX_UPLOAD_BYTES: expected at least FACEMATCH_MAX_BODY_BYTES (${max_body_bytes}) but received "${max_upload_bytes}"`,
+    );
+  }
+  if (provider.slice(0, -1).includes('cpu')) {
+    faults.push(
+      `FACEMATCH_PROVIDER: expected cpu last, because it runs what is left, but received "${provider}"`,
     );
   }
   if ((tls_cert === '') !== (tls_key === '')) {

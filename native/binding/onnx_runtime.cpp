@@ -1,5 +1,6 @@
 #include "onnx_runtime.h"
 
+#include "../core/runtime/net_facts.h"
 #include "../core/runtime/onnx_runtime.h"
 
 namespace facematch::binding {

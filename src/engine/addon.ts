@@ -166,7 +166,10 @@ export interface Addon {
   versions(): { onnxruntime: string; opencv: string; libjpeg: string; libpng: string; libwebp: string };
 }
 
-/** Loads the addon, with the providers of the settings. Throws an Error that says what to do when that does not work. */
+/**
+ * Loads the addon. The main thread, which must do it first, also chooses the providers of the settings for the process: a worker
+ * that is replaced later may find other settings. Throws an Error that says what to do when it does not work.
+ */
 export function loadAddon(): Addon {
   // Before workers start; in a worker the process already has it.
   if (isMainThread) silenceOnnxRuntime();
@@ -181,7 +184,9 @@ export function loadAddon(): Addon {
       { cause: error },
     );
   }
-  const { provider, onnxruntime } = surveySettings().config;
-  addon.useOnnxRuntime(provider, onnxruntime);
+  if (isMainThread) {
+    const { provider, onnxruntime } = surveySettings().config;
+    addon.useOnnxRuntime(provider, onnxruntime);
+  }
   return addon;
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { AccuracyMode } from '../engine/addon.ts';
+import { type AccuracyMode, loadAddon } from '../engine/addon.ts';
 import { withThreads } from '../engine/pool.ts';
 import type { EmbeddedImage, EmbedJob } from './embed-worker.ts';
 
@@ -17,6 +17,7 @@ export async function embedImages(
   names: readonly string[],
   options: EmbedImagesOptions,
 ): Promise<Map<string, EmbeddedImage>> {
+  loadAddon();
   const file = new URL('./embed-worker.js', import.meta.url);
   return withThreads<EmbedJob, EmbeddedImage, Map<string, EmbeddedImage>>(
     file,

@@ -8,7 +8,8 @@ import { newFolder } from '../support/folder.ts';
 import { program, run } from './support/cli.ts';
 import { hasTerminals, Terminal } from './support/terminal.ts';
 
-const commands = 'calibrate completion config demo detect doctor embed eval help keys match serve'.split(' ');
+const commands =
+  'calibrate completion config demo detect doctor embed eval help keys match packs serve'.split(' ');
 
 describe('what is offered', () => {
   test.each<{ words: readonly string[]; offered: readonly string[] }>([

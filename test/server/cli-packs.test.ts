@@ -156,7 +156,11 @@ test.skipIf(!shared)(
   { timeout: 300_000 },
   async () => {
     const detector = join(shared!, 'models/yunet/yunet_n_dynamic.onnx');
-    expect((await packs(['add', './own', '--detector', detector])).code).toBe(0);
+    const added = await packs(['add', './own', '--detector', detector]);
+    expect({ code: added.code, stdout: added.stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringContaining("human check, occlusion: the default pack's"),
+    });
     const images = join(shared!, 'data/lfw-dev/images');
     mkdirSync(join(folder, 'strangers'));
     for (const person of readdirSync(images).slice(0, 80)) {
@@ -167,7 +171,8 @@ test.skipIf(!shared)(
     const { code, stderr } = await run(program, ['calibrate', 'strangers=strangers', '--write'], folder, env);
     expect({ code, stderr }).toEqual({ code: 0, stderr: 'Written into the pack own\n' });
     const pack = join(folder, 'own');
-    const { calibration, cohort } = readManifest(pack);
+    const { calibration, cohort, human } = readManifest(pack);
+    expect(human).toEqual(readManifest(packDirectory('default')).human);
     await verifyPack(pack, readManifest(pack));
     expect(calibration.balance).toMatchObject({
       fitted_on: expect.stringMatching(/^strangers: \d+ pictures of \d+ people$/),

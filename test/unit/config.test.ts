@@ -58,6 +58,7 @@ describe('readConfig', () => {
     ],
     ['FACEMATCH_CORS_ORIGINS', '*', 'cors_origins', ['*']],
     ['FACEMATCH_PORT', '', 'port', 8080],
+    ['FACEMATCH_PROVIDER', 'cuda, cpu', 'provider', ['cuda', 'cpu']],
   ])('%s=%s is taken', (variable, text, name, value) => {
     expect(readConfig({ [variable]: text })[name as keyof ReturnType<typeof readConfig>]).toEqual(value);
   });
@@ -75,6 +76,8 @@ describe('readConfig', () => {
     ['FACEMATCH_MAX_PARTS', '1'],
     ['FACEMATCH_IDLE_TIMEOUT_S', '961'],
     ['FACEMATCH_MAX_BODY_BYTES', '1000000000'],
+    ['FACEMATCH_PROVIDER', 'CUDA'],
+    ['FACEMATCH_PROVIDER', 'cpu,cuda'],
   ])('%s=%s stops the start with one line that names both', (variable, text) => {
     const read = () => readConfig({ [variable]: text });
     expect(read).toThrow(new RegExp(`^${variable}: expected .+ but received ${JSON.stringify(text)}$`));

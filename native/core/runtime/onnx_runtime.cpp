@@ -89,71 +89,6 @@ void add_provider(Ort::SessionOptions& options, const std::string& word) {
   }
 }
 
-// The worker threads provide the parallelism: a session never starts a thread of its own.
-Ort::SessionOptions options_for(const std::vector<std::string>& providers) {
-  environment();  // providers log to it while they are added
-  Ort::SessionOptions options;
-  options.SetIntraOpNumThreads(1);
-  options.SetInterOpNumThreads(1);
-  options.SetExecutionMode(ORT_SEQUENTIAL);
-  options.SetGraphOptimizationLevel(ORT_ENABLE_ALL);
-  options.AddConfigEntry("session.intra_op.allow_spinning", "0");
-  options.Add(own_operators());
-  // Use slower instructions that do not saturate: scores must be the same on every processor.
-  if (!has_exact_byte_products()) options.AddConfigEntry("session.x64quantprecision", "1");
-  for (const auto& provider : providers) {
-    if (provider == kCpu) continue;
-    try {
-      add_provider(options, provider);
-    } catch (const Ort::Exception& error) {
-      refuse("FACEMATCH_PROVIDER: " + provider + " cannot be used: " + error.what());
-    }
-  }
-  // ONNX Runtime would give what a provider cannot run to the processor and tell nobody.
-  if (std::find(providers.begin(), providers.end(), kCpu) == providers.end()) {
-    options.AddConfigEntry("session.disable_cpu_ep_fallback", "1");
-  }
-  return options;
-}
-
-std::string type_word(ONNXTensorElementDataType type) {
-  if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) return "float";
-  return type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16 ? "float16" : "other";
-}
-
-template <typename Info>
-TensorFacts facts_of(const std::string& name, const Info& info) {
-  return {name, type_word(info.GetElementType()), info.GetShape()};
-}
-
-TensorFacts facts_of_type(const std::string& name, const Ort::TypeInfo& type) {
-  if (type.GetONNXType() != ONNX_TYPE_TENSOR) return {name, "other", {}};
-  return facts_of(name, type.GetTensorTypeAndShapeInfo());
-}
-
-void measure_outputs(Ort::Session& session, const std::vector<int64_t>& input_shape,
-                     NetFacts& net) {
-  const TensorFacts& input = net.inputs.front();
-  const auto type = input.type == "float16" ? ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16
-                                            : ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
-  Ort::AllocatorWithDefaultOptions allocator;
-  Ort::Value zeros =
-      Ort::Value::CreateTensor(allocator, input_shape.data(), input_shape.size(), type);
-  auto* bytes = static_cast<uint8_t*>(zeros.GetTensorMutableRawData());
-  const size_t size = zeros.GetTensorTypeAndShapeInfo().GetElementCount() *
-                      (input.type == "float16" ? sizeof(uint16_t) : sizeof(float));
-  std::fill(bytes, bytes + size, uint8_t{0});
-  const char* input_name = input.name.c_str();
-  std::vector<const char*> names;
-  for (const auto& output : net.outputs) names.push_back(output.name.c_str());
-  const auto results =
-      session.Run(Ort::RunOptions{nullptr}, &input_name, &zeros, 1, names.data(), names.size());
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].IsTensor()) continue;
-    net.outputs[i] = facts_of(net.outputs[i].name, results[i].GetTensorTypeAndShapeInfo());
-  }
-}
-
 }  // namespace
 
 void use_onnx_runtime(const std::vector<std::string>& providers, const std::string& library) {
@@ -211,26 +146,33 @@ Ort::Env& environment() {
   return *env;
 }
 
-Ort::SessionOptions session_options() { return options_for(choice().providers); }
+Ort::SessionOptions session_options() { return session_options(choice().providers); }
 
-NetFacts net_facts(const std::string& path, const std::vector<int64_t>& input_shape) {
-  try {
-    Ort::Session session(environment(), path.c_str(), options_for({kCpu}));
-    Ort::AllocatorWithDefaultOptions allocator;
-    NetFacts net;
-    for (size_t i = 0; i < session.GetInputCount(); ++i) {
-      net.inputs.push_back(facts_of_type(session.GetInputNameAllocated(i, allocator).get(),
-                                         session.GetInputTypeInfo(i)));
+// The worker threads provide the parallelism: a session never starts a thread of its own.
+Ort::SessionOptions session_options(const std::vector<std::string>& providers) {
+  environment();  // providers log to it while they are added
+  Ort::SessionOptions options;
+  options.SetIntraOpNumThreads(1);
+  options.SetInterOpNumThreads(1);
+  options.SetExecutionMode(ORT_SEQUENTIAL);
+  options.SetGraphOptimizationLevel(ORT_ENABLE_ALL);
+  options.AddConfigEntry("session.intra_op.allow_spinning", "0");
+  options.Add(own_operators());
+  // Use slower instructions that do not saturate: scores must be the same on every processor.
+  if (!has_exact_byte_products()) options.AddConfigEntry("session.x64quantprecision", "1");
+  for (const auto& provider : providers) {
+    if (provider == kCpu) continue;
+    try {
+      add_provider(options, provider);
+    } catch (const Ort::Exception& error) {
+      refuse("FACEMATCH_PROVIDER: " + provider + " cannot be used: " + error.what());
     }
-    for (size_t i = 0; i < session.GetOutputCount(); ++i) {
-      net.outputs.push_back(facts_of_type(session.GetOutputNameAllocated(i, allocator).get(),
-                                          session.GetOutputTypeInfo(i)));
-    }
-    if (!input_shape.empty()) measure_outputs(session, input_shape, net);
-    return net;
-  } catch (const Ort::Exception& error) {
-    refuse("the net " + path + " cannot be used: " + error.what());
   }
+  // ONNX Runtime would give what a provider cannot run to the processor and tell nobody.
+  if (std::find(providers.begin(), providers.end(), kCpu) == providers.end()) {
+    options.AddConfigEntry("session.disable_cpu_ep_fallback", "1");
+  }
+  return options;
 }
 
 }  // namespace facematch

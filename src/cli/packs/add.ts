@@ -19,7 +19,7 @@ import {
   readDraft,
   readManifest,
   sha256,
-  verifyNet,
+  verifyPack,
 } from '../../engine/pack.ts';
 import { type Described, describeDetector, describeEmbedder, describeLandmarks } from './describe.ts';
 import type { Feeding } from './families.ts';
@@ -64,7 +64,7 @@ export async function addPack(nameOrPath: string, options: AddOptions): Promise<
   const base = packDirectory('default');
   const shared = readManifest(base);
   // Before the minutes that a large net may take.
-  for (const net of packNets(shared).values()) await verifyNet(base, shared, net);
+  await verifyPack(base, shared);
   const { own, assumed, min_det_score } = describeAll(options, shared);
 
   mkdirSync(dirname(target), { recursive: true });
@@ -92,6 +92,7 @@ export async function addPack(nameOrPath: string, options: AddOptions): Promise<
       },
       ...nets,
       min_det_score,
+      ...scoresOf(base, made, shared, own),
     };
     writeFileSync(join(made, 'manifest.json'), manifestText(manifest));
     const draft = readDraft(made);
@@ -135,7 +136,27 @@ function describeAll(options: AddOptions, shared: PackManifest) {
   }
   const others = (['detector', 'landmarks', 'embedder'] as const).filter((role) => own[role] === undefined);
   if (others.length > 0) assumed.push(`${others.join(', ')}: the default pack's`);
+  if (own.embedder === undefined && own.landmarks === undefined) {
+    assumed.push("human check, occlusion: the default pack's, because faces are embedded as there");
+  }
   return { own, assumed, min_det_score };
+}
+
+/** The checks that are functions of the embedding: the default pack's where faces are embedded as there. */
+function scoresOf(
+  base: string,
+  made: string,
+  shared: PackManifest,
+  own: Partial<Record<Role, Members>>,
+): Members {
+  if (own.embedder !== undefined || own.landmarks !== undefined) return {};
+  const kept = (['human', 'occlusion'] as const).flatMap((role) => {
+    const { [role]: score } = shared;
+    if (score === undefined) return [];
+    copyFileSync(join(base, score.file), join(made, score.file));
+    return [[role, score]];
+  });
+  return Object.fromEntries(kept);
 }
 
 /** ArcFace's points in a chip of this side. */

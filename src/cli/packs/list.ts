@@ -1,5 +1,5 @@
-import { readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { readConfig } from '../../config.ts';
 import {
   type MadeHere,
@@ -10,6 +10,7 @@ import {
   readDraft,
   verifyPack,
 } from '../../engine/pack.ts';
+import { projectPath } from '../../paths.ts';
 import type { Colours } from '../terminal.ts';
 
 /** An installed pack. Part of the output of --json. */
@@ -32,13 +33,18 @@ export interface ListedPack {
 
 /** Every pack beside the default one, and the configured one wherever it is. */
 export async function listPacks(): Promise<ListedPack[]> {
-  const home = dirname(packDirectory('default'));
+  // Of an installation from npm these are two.
+  const homes = new Set([dirname(packDirectory('default')), projectPath('models/packs')]);
   const configured = packDirectory(readConfig().pack);
-  const names = readdirSync(home, { withFileTypes: true })
+  const all = new Set([...[...homes].filter(existsSync).flatMap(packsIn), configured]);
+  return Promise.all([...all].map((directory) => listed(directory, directory === configured)));
+}
+
+function packsIn(home: string): string[] {
+  return readdirSync(home, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
-    .map(({ name }) => join(home, name));
-  const all = [...new Set([...names.sort(), configured])];
-  return Promise.all(all.map((directory) => listed(directory, directory === configured)));
+    .map(({ name }) => join(home, name))
+    .sort();
 }
 
 async function listed(directory: string, configured: boolean): Promise<ListedPack> {
@@ -46,7 +52,7 @@ async function listed(directory: string, configured: boolean): Promise<ListedPac
   try {
     draft = readDraft(directory);
   } catch (error) {
-    return { name: directory.split('/').at(-1)!, directory, configured, fault: (error as Error).message };
+    return { name: basename(directory), directory, configured, fault: (error as Error).message };
   }
   const { name, version, description, source, calibration } = draft;
   const not_ready = await verifyPack(directory, draft).then(
