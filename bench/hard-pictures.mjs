@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import sharp from 'sharp';
-import { loadAddon } from '../dist/src/engine/addon.js';
+import { loadAddon } from '../dist/src/engine/load-addon.js';
 import { root } from '../test/support/programs.mjs';
 import { environment, progress } from '../test/support/report.mjs';
 import * as sets from './hard/sets.mjs';

@@ -5,7 +5,7 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import sharp from 'sharp';
-import { loadAddon } from '../dist/src/engine/addon.js';
+import { loadAddon } from '../dist/src/engine/load-addon.js';
 import { root } from '../test/support/programs.mjs';
 import { Random } from '../test/support/random.mjs';
 import { progress } from '../test/support/report.mjs';

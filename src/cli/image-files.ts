@@ -1,14 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { readConfig } from '../config.ts';
-import {
-  type AccuracyMode,
-  type AnalyseOptions,
-  type Analysis,
-  type ImageLimits,
-  type ImageReport,
-  loadAddon,
-} from '../engine/addon.ts';
+import type { AccuracyMode, AnalyseOptions, Analysis, ImageLimits, ImageReport } from '../engine/addon.ts';
+import { loadAddon } from '../engine/load-addon.ts';
 import { packDirectory, readDraft, verifyPack } from '../engine/pack.ts';
 import { Problem } from '../errors.ts';
 import type { Embed, Face, Image, Many, Match } from '../face/answers.ts';

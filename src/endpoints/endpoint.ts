@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { RankedEmbeddings } from '../engine/embeddings.ts';
 import type { OnnxRuntime } from '../engine/addon.ts';
+import type { RankedEmbeddings } from '../engine/embeddings.ts';
 import type { PackDraft } from '../engine/pack.ts';
 import type { Outcome } from '../engine/pool.ts';
 import type { Problem, Requests } from '../errors.ts';

@@ -1,7 +1,8 @@
 import type { Config } from '../config.ts';
-import { type Addon, type AnalyseOptions, loadAddon, type OnnxRuntime } from './addon.ts';
+import type { Addon, AnalyseOptions, OnnxRuntime } from './addon.ts';
 import { AnalysisCache } from './analysis-cache.ts';
 import type { EmbeddingsJob } from './embeddings.ts';
+import { loadAddon } from './load-addon.ts';
 import { type PackDraft, verifyPack } from './pack.ts';
 import { noteOf, type PictureNote } from './picture-note.ts';
 import { type EmbeddingsOutcome, type Outcome, Pool } from './pool.ts';

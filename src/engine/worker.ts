@@ -1,6 +1,6 @@
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { Problem } from '../errors.ts';
-import { loadAddon } from './addon.ts';
+import { loadAddon } from './load-addon.ts';
 import type { EmbeddingsOutcome, EmbeddingsTask, ImagesJob, Outcome, WorkerData, WorkerUp } from './pool.ts';
 
 /** Runs in a worker thread: a synchronous native call for each image. */

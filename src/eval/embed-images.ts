@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { type AccuracyMode, loadAddon } from '../engine/addon.ts';
+import type { AccuracyMode } from '../engine/addon.ts';
+import { loadAddon } from '../engine/load-addon.ts';
 import { withThreads } from '../engine/pool.ts';
 import type { EmbeddedImage, EmbedJob } from './embed-worker.ts';
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { type AccuracyMode, type Face, type ImageReport, loadAddon } from '../engine/addon.ts';
+import type { AccuracyMode, Face, ImageReport } from '../engine/addon.ts';
+import { loadAddon } from '../engine/load-addon.ts';
 
 export interface EmbedJob {
   packDirectory: string;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadAddon } from '../../src/engine/addon.ts';
+import { loadAddon } from '../../src/engine/load-addon.ts';
 import { analyseOptions, smallSample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { type Kind, standIn, standInPack } from './support/standin.ts';

@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { type AccuracyMode, loadAddon } from '../../src/engine/addon.ts';
+import type { AccuracyMode } from '../../src/engine/addon.ts';
+import { loadAddon } from '../../src/engine/load-addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/pack.ts';
 import { fitTable } from '../../src/eval/calibrate.ts';
 import { dot } from '../../src/eval/cohort.ts';

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type AccuracyMode, loadAddon } from '../../src/engine/addon.ts';
+import type { AccuracyMode } from '../../src/engine/addon.ts';
+import { loadAddon } from '../../src/engine/load-addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/pack.ts';
 import { Calibration } from '../../src/face/calibration.ts';
 import { compare } from '../../src/face/compare.ts';

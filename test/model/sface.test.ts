@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { loadAddon } from '../../src/engine/addon.ts';
+import { loadAddon } from '../../src/engine/load-addon.ts';
 import { analyseOptions, smallSample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { standInPack } from './support/standin.ts';

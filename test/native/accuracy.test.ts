@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { type AccuracyMode, loadAddon } from '../../src/engine/addon.ts';
+import type { AccuracyMode } from '../../src/engine/addon.ts';
+import { loadAddon } from '../../src/engine/load-addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/pack.ts';
 import { cosine } from '../../src/face/embedding.ts';
 import { projectPath } from '../../src/paths.ts';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Addon, loadAddon } from '../../src/engine/addon.ts';
+import type { Addon } from '../../src/engine/addon.ts';
+import { loadAddon } from '../../src/engine/load-addon.ts';
 import { projectPath } from '../../src/paths.ts';
 import { analyseOptions, gradient, manifest, pack, sample } from '../fixtures/pictures.ts';
 

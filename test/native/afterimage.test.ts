@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
-import { loadAddon } from '../../src/engine/addon.ts';
+import { loadAddon } from '../../src/engine/load-addon.ts';
 import { analyseOptions, pack, sample } from '../fixtures/pictures.ts';
 
 /** The result of a picture does not depend on the pictures that the same thread analysed before. */

@@ -1,6 +1,7 @@
 import sharp, { type Sharp } from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { type Analysis, type Face, loadAddon } from '../../src/engine/addon.ts';
+import type { Analysis, Face } from '../../src/engine/addon.ts';
+import { loadAddon } from '../../src/engine/load-addon.ts';
 import { packDirectory } from '../../src/engine/pack.ts';
 import { analyseOptions, smallSample } from '../fixtures/pictures.ts';
 

@@ -4,7 +4,7 @@ import onnxProto from 'onnx-proto';
 import { describe, expect, test } from 'vitest';
 import { makeFloats, makeIntegers, makeNode } from '../../models/prepare/graph.ts';
 import { describeDetector, describeEmbedder } from '../../src/cli/packs/describe.ts';
-import { loadAddon } from '../../src/engine/addon.ts';
+import { loadAddon } from '../../src/engine/load-addon.ts';
 import { packDirectory } from '../../src/engine/pack.ts';
 import { newFolder } from '../support/folder.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { loadAddon } from '../../src/engine/addon.ts';
+import { loadAddon } from '../../src/engine/load-addon.ts';
 import { packDirectory, readDraft } from '../../src/engine/pack.ts';
 import { detectors, withDetector } from '../fixtures/detectors.ts';
 import { analyseOptions, gradient } from '../fixtures/pictures.ts';

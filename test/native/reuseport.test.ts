@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadAddon } from '../../src/engine/addon.ts';
+import { loadAddon } from '../../src/engine/load-addon.ts';
 
 /** Wrong arguments. What the call does: native/test/reuseport_test.cpp and test/server/tls-renewal.test.ts. */
 

@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { loadAddon } from '../../src/engine/addon.ts';
+import { loadAddon } from '../../src/engine/load-addon.ts';
 import { analyseOptions, pack, sample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { program, run } from './support/cli.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type AccuracyMode, loadAddon } from '../../src/engine/addon.ts';
+import type { AccuracyMode } from '../../src/engine/addon.ts';
+import { loadAddon } from '../../src/engine/load-addon.ts';
 import { cosine } from '../../src/face/embedding.ts';
 import { analyseOptions, pack } from '../fixtures/pictures.ts';
 import { type Answer, type Fields, type Json, match } from './support/client.ts';

@@ -21,11 +21,11 @@ const probes: { [Name in keyof Probes]: (argument: string) => Promise<Probes[Nam
     return { version, passedOver };
   },
   addon: async () => {
-    const addon = (await import('../../engine/addon.ts')).loadAddon();
+    const addon = (await import('../../engine/load-addon.ts')).loadAddon();
     return { versions: addon.versions(), runtime: addon.onnxRuntime() };
   },
   pack: async (directory) => {
-    (await import('../../engine/addon.ts')).loadAddon().loadPack(directory);
+    (await import('../../engine/load-addon.ts')).loadAddon().loadPack(directory);
     return undefined;
   },
 };

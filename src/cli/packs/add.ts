@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { loadAddon } from '../../engine/addon.ts';
+import { loadAddon } from '../../engine/load-addon.ts';
 import {
   type PackDraft,
   type PackManifest,

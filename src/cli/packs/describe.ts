@@ -1,4 +1,5 @@
-import { loadAddon, type NetFacts, type TensorFacts } from '../../engine/addon.ts';
+import type { NetFacts, TensorFacts } from '../../engine/addon.ts';
+import { loadAddon } from '../../engine/load-addon.ts';
 import { type Feeding, families, feedings } from './families.ts';
 
 /** A file of a net → the members of a manifest that describe it, and what had to be assumed. */

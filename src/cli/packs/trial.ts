@@ -1,15 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type AnalyseOptions,
-  type Analysis,
-  loadAddon,
-  type Point,
-  type StageTimings,
-} from '../../engine/addon.ts';
-import { cosine } from '../../face/embedding.ts';
+import type { AnalyseOptions, Analysis, Point, StageTimings } from '../../engine/addon.ts';
+import { loadAddon } from '../../engine/load-addon.ts';
 import { madeHere, type PackDraft, packNets } from '../../engine/pack.ts';
+import { cosine } from '../../face/embedding.ts';
 import { samples } from '../samples.ts';
 import { type Feeding, feedings } from './families.ts';
 

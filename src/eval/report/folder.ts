@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ImageFormat, type ImageReport, loadAddon } from '../../engine/addon.ts';
+import type { ImageFormat, ImageReport } from '../../engine/addon.ts';
+import { loadAddon } from '../../engine/load-addon.ts';
 import type { Evaluation, PeopleEvaluation } from '../evaluate.ts';
 import { type Results, resultsJson } from '../results.ts';
 import { imagesShown } from './missing.ts';

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { loadAddon } from '../../../src/engine/addon.ts';
+import { loadAddon } from '../../../src/engine/load-addon.ts';
 import { packDirectory } from '../../../src/engine/pack.ts';
 import { analyseOptions, sample } from '../../fixtures/pictures.ts';
 import { newFolder } from '../../support/folder.ts';

@@ -3,7 +3,7 @@
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { loadAddon } from '../../../dist/src/engine/addon.js';
+import { loadAddon } from '../../../dist/src/engine/load-addon.js';
 import { json } from '../../../dist/src/http/responses.js';
 import { chooseTransport } from '../../../dist/src/http/transport.js';
 

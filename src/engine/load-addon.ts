@@ -1,0 +1,31 @@
+import { createRequire } from 'node:module';
+import { isMainThread } from 'node:worker_threads';
+import { surveySettings } from '../config.ts';
+import { addonFile, silenceOnnxRuntime } from '../environment.ts';
+import { productPath } from '../paths.ts';
+import type { Addon } from './addon.ts';
+
+/**
+ * Loads the addon. The main thread, which must do it first, also chooses the providers of the settings for the process: a worker
+ * that is replaced later may find other settings. Throws an Error that says what to do when it does not work.
+ */
+export function loadAddon(): Addon {
+  // Before workers start; in a worker the process already has it.
+  if (isMainThread) silenceOnnxRuntime();
+  const file = addonFile() ?? productPath('build/addon/Release/facematch.node');
+  let addon: Addon;
+  try {
+    addon = createRequire(import.meta.url)(file) as Addon;
+  } catch (error) {
+    throw new Error(
+      // Node adds the list of requiring files below the first line.
+      `The native addon did not load from ${file}: ${(error as Error).message.split('\n')[0]}\nBuild it with: npm run setup`,
+      { cause: error },
+    );
+  }
+  if (isMainThread) {
+    const { provider, onnxruntime } = surveySettings().config;
+    addon.useOnnxRuntime(provider, onnxruntime);
+  }
+  return addon;
+}
