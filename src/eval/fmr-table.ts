@@ -27,9 +27,7 @@ const leastMeasured = 1e-4;
 /** The lowest rate that is promised, however many people there are. */
 const leastFloor = 1e-5;
 
-/** Safety margin for people and photos outside the groups: the share of the promised rate that a group may use. */
-const used = 0.85;
-/** How many standard errors a group may exceed that share, counting each two people as one pair, so that no single pair decides. */
+/** How many standard errors a group may exceed the promised rate, counting each two people as one pair, so that no single pair decides. */
 const allowedErrors = 3;
 /** A group whose allowed number of such pairs is smaller cannot show a rate; from there on it follows the largest group. */
 const fewPairs = 5;
@@ -62,7 +60,7 @@ export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] 
   }
   const from = points.at(-1)![0];
   const shown = tallied.filter(({ people }) => canShow(tailStart, people));
-  const { scale, shape } = fitTail(shown, used * tailStart);
+  const { scale, shape } = fitTail(shown, tailStart);
   for (const rate of rates.filter((one) => one < tailStart)) {
     const share = rate / tailStart;
     const excess = shape < 1e-6 ? -scale * Math.log(share) : (scale / shape) * (share ** -shape - 1);
@@ -99,8 +97,7 @@ interface Tallied extends ImpostorScores {
 }
 
 function allowedRate(rate: number, people: number): number {
-  const own = used * rate;
-  return Math.min(1, own + allowedErrors * Math.sqrt(own / peoplePairs(people)));
+  return Math.min(1, rate + allowedErrors * Math.sqrt(rate / peoplePairs(people)));
 }
 
 function canShow(rate: number, people: number): boolean {
