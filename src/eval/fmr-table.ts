@@ -27,7 +27,7 @@ const leastMeasured = 1e-4;
 /** The lowest rate that is promised, however many people there are. */
 const leastFloor = 1e-5;
 
-/** How many standard errors a group may exceed the promised rate, counting each two people as one pair, so that no single pair decides. */
+/** How many standard errors a group may exceed a promised rate, counting each two people as one pair: no single pair decides. */
 const allowedErrors = 3;
 /** A group whose allowed number of such pairs is smaller cannot show a rate; from there on it follows the largest group. */
 const fewPairs = 5;
@@ -60,7 +60,7 @@ export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] 
   }
   const from = points.at(-1)![0];
   const shown = tallied.filter(({ people }) => canShow(tailStart, people));
-  const { scale, shape } = fitTail(shown, tailStart);
+  const { scale, shape } = fitTail(shown, tailStart) ?? lastStep(points);
   for (const rate of rates.filter((one) => one < tailStart)) {
     const share = rate / tailStart;
     const excess = shape < 1e-6 ? -scale * Math.log(share) : (scale / shape) * (share ** -shape - 1);
@@ -90,6 +90,12 @@ function leastPeople(rate: number): number {
   let people = 2;
   while (!canShow(rate, people)) people++;
   return people;
+}
+
+/** Of a generalised Pareto distribution. */
+interface Tail {
+  scale: number;
+  shape: number;
 }
 
 interface Tallied extends ImpostorScores {
@@ -125,9 +131,9 @@ function scoreAt({ counts, pairs }: Tallied, rate: number): number {
 
 /**
  * Fits the tail to the excesses of each group over its own score at `rate`, by two moments: their mean, and their mean weighted
- * by the share above each.
+ * by the share above each. Undefined when no score exceeds it, because several share the highest.
  */
-function fitTail(groups: readonly Tallied[], rate: number): { scale: number; shape: number } {
+function fitTail(groups: readonly Tallied[], rate: number): Tail | undefined {
   const excesses = new Float64Array(bins);
   for (const group of groups) {
     const start = binOf(scoreAt(group, rate) + binWidth / 2);
@@ -142,12 +148,19 @@ function fitTail(groups: readonly Tallied[], rate: number): { scale: number; sha
     lowered += excesses[bin]! * excess * (total + excesses[bin]! / 2);
     total += excesses[bin]!;
   }
+  if (total === 0) return undefined;
   const mean = sum / total;
   const second = lowered / total / total;
   const spread = mean - 2 * second;
   // When all excesses are equal, the shape is undefined: 0 / 0 except for rounding.
   const shape = spread > 1e-9 * mean ? 2 - mean / spread : 0;
   return shape > 0 ? { shape, scale: (2 * mean * second) / spread } : { shape: 0, scale: mean };
+}
+
+/** The exponential tail that goes on like the last two points. */
+function lastStep(points: readonly CalibrationPoint[]): Tail {
+  const [[lower, often], [higher, seldom]] = points.slice(-2) as [CalibrationPoint, CalibrationPoint];
+  return { shape: 0, scale: (higher - lower) / Math.log(often / seldom) };
 }
 
 /** Similarities must rise: of points with the same score only the rarest is kept. */
