@@ -12,6 +12,16 @@ import { analyseOptions, sample } from '../fixtures/pictures.ts';
  * show here. RENEW_COSINES=1 writes the file again, after a change of the nets.
  */
 
+/**
+ * How far a cosine may be off. The last bits of float convolutions differ between processors, and rounding to bytes magnifies
+ * them: an input that is off by a millionth moves the embedding of int8 to a cosine of 0.997. A processor without VNNI, whose
+ * products of bytes saturate, was off by 0.0135 in the mean, and by 0.0056 with unsigned weights.
+ */
+const limits: Record<string, { most: number; mean: number }> = {
+  default: { most: 0.005, mean: 0.001 },
+  int8: { most: 0.06, mean: 0.008 },
+};
+
 type Cosines = Record<string, Record<AccuracyMode, number[][]>>;
 
 const file = projectPath('test/fixtures/cosines.json');
@@ -40,12 +50,15 @@ describe.each(['default', 'int8'])('the pack %s', (pack) => {
     }
     const held = expected[pack]![mode];
     expect(measured.map((row) => row.length)).toEqual(Array.from({ length: 22 }, (_, i) => i));
+    const { most, mean } = limits[pack]!;
     const wrong = measured.flatMap((row, i) =>
       row.flatMap((value, j) => {
         const off = Math.abs(value - held[i]![j]!);
-        return off <= 0.005 ? [] : [`faces ${j} and ${i}: ${value.toFixed(4)} instead of ${held[i]![j]}`];
+        return off <= most ? [] : [`faces ${j} and ${i}: ${value.toFixed(4)} instead of ${held[i]![j]}`];
       }),
     );
     expect(wrong).toEqual([]);
+    const offs = measured.flatMap((row, i) => row.map((value, j) => Math.abs(value - held[i]![j]!)));
+    expect(offs.reduce((sum, off) => sum + off, 0) / offs.length).toBeLessThan(mean);
   });
 });

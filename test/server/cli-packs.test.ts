@@ -176,7 +176,7 @@ test.skipIf(!shared)(
     await verifyPack(pack, readManifest(pack));
     expect(calibration.balance).toMatchObject({
       fitted_on: expect.stringMatching(/^strangers: \d+ pictures of \d+ people$/),
-      floor: 0.001,
+      floor: 0.0005,
     });
     expect(cohort!.centres).toBeGreaterThan(50);
     const { stdout } = await run(program, ['match', ...photos, '--json'], folder, env);

@@ -1,14 +1,19 @@
 #include "session.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <opencv2/core.hpp>
 #include <string_view>
+#include <vector>
 
 #include "../error.h"
 #include "onnx_runtime.h"
+#include "unsigned_weights.h"
 
 namespace facematch {
 namespace {
@@ -100,11 +105,23 @@ bool has_dynamic_sides(const Ort::Session& session, const std::string& input) {
   return shape.size() == kRank && shape[kHeight] < 0 && shape[kHeight + 1] < 0;
 }
 
+// Where products of bytes saturate, the weights are read as unsigned ones.
+Ort::Session open_file(const std::string& path, const Ort::SessionOptions& options) {
+  if (!has_exact_byte_products()) {
+    std::ifstream file(path, std::ios::binary);
+    std::vector<uint8_t> model{std::istreambuf_iterator<char>(file), {}};
+    if (make_weights_unsigned(model)) {
+      return {environment(), model.data(), model.size(), options};
+    }
+  }
+  return {environment(), path.c_str(), options};
+}
+
 Ort::Session open_session(const std::string& path, const std::string& input,
                           const std::vector<int64_t>& input_shape,
                           const std::vector<std::string>& outputs, Sides sides) {
   Ort::SessionOptions options = session_options();
-  Ort::Session session(environment(), path.c_str(), options);
+  Ort::Session session = open_file(path, options);
   const size_t position =
       find_name(input_names(session), input, "the net " + path + " has no input");
   const auto names = output_names_of(session);
@@ -113,7 +130,7 @@ Ort::Session open_session(const std::string& path, const std::string& input,
   }
   // Names of dynamic dimensions can be read only from a session, and fixed only in a new one.
   if (!fix_dynamic_dimensions(session, position, input_shape, sides, options)) return session;
-  return {environment(), path.c_str(), options};
+  return open_file(path, options);
 }
 
 bool takes_halves(const Ort::Session& session, const std::string& input) {
