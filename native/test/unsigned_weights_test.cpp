@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace facematch {
+namespace facematch::testing {
 namespace {
 
 // Parts of an ONNX file: the fields that are read, by their numbers in onnx.proto.
@@ -35,6 +35,8 @@ std::string moved(std::string file, bool& any) {
 constexpr char kUint8 = 2, kInt8 = 3;
 
 }  // namespace
+
+TEST_SUITE_BEGIN("unsigned_weights");
 
 TEST_CASE("weights and zero points of ONNX Runtime's own convolution move up by 128") {
   const std::string others = tensor("table", kInt8, "\x05") + tensor("yz", kUint8, "\x05");
@@ -67,4 +69,6 @@ TEST_CASE("a net that is cut short is read to its end and no further") {
   }
 }
 
-}  // namespace facematch
+TEST_SUITE_END();
+
+}  // namespace facematch::testing
