@@ -94,6 +94,10 @@ export class Gate {
       return { ok: false, problem: refusals.scope[scope], key_id: key.id };
     }
     request.onKey?.(key);
+    // No wait would help.
+    if (cost + paid > key.burst) {
+      return { ok: false, problem: new Problem('too_many_images', { limit: key.burst }), key_id: key.id };
+    }
     const busy = paid === 0 ? this.#busy(key) : undefined;
     if (busy) {
       const rate = this.#callers.giveBack(key.id, key, 0, now_ms);

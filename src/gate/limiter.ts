@@ -20,7 +20,7 @@ export interface Admission {
 /** The answer of a bucket in Redis. */
 export interface BucketDecision {
   admitted: boolean;
-  /** Tokens left, at most the burst; less than 0 is debt. */
+  /** Tokens left, 0..burst. */
   tokens: number;
 }
 
@@ -28,7 +28,7 @@ export interface BucketDecision {
 export interface RateLimiter {
   /**
    * Charges `cost` to the bucket of `caller`. `paid`: what the same request has paid before; when it is sent again it pays
-   * both, which decides the wait after a refusal. A price above the burst is taken from a full bucket, as debt.
+   * both, which decides the wait after a refusal. A price above the burst can never be paid: the gate refuses it.
    */
   take(
     caller: string,
@@ -39,11 +39,6 @@ export interface RateLimiter {
   ): Admission | Promise<Admission>;
   /** Returns tokens of a request that was not served; the state of the bucket as far as this process knows it. */
   giveBack(caller: string, quota: Quota, tokens: number, now_ms: number): RateState;
-}
-
-/** What has to be in the bucket for a further `cost`: with what is paid at most the burst, because it never holds more. */
-export function neededTokens({ burst }: Quota, cost: number, paid: number): number {
-  return Math.max(0, Math.min(cost, burst - paid));
 }
 
 /** How many of the least recently used buckets are searched for a full one; keeps eviction O(1). */
@@ -69,7 +64,7 @@ export class Limiter implements RateLimiter {
 
   take(caller: string, quota: Quota, cost: number, now_ms: number, paid = 0): Admission {
     const bucket = this.#bucket(caller, quota, now_ms);
-    const admitted = bucket.take(cost, now_ms, neededTokens(quota, cost, paid));
+    const admitted = bucket.take(cost, now_ms);
     return { admitted, rate: rateState(bucket, quota, now_ms, admitted ? undefined : paid + cost) };
   }
 
@@ -133,7 +128,7 @@ function rateState(
       : Math.max(1, bucket.secondsUntil(Math.min(refused_cost, quota.burst), now_ms));
   return {
     limit: quota.burst,
-    remaining: Math.max(0, Math.floor(bucket.tokens(now_ms))),
+    remaining: Math.floor(bucket.tokens(now_ms)),
     reset_seconds: Math.ceil(wait),
     window_seconds: Math.max(1, Math.ceil(quota.burst / quota.rate)),
   };

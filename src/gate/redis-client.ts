@@ -13,7 +13,7 @@ import type { Quota } from './token-bucket.ts';
 export const bucketFunction = `
 local epsilon = 1e-9
 
-local function take(key, now_ms, rate, burst, cost, needed)
+local function take(key, now_ms, rate, burst, cost)
   local tokens = burst
   local kept = redis.call('GET', key)
   if kept then
@@ -22,12 +22,10 @@ local function take(key, now_ms, rate, burst, cost, needed)
     tokens = held
     local elapsed_ms = now_ms - at_ms
     if elapsed_ms > 0 then tokens = math.min(old_burst, held + elapsed_ms * old_rate / 1000) end
-    if rate ~= old_rate or burst ~= old_burst then
-      tokens = math.max(math.min(0, tokens), burst - (old_burst - tokens))
-    end
+    if rate ~= old_rate or burst ~= old_burst then tokens = math.max(0, burst - (old_burst - tokens)) end
   end
-  local admitted = cost <= 0 or tokens + epsilon >= needed
-  if admitted then tokens = math.min(burst, tokens - cost) end
+  local admitted = tokens + epsilon >= cost
+  if admitted then tokens = math.min(burst, math.max(0, tokens - cost)) end
   local fill_ms = math.ceil((burst - tokens) * 1000 / rate)
   if fill_ms > 0 then
     redis.call('SET', key, string.format('%.17g %.17g %.17g %.17g', tokens, now_ms, rate, burst), 'PX', fill_ms)
@@ -44,8 +42,7 @@ end
  */
 export const bucketScript = `${bucketFunction}
 local seconds, microseconds = unpack(redis.call('TIME'))
-local now_ms = seconds * 1000 + microseconds / 1000
-return take(KEYS[1], now_ms, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))
+return take(KEYS[1], seconds * 1000 + microseconds / 1000, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))
 `;
 
 /** The name of the script for EVALSHA. */
@@ -112,7 +109,7 @@ export class RedisClient {
       await redis.connect();
       if (password !== undefined) await redis.call('AUTH', ...(username ? [username, password] : [password]));
       if (db !== 0) await redis.select(db);
-      await client.#run(probeCaller, { rate: 1, burst: 1 }, 1, 1);
+      await client.#run(probeCaller, { rate: 1, burst: 1 }, 1);
       return client;
     };
     const failed = client.closed.then((fault) => Promise.reject(fault));
@@ -120,11 +117,11 @@ export class RedisClient {
   }
 
   /**
-   * Charges a caller whose bucket has the `needed` tokens; a cost below 0 gives tokens back. Rejects when Redis does not
-   * answer in time, or not as it should; the client is closed then.
+   * Charges a caller; a cost below 0 gives tokens back. Rejects when Redis does not answer in time, or not as it should; the
+   * client is closed then.
    */
-  take(caller: string, quota: Quota, cost: number, needed: number): Promise<BucketDecision> {
-    return this.#within(answerLimit_ms, this.#run(caller, quota, cost, needed));
+  take(caller: string, quota: Quota, cost: number): Promise<BucketDecision> {
+    return this.#within(answerLimit_ms, this.#run(caller, quota, cost));
   }
 
   /** Redis's version, such as "7.0.15"; undefined when it does not tell. */
@@ -137,8 +134,8 @@ export class RedisClient {
     this.#fail(new Error('it was closed'));
   }
 
-  async #run(caller: string, { rate, burst }: Quota, cost: number, needed: number): Promise<BucketDecision> {
-    const values = [bucketKey(caller), rate, burst, cost, needed] as const;
+  async #run(caller: string, { rate, burst }: Quota, cost: number): Promise<BucketDecision> {
+    const values = [bucketKey(caller), rate, burst, cost] as const;
     const reply = await this.#redis.evalsha(scriptSha1, 1, ...values).catch((error: Error) => {
       // Redis was restarted, or its scripts were flushed.
       if (!error.message.startsWith('NOSCRIPT')) throw error;

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RedisAddress } from '../redis-address.ts';
-import { type Admission, Limiter, neededTokens, type RateLimiter, type RateState } from './limiter.ts';
+import { type Admission, Limiter, type RateLimiter, type RateState } from './limiter.ts';
 import { RedisClient } from './redis-client.ts';
 import type { Quota } from './token-bucket.ts';
 
@@ -58,7 +58,7 @@ export class SharedLimiter implements RateLimiter {
     }
     if (!mirrored.admitted) return mirrored;
     const asked = performance.now();
-    return this.#client.take(caller, quota, cost, neededTokens(quota, cost, paid)).then(
+    return this.#client.take(caller, quota, cost).then(
       (decision) => {
         this.#options.onDecision((performance.now() - asked) / 1000);
         // With the time of the question: a mirror slightly ahead of the shared bucket refuses nobody wrongly.
@@ -73,7 +73,7 @@ export class SharedLimiter implements RateLimiter {
 
   giveBack(caller: string, quota: Quota, tokens: number, now_ms: number): RateState {
     // Nobody waits for Redis here. Without it the tokens are back in the mirror only.
-    if (tokens > 0) this.#client?.take(caller, quota, -tokens, 0).catch(() => {});
+    if (tokens > 0) this.#client?.take(caller, quota, -tokens).catch(() => {});
     return this.#mirrors.giveBack(caller, quota, tokens, now_ms);
   }
 

@@ -23,8 +23,7 @@ const epsilon = 1e-9;
 
 /**
  * A token bucket: it starts full, fills at `rate`, and admits at most `burst + rate × t` tokens in any window of t seconds.
- * A cost above the burst is taken from a full bucket, which is then in debt until it has filled again, so that the rate
- * holds over time. Arithmetic on the given time only: O(1), no timers.
+ * Arithmetic on the given time only: O(1), no timers.
  *
  * When the clock steps back, the bucket keeps its tokens and counts on from the new time. Keeping the latest time seen would
  * lock callers out until the clock catches up.
@@ -42,14 +41,12 @@ export class TokenBucket {
     this.#updated_ms = now_ms;
   }
 
-  /**
-   * Takes `cost` tokens if there are `needed`, and returns whether it did. The rest is debt. A cost of 0 always passes.
-   */
-  take(cost: number, now_ms: number, needed = Math.min(cost, this.#quota.burst)): boolean {
+  /** Takes `cost` tokens if there are enough, and returns whether it did. A cost of 0 always passes. */
+  take(cost: number, now_ms: number): boolean {
     if (!(cost >= 0)) throw new RangeError(`Expected a cost of 0 or more but received ${cost}`);
     const tokens = this.tokens(now_ms);
-    if (cost > 0 && tokens + epsilon < needed) return false;
-    this.#tokens = tokens - cost;
+    if (tokens + epsilon < cost) return false;
+    this.#tokens = Math.max(0, tokens - cost);
     return true;
   }
 
@@ -58,7 +55,7 @@ export class TokenBucket {
     this.#tokens = Math.min(this.#quota.burst, this.tokens(now_ms) + tokens);
   }
 
-  /** Tokens now, at most the burst; less than 0 is debt. */
+  /** Tokens now, 0..burst. */
   tokens(now_ms: number): number {
     const elapsed_ms = now_ms - this.#updated_ms;
     if (elapsed_ms > 0) {
@@ -81,17 +78,16 @@ export class TokenBucket {
 
   /** Sets the tokens to those of another bucket of the same quota at that time. */
   follow(tokens: number, now_ms: number): void {
-    this.#tokens = Math.min(this.#quota.burst, tokens);
+    this.#tokens = Math.min(this.#quota.burst, Math.max(0, tokens));
     this.#updated_ms = now_ms;
   }
 
-  /** Changes the quota of a bucket in use: spent tokens stay spent, a smaller burst limits the rest, and makes no debt. */
+  /** Changes the quota of a bucket in use: spent tokens stay spent, and a smaller burst limits the rest. */
   requota(quota: Quota, now_ms: number): void {
     if (quota.rate === this.#quota.rate && quota.burst === this.#quota.burst) return;
     checkQuota(quota);
-    const tokens = this.tokens(now_ms);
-    const spent = this.#quota.burst - tokens;
+    const spent = this.#quota.burst - this.tokens(now_ms);
     this.#quota = quota;
-    this.#tokens = Math.max(Math.min(0, tokens), quota.burst - spent);
+    this.#tokens = Math.max(0, quota.burst - spent);
   }
 }

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { match, paths, send, twoPhotos } from './support/client.ts';
+import { type Json, match, paths, send, twoPhotos } from './support/client.ts';
 import { WorkerGate } from './support/gate.ts';
 import { samples } from './support/pictures.ts';
 import { expectProblem } from './support/problem.ts';
@@ -47,7 +47,7 @@ test('a request that is refused or whose client leaves is running no longer', as
 });
 
 test('what was used is told by the name of the key, on the admin listener alone', async () => {
-  const usage = async () => (await fetch(`${server.adminAddress}/usage`)).json();
+  const usage = async (): Promise<Json> => (await fetch(`${server.adminAddress}/usage`)).json();
   const of = async (wanted: string) =>
     (await usage()).keys.find(({ name }: { name: string }) => name === wanted) ?? {
       requests: 0,

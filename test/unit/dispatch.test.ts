@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { endpointIds } from '../../src/config.ts';
-import type { Handlers, Services } from '../../src/http/context.ts';
+import { endpoints, type Listed } from '../../src/endpoints/index.ts';
+import { Problem } from '../../src/errors.ts';
+import type { Services } from '../../src/http/context.ts';
 import { Dispatcher } from '../../src/http/dispatch.ts';
 import { Exchange } from '../../src/http/exchange.ts';
 import type { Request } from '../../src/http/request.ts';
-import { routes } from '../../src/http/routes.ts';
 import type { RequestRecord } from '../../src/telemetry/record.ts';
 
 /** A transport that cannot write, which no request over a socket brings about. */
@@ -19,28 +20,33 @@ class Broken extends Exchange {
   }
 }
 
-const openapi = routes.find(({ endpoint }) => endpoint === 'openapi')!;
-const request = {
-  method: 'GET',
-  path: openapi.path,
-  headers: new Map(),
-  framing: 'none',
-} as unknown as Request;
+const request = ({ method, path }: Listed) =>
+  ({ method, path, headers: new Map(), framing: 'none' }) as unknown as Request;
 
 test.each([
-  ['at once', () => ({ status: 200, headers: [], body: '' })],
-  ['later', async () => ({ status: 200, headers: [], body: '' })],
+  ['at once', 'openapi', { documents: () => ({ reply: () => ({ status: 200, headers: [], body: '' }) }) }],
+  [
+    'later',
+    'models',
+    { gate: { check: async () => ({ ok: false, problem: new Problem('missing_api_key') }) } },
+  ],
 ])(
   'an answer %s that cannot be written ends its connection, and is logged and counted',
-  async (_when, answer) => {
+  async (_when, wanted, own) => {
     const records: RequestRecord[] = [];
     const services = {
-      config: { endpoints: endpointIds, cors_origins: [] },
+      config: { endpoints: endpointIds, cors_origins: [], log_client: 'off' },
       readiness: { stage: 'ready' },
       telemetry: { finished: (record: RequestRecord) => records.push(record) },
+      ...own,
     } as unknown as Services;
-    const dispatcher = new Dispatcher(services, routes, { openapi: answer } as unknown as Handlers);
-    const exchange = new Broken(request, { upload_timeout_ms: 1000, idle_ms: 1000, drain_bytes: 1000 });
+    const dispatcher = new Dispatcher(services);
+    const endpoint = endpoints.find(({ id }) => id === wanted)!;
+    const exchange = new Broken(request(endpoint), {
+      upload_timeout_ms: 1000,
+      idle_ms: 1000,
+      drain_bytes: 1000,
+    });
     dispatcher.handle(exchange);
     await dispatcher.idle();
     expect(exchange.dropped).toBe(1);

@@ -144,7 +144,11 @@ describe('answers', () => {
       schemaOf(endpoint.success).parse(endpoint.success.example);
       if (endpoint.takes !== 'nothing') continue;
       for (const name of ['default', 'yunet']) {
-        const answered = endpoint.answer(readManifest(packDirectory(name)));
+        const answered = endpoint.answer(readManifest(packDirectory(name)), {
+          version: '1',
+          providers: ['cpu'],
+          available: ['cpu'],
+        });
         schemaOf(endpoint.success).parse('body' in answered && answered.body);
       }
     }

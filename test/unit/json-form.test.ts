@@ -150,7 +150,9 @@ describe('base64', () => {
         const decoded = decodeInPlace(body, start, end);
         const canonical = Buffer.from(changed, 'base64').toString('base64') === changed;
         expect('end' in decoded).toBe(canonical);
-        if ('wrong' in decoded && !'=Az\\'.includes(char)) expect(decoded.wrong).toBe(start + at);
+        // Within the padding, what is left of it may be what is wrong.
+        const told = text[at] !== '=' && !'=Az\\'.includes(char);
+        if ('wrong' in decoded && told) expect(decoded.wrong).toBe(start + at);
       }),
       { numRuns: 100 },
     );

@@ -48,6 +48,7 @@ describe('a reading', () => {
 
 const record = {
   ...{ request_id: 'x', key_id: undefined, route: 'match', bytes: 0, duration_ms: 1, timings_ms: {} },
+  ...{ trace_id: undefined, client: undefined, key_name: undefined, pictures: 0 },
   ...{ fault: undefined, counts: undefined, decisions: [] },
 };
 

@@ -224,7 +224,7 @@ describe('between keys', () => {
     const flood = ['a', 'b'].map((name) => queue.submit(pair(name), from('flood')));
     queue.submit(
       Array.from({ length: 17 }, (_, index) => `x${index}`),
-      'other',
+      from('other'),
     );
     expect(code(await flood[1]!.done.catch((error) => error))).toBe('overloaded');
     const before = queue.size;
