@@ -10,6 +10,7 @@
 #include <string>
 
 #include "../core/runtime/session.h"
+#include "../core/runtime/unsigned_weights.h"
 #include "support.h"
 
 namespace facematch::testing {
@@ -58,6 +59,10 @@ Ort::Session open(OrtCustomOpDomain* operators, const std::string& optimised = {
   if (!has_exact_byte_products()) options.AddConfigEntry("session.x64quantprecision", "1");
   if (operators != nullptr) options.Add(operators);
   if (!optimised.empty()) options.SetOptimizedModelFilePath(optimised.c_str());
+  if (!has_exact_byte_products()) {
+    const auto model = with_unsigned_weights(int8_net());
+    return {env, model.data(), model.size(), options};
+  }
   return {env, int8_net().c_str(), options};
 }
 

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <limits>
 #include <numeric>
 #include <opencv2/core.hpp>
@@ -108,11 +106,8 @@ bool has_dynamic_sides(const Ort::Session& session, const std::string& input) {
 // Where products of bytes saturate, the weights are read as unsigned ones.
 Ort::Session open_file(const std::string& path, const Ort::SessionOptions& options) {
   if (!has_exact_byte_products()) {
-    std::ifstream file(path, std::ios::binary);
-    std::vector<uint8_t> model{std::istreambuf_iterator<char>(file), {}};
-    if (make_weights_unsigned(model)) {
-      return {environment(), model.data(), model.size(), options};
-    }
+    const auto model = with_unsigned_weights(path);
+    if (!model.empty()) return {environment(), model.data(), model.size(), options};
   }
   return {environment(), path.c_str(), options};
 }

@@ -1,10 +1,13 @@
 #include "unsigned_weights.h"
 
 #include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string_view>
-#include <vector>
+#include <system_error>
 
 namespace facematch {
 namespace {
@@ -129,6 +132,15 @@ bool make_weights_unsigned(std::span<uint8_t> model) {
          [&](const Field& tensor) { any = move_up(tensor.bytes, names) || any; });
   });
   return any;
+}
+
+std::vector<uint8_t> with_unsigned_weights(const std::string& path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return {};
+  std::ifstream file(path, std::ios::binary);
+  std::vector<uint8_t> model{std::istreambuf_iterator<char>(file), {}};
+  if (!make_weights_unsigned(model)) model.clear();
+  return model;
 }
 
 }  // namespace facematch

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace facematch {
 
@@ -12,5 +14,8 @@ namespace facematch {
 // and their zero points of an ONNX file move up by 128, in place, and the products stay as they
 // are. Returns whether there were any; a file that is no ONNX file is left as it is.
 bool make_weights_unsigned(std::span<uint8_t> model);
+
+// An ONNX file with its weights moved; empty when there is nothing to move, or no file.
+std::vector<uint8_t> with_unsigned_weights(const std::string& path);
 
 }  // namespace facematch
