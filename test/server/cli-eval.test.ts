@@ -165,7 +165,7 @@ test('facematch calibrate of too few people writes nothing, and says why', async
   });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(
-    /There are too few people to show a false-match rate of 1 in 1,000: 10 in the largest group, and at least 59 are needed/,
+    /There are too few people to show a false-match rate of 1 in 1,000: 10 in the largest group, and at least 54 are needed/,
   );
   expect(readFileSync(join(pack, 'manifest.json'), 'utf8')).toBe(before);
 });
