@@ -20,7 +20,7 @@ const gate = new WorkerGate(home);
 const keys = {
   basic: home.key({ scopes: ['match:basic'] }),
   /** The next token comes after a second, after ten minutes. */
-  poor: home.key({ rate: 1, burst: 1 }),
+  poor: home.key({ rate: 1 / 3, burst: 1 }),
   poorest: home.key({ rate: 1 / 600, burst: 1 }),
 };
 const { one, two, three } = samples;
@@ -143,11 +143,10 @@ needs('what goes wrong', () => {
 
   test('429 is waited for as Retry-After says: one refusal, then the answer', async () => {
     const refused = 'facematch_requests_total{route="match",status="429",code="rate_limit_exceeded"}';
-    await empty(server, keys.poor);
     const before = await server.metric(refused);
-    expect(await value('client.match("one.jpg", "two.jpg")', { key: keys.poor })).toMatchObject({
-      match: true,
-    });
+    // Python spends the token itself, so that its start does not give it back.
+    const both = '[client.models(), client.match("one.jpg", "two.jpg")][1]';
+    expect(await value(both, { key: keys.poor })).toMatchObject({ match: true });
     expect(await server.metric(refused)).toBe(before + 1);
   });
 
