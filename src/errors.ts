@@ -78,7 +78,7 @@ export const errorTable = {
   too_many_images: {
     status: 400,
     title: 'There are too many pictures',
-    detail: 'Send fewer pictures at once; "limit" is the most that can be compared with one.',
+    detail: 'Send fewer pictures at once; "limit" is the most that can be compared with one by this key.',
     group: 'request',
     requests: 'several',
     example: { limit: 16 },

@@ -727,7 +727,7 @@ export interface InvalidFieldProblem {
   /** In a picture in base64, the character of the body that is wrong */
   position?: number;
 }
-/** There are too many pictures. Send fewer pictures at once; "limit" is the most that can be compared with one. */
+/** There are too many pictures. Send fewer pictures at once; "limit" is the most that can be compared with one by this key. */
 export interface TooManyImagesProblem {
   /** The HTTP status */
   status: 400;

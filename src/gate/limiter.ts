@@ -125,7 +125,7 @@ function rateState(
   const wait =
     refused_cost === undefined
       ? bucket.secondsUntil(quota.burst, now_ms)
-      : Math.max(1, bucket.secondsUntil(Math.min(refused_cost, quota.burst), now_ms));
+      : Math.max(1, bucket.secondsUntil(refused_cost, now_ms));
   return {
     limit: quota.burst,
     remaining: Math.floor(bucket.tokens(now_ms)),

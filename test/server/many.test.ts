@@ -146,6 +146,8 @@ test('a token is taken for each target, and what the key can never have is refus
   expect(second.body.detail).toMatch(/^This request costs 3 of the key's tokens/);
   const dear = await ask({ image2 }, keys.two);
   expect([dear.status, dear.body.code, dear.body.limit]).toEqual([400, 'too_many_images', 2]);
+  // The first token is taken before the pictures are counted, and no other.
+  expect(left(dear)).toBe(1);
 });
 
 test('is counted by its route, its verdicts as matches', async () => {
