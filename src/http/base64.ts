@@ -50,9 +50,14 @@ function unescaped(text: string): string {
     .replace(/\\u00([2-7][0-9A-Fa-f])/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
-/** The index of what is wrong: a character that is not of base64, or else the last. */
+/** The index of the first character that no base64 goes on with; the end, where there is too little. */
 function faultOf(text: string): number {
-  const at = text.search(/[^A-Za-z0-9+/]/);
-  const tail = at < 0 ? '' : text.slice(at);
-  return at < 0 || (/^==?$/.test(tail) && text.length % 4 === 0) ? text.length - 1 : at;
+  const other = text.search(/[^A-Za-z0-9+/]/);
+  const at = other < 0 ? text.length : other;
+  const group = at - (at % 4);
+  // Padding only follows a letter whose unused bits are 0.
+  const padded = /^[A-Za-z0-9+/](?:[AQgw]==?|[A-Za-z0-9+/][AEIMQUYcgkosw048]=)/.exec(
+    text.slice(group, group + 4),
+  );
+  return padded === null ? at : group + padded[0].length;
 }

@@ -146,9 +146,9 @@ describe('a fault is told', () => {
       'invalid_field',
       { field: 'image1', expected, position: 15 },
     ],
-    ['no padding', { image1: 'AAA' }, 'invalid_field', { field: 'image1', expected, position: 13 }],
+    ['no padding', { image1: 'AAA' }, 'invalid_field', { field: 'image1', expected, position: 14 }],
     ['base64url', { é: 'é', image1: 'AA-_' }, 'invalid_field', { field: 'image1', position: 21 }],
-    ['unused bits', { image1: 'AB==' }, 'invalid_field', { field: 'image1', position: 14 }],
+    ['unused bits', { image1: 'AB==' }, 'invalid_field', { field: 'image1', position: 13 }],
     [
       'an address',
       { image1: 'data:image/png;base64,AAAA' },
