@@ -9,6 +9,7 @@ On the command line, with FACEMATCH_URL and FACEMATCH_KEY set: python3 facematch
 Exit codes: 0 a match, 1 no match, 2 an error.
 """
 
+import base64
 import http.client
 import json
 import os
@@ -50,9 +51,11 @@ class FacematchClient:
     timeout: seconds that a try may stand still, for the connection and for each piece of the answer.
     retries: how many times a request is sent again at most.
     max_wait: the longest wait before a retry, seconds. Where Retry-After asks for more, there is no retry.
+    as_json: sends pictures as JSON, in base64, which is a third larger: where a gateway lets nothing else through. The
+        results of many then have no names.
     """
 
-    def __init__(self, url, key, timeout=15.0, retries=2, max_wait=60.0):
+    def __init__(self, url, key, timeout=15.0, retries=2, max_wait=60.0, as_json=False):
         if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
             raise ValueError(f"not an http address: {url}")
         self._base = url.rstrip("/") + "/API/v1.0"
@@ -60,6 +63,7 @@ class FacematchClient:
         self._timeout = timeout
         self._retries = max(0, retries)
         self._max_wait = max_wait
+        self._encode = json_body if as_json else multipart
         # What urlopen has besides would follow redirects, which would take the key to another host.
         self._opener = urllib.request.OpenerDirector()
         for handler in (urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
@@ -69,20 +73,20 @@ class FacematchClient:
         """Compares two pictures. Fields other than threshold_percent need a key with the scope match:advanced."""
         advanced = any(value is not None for name, value in fields.items() if name != "threshold_percent")
         path = "/face/match/upload/advanced" if advanced else "/face/match/upload"
-        return self._ask(path, multipart([("image1", image1), ("image2", image2)], fields))
+        return self._ask(path, self._encode({"image1": image1, "image2": image2}, fields))
 
     def many(self, image1, images2, **fields):
         """Compares one picture with up to 16 others. Each of them has a result, or a problem of its own."""
-        pictures = [("image1", image1), *(("image2", image2) for image2 in images2)]
-        return self._ask("/face/match/upload/many", multipart(pictures, fields))
+        pictures = {"image1": image1, "image2": list(images2)}
+        return self._ask("/face/match/upload/many", self._encode(pictures, fields))
 
     def detect(self, image, **fields):
         """Finds the faces of a picture. A picture without one is no error."""
-        return self._ask("/face/detect/upload", multipart([("image", image)], fields))
+        return self._ask("/face/detect/upload", self._encode({"image": image}, fields))
 
     def embed(self, image, **fields):
         """Finds the faces of a picture, and gives their embeddings. The operator has to switch this on."""
-        return self._ask("/face/embed/upload", multipart([("image", image)], fields))
+        return self._ask("/face/embed/upload", self._encode({"image": image}, fields))
 
     def match_embeddings(self, question):
         """Compares an embedding with up to 1,000 others. The operator has to switch this on."""
@@ -137,10 +141,26 @@ def refusal(answer, value, text):
     return FacematchError(value["code"], message, answer.status, value, retry_after)
 
 
+def json_body(pictures, fields):
+    """Body and content type of JSON."""
+
+    def text(picture):
+        return base64.b64encode(named("", picture)[1]).decode()
+
+    members = {}
+    for name, sent in pictures.items():
+        members[name] = [text(one) for one in sent] if isinstance(sent, list) else text(sent)
+    members.update((name, value) for name, value in fields.items() if value is not None)
+    return json.dumps(members).encode(), "application/json"
+
+
 def multipart(pictures, fields):
     """Body and content type of a form (RFC 7578)."""
     boundary = secrets.token_hex(16).encode()  # 128 random bits are in no picture
-    parts = [part(boundary, name, *named(name, picture)) for name, picture in pictures]
+    parts = []
+    for name, sent in pictures.items():
+        for picture in sent if isinstance(sent, list) else [sent]:
+            parts.append(part(boundary, name, *named(name, picture)))
     for name, value in fields.items():
         if value is not None:
             text = str(value).lower() if isinstance(value, bool) else str(value)

@@ -102,6 +102,25 @@ needs('answers as the server does', () => {
     expect(names).toEqual(['three.jpg', odd, 'image2']);
   });
 
+  test('the same when pictures go as JSON', async () => {
+    const options = ', as_json=True';
+    const fields = 'accuracy_mode="fast", image1_face_index=0, auto_pair_best=False, min_det_score=None';
+    const text = { accuracy_mode: 'fast', image1_face_index: '0', auto_pair_best: 'false' };
+    const matched = await value(
+      `client.match("one.jpg", open("two.jpg", "rb").read(), ${fields})`,
+      {},
+      options,
+    );
+    expect(lasting(matched)).toEqual(await raw(paths.advanced, { image1: one, image2: three, ...text }));
+    const many = await value('client.many("one.jpg", ("two.jpg", b"no picture"))', {}, options);
+    expect(many.results.map((result: Json) => result.match ?? result.problem.code)).toEqual([
+      ...[true, 'unsupported_image_format'],
+    ]);
+    expect(await value('client.many("one.jpg", ["three.jpg"])', {}, options)).toMatchObject({
+      results: [{ match: false }],
+    });
+  });
+
   test('detect and embed, and what embed gives to match_embeddings', async () => {
     expect(lasting(await value('client.detect("one.jpg")'))).toEqual(
       await raw('/API/v1.0/face/detect/upload', { image: one }),
