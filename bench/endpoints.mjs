@@ -1,5 +1,6 @@
 // CPU time of the server for the other endpoints (one against sixteen, the faces of one picture, a thousand embeddings),
-// compared with a pair of the same pictures in the same mode. They alternate on one server.
+// compared with a pair of the same pictures in the same mode; and for a pair as JSON beside a form, small and as a photo of
+// 4,000 × 3,000. They alternate on one server. "again" is the form once more: its ratio is the noise.
 //   node bench/endpoints.mjs [--turns 5] [--seconds 2] [--json]
 import { endpointIds } from '../dist/src/config.js';
 import { scopes } from '../dist/src/gate/keys.js';
@@ -18,9 +19,28 @@ const server = await startServer({
   limits: { scopes: scopes.join(',') },
 });
 const face = '/API/v1.0/face';
-const files = (await portraits([{ width: 250, height: 250, format: 'jpeg' }])).map(({ bytes }) => bytes);
+const jpegs = async (width, height) =>
+  (await portraits([{ width, height, format: 'jpeg' }])).map(({ bytes }) => bytes);
+const files = await jpegs(250, 250);
 const at = (index) => files[index % files.length];
 const each = (make) => files.map((_, index) => form({ accuracy_mode: 'fast', ...make(index) }));
+
+/** Pairs of `pictures` as a form, as a form again, and as JSON. */
+function pairs(pictures) {
+  const fields = pictures.map((image1, index) => ({
+    accuracy_mode: 'fast',
+    image1,
+    image2: pictures[(index + 1) % pictures.length],
+  }));
+  const text = (value) => value.toString('base64');
+  const kind = { path: 'match/upload/advanced', compared: 1 };
+  const forms = { ...kind, bodies: fields.map(form) };
+  const bodies = fields.map((one) =>
+    Buffer.from(JSON.stringify({ ...one, image1: text(one.image1), image2: text(one.image2) })),
+  );
+  return { form: forms, again: forms, json: { ...kind, type: 'application/json', bodies } };
+}
+const [small, photo] = [pairs(files), pairs(await jpegs(4000, 3000))];
 
 /** A thousand copies of one embedding, which cost as much as different ones. */
 async function embeddings() {
@@ -46,11 +66,12 @@ async function embeddings() {
 }
 
 const kinds = {
-  pair: {
-    path: 'match/upload/advanced',
-    bodies: each((i) => ({ image1: at(i), image2: at(i + 1) })),
-    compared: 1,
-  },
+  pair: small.form,
+  'pair again': small.again,
+  'pair as JSON': small.json,
+  photo: photo.form,
+  'photo again': photo.again,
+  'photo as JSON': photo.json,
   many: {
     path: 'match/upload/many',
     bodies: each((i) => ({ image1: at(i), image2: Array.from({ length: 16 }, (_, k) => at(i + 1 + k)) })),
@@ -89,21 +110,35 @@ await server.stop();
 
 const of = (name, figure) => median(turns[name].map((one) => one[figure]));
 const round = (value) => Math.round(value * 1000) / 1000;
+/** The median of the turns' ratios. */
+const over = (name, other, figure) =>
+  round(median(turns[name].map((one, turn) => one[figure] / turns[other][turn][figure])));
 const share = (name) => round(of(name, 'cpu_ms') / of('pair', 'cpu_ms'));
 const claim = (what, found, most) => ({ what, found, limit: `at most ${most}`, ok: found <= most });
 report({
-  title: `Endpoints: medians of ${options.turns} turns, 250 × 250 JPEG, mode fast, ${clients} clients`,
+  title: `Endpoints: medians of ${options.turns} turns, 250 × 250 JPEG (photo: 4,000 × 3,000), mode fast, ${clients} clients`,
   json: options.json,
-  facts: Object.fromEntries(
-    Object.keys(kinds).map((name) => [
-      name,
-      {
-        cpu_ms: round(of(name, 'cpu_ms')),
-        main_ms: round(of(name, 'main_ms')),
-        answered_ms: round(of(name, 'ms')),
-      },
-    ]),
-  ),
+  facts: {
+    ...Object.fromEntries(
+      Object.keys(kinds).map((name) => [
+        name,
+        {
+          cpu_ms: round(of(name, 'cpu_ms')),
+          main_ms: round(of(name, 'main_ms')),
+          answered_ms: round(of(name, 'ms')),
+        },
+      ]),
+    ),
+    ...Object.fromEntries(
+      ['pair', 'photo'].map((name) => [
+        `main thread, ${name}`,
+        {
+          'JSON ÷ form': over(`${name} as JSON`, name, 'main_ms'),
+          'form ÷ form': over(`${name} again`, name, 'main_ms'),
+        },
+      ]),
+    ),
+  },
   claims: [
     claim('CPU of a comparison, one against 16 over a pair', share('many'), 0.56),
     claim('CPU of detect over a pair', share('detect'), 0.55),
