@@ -248,6 +248,19 @@ export const errorTable = {
       errors: [{ field: 'image1', reasons: ['small'] }],
     },
   },
+  presentation_attack: {
+    status: 422,
+    title: 'A face looks like one on a photo or a screen',
+    detail:
+      '"errors" lists each such face with its live_score; take a new picture of the person. It is a hint and often wrong: let a person decide.',
+    group: 'picture',
+    requests: 'choice',
+    example: {
+      detail:
+        'Take a new picture of the person for image1: a face looks like one on a photo or a screen, with a live_score below 0.5.',
+      errors: [{ field: 'image1', face_index: 0, live_score: 0.113 }],
+    },
+  },
   embedding_mismatch: {
     status: 422,
     title: 'The embeddings are of another model pack',
@@ -335,9 +348,13 @@ export interface ProblemExtras {
   height?: number;
   detected?: string;
   faces_found?: number;
-  errors?: readonly ({ field: string; code?: string; reasons?: readonly string[] } & Partial<
-    Pick<ProblemExtras, 'detected' | 'width' | 'height' | 'limit_pixels' | 'faces_found'>
-  >)[];
+  errors?: readonly ({
+    field: string;
+    code?: string;
+    reasons?: readonly string[];
+    face_index?: number;
+    live_score?: number;
+  } & Partial<Pick<ProblemExtras, 'detected' | 'width' | 'height' | 'limit_pixels' | 'faces_found'>>)[];
 }
 
 /** A refusal with a code of the table. src/http/responses.ts serialises it. */

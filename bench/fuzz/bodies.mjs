@@ -61,7 +61,7 @@ const values = [
 // biome-ignore format: a list of words
 const names = [
   'threshold_percent', 'image1_face_index', 'image2_face_index', 'accuracy_mode', 'use_heuristic_fallback', 'min_det_score',
-  'auto_pair_best', 'reject_low_quality', 'unknown', '__proto__', 'constructor', 'toString', 'image1', 'image2', 'Image1', '',
+  'auto_pair_best', 'reject_low_quality', 'detect_presentation_attack', 'unknown', '__proto__', 'constructor', 'toString', 'image1', 'image2', 'Image1', '',
 ];
 
 export const goodForm = (random, world) => {

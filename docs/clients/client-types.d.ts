@@ -24,6 +24,7 @@ export type AnyProblem =
   | NoFaceFoundProblem
   | FaceIndexOutOfRangeProblem
   | LowQualityFaceProblem
+  | PresentationAttackProblem
   | EmbeddingMismatchProblem
   | InvalidEmbeddingProblem
   | RateLimitExceededProblem
@@ -72,6 +73,12 @@ export interface AdvancedMatchValues {
   auto_pair_best?: boolean;
   /** Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning */
   reject_low_quality?: boolean;
+  /** Whether each face gets a `live_score`; only with a model pack that has liveness nets. A hint, never a verdict alone */
+  detect_presentation_attack?: boolean;
+  /** Whether a face whose `live_score` is below `live_threshold` is refused (422 `presentation_attack`); includes `detect_presentation_attack` */
+  reject_presentation_attack?: boolean;
+  /** Least `live_score` that `reject_presentation_attack` lets pass; by default the model pack's own. Digits with an optional decimal point: no sign, no exponent */
+  live_threshold?: number;
 }
 /** The fields that are no pictures. */
 export interface ManyValues {
@@ -89,6 +96,12 @@ export interface ManyValues {
   auto_pair_best?: boolean;
   /** Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning */
   reject_low_quality?: boolean;
+  /** Whether each face gets a `live_score`; only with a model pack that has liveness nets. A hint, never a verdict alone */
+  detect_presentation_attack?: boolean;
+  /** Whether a face whose `live_score` is below `live_threshold` is refused (422 `presentation_attack`); includes `detect_presentation_attack` */
+  reject_presentation_attack?: boolean;
+  /** Least `live_score` that `reject_presentation_attack` lets pass; by default the model pack's own. Digits with an optional decimal point: no sign, no exponent */
+  live_threshold?: number;
 }
 /** The fields that are no pictures. */
 export interface DetectValues {
@@ -98,6 +111,8 @@ export interface DetectValues {
   use_heuristic_fallback?: boolean;
   /** Least detection score of a face; by default the model pack's own. Digits with an optional decimal point: no sign, no exponent */
   min_det_score?: number;
+  /** Whether each face gets a `live_score`; only with a model pack that has liveness nets. A hint, never a verdict alone */
+  detect_presentation_attack?: boolean;
 }
 /** The fields that are no pictures. */
 export interface EmbedValues {
@@ -111,6 +126,12 @@ export interface EmbedValues {
   min_det_score?: number;
   /** Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning */
   reject_low_quality?: boolean;
+  /** Whether each face gets a `live_score`; only with a model pack that has liveness nets. A hint, never a verdict alone */
+  detect_presentation_attack?: boolean;
+  /** Whether a face whose `live_score` is below `live_threshold` is refused (422 `presentation_attack`); includes `detect_presentation_attack` */
+  reject_presentation_attack?: boolean;
+  /** Least `live_score` that `reject_presentation_attack` lets pass; by default the model pack's own. Digits with an optional decimal point: no sign, no exponent */
+  live_threshold?: number;
 }
 export interface EmbeddingsQuestion {
   /** Numbers in the encoding that embed gives: little-endian 32-bit floats, in base64 */
@@ -189,7 +210,7 @@ export interface MatchAnswer {
     detect: number;
     /** Finding landmarks, checking the faces, and aligning them, milliseconds */
     align: number;
-    /** Turning each face into a vector, milliseconds */
+    /** Turning each face into a vector, and telling live ones where asked for, milliseconds */
     embed: number;
     /** From the last byte of the request to the answer, milliseconds */
     total: number;
@@ -251,6 +272,8 @@ export interface Face {
   human_score?: number;
   /** Above 0 nose and mouth are covered, as by a mask; absent when the pack cannot tell */
   occlusion_score?: number;
+  /** How likely the face stands before the camera itself, rather than on a photo or a screen: a hint, never a verdict alone. Only where `detect_presentation_attack` or `reject_presentation_attack` asks for it */
+  live_score?: number;
   /** How the head is turned, degrees; all zero is straight into the camera */
   pose: {
     /** Positive: the person looks to their own left */
@@ -329,7 +352,7 @@ export interface ManyAnswer {
     detect: number;
     /** Finding landmarks, checking the faces, and aligning them, milliseconds */
     align: number;
-    /** Turning each face into a vector, milliseconds */
+    /** Turning each face into a vector, and telling live ones where asked for, milliseconds */
     embed: number;
     /** From the last byte of the request to the answer, milliseconds */
     total: number;
@@ -376,7 +399,8 @@ export interface Uncompared {
       | 'image_dimensions'
       | 'image_too_complex'
       | 'no_face_found'
-      | 'low_quality_face';
+      | 'low_quality_face'
+      | 'presentation_attack';
     /** The HTTP status that stands for it */
     status: number;
     /** What is wrong, the same text each time */
@@ -395,6 +419,10 @@ export interface Uncompared {
     limit_bytes?: number;
     /** With `low_quality_face` only, what the face is */
     reasons?: ('small' | 'blurred' | 'bright' | 'turned' | 'occluded')[];
+    /** With `presentation_attack` only, the face */
+    face_index?: number;
+    /** How likely the face stands before the camera itself, rather than on a photo or a screen: a hint, never a verdict alone */
+    live_score?: number;
   };
 }
 /** One embedding against many. */
@@ -489,7 +517,7 @@ export interface DetectAnswer {
     detect: number;
     /** Finding landmarks, checking the faces, and aligning them, milliseconds */
     align: number;
-    /** Turning each face into a vector, milliseconds */
+    /** Turning each face into a vector, and telling live ones where asked for, milliseconds */
     embed: number;
     /** From the last byte of the request to the answer, milliseconds */
     total: number;
@@ -538,7 +566,7 @@ export interface EmbedAnswer {
     detect: number;
     /** Finding landmarks, checking the faces, and aligning them, milliseconds */
     align: number;
-    /** Turning each face into a vector, milliseconds */
+    /** Turning each face into a vector, and telling live ones where asked for, milliseconds */
     embed: number;
     /** From the last byte of the request to the answer, milliseconds */
     total: number;
@@ -595,6 +623,8 @@ export interface EmbeddedFace {
   human_score?: number;
   /** Above 0 nose and mouth are covered, as by a mask; absent when the pack cannot tell */
   occlusion_score?: number;
+  /** How likely the face stands before the camera itself, rather than on a photo or a screen: a hint, never a verdict alone. Only where `detect_presentation_attack` or `reject_presentation_attack` asks for it */
+  live_score?: number;
   /** How the head is turned, degrees; all zero is straight into the camera */
   pose: {
     /** Positive: the person looks to their own left */
@@ -648,8 +678,16 @@ export interface ModelsAnswer {
   };
   /** The nets in the order in which they process an image, then the other files */
   files: {
-    /** What the net is for. `detector`: finds faces; `close_detector`: finds faces that fill the picture; `landmarks`: finds eyes, nose and mouth; `embedder`: turns a face into a vector; `cohort`: normalises similarities, so that one threshold serves different groups of people; `human`: tells human faces from those of animals; `occlusion`: tells faces whose nose and mouth are covered. */
-    role: 'detector' | 'close_detector' | 'landmarks' | 'embedder' | 'cohort' | 'human' | 'occlusion';
+    /** What the net is for. `detector`: finds faces; `close_detector`: finds faces that fill the picture; `landmarks`: finds eyes, nose and mouth; `embedder`: turns a face into a vector; `cohort`: normalises similarities, so that one threshold serves different groups of people; `human`: tells human faces from those of animals; `occlusion`: tells faces whose nose and mouth are covered; `liveness`: gives hints at photos and screens before the camera, to requests that ask. */
+    role:
+      | 'detector'
+      | 'close_detector'
+      | 'landmarks'
+      | 'embedder'
+      | 'cohort'
+      | 'human'
+      | 'occlusion'
+      | 'liveness';
     /** Name of the file */
     file: string;
     /** The model pack that it belongs to: this one, or the one that it was taken over from */
@@ -669,6 +707,11 @@ export interface ModelsAnswer {
     bar: number;
     /** The images that it was made from */
     fitted_on: string;
+  };
+  /** The hint at presentation attacks; absent when the pack has none */
+  liveness?: {
+    /** Default of the form field `live_threshold` */
+    live_threshold: number;
   };
   /** One table for each accuracy mode; absent when the pack is not calibrated: its answers then have the warning `pack_not_calibrated` */
   calibration?: {
@@ -754,6 +797,9 @@ export interface DuplicateFieldProblem {
     | 'min_det_score'
     | 'auto_pair_best'
     | 'reject_low_quality'
+    | 'detect_presentation_attack'
+    | 'reject_presentation_attack'
+    | 'live_threshold'
     | 'image'
     | 'face_index';
 }
@@ -1087,6 +1133,27 @@ export interface LowQualityFaceProblem {
      * @maxItems 5
      */
     reasons: ('small' | 'blurred' | 'bright' | 'turned' | 'occluded')[];
+  }[];
+}
+/** A face looks like one on a photo or a screen. "errors" lists each such face with its live_score; take a new picture of the person. It is a hint and often wrong: let a person decide. */
+export interface PresentationAttackProblem {
+  /** The HTTP status */
+  status: 422;
+  /** What is wrong, for programs */
+  code: 'presentation_attack';
+  /**
+   * One for each face that was compared, or would be embedded, and looks like an attack
+   *
+   * @minItems 1
+   * @maxItems 20
+   */
+  errors: {
+    /** The picture */
+    field: 'image1' | 'image2' | 'image';
+    /** The face, counted from 0, largest first */
+    face_index: number;
+    /** Below `live_threshold` */
+    live_score: number;
   }[];
 }
 /** The embeddings are of another model pack. Embed the images again with "expected": embeddings of "given" cannot be compared with it. */

@@ -61,6 +61,7 @@ Napi::Object from_face(Napi::Env env, const Face& face, size_t index) {
   object.Set("found_by", kFoundBy[static_cast<size_t>(face.found_by)]);
   if (face.human_score) object.Set("human_score", *face.human_score);
   if (face.occlusion_score) object.Set("occlusion_score", *face.occlusion_score);
+  if (face.live_score) object.Set("live_score", *face.live_score);
   object.Set("pose", pose);
   object.Set("quality", quality);
   // Owned by V8: an external buffer could not be transferred to another thread.
@@ -94,6 +95,8 @@ AnalyseOptions to_analyse_options(const Napi::Object& object) {
   options.accuracy_mode = mode == "fast" ? AccuracyMode::kFast : AccuracyMode::kBalance;
   options.min_det_score = to_float(object, "min_det_score");
   options.use_heuristic_fallback = to_bool(object, "use_heuristic_fallback");
+  if (object.Has("detect_presentation_attack"))
+    options.detect_presentation_attack = to_bool(object, "detect_presentation_attack");
   if (object.Has("picture_ms"))
     options.picture_ms = object.Get("picture_ms").As<Napi::Number>().DoubleValue();
   return options;

@@ -41,7 +41,8 @@ Engine::Engine(const std::string& directory)
       embedder(pack),
       cohort(pack),
       human(pack, score_of(pack.human)),
-      occlusion(pack, pack.occlusion) {}
+      occlusion(pack, pack.occlusion),
+      liveness(pack) {}
 
 const Engine& load_engine(const std::string& directory) {
   // Neither is ever destroyed: see environment() in session.cpp.

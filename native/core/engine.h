@@ -6,6 +6,7 @@
 
 #include "embed/embed.h"
 #include "embed/embedding_scores.h"
+#include "embed/liveness.h"
 #include "find/detect.h"
 #include "find/landmarks.h"
 #include "runtime/pack.h"
@@ -22,6 +23,7 @@ struct Engine {
   Cohort cohort;
   LinearScore human;
   LinearScore occlusion;
+  Liveness liveness;
 
   explicit Engine(const std::string& directory);
 };

@@ -39,6 +39,7 @@ class Analyser {
       embed_stage();
       if (last || ends_search(look, faces_)) break;
     }
+    if (options_.detect_presentation_attack) liveness_stage();
     return report();
   }
 
@@ -65,6 +66,7 @@ class Analyser {
                   .found_by = found.detection.found_by,
                   .human_score = {},
                   .occlusion_score = {},
+                  .live_score = {},
                   .pose = unflattened(estimate_pose(found.points)),
                   // Of the original chip; only the embedding uses the stretched one.
                   .quality = measure_quality(found.chip, face_pixels),
@@ -88,6 +90,15 @@ class Analyser {
       const auto& score = found.face.human_score;
       return score && *score < engine_.pack.human->bar;
     });
+  }
+
+  // Of the faces that are left. Its time counts as embedding, that of a finer decoding as decoding.
+  void liveness_stage() {
+    if (!engine_.liveness.present() || faces_.empty()) return;
+    const Timer timer(timings_.embed, picture_.decode_ms());
+    for (FoundFace& found : faces_) {
+      found.face.live_score = engine_.liveness.score(picture_, found.face.box);
+    }
   }
 
   Analysis report() {

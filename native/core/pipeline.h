@@ -1,6 +1,5 @@
 // The only module that knows the order of the stages: decode -> detect -> landmarks -> align ->
-// embed
-// -> human check.
+// embed -> human check -> liveness, where asked for.
 #pragma once
 
 #include <cstdint>

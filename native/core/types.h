@@ -79,6 +79,7 @@ struct Face {
   FoundBy found_by = FoundBy::kPrimary;
   std::optional<float> human_score;      // higher: more likely a human face
   std::optional<float> occlusion_score;  // above 0: nose and mouth are covered
+  std::optional<float> live_score;       // 0..1, see liveness.h; only where asked for
   Pose pose;
   Quality quality;
   Embedding embedding;
@@ -98,6 +99,7 @@ struct AnalyseOptions {
   AccuracyMode accuracy_mode = AccuracyMode::kBalance;
   float min_det_score = 0;
   bool use_heuristic_fallback = true;
+  bool detect_presentation_attack = false;  // gives every face its live_score, if the pack can
   // CPU time that the picture may take.
   double picture_ms = std::numeric_limits<double>::infinity();
   // Another thread cancels the call by setting this to a value other than 0. The call then ends

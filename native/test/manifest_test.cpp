@@ -57,6 +57,11 @@ TinyNet embedder(std::vector<float> numbers, float gain = 1) {
           .outputs = {{.name = "embedding", .numbers = std::move(numbers), .gain = gain}}};
 }
 
+TinyNet liveness(std::vector<float> logits, float gain = 0) {
+  return {.shape = {1, 3, kCrop, kCrop},
+          .outputs = {{.name = "logits", .numbers = std::move(logits), .gain = gain}}};
+}
+
 Json manifest() {
   return Json::parse(R"({
     "detector": {"file": "detect.onnx", "family": "rfb", "input": "input", "scores": "scores",
@@ -71,7 +76,11 @@ Json manifest() {
                  "template": [[5.6, 5.6], [10.4, 5.6], [8, 8.32], [5.6, 11.2], [10.4, 11.2]]},
     "cohort": {"file": "cohort.i8", "centres": 3, "highest": 2, "weight": 0.5},
     "human": {"file": "human.i8", "scale": 0.01, "bias": 1, "bar": -1},
-    "occlusion": {"file": "human.i8", "scale": 0.01, "bias": 1}
+    "occlusion": {"file": "human.i8", "scale": 0.01, "bias": 1},
+    "liveness": {"family": "minifasnet", "nets": [
+      {"file": "live.onnx", "input": "input", "output": "logits", "size": 16, "scale": 2.7},
+      {"file": "live.onnx", "input": "input", "output": "logits", "size": 16, "scale": 4}
+    ]}
   })");
 }
 
@@ -173,6 +182,11 @@ std::vector<TinyFile> pack_files() {
       {"embed-whole.onnx", whole.file()},
       {"embed-growing.onnx", growing.file()},
       {"embed-flat.onnx", flat.file()},
+      {"live.onnx", liveness({0, 1, 0}, 0.1f).file()},
+      {"live-nan.onnx", liveness({0, kNan, 0}).file()},
+      {"live-infinite.onnx", liveness({kInfinity, 0, 0}).file()},
+      {"live-huge.onnx", liveness({3e38f, -3e38f, 3e38f}).file()},
+      {"live-two.onnx", liveness({0, 1}).file()},
       {"cohort.i8",
        ByteVector{1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 3, 2, 0, 0, 0, 0, 0, 0, 0, 0}},
       {"human.i8", ByteVector(kDimensions, 128)},
@@ -209,6 +223,8 @@ void check(const Analysis& analysis) {
       REQUIRE((std::isfinite(point.x) && std::isfinite(point.y)));
     }
     REQUIRE(std::isfinite(face.cohort_score));
+    const float live = face.live_score.value_or(0);
+    REQUIRE((live >= 0 && live <= 1));
   }
 }
 
@@ -219,6 +235,7 @@ std::optional<Analysis> analysed(const TinyPack& pack, const ByteVector& picture
     const Engine engine(pack.directory());
     AnalyseOptions options = options_of(mode, 0.5f);
     options.limits = kAnySize;
+    options.detect_presentation_attack = true;
     Analysis analysis = analyse(engine, picture, options);
     check(analysis);
     return analysis;
@@ -332,13 +349,16 @@ TEST_CASE("nets that answer with NaN, infinity or huge numbers give an Error or 
       {"embedder", "embed-infinite.onnx", true},     {"embedder", "embed-huge.onnx", false},
       {"embedder", "embed-tiny.onnx", false},        {"embedder", "embed-zero.onnx", false},
       {"embedder", "embed-whole.onnx", true},        {"embedder", "embed-growing.onnx", true},
-      {"embedder", "embed-flat.onnx", true},
+      {"embedder", "embed-flat.onnx", true},         {"liveness", "live-nan.onnx", true},
+      {"liveness", "live-infinite.onnx", true},      {"liveness", "live-huge.onnx", false},
+      {"liveness", "live-two.onnx", true},
   };
   TinyPack pack;
   const ByteVector picture = encode_png(gradient(80, 80));
   for (const Case& c : cases) {
     Json json = manifest();
-    json[c.role]["file"] = c.file;
+    const bool listed = c.role == std::string("liveness");
+    (listed ? json[c.role]["nets"][1] : json[c.role])["file"] = c.file;
     pack.write(json.dump());
     CAPTURE(c.file);
     CHECK(analysed(pack, picture, AccuracyMode::kBalance).has_value() == !c.refused);

@@ -60,6 +60,11 @@ const char* const kMembers[] = {"/detector",
 const char* const kHumanMembers[] = {"/human/file", "/human/scale", "/human/bias", "/human/bar"};
 const char* const kOcclusionMembers[] = {"/occlusion/file", "/occlusion/scale", "/occlusion/bias"};
 
+const char* const kLivenessMembers[] = {"/liveness/family",        "/liveness/nets",
+                                        "/liveness/nets/0/file",   "/liveness/nets/0/input",
+                                        "/liveness/nets/1/output", "/liveness/nets/1/size",
+                                        "/liveness/nets/1/scale"};
+
 // Members in which a YuNet detector differs.
 const char* const kYunetMembers[] = {
     "/detector/family", "/detector/cls",   "/detector/obj",    "/detector/bbox",
@@ -276,6 +281,42 @@ TEST_CASE("an optional occlusion score is read, with all its members") {
   whole.erase("occlusion");
   write_manifest(folder, whole.dump());
   CHECK_FALSE(read_pack(folder.path().string()).occlusion);
+}
+
+TEST_CASE("optional liveness nets are read, with all their members") {
+  Json whole = manifest();
+  whole["liveness"] = Json::parse(R"({"family": "minifasnet", "live_threshold": 0.5, "nets": [
+    {"file": "v2.onnx", "input": "input", "output": "logits", "size": 80, "scale": 2.7},
+    {"file": "v1se.onnx", "input": "input", "output": "logits", "size": 80, "scale": 4}
+  ]})");
+  const TemporaryFolder folder;
+  write_manifest(folder, whole.dump());
+  const auto liveness = read_pack(folder.path().string()).liveness;
+  REQUIRE(liveness.size() == 2);
+  CHECK(liveness[0].file == "v2.onnx");
+  CHECK(liveness[0].scale == 2.7f);
+  CHECK(liveness[1].output == "logits");
+  CHECK(liveness[1].size == 80);
+  check_members(whole, kLivenessMembers);
+  for (const char* refused :
+       {R"({"liveness": {"family": "other"}})", R"({"liveness": {"nets": []}})",
+        R"({"liveness": {"nets": [null]}})"}) {
+    Json json = whole;
+    json.merge_patch(Json::parse(refused));
+    CAPTURE(refused);
+    CHECK(refusal_of(json.dump()));
+  }
+  for (const char* scale : {"1", "0.5", "-2", "1001", "1e300", "true"}) {
+    Json json = whole;
+    json["liveness"]["nets"][0]["scale"] = Json::parse(scale);
+    CAPTURE(scale);
+    const auto error = refusal_of(json.dump());
+    REQUIRE(error);
+    CHECK(error->message.find("\"scale\"") != std::string::npos);
+  }
+  whole.erase("liveness");
+  write_manifest(folder, whole.dump());
+  CHECK(read_pack(folder.path().string()).liveness.empty());
 }
 
 TEST_CASE("a YuNet detector has one output of each kind for each of its three strides") {

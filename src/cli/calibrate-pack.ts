@@ -210,7 +210,7 @@ function largestGroup(sets: readonly PersonImage[][]): number {
 /** A copy of the pack without its scores of the embedding, so that all faces of the detector are kept. */
 function uncheckedPack(
   directory: string,
-  { human, occlusion: _, cohort: _cohort, ...manifest }: PackManifest,
+  { human, occlusion: _, cohort: _cohort, liveness: _liveness, ...manifest }: PackManifest,
 ) {
   const copy = mkdtempSync(join(tmpdir(), 'facematch-pack-'));
   const files = [...packNets(manifest).values()].map(({ file }) => file);

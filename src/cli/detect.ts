@@ -10,6 +10,7 @@ interface DetectCommandOptions {
   mode: AccuracyMode;
   fallback: boolean;
   minDetScore?: number;
+  liveScore?: boolean;
   json?: boolean;
 }
 
@@ -22,6 +23,7 @@ export function registerDetect(program: Command): void {
     .addOption(modeOption())
     .option('--no-fallback', 'do not use the fallback where no face was found')
     .option('--min-det-score <score>', "least detection score; by default the pack's own", parseScore)
+    .option('--live-score', 'also tell how likely each face is live; needs a pack with liveness nets')
     .option('--json', 'print a list with the faces of each picture as the server would give them')
     .action(detect);
   addHelp(command, {
@@ -45,8 +47,8 @@ async function detect(files: string[], options: DetectCommandOptions): Promise<v
   const outcomes = [];
   const complaints: string[] = [];
   try {
-    const { draw, mode, fallback, minDetScore } = options;
-    for await (const outcome of detectFiles(files, { draw, mode, fallback, minDetScore })) {
+    const { draw, mode, fallback, minDetScore, liveScore } = options;
+    for await (const outcome of detectFiles(files, { draw, mode, fallback, minDetScore, liveScore })) {
       bar?.advance();
       if (json) outcomes.push(outcome);
       else if (!('error' in outcome)) console.log(describeFaces(outcome, coloursFor('stdout')));
@@ -78,7 +80,8 @@ function describeFaces(image: DetectedFile, colours: Colours): string {
 }
 
 function describeFace(face: DetectedFile['faces'][number], colours: Colours): string {
-  const { index, box, detection_score, found_by, human_score, occlusion_score, pose, quality } = face;
+  const { index, box, detection_score, found_by, human_score, occlusion_score, live_score, pose, quality } =
+    face;
   const step = found_by.padEnd('enhanced'.length);
   return [
     `  ${index.toString().padStart(2)}`,
@@ -87,6 +90,7 @@ function describeFace(face: DetectedFile['faces'][number], colours: Colours): st
     found_by === 'primary' ? step : colours.yellow(step),
     ...(human_score === undefined ? [] : [`human ${human_score.toFixed(1).padStart(5)}`]),
     ...(occlusion_score === undefined ? [] : [`covered ${occlusion_score.toFixed(1).padStart(5)}`]),
+    ...(live_score === undefined ? [] : [`live ${live_score.toFixed(3)}`]),
     `yaw ${degrees(pose.yaw)} pitch ${degrees(pose.pitch)} roll ${degrees(pose.roll)}`,
     `sharpness ${quality.sharpness.toFixed(2)} brightness ${quality.brightness.toFixed(2)} face ${quality.face_pixels} px`,
   ].join('  ');

@@ -11,6 +11,7 @@ interface EvalOptions {
   images?: string;
   mode: AccuracyMode;
   people?: SetFolder[];
+  attacks?: string;
   groups?: Grouping[];
   samePersonAbove?: number;
   heldOutCohort?: boolean;
@@ -44,6 +45,10 @@ export function registerEval(program: Command): void {
     .addOption(groupsOption())
     .addOption(samePersonOption())
     .option(
+      '--attacks <dir>',
+      'pictures of presentation attacks in DIR/attack, or DIR/attack/TYPE, and of live people in DIR/live: how often the live score is wrong',
+    )
+    .option(
       '--held-out-cohort',
       "normalise with cohorts made of the sets' own people and of --people, without those of the compared pair",
     )
@@ -51,8 +56,16 @@ export function registerEval(program: Command): void {
     .option('--json', 'print the figures as JSON')
     .action(async (args: SetArgument[], options: EvalOptions, command: Command) => {
       const people = options.people ?? [];
+      if (options.attacks !== undefined) {
+        const { attacks, mode, json = false, ...others } = options;
+        if (args.length + Object.keys(others).length > 0)
+          command.error('error: --attacks goes with --mode and --json only');
+        const { evaluateAttacks } = await import('./evaluate-attacks.ts');
+        await evaluateAttacks(attacks, { mode, json });
+        return;
+      }
       if (args.length + people.length === 0)
-        command.error('error: give a list of pairs, or --people NAME=DIR');
+        command.error('error: give a list of pairs, or --people NAME=DIR, or --attacks DIR');
       for (const option of ['groups', 'samePersonAbove'] as const) {
         if (options[option] !== undefined && people.length === 0) {
           command.error('error: --groups and --same-person-above are about --people NAME=DIR');
@@ -90,12 +103,15 @@ export function registerEval(program: Command): void {
 picture's path for the person, and refits the cohort without the people of each pair.
 Groups come from people.tsv in a folder of --people, or beside it: a table with the columns image, person where one has several
 pictures, and any labels. Rates are in the terms of ISO/IEC 19795-10: strangers are two people of one group.
+--attacks measures the liveness nets of the pack, in the terms of ISO/IEC 30107-3: APCER, attacks taken for live people, of each type;
+BPCER, live people taken for attacks; APNRR and BPNRR, pictures without a face. The face is the one in the middle.
 The report holds copies of photos: protect it as you protect them. It opens without a network.`,
     examples: [
       'facematch eval pairs.tsv --images photos',
       'facematch eval pairs.tsv --images photos --mode fast --json',
       'facematch eval lfw=lfw/pairs.tsv:lfw/images staff=staff.tsv:photos --report report',
       "facematch eval --people staff=staff/photos --groups 'origin*sex,age' --report report",
+      'FACEMATCH_PACK=./live facematch eval --attacks presentations',
       'facematch eval lfw=lfw/pairs.tsv:lfw/images --people ages=ages/images --held-out-cohort',
     ],
   });

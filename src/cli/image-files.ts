@@ -105,6 +105,7 @@ interface LookOptions {
   fallback: boolean;
   /** The pack's own when undefined. */
   minDetScore?: number | undefined;
+  liveScore?: boolean | undefined;
 }
 
 interface DetectFilesOptions extends LookOptions {
@@ -185,6 +186,10 @@ async function* lookAt(
   options: LookOptions,
 ): AsyncGenerator<LookedAt | RefusedFile> {
   const { manifest, limits, model, analyse } = await openPack();
+  const { liveScore: detect_presentation_attack = false } = options;
+  if (detect_presentation_attack && manifest.liveness === undefined) {
+    throw new Error(`The pack ${manifest.name} has no liveness nets; facematch packs add takes them.`);
+  }
   for (const [index, file] of files.entries()) {
     let bytes: Uint8Array;
     try {
@@ -197,6 +202,7 @@ async function* lookAt(
       accuracy_mode: options.mode,
       min_det_score: options.minDetScore ?? manifest.min_det_score,
       use_heuristic_fallback: options.fallback,
+      detect_presentation_attack,
     });
     if (result.ok) yield { index, file, bytes, image: result.image, limits, model };
     else yield { file, error: refusal(problemOf(faultsOf('image', result, -1), file)) };

@@ -1,7 +1,9 @@
 import type { Image, Timings, Warning } from '../face/answers.ts';
+import type { Choices } from '../face/choices.ts';
 import type { ImageFault } from '../face/compare.ts';
 import { type LowQualityFace, lowQualityProblem } from '../face/face-quality.ts';
 import { problemOf } from '../face/faults.ts';
+import { type AskedFace, presentationAttack } from '../face/presentation-attack.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Answered } from './endpoint.ts';
 
@@ -11,6 +13,11 @@ export function imageCounts({ faces }: Pick<Image, 'faces'>): MatchCounts['image
   return { faces: faces.length, found_by: faces[0]?.found_by ?? 'none' };
 }
 
+/** The face of an image that an answer is about. */
+export function askedFace(field: string, { faces, face_index }: Image): AskedFace {
+  return { field, face: faces[face_index]! };
+}
+
 /** Refuses faulty images. Those without a face are counted; nothing is known of the others. */
 export function refusalOf(faults: readonly ImageFault[]): Answered {
   const faceless = faults.filter(({ code }) => code === 'no_face_found');
@@ -18,15 +25,20 @@ export function refusalOf(faults: readonly ImageFault[]): Answered {
   return { refusal: problemOf(faults), counts: images.length > 0 ? { comparisons: [], images } : undefined };
 }
 
-/** The answer, or for `reject` the refusal that stands for its warnings: then no comparison is counted, for the client gets none. */
-export function answerUnlessPoor(
+/**
+ * The answer, or where the client asked for it the refusal of a face that is poor, or that looks like a presentation attack: then
+ * no comparison is counted, for the client gets none. A poor face comes first: its live score says little.
+ */
+export function answerUnlessRefused(
   body: { warnings: readonly Warning[]; timings_ms: Timings },
-  reject: boolean,
+  choices: Choices,
+  asked: readonly AskedFace[],
   counts: MatchCounts,
   decisions: readonly Decision[],
 ): Answered {
   const poor = body.warnings.filter(({ code }) => code === 'low_quality_face') as LowQualityFace[];
-  const refusal = reject ? lowQualityProblem(poor) : undefined;
+  const refusal =
+    (choices.reject_low_quality ? lowQualityProblem(poor) : undefined) ?? presentationAttack(asked, choices);
   if (refusal === undefined) return { body, counts, decisions };
   return { refusal, counts: { ...counts, comparisons: [] }, timings_ms: body.timings_ms };
 }

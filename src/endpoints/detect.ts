@@ -4,7 +4,7 @@ import { faultsOf } from '../face/compare.ts';
 import { detectAnswer } from '../face/faces.ts';
 import { imageCounts, refusalOf } from './counts.ts';
 import { define, key, prefix } from './endpoint.ts';
-import { look, onlyImage } from './fields.ts';
+import { detect_presentation_attack, look, onlyImage } from './fields.ts';
 import { example as match } from './match.ts';
 
 /** The faces of one picture. No face is an empty list. */
@@ -26,7 +26,7 @@ export const detect = define({
   scope: 'detect',
   price: 1,
   takes: 'pictures',
-  fields: { image: onlyImage, ...look },
+  fields: { image: onlyImage, ...look, detect_presentation_attack },
   values: 'DetectValues',
   success: { description: 'The faces, if any', name: 'Detect', schema: ({ Detect }) => Detect, example },
   errors: [],

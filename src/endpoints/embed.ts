@@ -2,10 +2,10 @@ import type { Analysis } from '../engine/addon.ts';
 import type { Embed } from '../face/answers.ts';
 import { faultsOf } from '../face/compare.ts';
 import { embedAnswer } from '../face/faces.ts';
-import { answerUnlessPoor, imageCounts, refusalOf } from './counts.ts';
+import { answerUnlessRefused, imageCounts, refusalOf } from './counts.ts';
 import { example as detect } from './detect.ts';
 import { define, key, prefix } from './endpoint.ts';
-import { face_index, look, onlyImage, reject_low_quality } from './fields.ts';
+import { attack, face_index, look, onlyImage, reject_low_quality } from './fields.ts';
 
 /** The faces of one picture with their embeddings. No face is a refusal. */
 
@@ -32,7 +32,7 @@ export const embed = define({
   sensitive: true,
   audited: true,
   takes: 'pictures',
-  fields: { image: onlyImage, face_index, ...look, reject_low_quality },
+  fields: { image: onlyImage, face_index, ...look, reject_low_quality, ...attack },
   values: 'EmbedValues',
   success: { description: 'The faces were embedded', name: 'Embed', schema: ({ Embed }) => Embed, example },
   errors: ['faces', 'choice'],
@@ -45,14 +45,15 @@ export const embed = define({
     curl: [key, '-F image=@one.jpg', '-F face_index=0', '-F reject_low_quality=true'],
   },
   answer({ question, outcomes: [outcome], dimensions }) {
-    const { face_index, reject_low_quality } = question.choices;
-    const faults = faultsOf('image', outcome!, face_index);
+    const { choices } = question;
+    const faults = faultsOf('image', outcome!, choices.face_index);
     if (faults.length > 0) return refusalOf(faults);
     const body = embedAnswer(question, outcome as Analysis, dimensions);
     const given = body.image.faces.filter((face) => 'embedding' in face);
-    return answerUnlessPoor(
+    return answerUnlessRefused(
       body,
-      reject_low_quality,
+      choices,
+      given.map((face) => ({ field: 'image', face })),
       { comparisons: [], images: [imageCounts(body.image)] },
       [{ accuracy_mode: body.accuracy_mode, faces: given.length }],
     );

@@ -107,6 +107,36 @@ export const reject_low_quality: SwitchRule = {
   description: 'Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning',
 };
 
+export const detect_presentation_attack: SwitchRule = {
+  kind: 'boolean',
+  default: usual.detect_presentation_attack,
+  description:
+    'Whether each face gets a `live_score`; only with a model pack that has liveness nets. A hint, never a verdict alone',
+};
+
+export const reject_presentation_attack: SwitchRule = {
+  kind: 'boolean',
+  default: usual.reject_presentation_attack,
+  description:
+    'Whether a face whose `live_score` is below `live_threshold` is refused (422 `presentation_attack`); includes `detect_presentation_attack`',
+};
+
+export const live_threshold: NumberRule = {
+  kind: 'decimal',
+  min: 0,
+  max: 1,
+  default: undefined,
+  description:
+    "Least `live_score` that `reject_presentation_attack` lets pass; by default the model pack's own",
+};
+
+/** Where faces can be refused as presentation attacks. */
+export const attack = {
+  detect_presentation_attack,
+  reject_presentation_attack,
+  live_threshold,
+} as const satisfies Fields;
+
 /** The rule of a field by its name; undefined when there is none. */
 export function ruleOf(name: string, fields: Fields): FieldRule | undefined {
   return Object.hasOwn(fields, name) ? fields[name] : undefined;

@@ -4,7 +4,7 @@ import { mostTargets } from '../face/choices.ts';
 import { faultsOf } from '../face/compare.ts';
 import { manyAnswer } from '../face/many.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
-import { answerUnlessPoor, imageCounts, refusalOf } from './counts.ts';
+import { answerUnlessRefused, askedFace, imageCounts, refusalOf } from './counts.ts';
 import { define, key, prefix } from './endpoint.ts';
 import * as fields from './fields.ts';
 import { example as match } from './match.ts';
@@ -91,6 +91,7 @@ export const matchMany = define({
     ...fields.look,
     auto_pair_best: fields.auto_pair_best,
     reject_low_quality: fields.reject_low_quality,
+    ...fields.attack,
   },
   values: 'ManyValues',
   success: {
@@ -116,6 +117,7 @@ export const matchMany = define({
     if (faults.length > 0) return refusalOf(faults);
     const reference = outcomes[0] as Analysis;
     const body = manyAnswer({ ...question, targets, reference, outcomes, calibration });
-    return answerUnlessPoor(body, choices.reject_low_quality, countsOf(body), decisionsOf(body));
+    const asked = [askedFace('image1', body.image1)];
+    return answerUnlessRefused(body, choices, asked, countsOf(body), decisionsOf(body));
   },
 });

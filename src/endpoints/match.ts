@@ -2,7 +2,7 @@ import type { Outcome } from '../engine/pool.ts';
 import type { Match } from '../face/answers.ts';
 import { compare } from '../face/compare.ts';
 import { matchAnswer } from '../face/match.ts';
-import { answerUnlessPoor, imageCounts, refusalOf } from './counts.ts';
+import { answerUnlessRefused, askedFace, imageCounts, refusalOf } from './counts.ts';
 import { type Analysed, type Answered, define, key, photos, prefix, type Success } from './endpoint.ts';
 import * as fields from './fields.ts';
 
@@ -85,7 +85,7 @@ const success: Success = {
 };
 
 const { image1, image2, threshold_percent, image1_face_index, image2_face_index } = fields;
-const { auto_pair_best, reject_low_quality, look } = fields;
+const { auto_pair_best, reject_low_quality, look, attack } = fields;
 const basic = { image1, image2, threshold_percent };
 const advanced = {
   ...basic,
@@ -94,6 +94,7 @@ const advanced = {
   ...look,
   auto_pair_best,
   reject_low_quality,
+  ...attack,
 };
 
 function answer({ question, outcomes, calibration }: Analysed): Answered {
@@ -101,9 +102,10 @@ function answer({ question, outcomes, calibration }: Analysed): Answered {
   if (Array.isArray(result)) return refusalOf(result);
   const body = matchAnswer(question, result, calibration);
   const { accuracy_mode, threshold_percent, confidence_percent, match } = body;
-  return answerUnlessPoor(
+  return answerUnlessRefused(
     body,
-    question.choices.reject_low_quality,
+    question.choices,
+    [askedFace('image1', body.image1), askedFace('image2', body.image2)],
     {
       comparisons: [{ accuracy_mode, match, confidence_percent }],
       images: [imageCounts(body.image1), imageCounts(body.image2)],

@@ -5,7 +5,7 @@ import { define, key, prefix, type Schemas } from './endpoint.ts';
 
 /** The loaded pack, so that a client can tell when it changes. */
 
-const roles: Record<Role | MadeHere, string> = {
+const roles: Record<Role | MadeHere | 'liveness', string> = {
   detector: 'finds faces',
   close_detector: 'finds faces that fill the picture',
   landmarks: 'finds eyes, nose and mouth',
@@ -13,6 +13,7 @@ const roles: Record<Role | MadeHere, string> = {
   cohort: 'normalises similarities, so that one threshold serves different groups of people',
   human: 'tells human faces from those of animals',
   occlusion: 'tells faces whose nose and mouth are covered',
+  liveness: 'gives hints at photos and screens before the camera, to requests that ask',
 };
 
 const sources: Record<PackDraft['source']['kind'], string> = {
@@ -58,6 +59,9 @@ const schema = ({ z, object, text, word, Calibration }: Schemas) => {
       bar: z.number().describe('The threshold: faces with a lower `human_score` are dropped'),
       fitted_on: text('The images that it was made from'),
     }).exactOptional(),
+    liveness: object('The hint at presentation attacks; absent when the pack has none', {
+      live_threshold: z.number().min(0).max(1).describe('Default of the form field `live_threshold`'),
+    }).exactOptional(),
     calibration: object(
       'One table for each accuracy mode; absent when the pack is not calibrated: its answers then have the warning `pack_not_calibrated`',
       { fast: Calibration, balance: Calibration },
@@ -99,7 +103,7 @@ const example: Models = {
 };
 
 function bodyOf(manifest: PackDraft, runtime: OnnxRuntime): Models {
-  const { name, version, description, human, min_det_score, calibration } = manifest;
+  const { name, version, description, human, liveness, min_det_score, calibration } = manifest;
   const fileOf = (role: Role | MadeHere) => {
     const { [role]: member } = manifest;
     if (member === undefined) return [];
@@ -116,9 +120,22 @@ function bodyOf(manifest: PackDraft, runtime: OnnxRuntime): Models {
     description,
     source: sourceBody(manifest.source),
     runtime: { onnxruntime: runtime.version, providers: runtime.providers },
-    files: (Object.keys(roles) as (keyof typeof roles)[]).flatMap(fileOf),
+    files: [
+      ...(Object.keys(roles) as (keyof typeof roles)[]).flatMap((role) =>
+        role === 'liveness' ? [] : fileOf(role),
+      ),
+      ...(liveness?.nets ?? []).map(({ file, licence, sha256 }) => ({
+        role: 'liveness' as const,
+        file,
+        pack: name,
+        licence,
+        sha256,
+        source_sha256: sha256,
+      })),
+    ],
     min_det_score,
     ...(human === undefined ? {} : { human: { bar: human.bar, fitted_on: human.fitted_on } }),
+    ...(liveness === undefined ? {} : { liveness: { live_threshold: liveness.live_threshold } }),
     ...(calibration === undefined ? {} : { calibration }),
   };
 }

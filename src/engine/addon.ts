@@ -19,6 +19,8 @@ export interface Face {
   human_score?: number | undefined;
   /** Above 0 nose and mouth are covered; absent when the pack cannot tell. */
   occlusion_score?: number | undefined;
+  /** 0..1, higher: more likely live; absent unless it was asked for and the pack can tell. */
+  live_score?: number | undefined;
   /** Degrees. */
   pose: { yaw: number; pitch: number; roll: number };
   /** sharpness and brightness 0..1; face_pixels is the side of the aligned face in pixels of the image. */
@@ -69,6 +71,8 @@ export interface AnalyseOptions extends ImageLimits {
   /** 0..1; faces below are dropped before anything else. */
   min_det_score: number;
   use_heuristic_fallback: boolean;
+  /** Gives every face its live_score, if the pack can. */
+  detect_presentation_attack?: boolean;
   /** Most CPU time for decoding one image and finding its faces, in milliseconds; no limit by default. */
   picture_ms?: number;
 }

@@ -175,3 +175,29 @@ function oneOf(...words: string[]) {
   return ({ code }: { code?: string | undefined }) =>
     code === 'invalid_union' ? `must be one of ${words.join(', ')}` : undefined;
 }
+
+/** Of a list of nets; each takes the memory of its weights. */
+const mostLivenessNets = 8;
+
+/** A hint at presentation attacks: three logits, of which softmax makes the second the share of live; the mean over the nets. */
+export const liveness = z.strictObject({
+  family: z.enum(['minifasnet']),
+  /** Faces with a lower score are taken for attacks. */
+  live_threshold: share.default(0.5),
+  nets: z
+    .array(
+      z.strictObject({
+        file: fileName,
+        /** The file is used as it was brought. */
+        sha256: sha256Hex,
+        licence: name,
+        input: name,
+        output: name,
+        size: cropPixels,
+        /** Sides of the crop, in sides of the face's box. */
+        scale: z.number().gt(1).max(1000),
+      }),
+    )
+    .min(1)
+    .max(mostLivenessNets),
+});

@@ -10,6 +10,7 @@ import {
   detector,
   factor,
   feeding,
+  liveness,
   name,
   net,
   number,
@@ -109,6 +110,8 @@ const draftMembers = {
   human: z.strictObject({ ...linear, bar: number }).optional(),
   /** Tells whether nose and mouth are covered: above 0 they are. Without it no face is warned of as covered. */
   occlusion: z.strictObject(linear).optional(),
+  /** Given only to requests that ask for it; without it they are refused. */
+  liveness: liveness.optional(),
   /** Centres for the normalisation of similarities, made by `facematch calibrate`; without it the cosine is used. */
   cohort: z
     .strictObject({
@@ -141,6 +144,7 @@ export type PackManifest = z.infer<typeof manifestSchema>;
 /** A pack that may lack a calibration: it compares faces, but no percent of it passes 40. */
 export type PackDraft = z.infer<typeof draftSchema>;
 export type PackNet = NonNullable<PackDraft[Role]>;
+export type LivenessNet = NonNullable<PackDraft['liveness']>['nets'][number];
 export type PackSource = PackDraft['source'];
 
 /** The nets that a pack may have, in the order in which they process an image. */
@@ -227,12 +231,18 @@ const restoreIt = 'from the repository, or make it again with: npx facematch cal
 export async function verifyPack(directory: string, manifest: PackDraft): Promise<void> {
   await verifyNets(directory, manifest);
   for (const role of madeHere) await verifyMadeHere(directory, manifest, role);
+  for (const net of manifest.liveness?.nets ?? []) await verifyLivenessNet(directory, net);
 }
 
 /** As verifyPack, for one of the files that facematch made, if the pack has it. */
 export async function verifyMadeHere(directory: string, manifest: PackDraft, role: MadeHere): Promise<void> {
   const { [role]: made } = manifest;
   if (made) await verifiedFile(join(directory, made.file), made.sha256, restoreIt);
+}
+
+/** As verifyPack, for one of the nets for presentation attacks. */
+export async function verifyLivenessNet(directory: string, { file, sha256 }: LivenessNet): Promise<void> {
+  await verifiedFile(join(directory, file), sha256, 'from where it was brought from, or add the pack again');
 }
 
 /** As verifyPack, for the nets only. */

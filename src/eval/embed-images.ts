@@ -10,6 +10,7 @@ interface EmbedImagesOptions {
   mode: AccuracyMode;
   minDetScore: number;
   workers: number;
+  liveScores?: true;
   onImage(): void;
 }
 
@@ -25,8 +26,9 @@ export async function embedImages(
     options.workers,
     async (run) => {
       const embed = async (name: string): Promise<[string, EmbeddedImage]> => {
-        const { packDirectory, folder, mode, minDetScore } = options;
-        const image = await run({ packDirectory, file: join(folder, name), mode, minDetScore });
+        const { packDirectory, folder, mode, minDetScore, liveScores } = options;
+        const file = join(folder, name);
+        const image = await run({ packDirectory, file, mode, minDetScore, liveScores });
         options.onImage();
         return [name, image];
       };

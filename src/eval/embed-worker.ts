@@ -7,6 +7,7 @@ export interface EmbedJob {
   file: string;
   mode: AccuracyMode;
   minDetScore: number;
+  liveScores: true | undefined;
 }
 
 /** What the engine found in an image. */
@@ -50,6 +51,7 @@ export default function embed(job: EmbedJob): EmbeddedImage {
     accuracy_mode: job.mode,
     min_det_score: job.minDetScore,
     use_heuristic_fallback: true,
+    detect_presentation_attack: job.liveScores ?? false,
     max_pixels: 50_000_000,
     min_side: 16,
   });

@@ -60,10 +60,11 @@ export const targetFaults = [
   'image_too_large',
   ...imageFaults.filter((code) => code !== 'face_index_out_of_range'),
   'low_quality_face',
+  'presentation_attack',
 ] as const;
 
 /** The limit in native/core/types.h. */
-const mostFaces = 20;
+export const mostFaces = 20;
 
 const formats: Record<ImageFormat, string> = { jpeg: 'JPEG', png: 'PNG', webp: 'WebP' };
 
@@ -79,6 +80,9 @@ export const count = z.int().min(0);
 export const share = z.number().min(0).max(1);
 export const percent = z.number().min(0).max(100);
 export const cosine = z.number().min(-1).max(1);
+export const live_score = share.describe(
+  'How likely the face stands before the camera itself, rather than on a photo or a screen: a hint, never a verdict alone',
+);
 const degrees = z.number().min(-180).max(180);
 export const milliseconds = (what: string) => z.number().min(0).describe(`${what}, milliseconds`);
 const point = (what: string) =>
@@ -115,6 +119,11 @@ export const Face = object(
       .number()
       .exactOptional()
       .describe('Above 0 nose and mouth are covered, as by a mask; absent when the pack cannot tell'),
+    live_score: live_score
+      .describe(
+        `${live_score.description}. Only where \`detect_presentation_attack\` or \`reject_presentation_attack\` asks for it`,
+      )
+      .exactOptional(),
     pose: object('How the head is turned, degrees; all zero is straight into the camera', {
       yaw: degrees.describe('Positive: the person looks to their own left'),
       pitch: degrees.describe('Positive: upwards'),
@@ -233,7 +242,7 @@ export const rest = {
     decode: milliseconds('Decoding the pictures'),
     detect: milliseconds('Finding faces, with all detection steps'),
     align: milliseconds('Finding landmarks, checking the faces, and aligning them'),
-    embed: milliseconds('Turning each face into a vector'),
+    embed: milliseconds('Turning each face into a vector, and telling live ones where asked for'),
     total: milliseconds('From the last byte of the request to the answer'),
   }),
 };

@@ -11,6 +11,7 @@ import {
   Image,
   image,
   judged,
+  live_score,
   object,
   Pair,
   qualityReasonNames,
@@ -77,6 +78,8 @@ export const Uncompared = object('A picture that could not be compared.', {
       .array(z.enum(qualityReasonNames))
       .exactOptional()
       .describe('With `low_quality_face` only, what the face is'),
+    face_index: count.describe('With `presentation_attack` only, the face').exactOptional(),
+    live_score: live_score.exactOptional(),
   }),
 });
 

@@ -1,4 +1,5 @@
 import type { AccuracyMode } from '../engine/addon.ts';
+import type { PackDraft } from '../engine/pack.ts';
 
 /** What a caller may choose about a comparison or a look at a picture: the form's fields, and the command line's options. */
 export interface Choices {
@@ -11,9 +12,12 @@ export interface Choices {
   min_det_score: number;
   auto_pair_best: boolean;
   reject_low_quality: boolean;
+  detect_presentation_attack: boolean;
+  reject_presentation_attack: boolean;
+  live_threshold: number;
 }
 
-/** What is chosen unless the caller says otherwise; `min_det_score` is the pack's own. */
+/** What is chosen unless the caller says otherwise; `min_det_score` and `live_threshold` are the pack's own. */
 export const usual = {
   threshold_percent: 70,
   image1_face_index: -1,
@@ -23,11 +27,17 @@ export const usual = {
   use_heuristic_fallback: true,
   auto_pair_best: true,
   reject_low_quality: false,
-} as const satisfies Omit<Choices, 'min_det_score'>;
+  detect_presentation_attack: false,
+  reject_presentation_attack: false,
+} as const satisfies Omit<Choices, 'min_det_score' | 'live_threshold'>;
+
+/** What the choices depend on in a pack. */
+export type ChoicePack = Pick<PackDraft, 'min_det_score' | 'liveness'>;
 
 /** All choices, where a caller has made some. */
-export function choicesOf(made: Partial<Choices>, pack: { min_det_score: number }): Choices {
-  return { ...usual, min_det_score: pack.min_det_score, ...made };
+export function choicesOf(made: Partial<Choices>, pack: ChoicePack): Choices {
+  const { min_det_score, liveness } = pack;
+  return { ...usual, min_det_score, live_threshold: liveness?.live_threshold ?? 0.5, ...made };
 }
 
 /** Most images that one image is compared with at once. */

@@ -7,6 +7,7 @@ import { compare, sum } from './compare.ts';
 import { lowQuality, lowQualityProblem } from './face-quality.ts';
 import { problemOf } from './faults.ts';
 import { cutShort, imageBody, judgedBest, type Question, timingsBody, uncalibrated } from './match.ts';
+import { presentationAttack } from './presentation-attack.ts';
 
 export interface Target {
   /** As sent; only a label. */
@@ -84,7 +85,9 @@ function comparedTarget(
   const { best, ...judged } = judgedBest(result.pairs, calibration, choices.threshold_percent);
   const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
   const poor = lowQuality('image2', image2.faces[image2.face_index]!);
-  const refusal = choices.reject_low_quality ? lowQualityProblem(poor) : undefined;
+  const asked = [{ field: 'image2', face: image2.faces[image2.face_index]! }];
+  const refusal =
+    (choices.reject_low_quality ? lowQualityProblem(poor) : undefined) ?? presentationAttack(asked, choices);
   if (refusal) throw refusal;
   return {
     ...judged,
@@ -100,6 +103,7 @@ function problemBody({ code, message, extras }: Problem): Uncompared['problem'] 
   const { detail: _, field: __, errors, ...members } = extras;
   const { status, title } = errorTable[code];
   const reasons = errors?.flatMap(({ reasons = [] }) => reasons) ?? [];
+  const attack = errors?.find(({ live_score }) => live_score !== undefined);
   const problem = {
     code,
     status,
@@ -107,6 +111,7 @@ function problemBody({ code, message, extras }: Problem): Uncompared['problem'] 
     detail: message,
     ...members,
     ...(reasons.length > 0 ? { reasons } : {}),
+    ...(attack ? { face_index: attack.face_index, live_score: attack.live_score } : {}),
   };
   return problem as Uncompared['problem'];
 }

@@ -132,6 +132,7 @@ export function imageBody(image: ImageReport): Omit<Image, 'face_index'> {
         found_by,
         human_score,
         occlusion_score,
+        live_score,
         pose,
         quality,
       }) => ({
@@ -153,6 +154,7 @@ export function imageBody(image: ImageReport): Omit<Image, 'face_index'> {
         found_by,
         ...(human_score === undefined ? {} : { human_score: round(human_score, 1) }),
         ...(occlusion_score === undefined ? {} : { occlusion_score: round(occlusion_score, 1) }),
+        ...(live_score === undefined ? {} : { live_score: round(live_score, 3) }),
         pose: { yaw: round(pose.yaw, 1), pitch: round(pose.pitch, 1), roll: round(pose.roll, 1) },
         quality: {
           sharpness: round(quality.sharpness, 2),

@@ -12,8 +12,9 @@ import {
 import { endpoints } from '../endpoints/index.ts';
 import { Problem } from '../errors.ts';
 import type { Warning } from '../face/answers.ts';
-import { type Choices, choicesOf, mostTargets } from '../face/choices.ts';
+import { type ChoicePack, type Choices, choicesOf, mostTargets } from '../face/choices.ts';
 import type { Target } from '../face/many.ts';
+import { requireLiveness } from '../face/presentation-attack.ts';
 import { MultipartError, type Part, parseMultipart } from './multipart.ts';
 
 /** The bytes of an image in the body, from `start` up to, not including, `end`. */
@@ -53,7 +54,7 @@ export function readForm(
   boundary: string,
   taker: Taker,
   limits: FormLimits,
-  pack: { min_det_score: number },
+  pack: ChoicePack,
 ): Form {
   const sent = new SentFields(taker, limits);
   for (const part of partsOf(body, boundary, limits, repeatedField(taker.fields) ? mostTargets : 0)) {
@@ -108,16 +109,18 @@ export class SentFields {
     this.#choices[name] = value;
   }
 
-  /** Throws Problem when an image is missing. */
-  form(pack: { min_det_score: number }): Form {
+  /** Throws Problem when an image is missing, or the pack cannot do what was asked. */
+  form(pack: ChoicePack): Form {
     const { fields } = this.#taker;
+    const choices = choicesOf(this.#choices, pack);
+    requireLiveness(choices, pack);
     const single = imageFields(fields).filter((name) => name !== this.#repeated);
     const images = single.map((name) => required(this.#images.get(name), name));
     if (this.#repeated !== undefined && this.#several.length === 0) required(undefined, this.#repeated);
     return {
       images,
       targets: this.#several.map((image) => this.#target(image, images)),
-      choices: choicesOf(this.#choices, pack),
+      choices,
       warnings: [...this.#unknown].map((name) => unknownField(name, this.#taker)),
     };
   }

@@ -2,6 +2,7 @@ import type { Answered, EmbeddingsEndpoint, PictureEndpoint } from '../endpoints
 import type { Listed } from '../endpoints/index.ts';
 import { Problem } from '../errors.ts';
 import { mostJson_bytes } from '../face/embedding.ts';
+import { wantsLiveScores } from '../face/presentation-attack.ts';
 import type { Context } from './context.ts';
 import { ClientLeft, type Reply } from './exchange.ts';
 import { asProblem, type Form, readForm } from './form.ts';
@@ -95,10 +96,11 @@ async function analyse(
   if (targets.length > 1) await chargeFurther(context, targets.length - 1);
   if (!exchange.open) throw new ClientLeft();
   const { accuracy_mode, min_det_score, use_heuristic_fallback } = choices;
+  const live = wantsLiveScores(choices) ? { detect_presentation_attack: true } : {};
   const { max_pixels, min_side, picture_ms } = config;
   const ticket = engine.analyse(
     images.map(({ start, end }) => body.subarray(start, end)),
-    { accuracy_mode, min_det_score, use_heuristic_fallback, max_pixels, min_side, picture_ms },
+    { accuracy_mode, min_det_score, use_heuristic_fallback, ...live, max_pixels, min_side, picture_ms },
     !endpoint.sensitive,
     context.origin,
   );

@@ -1,7 +1,7 @@
 import type { PictureEndpoint } from '../endpoints/endpoint.ts';
 import { checkField } from '../endpoints/fields.ts';
 import { Problem } from '../errors.ts';
-import { mostTargets } from '../face/choices.ts';
+import { type ChoicePack, mostTargets } from '../face/choices.ts';
 import { decodedSize, decodeInPlace } from './base64.ts';
 import { type Form, type FormLimits, SentFields } from './form.ts';
 import { JsonScan } from './json-scan.ts';
@@ -14,7 +14,7 @@ export function readJsonForm(
   body: Buffer,
   taker: Pick<PictureEndpoint, 'fields' | 'advanced'>,
   limits: FormLimits,
-  pack: { min_det_score: number },
+  pack: ChoicePack,
 ): Form {
   const json = new JsonScan(body);
   const sent = new SentFields(taker, limits);

@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { endpoints } from '../endpoints/index.ts';
 import { type ErrorCode, errorCodes, errorTable, type ProblemExtras } from '../errors.ts';
-import { extraSchemas, imageFaults, qualityReasonNames } from '../face/answers.ts';
+import {
+  count,
+  extraSchemas,
+  imageFaults,
+  live_score,
+  mostFaces,
+  qualityReasonNames,
+} from '../face/answers.ts';
 import { problemTypes } from '../http/responses.ts';
 import { jsonSchemas, type Schema } from './json-schema.ts';
 
@@ -69,6 +76,19 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
       },
       'One for each image whose compared face is too poor',
     ),
+  },
+  presentation_attack: {
+    errors: z
+      .array(
+        z.object({
+          field: z.enum(images).describe('The picture'),
+          face_index: count.describe('The face, counted from 0, largest first'),
+          live_score: live_score.describe('Below `live_threshold`'),
+        }),
+      )
+      .min(1)
+      .max(mostFaces)
+      .describe('One for each face that was compared, or would be embedded, and looks like an attack'),
   },
 };
 

@@ -12,6 +12,15 @@ import { newFolder } from '../support/folder.ts';
 const addon = loadAddon();
 const picture = await gradient(200, 150).jpeg().toBuffer();
 
+/** Of which there is no file: what loads them is another matter. */
+const liveness = {
+  family: 'minifasnet',
+  nets: [2.7, 4].map((scale) => ({
+    ...{ file: 'live.onnx', sha256: 'a'.repeat(64), licence: 'MIT' },
+    ...{ input: 'input', output: 'logits', size: 80, scale },
+  })),
+};
+
 /** A pack, or the default one with a detector of another family, with a JSON text put in the place of a member; its nets are the original ones. */
 function packWith(path: string, text: string, from: string): string {
   const family = from in detectors ? (from as keyof typeof detectors) : undefined;
@@ -19,6 +28,7 @@ function packWith(path: string, text: string, from: string): string {
   const directory = newFolder();
   const whole = JSON.parse(readFileSync(join(original, 'manifest.json'), 'utf8'));
   const manifest = family ? withDetector(whole, family) : whole;
+  if (path.startsWith('liveness.')) manifest.liveness = structuredClone(liveness);
   for (const file of [
     'detect.onnx',
     'detect-close.onnx',
@@ -120,6 +130,13 @@ const cases: [path: string, taken: string[], refused: string[], pack?: string][]
   ['human.bar', ['1000'], ['1e300']],
   ['occlusion.scale', ['1'], ['0', '1e-300', '1e300']],
   ['occlusion.bias', ['-1000'], ['-1001', 'false']],
+  ['liveness.family', ['"minifasnet"'], ['"yolo"', 'null', '0']],
+  ['liveness.nets', [], ['[]', '{}', '[null]', '"live.onnx"']],
+  ['liveness.nets.0.scale', ['1.0001', '4', '1000'], ['1', '0', '-2', '1000.5', 'true', '1e300']],
+  ['liveness.nets.1.size', ['1', '512'], ['0', '513', '80.5', 'null']],
+  ['liveness.nets.1.file', ['"a.onnx"'], ['"../a.onnx"', '"/a.onnx"', '"a.i8"', '""']],
+  ['liveness.nets.1.input', ['"a word"'], ['""', '1', 'null']],
+  ['liveness.nets.0.output', ['"a word"'], ['""', '1', 'null']],
   [
     'embedder.template',
     [template([0, 0], [112, 0], [5, 5], [0, 112], [112, 112])],

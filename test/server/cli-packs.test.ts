@@ -12,6 +12,7 @@ import { describe, expect, test } from 'vitest';
 import { preparePack } from '../../models/prepare/prepare.ts';
 import { packDirectory, readDraft, readManifest, verifyPack } from '../../src/engine/pack.ts';
 import { projectPath } from '../../src/paths.ts';
+import { livenessNet } from '../fixtures/liveness.ts';
 import { uncalibratedPack } from '../fixtures/packs.ts';
 import { sharedFolder } from '../fixtures/pictures.ts';
 import { standIn } from '../model/support/standin.ts';
@@ -65,7 +66,7 @@ describe('facematch packs add', () => {
   });
 
   test.each<[string[], number, string]>([
-    [['x'], 2, 'expected at least one of --detector, --embedder and --landmarks'],
+    [['x'], 2, 'expected at least one of --detector, --embedder, --landmarks and --liveness'],
     [['x', '--detector', 'brought.onnx', '--family', 'yolo'], 2, 'Allowed choices are scrfd, yunet'],
     [['x', '--embedder', 'brought.onnx', '--feeding', 'yolo'], 2, 'Allowed choices are insightface, sface'],
     [['./mine', '--embedder', 'brought.onnx'], 1, 'is there already'],
@@ -85,6 +86,71 @@ describe('facematch packs add', () => {
     expect(outcome.stderr).toContain(message);
     expect(existsSync(join(folder, 'x'))).toBe(false);
     expect(existsSync(packDirectory('x'))).toBe(false);
+  });
+});
+
+describe('facematch packs add --liveness', () => {
+  const nets = ['one.onnx', 'two.onnx'];
+  for (const [index, name] of nets.entries()) {
+    const rows = [0, 1, 2].map((row) => [0, 0, row === 1 ? 0.01 * (index + 1) : 0] as const);
+    writeFileSync(join(folder, name), livenessNet(rows));
+  }
+  writeFileSync(
+    join(folder, 'two-classes.onnx'),
+    livenessNet([
+      [0, 0, 0],
+      [0, 0, 0],
+    ]),
+  );
+
+  test('makes a pack that gives live scores, and is calibrated like the default one, whose nets it has', async () => {
+    const args = ['./live', '--liveness', 'one.onnx:2.7', '--liveness', 'two.onnx:4', '--licence', 'MIT'];
+    const { code, stdout, stderr } = await packs(['add', ...args]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('liveness: two.onnx fed BGR, bytes as they are, a crop of 4 sides of the face');
+    expect(stdout).toMatch(
+      /ok +liveness +live-1\.onnx at 2\.7, live-2\.onnx at 4; the faces .* below 0\.5\n/,
+    );
+    expect(stdout).not.toContain('then calibrate it');
+
+    const pack = join(folder, 'live');
+    const manifest = readManifest(pack);
+    await verifyPack(pack, manifest);
+    const { cohort, human, occlusion, calibration } = readManifest(packDirectory('default'));
+    expect(manifest).toMatchObject({ cohort, human, occlusion, calibration });
+    expect(manifest.liveness).toMatchObject({
+      family: 'minifasnet',
+      live_threshold: 0.5,
+      nets: [
+        { file: 'live-1.onnx', input: 'input', output: 'logits', size: 80, scale: 2.7, licence: 'MIT' },
+        { file: 'live-2.onnx', scale: 4 },
+      ],
+    });
+    const list = JSON.parse((await packs(['list', '--json'], { FACEMATCH_PACK: './live' })).stdout) as Json[];
+    const { files, calibrated_for } = list.find(({ name }) => name === 'live');
+    expect(calibrated_for.balance).toBe(calibration.balance.fitted_on);
+    expect(files.filter(({ role }: Json) => role === 'liveness')).toMatchObject([
+      { file: 'live-1.onnx', pack: 'live' },
+      { file: 'live-2.onnx', pack: 'live' },
+    ]);
+    const checked = await packs(['check', './live']);
+    expect(checked.code).toBe(0);
+    expect(checked.stdout).toMatch(/ok +liveness +live-1\.onnx at 2\.7/);
+  });
+
+  test.each<[string, number, string]>([
+    ['one.onnx', 2, 'Expected FILE:SCALE'],
+    ['one.onnx:1', 2, 'with a scale above 1'],
+    ['one.onnx:4x', 2, 'Expected FILE:SCALE'],
+    ['none.onnx:4', 1, 'none.onnx'],
+    ['no-net.onnx:4', 1, 'no-net.onnx cannot be used'],
+    ['brought.onnx:4', 1, 'should answer with three numbers, and has "fc1" 1×128'],
+    ['two-classes.onnx:4', 1, 'should answer with three numbers, and has "logits" 1×2'],
+  ])('refuses %s', async (liveness, code, message) => {
+    const outcome = await packs(['add', './x', '--liveness', liveness]);
+    expect({ code: outcome.code, stdout: outcome.stdout }).toEqual({ code, stdout: '' });
+    expect(outcome.stderr).toContain(message);
+    expect(existsSync(join(folder, 'x'))).toBe(false);
   });
 });
 

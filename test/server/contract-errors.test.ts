@@ -4,7 +4,9 @@ import { endpointIds, readConfig } from '../../src/config.ts';
 import { packDirectory, readManifest } from '../../src/engine/pack.ts';
 import { type ErrorCode, errorTable } from '../../src/errors.ts';
 import { openApiDocument } from '../../src/site/document.ts';
+import { livenessNet, livePack } from '../fixtures/liveness.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
+import { newFolder } from '../support/folder.ts';
 import {
   type Answer,
   type Fields,
@@ -253,6 +255,28 @@ const errors: readonly Row[] = [
       return match(server, fields, { path: paths.advanced });
     },
     members: { errors: [{ field: 'image1', reasons: expect.arrayContaining(['small']) }] },
+  },
+  {
+    code: 'presentation_attack',
+    when: 'the face scores lower than what is asked of a live one',
+    at: ['POST', paths.advanced],
+    ask: async () => {
+      const none = [0, 0, 0] as const;
+      const net = livenessNet([none, none, none]);
+      const FACEMATCH_PACK = livePack(newFolder(), [{ net, scale: 2.7 }]);
+      const own = await TestServer.start({ env: { FACEMATCH_PACK } });
+      const fields = { ...twoPhotos(), reject_presentation_attack: 'true' };
+      const answer = await match(own, fields, { path: paths.advanced });
+      await own.stop();
+      return answer;
+    },
+    members: {
+      errors: ['image1', 'image2'].map((field) => ({
+        field,
+        face_index: expect.any(Number),
+        live_score: 0.333,
+      })),
+    },
   },
   {
     code: 'embedding_mismatch',

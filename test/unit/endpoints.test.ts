@@ -15,7 +15,11 @@ import { readForm } from '../../src/http/form.ts';
 /** Every answer is of its schema, whatever was found; every field comes back as it was sent, and a wrong one is refused. */
 
 const takers = endpoints.flatMap((one) => (one.takes === 'pictures' ? [one] : []));
-const pack = { min_det_score: 0.7 };
+const own = { min_det_score: 0.7, live_threshold: 0.4 };
+const pack = {
+  min_det_score: 0.7,
+  liveness: { family: 'minifasnet' as const, live_threshold: 0.4, nets: [] },
+};
 const limits = { max_parts: 16, max_part_header_bytes: 1024, max_field_bytes: 64, max_image_bytes: 100 };
 
 /** Unknown members are a fault here. */
@@ -47,6 +51,7 @@ describe('answers', () => {
     found_by: fc.constantFrom<FoundBy>('primary', 'tiled', 'rotated', 'padded', 'enhanced'),
     human_score: fc.option(number(-9, 9), { nil: undefined }),
     occlusion_score: fc.option(number(-9, 9), { nil: undefined }),
+    live_score: fc.option(number(0, 1), { nil: undefined }),
     pose: fc.record({ yaw: number(-90, 90), pitch: number(-90, 90), roll: number(-180, 180) }),
     quality: fc.record({
       ...{ sharpness: number(0, 1), brightness: number(0, 1), face_pixels: number(1, 2000) },
@@ -92,10 +97,11 @@ describe('answers', () => {
       threshold_percent: fc.integer({ min: 0, max: 1000 }).map((tenths) => tenths / 10),
       auto_pair_best: fc.boolean(),
       reject_low_quality: fc.boolean(),
+      reject_presentation_attack: fc.boolean(),
       face: fc.integer({ min: -1, max: 2 }),
     })
     .map(({ outcomes, face, ...chosen }): Analysed => {
-      const choices = { ...usual, ...pack, ...chosen, image1_face_index: face, face_index: face };
+      const choices = { ...usual, ...own, ...chosen, image1_face_index: face, face_index: face };
       const missing = { filename: undefined, image: new Problem('missing_field', { field: 'image2' }) };
       const targets = outcomes.slice(1).map((_, at) => ({ filename: `${at}.png`, image: at + 1 }));
       const question = { request_id: 'r', choices, warnings: [], queue_ms: 0.123, total_ms: 9.876 };
@@ -228,7 +234,7 @@ describe('fields', () => {
           limits,
           pack,
         );
-        expect(choices).toEqual({ ...usual, ...pack, [name]: value });
+        expect(choices).toEqual({ ...usual, ...own, [name]: value });
         expect(warnings).toEqual([]);
       }),
       { numRuns: 20 },
@@ -250,7 +256,7 @@ describe('fields', () => {
     const foreign = [...names].filter((name) => !Object.hasOwn(endpoint.fields, name));
     const body = bodyOf(endpoint, Object.fromEntries(foreign.map((name) => [name, 'x'])));
     const { choices, warnings } = readForm(body, 'b', endpoint, limits, pack);
-    expect(choices).toEqual({ ...usual, ...pack });
+    expect(choices).toEqual({ ...usual, ...own });
     expect(warnings.map(({ field }) => field)).toEqual(foreign);
   });
 

@@ -154,6 +154,25 @@ describe('a manifest', () => {
   });
 
   test.each([
+    ['liveness.family', 'yolo'],
+    ['liveness.live_threshold', 1.5],
+    ['liveness.nets', []],
+    ['liveness.nets.0.file', '../live.onnx'],
+    ['liveness.nets.0.sha256', undefined],
+    ['liveness.nets.0.scale', 1],
+    ['liveness.nets.0.size', 0],
+    ['liveness.nets.0.output', ''],
+  ])('with liveness nets and a wrong %s (%j) is refused by the member’s name', (path, value) => {
+    const net = { file: 'live.onnx', sha256: 'a'.repeat(64), licence: 'MIT', input: 'i', output: 'o' };
+    const liveness = { family: 'minifasnet', nets: [{ ...net, size: 80, scale: 2.7 }] };
+    const whole = JSON.stringify({ ...JSON.parse(defaultManifest), liveness });
+    writeManifest(whole);
+    expect(readManifest(directory).liveness!.live_threshold).toBe(0.5);
+    writeManifest(manifestWith(path, value, whole));
+    expect(() => readManifest(directory)).toThrow(`manifest.json is not a valid pack manifest:\n  ${path}: `);
+  });
+
+  test.each([
     ['scrfd', 'detector.width', 650, 'detector.width: and height must be multiples of the largest stride'],
     ['scrfd', 'detector.height', 480.5, 'detector.height: '],
     ['scrfd', 'detector.strides', [8, 16, 24], 'detector.strides: must rise, each a multiple of the one'],

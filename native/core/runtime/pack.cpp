@@ -13,6 +13,7 @@ constexpr double kMinCrop = 0.1, kMaxCrop = 10;
 constexpr int kMaxCropSize = 512;
 constexpr int kMaxDimensions = 4096;
 constexpr int kMaxCentres = 16'384;
+constexpr size_t kMaxLivenessNets = 8;
 // Pixels of the chip, from the eyes down to the mouth.
 constexpr float kMinEyesToMouth = 1;
 
@@ -91,6 +92,30 @@ std::optional<LinearSpec> read_occlusion(const Json& json) {
   return read_linear(*found);
 }
 
+LivenessSpec read_liveness_net(const Json& json) {
+  const float scale = read_number(json, "scale", 1, kMaxNumber);
+  if (!(json.at("scale").get<double>() > 1)) refuse("scale", "is out of range");
+  return {.file = read_file_name(json, ".onnx"),
+          .input = read_name(json, "input"),
+          .output = read_name(json, "output"),
+          .size = read_whole(json, "size", kMaxCropSize),
+          .scale = scale};
+}
+
+std::vector<LivenessSpec> read_liveness(const Json& json) {
+  const auto found = json.find("liveness");
+  if (found == json.end()) return {};
+  const std::string family = found->at("family");
+  if (family != "minifasnet") {
+    throw Error(ErrorCode::kInternalError, "unknown liveness family \"" + family + "\"");
+  }
+  std::vector<LivenessSpec> nets;
+  for (const Json& net : read_list(*found, "nets", 1, kMaxLivenessNets)) {
+    nets.push_back(read_liveness_net(net));
+  }
+  return nets;
+}
+
 }  // namespace
 
 Pack read_pack(const std::string& directory) {
@@ -106,7 +131,8 @@ Pack read_pack(const std::string& directory) {
             .embedder = read_embedder(json.at("embedder")),
             .cohort = read_cohort(json),
             .human = read_human(json),
-            .occlusion = read_occlusion(json)};
+            .occlusion = read_occlusion(json),
+            .liveness = read_liveness(json)};
   } catch (const std::exception& error) {
     throw Error(ErrorCode::kInternalError, path + ": " + error.what());
   }

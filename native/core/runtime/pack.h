@@ -76,6 +76,14 @@ struct HumanSpec {
   float bar = 0;  // a face with a lower score is not human
 };
 
+// A net of the family minifasnet: three logits of a BGR crop, of which the second says live.
+struct LivenessSpec {
+  std::string file;
+  std::string input, output;
+  int size = 0;     // side of the input, pixels
+  float scale = 0;  // sides of the crop / sides of the box
+};
+
 struct Pack {
   std::string directory;
   DetectorSpec detector;
@@ -85,6 +93,7 @@ struct Pack {
   std::optional<CohortSpec> cohort;
   std::optional<HumanSpec> human;
   std::optional<LinearSpec> occlusion;  // above 0: nose and mouth are covered
+  std::vector<LivenessSpec> liveness;   // none: the pack cannot tell presentation attacks
 };
 
 // Reads `directory`/manifest.json. Throws Error kInternalError with a readable message.

@@ -40,6 +40,9 @@ export const serviceChecks: Checks = {
         const { [role]: made } = manifest;
         return made ? [judge(role, made.file, pack.verifyMadeHere(directory, manifest, role))] : [];
       }),
+      ...(manifest.liveness?.nets ?? []).map((net) =>
+        judge('liveness', net.file, pack.verifyLivenessNet(directory, net)),
+      ),
     ]);
     const sound = files.every(({ status }) => status === 'ok');
     return [

@@ -21,10 +21,22 @@ import {
   sha256,
   verifyPack,
 } from '../../engine/pack.ts';
-import { type Described, describeDetector, describeEmbedder, describeLandmarks } from './describe.ts';
+import {
+  type Described,
+  describeDetector,
+  describeEmbedder,
+  describeLandmarks,
+  describeLiveness,
+} from './describe.ts';
 import type { Feeding } from './families.ts';
 import { manifestText } from './manifest-text.ts';
 import { betterFeeding, type Trial, tryPack } from './trial.ts';
+
+/** A net for presentation attacks, and the sides of its crop in sides of the face. */
+export interface LivenessFile {
+  file: string;
+  scale: number;
+}
 
 export interface AddOptions {
   detector?: string;
@@ -33,6 +45,7 @@ export interface AddOptions {
   family?: string;
   feeding?: Feeding;
   output?: string;
+  liveness?: LivenessFile[];
   licence: string;
   project: string;
 }
@@ -42,6 +55,9 @@ export interface Added {
   directory: string;
   assumed: string[];
   trial: Trial;
+  liveness: PackDraft['liveness'];
+  /** By the default pack's tables. */
+  calibrated: boolean;
   /** A way to feed the embedder that tells the people of the sample photos apart better. */
   better_feeding: Feeding | undefined;
 }
@@ -65,7 +81,7 @@ export async function addPack(nameOrPath: string, options: AddOptions): Promise<
   const shared = readManifest(base);
   // Before the minutes that a large net may take.
   await verifyPack(base, shared);
-  const { own, assumed, min_det_score } = describeAll(options, shared);
+  const { own, assumed, min_det_score, liveness } = describeAll(options, shared);
 
   mkdirSync(dirname(target), { recursive: true });
   const made = join(dirname(target), `.adding-${randomUUID()}`);
@@ -92,7 +108,10 @@ export async function addPack(nameOrPath: string, options: AddOptions): Promise<
       },
       ...nets,
       min_det_score,
-      ...scoresOf(base, made, shared, own),
+      ...keptOf(base, made, shared, own),
+      ...(liveness.length === 0
+        ? {}
+        : { liveness: { family: 'minifasnet', nets: copiedNets(made, liveness, options) } }),
     };
     writeFileSync(join(made, 'manifest.json'), manifestText(manifest));
     const draft = readDraft(made);
@@ -100,7 +119,16 @@ export async function addPack(nameOrPath: string, options: AddOptions): Promise<
     const trial = tryPack(made, draft);
     const better_feeding = options.embedder === undefined ? undefined : betterFeeding(made, draft, trial);
     renameSync(made, target);
-    return { pack: name, directory: target, assumed, trial, better_feeding };
+    const calibrated = draft.calibration !== undefined;
+    return {
+      pack: name,
+      directory: target,
+      assumed,
+      trial,
+      liveness: draft.liveness,
+      calibrated,
+      better_feeding,
+    };
   } catch (error) {
     throw new Error(`${(error as Error).message.replaceAll(made, target)}\nNothing was added.`, {
       cause: error,
@@ -134,29 +162,53 @@ function describeAll(options: AddOptions, shared: PackManifest) {
     const described = describeEmbedder(options.embedder, { output, feeding });
     use('embedder', described, { template: templateFor(shared, described.members.size as number) });
   }
+  const liveness = (options.liveness ?? []).map(({ file, scale }) => {
+    const { members, assumed: lines } = describeLiveness(file, scale);
+    assumed.push(...lines);
+    return { file, members };
+  });
   const others = (['detector', 'landmarks', 'embedder'] as const).filter((role) => own[role] === undefined);
   if (others.length > 0) assumed.push(`${others.join(', ')}: the default pack's`);
   if (own.embedder === undefined && own.landmarks === undefined) {
     assumed.push("human check, occlusion: the default pack's, because faces are embedded as there");
   }
-  return { own, assumed, min_det_score };
+  if (others.length === 3) assumed.push("cohort, calibration: the default pack's, with all of its nets");
+  return { own, assumed, min_det_score, liveness };
 }
 
-/** The checks that are functions of the embedding: the default pack's where faces are embedded as there. */
-function scoresOf(
+/**
+ * What the default pack's manifest says that holds here, too: checks that are functions of the embedding, where faces are embedded
+ * as there; with all of its nets cohort and calibration.
+ */
+function keptOf(
   base: string,
   made: string,
   shared: PackManifest,
   own: Partial<Record<Role, Members>>,
 ): Members {
   if (own.embedder !== undefined || own.landmarks !== undefined) return {};
-  const kept = (['human', 'occlusion'] as const).flatMap((role) => {
+  const whole = own.detector === undefined;
+  const roles = whole ? (['human', 'occlusion', 'cohort'] as const) : (['human', 'occlusion'] as const);
+  const kept = roles.flatMap((role) => {
     const { [role]: score } = shared;
     if (score === undefined) return [];
     copyFileSync(join(base, score.file), join(made, score.file));
     return [[role, score]];
   });
-  return Object.fromEntries(kept);
+  return { ...Object.fromEntries(kept), ...(whole ? { calibration: shared.calibration } : {}) };
+}
+
+/** Copies the user's nets for presentation attacks; what the manifest says of them. */
+function copiedNets(
+  made: string,
+  nets: readonly { file: string; members: Members }[],
+  { licence }: AddOptions,
+): Members[] {
+  return nets.map(({ file, members }, index) => {
+    const name = `live-${index + 1}.onnx`;
+    copyFileSync(file, join(made, name));
+    return { file: name, sha256: sha256(readFileSync(file)), licence, ...members };
+  });
 }
 
 /** ArcFace's points in a chip of this side. */
@@ -190,10 +242,11 @@ function copied(made: string, role: Role, options: AddOptions): Members {
   };
 }
 
-function descriptionOf({ detector, landmarks, embedder }: AddOptions): string {
+function descriptionOf({ detector, landmarks, embedder, liveness = [] }: AddOptions): string {
   const named = { detector, landmarks, embedder };
-  const own = Object.entries(named).flatMap(([role, file]) =>
-    file === undefined ? [] : [`${role} ${basename(file)}`],
-  );
+  const own = [
+    ...Object.entries(named),
+    ...liveness.map(({ file }): [string, string] => ['liveness', file]),
+  ].flatMap(([role, file]) => (file === undefined ? [] : [`${role} ${basename(file)}`]));
   return `${own.join(', ')}; the rest is the default pack's`;
 }

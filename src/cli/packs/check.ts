@@ -21,6 +21,7 @@ export async function* checkPack(nameOrPath: string): AsyncGenerator<Finding> {
     return;
   }
   yield* judgeTrial(trial);
+  if (draft.liveness !== undefined) yield livenessFinding(draft.liveness, trial);
   if (typeof draft.embedder.from === 'string') {
     const better = betterFeeding(directory, draft, trial);
     if (better !== undefined) yield feedingWarning(better);
@@ -44,6 +45,18 @@ export function* judgeTrial(trial: Trial): Generator<Finding> {
   yield margin(trial) > 0
     ? ok('likeness', likeness)
     : wrong('likeness', likeness, "Correct the embedder's members: mean, scale, channels, template, output");
+}
+
+/** Both sample photos show people, not photos of photos. */
+export function livenessFinding(
+  { nets, live_threshold }: NonNullable<PackDraft['liveness']>,
+  { live_scores }: Trial,
+): Finding {
+  const files = nets.map(({ file, scale }) => `${file} at ${scale}`).join(', ');
+  const below = live_scores.filter((score) => score < live_threshold).length;
+  const scores = live_scores.map((score) => score.toFixed(2)).join(', ');
+  const value = `${files}; the faces of the sample photos score ${scores}, ${below} of ${live_scores.length} below ${live_threshold}`;
+  return ok('liveness', value);
 }
 
 export function feedingWarning(better: Feeding): Finding {

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { NetFacts, TensorFacts } from '../../engine/addon.ts';
 import { loadAddon } from '../../engine/load-addon.ts';
 import { type Feeding, families, feedings } from './families.ts';
@@ -119,6 +120,27 @@ export function describeLandmarks(file: string): Described {
   };
 }
 
+/** The side of a crop where the file leaves it open: that of MiniFASNet. */
+const liveSide = 80;
+
+/** A net for presentation attacks, whose crop is `scale` sides of the face. Throws an Error with a message for people. */
+export function describeLiveness(file: string, scale: number): Described {
+  const { net, sides } = opened(file, 3);
+  const [height, width] = sides.map((side) => (side > 0 ? side : liveSide)) as [number, number];
+  if (height !== width) throw new Error(`${file} should take one square, not ${shapesOfInputs(net)}`);
+  const measured = loadAddon().describeNet(file, [1, 3, height, width]);
+  const [output, ...more] = measured.outputs.filter(({ shape }) => sizeOf(shape) === 3);
+  if (output === undefined || more.length > 0) {
+    throw new Error(`${file} should answer with three numbers, and has ${shapesOf(measured)}`);
+  }
+  return {
+    members: { input: net.inputs[0]!.name, output: output.name, size: width, scale },
+    assumed: [
+      `liveness: ${basename(file)} fed BGR, bytes as they are, a crop of ${scale} sides of the face; of its three numbers the second says live`,
+    ],
+  };
+}
+
 /** The declared facts of a file with one input of this many channels, which stand before height and width. */
 function opened(file: string, channels: number): { net: NetFacts; input: TensorFacts; sides: number[] } {
   const net = loadAddon().describeNet(file);
@@ -133,7 +155,7 @@ function opened(file: string, channels: number): { net: NetFacts; input: TensorF
     (batch === 1 || batch === -1);
   if (fits) return { net, input, sides };
   throw new Error(
-    `${file} should have one input of floats, 1×${channels}×height×width, and has ${net.inputs.map(shapeOf).join(', ') || 'none'}`,
+    `${file} should have one input of floats, 1×${channels}×height×width, and has ${shapesOfInputs(net) || 'none'}`,
   );
 }
 
@@ -143,6 +165,8 @@ const isVector = (shape: readonly number[]) => sizeOf(shape) >= 32 && sizeOf(sha
 
 const shapeOf = ({ name, shape, type }: TensorFacts) =>
   `"${name}" ${shape.map((side) => (side < 0 ? '?' : side)).join('×')}${type === 'other' ? ' (no floats)' : ''}`;
+
+const shapesOfInputs = ({ inputs }: NetFacts) => inputs.map(shapeOf).join(', ');
 
 const shapesOf = ({ outputs }: NetFacts) => outputs.map(shapeOf).join(', ');
 

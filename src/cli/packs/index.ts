@@ -1,6 +1,6 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { addHelp, exitCodes } from '../help.ts';
-import type { AddOptions } from './add.ts';
+import type { AddOptions, LivenessFile } from './add.ts';
 
 // What the families and feedings of families.ts are called; that file is imported only when a command runs.
 const familyNames = ['scrfd', 'yunet', 'retinaface', 'rfb'];
@@ -57,23 +57,31 @@ function registerAdd(packs: Command): void {
       ),
     )
     .addOption(new Option('--feeding <name>', 'whose embedders are fed like yours').choices(feedingNames))
+    .option(
+      '--liveness <file:scale>',
+      'ONNX file of a net for presentation attacks, and the sides of its crop in sides of the face, such as 2.7; may be given several times',
+      addLiveness,
+    )
     .option('--output <name>', "name of the embedder's output, when it has several vectors")
     .option('--licence <text>', 'under which you have the files', 'not stated')
     .option('--project <text>', 'where they come from', 'files of the operator')
     .option('--json', 'print what was made as JSON')
     .action(async (name: string, options: AddOptions & JsonOption) => {
-      if ([options.detector, options.embedder, options.landmarks].every((file) => file === undefined)) {
-        command.error('error: expected at least one of --detector, --embedder and --landmarks');
+      const { detector, embedder, landmarks, liveness } = options;
+      if ([detector, embedder, landmarks, liveness].every((one) => one === undefined)) {
+        command.error('error: expected at least one of --detector, --embedder, --landmarks and --liveness');
       }
       await add(name, options);
     });
   addHelp(command, {
     notes: `Files are copied and used as they are. What a file does not say is assumed and told; correct it in manifest.json.
-A new pack is not calibrated: it serves, but no answer passes 40 percent until facematch calibrate has measured a table.`,
+A pack with another detector, embedder or landmarks is not calibrated: it serves, but no answer passes 40 percent until facematch
+calibrate has measured a table.`,
     examples: [
       "facematch packs add buffalo_l --detector det_10g.onnx --embedder w600k_r50.onnx --licence 'non-commercial research'",
       'facematch packs add sface --embedder face_recognition_sface_2021dec.onnx --licence Apache-2.0',
       'facematch packs add ./mine --detector yunet.onnx --family yunet',
+      'facematch packs add ./live --liveness MiniFASNetV2.onnx:2.7 --liveness MiniFASNetV1SE.onnx:4',
     ],
   });
 }
@@ -105,6 +113,14 @@ function registerCheck(packs: Command): void {
   });
 }
 
+/** FILE:SCALE, added to those before. */
+function addLiveness(text: string, before: LivenessFile[] = []): LivenessFile[] {
+  const [, file, digits] = /^(.+):(\d+(?:\.\d+)?)$/.exec(text) ?? [];
+  const scale = Number(digits);
+  if (file !== undefined && scale > 1 && scale <= 1000) return [...before, { file, scale }];
+  throw new InvalidArgumentError('Expected FILE:SCALE, with a scale above 1, such as net.onnx:2.7.');
+}
+
 async function add(name: string, options: AddOptions & JsonOption): Promise<void> {
   const { addPack } = await import('./add.ts');
   const { activity, coloursFor } = await import('../terminal.ts');
@@ -119,13 +135,18 @@ async function add(name: string, options: AddOptions & JsonOption): Promise<void
     console.log(JSON.stringify(added, null, 2));
     return;
   }
-  const { feedingWarning, judgeTrial } = await import('./check.ts');
+  const { feedingWarning, judgeTrial, livenessFinding } = await import('./check.ts');
   const { describeFinding } = await import('../doctor/finding.ts');
-  const { trial, better_feeding, assumed, directory } = added;
+  const { trial, better_feeding, assumed, directory, liveness, calibrated } = added;
   console.log(`Added ${added.pack} in ${directory}\n\nAssumed, because the files do not say it:`);
   for (const line of assumed) console.log(`  ${line}`);
   console.log('');
-  const findings = [...judgeTrial(trial), ...(better_feeding ? [feedingWarning(better_feeding)] : [])];
+  const findings = [
+    ...judgeTrial(trial),
+    ...(liveness ? [livenessFinding(liveness, trial)] : []),
+    ...(better_feeding ? [feedingWarning(better_feeding)] : []),
+  ];
   for (const finding of findings) console.log(describeFinding(finding, coloursFor('stdout')));
-  console.log(`\nNext: facematch packs check ${name}, then calibrate it (docs/packs.md).`);
+  const then = calibrated ? '' : ', then calibrate it';
+  console.log(`\nNext: facematch packs check ${name}${then} (docs/packs.md).`);
 }

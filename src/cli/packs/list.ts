@@ -74,6 +74,13 @@ async function listed(directory: string, configured: boolean): Promise<ListedPac
       sha256,
     })),
     ...madeHere.flatMap(made),
+    ...(draft.liveness?.nets ?? []).map(({ file, licence, sha256 }) => ({
+      role: 'liveness',
+      file,
+      pack: name,
+      licence,
+      sha256,
+    })),
   ];
   return {
     name,

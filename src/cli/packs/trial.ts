@@ -25,11 +25,14 @@ export interface Trial {
   same: number | undefined;
   /** The highest cosine of two different people. */
   strangers: number | undefined;
+  /** The live scores of all faces, lowest first; empty when the pack gives none. */
+  live_scores: number[];
 }
 
 /** Throws an Error when the pack does not load or run. */
 export function tryPack(directory: string, { min_det_score }: PackDraft): Trial {
-  const [first, second] = samples.map((file) => analysed(directory, readFileSync(file), min_det_score));
+  const how = { min_det_score, detect_presentation_attack: true };
+  const [first, second] = samples.map((file) => analysed(directory, readFileSync(file), how));
   const [a, b] = [first!.image.faces, second!.image.faces];
   const [herA, herB] = [a, b].map((faces, i) => faces.findIndex(({ box }) => contains(box, woman[i]!)));
   let same: number | undefined;
@@ -42,7 +45,8 @@ export function tryPack(directory: string, { min_det_score }: PackDraft): Trial 
     }
   }
   const strangers = others.length > 0 ? Math.max(...others) : undefined;
-  return { faces: [a.length, b.length], same, strangers };
+  const live_scores = [...a, ...b].flatMap(({ live_score }) => live_score ?? []).sort((x, y) => x - y);
+  return { faces: [a.length, b.length], same, strangers, live_scores };
 }
 
 export const enoughFaces = ({ faces }: Trial) => faces.every((found) => found === people);
@@ -66,12 +70,13 @@ export function betterFeeding(directory: string, draft: PackDraft, now: Trial): 
 /** Nine pairs show no less. */
 const clearly = 0.15;
 
-/** With the same nets and another manifest, and without what was made for the pack's embeddings. */
+/** With another manifest, and without what was made for the pack's embeddings or does not change them. */
 function tryAs(directory: string, draft: PackDraft): Trial {
   const copy = mkdtempSync(join(tmpdir(), 'facematch-pack-'));
   try {
+    const without: readonly string[] = [...madeHere, 'liveness'];
     const manifest = Object.fromEntries(
-      Object.entries(draft).filter(([member]) => !(madeHere as readonly string[]).includes(member)),
+      Object.entries(draft).filter(([member]) => !without.includes(member)),
     );
     for (const { file } of packNets(draft).values()) symlinkSync(join(directory, file), join(copy, file));
     writeFileSync(join(copy, 'manifest.json'), JSON.stringify(manifest));
@@ -87,7 +92,7 @@ export function timePacks(packs: readonly { directory: string; min_det_score: nu
   const rounds = packs.map((): StageTimings[] => []);
   for (let round = 0; round < timedRounds; round++) {
     for (const [i, { directory, min_det_score }] of packs.entries()) {
-      rounds[i]!.push(analysed(directory, photo, min_det_score).timings_ms);
+      rounds[i]!.push(analysed(directory, photo, { min_det_score }).timings_ms);
     }
   }
   return rounds.map((timings) => {
@@ -104,10 +109,14 @@ export function timePacks(packs: readonly { directory: string; min_det_score: nu
 
 const timedRounds = 9;
 
-function analysed(directory: string, photo: Uint8Array, min_det_score: number): Analysis {
+function analysed(
+  directory: string,
+  photo: Uint8Array,
+  how: Pick<AnalyseOptions, 'min_det_score' | 'detect_presentation_attack'>,
+): Analysis {
   const options: AnalyseOptions = {
     accuracy_mode: 'balance',
-    min_det_score,
+    ...how,
     use_heuristic_fallback: true,
     max_pixels: 50_000_000,
     min_side: 16,

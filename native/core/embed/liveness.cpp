@@ -1,0 +1,94 @@
+#include "liveness.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <opencv2/imgproc.hpp>
+
+#include "../error.h"
+#include "../runtime/net_input.h"
+
+namespace facematch {
+namespace {
+
+// The classes of the family minifasnet.
+constexpr size_t kClasses = 3;
+constexpr size_t kLive = 1;
+
+// Of one side: where a crop of that length around the middle begins, so that it stays inside.
+float shifted(float middle, float length, float last) {
+  return std::clamp(middle - length / 2, 0.0f, last - length);
+}
+
+// The pixels of the view that show the rectangle; both count whole pixels.
+cv::Mat pixels_of(const View& view, const cv::Rect& rectangle) {
+  const Similarity to_view = view.to_picture.inverse();
+  const Point first = to_view.apply(cv::Point2f(rectangle.tl()));
+  const Point last = to_view.apply(cv::Point2f(rectangle.br() - cv::Point(1, 1)));
+  const auto at = [](float value, int count) { return std::clamp(cvRound(value), 0, count - 1); };
+  const cv::Point from(at(first.x, view.bgr.cols), at(first.y, view.bgr.rows));
+  const cv::Point to(at(last.x, view.bgr.cols), at(last.y, view.bgr.rows));
+  return view.bgr(cv::Rect(from, to + cv::Point(1, 1)));
+}
+
+float softmax_of_live(const std::array<float, kClasses>& logits) {
+  if (!std::all_of(logits.begin(), logits.end(), [](float one) { return std::isfinite(one); })) {
+    throw Error(ErrorCode::kInternalError, "a liveness net answered with NaN or infinity");
+  }
+  const double live = logits[kLive];
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - live);
+  return static_cast<float>(1 / sum);
+}
+
+}  // namespace
+
+cv::Rect liveness_crop(const Box& box, cv::Size picture, float scale) {
+  const auto right = static_cast<float>(picture.width - 1);
+  const auto bottom = static_cast<float>(picture.height - 1);
+  const float width = std::max(box.width, 1.0f), height = std::max(box.height, 1.0f);
+  const float times = std::min({bottom / height, right / width, scale});
+  // Rounding must not make it longer than the picture.
+  const float wide = std::min(width * times, right), high = std::min(height * times, bottom);
+  const float left = shifted(box.centre().x, wide, right);
+  const float top = shifted(box.centre().y, high, bottom);
+  const cv::Point from(static_cast<int>(left), static_cast<int>(top));
+  const cv::Point to(static_cast<int>(left + wide), static_cast<int>(top + high));
+  return {from, to + cv::Point(1, 1)};
+}
+
+Liveness::Liveness(const Pack& pack) {
+  for (const LivenessSpec& spec : pack.liveness) {
+    Net net(pack.directory + "/" + spec.file, spec.input, {1, 3, spec.size, spec.size},
+            {spec.output});
+    if (net.output_size(0) != kClasses) {
+      throw Error(ErrorCode::kInternalError, "the liveness net " + spec.file + " answers with " +
+                                                 std::to_string(net.output_size(0)) +
+                                                 " numbers instead of three");
+    }
+    nets_.push_back({spec, std::move(net)});
+  }
+}
+
+std::optional<float> Liveness::score(Picture& picture, const Box& box) const {
+  if (nets_.empty()) return std::nullopt;
+  constexpr Normalisation kBytes = {.channels = Channels::kBgr, .mean = {}, .scale = 1};
+  const View& view = picture.for_crops(1);
+  const cv::Size whole(picture.width(), picture.height());
+  thread_local std::vector<float> input;
+  thread_local cv::Mat patch;
+  float sum = 0;
+  for (const auto& [spec, net] : nets_) {
+    if (picture.budget().cancelled()) throw Error(ErrorCode::kImageTooComplex);
+    cv::resize(pixels_of(view, liveness_crop(box, whole, spec.scale)), patch,
+               {spec.size, spec.size}, 0, 0, cv::INTER_LINEAR);
+    input.resize(net.input_size());
+    fill_planes(patch, kBytes, input);
+    std::array<float, kClasses> logits;
+    net.run(input, {logits});
+    sum += softmax_of_live(logits);
+  }
+  return sum / static_cast<float>(nets_.size());
+}
+
+}  // namespace facematch
