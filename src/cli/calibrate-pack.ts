@@ -1,11 +1,10 @@
-import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
-import { type PackManifest, packDirectory, packNets, readDraft, sha256, verifyPack } from '../engine/pack.ts';
+import { type PackManifest, packDirectory, packNets, readDraft, verifyPack } from '../engine/pack.ts';
 import { type CalibrationCheck, fitTable } from '../eval/calibrate.ts';
-import { highest, quantise } from '../eval/cohort.ts';
 import { embedImages } from '../eval/embed-images.ts';
 import type { EmbeddedImage } from '../eval/embed-worker.ts';
 import { requirePeople } from '../eval/fmr-table.ts';
@@ -13,10 +12,8 @@ import type { Grouping } from '../eval/groupings.ts';
 import { cohortTasks, type HeldOutCohorts, makeCohorts } from '../eval/held-out.ts';
 import {
   type Example,
-  fitLinear,
   humanThreshold,
   occlusionThreshold,
-  quantiseLinear,
   type Tally,
   tallyLinear,
 } from '../eval/linear-score.ts';
@@ -31,6 +28,7 @@ import {
 import type { CalibrationPoint } from '../face/calibration.ts';
 import { manifestText } from './packs/manifest-text.ts';
 import { withBar } from './terminal.ts';
+import { replaceFile, writeCohort, writeHumanCheck, writeOcclusion } from './write-fit.ts';
 
 export interface SetFolder {
   name: string;
@@ -40,10 +38,6 @@ export interface SetFolder {
 const modes: readonly AccuracyMode[] = ['fast', 'balance'];
 /** Both modes share the cohort; it is made with the more accurate embeddings. */
 const cohortMode: AccuracyMode = 'balance';
-const cohortFile = 'cohort.i8';
-const humanFile = 'human.i8';
-const occlusionFile = 'occlusion.i8';
-const licence = 'Apache-2.0';
 /** The set name of faces found in images without people. Names given by users have no spaces. */
 const withoutPeopleSet = 'without people';
 const occludedSet = 'covered faces';
@@ -256,59 +250,6 @@ function fitMode(
   return { ...fit, check: { with_cohort, without_cohort: fitWith(undefined).check } };
 }
 
-function writeCohort(directory: string, manifest: PackManifest, centres: readonly Float32Array[]): void {
-  const bytes = quantise(centres);
-  manifest.cohort = {
-    file: cohortFile,
-    sha256: sha256(new Uint8Array(bytes.buffer)),
-    licence,
-    centres: centres.length,
-    highest,
-    weight: 1,
-  };
-  replaceFile(join(directory, cohortFile), bytes);
-}
-
-function writeHumanCheck(
-  directory: string,
-  manifest: PackManifest,
-  humans: readonly Example[],
-  others: readonly Example[],
-): void {
-  const check = fitLinear(humans, others);
-  const { bytes, scale } = quantiseLinear(check);
-  const images = new Set(others.map(({ source }) => source)).size;
-  manifest.human = {
-    file: humanFile,
-    sha256: sha256(new Uint8Array(bytes.buffer)),
-    licence,
-    scale,
-    bias: check.bias,
-    bar: humanThreshold,
-    fitted_on: `${humans.length} faces of people, and ${others.length} false faces in ${images} pictures without people, both modes`,
-  };
-  replaceFile(join(directory, humanFile), bytes);
-}
-
-function writeOcclusion(
-  directory: string,
-  manifest: PackManifest,
-  covered: readonly Example[],
-  others: readonly Example[],
-): void {
-  const fitted = fitLinear(covered, others);
-  const { bytes, scale } = quantiseLinear(fitted);
-  manifest.occlusion = {
-    file: occlusionFile,
-    sha256: sha256(new Uint8Array(bytes.buffer)),
-    licence,
-    scale,
-    bias: fitted.bias - occlusionThreshold,
-    fitted_on: `${covered.length} faces with a drawn mask and ${others.length} without, both modes`,
-  };
-  replaceFile(join(directory, occlusionFile), bytes);
-}
-
 function describeSets(sets: readonly PeopleSet[]): string {
   return sets
     .map(({ name, images }) => {
@@ -316,9 +257,4 @@ function describeSets(sets: readonly PeopleSet[]): string {
       return `${name}: ${images.length} pictures of ${people} people`;
     })
     .join('; ');
-}
-
-function replaceFile(file: string, content: string | Int8Array): void {
-  writeFileSync(`${file}.new`, content);
-  renameSync(`${file}.new`, file);
 }
