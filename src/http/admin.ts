@@ -4,6 +4,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Exchange, Reply } from './exchange.ts';
 import { requestId } from './request.ts';
 import { json, problem, text } from './responses.ts';
+import type { TransportName } from './transport.ts';
 
 /**
  * The stage of the process. Ready means: the pack is verified, every worker has done one real inference, and no shutdown has
@@ -33,6 +34,7 @@ interface AdminServices {
   readiness: Readiness;
   engine: Pick<Engine, 'answering' | 'wedged'>;
   telemetry: Telemetry;
+  http: TransportName;
   /** Something that an operator should know although the service is ready. */
   detail: string | undefined;
 }
@@ -43,11 +45,11 @@ const adminRoutes: Readonly<Record<string, Answer>> = {
   // A process whose workers all hang answers nothing until it is started again.
   '/healthz': ({ engine }) =>
     hangs(engine) ? json(503, { status: 'wedged' }) : json(200, { status: 'alive' }),
-  '/readyz': ({ readiness, engine, detail }) => {
+  '/readyz': ({ readiness, engine, http, detail }) => {
     const { wedged } = engine;
     const status = readiness.stage === 'ready' ? ableTo(engine) : readiness.stage;
     const wedged_workers = wedged > 0 ? wedged : undefined;
-    return json(status === 'ready' ? 200 : 503, { status, wedged_workers, detail });
+    return json(status === 'ready' ? 200 : 503, { status, http, wedged_workers, detail });
   },
   '/usage': ({ telemetry }) => json(200, telemetry.usage.report()),
   '/metrics': async ({ telemetry }) => text(200, await telemetry.exposition(), telemetry.expositionType),

@@ -49,15 +49,15 @@ export async function openFront(
 
 export function openAdmin(transport: Transport, services: Services, log: Log): Promise<Listening> {
   const { config } = services;
-  const { name, reason } = transport;
-  const detail = name === 'node' && reason ? `HTTP is served by node:http: ${reason}` : undefined;
+  const { name: http, reason } = transport;
+  const detail = http === 'node' && reason ? `HTTP is served by node:http: ${reason}` : undefined;
   return transport.open({
     host: config.admin_host,
     port: config.admin_port,
     variables: 'FACEMATCH_ADMIN_HOST and FACEMATCH_ADMIN_PORT',
     limits: exchangeLimits(config),
     keep_alive_ms: config.keep_alive_s * 1000,
-    handle: (exchange) => void handleAdmin(exchange, { ...services, detail }),
+    handle: (exchange) => void handleAdmin(exchange, { ...services, http, detail }),
     onFault: faultLog(log),
   });
 }

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'vitest';
 import { projectPath } from '../../src/paths.ts';
 import { run } from './support/cli.ts';
 import { WorkerGate } from './support/gate.ts';
-import { Home, TestServer } from './support/server.ts';
+import { Home, readiness, TestServer } from './support/server.ts';
 
 /** What the image's HEALTHCHECK runs. */
 
@@ -12,12 +12,13 @@ const home = new Home();
 afterAll(() => home.remove());
 
 const check = (env: Record<string, string>) => run(projectPath('dist/src/health.js'), [], home.folder, env);
+const told = (status: string) => `${JSON.stringify(readiness(status))}\n`;
 const portOf = (server: TestServer) => new URL(server.adminAddress).port;
 
 test('of a server that is ready it ends with 0, also where that listens everywhere', async () => {
   const server = await TestServer.start({ env: { FACEMATCH_ADMIN_HOST: '0.0.0.0' } }, home);
   const settings = { FACEMATCH_ADMIN_PORT: portOf(server), FACEMATCH_ADMIN_HOST: '0.0.0.0' };
-  expect(await check(settings)).toEqual({ code: 0, stdout: '{"status":"ready"}\n', stderr: '' });
+  expect(await check(settings)).toEqual({ code: 0, stdout: told('ready'), stderr: '' });
   server.child.kill('SIGTERM');
   await server.ended;
   const { code, stdout, stderr } = await check(settings);
@@ -31,7 +32,7 @@ test('of a server that is not ready yet it ends with 1', async () => {
   const server = await TestServer.start({ env: gate.env, until: 'listening' }, home);
   expect(await check({ FACEMATCH_ADMIN_PORT: portOf(server) })).toEqual({
     code: 1,
-    stdout: '{"status":"starting"}\n',
+    stdout: told('starting'),
     stderr: '',
   });
   gate.open();

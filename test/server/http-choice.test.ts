@@ -41,6 +41,7 @@ describe('where no µWebSockets.js loads', () => {
       200,
       {
         status: 'ready',
+        http: 'node',
         detail: expect.stringMatching(/^HTTP is served by node:http: µWebSockets\.js has no/),
       },
     ]);
@@ -65,7 +66,7 @@ describe('where no µWebSockets.js loads', () => {
 test('node:http that is asked for is no matter for a warning', async () => {
   const server = await start({ env: { FACEMATCH_HTTP: 'node' } });
   expect(server.stderr.filter((line) => line.includes('"level":40'))).toEqual([]);
-  expect(await (await fetch(`${server.adminAddress}/readyz`)).json()).toEqual({ status: 'ready' });
+  expect(await (await fetch(`${server.adminAddress}/readyz`)).json()).toEqual({ status: 'ready', http: 'node' });
   expect(await info(server)).toEqual(['node', '']);
   expect((await diagnose(newFolder(), { FACEMATCH_HTTP: 'node' })).of('HTTP').status).toBe('ok');
 });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Answer, head, match, paths, photoForm, RawClient, send, twoPhotos } from './support/client.ts';
 import { WorkerGate } from './support/gate.ts';
-import { Home, killable, TestServer } from './support/server.ts';
+import { Home, killable, readiness, TestServer } from './support/server.ts';
 
 /** What happens while workers are busy. The gate holds them at the addon's door as long as a test needs. */
 
@@ -169,12 +169,12 @@ describe('the deadline', () => {
       const answer = await fetch(server.adminAddress + path);
       return [answer.status, await answer.json()];
     };
-    expect(await probe('/readyz')).toEqual([503, { status: 'wedged', wedged_workers: 2 }]);
+    expect(await probe('/readyz')).toEqual([503, readiness('wedged', 2)]);
     expect(await probe('/healthz')).toEqual([503, { status: 'wedged' }]);
     gate.open();
     await busy(0);
     expect((await ask()).status).toBe(200);
-    expect(await probe('/readyz')).toEqual([200, { status: 'ready' }]);
+    expect(await probe('/readyz')).toEqual([200, readiness('ready')]);
   });
 });
 

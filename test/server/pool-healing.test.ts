@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { projectPath } from '../../src/paths.ts';
 import { match, twoPhotos } from './support/client.ts';
-import { Home, killable, TestServer } from './support/server.ts';
+import { Home, killable, readiness, TestServer } from './support/server.ts';
 
 /** Workers that die in every phase of their life: all of them are back in the end, and nobody is told otherwise before. */
 
@@ -52,16 +52,16 @@ test('those that die while they start are missed, and are back when they can be'
   writeFileSync(dieFile, '');
   await killOne();
   await workers(1);
-  expect(await readyz()).toEqual([200, { status: 'ready' }]);
+  expect(await readyz()).toEqual([200, readiness('ready')]);
   expect(await served()).toEqual([200, 200]);
   await killOne();
   await workers(0);
-  expect(await readyz()).toEqual([503, { status: 'recovering' }]);
+  expect(await readyz()).toEqual([503, readiness('recovering')]);
   // Waits for a worker, as it would in a queue.
   const waiting = match(server, twoPhotos());
   rmSync(dieFile);
   await workers(2);
-  expect(await readyz()).toEqual([200, { status: 'ready' }]);
+  expect(await readyz()).toEqual([200, readiness('ready')]);
   // Given to a worker that never came up, or served by one that did.
   expect([200, 500, 504]).toContain((await waiting).status);
   expect(await served()).toEqual([200, 200]);

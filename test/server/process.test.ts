@@ -7,7 +7,7 @@ import { projectPath } from '../../src/paths.ts';
 import { program, run } from './support/cli.ts';
 import { head, match, paths, RawClient, send, twoPhotos } from './support/client.ts';
 import { WorkerGate } from './support/gate.ts';
-import { Home, type StartOptions, TestServer } from './support/server.ts';
+import { Home, readiness, type StartOptions, TestServer } from './support/server.ts';
 
 /** From the start of the process to its end, in every way. */
 
@@ -123,7 +123,7 @@ describe('the start', () => {
     const early = await match(server, twoPhotos());
     expect(early.body.code).toBe('not_ready');
     const readyz = await fetch(`${server.adminAddress}/readyz`);
-    expect([readyz.status, await readyz.json()]).toEqual([503, { status: 'starting' }]);
+    expect([readyz.status, await readyz.json()]).toEqual([503, readiness('starting')]);
     expect((await fetch(`${server.adminAddress}/healthz`)).status).toBe(200);
     expect(server.stdout).toEqual([]);
     gate.open();
@@ -175,7 +175,7 @@ describe('the end', () => {
     expect(await send(server, { path: '/nowhere' })).toMatchObject({ body: { code: 'not_found' } });
     expect(await send(server, { method: 'PUT' })).toMatchObject({ body: { code: 'method_not_allowed' } });
     const readyz = await fetch(`${server.adminAddress}/readyz`);
-    expect([readyz.status, await readyz.json()]).toEqual([503, { status: 'draining' }]);
+    expect([readyz.status, await readyz.json()]).toEqual([503, readiness('draining')]);
 
     gate.open();
     const [first, second] = await Promise.all([running, queued]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { match, paths, send, twoPhotos } from './support/client.ts';
-import { TestServer } from './support/server.ts';
+import { readiness, TestServer } from './support/server.ts';
 
 /** Pages of other origins; and the listener that is for operators alone. */
 
@@ -62,7 +62,7 @@ describe('the admin listener', () => {
 
   test('says that it is alive and ready', async () => {
     expect(await (await get('/healthz')).json()).toEqual({ status: 'alive' });
-    expect(await (await get('/readyz')).json()).toEqual({ status: 'ready' });
+    expect(await (await get('/readyz')).json()).toEqual(readiness('ready'));
   });
 
   test('answers HEAD, refuses other methods and paths with problems', async () => {

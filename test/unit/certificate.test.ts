@@ -1,6 +1,7 @@
 import { chmodSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { chooseTransport } from '../../src/http/transport.ts';
 import { loadUws } from '../../src/http/uws.ts';
 import {
   CertificateError,
@@ -87,9 +88,10 @@ describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
     expect(readCertificate(other, now()).fingerprint).not.toBe(fingerprint);
   });
 
-  // What is taken here, µWS must take, and the other way round.
+  // What is taken here, µWS must take, and the other way round; where none loads, the kinds alone are compared.
+  const uwsLoads = chooseTransport('auto').name === 'uws';
   test.each(Object.keys(keyKinds) as (keyof typeof keyKinds)[])(
-    'of the kind %s are judged as µWS judges them',
+    'of the kind %s are judged as µWS judges them, where it loads',
     (kind) => {
       const files = makePair(folder, kind.replaceAll(' ', '-'), kind);
       const verdict = (judge: () => unknown) => {
@@ -106,7 +108,7 @@ describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
           key_file_name: files.key,
           ssl_ciphers: 'ECDHE+AESGCM',
         });
-      expect(ours).toBe(verdict(app));
+      if (uwsLoads) expect(ours).toBe(verdict(app));
       expect(ours).toBe(!['secp256k1', 'RSA-PSS'].includes(kind));
       if (!ours)
         expect(refusal(files).reason).toMatch(/of FACEMATCH_TLS_KEY holds a key of an unsupported type/);

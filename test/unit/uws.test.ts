@@ -3,11 +3,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { chooseTransport } from '../../src/http/transport.ts';
 import { loadUws } from '../../src/http/uws.ts';
 import { projectPath } from '../../src/paths.ts';
 import { newFolder } from '../support/folder.ts';
 
-describe('loadUws', () => {
+/** On some systems no package has a binary; test/server/http-choice.test.ts says what happens then. */
+const none = chooseTransport('auto').name === 'node';
+
+describe.skipIf(none)('loadUws', () => {
   test('finds a native module and tells its version', () => {
     const uws = loadUws(undefined);
     expect(uws.version).toMatch(/^20\.\d+\.\d+/);
@@ -30,7 +34,7 @@ describe('loadUws', () => {
   });
 });
 
-describe('a µWebSockets.js of one’s own', () => {
+describe.skipIf(none)('a µWebSockets.js of one’s own', () => {
   const root = newFolder();
 
   /** The native module that works here, in a package of the given version. */

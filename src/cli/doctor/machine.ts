@@ -79,7 +79,10 @@ export const machineChecks: Checks = {
       const why = reasons.length === 0 ? firstLine(error) : reasons.join('; ');
       if (http === 'uws')
         return [wrong('HTTP', `no µWebSockets.js loads: ${why}`, 'Set FACEMATCH_HTTP=auto')];
-      const cure = 'For µWebSockets.js see docs/uws-lifecycle.md; FACEMATCH_HTTP=node accepts it as it is';
+      const cure =
+        own === undefined
+          ? 'For µWebSockets.js see docs/uws-lifecycle.md; FACEMATCH_HTTP=node accepts it as it is'
+          : 'Correct or unset FACEMATCH_UWS';
       return [warning('HTTP', `node:http, because no µWebSockets.js loads: ${why}`, cure)];
     }
   },

@@ -36,7 +36,20 @@ export interface StartOptions {
 }
 
 /** What speaks HTTP in the servers of these tests: where no µWebSockets.js loads, it is node:http in all of them. */
-export const { name: transport } = chooseTransport(process.env.FACEMATCH_HTTP === 'node' ? 'node' : 'auto');
+export const { name: transport, reason } = chooseTransport(
+  process.env.FACEMATCH_HTTP === 'node' ? 'node' : 'auto',
+);
+
+/** What /readyz says in these tests: its status, and by what HTTP is served. */
+export function readiness(status: string, wedged_workers?: number): Record<string, unknown> {
+  const stepsIn = transport === 'node' && reason !== undefined;
+  return {
+    status,
+    http: transport,
+    ...(wedged_workers !== undefined && { wedged_workers }),
+    ...(stepsIn && { detail: `HTTP is served by node:http: ${reason}` }),
+  };
+}
 
 /** For node: SIGUSR2 ends a worker of the server. */
 export const killable = ['--import', new URL('./kill-worker.mjs', import.meta.url).href];
