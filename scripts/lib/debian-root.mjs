@@ -73,7 +73,7 @@ export function inside(folder, command) {
 export const debootstrap = (
   folder,
   suite,
-  { include = ['ca-certificates', 'git'], arch = process.arch } = {},
+  { include = ['ca-certificates', 'git', 'libatomic1'], arch = process.arch } = {},
 ) => [
   ...['unshare', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'],
   ...[

@@ -66,7 +66,10 @@ describe('where no µWebSockets.js loads', () => {
 test('node:http that is asked for is no matter for a warning', async () => {
   const server = await start({ env: { FACEMATCH_HTTP: 'node' } });
   expect(server.stderr.filter((line) => line.includes('"level":40'))).toEqual([]);
-  expect(await (await fetch(`${server.adminAddress}/readyz`)).json()).toEqual({ status: 'ready', http: 'node' });
+  expect(await (await fetch(`${server.adminAddress}/readyz`)).json()).toEqual({
+    status: 'ready',
+    http: 'node',
+  });
   expect(await info(server)).toEqual(['node', '']);
   expect((await diagnose(newFolder(), { FACEMATCH_HTTP: 'node' })).of('HTTP').status).toBe('ok');
 });
