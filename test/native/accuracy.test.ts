@@ -16,10 +16,11 @@ import { analyseOptions, sample } from '../fixtures/pictures.ts';
  * How far a cosine may be off. The last bits of float convolutions differ between processors, and rounding to bytes magnifies
  * them: an input that is off by a millionth moves the embedding of int8 to a cosine of 0.997. A processor without VNNI, whose
  * products of bytes saturate, was off by 0.0135 in the mean, and by 0.0056 with unsigned weights.
+ * With Debian 13's OpenCV one of 231 was off by 0.063.
  */
 const limits: Record<string, { most: number; mean: number }> = {
   default: { most: 0.005, mean: 0.001 },
-  int8: { most: 0.06, mean: 0.008 },
+  int8: { most: 0.08, mean: 0.008 },
 };
 
 type Cosines = Record<string, Record<AccuracyMode, number[][]>>;

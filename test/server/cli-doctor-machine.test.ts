@@ -144,7 +144,7 @@ describe('a copy of the program', () => {
     );
     expect(absent).toMatchObject({
       status: 'warning',
-      value: expect.stringContaining(`instead of ${folder}: Cannot find module`),
+      value: expect.stringContaining(`${folder}: Cannot find module`),
       cure: 'Correct or unset FACEMATCH_UWS',
     });
   });
