@@ -496,7 +496,7 @@ export interface DetectAnswer {
      *
      * @maxItems 20
      */
-    faces: Face[];
+    faces: DetectedFace[];
   };
   /** The model pack of the answer; see GET models */
   model: {
@@ -521,6 +521,72 @@ export interface DetectAnswer {
     embed: number;
     /** From the last byte of the request to the answer, milliseconds */
     total: number;
+  };
+}
+/** A face with its quality components. */
+export interface DetectedFace {
+  /** Position in the list; what a face index in the form counts */
+  index: number;
+  /** Where the face is, pixels */
+  box: {
+    /** Left edge; negative when the face begins outside the picture */
+    x: number;
+    /** Upper edge; negative when the face begins outside the picture */
+    y: number;
+    /** Width */
+    width: number;
+    /** Height */
+    height: number;
+  };
+  /** Five points; left and right are the person's own */
+  landmarks: {
+    /** Middle of the right eye, pixels */
+    right_eye: [number, number];
+    /** Middle of the left eye, pixels */
+    left_eye: [number, number];
+    /** Tip of the nose, pixels */
+    nose: [number, number];
+    /** Right corner of the mouth, pixels */
+    mouth_right: [number, number];
+    /** Left corner of the mouth, pixels */
+    mouth_left: [number, number];
+  };
+  /** How sure the detector is that this is a face; for a face that the first detection step did not find, in an enlarged crop */
+  detection_score: number;
+  /** Which detection step found the face: `primary`: the first one, on the whole image; `tiled`: on overlapping tiles, for small faces; `rotated`: on the rotated image; `padded`: with a border around the image, for faces larger than the frame; `enhanced`: with the contrast raised. */
+  found_by: 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
+  /** How certainly this is a human face: faces below the pack's threshold are dropped, see `human.bar` in GET models */
+  human_score?: number;
+  /** Above 0 nose and mouth are covered, as by a mask; absent when the pack cannot tell */
+  occlusion_score?: number;
+  /** How likely the face stands before the camera itself, rather than on a photo or a screen: a hint, never a verdict alone. Only where `detect_presentation_attack` or `reject_presentation_attack` asks for it */
+  live_score?: number;
+  /** How the head is turned, degrees; all zero is straight into the camera */
+  pose: {
+    /** Positive: the person looks to their own left */
+    yaw: number;
+    /** Positive: upwards */
+    pitch: number;
+    /** Positive: the head leans towards their own left shoulder */
+    roll: number;
+  };
+  /** Measured quality of the image of the face */
+  quality: {
+    /** How much detail a further blur would remove (Crete et al. 2007), independent of size, contrast and brightness: 0.6 to 0.7 is a sharp photo, below 0.5 is clearly blurred */
+    sharpness: number;
+    /** Mean luma of the face: 0 is black, 1 is white */
+    brightness: number;
+    /** Side of the aligned face, in pixels of the picture */
+    face_pixels: number;
+  };
+  /** Quality by the names and mappings of ISO/IEC 29794-5 (OFIQ 1.0.3), 100 is best; not conformant, because OFIQ has other landmarks */
+  quality_components: {
+    /** Pixels between the eyes, as if the face looked straight: 50 at 70 pixels */
+    inter_eye_distance: number;
+    /** cos² of the yaw: 50 at 45 degrees */
+    head_pose_yaw: number;
+    /** cos² of the roll: 50 at 45 degrees */
+    head_pose_roll: number;
   };
 }
 /** The faces of one picture, with embeddings. */
@@ -642,6 +708,15 @@ export interface EmbeddedFace {
     brightness: number;
     /** Side of the aligned face, in pixels of the picture */
     face_pixels: number;
+  };
+  /** Quality by the names and mappings of ISO/IEC 29794-5 (OFIQ 1.0.3), 100 is best; not conformant, because OFIQ has other landmarks */
+  quality_components: {
+    /** Pixels between the eyes, as if the face looked straight: 50 at 70 pixels */
+    inter_eye_distance: number;
+    /** cos² of the yaw: 50 at 45 degrees */
+    head_pose_yaw: number;
+    /** cos² of the roll: 50 at 45 degrees */
+    head_pose_roll: number;
   };
   /** Only for the faces that were asked for: numbers in the form that `embedding` of the answer describes */
   embedding?: string;

@@ -2,6 +2,7 @@ import type { Analysis } from '../engine/addon.ts';
 import type { Detect } from '../face/answers.ts';
 import { faultsOf } from '../face/compare.ts';
 import { detectAnswer } from '../face/faces.ts';
+import { withQualityComponents } from '../face/quality-components.ts';
 import { imageCounts, refusalOf } from './counts.ts';
 import { define, key, prefix } from './endpoint.ts';
 import { detect_presentation_attack, look, onlyImage } from './fields.ts';
@@ -9,11 +10,11 @@ import { example as match } from './match.ts';
 
 /** The faces of one picture. No face is an empty list. */
 
-const { face_index: _, ...image } = match.image1;
+const { face_index: _, faces, ...image } = match.image1;
 export const example: Detect = {
   request_id: match.request_id,
   accuracy_mode: 'balance',
-  image,
+  image: { ...image, faces: withQualityComponents(faces) },
   model: match.model,
   warnings: [],
   timings_ms: { queue: 0.2, decode: 3.1, detect: 3.7, align: 1.3, embed: 5.6, total: 14.4 },
@@ -34,7 +35,7 @@ export const detect = define({
     tag: 'faces',
     summary: 'Find the faces in one photo',
     description:
-      'Every face with its box, landmarks, pose and quality, as in a match. No face is an empty list, not an error.',
+      'Every face with its box, landmarks, pose and quality, as in a match, and its quality components. No face is an empty list, not an error.',
     curl: [key, '-F image=@one.jpg'],
   },
   answer({ question, outcomes: [outcome] }) {

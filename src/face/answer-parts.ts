@@ -140,7 +140,22 @@ export const Face = object(
   },
 );
 
-export const EmbeddedFace = Face.extend({
+const component = (description: string) => z.int().min(0).max(100).describe(description);
+
+export const DetectedFace = Face.extend({
+  quality_components: object(
+    'Quality by the names and mappings of ISO/IEC 29794-5 (OFIQ 1.0.3), 100 is best; not conformant, because OFIQ has other landmarks',
+    {
+      inter_eye_distance: component(
+        'Pixels between the eyes, as if the face looked straight: 50 at 70 pixels',
+      ),
+      head_pose_yaw: component('cos² of the yaw: 50 at 45 degrees'),
+      head_pose_roll: component('cos² of the roll: 50 at 45 degrees'),
+    },
+  ),
+}).describe('A face with its quality components.');
+
+export const EmbeddedFace = DetectedFace.extend({
   embedding: z
     .base64()
     .exactOptional()

@@ -4,6 +4,7 @@ import {
   accuracyModes,
   Calibration,
   count,
+  DetectedFace,
   EmbeddedFace,
   extraSchemas,
   Face,
@@ -103,7 +104,7 @@ export const Many = object(
 export const Detect = object('The faces of one picture.', {
   request_id,
   accuracy_mode,
-  image: object('The image and its faces.', { ...image, faces: facesOf(Face) }),
+  image: object('The image and its faces.', { ...image, faces: facesOf(DetectedFace) }),
   ...rest,
 });
 
@@ -130,4 +131,14 @@ export type Detect = z.infer<typeof Detect>;
 export type Embed = z.infer<typeof Embed>;
 
 /** Those that more than one answer has, by the names of their components. */
-export const shared = { Compared, Uncompared, Image, Face, EmbeddedFace, Pair, Warning, Calibration };
+export const shared = {
+  Compared,
+  Uncompared,
+  Image,
+  Face,
+  DetectedFace,
+  EmbeddedFace,
+  Pair,
+  Warning,
+  Calibration,
+};

@@ -3,14 +3,16 @@ import type { Detect, Embed } from './answers.ts';
 import { base64 } from './embedding.ts';
 import { lowQuality } from './face-quality.ts';
 import { cutShort, imageBody, type Question, timingsBody } from './match.ts';
+import { withQualityComponents } from './quality-components.ts';
 
 /** The analysis of one image → the answer of detect. */
 export function detectAnswer(question: Question, analysis: Analysis): Detect {
   const { request_id, choices, warnings, model, queue_ms, total_ms } = question;
+  const image = imageBody(analysis.image);
   return {
     request_id,
     accuracy_mode: choices.accuracy_mode,
-    image: imageBody(analysis.image),
+    image: { ...image, faces: withQualityComponents(image.faces) },
     model,
     warnings: [...warnings, ...cutShort('image', analysis.image)],
     timings_ms: timingsBody(queue_ms, analysis.timings_ms, total_ms),

@@ -105,3 +105,29 @@ describe('reject_low_quality', () => {
     expect(reasonsOf(body, 'image2')).toContain('small');
   });
 });
+
+describe('the quality components of a face', () => {
+  const faceOf = async (image: Buffer): Promise<Json> => {
+    const { body } = await match(server, { image }, { path: '/API/v1.0/face/detect/upload' });
+    return body.image.faces[0];
+  };
+
+  test('are told by detect, and lower where fewer pixels lie between the eyes', async () => {
+    const { quality_components, pose } = await faceOf(portrait);
+    const small = (await faceOf(await tooSmall())).quality_components;
+    expect(Object.keys(quality_components)).toEqual([
+      'inter_eye_distance',
+      'head_pose_yaw',
+      'head_pose_roll',
+    ]);
+    expect(small.inter_eye_distance).toBeLessThan(quality_components.inter_eye_distance);
+    expect(quality_components.head_pose_yaw).toBe(
+      Math.round(100 * Math.cos((pose.yaw * Math.PI) / 180) ** 2),
+    );
+  });
+
+  test('are not told by a match', async () => {
+    const { body } = await compare(portrait, portrait);
+    expect(JSON.stringify(body)).not.toContain('quality_components');
+  });
+});
