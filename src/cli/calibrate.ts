@@ -2,7 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CalibrationCheck } from '../eval/calibrate.ts';
 import { type Grouping, parseGroupings } from '../eval/groupings.ts';
 import type { Tally } from '../eval/linear-score.ts';
-import { percentText } from '../eval/number-text.ts';
+import { percentText, rateText } from '../eval/number-text.ts';
+import { Calibration } from '../face/calibration.ts';
 import type { ModeFit, PackFit, SetFolder } from './calibrate-pack.ts';
 import { addHelp } from './help.ts';
 
@@ -116,7 +117,10 @@ function printFit({ centres, modes, human, occlusion }: PackFit): void {
 function printMode({ mode, points, floor, taken_for_one_person, check }: ModeFit): void {
   console.log(`${mode}:`);
   console.table(points.map(([similarity, false_match_rate]) => ({ similarity, false_match_rate })));
-  console.log(`The lowest rate that these people can show: ${floor}`);
+  const percent = Math.round(new Calibration(points).confidencePercent(floor));
+  console.log(
+    `Floor ${rateText(floor)}, ${percent} percent: these people show nothing rarer, so answers above it are "extrapolated".`,
+  );
   if (taken_for_one_person) {
     console.log('Pairs of two people that were taken for one person, and left out:');
     console.table(taken_for_one_person);

@@ -57,8 +57,8 @@ export function imagesBelow(folder: string): string[] {
 /**
  * The labelled people of a set: a folder of images for each person, or where there is none, images of strangers, one each. With a list `people.tsv` in the folder or beside it
  * (tab-separated, a header line, a column `image`, perhaps a column `person`, and labels such as `age`), only the images of the
- * list are used; an image with an empty `person`, or without that column and without a folder, is a person of its own. Paths
- * start from the list, or from the folder; images of the list outside the folder are skipped. `groupings` without a column of
+ * list are used; an image with an empty `person` is a person of its own. Without that column the folders are people, below the
+ * one that holds all listed images, and an image directly in it is a person of its own. Paths start from the list, or from the folder; images of the list outside the folder are skipped. `groupings` without a column of
  * this list are left out; without `groupings` each label is one. Throws an Error with the file.
  */
 export function readPeople(name: string, folder: string, groupings?: readonly Grouping[]): PersonImage[] {
@@ -76,14 +76,19 @@ export function readPeople(name: string, folder: string, groupings?: readonly Gr
   const { columns, rows } = list;
   const used = groupingsIn(list, groupings);
   const fileOf = finder(folder, list.file, files);
-  const people = rows.flatMap(({ cells, line }) => {
+  const listed = rows.flatMap(({ cells, line }) => {
     const cellOf = (column: string) => cells[columns.indexOf(column)]!;
     const file = fileOf(cellOf('image'), line);
-    if (file === undefined) return [];
-    const person = columns.includes('person') ? `${name}/${cellOf('person') || file}` : personIn(name, file);
-    if (used.length === 0) return [{ file, person, set: name, labels: [name] }];
+    return file === undefined ? [] : [{ file, cellOf }];
+  });
+  const common = commonFolder(listed.map(({ file }) => file));
+  const people = listed.map(({ file, cellOf }) => {
+    const person = columns.includes('person')
+      ? `${name}/${cellOf('person') || file}`
+      : personIn(name, file.slice(common.length));
+    if (used.length === 0) return { file, person, set: name, labels: [name] };
     const labels = used.map((grouping) => groupLabel(grouping, cellOf));
-    return [{ file, person, set: name, labels }];
+    return { file, person, set: name, labels };
   });
   if (people.length === 0) throw new Error(`${list.file} lists no picture of ${folder}`);
   return people;
@@ -158,6 +163,16 @@ function finder(folder: string, list: string, files: readonly string[]) {
     if (!left.delete(file)) throw new Error(`${list}, line ${line}: ${listed} is listed twice`);
     return file;
   };
+}
+
+/** The innermost folder that all files are in, with its slash; empty when there is none. */
+function commonFolder(files: readonly string[]): string {
+  const [first = '', ...others] = files;
+  let folder = first.slice(0, first.lastIndexOf('/') + 1);
+  while (!others.every((file) => file.startsWith(folder))) {
+    folder = folder.slice(0, folder.slice(0, -1).lastIndexOf('/') + 1);
+  }
+  return folder;
 }
 
 /** With the set's name, because two sets may have folders of the same name. */

@@ -234,8 +234,10 @@ test.skipIf(!shared)(
       copyFileSync(join(images, person, first!), join(folder, 'strangers', `${person}.jpg`));
     }
     const env = { FACEMATCH_PACK: './own' };
-    const { code, stderr } = await run(program, ['calibrate', 'strangers=strangers', '--write'], folder, env);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: 'Written into the pack own\n' });
+    const fitted = await run(program, ['calibrate', 'strangers=strangers', '--write'], folder, env);
+    expect(fitted).toMatchObject({ code: 0, stderr: 'Written into the pack own\n' });
+    expect(fitted.stdout).toContain('Floor 1 in 2,000, 63 percent');
+    expect(fitted.stdout).toContain('answers above it are "extrapolated"');
     const pack = join(folder, 'own');
     const { calibration, cohort, human } = readManifest(pack);
     expect(human).toEqual(readManifest(packDirectory('default')).human);

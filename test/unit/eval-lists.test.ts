@@ -41,6 +41,19 @@ describe('a set of labelled people', () => {
     ]);
   });
 
+  test.each([
+    ['one folder', ['images/a.jpg', 'images/b.jpg'], ['a.jpg', 'b.jpg']],
+    ['a folder in a folder', ['images/of/a.jpg', 'images/of/b.jpg'], ['a.jpg', 'b.jpg']],
+    ['folders of people', ['images/ann/1.jpg', 'images/ann/2.jpg', 'images/c.jpg'], ['ann', 'ann', 'c.jpg']],
+    ['folders of like names', ['ann/1.jpg', 'anna/1.jpg', 'anna/2.jpg'], ['ann', 'anna', 'anna']],
+  ])('counts people without that column in %s', (_, files, people) => {
+    put(...files.map((file) => join('..', file)));
+    writeFileSync(join(folder, 'people.tsv'), `image\tage\n${files.map((file) => `${file}\t3\n`).join('')}`);
+    expect(readPeople('staff', folder).map(({ person }) => person)).toEqual(
+      people.map((person) => `staff/${person}`),
+    );
+  });
+
   describe('with a column for the person', () => {
     const list =
       'person\timage\tage\tsex\n7\timages/a.jpg\t3-9\tF\n7\timages/b.jpg\t10-19\tF\n8\tmore/c.jpg\t3-9\tM\n';

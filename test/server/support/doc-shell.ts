@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import sharp from 'sharp';
 import { endpointIds } from '../../../src/config.ts';
 import { projectPath } from '../../../src/paths.ts';
+import { livePack, redIsLive } from '../../fixtures/liveness.ts';
 import { sample } from '../../fixtures/pictures.ts';
 import { newFolder } from '../../support/folder.ts';
 import { execute, type Outcome } from './cli.ts';
@@ -40,8 +41,9 @@ export class DocShell {
   }
 
   static async start(): Promise<DocShell> {
-    // The pages show every endpoint.
-    const env = { FACEMATCH_ENDPOINTS: endpointIds.join(',') };
+    // The pages show every endpoint, and live scores.
+    const pack = livePack(newFolder(), [{ net: redIsLive, scale: 2.7 }]);
+    const env = { FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_PACK: pack };
     const shell = new DocShell(await TestServer.start({ env }));
     for (const [name, number] of Object.entries(photos)) {
       mkdirSync(dirname(join(shell.folder, name)), { recursive: true });
