@@ -41,7 +41,8 @@ async function prepareNets() {
   const scratch = mkdtempSync(join(tmpdir(), 'facematch-bench-nets-'));
   try {
     const tarball = await downloadTarball(manifest.source, scratch);
-    const lifted = await liftFiles(tarball, manifest.source.integrity, packNets(manifest), scratch);
+    const ofTarball = [...packNets(manifest).values()].filter(({ source }) => source === undefined);
+    const lifted = await liftFiles(tarball, manifest.source.integrity, ofTarball, scratch);
     mkdirSync(nets, { recursive: true });
     for (const [from, bytes] of lifted) writeFileSync(join(nets, basename(from)), bytes);
   } finally {
