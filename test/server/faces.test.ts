@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { AccuracyMode } from '../../src/engine/addon.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
 import { cosine } from '../../src/face/embedding.ts';
+import { withQualityComponents } from '../../src/face/quality-components.ts';
 import { analyseOptions, pack } from '../fixtures/pictures.ts';
 import { type Answer, type Fields, type Json, match } from './support/client.ts';
 import { blank, samples } from './support/pictures.ts';
@@ -24,19 +25,19 @@ const vector = (base64: string) => {
 };
 
 describe('detect', () => {
-  test('tells the faces as a match of the same picture does, and its own times', async () => {
+  test('tells the faces as a match of the same picture does, their quality components, and its own times', async () => {
     const { status, body, headers } = await ask('detect', { image: samples.one });
     const matched = await match(
       server,
       { image1: samples.one, image2: samples.one },
       { path: `${prefix}/match/upload/advanced`, key },
     );
-    const { face_index: _, ...image } = matched.body.image1;
+    const { face_index: _, faces, ...image } = matched.body.image1;
     expect(status).toBe(200);
     expect(body).toEqual({
       request_id: expect.any(String),
       accuracy_mode: 'balance',
-      image,
+      image: { ...image, faces: withQualityComponents(faces) },
       model: matched.body.model,
       warnings: [],
       timings_ms: body.timings_ms,
@@ -84,9 +85,13 @@ describe('embed', () => {
     },
   );
 
-  test('of the face that was asked for alone', async () => {
+  test('of the face that was asked for alone; the faces are those of detect', async () => {
     const { body } = await ask('embed', { image: samples.one, face_index: '1' });
     expect(body.image.faces.map((face: Json) => 'embedding' in face)).toEqual([false, true, false]);
+    const detected = await ask('detect', { image: samples.one });
+    expect(body.image.faces.map(({ embedding: _, ...face }: Json) => face)).toEqual(
+      detected.body.image.faces,
+    );
     const beyond = await ask('embed', { image: samples.one, face_index: '3' });
     expect(beyond).toMatchObject({ status: 422, body: { code: 'face_index_out_of_range', faces_found: 3 } });
   });

@@ -48,4 +48,24 @@ describe('quality components', () => {
       }),
     );
   });
+
+  test('do not rise when the eyes come closer or the head turns further', () => {
+    const rising = (max: number) =>
+      fc
+        .double({ min: 0, max, noNaN: true })
+        .chain((low) => fc.tuple(fc.constant(low), fc.double({ min: low, max, noNaN: true })));
+    fc.assert(
+      fc.property(rising(1e4), rising(180), ([near, far], [less, more]) => {
+        const { inter_eye_distance } = qualityComponents(faceOf({ distance: near }));
+        expect(inter_eye_distance).toBeLessThanOrEqual(
+          qualityComponents(faceOf({ distance: far })).inter_eye_distance,
+        );
+        const [straight, turned] = [less, more].map((degrees) =>
+          qualityComponents(faceOf({ yaw: degrees, roll: -degrees })),
+        );
+        expect(turned!.head_pose_yaw).toBeLessThanOrEqual(straight!.head_pose_yaw);
+        expect(turned!.head_pose_roll).toBeLessThanOrEqual(straight!.head_pose_roll);
+      }),
+    );
+  });
 });
