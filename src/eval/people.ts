@@ -55,11 +55,12 @@ export function imagesBelow(folder: string): string[] {
 }
 
 /**
- * The labelled people of a set: a folder of images for each person, or where there is none, images of strangers, one each. With a list `people.tsv` in the folder or beside it
- * (tab-separated, a header line, a column `image`, perhaps a column `person`, and labels such as `age`), only the images of the
- * list are used; an image with an empty `person` is a person of its own. Without that column the folders are people, below the
- * one that holds all listed images, and an image directly in it is a person of its own. Paths start from the list, or from the folder; images of the list outside the folder are skipped. `groupings` without a column of
- * this list are left out; without `groupings` each label is one. Throws an Error with the file.
+ * The labelled people of a set: a folder of images for each person, or where there is none, images of strangers, one each. With a
+ * list `people.tsv` in the folder or beside it (tab-separated, a header line, a column `image`, perhaps a column `person`, and
+ * labels such as `age`), only the images of the list are used; an image with an empty `person` is a person of its own. Without
+ * that column the folders are people, below the one that holds all listed images, and an image directly in it is a person of its
+ * own. Paths start from the list, or from the folder; images of the list outside the folder are skipped. `groupings` without a
+ * column of this list are left out; without `groupings` each label is one. Throws an Error with the file.
  */
 export function readPeople(name: string, folder: string, groupings?: readonly Grouping[]): PersonImage[] {
   const files = imagesBelow(folder);

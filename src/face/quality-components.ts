@@ -26,5 +26,5 @@ const radians = (degrees: number) => (degrees * Math.PI) / 180;
 const sigmoid = (value: number, { middle, width }: { middle: number; width: number }) =>
   Math.round(100 / (1 + Math.exp((middle - value) / width)));
 
-/** OFIQ's formula has 100 again at 180 degrees; so has a face that is upside down. Beyond 90 it is 0 here. */
+/** OFIQ's cos² rises again beyond 90 degrees, to 100 for a face that is upside down; here it stays 0. */
 const straightness = (degrees: number) => Math.round(100 * Math.max(0, Math.cos(radians(degrees))) ** 2);
