@@ -47,14 +47,12 @@ export class AuditLog {
     const lines = decisions.length > 0 ? decisions : refusalOf(code);
     if (lines.length === 0) return;
     const common = { time: new Date().toISOString(), request_id, key_id, route, pack: this.#pack };
-    this.#lines.destination.write(
-      lines.map((decision) => `${JSON.stringify({ ...common, ...decision })}\n`).join(''),
-    );
+    this.#lines.write(lines.map((decision) => `${JSON.stringify({ ...common, ...decision })}\n`).join(''));
   }
 
   /** Opens the path again, after the file has been moved away. */
   reopen(): void {
-    this.#lines.destination.reopen();
+    this.#lines.reopen();
   }
 
   /** See Lines. */
@@ -65,7 +63,7 @@ export class AuditLog {
   /** Resolves when what is in memory is written, or a second later. */
   async close(): Promise<void> {
     await this.flush();
-    this.#lines.destination.end();
+    this.#lines.end();
   }
 }
 
