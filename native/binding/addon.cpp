@@ -19,7 +19,7 @@
 #include "../core/image/draw.h"
 #include "../core/pipeline.h"
 #include "../core/runtime/onnx_runtime.h"
-#include "../core/system/discard.h"
+#include "../core/system/body_memory.h"
 #include "../core/system/reuseport.h"
 #include "faces.h"
 #include "node_api.h"
@@ -101,12 +101,22 @@ Napi::Value CohortScores(const Napi::CallbackInfo& info) {
   });
 }
 
-// Zeroes a buffer and returns its pages to the system. Shared memory itself is freed only after the
-// garbage collector of every thread that saw it has run.
+// See body_memory.h.
+void UseHugePages(const Napi::CallbackInfo& info) {
+  if (!is_bytes(info[0])) throw Napi::TypeError::New(info.Env(), "Expected a Uint8Array");
+  auto bytes = info[0].As<Napi::Uint8Array>();
+  use_huge_pages(bytes.Data(), bytes.ByteLength());
+}
+
+// Zeroes what was written of a buffer and returns its pages to the system. Shared memory itself is
+// freed only after the garbage collector of every thread that saw it has run.
 void Discard(const Napi::CallbackInfo& info) {
   if (!is_bytes(info[0])) throw Napi::TypeError::New(info.Env(), "Expected a Uint8Array");
   auto bytes = info[0].As<Napi::Uint8Array>();
-  discard(bytes.Data(), bytes.ByteLength());
+  const double written = info[1].IsNumber() ? info[1].As<Napi::Number>().DoubleValue() : -1;
+  if (!(written >= 0 && written <= static_cast<double>(bytes.ByteLength())))
+    throw Napi::TypeError::New(info.Env(), "Expected how many bytes were written second");
+  discard(bytes.Data(), bytes.ByteLength(), static_cast<size_t>(written));
 }
 
 // The only call that does not concern pictures: Node has no API for it.
@@ -160,6 +170,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("analyse", Napi::Function::New(env, AnalyseOne));
   exports.Set("cohortScores", Napi::Function::New(env, CohortScores));
   exports.Set("draw", Napi::Function::New(env, Draw));
+  exports.Set("useHugePages", Napi::Function::New(env, UseHugePages));
   exports.Set("discard", Napi::Function::New(env, Discard));
   exports.Set("preferNewestListener", Napi::Function::New(env, PreferNewestListener));
   exports.Set("versions", Napi::Function::New(env, Versions));

@@ -150,11 +150,14 @@ export interface Addon {
   cohortScores(directory: string, embeddings: Float32Array, cancelled?: Uint8Array): Float32Array;
   /** Draws boxes, landmarks and labels of `faces`, which `analyse` found in the image. */
   draw(image: Uint8Array, faces: readonly Face[], limits: ImageLimits): DrawResult | NativeFailure;
+  /** Memory that is written from now on comes in huge pages, where the system has them: up to 2 MiB at once. */
+  useHugePages(bytes: Uint8Array): void;
   /**
-   * Overwrites memory with zeros and returns its whole pages to the system until they are written again. Shared memory is
-   * otherwise freed only after garbage collection in every thread that saw it.
+   * Overwrites the first `written` bytes with zeros and returns all whole pages to the system until they are written again.
+   * Shared memory is otherwise freed only after garbage collection in every thread that saw it. Throws a TypeError unless
+   * `written` lies within the memory.
    */
-  discard(bytes: Uint8Array): void;
+  discard(bytes: Uint8Array, written: number): void;
   /**
    * When two sockets of this process listen on `port`, makes the kernel give every new connection to the newer one
    * (native/core/system/reuseport.h says why). Returns false when the system cannot; throws a TypeError for an invalid port.

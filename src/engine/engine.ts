@@ -138,8 +138,13 @@ export class Engine {
   }
 
   /** See Addon. */
-  discard(bytes: Uint8Array): void {
-    this.#addon?.discard(bytes);
+  useHugePages(bytes: Uint8Array): void {
+    this.#addon?.useHugePages(bytes);
+  }
+
+  /** See Addon. */
+  discard(bytes: Uint8Array, written: number): void {
+    this.#addon?.discard(bytes, written);
   }
 
   /** Values of the metrics of the same names. */

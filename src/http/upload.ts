@@ -2,18 +2,24 @@ import { Problem } from '../errors.ts';
 
 /** Receiving request bodies: the memory of all of them, the bytes of one, and its timeouts. */
 
+/** The pages of a body's memory; the addon's calls of the same names. */
+interface BodyMemory {
+  useHugePages(bytes: Uint8Array): void;
+  discard(bytes: Uint8Array, written: number): void;
+}
+
 interface UploadsOptions {
   /** Most bytes of the bodies of all unanswered requests. */
   limit_bytes: number;
   /** Most bytes of the bodies of one owner. */
   share_bytes: number;
-  /** Overwrites memory with zeros and returns its pages to the system. */
-  discard(bytes: Uint8Array): void;
+  memory: BodyMemory;
 }
 
 /**
  * Limits the memory of bodies; uploads take no place in the queue, because a slow sender would keep the workers idle. Each is
- * charged for the bytes that have arrived, whatever length it declares. No owner can use all of the memory.
+ * charged for the bytes that have arrived, whatever length it declares, and a large one for a huge page more. No owner can use all
+ * of the memory.
  */
 export class Uploads {
   readonly #options: UploadsOptions;
@@ -24,7 +30,7 @@ export class Uploads {
     this.#options = options;
   }
 
-  /** Bytes that have arrived of all bodies in memory. */
+  /** Bytes that are charged for all bodies in memory. */
   get used_bytes(): number {
     return this.#used_bytes;
   }
@@ -43,8 +49,8 @@ export class Uploads {
       this.#used_bytes += bytes;
       return true;
     };
-    const { discard } = this.#options;
-    return new Upload({ size: length ?? limit, limit, charge, discard });
+    const { memory } = this.#options;
+    return new Upload({ size: length ?? limit, limit, charge, memory });
   }
 
   #fits(owner: string, bytes: number): boolean {
@@ -60,8 +66,15 @@ interface UploadOptions {
   limit: number;
   /** Reserves bytes; false when there is no room. A negative number releases them. */
   charge(bytes: number): boolean;
-  discard(bytes: Uint8Array): void;
+  memory: BodyMemory;
 }
+
+/**
+ * A body gets huge pages when so much of it has arrived, and at least twice a huge page is to come. With two photos of 4 MB the main
+ * thread takes 0.84 of its time a request (A/A 1.06; 2 × AMD EPYC, a virtual machine): page faults cost more than the copy.
+ */
+const huge_from_bytes = 256 * 1024;
+const hugePage_bytes = 2 * 1024 * 1024;
 
 /**
  * Shared memory of `size` bytes, all 0. A growable buffer has pages of its own, which take no memory before they are written, so a
@@ -83,6 +96,8 @@ export class Upload {
   readonly #options: UploadOptions;
   #memory: SharedArrayBuffer | undefined;
   #filled = 0;
+  #charged = 0;
+  #huge = false;
   #fault: Error | undefined;
   #released = false;
 
@@ -119,20 +134,38 @@ export class Upload {
   release(): void {
     if (this.#released) return;
     this.#released = true;
-    this.#options.charge(-this.#filled);
-    if (this.#memory !== undefined) this.#options.discard(new Uint8Array(this.#memory, 0, this.#filled));
+    const { charge, memory } = this.#options;
+    charge(-this.#charged);
+    if (this.#memory !== undefined) memory.discard(new Uint8Array(this.#memory), this.#filled);
     this.#memory = undefined;
     this.#filled = 0;
   }
 
   #append(chunk: Uint8Array): void {
-    const { size, limit, charge } = this.#options;
+    const { size, limit } = this.#options;
     if (chunk.length === 0) return;
-    if (this.#filled + chunk.length > size) throw new Problem('body_too_large', { limit_bytes: limit });
-    if (!charge(chunk.length)) throw new Problem('overloaded');
+    const filled = this.#filled + chunk.length;
+    if (filled > size) throw new Problem('body_too_large', { limit_bytes: limit });
+    this.#reserve(this.#huge ? Math.min(filled + hugePage_bytes, size) : filled);
     this.#memory ??= allocate(size);
     new Uint8Array(this.#memory, this.#filled, chunk.length).set(chunk);
-    this.#filled += chunk.length;
+    this.#filled = filled;
+    if (!this.#huge && filled >= huge_from_bytes && size - filled >= 2 * hugePage_bytes) this.#enlargePages();
+  }
+
+  /** What is written into a huge page takes the whole page, so it is charged ahead. */
+  #enlargePages(): void {
+    const { charge, memory } = this.#options;
+    if (!charge(hugePage_bytes)) return;
+    this.#charged += hugePage_bytes;
+    this.#huge = true;
+    memory.useHugePages(new Uint8Array(this.#memory!, this.#filled));
+  }
+
+  #reserve(bytes: number): void {
+    const further = bytes - this.#charged;
+    if (!this.#options.charge(further)) throw new Problem('overloaded');
+    this.#charged = bytes;
   }
 }
 

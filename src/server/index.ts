@@ -163,7 +163,7 @@ function openUploads({ max_upload_bytes, max_body_bytes }: Config, engine: Engin
   return new Uploads({
     limit_bytes: max_upload_bytes,
     share_bytes: Math.max(max_upload_bytes / 2, Math.min(max_upload_bytes, max_body_bytes)),
-    discard: (bytes) => engine.discard(bytes),
+    memory: engine,
   });
 }
 

@@ -87,11 +87,26 @@ describe('answers', () => {
 
   it('discarded memory is zero, up to the last byte of the view and not beyond', () => {
     const memory = new Uint8Array(new SharedArrayBuffer(100_000)).fill(7);
-    addon.discard(memory.subarray(10, 90_001));
+    addon.discard(memory.subarray(10, 90_001), 89_991);
     expect(memory.indexOf(0)).toBe(10);
     expect(memory.lastIndexOf(0)).toBe(90_000);
     expect(memory.subarray(10, 90_001).every((byte) => byte === 0)).toBe(true);
-    expect(() => addon.discard(new Uint8Array(0))).not.toThrow();
+    expect(() => addon.discard(new Uint8Array(0), 0)).not.toThrow();
+  });
+
+  it.each([-1, 11, Number.NaN, undefined])('%s bytes of ten cannot have been written', (written) => {
+    expect(() => addon.discard(new Uint8Array(10), written as number)).toThrow(TypeError);
+  });
+
+  it('memory in huge pages holds what is written, and is zero to its end when discarded', () => {
+    const length = 9 * 1024 * 1024;
+    const memory = new Uint8Array(new SharedArrayBuffer(length));
+    addon.useHugePages(memory.subarray(1000));
+    memory.fill(7, 0, length / 2);
+    expect(memory.indexOf(0)).toBe(length / 2);
+    addon.discard(memory, length / 2);
+    expect(memory.every((byte) => byte === 0)).toBe(true);
+    expect(() => addon.useHugePages(new Uint8Array(0))).not.toThrow();
   });
 
   it('a picture is read where the view says, not from the start of its memory', () => {
@@ -177,7 +192,8 @@ describe('misuse is an exception with a message, never a crash', () => {
   ];
   it.each(noBytes)('%s instead of a Uint8Array', (_what, value) => {
     expect(() => addon.analyse(pack, value as never, analyseOptions)).toThrow('Expected a Uint8Array second');
-    expect(() => addon.discard(value as never)).toThrow('Expected a Uint8Array');
+    expect(() => addon.discard(value as never, 0)).toThrow('Expected a Uint8Array');
+    expect(() => addon.useHugePages(value as never)).toThrow('Expected a Uint8Array');
     if (value === undefined) return;
     expect(() => addon.analyse(pack, one, analyseOptions, value as never)).toThrow(/one byte last/);
   });

@@ -193,7 +193,8 @@ describe('memory for uploads', () => {
 
   test('that one key has used up is there for others, and comes back', async () => {
     const one = await holder(19_000_000, 18_999_999);
-    await server.metricBecomes('facematch_upload_bytes', 18_999_999);
+    // The last byte is charged already: it lies in a huge page.
+    await server.metricBecomes('facematch_upload_bytes', 19_000_000);
     client.write(length(19_000_000));
     const answer = await client.answer();
     expect(answer.body).toMatchObject({ status: 503, code: 'overloaded' });

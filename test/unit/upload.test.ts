@@ -5,7 +5,8 @@ import { Uploads } from '../../src/http/upload.ts';
 const MiB = 1024 * 1024;
 
 function uploadsOf({ limit_bytes = 100 * MiB, share_bytes = 100 * MiB } = {}) {
-  return new Uploads({ limit_bytes, share_bytes, discard: (bytes) => bytes.fill(0) });
+  const memory = { useHugePages: () => {}, discard: (bytes: Uint8Array) => bytes.fill(0) };
+  return new Uploads({ limit_bytes, share_bytes, memory });
 }
 
 const chunkOf = (bytes: Uint8Array | string) => Uint8Array.from(Buffer.from(bytes));
@@ -89,6 +90,25 @@ describe('Uploads', () => {
     expect(declared[1]!.fault).toMatchObject({ code: 'overloaded' });
     declared[0]!.release();
     expect(() => uploads.open('b', 10, 20)).not.toThrow();
+  });
+
+  test('a large body is charged for a huge page more than has arrived, up to its length, where there is room', () => {
+    const uploads = uploadsOf({ limit_bytes: 8 * MiB });
+    const [large, second] = [uploads.open('a', 6 * MiB, 8 * MiB), uploads.open('b', 6 * MiB, 8 * MiB)];
+    large.add(new Uint8Array(MiB / 8));
+    expect(uploads.used_bytes).toBe(MiB / 8);
+    large.add(new Uint8Array(MiB));
+    expect(uploads.used_bytes).toBe(3.125 * MiB);
+    large.add(new Uint8Array(4 * MiB));
+    expect(uploads.used_bytes).toBe(6 * MiB);
+    second.add(new Uint8Array(MiB));
+    expect(uploads.used_bytes).toBe(7 * MiB);
+    large.add(new Uint8Array(0.875 * MiB));
+    expect(large.fault).toBeUndefined();
+    large.release();
+    expect(uploads.used_bytes).toBe(MiB);
+    second.release();
+    expect(uploads.used_bytes).toBe(0);
   });
 
   test('no owner takes all of it', () => {

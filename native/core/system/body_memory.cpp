@@ -1,4 +1,4 @@
-#include "discard.h"
+#include "body_memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -6,16 +6,26 @@
 #include <cstring>
 
 namespace facematch {
+namespace {
 
-void discard(uint8_t* bytes, size_t length) {
-  if (length == 0) return;
-  std::memset(bytes, 0, length);
+// Tells the system about the whole pages among the bytes. A failure changes only what they cost.
+void advise(uint8_t* bytes, size_t length, int advice) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const auto address = reinterpret_cast<uintptr_t>(bytes);
   const uintptr_t first = (address + page - 1) / page * page;
   const uintptr_t end = (address + length) / page * page;
+  if (end > first) madvise(bytes + (first - address), end - first, advice);
+}
+
+}  // namespace
+
+void use_huge_pages(uint8_t* bytes, size_t length) { advise(bytes, length, MADV_HUGEPAGE); }
+
+void discard(uint8_t* bytes, size_t length, size_t written) {
+  if (length == 0) return;
+  std::memset(bytes, 0, written);
   // Private memory reads as zeros afterwards. Where madvise fails, the memset has zeroed it.
-  if (end > first) madvise(bytes + (first - address), end - first, MADV_DONTNEED);
+  advise(bytes, length, MADV_DONTNEED);
 }
 
 }  // namespace facematch

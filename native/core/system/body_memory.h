@@ -1,4 +1,4 @@
-// Returns memory to the system while it is still allocated.
+// The pages of memory that JavaScript allocated for a body.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,12 @@
 
 namespace facematch {
 
-// Overwrites `length` bytes with zeros. Whole pages among them take no memory until they are
-// written again.
-void discard(uint8_t* bytes, size_t length);
+// From now on the system gives whole huge pages (2 MiB; MADV_HUGEPAGE of madvise(2)) for what
+// is written there, where it has them: one page fault in place of 512.
+void use_huge_pages(uint8_t* bytes, size_t length);
+
+// Overwrites the first `written` of `length` bytes with zeros. Whole pages among all of them take
+// no memory until they are written again.
+void discard(uint8_t* bytes, size_t length, size_t written);
 
 }  // namespace facematch
