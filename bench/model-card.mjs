@@ -124,8 +124,10 @@ function besideTable(modes) {
     floats.map(({ set, by }, index) => {
       const [one, other] = [by, bytes[index].by].map(({ normalised }) => normalised);
       const at = (read) => `${read(one)} → ${read(other)}`;
-      const point = (percent) =>
-        at(({ percent_points }) => share(percent_points.find((row) => row.confidence_percent === percent)));
+      const point = (confidence) =>
+        at(({ percent_points }) =>
+          share(percent_points.find((row) => row.confidence_percent === confidence)),
+        );
       return [set, mode, at(({ accuracy }) => percent(accuracy.mean)), point(50), point(60), point(70)];
     }),
   );
@@ -193,17 +195,24 @@ const once = (measure) => {
     return found;
   };
 };
-const evaluation = (pack) =>
-  once(
-    () =>
-      new Map(
-        ['fast', 'balance'].map((mode) => [
+const evaluated = once(
+  () =>
+    new Map(
+      ['fast', 'balance'].map((mode) => [
+        mode,
+        facematch(
+          'default',
+          'eval',
+          ...pairs,
+          '--mode',
           mode,
-          facematch(pack, 'eval', ...pairs, '--mode', mode, '--held-out-cohort', '--people', ...morePeople),
-        ]),
-      ),
-  );
-const evaluated = evaluation('default');
+          '--held-out-cohort',
+          '--people',
+          ...morePeople,
+        ),
+      ]),
+    ),
+);
 const calibration = (pack) =>
   once(() => facematch(pack, 'calibrate', ...people, '--check', '--without-people', ...withoutPeople));
 const [calibrated, calibratedInt8] = ['default', 'int8'].map(calibration);

@@ -96,7 +96,6 @@ export class Upload {
   readonly #options: UploadOptions;
   #memory: SharedArrayBuffer | undefined;
   #filled = 0;
-  #charged = 0;
   #huge = false;
   #fault: Error | undefined;
   #released = false;
@@ -135,37 +134,34 @@ export class Upload {
     if (this.#released) return;
     this.#released = true;
     const { charge, memory } = this.#options;
-    charge(-this.#charged);
+    charge(-this.#priceOf(this.#filled));
     if (this.#memory !== undefined) memory.discard(new Uint8Array(this.#memory), this.#filled);
     this.#memory = undefined;
     this.#filled = 0;
   }
 
   #append(chunk: Uint8Array): void {
-    const { size, limit } = this.#options;
+    const { size, limit, charge } = this.#options;
     if (chunk.length === 0) return;
     const filled = this.#filled + chunk.length;
     if (filled > size) throw new Problem('body_too_large', { limit_bytes: limit });
-    this.#reserve(this.#huge ? Math.min(filled + hugePage_bytes, size) : filled);
     this.#memory ??= allocate(size);
+    if (!charge(this.#priceOf(filled) - this.#priceOf(this.#filled))) throw new Problem('overloaded');
     new Uint8Array(this.#memory, this.#filled, chunk.length).set(chunk);
     this.#filled = filled;
     if (!this.#huge && filled >= huge_from_bytes && size - filled >= 2 * hugePage_bytes) this.#enlargePages();
   }
 
-  /** What is written into a huge page takes the whole page, so it is charged ahead. */
   #enlargePages(): void {
     const { charge, memory } = this.#options;
     if (!charge(hugePage_bytes)) return;
-    this.#charged += hugePage_bytes;
     this.#huge = true;
     memory.useHugePages(new Uint8Array(this.#memory!, this.#filled));
   }
 
-  #reserve(bytes: number): void {
-    const further = bytes - this.#charged;
-    if (!this.#options.charge(further)) throw new Problem('overloaded');
-    this.#charged = bytes;
+  /** What is charged for so many bytes: what is written into a huge page takes the whole page, so that one is charged ahead. */
+  #priceOf(filled: number): number {
+    return this.#huge ? Math.min(filled + hugePage_bytes, this.#options.size) : filled;
   }
 }
 
