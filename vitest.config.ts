@@ -14,8 +14,8 @@ const slow = [
   'test/unit/deploy-alerts.test.ts',
   // Machines that lack something.
   'test/server/cli-doctor-machine.test.ts',
-  // The contract once more, on the other transport.
-  'test/server/node-http.test.ts',
+  // The contract once more, on the other transport and on another build of µWebSockets.js.
+  'test/server/{node-http,uws-next}.test.ts',
   // And on other packs.
   'test/server/{int8,yunet}.test.ts',
 ];

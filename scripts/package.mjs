@@ -1,6 +1,7 @@
 // npm run package: what an installation without a compiler needs, as two npm packages in build/package:
 //   facematch             the program, its docs and licences; no install script
-//   @facematch/linux-x64  addon, ONNX Runtime's library, prepared nets, sample photos: an optional dependency of the first
+//   @facematch/linux-x64  addon, ONNX Runtime's library, µWebSockets.js for each Node, prepared nets, sample photos: an optional
+//                         dependency of the first
 // One addon for every Node (Node-API), with OpenCV and the codecs linked in from pinned sources. Nothing is published.
 //   node scripts/package.mjs [--only STEP,STEP…]
 // --only  these of libraries, addon, platform, program: the Dockerfile's layers
@@ -12,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { withProgress } from './lib/progress.mjs';
 import { ask, run, SetupError } from './lib/run.mjs';
 import { staticLibraries } from './lib/static-libraries.mjs';
+import { liftUws, uwsBuilds, uwsFolder } from './lib/uws.mjs';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 const out = 'build/package';
@@ -54,9 +56,11 @@ function writePackage(folder, members) {
 }
 
 /** The package for this platform. */
-function platformPackage() {
+async function platformPackage(onLine) {
   const folder = join(out, platform);
   rmSync(folder, { recursive: true, force: true });
+  const forPlatform = (name) => name.startsWith(`uws_${process.platform}_${process.arch}_`);
+  for (const build of uwsBuilds) await liftUws(build, forPlatform, join(folder, uwsFolder), onLine);
   copy(`${out}/addon/Release/facematch.node`, folder, 'build/addon/Release/facematch.node');
   const ort = `node_modules/onnxruntime-node/bin/napi-v6/${process.platform}/${process.arch}/libonnxruntime.so.1`;
   copy(ort, folder, 'build/addon/Release/libonnxruntime.so.1');
@@ -83,15 +87,12 @@ function programPackage() {
   for (const path of programFiles) copy(path, folder);
   rmSync(join(folder, 'docs/examples'), { recursive: true, force: true });
   const dependencies = Object.entries(own.dependencies).filter(([name]) => !built.includes(name));
-  const { name, description, type, engines, exports, bin, optionalDependencies } = own;
+  const { name, description, type, engines, exports, bin } = own;
   writePackage(folder, {
     ...{ name, description, type, engines, exports, bin },
     files: ['dist', 'scripts', 'src', 'docs', 'THIRD_PARTY_NOTICES.md', 'CHANGELOG.md', 'SECURITY.md'],
     dependencies: Object.fromEntries(dependencies),
-    optionalDependencies: {
-      ...optionalDependencies,
-      ...Object.fromEntries(platforms.map((one) => [`@facematch/${one}`, own.version])),
-    },
+    optionalDependencies: Object.fromEntries(platforms.map((one) => [`@facematch/${one}`, own.version])),
   });
   return folder;
 }
@@ -108,7 +109,7 @@ const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 const steps = {
   libraries: () => withProgress('static libraries', staticLibraries),
   addon: () => withProgress('addon', addon),
-  platform: () => npmPack(platformPackage()),
+  platform: async () => npmPack(await withProgress('package of the platform', platformPackage)),
   program: () => npmPack(programPackage()),
 };
 

@@ -2,13 +2,13 @@
 //   node scripts/setup.mjs [--dev] [--quiet] [--only STEP,STEP…]
 // --dev    also what the tests and linters need
 // --quiet  says nothing about what is already there
-// --only   these of debian, npm, headers, addon, program, pack: the Dockerfile's layers, which come one by one
+// --only   these of debian, npm, headers, uws, addon, program, pack: the Dockerfile's layers, which come one by one
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { preflight } from '../src/preflight.mjs';
+import { atLeast, preflight, thisMachine } from '../src/preflight.mjs';
 import {
   installPackages,
   isDebian,
@@ -19,6 +19,7 @@ import {
 import { seconds, withProgress } from './lib/progress.mjs';
 import { ask, run, SetupError } from './lib/run.mjs';
 import { hashOf, isStamped, writeStamp } from './lib/stamp.mjs';
+import { buildsFor, liftUws, uwsFolder } from './lib/uws.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 process.chdir(root);
@@ -58,6 +59,10 @@ const devPackages = [
 const headersTarget = '.cache/libonnxruntime-dev';
 const headerFile = 'onnxruntime_cxx_api.h';
 
+/** Of Debian's next release: what Node and µWebSockets.js load. The tests run a server on them (test/support/programs.mjs). */
+const nextLibcTarget = '.cache/next-libc';
+const nextLibcPackages = ['libc6', 'libstdc++6', 'libgcc-s1'];
+
 const promtoolTarget = '.cache/promtool';
 const promtoolFile = '/usr/bin/promtool';
 
@@ -95,6 +100,18 @@ const addonHash = () =>
   );
 const programHash = () => hashOf(['src', 'models/prepare', 'tsconfig.json', 'package-lock.json']);
 const packagesHash = () => hashOf(['package-lock.json', '.npmrc'], [process.version, process.arch]);
+
+/** The builds of µWebSockets.js that load here; for the tests also one that needs a newer glibc. */
+function uwsWanted() {
+  const { platform, arch, glibc } = thisMachine();
+  const builds = buildsFor(`${platform}_${arch}`, process.versions.modules);
+  const loading = builds.filter((build) => glibc !== undefined && atLeast(glibc, build.glibc));
+  return dev ? builds : loading.slice(0, 1);
+}
+
+const uwsMissing = () =>
+  uwsWanted().filter(({ folder }) => !isStamped(`${uwsFolder}/${folder}/.stamp`, uwsHash()));
+const uwsHash = () => hashOf(['scripts/lib/uws.mjs'], [process.versions.modules, process.arch]);
 
 /** Those whose nets npm brings; the second takes nets over from the first. */
 const packs = ['models/packs/default', 'models/packs/int8'];
@@ -145,7 +162,22 @@ const steps = [
     make: (onLine) => {
       const cure = `Get ONNX Runtime's C++ headers (1.21 or later) and set ORT_INCLUDE_DIR to the folder that holds ${headerFile}.`;
       if (!isDebian()) throw new SetupError(cure);
-      return unpackFromNextRelease('libonnxruntime-dev', headersTarget, cure, onLine);
+      return unpackFromNextRelease(['libonnxruntime-dev'], headersTarget, cure, onLine);
+    },
+  },
+  {
+    id: 'uws',
+    title: 'µWebSockets.js',
+    missing: () =>
+      uwsMissing()
+        .map((build) => `${build.package} ${build.version}`)
+        .join(', ') || undefined,
+    make: async (onLine) => {
+      const binary = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`;
+      for (const build of uwsMissing()) {
+        await liftUws(build, (name) => name === binary, uwsFolder, onLine);
+        writeStamp(`${uwsFolder}/${build.folder}/.stamp`, uwsHash());
+      }
     },
   },
   {
@@ -213,6 +245,16 @@ function options() {
 
 /** Behind them for --dev. */
 const devSteps = [
+  {
+    id: 'next-libc',
+    title: 'C library for the newest µWebSockets.js',
+    missing: () => {
+      const { glibc } = thisMachine();
+      const isNeeded = uwsWanted().some((build) => glibc !== undefined && !atLeast(glibc, build.glibc));
+      return isNeeded && isDebian() && !existsSync(nextLibcTarget) ? nextLibcPackages.join(' ') : undefined;
+    },
+    make: (onLine) => unpackFromNextRelease(nextLibcPackages, nextLibcTarget, '', onLine),
+  },
   {
     id: 'promtool',
     title: 'promtool',

@@ -186,6 +186,14 @@ export const errorTable = {
       detected: 'heic',
     },
   },
+  expectation_failed: {
+    status: 417,
+    title: 'The expectation cannot be met',
+    detail: 'Send `Expect: 100-continue`, or no Expect header.',
+    group: 'request',
+    requests: 'any',
+    example: {},
+  },
   image_decode_failed: {
     status: 422,
     title: 'The image is damaged',

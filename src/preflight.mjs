@@ -20,7 +20,7 @@ export const leastGlibc = '2.28';
 const oldest = releases[0];
 
 const major = (/** @type {string} */ version) => version.split('.')[0];
-const atLeast = (/** @type {string} */ version, /** @type {string} */ least) =>
+export const atLeast = (/** @type {string} */ version, /** @type {string} */ least) =>
   version.localeCompare(least, 'en', { numeric: true }) >= 0;
 
 /** glibc is undefined where there is another C library. */

@@ -1,16 +1,7 @@
 // A minimal µWS server: the upper limit of requests a second for any server on µWS.
-import { createRequire } from 'node:module';
+import { loadUws } from '../../dist/src/http/uws.js';
 
-const require = createRequire(import.meta.url);
-function load() {
-  try {
-    return require('uWebSockets.js-v20.57');
-  } catch {
-    return require('uWebSockets.js'); // an older glibc or Node
-  }
-}
-
-const uws = load();
+const uws = loadUws();
 uws
   .App()
   .any('/*', (response) => {

@@ -39,11 +39,6 @@ export const program = [
 const loaded = {
   // Its library is in facematch's own package for this platform.
   'onnxruntime-node': { only: [], alone: true },
-  'uWebSockets.js-v20.57': {
-    only: ['ESM_wrapper.mjs', 'uws.js', `uws_linux_${process.arch}_${process.versions.modules}.node`],
-  },
-  // For systems whose glibc is too old for the one above.
-  'uWebSockets.js': { only: [], alone: true },
   // Lets piscina lower the priority of threads, which is not asked for.
   '@napi-rs/nice': { only: [], alone: true },
 };
@@ -109,8 +104,14 @@ function collectPackages(target) {
   const platform = `linux-${process.arch}`;
   cpSync(join(root, 'build/package', platform), join(target, 'node_modules/@facematch', platform), {
     recursive: true,
+    // One build of µWebSockets.js loads with this Node and the C library of the image.
+    filter: (file) =>
+      !file.includes('/build/uws/3.0.6') && (!isUwsBinary(file) || file.endsWith(loadedBinary)),
   });
 }
+
+const isUwsBinary = (file) => /\/uws_\w+\.node$/.test(file);
+const loadedBinary = `_${process.arch}_${process.versions.modules}.node`;
 
 const licences = (place) =>
   readdirSync(join(root, place)).filter((name) => /^(?:LICEN[CS]E|ThirdPartyNotices|NOTICE)/i.test(name));

@@ -18,6 +18,7 @@ export type AnyProblem =
   | ImageTooLargeProblem
   | UnsupportedMediaTypeProblem
   | UnsupportedImageFormatProblem
+  | ExpectationFailedProblem
   | ImageDecodeFailedProblem
   | ImageDimensionsProblem
   | ImageTooComplexProblem
@@ -994,6 +995,13 @@ export interface UnsupportedImageFormatProblem {
   field: 'image1' | 'image2' | 'image';
   /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
   detected: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
+}
+/** The expectation cannot be met. Send `Expect: 100-continue`, or no Expect header. */
+export interface ExpectationFailedProblem {
+  /** The HTTP status */
+  status: 417;
+  /** What is wrong, for programs */
+  code: 'expectation_failed';
 }
 /** The image is damaged. The picture cannot be decoded; send an intact one. */
 export interface ImageDecodeFailedProblem {

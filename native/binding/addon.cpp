@@ -119,11 +119,12 @@ void Discard(const Napi::CallbackInfo& info) {
   discard(bytes.Data(), bytes.ByteLength(), static_cast<size_t>(written));
 }
 
-// The only call that does not concern pictures: Node has no API for it.
-Napi::Value PreferNewestListener(const Napi::CallbackInfo& info) {
+// These two calls do not concern pictures: Node has no API for them.
+template <bool (*change)(uint16_t port)>
+Napi::Value ChangeListeners(const Napi::CallbackInfo& info) {
   const double port = info[0].IsNumber() ? info[0].As<Napi::Number>().DoubleValue() : -1;
   if (!(port >= 0 && port <= 65535)) throw Napi::TypeError::New(info.Env(), "Expected a port");
-  return Napi::Boolean::New(info.Env(), prefer_newest_listener(static_cast<uint16_t>(port)));
+  return Napi::Boolean::New(info.Env(), change(static_cast<uint16_t>(port)));
 }
 
 // Decodes the image again, in full: no call keeps a decoded image.
@@ -172,7 +173,10 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("draw", Napi::Function::New(env, Draw));
   exports.Set("useHugePages", Napi::Function::New(env, UseHugePages));
   exports.Set("discard", Napi::Function::New(env, Discard));
-  exports.Set("preferNewestListener", Napi::Function::New(env, PreferNewestListener));
+  exports.Set("preferNewestListener",
+              Napi::Function::New(env, ChangeListeners<prefer_newest_listener>));
+  exports.Set("dropNewConnections",
+              Napi::Function::New(env, ChangeListeners<drop_new_connections>));
   exports.Set("versions", Napi::Function::New(env, Versions));
   export_onnx_runtime(env, exports);
   return exports;

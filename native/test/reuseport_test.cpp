@@ -121,6 +121,23 @@ TEST_CASE("one call is enough for repeated takeovers") {
 TEST_CASE("a port without a listener gives false") {
   CHECK_FALSE(prefer_newest_listener(0));
   CHECK_FALSE(prefer_newest_listener(1));
+  CHECK_FALSE(drop_new_connections(1));
+}
+
+TEST_CASE("dropping new connections keeps those that wait, and refuses none") {
+  const Socket listener = listen_on(0);
+  const auto waiting = connect_many(port_of(listener));
+  REQUIRE(drop_new_connections(port_of(listener)));
+  const Socket late(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+  const sockaddr_in address = loopback(port_of(listener));
+  CHECK(connect(late.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
+        -1);
+  // Neither connected nor refused: on loopback either would have happened within the call.
+  int state = -1;
+  socklen_t size = sizeof state;
+  REQUIRE(getsockopt(late.descriptor(), SOL_SOCKET, SO_ERROR, &state, &size) == 0);
+  CHECK(state == 0);
+  CHECK(accept_all(listener) == kMany);
 }
 
 TEST_CASE("a single listener works as before, and listeners on another port are not affected") {

@@ -38,13 +38,18 @@ export async function installPackages(names, onLine) {
   await asRoot('sh', ['-c', quietly, 'sh', ...install]);
 }
 
-/** One package of Debian's next release, all of it. */
-export const unpackFromNextRelease = (name, target, cure, onLine) =>
-  unpack({ name, release: nextRelease, files: ['.'] }, target, cure, onLine);
+/** Packages of Debian's next release, all of each. */
+export const unpackFromNextRelease = (names, target, cure, onLine) =>
+  unpack({ names, release: nextRelease, files: ['.'] }, target, cure, onLine);
 
 /** Single files of one package of the release that runs here. */
 export const unpackFiles = (name, files, target, cure, onLine) =>
-  unpack({ name, release: thisRelease(), files: files.map((file) => `.${file}`) }, target, cure, onLine);
+  unpack(
+    { names: [name], release: thisRelease(), files: files.map((file) => `.${file}`) },
+    target,
+    cure,
+    onLine,
+  );
 
 const thisRelease = () =>
   /^VERSION_CODENAME=(\S+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'stable';
@@ -120,10 +125,10 @@ export function privateConfiguration(work) {
 const proxy = /^Acquire::(\w+::)?Proxy(-Auto-Detect)?(::\S+)? ".+";$/i;
 
 /**
- * Downloads one package into `target` and unpacks it there, without touching the system's own package lists: apt runs on
+ * Downloads packages into `target` and unpacks them there, without touching the system's own package lists: apt runs on
  * a private configuration with the system's own mirror, keys and proxies. Needs no root.
  */
-async function unpack({ name, release, files }, target, cure, onLine) {
+async function unpack({ names, release, files }, target, cure, onLine) {
   const work = resolve(`${target}.download`); // apt resolves relative paths against its own folders
   rmSync(work, { recursive: true, force: true });
   for (const folder of ['lists/partial', 'cache/archives/partial', 'tree'])
@@ -134,12 +139,13 @@ async function unpack({ name, release, files }, target, cure, onLine) {
   writeFileSync(join(work, 'sources.list'), `deb ${signed}${mirror} ${release} main\n`);
   const env = { APT_CONFIG: privateConfiguration(work) };
   await run('apt-get', ['update'], { env, cure, onLine });
-  await run('apt-get', ['download', name], { cwd: work, env, cure, onLine });
-  const archive = readdirSync(work).find((file) => file.endsWith('.deb'));
+  await run('apt-get', ['download', ...names], { cwd: work, env, cure, onLine });
   // biome-ignore lint/suspicious/noTemplateCurlyInString: bash's own
   const extract = 'dpkg-deb --fsys-tarfile "$1" | tar --extract --directory "$2" "${@:3}"';
-  const parts = [join(work, archive ?? ''), join(work, 'tree'), ...files];
-  await run('bash', ['-o', 'pipefail', '-c', extract, 'bash', ...parts], { cure, onLine });
+  for (const archive of readdirSync(work).filter((file) => file.endsWith('.deb'))) {
+    const parts = [join(work, archive), join(work, 'tree'), ...files];
+    await run('bash', ['-o', 'pipefail', '-c', extract, 'bash', ...parts], { cure, onLine });
+  }
   rmSync(target, { recursive: true, force: true });
   renameSync(join(work, 'tree'), target);
   rmSync(work, { recursive: true, force: true });

@@ -2,6 +2,7 @@
 // tell of. What they do not tell of stands in the page by hand.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { uwsBuilds } from './uws.mjs';
 
 /** A line that names a holder, and none that speaks of copyright or leaves a blank for it. */
 const holder = /^\W*copyright\s+(?!\[|notice|holder|owner|licen[cs]e|and\b|\d{4},? name)\S/i;
@@ -50,7 +51,14 @@ function packagesTable() {
     const platforms = count === 0 ? '' : `, and its ${count} builds for platforms`;
     return [[`\`${name}\`${alias}${platforms}`, entry.version, entry.license, named.join('; ')]];
   });
-  return table(['package', 'version', 'licence', 'copyright'], rows);
+  // Not in the lock file: set-up lifts single files out of their tarballs. Both carry µWebSockets.js, whatever else they state.
+  const uws = uwsBuilds.map((build) => [
+    `\`${build.package}\` (files of µWebSockets.js)`,
+    build.version,
+    'Apache-2.0',
+    'Alex Hultman and contributors (headers of the files)',
+  ]);
+  return table(['package', 'version', 'licence', 'copyright'], [...rows, ...uws]);
 }
 
 /** Who holds the copyright of an installed package, by its licence files. */

@@ -163,6 +163,11 @@ export interface Addon {
    * (native/core/system/reuseport.h says why). Returns false when the system cannot; throws a TypeError for an invalid port.
    */
   preferNewestListener(port: number): boolean;
+  /**
+   * Makes the kernel drop requests for new connections on `port` of this process, so that those under way can be accepted before
+   * the socket closes. Returns false when the system cannot; throws a TypeError for an invalid port.
+   */
+  dropNewConnections(port: number): boolean;
   /** `libjpeg` is libjpeg-turbo's. It and `opencv` are what the addon was compiled with, the others what is loaded. */
   versions(): { onnxruntime: string; opencv: string; libjpeg: string; libpng: string; libwebp: string };
 }

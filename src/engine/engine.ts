@@ -138,6 +138,11 @@ export class Engine {
   }
 
   /** See Addon. */
+  dropNewConnections(port: number): void {
+    this.#addon?.dropNewConnections(port);
+  }
+
+  /** See Addon. */
   useHugePages(bytes: Uint8Array): void {
     this.#addon?.useHugePages(bytes);
   }

@@ -16,7 +16,9 @@ export class Dispatcher {
   readonly #router: Router;
   readonly #cors: Cors;
   #unanswered = 0;
-  #whenIdle: (() => void) | undefined;
+  #lastHead_ms = Number.NEGATIVE_INFINITY;
+  /** Requests that are answered while the rest of their body is still coming. */
+  #discarding = 0;
 
   constructor(services: Services) {
     this.#services = services;
@@ -28,17 +30,16 @@ export class Dispatcher {
     return this.#unanswered;
   }
 
-  /** Resolves when no request waits for its answer. */
-  idle(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#unanswered === 0) resolve();
-      else this.#whenIdle = resolve;
-    });
+  /** How long no request has come; 0 while one is answered or its body is still coming. */
+  get quiet_ms(): number {
+    const isBusy = this.#unanswered > 0 || this.#discarding > 0;
+    return isBusy ? 0 : performance.now() - this.#lastHead_ms;
   }
 
   /** Never throws. */
   handle(exchange: Exchange): void {
     this.#unanswered += 1;
+    this.#lastHead_ms = exchange.started;
     const context = new Context(exchange, this.#services);
     try {
       const outcome = this.#judge(context);
@@ -63,6 +64,9 @@ export class Dispatcher {
     const endpoint = this.#router.find(request.method, request.path);
     context.endpoint = endpoint;
     if (this.#services.readiness.stage === 'draining') throw new Problem('shutting_down');
+    // RFC 9110 section 10.1.1.
+    const expect = request.headers.get('expect') ?? '100-continue';
+    if (expect.toLowerCase() !== '100-continue') throw new Problem('expectation_failed');
     if (endpoint.scope === 'none') return serve(context, endpoint);
     const verdict = context.check(endpoint.scope, endpoint.price);
     if (verdict instanceof Promise) {
@@ -149,7 +153,11 @@ export class Dispatcher {
     });
     void context.idle.then(() => context.upload?.release());
     this.#unanswered -= 1;
-    if (this.#unanswered === 0) this.#whenIdle?.();
+    if (!exchange.discarding) return;
+    this.#discarding += 1;
+    exchange.onDiscarded(() => {
+      this.#discarding -= 1;
+    });
   }
 }
 

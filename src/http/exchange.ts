@@ -18,6 +18,14 @@ export interface ExchangeLimits {
   drain_bytes: number;
 }
 
+/** What is asked of a body while it is received, besides its bytes. */
+export interface Expected {
+  /** Thrown when the transport cannot tell where the body ends. */
+  malformed: Problem;
+  /** Whether these bytes are a whole body, although the transport waits for more: then it is refused soon. */
+  isWhole(bytes: Buffer): boolean;
+}
+
 /** The client closed its connection before the answer. */
 export class ClientLeft extends Error {
   constructor() {
@@ -28,6 +36,9 @@ export class ClientLeft extends Error {
 
 /** Reading the rest of a body up to this size is cheaper than a new connection. */
 const keepAlive_bytes = 1024 * 1024;
+
+/** How long the rest of a body is discarded whose time was up before: the client can still read the answer. */
+const linger_ms = 1000;
 
 const never = () => {};
 
@@ -50,7 +61,13 @@ export abstract class Exchange {
   #sink: (chunk: Uint8Array, last: boolean) => void = never;
   #clocks: UploadClocks | undefined;
   #onLeft: () => void = never;
+  #onBroken: () => void = never;
   #held = false;
+  #late = false;
+  /** The transport cannot tell where the body ends. */
+  protected broken = false;
+  #discarding = false;
+  #onDiscarded: () => void = never;
 
   constructor(request: Request, limits: ExchangeLimits) {
     this.request = request;
@@ -60,6 +77,16 @@ export abstract class Exchange {
 
   /** False once it was answered or the client has left. */
   abstract get open(): boolean;
+
+  /** It is answered, and the rest of its body is still coming; closing now could lose the answer. */
+  get discarding(): boolean {
+    return this.#discarding;
+  }
+
+  /** Calls back once when `discarding` ends. */
+  onDiscarded(listener: () => void): void {
+    this.#onDiscarded = listener;
+  }
 
   /** Sends the answer; false when the client has left. `close` ends the connection after it. When it throws, the connection has ended. */
   reply(reply: Reply, further: Headers = [], close = false): boolean {
@@ -101,11 +128,12 @@ export abstract class Exchange {
 
   /**
    * Reads the whole body. Rejects with the upload's fault, with upload_timeout, with overloaded when a part of it arrived
-   * before and was not held, or with ClientLeft.
+   * before and was not held, with `malformed`, or with ClientLeft.
    */
-  receive(upload: Upload): Promise<Buffer> {
+  receive(upload: Upload, { malformed, isWhole }: Expected): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       if (!this.open) return reject(new ClientLeft());
+      if (this.broken) return reject(malformed);
       if (!this.#held && this.received > 0) return reject(new Problem('overloaded'));
       const fail = (error: Error) => {
         this.#stopReceiving();
@@ -122,9 +150,33 @@ export abstract class Exchange {
         proceed();
       };
       this.#onLeft = () => fail(new ClientLeft());
-      this.#startClocks(() => fail(new Problem('upload_timeout')));
+      this.#onBroken = () => fail(malformed);
+      const { upload_timeout_ms, idle_ms } = this.#limits;
+      const hasEnded = () => upload.fault === undefined && isWhole(upload.bytes);
+      this.#startClocks(upload_timeout_ms, idle_ms, hasEnded, () => {
+        this.#late = true;
+        fail(this.#timeout(hasEnded()));
+      });
       proceed();
     });
+  }
+
+  /** What to tell a client whose body did not come in time. `ended`: what came is a whole body. */
+  #timeout(ended: boolean): Problem {
+    const { content_length, framing } = this.request;
+    const missing = content_length === undefined ? undefined : content_length - this.received;
+    if (!ended) {
+      if (missing === undefined) return new Problem('upload_timeout');
+      const detail = `${missing} of the ${content_length} bytes that Content-Length promises did not come in time.`;
+      return new Problem('upload_timeout', {
+        detail: `${detail} Send the pictures faster, or smaller ones.`,
+      });
+    }
+    const detail =
+      framing === 'chunked'
+        ? 'The body had already ended, but the last chunk, of size 0, did not come.'
+        : `The body had already ended, but Content-Length promises ${missing} bytes more: correct it.`;
+    return new Problem('upload_timeout', { detail });
   }
 
   /** Whether the connection is kept while a short rest of the body is skipped. */
@@ -137,7 +189,9 @@ export abstract class Exchange {
 
   /** Discards the rest of the body, limited in bytes and time, and calls `finish` at its end or at a limit. */
   protected drain(finish: (whole: boolean) => void): void {
+    this.#discarding = true;
     const end = (whole: boolean) => {
+      this.#endDiscarding();
       this.#stopReceiving();
       finish(whole);
     };
@@ -147,7 +201,14 @@ export abstract class Exchange {
       if (last || left < 0) end(last);
     };
     this.#onLeft = never;
-    this.#startClocks(() => end(false));
+    const { upload_timeout_ms, idle_ms } = this.#limits;
+    const [whole_ms, pause_ms] = this.#late ? [linger_ms, linger_ms] : [upload_timeout_ms, idle_ms];
+    this.#startClocks(
+      whole_ms,
+      pause_ms,
+      () => false,
+      () => end(false),
+    );
   }
 
   /** For the transport: bytes of the body have come. The chunk is copied or not needed any more when this returns. */
@@ -161,25 +222,35 @@ export abstract class Exchange {
   /** For the transport: the connection has ended. */
   protected left(): void {
     const onLeft = this.#onLeft;
+    this.#endDiscarding();
     this.#stopReceiving();
     this.#onLeft = never;
     onLeft();
   }
 
-  #startClocks(onTimeout: () => void): void {
-    const { upload_timeout_ms, idle_ms } = this.#limits;
+  /** For the transport: it cannot tell where the body ends, and nothing more of the connection can be read. */
+  protected endUnclear(): void {
+    this.broken = true;
+    const onBroken = this.#onBroken;
+    this.#onBroken = never;
+    onBroken();
+  }
+
+  #endDiscarding(): void {
+    if (!this.#discarding) return;
+    this.#discarding = false;
+    this.#onDiscarded();
+  }
+
+  #startClocks(timeout_ms: number, idle_ms: number, hasEnded: () => boolean, onTimeout: () => void): void {
     this.#clocks?.stop();
-    this.#clocks = new UploadClocks({
-      timeout_ms: upload_timeout_ms,
-      idle_ms,
-      onTimeout,
-      rearm: () => this.rearm(),
-    });
+    this.#clocks = new UploadClocks({ timeout_ms, idle_ms, hasEnded, onTimeout, rearm: () => this.rearm() });
   }
 
   #stopReceiving(): void {
     this.#clocks?.stop();
     this.#clocks = undefined;
     this.#sink = never;
+    this.#onBroken = never;
   }
 }

@@ -4,10 +4,10 @@ import { Problem } from '../errors.ts';
 import { mostJson_bytes } from '../face/embedding.ts';
 import { wantsLiveScores } from '../face/presentation-attack.ts';
 import type { Context } from './context.ts';
-import { ClientLeft, type Reply } from './exchange.ts';
+import { ClientLeft, type Expected, type Reply } from './exchange.ts';
 import { asProblem, type Form, readForm } from './form.ts';
 import { readJsonForm } from './json-form.ts';
-import { boundaryOf } from './multipart.ts';
+import { boundaryOf, endsForm } from './multipart.ts';
 import { json, published, serverTiming } from './responses.ts';
 
 /**
@@ -59,15 +59,34 @@ function judgeHead<T>(
 }
 
 /** Call it before the first await: µWS drops a body that has no reader by then. */
-function receiveBody(context: Context, limit_bytes: number): Promise<Buffer> {
+function receiveBody(context: Context, limit_bytes: number, expected: Expected): Promise<Buffer> {
   const { services, exchange } = context;
   const { content_length, peer } = exchange.request;
   context.upload ??= services.uploads.open(context.key_id ?? peer, content_length, limit_bytes);
-  return exchange.receive(context.upload);
+  return exchange.receive(context.upload, expected);
 }
 
 const malformedForm = new Problem('invalid_multipart', { detail: unclearEnd });
 const malformedJson = new Problem('invalid_json', { detail: unclearEnd, position: 0 });
+
+/** Larger bodies are not read to see whether they have ended: that would take too long. */
+const maxJsonLook_bytes = 1024 * 1024;
+
+function isWholeJson(bytes: Buffer): boolean {
+  if (bytes.length > maxJsonLook_bytes || bytes.at(-1) !== 0x7d) return false;
+  try {
+    JSON.parse(bytes.toString());
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const expectedJson: Expected = { malformed: malformedJson, isWhole: isWholeJson };
+const expectedForm = (boundary: string): Expected => ({
+  malformed: malformedForm,
+  isWhole: (bytes) => endsForm(bytes, boundary),
+});
 
 function withPictures(context: Context, endpoint: PictureEndpoint): Promise<Reply> {
   const { config, manifest } = context.services;
@@ -79,7 +98,8 @@ function withPictures(context: Context, endpoint: PictureEndpoint): Promise<Repl
     json
       ? readJsonForm(body, endpoint, config, manifest)
       : readForm(body, boundary, endpoint, config, manifest);
-  return analyse(context, endpoint, read, receiveBody(context, max_body_bytes));
+  const expected = json ? expectedJson : expectedForm(boundary);
+  return analyse(context, endpoint, read, receiveBody(context, max_body_bytes, expected));
 }
 
 async function analyse(
@@ -140,7 +160,7 @@ function declaredBoundary(contentType: string): string {
 function withEmbeddings(context: Context, endpoint: EmbeddingsEndpoint): Promise<Reply> {
   const limit_bytes = Math.min(mostJson_bytes, context.services.config.max_body_bytes);
   judgeHead(context, limit_bytes, malformedJson, requireJson);
-  return rank(context, endpoint, limit_bytes, receiveBody(context, limit_bytes));
+  return rank(context, endpoint, limit_bytes, receiveBody(context, limit_bytes, expectedJson));
 }
 
 /** A worker parses the body and compares. */

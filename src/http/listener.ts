@@ -1,28 +1,40 @@
+import type { Connections } from './connections.ts';
 import { cannotListen, type ListenerOptions, type Listening, urlOf } from './listening.ts';
-import type { App, ListenSocket, Uws } from './uws.ts';
+import type { App, HttpResponse, ListenSocket, Uws } from './uws.ts';
 import { UwsExchange } from './uws-exchange.ts';
 
 /** A µWS app on one address. */
 export class Listener implements Listening {
   readonly port: number;
   readonly host: string;
+  readonly connections: Connections;
+  readonly #uws: Uws;
   readonly #app: App;
+  #socket: ListenSocket | undefined;
 
-  private constructor(app: App, host: string, port: number) {
+  private constructor(uws: Uws, app: App, socket: ListenSocket, { host, connections }: ListenerOptions) {
+    this.#uws = uws;
     this.#app = app;
+    this.#socket = socket;
     this.host = host;
-    this.port = port;
+    this.port = uws.us_socket_local_port(socket);
+    this.connections = connections;
   }
 
   static open(uws: Uws, options: ListenerOptions): Listener {
     const app = serve(uws.App(), options);
     const socket = listen(app, options.host, options.port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT);
     if (socket === undefined) throw cannotListen(options);
-    return new Listener(app, options.host, uws.us_socket_local_port(socket));
+    return new Listener(uws, app, socket, options);
   }
 
   get url(): string {
     return urlOf('http', this);
+  }
+
+  stopListening(): void {
+    if (this.#socket !== undefined) this.#uws.us_listen_socket_close(this.#socket);
+    this.#socket = undefined;
   }
 
   close(): void {
@@ -30,8 +42,8 @@ export class Listener implements Listening {
   }
 }
 
-/** Makes the app hand every request to `handle`. */
-export function serve(app: App, { limits, handle, onFault }: ListenerOptions): App {
+/** Makes the app hand every request to `handle`, and count its connections. */
+export function serve(app: App, { limits, handle, onFault, connections }: ListenerOptions): App {
   app.any('/*', (res, req) => {
     // A JavaScript exception in a callback of µWS would end the process.
     try {
@@ -46,6 +58,13 @@ export function serve(app: App, { limits, handle, onFault }: ListenerOptions): A
       res.close();
     }
   });
+  const count = (res: HttpResponse, change: number): void => {
+    if (change < 0) connections.leave();
+    else if (!connections.enter()) res.close();
+    // The first request of the connection replaces this listener with its own, or removes it by its answer.
+    else res.onAborted(() => connections.endedSilent());
+  };
+  app.filter(count);
   return app;
 }
 

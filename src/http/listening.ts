@@ -1,3 +1,4 @@
+import type { Connections } from './connections.ts';
 import type { Exchange, ExchangeLimits } from './exchange.ts';
 
 /** What the listeners of both transports have in common. */
@@ -8,6 +9,8 @@ export interface ListenerOptions {
   /** The variables to name in the message when listening fails. */
   variables: string;
   limits: ExchangeLimits;
+  /** Counts the connections of this listener. */
+  connections: Connections;
   /** How long a connection is kept for its next request; only node:http can choose it. */
   keep_alive_ms: number;
   handle(exchange: Exchange): void;
@@ -27,6 +30,9 @@ export interface Listening {
   readonly port: number;
   /** SCHEME://HOST:PORT */
   readonly url: string;
+  readonly connections: Connections;
+  /** Accepts no connection any more; those that there are go on. */
+  stopListening(): void;
   /** Ends every connection at once, answered or not. */
   close(): void;
 }

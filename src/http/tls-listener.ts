@@ -1,3 +1,4 @@
+import type { Connections } from './connections.ts';
 import { listen, serve } from './listener.ts';
 import { cannotListen, type TlsListenerOptions, type TlsListening, urlOf } from './listening.ts';
 import type { App, ListenSocket, Uws } from './uws.ts';
@@ -15,7 +16,8 @@ const ciphers = 'ECDHE+AESGCM:ECDHE+CHACHA20';
 
 interface Front {
   app: App;
-  socket: ListenSocket;
+  /** Undefined when it does not listen any more. */
+  socket: ListenSocket | undefined;
 }
 
 /**
@@ -26,11 +28,12 @@ interface Front {
 export class TlsListener implements TlsListening {
   readonly port: number;
   readonly host: string;
+  readonly connections: Connections;
   readonly #uws: Uws;
   readonly #options: Options;
   #front: Front;
   /** Set while an old socket still listens. */
-  #leaving: { timer: NodeJS.Timeout; left: Promise<void> } | undefined;
+  #leaving: { timer: NodeJS.Timeout; left: Promise<void>; leave(): void } | undefined;
   /** Older apps, which may still have connections. */
   readonly #before: App[] = [];
   #closed = false;
@@ -40,6 +43,7 @@ export class TlsListener implements TlsListening {
     this.#options = options;
     this.host = options.host;
     this.port = port;
+    this.connections = options.connections;
     this.#front = this.#open();
   }
 
@@ -55,12 +59,19 @@ export class TlsListener implements TlsListening {
   async renew(): Promise<void> {
     // Never three sockets at once: the kernel is told to use the second one of the port.
     await this.#leaving?.left;
-    if (this.#closed) return;
+    if (this.#closed || this.#front.socket === undefined) return;
     const old = this.#front;
     this.#front = this.#open();
     this.#options.preferNewest(this.port);
     this.#before.push(old.app);
-    this.#leave(old.socket);
+    this.#leave(old.socket!);
+  }
+
+  stopListening(): void {
+    this.#leaving?.leave();
+    const { socket } = this.#front;
+    if (socket !== undefined) this.#uws.us_listen_socket_close(socket);
+    this.#front.socket = undefined;
   }
 
   close(): void {
@@ -80,15 +91,17 @@ export class TlsListener implements TlsListening {
   }
 
   #leave(socket: ListenSocket): void {
-    let timer!: NodeJS.Timeout;
+    let leave!: () => void;
     const left = new Promise<void>((resolve) => {
-      timer = setTimeout(() => {
+      leave = () => {
+        clearTimeout(timer);
         this.#leaving = undefined;
         this.#uws.us_listen_socket_close(socket);
         resolve();
-      }, this.#options.handover_ms ?? defaultHandover_ms).unref();
+      };
     });
-    this.#leaving = { timer, left };
+    const timer = setTimeout(leave, this.#options.handover_ms ?? defaultHandover_ms).unref();
+    this.#leaving = { timer, left, leave };
   }
 }
 

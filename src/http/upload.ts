@@ -170,6 +170,8 @@ interface UploadClocksOptions {
   timeout_ms: number;
   /** Longest pause. */
   idle_ms: number;
+  /** Asked in a pause: whether waiting for more is in vain. */
+  hasEnded(): boolean;
   onTimeout(): void;
   /** Resets a timeout of the transport's own. */
   rearm(): void;
@@ -178,33 +180,43 @@ interface UploadClocksOptions {
 /** Well under µWS's timeout of 10 s, which counts in steps of 4 s. */
 const rearmEvery_ms = 4000;
 
+/** How long a body may pause before it is looked at whether it has ended. */
+const pause_ms = 2000;
+
 /**
  * The timeouts of one upload. µWS has one of its own (10 s, reset only by 160 KiB), which would close a slow connection without
  * an answer, so it is reset regularly.
  */
 export class UploadClocks {
   readonly #whole: NodeJS.Timeout;
-  readonly #idle: NodeJS.Timeout;
+  readonly #pause: NodeJS.Timeout;
   readonly #rearm: NodeJS.Timeout;
+  #paused_ms = 0;
 
-  constructor(options: UploadClocksOptions) {
+  constructor({ timeout_ms, idle_ms, hasEnded, onTimeout, rearm }: UploadClocksOptions) {
     const expire = () => {
       this.stop();
-      options.onTimeout();
+      onTimeout();
     };
-    this.#whole = setTimeout(expire, options.timeout_ms);
-    this.#idle = setTimeout(expire, options.idle_ms);
-    this.#rearm = setInterval(options.rearm, rearmEvery_ms);
+    this.#whole = setTimeout(expire, timeout_ms);
+    const period_ms = Math.min(pause_ms, idle_ms);
+    this.#pause = setTimeout(() => {
+      this.#paused_ms += period_ms;
+      if (this.#paused_ms >= idle_ms || hasEnded()) expire();
+      else this.#pause.refresh();
+    }, period_ms);
+    this.#rearm = setInterval(rearm, rearmEvery_ms);
   }
 
   /** Call it when bytes have arrived. */
   touch(): void {
-    this.#idle.refresh();
+    this.#paused_ms = 0;
+    this.#pause.refresh();
   }
 
   stop(): void {
     clearTimeout(this.#whole);
-    clearTimeout(this.#idle);
+    clearTimeout(this.#pause);
     clearInterval(this.#rearm);
   }
 }

@@ -8,11 +8,6 @@ const beyondCork_bytes = 16 * 1024 + 1;
 
 const never = () => {};
 
-function writeHead(res: HttpResponse, { status, headers }: Reply): void {
-  res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);
-  for (const [name, value] of headers) res.writeHeader(name, value);
-}
-
 /** An exchange of µWS. Only this file uses its request and response; docs/uws-lifecycle.md lists the rules for that. */
 export class UwsExchange extends Exchange {
   /** undefined once answered or aborted: µWS's object must not be used after that. */
@@ -23,6 +18,8 @@ export class UwsExchange extends Exchange {
   #draining: HttpResponse | undefined;
   /** Inside µWS's request callback. */
   #inCallback = true;
+  /** An interim response was written, so µWS takes the status as written. */
+  #interim = false;
 
   /** Call inside µWS's request callback, and `stay` before that returns. */
   constructor(res: HttpResponse, req: HttpRequest, limits: ExchangeLimits) {
@@ -44,16 +41,43 @@ export class UwsExchange extends Exchange {
       this.#draining = undefined;
       this.left();
     });
-    if (!this.arrived) res.onData((chunk, last) => this.data(new Uint8Array(chunk), last));
+    if (this.arrived) return;
+    res.onData((chunk, last) => this.data(new Uint8Array(chunk), last));
+    if (this.#res !== undefined && this.#waitsForContinue()) this.#continue(res);
   }
 
   protected override answer(reply: Reply, close: boolean): void {
     const res = this.#res!;
+    // µWS reads chunks leniently, so what follows such a body may be no request of this client's.
+    const last = close || this.request.framing === 'chunked';
     this.#writing = res;
     if (this.request.framing === 'unclear') this.#answerAndClose(res, reply);
-    else if (this.arrived || this.skips(close)) this.#answer(res, reply, close);
+    else if (this.arrived || this.skips(last)) this.#answer(res, reply, last);
     else this.#answerAndDrain(res, reply);
     this.#writing = undefined;
+  }
+
+  /** µWS itself answers `100-continue` in lower case only (RFC 9110 section 10.1.1: any case). */
+  #waitsForContinue(): boolean {
+    const expect = this.request.headers.get('expect');
+    return expect !== undefined && expect !== '100-continue' && expect.toLowerCase() === '100-continue';
+  }
+
+  /** µWS has no call for this in JavaScript. Its writeStatus sends any text, but only the first one of a response. */
+  #continue(res: HttpResponse): void {
+    this.#interim = true;
+    res.writeStatus('100 Continue\r\n');
+  }
+
+  #writeHead(res: HttpResponse, { status, headers }: Reply): void {
+    const line = `${status} ${STATUS_CODES[status] ?? ''}`;
+    if (!this.#interim) res.writeStatus(line);
+    // The first header's name carries the status line.
+    let before = this.#interim ? `HTTP/1.1 ${line}\r\n` : '';
+    for (const [name, value] of headers) {
+      res.writeHeader(before + name, value);
+      before = '';
+    }
   }
 
   protected override drop(): void {
@@ -76,20 +100,20 @@ export class UwsExchange extends Exchange {
     this.#res = undefined;
     const bodiless = isBodiless(status);
     this.#cork(res, () => {
-      writeHead(res, reply);
+      this.#writeHead(res, reply);
       if (this.request.method !== 'HEAD' && !bodiless) {
         this.#end(res, body, close);
         return;
       }
       if (!bodiless) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
       if (close) res.writeHeader('Connection', 'close');
-      // Without arguments: with a length, µWS 20.30 would wait for that many bytes of body.
+      // Without arguments: with a length, µWS waits for that many bytes of body.
       res.endWithoutBody();
     });
   }
 
   /**
-   * When its cork buffer cannot be written, because the client does not read or has left, `end` of µWS 20.30 loses the body
+   * When its cork buffer cannot be written, because the client does not read or has left, `end` of µWS loses the body
    * and treats the request as unanswered, which ends the process unless there is an abort handler. `tryEnd` reports it, and
    * the rest is sent when there is room. Only `end` can close the connection, so a client that does not read may miss the
    * body of the last answer.
@@ -114,7 +138,7 @@ export class UwsExchange extends Exchange {
     this.#res = undefined;
     this.#draining = res;
     this.drain(() => {
-      // Not at once: µWS 20.30 goes on reading from a connection that is closed between two chunks of one packet.
+      // Not at once: µWS goes on reading from a connection that is closed between two chunks of one packet.
       setImmediate(() => {
         this.#draining?.close();
         this.#draining = undefined;
@@ -125,6 +149,7 @@ export class UwsExchange extends Exchange {
   /** µWS drops its buffer when it closes such a connection, so the answer is padded to be larger than the buffer. */
   #answerAndClose(res: HttpResponse, reply: Reply): void {
     this.#res = undefined;
+    res.onAborted(never);
     this.#writeWhole(res, reply, beyondCork_bytes);
     res.close();
   }
@@ -138,7 +163,7 @@ export class UwsExchange extends Exchange {
     const text = this.request.method === 'HEAD' ? '' : reply.body.toString().padEnd(least_bytes);
     const length = Buffer.byteLength(text) + 2;
     this.#cork(res, () => {
-      writeHead(res, reply);
+      this.#writeHead(res, reply);
       res.writeHeader('Date', new Date().toUTCString());
       res.writeHeader('Connection', 'close');
       res.writeHeader('Content-Length', `${length}\r\n\r\n${text}`);

@@ -1,21 +1,48 @@
-import type * as UWS from 'uWebSockets.js';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { uwsFolder } from '../environment.ts';
+import { productPath } from '../paths.ts';
 
 /**
- * Finds a native µWebSockets.js that works on this machine: the one of FACEMATCH_UWS, or else one of two npm packages
- * (docs/uws-lifecycle.md says how they differ).
+ * Finds a native µWebSockets.js that works on this machine: the one of FACEMATCH_UWS, or else one of two builds that set-up
+ * lifts out of npm packages (docs/uws-lifecycle.md says how they differ).
  */
-export type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 
-/** The newest first: it is faster and stricter, but its binary needs glibc 2.38. */
-const candidates = ['uWebSockets.js-v20.57', 'uWebSockets.js'] as const;
+/** The newest first; its binary needs glibc 2.38. Set-up lifts the one that loads (scripts/lib/uws.mjs). */
+const candidates = ['build/uws/20.57.0', 'build/uws/3.0.6'] as const;
 
-/** The part of an app that is used here. The older package's types lack `close`, and `listen` with host and options. */
+/** Largest head that may come in several packets, in bytes: that of node:http. µWS reads it when it is loaded; its own is 4 KiB. */
+const maxHead_bytes = 16 * 1024;
+
+/** The parts of µWS's objects that are used here; docs/uws-lifecycle.md says when each is valid. */
+export interface HttpRequest {
+  forEach(visit: (name: string, value: string) => void): void;
+  getCaseSensitiveMethod(): string;
+  getUrl(): string;
+}
+
+export interface HttpResponse {
+  writeStatus(status: string): this;
+  writeHeader(name: string, value: string): this;
+  end(body: string | Uint8Array, closeConnection?: boolean): this;
+  endWithoutBody(): this;
+  /** Whether all has been sent, and whether the response is over. */
+  tryEnd(body: Uint8Array, totalSize: number): [ok: boolean, done: boolean];
+  close(): this;
+  cork(write: () => void): this;
+  pause(): void;
+  resume(): void;
+  getRemoteAddress(): ArrayBuffer;
+  onAborted(listener: () => void): this;
+  onData(listener: (chunk: ArrayBuffer, isLast: boolean) => void): this;
+  onWritable(listener: (offset: number) => boolean): this;
+}
+
 export interface App {
-  any(pattern: '/*', handler: (res: UWS.HttpResponse, req: UWS.HttpRequest) => void): unknown;
+  any(pattern: '/*', handler: (res: HttpResponse, req: HttpRequest) => void): unknown;
+  /** Calls back with 1 for each new connection, and with -1 when it has ended. */
+  filter(handler: (res: HttpResponse, change: number) => void): unknown;
   listen(
     host: string,
     port: number,
@@ -25,7 +52,11 @@ export interface App {
   /** Stops listening and ends every connection. */
   close(): unknown;
 }
-export type ListenSocket = UWS.us_listen_socket;
+
+declare const listenSocket: unique symbol;
+export interface ListenSocket {
+  readonly [listenSocket]: never;
+}
 
 interface TlsOptions {
   /** PEM files that µWS reads once, when the app is made. */
@@ -52,11 +83,14 @@ export interface Uws {
   passedOver: readonly string[];
 }
 
-/** `own`: a folder that holds a package, tried first. */
+/** `own`: a folder that holds a package, tried first. Call it before other threads start: it sets a variable of the environment. */
 export function loadUws(own = uwsFolder()): Uws {
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(maxHead_bytes);
   const passedOver: string[] = [];
-  for (const name of [...(own === undefined ? [] : [resolve(own)]), ...candidates]) {
-    const loaded = tryLoad(name);
+  const tried = own === undefined ? [] : [{ name: resolve(own), folder: resolve(own), isOwn: true }];
+  for (const path of candidates) tried.push({ name: path, folder: productPath(path), isOwn: false });
+  for (const { name, folder, isOwn } of tried) {
+    const loaded = tryLoad(folder, isOwn);
     if (typeof loaded !== 'string') return { ...loaded, passedOver };
     passedOver.push(`${name}: ${loaded}`);
   }
@@ -66,16 +100,15 @@ export function loadUws(own = uwsFolder()): Uws {
   );
 }
 
-function tryLoad(name: string): Omit<Uws, 'passedOver'> | string {
+function tryLoad(folder: string, isOwn: boolean): Omit<Uws, 'passedOver'> | string {
   const require = createRequire(import.meta.url);
   try {
-    const file = require.resolve(name);
+    const file = require.resolve(folder);
     const version = versionOf(file);
-    if (!isKnown(version)) return `its version ${version} is not 20.${oldestKnown} or a later one of 20`;
-    if (lacksBinary(file)) return `it has no binary for Node ${process.versions.node}`;
-    const loaded = require(name) as Record<string, unknown>;
-    // When its binary does not load, the older package falls back to a slow server in JavaScript and only prints a note.
-    // The fallback has no SSLApp and no getParts; the native module has both.
+    if (isOwn && !isKnown(version))
+      return `its version ${version} is not 20.${oldestKnown} or a later one of 20`;
+    const loaded = require(folder) as Record<string, unknown>;
+    // Some republications fall back to a slow server in JavaScript, which has neither.
     if (typeof loaded.SSLApp !== 'function' || typeof loaded.getParts !== 'function') {
       return 'its binary did not load and it fell back to JavaScript, which is refused';
     }
@@ -97,18 +130,11 @@ function tryLoad(name: string): Omit<Uws, 'passedOver'> | string {
   }
 }
 
-/** The older package without a binary for this Node would print several lines and fall back to JavaScript. */
-function lacksBinary(file: string): boolean {
-  const folder = join(dirname(file), '../binaries');
-  const { platform, arch, versions } = process;
-  return existsSync(folder) && !existsSync(join(folder, `uws_${platform}_${arch}_${versions.modules}.node`));
-}
-
-/** The rules of docs/uws-lifecycle.md come from the sources of 20.30 and later. */
-const oldestKnown = 30;
+/** The oldest whose rules docs/uws-lifecycle.md has: before it, heads that it does not take meet silence. */
+const oldestKnown = 57;
 const isKnown = (version: string) => Number(/^20\.(\d+)\./.exec(version)?.[1]) >= oldestKnown;
 
-/** The newer package exports no package.json, so it is looked for above the file that was loaded. */
+/** Some packages export no package.json, so it is looked for above the file that was loaded. */
 function versionOf(file: string): string {
   for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
     try {

@@ -8,11 +8,13 @@ import { SharedLimiter } from '../gate/shared-limiter.ts';
 import { Readiness } from '../http/admin.ts';
 import type { Services } from '../http/context.ts';
 import { Dispatcher } from '../http/dispatch.ts';
+import type { Listening } from '../http/listening.ts';
 import { chooseTransport, type Transport } from '../http/transport.ts';
 import { Uploads } from '../http/upload.ts';
 import { publication } from '../site/publications.ts';
 import type { Log, Telemetry } from '../telemetry/telemetry.ts';
-import { openAdmin, openCertificate, openFront } from './listeners.ts';
+import { openAdmin, openCertificate, openConnections, openFront } from './listeners.ts';
+import { drain, within } from './shutdown.ts';
 import { openTelemetry } from './telemetry.ts';
 
 export interface Server {
@@ -67,6 +69,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   opening(certificate?.watch);
   const engine = openEngine(config, pack_directory, manifest, log);
   const uploads = openUploads(config, engine);
+  const connections = openConnections(config, log);
   const readiness = new Readiness();
   const sources = {
     config,
@@ -74,6 +77,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     transport,
     engine,
     uploads,
+    connections: connections.front,
     readiness,
     certificate: certificate?.watch,
     limiter: () => limiter,
@@ -99,8 +103,10 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     documents: (id) => publication(id, config),
   };
   const dispatcher = new Dispatcher(services);
-  const front = opening(await openFront(transport, services, dispatcher, certificate, log));
-  const admin = opening(await openAdmin(transport, services, log));
+  const front = opening(
+    await openFront(transport, services, dispatcher, certificate, connections.front, log),
+  );
+  const admin = opening(await openAdmin(transport, services, connections.admin, log));
   // After the listeners: it records their last requests.
   opening(audit);
   const addresses = { address: front.url, admin_address: admin.url };
@@ -116,7 +122,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     ready,
     reopenAuditLog: () => audit?.reopen(),
     flush: async () => void (await audit?.flush()),
-    close: () => shutDown(services, dispatcher, opened, ready, log),
+    close: () => shutDown(services, dispatcher, front, opened, ready, log),
   };
 }
 
@@ -209,6 +215,7 @@ const leastForWorkers_ms = 1000;
 async function shutDown(
   { config, engine, readiness }: Services,
   dispatcher: Dispatcher,
+  front: Listening,
   opened: Opened,
   ready: Promise<boolean>,
   { logger }: Log,
@@ -216,7 +223,7 @@ async function shutDown(
   const end = performance.now() + config.shutdown_ms;
   readiness.drain();
   logger.info({ unanswered: dispatcher.unanswered }, 'shutting down');
-  await within(config.shutdown_ms, dispatcher.idle());
+  await within(config.shutdown_ms, drain(front, engine, dispatcher));
   const cut = dispatcher.unanswered;
   const closing = opened.splice(0).map((thing) => thing.close());
   // A start that failed has already reported it and ended its workers.
@@ -228,13 +235,4 @@ async function shutDown(
   if (!ended) logger.warn('a worker did not end in time');
   logger.info({ cut }, 'stopped');
   return ended;
-}
-
-/** Whether `work` ended in time. Also keeps the process alive, which piscina's workers do not. */
-function within(limit_ms: number, work: Promise<void>): Promise<boolean> {
-  let timer: NodeJS.Timeout;
-  const limit = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), limit_ms);
-  });
-  return Promise.race([work.then(() => true), limit]).finally(() => clearTimeout(timer));
 }

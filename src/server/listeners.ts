@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import { handleAdmin } from '../http/admin.ts';
+import { Connections, connectionsThatFit } from '../http/connections.ts';
 import type { Services } from '../http/context.ts';
 import type { Dispatcher } from '../http/dispatch.ts';
 import type { ExchangeLimits } from '../http/exchange.ts';
@@ -9,6 +10,26 @@ import type { Log } from '../telemetry/telemetry.ts';
 import { type CertificateFiles, CertificateWatch, certificateFiles } from '../tls/certificate.ts';
 
 /** The two listeners, and what answers behind them. */
+
+/** Of all connections, kept for health checks and metrics, so that clients cannot take them. */
+const adminConnections = 32;
+
+/** Fewer than this are worth a warning: a load that is not unusual would be refused. */
+const fewConnections = 1000;
+
+/** Room for the connections of both listeners. Throws an Error for people when there is none. */
+export function openConnections(
+  { workers }: Pick<Config, 'workers'>,
+  { logger }: Log,
+): { front: Connections; admin: Connections } {
+  const fitting = connectionsThatFit(workers) - adminConnections;
+  const cure = 'raise it: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of a container';
+  if (fitting < 1) throw new Error(`The limit of open files leaves no room for connections; ${cure}`);
+  if (fitting < fewConnections) {
+    logger.warn({ connections: fitting }, `the limit of open files leaves room for few connections; ${cure}`);
+  }
+  return { front: new Connections(fitting), admin: new Connections(adminConnections) };
+}
 
 interface OpenCertificate {
   files: CertificateFiles;
@@ -26,6 +47,7 @@ export async function openFront(
   { config, engine }: Services,
   dispatcher: Dispatcher,
   certificate: OpenCertificate | undefined,
+  connections: Connections,
   log: Log,
 ): Promise<Listening> {
   const options: ListenerOptions = {
@@ -33,6 +55,7 @@ export async function openFront(
     port: config.port,
     variables: 'FACEMATCH_HOST and FACEMATCH_PORT',
     limits: exchangeLimits(config),
+    connections,
     keep_alive_ms: config.keep_alive_s * 1000,
     handle: (exchange) => dispatcher.handle(exchange),
     onFault: faultLog(log),
@@ -47,7 +70,12 @@ export async function openFront(
   return listener;
 }
 
-export function openAdmin(transport: Transport, services: Services, log: Log): Promise<Listening> {
+export function openAdmin(
+  transport: Transport,
+  services: Services,
+  connections: Connections,
+  log: Log,
+): Promise<Listening> {
   const { config } = services;
   const { name: http, reason } = transport;
   const detail = http === 'node' && reason ? `HTTP is served by node:http: ${reason}` : undefined;
@@ -56,6 +84,7 @@ export function openAdmin(transport: Transport, services: Services, log: Log): P
     port: config.admin_port,
     variables: 'FACEMATCH_ADMIN_HOST and FACEMATCH_ADMIN_PORT',
     limits: exchangeLimits(config),
+    connections,
     keep_alive_ms: config.keep_alive_s * 1000,
     handle: (exchange) => void handleAdmin(exchange, { ...services, http, detail }),
     onFault: faultLog(log),

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { SharedLimiter } from '../gate/shared-limiter.ts';
 import type { Readiness } from '../http/admin.ts';
+import type { Connections } from '../http/connections.ts';
 import type { Transport } from '../http/transport.ts';
 import type { Uploads } from '../http/upload.ts';
 import { AuditLog } from '../telemetry/audit.ts';
@@ -18,6 +19,7 @@ interface Sources {
   transport: Transport;
   engine: Engine;
   uploads: Uploads;
+  connections: Connections;
   readiness: Readiness;
   certificate: CertificateWatch | undefined;
   /** Functions, because these two are made later and need the telemetry. */
@@ -51,13 +53,16 @@ export function openTelemetry(
 }
 
 function readingsOf(sources: Sources): Omit<Readings, `${'log' | 'audit'}_lines_dropped_total`> {
-  const { config, engine, uploads, readiness, certificate, limiter, unanswered } = sources;
+  const { config, engine, uploads, connections, readiness, certificate, limiter, unanswered } = sources;
   const memory_limit_bytes = memoryLimit();
   return {
     ...engine.readings(),
     upload_bytes: () => uploads.used_bytes,
     upload_capacity_bytes: () => config.max_upload_bytes,
     requests_unanswered: unanswered,
+    connections: () => connections.open,
+    connections_refused_total: () => connections.refused,
+    connections_silent_total: () => connections.silent,
     limiter_up: () => {
       const shared = limiter();
       return shared && Number(shared.up);

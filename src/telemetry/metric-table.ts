@@ -125,6 +125,15 @@ export const read = {
     help: 'Most memory that these bodies may take; more is refused as overloaded',
   },
   requests_unanswered: { type: 'gauge', help: 'Requests that wait for their answer' },
+  connections: { type: 'gauge', help: 'Connections of clients' },
+  connections_refused_total: {
+    type: 'counter',
+    help: 'Connections that were closed at once, because the limit of open files left no room for more',
+  },
+  connections_silent_total: {
+    type: 'counter',
+    help: 'Connections that ended before a request of theirs was read: the head was malformed, was dropped, or did not come',
+  },
   embedding_cache_hits_total: { type: 'counter', help: 'Images that were found in the embedding cache' },
   embedding_cache_misses_total: {
     type: 'counter',

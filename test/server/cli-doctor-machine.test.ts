@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
@@ -117,30 +117,35 @@ describe('a copy of the program', () => {
   });
 
   test('without either µWebSockets.js says why none loads', async () => {
-    const script = copyProgram(folder, ['uWebSockets.js', 'uWebSockets.js-v20.57']);
+    const script = copyProgram(folder, ['uws']);
     const { of } = await diagnose(folder, {}, { script });
     const { status, value, cure } = of('HTTP');
     expect(status).toBe('warning');
     expect(value).toMatch(
-      /^node:http, because no µWebSockets.js loads: uWebSockets.js-v20.57: Cannot find module .*; uWebSockets.js: /,
+      /^node:http, because no µWebSockets.js loads: build\/uws\/20\.57\.0: Cannot find module .*; build\/uws\/3\.0\.6: /,
     );
     expect(value).not.toContain('Require stack');
     expect(cure).toContain('FACEMATCH_HTTP=node');
   });
 
   test('takes a µWebSockets.js of one’s own, and warns of one that it cannot take', async () => {
-    const own = projectPath('node_modules/uWebSockets.js');
+    const version = '20.57.1';
+    const own = join(folder, 'own');
+    mkdirSync(own);
+    writeFileSync(join(own, 'package.json'), JSON.stringify({ version, main: 'uws.js' }));
+    const found = (await diagnose(folder)).of('HTTP').value;
+    const [, lifted] = /µWebSockets\.js (\S+),/.exec(found) ?? [];
+    const module = JSON.stringify(projectPath(`build/uws/${lifted}`));
+    writeFileSync(join(own, 'uws.js'), `module.exports = require(${module});`);
     const taken = (await diagnose(folder, { FACEMATCH_UWS: own })).of('HTTP');
     const absent = (await diagnose(folder, { FACEMATCH_UWS: folder })).of('HTTP');
-    // The older package has a binary for Node 20 only.
-    const loads = process.versions.modules === '115';
     expect(taken).toMatchObject(
-      loads
-        ? {
+      lifted === undefined
+        ? { status: 'warning', cure: 'Correct or unset FACEMATCH_UWS' }
+        : {
             status: 'ok',
-            value: expect.stringMatching(/^µWebSockets.js 20\.30\.0.* from .* \(FACEMATCH_UWS\)$/),
-          }
-        : { status: 'warning', cure: 'Correct or unset FACEMATCH_UWS' },
+            value: `µWebSockets.js ${version}, its native binary, from ${own} (FACEMATCH_UWS)`,
+          },
     );
     expect(absent).toMatchObject({
       status: 'warning',

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { endpointIds, readConfig } from '../../src/config.ts';
@@ -182,6 +183,18 @@ const errors: readonly Row[] = [
     ask: () => raw(head(server, { 'content-length': '1000' })),
   },
   {
+    code: 'expectation_failed',
+    when: 'the client expects what is not known',
+    // fetch refuses to send the header.
+    ask: async () => {
+      const client = new RawClient(server.port);
+      client.write(head(server, { expect: 'wings' }));
+      const { status, headers, body } = await client.answer();
+      client.leave();
+      return { status, headers: new Headers(headers), body };
+    },
+  },
+  {
     code: 'body_too_large',
     when: 'the declared length is beyond 20 MiB',
     ask: () => raw(head(server, { 'content-length': String(20 * 1024 * 1024 + 1) })),
@@ -350,13 +363,18 @@ const errors: readonly Row[] = [
       ownGate.close();
       const running = match(ending, twoPhotos());
       await ending.metricBecomes('facematch_workers_busy', 1);
+      // New connections are not accepted any more.
+      const kept = new RawClient(ending.port);
+      await once(kept.socket, 'connect');
+      await ending.metricBecomes('facematch_connections', 2);
       ending.child.kill('SIGTERM');
       await ending.line(ending.stderr, /shutting down/);
-      const answer = await send(ending, { path: paths.models, method: 'GET' });
+      kept.write(head(ending, {}, `GET ${paths.models} HTTP/1.1`));
+      const { status, headers, body } = await kept.answer();
       ownGate.open();
       await running;
       await ending.stop();
-      return answer;
+      return { status, headers: new Headers(headers), body };
     },
     headers: { 'retry-after': '5', connection: 'close' },
   },

@@ -12,7 +12,7 @@ const withoutUws = `data:text/javascript,${encodeURIComponent(`
   import Module from 'node:module';
   const resolve = Module._resolveFilename;
   Module._resolveFilename = (name, ...rest) => {
-    if (/uWebSockets/.test(name)) throw new Error('no binary');
+    if (/build\\/uws/.test(name)) throw new Error('no binary');
     return resolve(name, ...rest);
   };`)}`;
 

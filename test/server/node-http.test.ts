@@ -5,7 +5,10 @@ import { describe, vi } from 'vitest';
 vi.stubEnv('FACEMATCH_HTTP', 'node');
 vi.resetModules();
 
-const files = ['upload', 'refusals', 'limits', 'large-answers', 'switches', 'tls', 'tls-renewal'];
+const files = [
+  ...['heads', 'upload', 'refusals', 'limits', 'large-answers', 'connections', 'switches'],
+  ...['tls', 'tls-renewal'],
+];
 
 describe.each(files)('%s', async (file) => {
   await import(`./${file}.test.ts`);

@@ -48,6 +48,18 @@ export function launch(command, args, options) {
   return { child, ended };
 }
 
+/** The command before a program that runs it on the C library of Debian's next release, which set-up unpacks; undefined without. */
+export function nextLibc() {
+  const folder = join(root, '.cache/next-libc/usr/lib');
+  const found = existsSync(folder)
+    ? readdirSync(folder).find((name) => name.endsWith('-linux-gnu'))
+    : undefined;
+  if (found === undefined) return undefined;
+  const libraries = join(folder, found);
+  const loader = readdirSync(libraries).find((name) => /^ld-linux.*\.so\.\d+$/.test(name));
+  return [join(libraries, loader), '--library-path', libraries];
+}
+
 /** Value of the series whose name and labels start a line of an exposition; 0 when there is none yet. */
 export function seriesValue(series, exposition) {
   const line = exposition.split('\n').find((candidate) => candidate.startsWith(`${series} `));

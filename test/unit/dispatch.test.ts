@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { endpointIds } from '../../src/config.ts';
 import { endpoints, type Listed } from '../../src/endpoints/index.ts';
 import { Problem } from '../../src/errors.ts';
@@ -48,7 +48,7 @@ test.each([
       drain_bytes: 1000,
     });
     dispatcher.handle(exchange);
-    await dispatcher.idle();
+    await vi.waitFor(() => expect(records).toHaveLength(1));
     expect(exchange.dropped).toBe(1);
     expect(records).toEqual([
       expect.objectContaining({

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 
 namespace facematch {
@@ -26,7 +27,7 @@ uint16_t listening_port(int descriptor) {
   return internet ? ntohs(address.sin6_port) : uint16_t{0};
 }
 
-bool steer(int descriptor) {
+bool prefer_second(int descriptor) {
   // Selects the second socket of the group, which is ordered by time of listening. Without a second
   // one the kernel chooses by itself.
   sock_filter second = BPF_STMT(BPF_RET | BPF_K, 1);
@@ -35,26 +36,44 @@ bool steer(int descriptor) {
          0;
 }
 
-}  // namespace
+bool drop_first_segments(int descriptor) {
+  // Of a TCP header, the byte of flags. A first segment has SYN (2) and not ACK (16).
+  sock_filter drop[] = {
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),          BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x12),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x02, 0, 1), BPF_STMT(BPF_RET | BPF_K, 0),
+      BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
+  };
+  const sock_fprog program = {std::size(drop), drop};
+  return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
+}
 
-// µWebSockets.js does not expose the descriptors of its sockets, so this searches for them.
-bool prefer_newest_listener(uint16_t port) {
+// Calls `change` for each socket of this process that listens on `port`, and returns for how many
+// it succeeded. µWebSockets.js does not expose the descriptors of its sockets, so this searches for
+// them.
+int for_listeners(uint16_t port, bool (*change)(int descriptor)) {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/fd"), closedir);
-  if (folder == nullptr || port == 0) return false;
+  if (folder == nullptr || port == 0) return 0;
+  int changed = 0;
   // The stream is this call's own. NOLINTNEXTLINE(concurrency-mt-unsafe)
   while (const dirent* entry = readdir(folder.get())) {
     const int descriptor = std::atoi(entry->d_name);  // 0 for "." and ".."
-    // The BPF program applies to the whole reuseport group: attaching it to any socket is enough.
-    if (listening_port(descriptor) == port && steer(descriptor)) return true;
+    if (listening_port(descriptor) == port && change(descriptor)) ++changed;
   }
-  return false;
+  return changed;
 }
+
+}  // namespace
+
+bool prefer_newest_listener(uint16_t port) { return for_listeners(port, prefer_second) > 0; }
+
+bool drop_new_connections(uint16_t port) { return for_listeners(port, drop_first_segments) > 0; }
 
 }  // namespace facematch
 #else
 namespace facematch {
 
 bool prefer_newest_listener(uint16_t) { return false; }
+bool drop_new_connections(uint16_t) { return false; }
 
 }  // namespace facematch
 #endif

@@ -1,4 +1,4 @@
-// Listening sockets that share a port (SO_REUSEPORT) while one replaces another.
+// Listening sockets that another one replaces, in this process or in the next.
 #pragma once
 
 #include <cstdint>
@@ -11,5 +11,11 @@ namespace facematch {
 // complete. A single socket works as before, and so does the next one beside it: one call is
 // enough. False where the system does not support it (not Linux, or a sandbox).
 bool prefer_newest_listener(uint16_t port);
+
+// Makes the kernel drop requests for new connections on `port`, so that every connection which a
+// client takes for open can still be accepted; closing the socket at once would reset those that
+// wait in it or whose handshake is under way. Clients repeat such a request after a second, and
+// meet whoever listens then. False where the system does not support it.
+bool drop_new_connections(uint16_t port);
 
 }  // namespace facematch

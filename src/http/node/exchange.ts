@@ -17,6 +17,7 @@ export class NodeExchange extends Exchange {
   readonly #res: ServerResponse;
   readonly #socket: Socket;
   #state: 'open' | 'draining' | 'over' = 'open';
+  #last = false;
 
   /** Call inside the listener of `request`. */
   constructor(req: IncomingMessage, res: ServerResponse, limits: ExchangeLimits) {
@@ -40,10 +41,22 @@ export class NodeExchange extends Exchange {
     this.left();
   }
 
+  /** Call it when node:http can read no more of the connection: this is answered, and is the last. */
+  endConnection(): void {
+    this.#last = true;
+    if (!this.arrived) this.endUnclear();
+  }
+
   protected override answer(reply: Reply, close: boolean): void {
     const res = this.#res;
     const bytes = bodyOf(reply, this.request.method);
-    const keeps = this.arrived ? !close && !this.request.closes : this.skips(close);
+    if (this.broken) {
+      this.#over();
+      endWith(this.#socket, reply.status, rawHead(reply, [['Connection', 'close']]), bytes);
+      return;
+    }
+    const closes = close || this.#last;
+    const keeps = this.arrived ? !closes && !this.request.closes : this.skips(closes);
     res.writeHead(reply.status, rawHead(reply, keeps ? [] : [['Connection', 'close']]));
     if (this.arrived) {
       this.#end(bytes);

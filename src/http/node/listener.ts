@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server, type ServerOptions } from 'node:http';
-import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import type { Connections } from '../connections.ts';
 import {
   cannotListen,
   type ListenerOptions,
@@ -31,10 +32,12 @@ const serverOptions = ({ keep_alive_ms }: ListenerOptions): ServerOptions => ({
 export class NodeListener implements Listening {
   readonly port: number;
   readonly url: string;
+  readonly connections: Connections;
   readonly #server: Server;
 
-  protected constructor(server: Server, scheme: 'http' | 'https', { host }: ListenerOptions) {
+  protected constructor(server: Server, scheme: 'http' | 'https', { host, connections }: ListenerOptions) {
     this.#server = server;
+    this.connections = connections;
     this.port = (server.address() as AddressInfo).port;
     this.url = urlOf(scheme, { host, port: this.port });
   }
@@ -43,6 +46,11 @@ export class NodeListener implements Listening {
     const server = createServer(serverOptions(options));
     await listen(server, options);
     return new NodeListener(server, 'http', options);
+  }
+
+  /** Past the `close` of node:http, which would end idle connections although their next request may be on its way. */
+  stopListening(): void {
+    if (this.#server.listening) NetServer.prototype.close.call(this.#server);
   }
 
   close(): void {
@@ -92,10 +100,12 @@ function secureContext({ certificate: { cert, key } }: TlsListenerOptions) {
 
 /** Makes the server hand every request to `handle`, and listen. */
 async function listen(server: Server, options: ListenerOptions): Promise<void> {
-  const { host, port, limits, handle, onFault } = options;
+  const { host, port, limits, handle, onFault, connections } = options;
+  count(server, connections);
   // The size of the head limits how many there are; Node would drop the others silently.
   server.maxHeadersCount = 0;
   const take = (...[req, res]: ConstructorParameters<typeof NodeExchange>) => {
+    heard.add(req.socket);
     try {
       handle(new NodeExchange(req, res, limits));
     } catch (error) {
@@ -106,6 +116,11 @@ async function listen(server: Server, options: ListenerOptions): Promise<void> {
   server.on('request', (req, res) => take(req, res, limits));
   // An expectation that Node does not know; it would answer without problem+json.
   server.on('checkExpectation', (req, res) => take(req, res, limits));
+  // Node would close the connection without a word, and has let go of its errors.
+  server.on('connect', ({ socket }) => {
+    socket.on('error', () => {});
+    endWith(socket, 405, ['Allow', 'GET, HEAD, POST', 'Connection', 'close'], '');
+  });
   server.on('clientError', (error, socket) => refuse(error, socket as Socket, options));
   server.listen({ host, port, exclusive: true });
   try {
@@ -114,6 +129,25 @@ async function listen(server: Server, options: ListenerOptions): Promise<void> {
     throw cannotListen(options);
   }
   server.on('error', onFault);
+}
+
+/** Connections of which a request was read. */
+const heard = new WeakSet<Socket>();
+
+function count(server: Server, connections: Connections): void {
+  if (Number.isFinite(connections.limit)) server.maxConnections = connections.limit;
+  server.on('drop', () => connections.refuse());
+  server.on('connection', (socket: Socket) => {
+    connections.enter();
+    socket.once('close', () => connections.leave());
+  });
+  // A failed handshake is no connection of node:https.
+  server.on('tlsClientError', () => connections.endedSilent());
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
+    socket.once('close', () => {
+      if (!heard.has(socket)) connections.endedSilent();
+    });
+  });
 }
 
 interface ParseError extends NodeJS.ErrnoException {
@@ -136,9 +170,17 @@ function refuse(error: ParseError, socket: Socket, { limits, handle, onFault }: 
   refused.add(socket);
   const { code = '', rawPacket, bytesParsed = 0 } = error;
   const exchanges = [...exchangesOf(socket)];
-  // A request that waits for its answer or its body, a client that says nothing.
-  if (!socket.writable || !code.startsWith('HPE_') || exchanges.some(({ open }) => open)) {
+  // A client that says nothing, or has left.
+  if (!socket.writable || !code.startsWith('HPE_')) {
     socket.destroy();
+    return;
+  }
+  const open = exchanges.filter((exchange) => exchange.open);
+  if (open.length > 0) {
+    // What came before the fault, such as the end of a body, is delivered first.
+    setImmediate(() => {
+      for (const exchange of open) exchange.endConnection();
+    });
     return;
   }
   // Answered before; what comes now would have been discarded.

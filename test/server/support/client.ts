@@ -124,6 +124,22 @@ export class RawClient {
     });
   }
 
+  /** Resolves when what has come fulfils `condition`; rejects when the connection ends before. */
+  until(condition: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        if (!condition()) return;
+        this.#waiting.delete(look);
+        resolve();
+      };
+      this.#waiting.add(look);
+      void this.closed.then(() =>
+        reject(new Error(`The connection ended after: ${this.text.slice(0, 500)}`)),
+      );
+      look();
+    });
+  }
+
   async answer(): Promise<RawAnswer> {
     return (await this.answers(1))[0]!;
   }

@@ -11,7 +11,9 @@ import { chooseTransport } from '../../../src/http/transport.ts';
 import { projectPath } from '../../../src/paths.ts';
 import { pack } from '../../fixtures/pictures.ts';
 
-const { inherited, launch, serve, seriesValue } = await import(projectPath('test/support/programs.mjs'));
+const { inherited, launch, nextLibc, serve, seriesValue } = await import(
+  projectPath('test/support/programs.mjs')
+);
 
 /** The real program in a process of its own, on free ports, with a folder of its own. */
 
@@ -101,7 +103,9 @@ export class TestServer {
   private constructor(home: Home, { env = {}, node = [], under = [] }: StartOptions) {
     this.home = home;
     this.key = home.key();
-    const [command, ...args] = [...under, process.execPath, ...node, ...serve];
+    // The newest µWebSockets.js, where the C library of this machine is too old for it.
+    const loader = process.env.FACEMATCH_TEST_LIBC === 'next' ? nextLibc() : [];
+    const [command, ...args] = [...under, ...loader, process.execPath, ...node, ...serve];
     ({ child: this.child, ended: this.ended } = launch(command, args, {
       cwd: home.folder,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -4,6 +4,7 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { loadAddon } from '../../../dist/src/engine/load-addon.js';
+import { Connections } from '../../../dist/src/http/connections.js';
 import { json } from '../../../dist/src/http/responses.js';
 import { chooseTransport } from '../../../dist/src/http/transport.js';
 
@@ -21,6 +22,7 @@ const listener = await chooseTransport(process.env.FACEMATCH_HTTP ?? 'auto').ope
   port: 0,
   variables: '',
   limits: { upload_timeout_ms: 1000, idle_ms: 1000, drain_bytes: 1000 },
+  connections: new Connections(Number.POSITIVE_INFINITY),
   keep_alive_ms: 10_000,
   handle: (exchange) => exchange.reply(json(200, {})),
   onFault: (error) => {

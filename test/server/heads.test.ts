@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest';
+import { chunk, head, lastChunk, paths, photoForm, RawClient } from './support/client.ts';
+import { TestServer, transport } from './support/server.ts';
+
+/**
+ * Heads and framings as networks, proxies and clients send them, on whatever speaks HTTP here; node-http.test.ts and
+ * uws-next.test.ts run the same on the others. docs/uws-lifecycle.md has the table "What µWS does not take".
+ */
+
+const server = await TestServer.forFile();
+const uws = /facematch_build_info.*uws="(.*?)"/.exec(await server.metrics())![1]!;
+/** The older build of µWS says nothing to some heads. */
+const kind = transport === 'node' ? 'node' : uws.startsWith('20.') ? 'newer' : 'older';
+
+/** By what speaks HTTP: a status, or undefined for a connection on which nothing is said. */
+type Answered = Readonly<Record<typeof kind, number | undefined>>;
+const everywhere = (status: number): Answered => ({ node: status, newer: status, older: status });
+
+const get = (lines = '', version = '1.1', target: string = paths.models) =>
+  head(server, {}, `GET ${target} HTTP/${version}`).replace(/\r\n$/, `${lines}\r\n`);
+const fields = (count: number) => Array.from({ length: count }, (_, at) => `x-${at}: 1\r\n`).join('');
+const cookie = (length: number) => `cookie: ${'c'.repeat(length)}\r\n`;
+
+/** In pieces as Ethernet delivers them, each in a packet of its own. */
+async function writePieces(client: RawClient, text: string): Promise<void> {
+  client.socket.setNoDelay(true);
+  for (let at = 0; at < text.length; at += 1400) {
+    await new Promise((written) => client.socket.write(text.slice(at, at + 1400), 'latin1', written));
+    await new Promise(setImmediate);
+  }
+}
+
+/** Resolves to the first status that is final, or to undefined when the connection ends without one. */
+async function statusOf(client: RawClient): Promise<number | undefined> {
+  const status = () => Number(/^HTTP\/1\.1 ([2-5]\d\d)/m.exec(client.text)?.[1] ?? 0);
+  await Promise.race([client.closed, client.until(() => status() > 0)]);
+  return status() || undefined;
+}
+
+describe('a head', () => {
+  test.each<[what: string, text: string, answered: Answered]>([
+    ['of 4.3 kB', get(cookie(4300)), everywhere(200)],
+    ['of 15 kB', get(cookie(15_000)), everywhere(200)],
+    ['of 60 kB', get(cookie(60_000)), everywhere(431)],
+    ['with 49 fields', get(fields(46)), everywhere(200)],
+    ['with 98 fields', get(fields(95)), everywhere(200)],
+    ['with 100 fields', get(fields(97)), { node: 200, newer: 431, older: undefined }],
+    ['of HTTP/1.0', get('', '1.0'), { node: 200, newer: 505, older: 505 }],
+    ['with _ in a name', get('x_y: 1\r\n'), { node: 200, newer: 200, older: undefined }],
+    ['with . in a name', get('x.y: 1\r\n'), { node: 200, newer: 200, older: undefined }],
+    ['with a blank before a colon', get('x : 1\r\n'), { node: 400, newer: 400, older: undefined }],
+    ['with a folded line', get('x: 1\r\n 2\r\n'), { node: 400, newer: 400, older: undefined }],
+    ['without Host', get().replace(/host: .*\r\n/, ''), everywhere(400)],
+    ['that asks for another protocol', get('connection: upgrade\r\nupgrade: h2c\r\n'), everywhere(200)],
+    ['of CONNECT', 'CONNECT a:443 HTTP/1.1\r\nhost: a\r\n\r\n', { node: 405, newer: 505, older: 505 }],
+    ['of TLS', '\x16\x03\x01\x02\0\x01\0\r\n\r\n', { node: 400, newer: 505, older: 505 }],
+    [
+      'with Content-Length and Transfer-Encoding',
+      head(server, { 'content-length': '5', 'transfer-encoding': 'chunked' }) + lastChunk,
+      everywhere(400),
+    ],
+  ])('%s is answered, or counted where µWS drops it', async (_what, text, { [kind]: status }) => {
+    const silent = 'facematch_connections_silent_total';
+    const before = await server.metric(silent);
+    const client = new RawClient(server.port);
+    await writePieces(client, text);
+    if (status === undefined) {
+      client.leave();
+      await server.metricBecomes(silent, before + 1);
+      expect(client.text).toBe('');
+    } else {
+      expect(await statusOf(client)).toBe(status);
+      client.leave();
+    }
+  });
+});
+
+describe('a body in chunks', () => {
+  const body = photoForm();
+  const chunked = head(server, { 'transfer-encoding': 'chunked' });
+  const size = body.length.toString(16);
+  const upload = (first: string, last: string) =>
+    Buffer.concat([Buffer.from(chunked + first), body, Buffer.from(`\r\n${last}`)]);
+
+  test('closes the connection on µWS, which reads chunks leniently; node:http keeps it', async () => {
+    const client = new RawClient(server.port);
+    client.write(Buffer.concat([Buffer.from(chunked), chunk(body), Buffer.from(lastChunk)]));
+    const { status, headers } = await client.answer();
+    expect({ status, connection: headers.connection }).toEqual({
+      status: 200,
+      connection: kind === 'node' ? 'keep-alive' : 'close',
+    });
+    if (kind === 'node') client.leave();
+    else await client.closed;
+  });
+
+  test.each<[what: string, bytes: Buffer, answered: Answered]>([
+    ['with an extension', upload(`${size};a="b"\r\n`, lastChunk), { node: 200, newer: 400, older: 400 }],
+    ['with a trailer', upload(`${size}\r\n`, '0\r\nx: 1\r\n\r\n'), { node: 200, newer: 505, older: 505 }],
+    ['with a bare LF behind a size', upload(`${size}\n`, lastChunk), { node: 400, newer: 200, older: 200 }],
+    ['of no size', upload('zz\r\n', lastChunk), everywhere(400)],
+  ])('%s is answered, and no byte of it is read as a request', async (_what, bytes, { [kind]: status }) => {
+    const client = new RawClient(server.port);
+    client.write(bytes);
+    expect(await statusOf(client)).toBe(status);
+    if (kind !== 'node') await client.closed;
+    client.leave();
+  });
+});
+
+describe('an expectation', () => {
+  test.each(['100-continue', '100-Continue', '100-CONTINUE'])('of %s is met', async (expectation) => {
+    const body = photoForm();
+    const client = new RawClient(server.port);
+    client.write(head(server, { expect: expectation, 'content-length': String(body.length) }));
+    await client.until(() => client.text.includes('\r\n\r\n'));
+    expect(client.text).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    client.write(body);
+    const { status, headers, body: answer } = await client.answer();
+    expect({ status, match: answer.match }).toEqual({ status: 200, match: true });
+    expect(headers['x-request-id']).toBe(answer.request_id);
+    client.leave();
+  });
+});
+
+describe('bytes behind a body', () => {
+  test('that are no request do not cost node:http the answer', async () => {
+    const body = photoForm();
+    const client = new RawClient(server.port);
+    const whole = Buffer.from(head(server, { 'content-length': String(body.length) }));
+    client.write(Buffer.concat([whole, body, Buffer.from('\0 behind\r\n\r\n')]));
+    expect(await statusOf(client)).toBe(kind === 'node' ? 200 : 505);
+    await client.closed;
+  });
+});
