@@ -1,20 +1,18 @@
 import { Problem } from '../errors.ts';
+import { type BodyBuffer, BodyBuffers, type PageCalls } from './body-buffers.ts';
 
-/** Receiving request bodies: the memory of all of them, the bytes of one, and its timeouts. */
-
-/** The pages of a body's memory; the addon's calls of the same names. */
-interface BodyMemory {
-  useHugePages(bytes: Uint8Array): void;
-  discard(bytes: Uint8Array, written: number): void;
-}
+/** Receiving request bodies: how much memory they may take, the bytes of one, and its timeouts. */
 
 interface UploadsOptions {
   /** Most bytes of the bodies of all unanswered requests. */
   limit_bytes: number;
   /** Most bytes of the bodies of one owner. */
   share_bytes: number;
-  memory: BodyMemory;
+  memory: PageCalls;
 }
+
+/** Most memory that is kept for later bodies: those of eight clients with two photos of 4 MB each. */
+const maxKept_bytes = 64 * 1024 * 1024;
 
 /**
  * Limits the memory of bodies; uploads take no place in the queue, because a slow sender would keep the workers idle. Each is
@@ -24,15 +22,23 @@ interface UploadsOptions {
 export class Uploads {
   readonly #options: UploadsOptions;
   readonly #owned = new Map<string, number>();
+  readonly #buffers: BodyBuffers;
   #used_bytes = 0;
 
   constructor(options: UploadsOptions) {
     this.#options = options;
+    const { memory, limit_bytes } = options;
+    this.#buffers = new BodyBuffers(memory, Math.min(maxKept_bytes, limit_bytes / 4));
   }
 
   /** Bytes that are charged for all bodies in memory. */
   get used_bytes(): number {
     return this.#used_bytes;
+  }
+
+  /** Bytes that are kept for later bodies. They count as used, but make way for bodies. */
+  get kept_bytes(): number {
+    return this.#buffers.kept_bytes;
   }
 
   /**
@@ -47,10 +53,11 @@ export class Uploads {
       if (owned === 0) this.#owned.delete(owner);
       else this.#owned.set(owner, owned);
       this.#used_bytes += bytes;
+      const excess = this.#used_bytes + this.#buffers.kept_bytes - this.#options.limit_bytes;
+      if (excess > 0) this.#buffers.shrink(excess);
       return true;
     };
-    const { memory } = this.#options;
-    return new Upload({ size: length ?? limit, limit, charge, memory });
+    return new Upload({ length, limit, charge, buffers: this.#buffers });
   }
 
   #fits(owner: string, bytes: number): boolean {
@@ -60,43 +67,30 @@ export class Uploads {
 }
 
 interface UploadOptions {
-  /** Most bytes of the body. */
-  size: number;
-  /** The limit that the client is told. */
+  /** Undefined when the client does not tell. */
+  length: number | undefined;
+  /** Most bytes of the body; the client is told. */
   limit: number;
   /** Reserves bytes; false when there is no room. A negative number releases them. */
   charge(bytes: number): boolean;
-  memory: BodyMemory;
+  buffers: BodyBuffers;
 }
 
-/**
- * A body gets huge pages when so much of it has arrived, and at least twice a huge page is to come. With two photos of 4 MB the main
- * thread takes 0.84 of its time a request (A/A 1.06; 2 × AMD EPYC, a virtual machine): page faults cost more than the copy.
- */
-const huge_from_bytes = 256 * 1024;
+/** Huge pages are asked for when so much of a body has arrived, and at least twice a huge page is to come. */
+const hugeFrom_bytes = 256 * 1024;
 const hugePage_bytes = 2 * 1024 * 1024;
 
-/**
- * Shared memory of `size` bytes, all 0. A growable buffer has pages of its own, which take no memory before they are written, so a
- * false length costs only address space. Throws a RangeError when there is none.
- */
-function allocate(size: number): SharedArrayBuffer {
-  const Growable = SharedArrayBuffer as new (
-    length: number,
-    options: { maxByteLength: number },
-  ) => SharedArrayBuffer;
-  return new Growable(size, { maxByteLength: size });
-}
+/** What a body of unknown length begins with; it moves whenever its memory is full. */
+const first_bytes = 64 * 1024;
 
-/**
- * One body, collected in one buffer of shared memory, which no other body uses: keeping buffers for the next bodies spared page
- * faults, but changed neither requests a second nor CPU time beyond the noise.
- */
+const nothing = Buffer.alloc(0);
+
+/** One body, collected in one buffer of shared memory. */
 export class Upload {
   readonly #options: UploadOptions;
-  #memory: SharedArrayBuffer | undefined;
+  #buffer: BodyBuffer | undefined;
   #filled = 0;
-  #huge = false;
+  #charged = 0;
   #fault: Error | undefined;
   #released = false;
 
@@ -111,14 +105,13 @@ export class Upload {
 
   /** The bytes that have arrived; a view, not a copy. */
   get bytes(): Buffer {
-    return this.#memory === undefined
-      ? Buffer.alloc(0)
-      : (Buffer.from(this.#memory, 0, this.#filled) as Buffer);
+    if (this.#buffer === undefined) return nothing;
+    return Buffer.from(this.#buffer.bytes.buffer, 0, this.#filled) as Buffer;
   }
 
   /** Copies a chunk, which is valid only during the transport's callback. Never throws, because µWS calls it. */
   add(chunk: Uint8Array): void {
-    if (this.#fault !== undefined || this.#released) return;
+    if (this.#fault !== undefined || this.#released || chunk.length === 0) return;
     try {
       this.#append(chunk);
     } catch (error) {
@@ -126,42 +119,70 @@ export class Upload {
     }
   }
 
-  /**
-   * Wipes the bytes and returns their pages at once: shared memory is freed only after garbage collection in every thread that saw
-   * it. Call it when nothing reads them any more; a second call does nothing.
-   */
+  /** Wipes the bytes and gives their memory back. Call it when nothing reads them any more; a second call does nothing. */
   release(): void {
     if (this.#released) return;
     this.#released = true;
-    const { charge, memory } = this.#options;
-    charge(-this.#priceOf(this.#filled));
-    if (this.#memory !== undefined) memory.discard(new Uint8Array(this.#memory), this.#filled);
-    this.#memory = undefined;
+    const { charge, buffers } = this.#options;
+    charge(-this.#charged);
+    if (this.#buffer !== undefined) buffers.giveBack(this.#buffer, this.#filled);
+    this.#buffer = undefined;
     this.#filled = 0;
   }
 
   #append(chunk: Uint8Array): void {
-    const { size, limit, charge } = this.#options;
-    if (chunk.length === 0) return;
+    const { length, limit } = this.#options;
     const filled = this.#filled + chunk.length;
-    if (filled > size) throw new Problem('body_too_large', { limit_bytes: limit });
-    this.#memory ??= allocate(size);
-    if (!charge(this.#priceOf(filled) - this.#priceOf(this.#filled))) throw new Problem('overloaded');
-    new Uint8Array(this.#memory, this.#filled, chunk.length).set(chunk);
+    if (filled > (length ?? limit)) throw new Problem('body_too_large', { limit_bytes: limit });
+    const buffer = this.#room(filled);
+    buffer.bytes.set(chunk, this.#filled);
     this.#filled = filled;
-    if (!this.#huge && filled >= huge_from_bytes && size - filled >= 2 * hugePage_bytes) this.#enlargePages();
   }
 
-  #enlargePages(): void {
-    const { charge, memory } = this.#options;
-    if (!charge(hugePage_bytes)) return;
-    this.#huge = true;
-    memory.useHugePages(new Uint8Array(this.#memory!, this.#filled));
+  /** Memory with so many bytes that holds what has come, charged for them. Throws Problem overloaded. */
+  #room(filled: number): BodyBuffer {
+    const { length, buffers } = this.#options;
+    const before = this.#buffer;
+    if (before !== undefined && filled <= before.bytes.length) {
+      this.#charge(before, filled);
+      return before;
+    }
+    const buffer = buffers.take(length ?? Math.max(first_bytes, filled));
+    try {
+      this.#charge(buffer, filled);
+    } catch (error) {
+      buffers.giveBack(buffer, 0);
+      throw error;
+    }
+    this.#buffer = buffer;
+    if (before !== undefined) {
+      buffer.bytes.set(before.bytes.subarray(0, this.#filled));
+      buffers.giveBack(before, this.#filled);
+    }
+    return buffer;
   }
 
-  /** What is charged for so many bytes: what is written into a huge page takes the whole page, so that one is charged ahead. */
-  #priceOf(filled: number): number {
-    return this.#huge ? Math.min(filled + hugePage_bytes, this.#options.size) : filled;
+  /** Charges the memory that the buffer takes with so many bytes. Throws Problem overloaded. */
+  #charge(buffer: BodyBuffer, filled: number): void {
+    const { length, buffers } = this.#options;
+    const { hugeUpTo } = buffer;
+    // What is written into a huge page takes the whole page, so that one is charged ahead.
+    const taken = filled < hugeUpTo ? Math.min(filled + hugePage_bytes, hugeUpTo) : filled;
+    if (!this.#reserve(buffer, taken)) throw new Problem('overloaded');
+    if (length === undefined || length <= hugeUpTo) return;
+    if (filled < hugeFrom_bytes || length - filled < 2 * hugePage_bytes) return;
+    if (this.#reserve(buffer, filled + hugePage_bytes)) buffers.enlargePages(buffer, filled, length);
+  }
+
+  /** False when there is no room for so many bytes, or for what the buffer takes already. */
+  #reserve(buffer: BodyBuffer, bytes: number): boolean {
+    const resident = Math.max(buffer.resident, bytes);
+    if (resident > this.#charged) {
+      if (!this.#options.charge(resident - this.#charged)) return false;
+      this.#charged = resident;
+    }
+    buffer.resident = resident;
+    return true;
   }
 }
 

@@ -124,9 +124,10 @@ export class UwsExchange extends Exchange {
       res.end(body, close);
       return;
     }
-    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    if (res.tryEnd(bytes, bytes.length)[0]) return;
-    res.onWritable((offset) => res.tryEnd(bytes.subarray(offset), bytes.length)[0]);
+    const size = Buffer.byteLength(body);
+    if (res.tryEnd(body, size)[0]) return;
+    const bytes = Buffer.from(body as string);
+    res.onWritable((offset) => res.tryEnd(bytes.subarray(offset), size)[0]);
   }
 
   /**

@@ -28,7 +28,7 @@ export interface HttpResponse {
   end(body: string | Uint8Array, closeConnection?: boolean): this;
   endWithoutBody(): this;
   /** Whether all has been sent, and whether the response is over. */
-  tryEnd(body: Uint8Array, totalSize: number): [ok: boolean, done: boolean];
+  tryEnd(body: string | Uint8Array, totalSize: number): [ok: boolean, done: boolean];
   close(): this;
   cork(write: () => void): this;
   pause(): void;

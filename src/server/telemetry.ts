@@ -58,6 +58,7 @@ function readingsOf(sources: Sources): Omit<Readings, `${'log' | 'audit'}_lines_
   return {
     ...engine.readings(),
     upload_bytes: () => uploads.used_bytes,
+    upload_kept_bytes: () => uploads.kept_bytes,
     upload_capacity_bytes: () => config.max_upload_bytes,
     requests_unanswered: unanswered,
     connections: () => connections.open,

@@ -120,6 +120,10 @@ export const read = {
   },
   worker_replacements_total: { type: 'counter', help: 'Worker threads that died; each was replaced' },
   upload_bytes: { type: 'gauge', help: 'Memory that bodies of unanswered requests take' },
+  upload_kept_bytes: {
+    type: 'gauge',
+    help: 'Memory that is kept for later request bodies; it makes way for them, and is given back when idle',
+  },
   upload_capacity_bytes: {
     type: 'gauge',
     help: 'Most memory that these bodies may take; more is refused as overloaded',

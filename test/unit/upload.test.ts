@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Uploads } from '../../src/http/upload.ts';
 
 const MiB = 1024 * 1024;
@@ -93,22 +93,53 @@ describe('Uploads', () => {
   });
 
   test('a large body is charged for a huge page more than has arrived, up to its length, where there is room', () => {
-    const uploads = uploadsOf({ limit_bytes: 8 * MiB });
-    const [large, second] = [uploads.open('a', 6 * MiB, 8 * MiB), uploads.open('b', 6 * MiB, 8 * MiB)];
+    const uploads = uploadsOf({ limit_bytes: 10 * MiB });
+    const [large, second] = [uploads.open('a', 8 * MiB, 8 * MiB), uploads.open('b', 8 * MiB, 8 * MiB)];
     large.add(new Uint8Array(MiB / 8));
     expect(uploads.used_bytes).toBe(MiB / 8);
     large.add(new Uint8Array(MiB));
     expect(uploads.used_bytes).toBe(3.125 * MiB);
     large.add(new Uint8Array(4 * MiB));
-    expect(uploads.used_bytes).toBe(6 * MiB);
+    expect(uploads.used_bytes).toBe(7.125 * MiB);
     second.add(new Uint8Array(MiB));
-    expect(uploads.used_bytes).toBe(7 * MiB);
-    large.add(new Uint8Array(0.875 * MiB));
+    expect(uploads.used_bytes).toBe(8.125 * MiB);
+    large.add(new Uint8Array(2.875 * MiB));
     expect(large.fault).toBeUndefined();
     large.release();
     expect(uploads.used_bytes).toBe(MiB);
     second.release();
     expect(uploads.used_bytes).toBe(0);
+  });
+
+  test('memory is kept wiped for the next body, makes way for others, and is given back when idle', () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const uploads = uploadsOf({ limit_bytes: 8 * MiB });
+    const receive = (text: string, fill: number) => {
+      const upload = uploads.open('a', MiB, 8 * MiB);
+      upload.add(chunkOf(text));
+      upload.add(new Uint8Array(MiB - text.length).fill(fill));
+      return upload;
+    };
+    const first = receive('secret', 1);
+    const { buffer } = first.bytes;
+    first.release();
+    expect([uploads.used_bytes, uploads.kept_bytes]).toEqual([0, MiB]);
+    expect(new Uint8Array(buffer).every((byte) => byte === 0)).toBe(true);
+    const second = receive('', 2);
+    expect(second.bytes.buffer).toBe(buffer);
+    expect([uploads.used_bytes, uploads.kept_bytes]).toEqual([MiB, 0]);
+    second.release();
+    const large = uploads.open('b', 7.5 * MiB, 8 * MiB);
+    large.add(new Uint8Array(7 * MiB));
+    expect(uploads.kept_bytes).toBe(MiB);
+    large.add(new Uint8Array(0.5 * MiB));
+    expect(large.fault).toBeUndefined();
+    expect(uploads.kept_bytes).toBe(0);
+    large.release();
+    receive('', 3).release();
+    vi.advanceTimersByTime(20_000);
+    expect(uploads.kept_bytes).toBe(0);
   });
 
   test('no owner takes all of it', () => {
