@@ -2,8 +2,11 @@
 // AddressSanitizer.
 #include <doctest/doctest.h>
 
+#include <optional>
+
 #include "../core/image/decode.h"
 #include "drawing.h"
+#include "exif_block.h"
 #include "specimens.h"
 
 namespace facematch::testing {
@@ -12,22 +15,25 @@ namespace {
 constexpr ImageLimits kSmall = {.max_pixels = 200'000, .min_side = 1};
 constexpr int kMutations = 1500;  // of each format
 
-// Decodes and checks the result. Exceptions other than Error pass through and fail the test.
-bool decodes(const ByteVector& file) {
+// Decodes and checks the result; nothing when there is an Error. Other exceptions pass through and
+// fail the test.
+std::optional<Image> decoded(const ByteVector& file) {
   try {
-    const Image image = decode(file, kSmall, 0);
+    Image image = decode(file, kSmall, 0);
     REQUIRE(image.bgr.type() == CV_8UC3);
     REQUIRE(image.bgr.cols == image.width);
     REQUIRE(image.bgr.rows == image.height);
     REQUIRE(int64_t{image.width} * image.height <= kSmall.max_pixels);
     REQUIRE(image.orientation >= 1);
     REQUIRE(image.orientation <= 8);
-    return true;
+    return image;
   } catch (const Error& error) {
     REQUIRE(error.code != ErrorCode::kInternalError);
-    return false;
+    return std::nullopt;
   }
 }
+
+bool decodes(const ByteVector& file) { return decoded(file).has_value(); }
 
 }  // namespace
 
@@ -40,16 +46,171 @@ TEST_CASE("every specimen is valid before it is changed") {
   }
 }
 
-TEST_CASE("a picture cut short at any byte is rejected, never filled with made-up pixels") {
+TEST_CASE("a picture cut short at any byte is rejected, or has every pixel of the whole one") {
   for (const Specimen& specimen : specimens()) {
+    const auto whole = decoded(specimen.file);
+    // JPEGs and PNGs need all but their end marker; the last bytes of a lossy WebP may hold no bit
+    // of the picture.
+    const char format = specimen.name[0];
+    const size_t spare = format == 'j' ? 2 : format == 'p' ? 12 : 2;
+    size_t taken = 0;
     for (size_t size = 0; size < specimen.file.size(); ++size) {
       // Exactly that size, so that AddressSanitizer detects a read past the end.
-      const ByteVector cut(specimen.file.begin(),
-                           specimen.file.begin() + static_cast<std::ptrdiff_t>(size));
-      CAPTURE(specimen.name);
+      const auto image = decoded(
+          {specimen.file.begin(), specimen.file.begin() + static_cast<std::ptrdiff_t>(size)});
+      CAPTURE(std::string(specimen.name));
       CAPTURE(size);
-      CHECK_FALSE(decodes(cut));
+      if (!image) continue;
+      ++taken;
+      CHECK(image->orientation == whole->orientation);
+      CHECK(largest_difference(image->bgr, whole->bgr) == 0);
     }
+    CHECK(taken <= spare);
+    if (format != 'w') CHECK(taken == spare);
+  }
+}
+
+namespace {
+
+size_t find(const ByteVector& file, std::string_view bytes) {
+  const auto at = std::search(file.begin(), file.end(), bytes.begin(), bytes.end(),
+                              [](uint8_t a, char b) { return a == static_cast<uint8_t>(b); });
+  REQUIRE(at != file.end());
+  return static_cast<size_t>(at - file.begin());
+}
+
+void insert(ByteVector& file, size_t at, std::string_view bytes) {
+  file.insert(file.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin(), bytes.end());
+}
+
+using std::string_view_literals::operator""sv;
+constexpr std::string_view kScan = "\xFF\xDA"sv, kRestart = "\xFF\xD0"sv, kEnd = "\xFF\xD9"sv;
+// A film behind the picture, as phones write it, with bytes that look like markers.
+constexpr std::string_view kFilm =
+    "\0\0\0\x18"
+    "ftypmp42\xFF\xC4\xFF\xD8\xFF\xE1\xFF\xFF"sv;
+
+struct Oddity {
+  const char* what;
+  const char* specimen;
+  bool harmless;
+  void (*change)(ByteVector& file);
+};
+
+void set_first_scan(ByteVector& file, uint8_t first, uint8_t last, uint8_t bits) {
+  const size_t at = find(file, kScan) + 11;  // behind three components
+  file[at] = first;
+  file[at + 1] = last;
+  file[at + 2] = bits;
+}
+
+const Oddity kOddities[] = {
+    {"Ss, Se, Ah and Al of a sequential scan are 0", "jpeg", true,
+     [](ByteVector& file) { set_first_scan(file, 0, 0, 0); }},
+    {"they are anything", "jpeg", true,
+     [](ByteVector& file) { set_first_scan(file, 7, 200, 0xFF); }},
+    {"zeros before a marker", "jpeg", true,
+     [](ByteVector& file) { insert(file, find(file, kScan), "\0\0\0"sv); }},
+    {"fill bytes before a marker", "jpeg", true,
+     [](ByteVector& file) { insert(file, find(file, kScan), "\xFF\xFF\xFF"sv); }},
+    {"an unknown version of JFIF", "jpeg", true,
+     [](ByteVector& file) { file[find(file, "JFIF"sv) + 5] = 9; }},
+    {"an unknown transform of Adobe's", "jpeg", true,
+     [](ByteVector& file) {
+       insert(file, 2,
+              "\xFF\xEE\0\x0E"
+              "Adobe\0\x64\0\0\0\0\x09"sv);
+     }},
+    {"an application's segment and part of a colour profile", "jpeg", true,
+     [](ByteVector& file) {
+       insert(file, 2, "\xFF\xEA\0\x04xy\xFF\xE2\0\x12ICC_PROFILE\0\x02\x03zz"sv);
+     }},
+    {"a film behind the end", "jpeg", true,
+     [](ByteVector& file) { insert(file, file.size(), kFilm); }},
+    {"a film instead of the end", "jpeg", true,
+     [](ByteVector& file) {
+       file.resize(file.size() - 2);
+       insert(file, file.size(), kFilm);
+     }},
+    {"zeros instead of the end of a progressive one", "jpeg, progressive", true,
+     [](ByteVector& file) { file[file.size() - 2] = file[file.size() - 1] = 0; }},
+    {"a restart marker out of turn", "jpeg, restart markers", false,
+     [](ByteVector& file) { file[find(file, kRestart) + 1] = 0xD4; }},
+    {"rows are missing before the end", "jpeg", false,
+     [](ByteVector& file) {
+       file.resize(file.size() * 9 / 10);
+       insert(file, file.size(), kEnd);
+     }},
+    {"a wrong checksum of a chunk that is not needed", "png", true,
+     [](ByteVector& file) { insert(file, 33, "\0\0\0\x01gAMAx0000"sv); }},
+    {"chunks that are not needed and wrong", "png", true,
+     [](ByteVector& file) {
+       insert(file, 33, "\0\0\0\x02gAMAxx0000\0\0\0\x01iCCPx0000\0\0\0\x05sBITxxxxx0000"sv);
+       repair_png_checksums(file);
+     }},
+    {"a wrong checksum of the end", "png", true, [](ByteVector& file) { ++file.back(); }},
+    {"a film behind the end", "png", true,
+     [](ByteVector& file) { insert(file, file.size(), kFilm); }},
+    {"a film instead of the end", "png", true,
+     [](ByteVector& file) {
+       file.resize(file.size() - 12);
+       insert(file, file.size(), kFilm);
+     }},
+    {"a smaller window than was used", "png, far matches", true,
+     [](ByteVector& file) {
+       const size_t header = find(file, "IDAT"sv) + 4;
+       file[header] = 0x08;
+       file[header + 1] = 0x1D;
+       repair_png_checksums(file);
+     }},
+    {"a wrong checksum of the pixels", "png", false,
+     [](ByteVector& file) { ++file[file.size() - 13]; }},
+    {"cut in the orientation", "png, orientation at the end", false,
+     [](ByteVector& file) { file.resize(file.size() - 14); }},
+    {"a film behind the end", "webp, lossy", true,
+     [](ByteVector& file) { insert(file, file.size(), kFilm); }},
+    {"says more bytes than it has", "webp, lossy with alpha", true,
+     [](ByteVector& file) { file[4] = static_cast<uint8_t>(file[4] + 8); }},
+    {"the same, and its orientation may be among them", "webp, lossless", false,
+     [](ByteVector& file) { file[4] = static_cast<uint8_t>(file[4] + 8); }},
+};
+
+ByteVector specimen_for(std::string_view name) {
+  const PngOptions palette = {.width = 400,
+                              .height = 20,
+                              .colour_type = PNG_COLOR_TYPE_PALETTE,
+                              .palette = std::vector<png_color>(256, {9, 8, 7})};
+  if (name == "png, far matches") {
+    const cv::Mat row = grain(400, 1, CV_8U);
+    ByteVector rows;
+    for (int y = 0; y < 20; ++y) rows.insert(rows.end(), row.data, row.data + 400);
+    return encode_png(rows, palette);
+  }
+  if (name == "png, orientation at the end") {
+    return encode_png(ByteVector(8000), {.width = 400,
+                                         .height = 20,
+                                         .colour_type = PNG_COLOR_TYPE_GRAY,
+                                         .exif = ExifBlock{.orientation = 6}.bytes(),
+                                         .exif_after_pixels = true});
+  }
+  for (const Specimen& specimen : specimens()) {
+    if (specimen.name == name) return specimen.file;
+  }
+  throw std::invalid_argument("no such specimen");
+}
+
+}  // namespace
+
+TEST_CASE("what decoders pass over is no damage, and what they fill with guesses is") {
+  for (const Oddity& oddity : kOddities) {
+    CAPTURE(std::string(oddity.what));
+    CAPTURE(std::string(oddity.specimen));
+    const ByteVector file = specimen_for(oddity.specimen);
+    ByteVector odd = file;
+    oddity.change(odd);
+    const auto image = decoded(odd);
+    CHECK(image.has_value() == oddity.harmless);
+    if (image) CHECK(largest_difference(image->bgr, decoded(file)->bgr) == 0);
   }
 }
 

@@ -6,6 +6,7 @@
 // clang-format on
 
 #include <algorithm>
+#include <array>
 #include <csetjmp>
 #include <vector>
 
@@ -43,22 +44,30 @@ struct Progress {
   std::longjmp(reinterpret_cast<ErrorManager*>(info->err)->jump, 1);
 }
 
-// libjpeg continues after damage and fills the gap with grey. Faces must not be compared on made-up
-// pixels, so damage is an error; harmless warnings are ignored.
-void on_message(j_common_ptr info, int level) {
-  if (level >= 0) return;  // trace
-  switch (info->err->msg_code) {
-    case JWRN_EXTRANEOUS_DATA:  // padding between markers: common in camera files
-    case JWRN_JFIF_MAJOR:       // unknown JFIF version
-    case JWRN_ADOBE_XFORM:      // unknown Adobe transform: the default is used
-    case JWRN_TOO_MUCH_DATA:
-      return;
+// The warnings of libjpeg after which the picture is right all the same: docs/pictures.md tells
+// why. After every other one libjpeg fills a gap with grey or with what it guesses, and faces must
+// not be compared on made-up pixels: that is damage.
+constexpr std::array kHarmless = {JWRN_ADOBE_XFORM, JWRN_EXTRANEOUS_DATA, JWRN_JFIF_MAJOR,
+                                  JWRN_NOT_SEQUENTIAL};
+
+bool is_harmless(const jpeg_decompress_struct& info, int warning) {
+  switch (warning) {
+    // The file ends without its end marker. Rows that are missing are JWRN_HIT_MARKER, scans that
+    // are missing are left to has_all_scans().
+    case JWRN_JPEG_EOF:
+      return info.input_scan_number > 0;
+    // A first scan may be repeated or come late; bits that refine others need those others.
     case JWRN_BOGUS_PROGRESSION:
-      // A first scan may be repeated or come late; bits that refine others need those others.
-      if (reinterpret_cast<j_decompress_ptr>(info)->Ah == 0) return;
-      leave(info);
+      return info.Ah == 0;
     default:
-      leave(info);
+      return std::find(kHarmless.begin(), kHarmless.end(), warning) != kHarmless.end();
+  }
+}
+
+void on_message(j_common_ptr info, int level) {
+  const bool is_warning = level < 0;
+  if (is_warning && !is_harmless(*reinterpret_cast<j_decompress_ptr>(info), info->err->msg_code)) {
+    leave(info);
   }
 }
 
@@ -176,7 +185,8 @@ class Decoder {
       jpeg_read_scanlines(&info_, &from, 1);
       cmyk_to_bgr(from, row, bgr.cols, info_.saw_Adobe_marker != 0);
     }
-    return jpeg_finish_decompress(&info_) != 0;
+    // Without jpeg_finish_decompress(): what follows the last row is no part of the picture.
+    return true;
   }
 
   const jpeg_decompress_struct& info() const { return info_; }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <csetjmp>
 #include <cstring>
-#include <vector>
 
 #include "../error.h"
 #include "codec.h"
@@ -26,6 +25,7 @@ struct Source {
 };
 
 constexpr char kExif[] = "eXIf";
+constexpr png_uint_32 kExifType = 0x65584966;  // the same as libpng numbers it
 
 void read_bytes(png_structp png, png_bytep out, size_t count) {
   auto* source = static_cast<Source*>(png_get_io_ptr(png));
@@ -56,15 +56,15 @@ class Decoder {
       throw std::bad_alloc();
     }
     png_set_read_fn(png_, &source_, read_bytes);
-    // Text and colour profiles are not needed and may be decompression bombs: skip every ancillary
-    // chunk except the orientation, and limit the rest.
-    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, 0);
-    static const png_byte ignored[] = "iCCP\0iTXt\0tEXt\0zTXt\0sPLT\0hIST";
-    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, ignored, 6);
+    // Of the ancillary chunks only transparency and orientation are needed; others may be wrong, or
+    // decompression bombs.
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     // Kept as it is: the handler of libpng 1.6.39 allocates what the chunk claims, up to 2 GiB, and
     // reads it byte by byte.
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_ALWAYS,
                                 reinterpret_cast<png_const_bytep>(kExif), 1);
+    // Some encoders state a smaller window than they used.
+    png_set_option(png_, PNG_MAXIMUM_INFLATE_WINDOW, PNG_OPTION_ON);
     png_set_chunk_cache_max(png_, 64);
     png_set_chunk_malloc_max(png_, 1 << 20);
     // check_dimensions() limits the size, with an error of its own.
@@ -98,18 +98,18 @@ class Decoder {
 
   // How many rows of BGRA read_rows() needs: with transparency an interlaced picture needs all rows
   // at once, another is read row by row, without a second copy of the whole picture.
-  size_t buffered_rows() const {
+  int buffered_rows() const {
     if (!has_alpha_) return 0;
-    return passes_ == 1 ? 1 : png_get_image_height(png_, info_);
+    return passes_ == 1 ? 1 : height();
   }
 
-  bool read_rows(std::vector<uint8_t>& bgra, cv::Mat& bgr) {
+  bool read_rows(cv::Mat& bgra, cv::Mat& bgr) {
     const auto in_budget = [&](int y) {
       source_.budget_spent = y % kRowsBetweenChecks == 0 && source_.budget.spent();
       return !source_.budget_spent;
     };
-    if (setjmp(png_jmpbuf(png_)) != 0) return false;
-    const size_t stride = size_t{4} * static_cast<size_t>(bgr.cols);
+    // What follows the pixels may be wrong or absent, unless it says how the picture is turned.
+    if (setjmp(png_jmpbuf(png_)) != 0) return has_pixels_ && !source_.budget_spent && !in_exif();
     for (int pass = 0; pass < passes_; ++pass) {
       for (int y = 0; y < bgr.rows; ++y) {
         if (!in_budget(y)) return false;
@@ -117,11 +117,12 @@ class Decoder {
           png_read_row(png_, bgr.ptr(y), nullptr);
           continue;
         }
-        uint8_t* row = bgra.data() + (passes_ == 1 ? 0 : stride * static_cast<size_t>(y));
+        uint8_t* row = bgra.ptr(passes_ == 1 ? 0 : y);
         png_read_row(png_, row, nullptr);
         if (pass == passes_ - 1) flatten_onto_white(row, bgr.ptr(y), bgr.cols);
       }
     }
+    has_pixels_ = true;
     png_read_end(png_, info_);
     return true;
   }
@@ -144,11 +145,15 @@ class Decoder {
   }
 
  private:
+  // Whether the chunk that was being read has the orientation.
+  bool in_exif() const { return png_get_io_chunk_type(png_) == kExifType; }
+
   Source source_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
   int passes_ = 1;
   bool has_alpha_ = false;
+  bool has_pixels_ = false;  // all rows have been read, and the checksums of their chunks are right
 };
 
 }  // namespace
@@ -163,7 +168,7 @@ RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,
   check_dimensions(raw.width, raw.height, limits);
   if (!decoder.start()) throw Error(ErrorCode::kImageDecodeFailed);
   raw.bgr.create(raw.height, raw.width, CV_8UC3);
-  std::vector<uint8_t> bgra(size_t{4} * static_cast<size_t>(raw.width) * decoder.buffered_rows());
+  cv::Mat bgra(decoder.buffered_rows(), raw.width, CV_8UC4);
   if (!decoder.read_rows(bgra, raw.bgr)) throw Error(decoder.fault());
   raw.orientation = decoder.orientation();
   return raw;

@@ -16,7 +16,7 @@ class Demuxer {
  public:
   explicit Demuxer(std::span<const uint8_t> bytes) {
     const WebPData data = {bytes.data(), bytes.size()};
-    demuxer_ = WebPDemux(&data);
+    demuxer_ = WebPDemuxPartial(&data, &state_);
     if (demuxer_ == nullptr) throw Error(ErrorCode::kImageDecodeFailed);
   }
   ~Demuxer() {
@@ -33,7 +33,7 @@ class Demuxer {
   }
 
   std::span<const uint8_t> first_frame() {
-    if (WebPDemuxGetFrame(demuxer_, 1, &frame_) == 0 || frame_.complete == 0) {
+    if (is_cut() || WebPDemuxGetFrame(demuxer_, 1, &frame_) == 0) {
       throw Error(ErrorCode::kImageDecodeFailed);
     }
     return {frame_.fragment.bytes, frame_.fragment.size};
@@ -50,6 +50,15 @@ class Demuxer {
   }
 
  private:
+  // Some encoders count wrongly, so a file may be shorter than it says where the decoder can tell
+  // whether the picture is complete, and nothing else in it is needed.
+  bool is_cut() const {
+    constexpr uint32_t kNeedsRest = ANIMATION_FLAG | EXIF_FLAG;
+    return state_ != WEBP_DEMUX_DONE &&
+           (WebPDemuxGetI(demuxer_, WEBP_FF_FORMAT_FLAGS) & kNeedsRest) != 0;
+  }
+
+  WebPDemuxState state_ = WEBP_DEMUX_PARSE_ERROR;
   WebPDemuxer* demuxer_ = nullptr;
   WebPIterator frame_ = {};
 };
