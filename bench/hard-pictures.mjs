@@ -45,7 +45,7 @@ function seen(bytes, { accuracy_mode, use_heuristic_fallback }) {
     accuracy_mode,
     use_heuristic_fallback,
     min_det_score,
-    max_pixels: 50_000_000,
+    max_pixels: 64_000_000,
     min_side: 16,
   });
   if (!answer.ok) throw new Error(answer.code);

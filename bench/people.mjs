@@ -34,7 +34,7 @@ async function drawMask(bytes, file, random) {
     accuracy_mode: 'fast',
     use_heuristic_fallback: true,
     min_det_score,
-    max_pixels: 50_000_000,
+    max_pixels: 64_000_000,
     min_side: 16,
   });
   if (!ok || image.faces.length === 0) return false;

@@ -13,7 +13,7 @@ import { flags, MiB, report } from '../test/support/report.mjs';
 const options = flags({ seconds: 60, json: false });
 const workers = 2;
 const upload_bytes = 256 * MiB;
-const max_pixels = 50_000_000;
+const max_pixels = 64_000_000;
 
 endOnSignals();
 const folder = mkdtempSync(join(tmpdir(), 'facematch-memory-'));

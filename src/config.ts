@@ -105,7 +105,7 @@ const table = {
   max_parts: integer(2, 1000, 16, 'Most parts of a form, not counting the targets of match/upload/many'),
   max_part_header_bytes: integer(64, 65_536, 8192, "Most bytes of one part's headers"),
   max_field_bytes: integer(1, 65_536, 1024, 'Most bytes of a text field'),
-  max_pixels: integer(256, 500_000_000, 50_000_000, 'Most pixels of an image, checked before decoding'),
+  max_pixels: integer(256, 500_000_000, 64_000_000, 'Most pixels of an image, checked before decoding'),
   picture_ms: integer(
     1,
     day_ms,

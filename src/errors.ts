@@ -205,10 +205,11 @@ export const errorTable = {
   image_dimensions: {
     status: 422,
     title: "The image's width or height is out of range",
-    detail: 'Scale the picture to fit within "limit_pixels" and at least the shortest side allowed.',
+    detail:
+      'Scale the picture to fit within "limit_pixels", with at most 65535 pixels on a side and at least the shortest side allowed.',
     group: 'picture',
     requests: 'pictures',
-    example: { field: 'image1', width: 65_500, height: 65_500, limit_pixels: 50_000_000 },
+    example: { field: 'image1', width: 65_500, height: 65_500, limit_pixels: 64_000_000 },
   },
   image_too_complex: {
     status: 422,

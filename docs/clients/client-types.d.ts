@@ -1040,7 +1040,7 @@ export interface ImageDecodeFailedProblem {
   /** Name of the form field */
   field: 'image1' | 'image2' | 'image';
 }
-/** The image's width or height is out of range. Scale the picture to fit within "limit_pixels" and at least the shortest side allowed. */
+/** The image's width or height is out of range. Scale the picture to fit within "limit_pixels", with at most 65535 pixels on a side and at least the shortest side allowed. */
 export interface ImageDimensionsProblem {
   /** The HTTP status */
   status: 422;

@@ -51,7 +51,7 @@ struct Landmarks {
 };
 
 struct ImageLimits {
-  int64_t max_pixels = 50'000'000;
+  int64_t max_pixels = 64'000'000;
   int min_side = 16;
 };
 

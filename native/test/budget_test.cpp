@@ -1,6 +1,7 @@
 #include "../core/runtime/budget.h"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -115,6 +116,24 @@ TEST_CASE("a PNG whose data goes on after its last row is rejected while that is
   const ByteVector file = endless_png(1);
   CHECK(decode(file, kAnySize, 0).height == 10);
   CHECK(refuses_with(ErrorCode::kImageTooComplex, [&] { decode(file, kAnySize, 0, Budget(20)); }));
+}
+
+TEST_CASE("a budget that is used up is noticed before memory for all rows is touched") {
+  ByteVector file = encode_png(
+      ByteVector(400),
+      {.width = 10, .height = 10, .colour_type = PNG_COLOR_TYPE_RGB_ALPHA, .interlaced = true});
+  file[18] = file[22] = 8000 >> 8;  // width and height in IHDR
+  file[19] = file[23] = 8000 & 0xFF;
+  repair_png_checksums(file);
+  const auto most_memory = [] {  // KiB
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+  };
+  const auto before = most_memory();
+  CHECK(refuses_with(ErrorCode::kImageTooComplex, [&] { decode(file, {}, 0, kSpent); }));
+  CHECK(most_memory() - before <
+        200'000);  // the rows are 250,000, AddressSanitizer takes an eighth
 }
 
 TEST_CASE("a JPEG with very many metadata blocks is read in one pass") {

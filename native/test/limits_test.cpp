@@ -102,13 +102,17 @@ TEST_CASE("a PNG of 2^31-1 pixels in both directions does not overflow") {
   CHECK(error->width == 0x7FFFFFFF);
 }
 
-TEST_CASE("sizes are multiplied in 64 bits") {
+TEST_CASE("sizes are multiplied in 64 bits, and no side is longer than a JPEG's can be") {
   const ImageLimits limits;
   CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { check_dimensions(65536, 65536, limits); }));
   CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { check_dimensions(0, 100, limits); }));
   CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { check_dimensions(100, -1, limits); }));
-  CHECK_NOTHROW(check_dimensions(10000, 5000, limits));
-  CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { check_dimensions(10000, 5001, limits); }));
+  CHECK_NOTHROW(check_dimensions(8192, 6144, limits));
+  CHECK_NOTHROW(check_dimensions(10000, 6400, limits));
+  CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { check_dimensions(10000, 6401, limits); }));
+  CHECK_NOTHROW(check_dimensions(16, 65535, limits));
+  CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { check_dimensions(16, 65536, limits); }));
+  CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { check_dimensions(65536, 16, limits); }));
 }
 
 TEST_SUITE_END();

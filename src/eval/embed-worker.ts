@@ -52,7 +52,7 @@ export default function embed(job: EmbedJob): EmbeddedImage {
     min_det_score: job.minDetScore,
     use_heuristic_fallback: true,
     detect_presentation_attack: job.liveScores ?? false,
-    max_pixels: 50_000_000,
+    max_pixels: 64_000_000,
     min_side: 16,
   });
   if (!result.ok) {

@@ -48,7 +48,7 @@ function detailOf(fault: Exclude<ImageFault, { code: 'no_face_found' }>, name = 
     case 'image_dimensions':
       return (
         `Scale ${name}: ${fault.width} × ${fault.height} pixels are out of range; at most ` +
-        `${fault.limit_pixels} pixels in all are taken, and a shortest side that still shows a face.`
+        `${fault.limit_pixels} pixels in all are taken, 65535 on a side, and a shortest side that still shows a face.`
       );
     case 'image_too_complex':
       return `Save ${name} again, as an ordinary JPEG or with fewer pixels: decoding it takes too long.`;

@@ -168,7 +168,7 @@ describe.skipIf(!shared).each([
         accuracy_mode: mode,
         min_det_score,
         use_heuristic_fallback: true,
-        max_pixels: 50_000_000,
+        max_pixels: 64_000_000,
         min_side: 16,
       });
       return detected.ok && detected.image.faces.length > 0;

@@ -7,7 +7,7 @@ import { analyseOptions, sample, smallSample } from '../fixtures/pictures.ts';
 
 const addon = loadAddon();
 const pack = packDirectory('default');
-const limits = { max_pixels: 50_000_000, min_side: 16 };
+const limits = { max_pixels: 64_000_000, min_side: 16 };
 
 async function pixelsOf(picture: Uint8Array) {
   const { data, info } = await sharp(picture)

@@ -14,7 +14,7 @@ const options = {
   accuracy_mode: 'fast',
   min_det_score: readManifest(pack_directory).min_det_score,
   use_heuristic_fallback: true,
-  max_pixels: 50_000_000,
+  max_pixels: 64_000_000,
   min_side: 16,
 } as const;
 

@@ -17,7 +17,7 @@ describe('readConfig', () => {
       max_parts: 16,
       max_part_header_bytes: 8192,
       max_field_bytes: 1024,
-      max_pixels: 50_000_000,
+      max_pixels: 64_000_000,
       picture_ms: 2000,
       min_side: 16,
       embedding_cache: 0,

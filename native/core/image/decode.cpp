@@ -77,6 +77,10 @@ Similarity to_picture(const Image& image, const RawImage& raw) {
   return back;
 }
 
+// The most that a JPEG can have. Of a PNG of a few kilobytes one side may have millions of pixels,
+// at a cost for each row.
+constexpr int kMaxSide = 65'535;
+
 // Rows that are rotated between two checks of the budget.
 constexpr int kStrip = 512;
 
@@ -134,8 +138,9 @@ const char* sniff(std::span<const uint8_t> bytes) {
 }
 
 void check_dimensions(int64_t width, int64_t height, const ImageLimits& limits) {
-  const bool too_small = std::min(width, height) < limits.min_side;
-  if (!too_small && width * height <= limits.max_pixels) return;
+  const bool in_range = std::min(width, height) >= limits.min_side &&
+                        std::max(width, height) <= kMaxSide && width * height <= limits.max_pixels;
+  if (in_range) return;
   Error error(ErrorCode::kImageDimensions);
   error.width = static_cast<int>(width);
   error.height = static_cast<int>(height);

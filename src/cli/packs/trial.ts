@@ -118,7 +118,7 @@ function analysed(
     accuracy_mode: 'balance',
     ...how,
     use_heuristic_fallback: true,
-    max_pixels: 50_000_000,
+    max_pixels: 64_000_000,
     min_side: 16,
   };
   const outcome = loadAddon().analyse(directory, photo, options);

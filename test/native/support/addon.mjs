@@ -12,7 +12,7 @@ export const options = {
   accuracy_mode: 'fast',
   min_det_score: 0.7,
   use_heuristic_fallback: true,
-  max_pixels: 50_000_000,
+  max_pixels: 64_000_000,
   min_side: 16,
 };
 
