@@ -356,6 +356,18 @@ TEST_CASE("a detector whose outputs have no names in the manifest finds a bright
   }
 }
 
+TEST_CASE("a score just above 1 is 1, as quantised nets have them; anything more is no face") {
+  cv::Mat picture(192, 256, CV_8UC3, cv::Scalar::all(20));
+  picture(cv::Rect(160, 64, 32, 32)) = cv::Scalar::all(255);
+  for (const float score : {1.0f, 1.008f, 1.2f}) {
+    TinyNet net = bright({1, 3, 192, 256}, true);
+    net.outputs[1].numbers = {score};
+    const auto found = (*TinyDetector(net, bright_spec())).detect(picture, 0.7f);
+    REQUIRE(found.size() == (score < 1.1f ? 1 : 0));
+    if (!found.empty()) CHECK(found[0].score == 1);
+  }
+}
+
 TEST_CASE("an output that holds no floats hinders only a detector whose outputs have no names") {
   TinyNet net = bright({1, 3, -1, -1}, true);
   net.outputs.push_back(

@@ -79,6 +79,7 @@ TEST_CASE("after the limit of runs nothing more is detected") {
   for (int i = 0; i < kMaxDetectorRuns; ++i)
     CHECK_FALSE(finder.detect(default_engine().detector, picture, 0.7f).empty());
   CHECK(finder.detect(default_engine().detector, picture, 0.7f).empty());
+  CHECK(finder.was_cut_short());
   CHECK(search.fall_back().empty());
   CHECK_FALSE(finder.verify({.box = middle_of(300), .score = 1}, 0, false));
   CHECK(finder.detector_runs() == kMaxDetectorRuns);
@@ -111,6 +112,20 @@ TEST_CASE("beside an upright face an unclear one costs one run, and a false dete
   const Box empty{2, 2, 120, 120};
   CHECK_FALSE(finder.confirm({.box = empty, .score = 0.9f}));
   CHECK(finder.detector_runs() == before + 1);
+}
+
+TEST_CASE(
+    "what only the detector could confirm is dropped when its runs are used up, and that is told") {
+  const cv::Mat picture = portrait(1, 500);
+  Search search(picture);
+  Finder& finder = search.finder;
+  const auto detections = search.detect();
+  for (int i = 0; i < kMaxRunsToConfirm; ++i) finder.detect(default_engine().detector, picture, 1);
+  CHECK_FALSE(finder.was_cut_short());
+  CHECK(finder.confirm(detections.front()));  // by its landmarks
+  CHECK_FALSE(finder.was_cut_short());
+  CHECK_FALSE(finder.confirm({.box = {2, 2, 120, 120}, .score = 0.9f}));
+  CHECK(finder.was_cut_short());
 }
 
 TEST_CASE("verify rotates a face upright and returns it in pixels of the picture") {

@@ -130,3 +130,24 @@ test('a file is described without a run by what it declares', () => {
   expect(inputs).toEqual([{ name: 'input.1', type: 'float', shape: [1, 3, -1, -1] }]);
   expect(outputs).toMatchObject([{ name: '443', type: 'float' }]);
 });
+
+test('a file without inputs is refused in words', () => {
+  const output = {
+    name: 'out',
+    type: { tensorType: { elemType: FLOAT, shape: { dim: [{ dimValue: 1 }] } } },
+  };
+  const graph = {
+    name: 'net',
+    node: [makeNode('Identity', ['one'], 'out')],
+    initializer: [makeFloats('one', [1], Float32Array.of(1))],
+    output: [output],
+  };
+  const model = onnx.ModelProto.create({
+    irVersion: 7,
+    opsetImport: [{ domain: '', version: 11 }],
+    graph,
+  });
+  const file = join(folder, 'constant.onnx');
+  writeFileSync(file, onnx.ModelProto.encode(model).finish());
+  expect(() => loadAddon().describeNet(file, [1, 3, 8, 8])).toThrow('has no input');
+});

@@ -19,6 +19,9 @@ constexpr float kMinSide = 4;
 // visible.
 constexpr float kMinVisible = 0.5f;
 
+// Scores of quantised nets exceed 1 by some of their steps; anything more is no score.
+constexpr float kMaxScore = 1.05f;
+
 // Pixels. The cells of the deepest layers have this size; a thinner frame would have no complete
 // cell.
 constexpr int kMinFrame = 64;
@@ -124,6 +127,7 @@ std::vector<Detection> Detector::detect(const View& view, float min_score) const
   const float to_x = static_cast<float>(bgr.cols) / static_cast<float>(size.width);
   const float to_y = static_cast<float>(bgr.rows) / static_cast<float>(size.height);
   for (auto& [box, score, found_by] : found) {
+    if (score <= kMaxScore) score = std::min(score, 1.0f);
     box = {box.x * to_x, box.y * to_y, box.width * to_x, box.height * to_y};
   }
   std::erase_if(found, [&](const Detection& d) { return !is_possible(d, bgr.size()); });

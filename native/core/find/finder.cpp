@@ -64,8 +64,7 @@ bool plausible_upright(const Points68& points, const Box& box, float degrees,
 // Cheapest first; the first that decides ends the questions. `clear` costs nothing, `stable_once`
 // one run of the landmark net, `stable` five, `with_another_roll` some 30 and up to six of the
 // detector, `seen_again` one of the detector.
-const std::array<Finder::Test, 7> Finder::kTests = {{
-    {&Finder::after_many_runs, false},
+const std::array<Finder::Test, 6> Finder::kTests = {{
     {&Finder::clear, true},
     {&Finder::stable_once, true},
     {&Finder::seen_again_beside_upright, false},
@@ -84,7 +83,11 @@ bool Finder::cut_short() {
 }
 
 std::vector<Detection> Finder::detect(const Detector& detector, const View& view, float min_score) {
-  if (detector_runs_ >= kMaxDetectorRuns || cut_short()) return {};
+  if (cut_short()) return {};
+  if (detector_runs_ >= kMaxDetectorRuns) {
+    runs_used_up_ = true;
+    return {};
+  }
   ++detector_runs_;
   return detector.detect(view, min_score);
 }
@@ -144,7 +147,7 @@ std::optional<FoundFace> Finder::confirm(const Detection& detection) {
 // A face that does not fit the template is often turned or covered, and the box then fits it badly:
 // landmarks are predicted again in the box of the close detector.
 void Finder::realign(FoundFace& face) {
-  if (!engine_.close_detector || detector_runs_ >= kMaxRunsToConfirm) return;
+  if (!engine_.close_detector) return;
   if (misfit(face) <= kClearTemplateError) return;
   const auto seen = redetect_close(face.detection.box);
   if (seen) face.points = engine_.landmarker.find(pixels_of(seen->box), seen->box, false);
@@ -162,8 +165,10 @@ std::optional<FoundFace> Finder::verify_close(const Detection& detection) {
   return face;
 }
 
-Finder::Verdict Finder::after_many_runs(FoundFace&) {
-  return detector_runs_ >= kMaxRunsToConfirm ? Verdict::kFace : Verdict::kUndecided;
+bool Finder::may_confirm_by_detector() {
+  if (detector_runs_ < kMaxRunsToConfirm) return true;
+  runs_used_up_ = true;
+  return false;
 }
 
 Finder::Verdict Finder::clear(FoundFace& face) {
@@ -184,6 +189,7 @@ Finder::Verdict Finder::stable(FoundFace& face) {
 }
 
 Finder::Verdict Finder::seen_again(FoundFace& face) {
+  if (!may_confirm_by_detector()) return Verdict::kNoFace;
   const Box& box = face.detection.box;
   const auto seen = redetect(picture_.closeup(box, 0, kCloseup), box);
   return seen ? Verdict::kFace : Verdict::kNoFace;
@@ -194,6 +200,7 @@ Finder::Verdict Finder::seen_again_beside_upright(FoundFace& face) {
 }
 
 Finder::Verdict Finder::with_another_roll(FoundFace& face) {
+  if (!may_confirm_by_detector()) return Verdict::kNoFace;
   const Detection detection = face.detection;
   const View small = picture_.closeup(detection.box, 0, kSmallCloseup);
   // Most promising first. Upright faces are much more common, so another rotation must have much

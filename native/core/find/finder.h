@@ -21,7 +21,8 @@ struct FoundFace {
 };
 
 // The most detector runs on any picture, and after how many the faces of the first look are no
-// longer checked; the rest is for the looks that follow.
+// longer checked by the detector: those that need it are dropped. The rest is for the looks that
+// follow.
 constexpr int kMaxDetectorRuns = 121;
 constexpr int kMaxRunsToConfirm = 41;
 
@@ -54,8 +55,8 @@ class Finder {
 
   // Checks the budget: when it is used up, the search ends.
   bool cut_short();
-  // Whether cut_short() has returned true.
-  bool was_cut_short() const { return cut_short_; }
+  // Whether cut_short() has returned true, or a face was dropped because the runs were used up.
+  bool was_cut_short() const { return cut_short_ || runs_used_up_; }
 
  private:
   enum class Verdict { kFace, kNoFace, kUndecided };
@@ -63,9 +64,8 @@ class Finder {
     Verdict (Finder::*ask)(FoundFace& face);
     bool proves_upright;  // a face that passes, unless it passes rotated
   };
-  static const std::array<Test, 7> kTests;
+  static const std::array<Test, 6> kTests;
 
-  Verdict after_many_runs(FoundFace& face);
   Verdict clear(FoundFace& face);
   Verdict stable_once(FoundFace& face);
   Verdict seen_again_beside_upright(FoundFace& face);
@@ -73,6 +73,7 @@ class Finder {
   Verdict with_another_roll(FoundFace& face);
   Verdict seen_again(FoundFace& face);
 
+  bool may_confirm_by_detector();
   const View& pixels_of(const Box& box);
   float misfit(const FoundFace& face) const;
   float measure(const View& view, const FoundFace& face,
@@ -87,6 +88,7 @@ class Finder {
   Picture& picture_;
   const AnalyseOptions& options_;
   bool cut_short_ = false;
+  bool runs_used_up_ = false;
   int detector_runs_ = 0;
   bool upright_seen_ = false;
 };

@@ -61,6 +61,9 @@ NetFacts net_facts(const std::string& path, const std::vector<int64_t>& input_sh
       net.outputs.push_back(facts_of_type(session.GetOutputNameAllocated(i, allocator).get(),
                                           session.GetOutputTypeInfo(i)));
     }
+    if (!input_shape.empty() && net.inputs.empty()) {
+      throw Error(ErrorCode::kInternalError, "the net " + path + " has no input");
+    }
     if (!input_shape.empty()) measure_outputs(session, input_shape, net);
     return net;
   } catch (const Ort::Exception& error) {
