@@ -153,6 +153,35 @@ TEST_CASE("verify rejects what is not a face, and a face with the wrong roll") {
   CHECK_FALSE(nothing.finder.verify({.box = middle_of(500), .score = 1}, 0, false));
 }
 
+TEST_CASE("of people cheek to cheek nobody is listed twice") {
+  constexpr int kSide = 200, kStep = 110;
+  for (int number = 1; number <= 6; ++number) {
+    for (const float degrees : {0.0f, 15.0f}) {
+      cv::Mat picture(kSide + 60, kSide + 2 * kStep, CV_8UC3, cv::Scalar::all(110));
+      for (int i = 0; i < 3; ++i) {
+        const Similarity crop =
+            square_crop({kSide, kSide}, kSide, i == 1 ? degrees : -degrees / 2, kSide);
+        cv::Mat face;
+        warp(portrait((number + i) % 6 + 1, 2 * kSide, 2.4f), crop, kSide, face);
+        face.copyTo(picture(cv::Rect(i * kStep, 30 * (i % 2), kSide, kSide)));
+      }
+      Search search(picture);
+      std::vector<FoundFace> faces;
+      StageTimings timings;
+      look_once(search.finder, looks(true).front(), faces, timings);
+      for (size_t a = 0; a < faces.size(); ++a) {
+        for (size_t b = 0; b < a; ++b) {
+          const float side = std::min(faces[a].detection.box.width, faces[b].detection.box.width);
+          const Point apart = five_points(faces[a].points).nose - five_points(faces[b].points).nose;
+          CAPTURE(number);
+          CAPTURE(degrees);
+          CHECK(cv::norm(apart) > 0.25 * side);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("a redetection must reach min_det_score as well") {
   Search search(portrait(1, 500), options_of(AccuracyMode::kBalance, 1.1f));
   CHECK_FALSE(search.finder.verify({.box = middle_of(500), .score = 1}, 0, false));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "../image/contrast.h"
 #include "../runtime/timer.h"
@@ -21,6 +22,8 @@ constexpr int kMinForSmallTiles = 900;
 constexpr float kProposalScore = 0.5f;
 constexpr size_t kMaxProposals = 16;  // that a look verifies, best first
 constexpr float kSameFace = 0.4f;     // intersection over union
+// Two people's landmarks are further apart than this share of the smaller box (root mean square).
+constexpr float kCoincide = 0.25f;
 
 constexpr std::array kPaddedShares = {0.5f, 0.3f};
 // For the close detector: of borders from none to three tenths of the picture it finds most with
@@ -121,16 +124,48 @@ std::vector<Proposal> proposals_of(Finder& finder, const Detector& detector, con
   return kept;
 }
 
-// Several views may show the same face, also in different rotations: the one with the most stable
-// landmarks is right.
-void keep_most_stable(std::vector<FoundFace>& faces) {
+Point middle_of(const FoundFace& face) {
+  Point sum;
+  for (const Point point : face.points) sum += point;
+  return sum / static_cast<float>(face.points.size());
+}
+
+float longer_side_of(const FoundFace& face) {
+  return std::max(face.detection.box.width, face.detection.box.height);
+}
+
+// How far a face's landmarks are from the middle of its box, in sides of the box.
+float off_centre(const FoundFace& face) {
+  return static_cast<float>(cv::norm(middle_of(face) - face.detection.box.centre())) /
+         longer_side_of(face);
+}
+
+bool landmarks_coincide(const FoundFace& a, const FoundFace& b) {
+  const auto of_a = five_points(a.points).points(), of_b = five_points(b.points).points();
+  float sum = 0;
+  for (size_t i = 0; i < of_a.size(); ++i) {
+    const Point apart = of_a[i] - of_b[i];
+    sum += apart.dot(apart);
+  }
+  const float side = std::min(longer_side_of(a), longer_side_of(b));
+  return std::sqrt(sum / static_cast<float>(of_a.size())) < kCoincide * side;
+}
+
+bool is_same_face(const FoundFace& a, const FoundFace& b) {
+  return intersection_over_union(a.detection.box, b.detection.box) > kSameFace ||
+         landmarks_coincide(a, b);
+}
+
+// Of faces that are the same, keeps the one for which `badness` is least.
+void keep_one_of_each(std::vector<FoundFace>& faces,
+                      bool (*same)(const FoundFace&, const FoundFace&),
+                      float (*badness)(const FoundFace&)) {
   std::stable_sort(faces.begin(), faces.end(),
-                   [](const auto& a, const auto& b) { return a.instability < b.instability; });
+                   [&](const auto& a, const auto& b) { return badness(a) < badness(b); });
   std::vector<FoundFace> kept;
   for (FoundFace& face : faces) {
-    const bool known = std::any_of(kept.begin(), kept.end(), [&](const FoundFace& better) {
-      return intersection_over_union(better.detection.box, face.detection.box) > kSameFace;
-    });
+    const bool known = std::any_of(kept.begin(), kept.end(),
+                                   [&](const FoundFace& better) { return same(better, face); });
     if (!known) kept.push_back(std::move(face));
   }
   faces = std::move(kept);
@@ -173,6 +208,9 @@ void look_first(Finder& finder, std::vector<FoundFace>& faces, StageTimings& tim
     const bool rotated = face->detection.found_by != FoundBy::kPrimary;
     if (options.use_heuristic_fallback || !rotated) faces.push_back(std::move(*face));
   }
+  // Cheek to cheek a box may lie between two faces, and landmarks be found in one of them. The box
+  // in whose middle they are is right.
+  keep_one_of_each(faces, landmarks_coincide, off_centre);
 }
 
 }  // namespace
@@ -205,7 +243,9 @@ void look_once(Finder& finder, const Look& look, std::vector<FoundFace>& faces,
     face->detection.found_by = look.found_by;
     faces.push_back(std::move(*face));
   }
-  keep_most_stable(faces);
+  // Several views may show the same face, also in different rotations: the one with the most stable
+  // landmarks is right.
+  keep_one_of_each(faces, is_same_face, [](const FoundFace& face) { return face.instability; });
 }
 
 bool ends_search(const Look& look, const std::vector<FoundFace>& faces) {
