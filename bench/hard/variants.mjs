@@ -82,6 +82,27 @@ function tiny(side) {
   };
 }
 
+/** Printed with black dots on a screen of 45 degrees, `dots` across the face, and scanned with eight pixels a dot. */
+function printed(dots) {
+  const pitch = 8;
+  return async ({ pixels, width, height, face }) => {
+    const k = (pitch * dots) / Math.max(face.box.width, face.box.height);
+    const size = [Math.round(width * k), Math.round(height * k)];
+    const { data, info } = await pixels
+      .resize(...size, { fit: 'fill' })
+      .greyscale()
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    const turn = (2 * Math.PI) / (pitch * Math.SQRT2);
+    for (let i = 0; i < data.length; i++) {
+      const [x, y] = [i % info.width, Math.floor(i / info.width)];
+      const least = 128 + 63 * (Math.cos((x + y) * turn) + Math.cos((x - y) * turn));
+      data[i] = data[i] > least ? 255 : 0;
+    }
+    return { picture: sharp(data, { raw: { ...info, channels: 1 } }), move: scaled(size[0] / width) };
+  };
+}
+
 function then(first, second) {
   return async (source) => {
     const { picture, move } = await first(source);
@@ -105,6 +126,7 @@ export const variants = [
   ...[30, 45, 60].map((degrees) => ({ name: `turned by ${degrees}°`, make: turned(degrees) })),
   ...[0.8, 0.65, 0.5].map((share) => ({ name: `close-up, ${share} of the box`, make: closeUp(share) })),
   ...[24, 20].map((side) => ({ name: `tiny, ${side} px of 1600`, make: tiny(side) })),
+  ...[24, 32].map((dots) => ({ name: `printed, ${dots} dots across`, make: printed(dots) })),
   { name: 'pale × 0.2 + 0.7', make: toned((v) => 0.2 * v + 0.7) },
   { name: 'darkened × 0.07', make: toned((v) => 0.07 * v) },
   {

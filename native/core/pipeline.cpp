@@ -8,6 +8,7 @@
 #include "find/looks.h"
 #include "image/contrast.h"
 #include "image/picture.h"
+#include "image/screen.h"
 #include "runtime/timer.h"
 
 namespace facematch {
@@ -25,40 +26,70 @@ class Analyser {
       : engine_(engine),
         options_(options),
         picture_(bytes, options.limits, side_for_first_look(engine.pack),
-                 Budget(options.picture_ms, options.cancelled)),
-        finder_(engine, picture_, options) {}
+                 Budget(options.picture_ms, options.cancelled)) {}
 
   Analysis run() {
-    const auto all = looks(options_.use_heuristic_fallback);
-    for (const Look& look : all) {
-      look_once(finder_, look, faces_, timings_);
-      const bool last = &look == &all.back() || finder_.cut_short();
-      // Faces that do not end the search are embedded only when there is no further look.
-      if (!last && !ends_search(look, faces_)) continue;
-      align_stage();
-      embed_stage();
-      if (last || ends_search(look, faces_)) break;
-    }
+    faces_ = find(picture_);
+    if (options_.use_heuristic_fallback) find_in_print();
     if (options_.detect_presentation_attack) liveness_stage();
     return report();
   }
 
  private:
-  void align_stage() {
-    const Timer timer(timings_.align, picture_.decode_ms());
-    order(faces_);
-    float scale = 0;
-    for (const FoundFace& found : faces_) {
-      scale = std::max(scale, engine_.embedder.scale_for(found.detection.box));
+  // The faces of a picture, embedded.
+  std::vector<FoundFace> find(Picture& picture) {
+    std::vector<FoundFace> faces;
+    Finder finder(engine_, picture, options_);
+    const auto all = looks(options_.use_heuristic_fallback);
+    for (const Look& look : all) {
+      look_once(finder, look, faces, timings_);
+      const bool last = &look == &all.back() || finder.cut_short();
+      // Faces that do not end the search are embedded only when there is no further look.
+      if (!last && !ends_search(look, faces)) continue;
+      align_stage(picture, faces);
+      embed_stage(faces);
+      if (last || ends_search(look, faces)) break;
     }
-    picture_.refine(scale);
-    for (FoundFace& found : faces_) align(found);
+    look_cut_short_ = look_cut_short_ || finder.was_cut_short();
+    return faces;
   }
 
-  void align(FoundFace& found) {
+  // Looks again with the dots merged where a picture without a face, or a face, is printed with
+  // them.
+  void find_in_print() {
+    if (look_cut_short_) return;
+    float pitch = faces_.empty() ? pitch_of_picture() : 0;
+    for (const FoundFace& found : faces_) pitch = std::max(pitch, found.dot_pitch);
+    if (!(pitch > 0)) return;
+    Picture merged = picture_.without_dots(pitch);
+    for (FoundFace& found : find(merged)) {
+      found.face.found_by = FoundBy::kEnhanced;
+      faces_.push_back(std::move(found));
+    }
+    keep_one_of_each(faces_, [](const FoundFace& found) { return found.dot_pitch; });
+    order(faces_);
+  }
+
+  float pitch_of_picture() {
+    const Timer timer(timings_.detect, picture_.decode_ms());
+    return picture_.dot_pitch();
+  }
+
+  void align_stage(Picture& picture, std::vector<FoundFace>& faces) {
+    const Timer timer(timings_.align, picture.decode_ms());
+    order(faces);
+    float scale = 0;
+    for (const FoundFace& found : faces) {
+      scale = std::max(scale, engine_.embedder.scale_for(found.detection.box));
+    }
+    picture.refine(scale);
+    for (FoundFace& found : faces) align(picture, found);
+  }
+
+  void align(Picture& picture, FoundFace& found) {
     const Landmarks five = five_points(found.points);
     const Similarity alignment = engine_.embedder.align(five);
-    engine_.embedder.chip(picture_.for_crops(alignment.scale()), alignment, found.chip);
+    engine_.embedder.chip(picture.for_crops(alignment.scale()), alignment, found.chip);
     const float face_pixels = static_cast<float>(engine_.embedder.chip_size()) / alignment.scale();
     found.face = {.box = found.detection.box,
                   .landmarks = five,
@@ -71,14 +102,15 @@ class Analyser {
                   // Of the original chip; only the embedding uses the stretched one.
                   .quality = measure_quality(found.chip, face_pixels),
                   .embedding = {}};
+    found.dot_pitch = dot_pitch(found.chip) / alignment.scale();
     found.chip = stretch_contrast(found.chip, kMinRange);
   }
 
   // Embeds every face, because the human check needs the embedding, and drops what is not human.
-  void embed_stage() {
+  void embed_stage(std::vector<FoundFace>& faces) {
     const Timer timer(timings_.embed);
     const bool mirror = options_.accuracy_mode == AccuracyMode::kBalance;
-    for (FoundFace& found : faces_) {
+    for (FoundFace& found : faces) {
       if (picture_.budget().cancelled()) throw Error(ErrorCode::kImageTooComplex);
       Face& face = found.face;
       face.embedding = engine_.embedder.embed(found.chip, mirror);
@@ -86,7 +118,7 @@ class Analyser {
       face.human_score = engine_.human.score(face.embedding);
       face.occlusion_score = engine_.occlusion.score(face.embedding);
     }
-    std::erase_if(faces_, [&](const FoundFace& found) {
+    std::erase_if(faces, [&](const FoundFace& found) {
       const auto& score = found.face.human_score;
       return score && *score < engine_.pack.human->bar;
     });
@@ -108,7 +140,7 @@ class Analyser {
                       .format = picture_.format(),
                       .orientation = picture_.orientation(),
                       .faces = {},
-                      .look_cut_short = finder_.was_cut_short() || picture_.was_cut_short(),
+                      .look_cut_short = look_cut_short_ || picture_.was_cut_short(),
                       .timings_ms = timings_};
     for (FoundFace& found : faces_) analysis.faces.push_back(std::move(found.face));
     return analysis;
@@ -117,8 +149,8 @@ class Analyser {
   const Engine& engine_;
   const AnalyseOptions& options_;
   Picture picture_;
-  Finder finder_;
   std::vector<FoundFace> faces_;
+  bool look_cut_short_ = false;
   StageTimings timings_;
 };
 

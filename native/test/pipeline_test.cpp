@@ -9,6 +9,7 @@
 #include <opencv2/imgproc.hpp>
 
 #include "../core/image/decode.h"
+#include "../core/image/screen.h"
 #include "../core/image/view.h"
 #include "drawing.h"
 #include "support.h"
@@ -183,9 +184,44 @@ TEST_CASE("the only person in both photos is the only match") {
   }
 }
 
+TEST_CASE("a face that is printed with coarse dots is found and matched; stripes are no dots") {
+  const cv::Mat photo = portrait(1, 600);
+  const auto reference = analyse(default_engine(), encode_png(photo), options_of());
+  REQUIRE(reference.faces.size() == 1);
+  const float side = reference.faces[0].box.height;
+  for (const float dots : {24.0f, 32.0f}) {
+    CAPTURE(dots);
+    const float turn = 2 * static_cast<float>(CV_PI) * dots / side;
+    cv::Mat print, striped;
+    cv::cvtColor(photo, print, cv::COLOR_BGR2GRAY);
+    striped = print.clone();
+    for (int y = 0; y < print.rows; ++y) {
+      for (int x = 0; x < print.cols; ++x) {
+        const float across = std::cos(turn * static_cast<float>(x));
+        const float down = std::cos(turn * static_cast<float>(y));
+        auto& grey = print.at<uint8_t>(y, x);
+        grey = static_cast<float>(grey) > 128 + 63 * (across + down) ? 255 : 0;
+        auto& stripe = striped.at<uint8_t>(y, x);
+        stripe = static_cast<float>(stripe) > 128 + 126 * across ? 255 : 0;
+      }
+    }
+    cv::cvtColor(print, print, cv::COLOR_GRAY2BGR);
+    cv::cvtColor(striped, striped, cv::COLOR_GRAY2BGR);
+    CHECK(dot_pitch(print) == doctest::Approx(side / dots).epsilon(0.08));
+    CHECK(dot_pitch(striped) == 0);
+    CHECK(dot_pitch(photo) == 0);
+    const auto seen = analyse(default_engine(), encode_png(print), options_of());
+    REQUIRE(seen.faces.size() == 1);
+    CHECK(seen.faces[0].found_by == FoundBy::kEnhanced);
+    CHECK(intersection_over_union(seen.faces[0].box, reference.faces[0].box) > 0.7f);
+    const Embedding &a = seen.faces[0].embedding, &b = reference.faces[0].embedding;
+    CHECK(std::inner_product(a.begin(), a.end(), b.begin(), 0.0f) > kSamePerson);
+  }
+}
+
 TEST_CASE("a picture that is far wider than high is analysed like others") {
   AnalyseOptions options = options_of(AccuracyMode::kBalance, 0);
-  for (const cv::Size size : {cv::Size(600'000, 16), cv::Size(16, 600'000)}) {
+  for (const cv::Size size : {cv::Size(65'535, 16), cv::Size(16, 65'535)}) {
     CHECK_NOTHROW(
         analyse(default_engine(), encode_png(grain(size.width, size.height, CV_8UC3)), options));
   }

@@ -17,6 +17,7 @@ struct FoundFace {
   Points68 points;
   float instability = 0;  // see landmark_check.h
   cv::Mat chip;           // set by alignment
+  float dot_pitch = 0;    // the same: of dots it is printed with, pixels of the picture
   Face face;              // set by alignment and embedding
 };
 

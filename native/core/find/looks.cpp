@@ -156,21 +156,6 @@ bool is_same_face(const FoundFace& a, const FoundFace& b) {
          landmarks_coincide(a, b);
 }
 
-// Of faces that are the same, keeps the one for which `badness` is least.
-void keep_one_of_each(std::vector<FoundFace>& faces,
-                      bool (*same)(const FoundFace&, const FoundFace&),
-                      float (*badness)(const FoundFace&)) {
-  std::stable_sort(faces.begin(), faces.end(),
-                   [&](const auto& a, const auto& b) { return badness(a) < badness(b); });
-  std::vector<FoundFace> kept;
-  for (FoundFace& face : faces) {
-    const bool known = std::any_of(kept.begin(), kept.end(),
-                                   [&](const FoundFace& better) { return same(better, face); });
-    if (!known) kept.push_back(std::move(face));
-  }
-  faces = std::move(kept);
-}
-
 // In the whole picture. Many nets for small faces do not see one that fills the frame: a close
 // detector of the same family, whose scores and boxes mean the same, looks beside the detector.
 std::vector<Detection> detect_first(Finder& finder, const View& whole) {
@@ -210,7 +195,7 @@ void look_first(Finder& finder, std::vector<FoundFace>& faces, StageTimings& tim
   }
   // Cheek to cheek a box may lie between two faces, and landmarks be found in one of them. The box
   // in whose middle they are is right.
-  keep_one_of_each(faces, landmarks_coincide, off_centre);
+  keep_one_of_each(faces, off_centre);
 }
 
 }  // namespace
@@ -219,6 +204,19 @@ int side_for_first_look(const Pack& pack) {
   // 1.5 times the detector's frame, so that landmarks of a large face are the same as in the full
   // picture.
   return 3 * std::max(pack.detector.width, pack.detector.height) / 2;
+}
+
+void keep_one_of_each(std::vector<FoundFace>& faces, float (*badness)(const FoundFace&)) {
+  std::stable_sort(faces.begin(), faces.end(),
+                   [&](const auto& a, const auto& b) { return badness(a) < badness(b); });
+  std::vector<FoundFace> kept;
+  for (FoundFace& face : faces) {
+    const bool known = std::any_of(kept.begin(), kept.end(), [&](const FoundFace& better) {
+      return is_same_face(better, face);
+    });
+    if (!known) kept.push_back(std::move(face));
+  }
+  faces = std::move(kept);
 }
 
 void order(std::vector<FoundFace>& faces) { order_found(faces); }
@@ -245,7 +243,7 @@ void look_once(Finder& finder, const Look& look, std::vector<FoundFace>& faces,
   }
   // Several views may show the same face, also in different rotations: the one with the most stable
   // landmarks is right.
-  keep_one_of_each(faces, is_same_face, [](const FoundFace& face) { return face.instability; });
+  keep_one_of_each(faces, [](const FoundFace& face) { return face.instability; });
 }
 
 bool ends_search(const Look& look, const std::vector<FoundFace>& faces) {

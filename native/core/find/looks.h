@@ -26,6 +26,10 @@ std::span<const Look> looks(bool use_heuristic_fallback);
 void look_once(Finder& finder, const Look& look, std::vector<FoundFace>& faces,
                StageTimings& timings_ms);
 
+// Of detections of one face, by their boxes or their landmarks, keeps the one for which `badness`
+// is least, the first of equals.
+void keep_one_of_each(std::vector<FoundFace>& faces, float (*badness)(const FoundFace&));
+
 // Whether no further look is needed: the first must have found an upright face, the others any.
 bool ends_search(const Look& look, const std::vector<FoundFace>& faces);
 

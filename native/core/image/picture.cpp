@@ -6,6 +6,7 @@
 
 #include "../error.h"
 #include "../runtime/timer.h"
+#include "screen.h"
 
 namespace facematch {
 namespace {
@@ -13,6 +14,12 @@ namespace {
 // A picture with a longer side of twice as many pixels is huge: all levels come from one of this
 // size, so that its pixels are read once.
 constexpr int kBase = 1600;
+
+// In a copy of this longer side every dot that hides a face from the detector can be seen.
+constexpr int kSmallest = 480;
+
+// Pixels of a dot that are enough to merge it with its neighbours.
+constexpr float kPixelsOfDot = 8;
 
 // Where a copy has as many pixels for each pixel of the crop, warp() would average those of a
 // larger one.
@@ -35,7 +42,7 @@ Picture::Picture(cv::Mat bgr, const Budget& budget) : budget_(budget) {
 
 void Picture::decode_at_least(int min_side) {
   const int wanted = std::min(min_side, std::max(width(), height()));
-  if (decoded_.longer_side() >= wanted || cut_short_) return;
+  if (decoded_.longer_side() >= wanted || bytes_.empty() || cut_short_) return;
   const Timer timer(decode_ms_);
   try {
     // The coarser copy is kept until the finer one is complete.
@@ -72,6 +79,21 @@ void Picture::refine(float scale) {
   if (!(decoded_.scale() < std::min(scale, 1.0f))) return;
   const auto longer = static_cast<float>(std::max(width(), height()));
   decode_at_least(static_cast<int>(std::ceil(std::min(scale, 1.0f) * longer)));
+}
+
+float Picture::dot_pitch() {
+  const View& small = level(kSmallest);
+  return facematch::dot_pitch(small.bgr) / small.scale();
+}
+
+Picture Picture::without_dots(float pitch) {
+  const float longer = static_cast<float>(std::max(width(), height()));
+  const float wanted = longer * kPixelsOfDot / pitch;
+  const View& view = level(static_cast<int>(std::clamp<float>(wanted, kSmallest, kBase)));
+  Image merged = decoded_;
+  merged.bgr = facematch::without_dots(view.bgr, pitch * view.scale());
+  merged.to_picture = view.to_picture;
+  return {std::move(merged), budget_};
 }
 
 View Picture::closeup(const Box& box, float roll, int size) {

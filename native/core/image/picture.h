@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <utility>
 
 #include "../runtime/budget.h"
 #include "decode.h"
@@ -46,6 +47,13 @@ class Picture {
   // shows twice the longer side of `box`, with the face upright in the middle.
   View closeup(const Box& box, float roll, int size);
 
+  // Pixels of the full picture from dot to dot, where it is a print made of dots (see screen.h), as
+  // far as they show in a small copy; 0 elsewhere.
+  float dot_pitch();
+
+  // A copy, as large as it needs to be, in which dots of that pitch are merged into tones.
+  Picture without_dots(float pitch);
+
   const Budget& budget() const { return budget_; }
 
   // The budget was used up before a finer decoding was complete: the coarser one is used instead.
@@ -55,9 +63,10 @@ class Picture {
   const double& decode_ms() const { return decode_ms_; }
 
  private:
+  Picture(Image decoded, const Budget& budget) : budget_(budget), decoded_(std::move(decoded)) {}
   void decode_at_least(int min_side);
 
-  std::span<const uint8_t> bytes_;
+  std::span<const uint8_t> bytes_;  // empty where nothing finer can be decoded
   ImageLimits limits_;
   Budget budget_;
   Image decoded_;               // the finest so far

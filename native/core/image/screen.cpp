@@ -1,0 +1,180 @@
+#include "screen.h"
+
+#include <algorithm>
+#include <cmath>
+#include <opencv2/imgproc.hpp>
+#include <vector>
+
+namespace facematch {
+namespace {
+
+// Side of the tiles that are looked at, pixels, and a step of half of it.
+constexpr int kTile = 96;
+constexpr int kStep = kTile / 2;
+
+// Waves across a tile for which a screen is looked for: a dot for every 12 to 2.2 pixels.
+constexpr int kFewest = 8;
+constexpr int kMost = 44;
+
+// Mean difference of grey levels two pixels apart, below which nothing is a screen. It spares
+// ordinary faces the transform: of 7,000 chips none has more than 21, those printed with 24 to 50
+// dots across the face have 25 to 75.
+constexpr double kLeastContrast = 23;
+
+// Of a peak in the spectrum: grey levels of its wave, how much it stands out from its ring, and the
+// share of it that the peak across must have. A screen repeats in two directions, stripes in one.
+constexpr double kLeastAmplitude = 20;
+constexpr double kLeastProminence = 50;
+constexpr double kLeastAcross = 0.2;
+
+// The same of the screen's own peak, where the strongest is its overtone.
+constexpr double kLeastOfScreen = 0.1;
+
+// A peak and what it leaks into its neighbours.
+constexpr int kPeak = 2;
+constexpr int kPeakArea = (2 * kPeak + 1) * (2 * kPeak + 1);
+
+// Standard deviation of the blur, in pitches: what is left of the screen is a fiftieth, of a wave
+// of four dots two thirds.
+constexpr double kBlur = 0.45;
+
+class Spectrum {
+ public:
+  explicit Spectrum(const cv::Mat& grey) {
+    static const cv::Mat window = [] {
+      cv::Mat hann;
+      cv::createHanningWindow(hann, {kTile, kTile}, CV_32F);
+      return hann;
+    }();
+    cv::Mat levels;
+    grey.convertTo(levels, CV_32F);
+    levels -= cv::mean(levels)[0];
+    cv::multiply(levels, window, levels);
+    cv::dft(levels, waves_, cv::DFT_COMPLEX_OUTPUT);
+  }
+
+  // Of the wave with so many periods across and down; negative numbers run the other way.
+  float power(cv::Point wave) const {
+    const auto& c = waves_.at<cv::Vec2f>((wave.y + kTile) % kTile, (wave.x + kTile) % kTile);
+    return c[0] * c[0] + c[1] * c[1];
+  }
+
+  cv::Point highest_near(cv::Point wave) const {
+    cv::Point best = wave;
+    each_near(wave, [&](cv::Point at) {
+      if (power(at) > power(best)) best = at;
+    });
+    return best;
+  }
+
+  double power_near(cv::Point wave) const {
+    double sum = 0;
+    each_near(wave, [&](cv::Point at) { sum += static_cast<double>(power(at)); });
+    return sum;
+  }
+
+ private:
+  template <typename Visit>
+  static void each_near(cv::Point wave, Visit visit) {
+    for (int y = -kPeak; y <= kPeak; ++y) {
+      for (int x = -kPeak; x <= kPeak; ++x) visit(wave + cv::Point(x, y));
+    }
+  }
+
+  cv::Mat waves_;
+};
+
+double length(cv::Point wave) { return std::hypot(wave.x, wave.y); }
+
+// The waves of one half plane; the other mirrors it.
+template <typename Visit>
+void each_wave(double shortest, double longest, Visit visit) {
+  const int most = static_cast<int>(longest);
+  for (int y = 0; y <= most; ++y) {
+    for (int x = y == 0 ? 1 : -most; x <= most; ++x) {
+      const cv::Point wave(x, y);
+      if (length(wave) >= shortest && length(wave) <= longest) visit(wave);
+    }
+  }
+}
+
+// Mean power of the waves as long as a peak, without the peaks.
+double power_of_ring(const Spectrum& spectrum, cv::Point peak, cv::Point across) {
+  constexpr int kApart = kPeak + 1;
+  const auto is_near = [](cv::Point a, cv::Point b) {
+    return std::max(std::abs(a.x - b.x), std::abs(a.y - b.y)) <= kApart;
+  };
+  double sum = 0;
+  int count = 0;
+  each_wave(length(peak) - kApart, length(peak) + kApart, [&](cv::Point wave) {
+    if (is_near(wave, peak) || is_near(wave, -peak)) return;
+    if (is_near(wave, across) || is_near(wave, -across)) return;
+    sum += static_cast<double>(spectrum.power(wave));
+    ++count;
+  });
+  return sum / std::max(count, 1);
+}
+
+// Of a grey tile.
+float pitch_in(const cv::Mat& grey) {
+  constexpr int kApart = 2;
+  const int rest = kTile - kApart;
+  const double across_columns =
+      cv::norm(grey.colRange(0, rest), grey.colRange(kApart, kTile), cv::NORM_L1);
+  const double across_rows =
+      cv::norm(grey.rowRange(0, rest), grey.rowRange(kApart, kTile), cv::NORM_L1);
+  if (std::min(across_columns, across_rows) < kLeastContrast * kTile * rest) return 0;
+  const Spectrum spectrum(grey);
+  cv::Point peak(kFewest, 0);
+  each_wave(kFewest, kMost, [&](cv::Point wave) {
+    if (spectrum.power(wave) > spectrum.power(peak)) peak = wave;
+  });
+  const cv::Point across = spectrum.highest_near({-peak.y, peak.x});
+  const double power = spectrum.power_near(peak), power_across = spectrum.power_near(across);
+  // The mean square of a Hann window is 9/64.
+  constexpr double kWindowPower = 9.0 / 64 * kTile * kTile * kTile * kTile;
+  const double amplitude = 2 * std::sqrt((power + power_across) / kWindowPower);
+  const double ring = power_of_ring(spectrum, peak, across);
+  const bool is_screen = amplitude >= kLeastAmplitude && power_across >= kLeastAcross * power &&
+                         power + power_across >= 2 * kPeakArea * kLeastProminence * ring;
+  if (!is_screen) return 0;
+  // In middle tones the dots between the dots may be stronger.
+  const cv::Point diagonal = spectrum.highest_near((peak + across) / 2);
+  const bool is_overtone =
+      length(diagonal) >= kFewest && spectrum.power_near(diagonal) >= kLeastOfScreen * power;
+  return static_cast<float>(kTile / length(is_overtone ? diagonal : peak));
+}
+
+}  // namespace
+
+float dot_pitch(const cv::Mat& bgr) {
+  if (std::min(bgr.cols, bgr.rows) < kTile) return 0;
+  cv::Mat grey;
+  cv::cvtColor(bgr, grey, cv::COLOR_BGR2GRAY);
+  std::vector<float> pitches;
+  size_t tiles = 0;
+  for (int y = 0; y + kTile <= grey.rows; y += kStep) {
+    for (int x = 0; x + kTile <= grey.cols; x += kStep) {
+      ++tiles;
+      const float pitch = pitch_in(grey(cv::Rect(x, y, kTile, kTile)));
+      if (pitch > 0) pitches.push_back(pitch);
+    }
+  }
+  if (4 * pitches.size() >= tiles) {
+    const auto upper = pitches.begin() + static_cast<std::ptrdiff_t>(pitches.size() * 3 / 4);
+    std::nth_element(pitches.begin(), upper, pitches.end());
+    return *upper;
+  }
+  // Coarser dots.
+  cv::Mat half;
+  cv::resize(bgr, half, {bgr.cols / 2, bgr.rows / 2}, 0, 0, cv::INTER_AREA);
+  return 2 * dot_pitch(half);
+}
+
+cv::Mat without_dots(const cv::Mat& bgr, float pitch) {
+  cv::Mat out;
+  cv::GaussianBlur(bgr, out, {}, kBlur * static_cast<double>(pitch));
+  return out;
+}
+
+}  // namespace facematch
