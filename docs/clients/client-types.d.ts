@@ -267,7 +267,7 @@ export interface Face {
   };
   /** How sure the detector is that this is a face; for a face that the first detection step did not find, in an enlarged crop */
   detection_score: number;
-  /** Which detection step found the face: `primary`: the first one, on the whole image; `tiled`: on overlapping tiles, for small faces; `rotated`: on the rotated image; `padded`: with a border around the image, for faces larger than the frame; `enhanced`: with the contrast raised. */
+  /** Which detection step found the face: `primary`: the first one, on the whole image; `tiled`: on overlapping tiles, for small faces; `rotated`: on the rotated image; `padded`: with a border around the image, for faces larger than the frame; `enhanced`: with the contrast raised, or the dots of a print merged. */
   found_by: 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
   /** How certainly this is a human face: faces below the pack's threshold are dropped, see `human.bar` in GET models */
   human_score?: number;
@@ -554,7 +554,7 @@ export interface DetectedFace {
   };
   /** How sure the detector is that this is a face; for a face that the first detection step did not find, in an enlarged crop */
   detection_score: number;
-  /** Which detection step found the face: `primary`: the first one, on the whole image; `tiled`: on overlapping tiles, for small faces; `rotated`: on the rotated image; `padded`: with a border around the image, for faces larger than the frame; `enhanced`: with the contrast raised. */
+  /** Which detection step found the face: `primary`: the first one, on the whole image; `tiled`: on overlapping tiles, for small faces; `rotated`: on the rotated image; `padded`: with a border around the image, for faces larger than the frame; `enhanced`: with the contrast raised, or the dots of a print merged. */
   found_by: 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
   /** How certainly this is a human face: faces below the pack's threshold are dropped, see `human.bar` in GET models */
   human_score?: number;
@@ -684,7 +684,7 @@ export interface EmbeddedFace {
   };
   /** How sure the detector is that this is a face; for a face that the first detection step did not find, in an enlarged crop */
   detection_score: number;
-  /** Which detection step found the face: `primary`: the first one, on the whole image; `tiled`: on overlapping tiles, for small faces; `rotated`: on the rotated image; `padded`: with a border around the image, for faces larger than the frame; `enhanced`: with the contrast raised. */
+  /** Which detection step found the face: `primary`: the first one, on the whole image; `tiled`: on overlapping tiles, for small faces; `rotated`: on the rotated image; `padded`: with a border around the image, for faces larger than the frame; `enhanced`: with the contrast raised, or the dots of a print merged. */
   found_by: 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
   /** How certainly this is a human face: faces below the pack's threshold are dropped, see `human.bar` in GET models */
   human_score?: number;

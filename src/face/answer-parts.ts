@@ -73,7 +73,7 @@ const foundBy: Record<FoundBy, string> = {
   tiled: 'on overlapping tiles, for small faces',
   rotated: 'on the rotated image',
   padded: 'with a border around the image, for faces larger than the frame',
-  enhanced: 'with the contrast raised',
+  enhanced: 'with the contrast raised, or the dots of a print merged',
 };
 
 export const count = z.int().min(0);
