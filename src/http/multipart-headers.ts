@@ -44,6 +44,7 @@ interface Field {
   value: string;
   /** Offset of its line in the body, for errors. */
   at: number;
+  isUtf8: boolean;
 }
 
 type Understood = 'content-disposition' | 'content-type' | 'content-transfer-encoding';
@@ -103,10 +104,8 @@ function lineEnd(body: Buffer, from: number, limit: number): number {
 function addField(fields: Map<string, Field>, body: Buffer, at: number, end: number): void {
   // RFC 9112 §5.2 (obs-fold): parsers differ on what a folded line means.
   if (body[at] === SP || body[at] === HTAB) throw refusal('bad_header', 'A header line is folded', at);
-  // RFC 7578 §5.1.2. Replacement characters would make two different names the same.
-  if (!isUtf8(body.subarray(at, end))) throw refusal('bad_header', 'A header is not UTF-8', at);
-
-  const line = body.toString('utf8', at, end);
+  const bytes = body.subarray(at, end);
+  const line = decodeLine(bytes);
   const colon = tokenEnd(line, 0);
   // No header's name begins with "-", though a token may; some parsers read `--boundary:` as a delimiter.
   if (colon === 0 || line[0] === '-' || line[colon] !== ':') {
@@ -115,7 +114,17 @@ function addField(fields: Map<string, Field>, body: Buffer, at: number, end: num
   const name = line.slice(0, colon).toLowerCase();
   if (!understood.has(name)) return;
   if (fields.has(name)) throw refusal('bad_header', `A part has two ${name} headers`, at);
-  fields.set(name, { value: trimSpace(line.slice(colon + 1)), at });
+  fields.set(name, { value: trimSpace(line.slice(colon + 1)), at, isUtf8: isUtf8(bytes) });
+}
+
+/**
+ * RFC 7578 §5.1.2: UTF-8, but older clients send names of files in the encoding of their system, in which a backslash can be the
+ * second byte of a character (GBK, Shift_JIS, Big5): then it escapes nothing. Other bytes that are no UTF-8 are replaced.
+ */
+function decodeLine(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString();
+  const text = bytes.toString('latin1').replaceAll(/([\x80-\xff])\\+/g, '$1');
+  return Buffer.from(text, 'latin1').toString();
 }
 
 /** RFC 7578 §4.7: deprecated, so nothing is decoded. Refused, because an encoded image would look damaged. */
@@ -138,19 +147,22 @@ function readDisposition(field: Field | undefined, from: number): Pick<PartHeade
   const parameters = parseParameters(value, typeEnd, { escapes: 'quotes', refuse });
   for (const parameter of parameters.keys()) {
     // RFC 2231 continuations and `name*`: some parsers would take them as the field's name, others not.
-    if (parameter.includes('*') && parameter !== 'filename*') {
-      throw refuse('an extended parameter other than filename* is given');
-    }
+    if (/^name\*/.test(parameter)) throw refuse('the name is given as an extended parameter');
   }
   const name = parameters.get('name');
   if (name === undefined) throw refusal('missing_name', 'A part has no name', at);
+  // Replacement characters would make two different names the same.
+  if (!field.isUtf8 && name.includes('\ufffd')) throw refuse('the name is not UTF-8');
 
   const filename = parameters.get('filename');
   const extended = parameters.get('filename*');
   // RFC 7578 §4.2 forbids filename*, but older Python clients send only that for names beyond ASCII. RFC 6266 §4.3:
-  // filename* takes precedence.
-  if (extended !== undefined) return { name: unescapeName(name), filename: decodeExtended(extended, refuse) };
-  return { name: unescapeName(name), filename: filename === undefined ? undefined : unescapeName(filename) };
+  // filename* takes precedence. What cannot be decoded is dropped: a file's name is only a label.
+  const decoded = extended === undefined ? undefined : decodeExtended(extended);
+  return {
+    name: unescapeName(name),
+    filename: decoded ?? (filename === undefined ? undefined : unescapeName(filename)),
+  };
 }
 
 /** WHATWG HTML §4.10.21.8: browsers escape a name or filename with these three sequences only. */
@@ -158,23 +170,22 @@ function unescapeName(name: string): string {
   return name.replaceAll('%0A', '\n').replaceAll('%0D', '\r').replaceAll('%22', '"');
 }
 
-/** RFC 8187 §3.2.1: `UTF-8'language'percent-encoded`. */
-function decodeExtended(value: string, refuse: (words: string) => Error): string {
-  const [charset = '', language, encoded, more] = value.split("'");
-  if (
-    charset.toLowerCase() !== 'utf-8' ||
-    language === undefined ||
-    encoded === undefined ||
-    more !== undefined
-  ) {
-    throw refuse("filename* is not of the form UTF-8''name");
-  }
+/** RFC 8187 §3.2.1: `charset'language'percent-encoded`. Undefined when it is not of this form. */
+function decodeExtended(value: string): string | undefined {
+  const [, charset, encoded] = /^([^']*)'[^']*'([^']*)$/.exec(value) ?? [];
+  if (charset === undefined || encoded === undefined) return undefined;
   try {
-    return decodeURIComponent(encoded);
+    const bytes = Buffer.from(encoded)
+      .toString('latin1')
+      .replaceAll(/%([0-9a-f]{2})/gi, byteOf);
+    return new TextDecoder(charset).decode(Buffer.from(bytes, 'latin1'));
   } catch {
-    throw refuse('filename* is not percent-encoded UTF-8');
+    // A charset that nobody knows.
+    return undefined;
   }
 }
+
+const byteOf = (_: string, hex: string) => String.fromCharCode(Number.parseInt(hex, 16));
 
 function refusal(reason: MultipartReason, words: string, at: number): MultipartError {
   return new MultipartError(reason, words, at);
