@@ -39,4 +39,11 @@ struct Error : std::exception {
   }
 };
 
+// `detected`: what it is, a word of the API.
+inline Error unsupported_format(std::string detected) {
+  Error error(ErrorCode::kUnsupportedImageFormat);
+  error.detected = std::move(detected);
+  return error;
+}
+
 }  // namespace facematch

@@ -2,12 +2,15 @@
 // AddressSanitizer.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
 #include "../core/image/decode.h"
 #include "drawing.h"
 #include "exif_block.h"
 #include "specimens.h"
+#include "support.h"
 
 namespace facematch::testing {
 namespace {
@@ -214,10 +217,20 @@ TEST_CASE("what decoders pass over is no damage, and what they fill with guesses
   }
 }
 
-TEST_CASE("an arithmetic-coded JPEG is rejected: nothing tells whether it was cut short") {
+TEST_CASE(
+    "an arithmetic-coded JPEG is named, of any kind: nothing tells whether it was cut short") {
   const cv::Mat picture = gradient(40, 30);
   for (const bool progressive : {false, true}) {
-    CHECK_FALSE(decodes(encode_jpeg(picture, {.progressive = progressive, .arithmetic = true})));
+    ByteVector file = encode_jpeg(picture, {.progressive = progressive, .arithmetic = true});
+    const std::array<uint8_t, 2> own = {0xFF, static_cast<uint8_t>(progressive ? 0xCA : 0xC9)};
+    const auto marker = std::search(file.begin(), file.end(), own.begin(), own.end());
+    REQUIRE(marker != file.end());
+    for (const int sof : {int{own[1]}, 0xCB, 0xCD, 0xCE, 0xCF}) {
+      *(marker + 1) = static_cast<uint8_t>(sof);
+      const auto error = refusal([&] { decode(file, {}, 0); });
+      REQUIRE(error);
+      CHECK(error->detected == "arithmetic_jpeg");
+    }
   }
 }
 

@@ -54,6 +54,10 @@ TEST_CASE("a format is recognised by its first bytes") {
       {"II*\0\x08\0\0\0"sv, "tiff"},
       {"MM\0*\0\0\0\x08"sv, "tiff"},
       {"%PDF-1.7"sv, "pdf"},
+      {"\0\0\0\x0CjP  \r\n\x87\n"sv, "jp2"},
+      {"\xFF\x4F\xFF\x51\0\x2F"sv, "jp2"},
+      {"\0\0\0\x0CJXL \r\n\x87\n"sv, "jxl"},
+      {"\xFF\x0A"sv, "jxl"},
   };
   for (const Case& c : cases) {
     CAPTURE(c.format);
@@ -80,6 +84,8 @@ TEST_CASE("a signature that is cut, shifted or only similar is unknown") {
       "hello, I am a photo.jpg"sv,
       "GIF"sv,
       "II+\0"sv,
+      "\xFF\x4F\xFF\x52"sv,
+      "\0\0\0\x0CjP \n\n\x87\n"sv,
   };
   for (const auto bytes : cases) {
     CAPTURE(std::string(bytes));

@@ -1,6 +1,7 @@
 // The three decoders behind decode(). Each reads the header, calls check_dimensions, then decodes
 // into `bgr` in the orientation of the file and checks the budget every few rows; decode() rotates
-// the result upright. Each throws Error kImageDimensions, kImageDecodeFailed or kImageTooComplex.
+// the result upright. Each throws Error kImageDimensions, kImageDecodeFailed or kImageTooComplex,
+// that of JPEG also kUnsupportedImageFormat.
 #pragma once
 
 #include <cstdint>

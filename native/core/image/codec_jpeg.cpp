@@ -22,6 +22,8 @@ namespace {
 // each of which costs a pass over the whole picture.
 constexpr unsigned kReportsBetweenChecks = 16;
 
+constexpr int kSof11 = 0xCB;
+
 struct ErrorManager {
   jpeg_error_mgr base;
   std::jmp_buf jump;
@@ -161,9 +163,6 @@ class Decoder {
 
   bool start(int min_side) {
     if (setjmp(errors_.jump) != 0) return false;
-    // Where arithmetic coding ends early, libjpeg cannot tell and goes on with zeros. Browsers do
-    // not show it either.
-    if (info_.arith_code) return false;
     is_cmyk_ = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
     info_.out_color_space = is_cmyk_ ? JCS_CMYK : JCS_EXT_BGR;
     info_.scale_num =
@@ -192,8 +191,20 @@ class Decoder {
   const jpeg_decompress_struct& info() const { return info_; }
   bool is_cmyk() const { return is_cmyk_; }
   int orientation() const { return notes_.orientation; }
-  ErrorCode fault() const {
-    return progress_.budget_spent ? ErrorCode::kImageTooComplex : ErrorCode::kImageDecodeFailed;
+
+  // Where arithmetic coding ends early, libjpeg cannot tell and goes on with zeros; browsers do not
+  // show it either. SOF9 and SOF10 are read, SOF11 and SOF13 to SOF15 are an error of the header.
+  bool is_arithmetic() const {
+    const jpeg_error_mgr& error = errors_.base;
+    return info_.arith_code ||
+           (error.msg_code == JERR_SOF_UNSUPPORTED && error.msg_parm.i[0] >= kSof11);
+  }
+
+  // Why a step has returned false.
+  Error fault() const {
+    if (is_arithmetic()) return unsupported_format("arithmetic_jpeg");
+    return Error(progress_.budget_spent ? ErrorCode::kImageTooComplex
+                                        : ErrorCode::kImageDecodeFailed);
   }
 
  private:
@@ -210,19 +221,19 @@ class Decoder {
 RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
                      const Budget& budget) {
   Decoder decoder(bytes, budget);
-  if (!decoder.read_header()) throw Error(decoder.fault());
+  if (!decoder.read_header() || decoder.is_arithmetic()) throw decoder.fault();
   const auto& info = decoder.info();
   check_dimensions(info.image_width, info.image_height, limits);
   RawImage raw;
   raw.width = static_cast<int>(info.image_width);
   raw.height = static_cast<int>(info.image_height);
   raw.orientation = decoder.orientation();
-  if (!decoder.start(min_side)) throw Error(decoder.fault());
+  if (!decoder.start(min_side)) throw decoder.fault();
   raw.eighths = static_cast<int>(info.scale_num);
   raw.bgr.create(static_cast<int>(info.output_height), static_cast<int>(info.output_width),
                  CV_8UC3);
   std::vector<uint8_t> cmyk_row(decoder.is_cmyk() ? size_t{4} * info.output_width : 0);
-  if (!decoder.read_rows(raw.bgr, cmyk_row)) throw Error(decoder.fault());
+  if (!decoder.read_rows(raw.bgr, cmyk_row)) throw decoder.fault();
   return raw;
 }
 

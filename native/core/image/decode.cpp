@@ -23,15 +23,27 @@ struct Magic {
 
 using std::string_view_literals::operator""sv;
 
-// The first match counts. ISO base media files (HEIC, AVIF) have their brand after "ftyp".
+// The first match counts. ISO base media files (HEIC, AVIF) have their brand after "ftyp"; JPEG
+// 2000 and JPEG XL are files of boxes or bare codestreams.
 constexpr std::array kMagics = {
-    Magic{0, "\xFF\xD8"sv, "jpeg"}, Magic{0, "\x89PNG\r\n\x1A\n"sv, "png"},
-    Magic{8, "WEBP"sv, "webp"},     Magic{4, "ftypavif"sv, "avif"},
-    Magic{4, "ftypavis"sv, "avif"}, Magic{4, "ftyphei"sv, "heic"},
-    Magic{4, "ftyphev"sv, "heic"},  Magic{4, "ftypmif1"sv, "heic"},
-    Magic{4, "ftypmsf1"sv, "heic"}, Magic{0, "GIF8"sv, "gif"},
-    Magic{0, "BM"sv, "bmp"},        Magic{0, "II*\0"sv, "tiff"},
-    Magic{0, "MM\0*"sv, "tiff"},    Magic{0, "%PDF"sv, "pdf"},
+    Magic{0, "\xFF\xD8"sv, "jpeg"},
+    Magic{0, "\x89PNG\r\n\x1A\n"sv, "png"},
+    Magic{8, "WEBP"sv, "webp"},
+    Magic{4, "ftypavif"sv, "avif"},
+    Magic{4, "ftypavis"sv, "avif"},
+    Magic{4, "ftyphei"sv, "heic"},
+    Magic{4, "ftyphev"sv, "heic"},
+    Magic{4, "ftypmif1"sv, "heic"},
+    Magic{4, "ftypmsf1"sv, "heic"},
+    Magic{0, "GIF8"sv, "gif"},
+    Magic{0, "BM"sv, "bmp"},
+    Magic{0, "II*\0"sv, "tiff"},
+    Magic{0, "MM\0*"sv, "tiff"},
+    Magic{0, "%PDF"sv, "pdf"},
+    Magic{0, "\0\0\0\x0CjP  \r\n\x87\n"sv, "jp2"},
+    Magic{0, "\xFF\x4F\xFF\x51"sv, "jp2"},
+    Magic{0, "\0\0\0\x0CJXL \r\n\x87\n"sv, "jxl"},
+    Magic{0, "\xFF\x0A"sv, "jxl"},
 };
 
 // Where an EXIF orientation moves columns and rows. Applied in this order: swap, then reverse.
@@ -172,9 +184,7 @@ Image decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_
     image.format = Format::kWebp;
     raw = decode_webp(bytes, limits, budget);
   } else {
-    Error error(ErrorCode::kUnsupportedImageFormat);
-    error.detected = format;
-    throw error;
+    throw unsupported_format(std::string(format));
   }
   image.orientation = raw.orientation;
   image.bgr = upright(raw.bgr, raw.orientation, budget);
