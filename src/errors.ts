@@ -70,7 +70,7 @@ export const errorTable = {
     group: 'request',
     requests: 'body',
     example: {
-      detail: 'Send a decimal number from 0 to 100, such as 50 as threshold_percent.',
+      detail: 'Send a decimal number from 0 to 100, such as 50 as threshold_percent, not "70,5".',
       field: 'threshold_percent',
       expected: 'a decimal number from 0 to 100, such as 50',
     },
@@ -364,6 +364,25 @@ export interface ProblemExtras {
     face_index?: number;
     live_score?: number;
   } & Partial<Pick<ProblemExtras, 'detected' | 'width' | 'height' | 'limit_pixels' | 'faces_found'>>)[];
+}
+
+/** Most characters that a detail repeats of what a client sent. */
+const mostRepeated = 32;
+
+/** What a client sent, to be repeated in a detail: cut, in the quotes given, and without what could control a terminal or a line. */
+export function printable(text: string, quote = ''): string {
+  const characters = [...text.slice(0, 2 * mostRepeated + 1)];
+  const kept = characters.slice(0, mostRepeated).join('');
+  const more = characters.length > mostRepeated ? '…' : '';
+  return quote + kept.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd') + quote + more;
+}
+
+/** A value that a client sent, for a detail. */
+export function sentWords(sent: unknown): string {
+  if (typeof sent === 'string') return printable(sent, '"');
+  return sent === undefined || (typeof sent === 'object' && sent !== null)
+    ? 'a list or an object'
+    : String(sent);
 }
 
 /** A refusal with a code of the table. src/http/responses.ts serialises it. */

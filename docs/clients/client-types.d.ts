@@ -307,10 +307,20 @@ export interface Pair {
 }
 /** Something that was accepted but may not be what you meant. It never changes the verdict. */
 export interface Warning {
-  /** What it is about. `unknown_field`: the endpoint does not know the field, and ignored it; `look_cut_short`: the search for faces took too long and was stopped; there may be more faces; `low_quality_face`: the compared face is so poor that the same person is recognised less often; `best_of_many`: several images match: if you take only the best, the number of images counts; `pack_not_calibrated`: nobody measured how often strangers score this high with the model pack: the percent is 40 × the similarity and cannot pass 40. */
-  code: 'unknown_field' | 'look_cut_short' | 'low_quality_face' | 'best_of_many' | 'pack_not_calibrated';
-  /** Name of the field; with `look_cut_short` and `low_quality_face`, the picture, whose `face_index` names the face; with `pack_not_calibrated`, `model` */
+  /** What it is about. `unknown_field`: the endpoint does not know the field, and ignored it; `query_ignored`: a field of the endpoint stands in the query of the address, where it counts for nothing; `threshold_below_one`: the threshold is above 0 and below 1 percent: a share of 1 may be meant; `look_cut_short`: the search for faces took too long and was stopped; there may be more faces; `not_the_largest_face`: the compared face is not the one with the largest box of its image, and was not chosen by its index; `low_quality_face`: the compared face is so poor that the same person is recognised less often; `best_of_many`: several images match: if you take only the best, the number of images counts; `pack_not_calibrated`: nobody measured how often strangers score this high with the model pack: the percent is 40 × the similarity and cannot pass 40. */
+  code:
+    | 'unknown_field'
+    | 'query_ignored'
+    | 'threshold_below_one'
+    | 'look_cut_short'
+    | 'not_the_largest_face'
+    | 'low_quality_face'
+    | 'best_of_many'
+    | 'pack_not_calibrated';
+  /** Name of the field; with `look_cut_short`, `not_the_largest_face` and `low_quality_face`, the picture, whose `face_index` names the face; with `pack_not_calibrated`, `model` */
   field: string;
+  /** With `not_the_largest_face` only, the compared face */
+  face_index?: number;
   /** With `low_quality_face` only, what the face is. `small`: too small (face_pixels below 36); `blurred`: blurred (sharpness below 0.55); `bright`: overexposed (brightness beyond 0.8); `turned`: turned to the side (yaw beyond 45); `occluded`: covered over nose and mouth (occlusion_score beyond 0). */
   reason?: 'small' | 'blurred' | 'bright' | 'turned' | 'occluded';
   /** What happened and what to do about it, for people */
@@ -408,8 +418,25 @@ export interface Uncompared {
     title: string;
     /** What to do about it, for people */
     detail: string;
-    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
-    detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
+    detected?:
+      | 'heic'
+      | 'avif'
+      | 'gif'
+      | 'bmp'
+      | 'tiff'
+      | 'pdf'
+      | 'jp2'
+      | 'jxl'
+      | 'arithmetic_jpeg'
+      | 'jpeg_as_text'
+      | 'html'
+      | 'base64'
+      | 'data_url'
+      | 'url'
+      | 'path'
+      | 'text'
+      | 'unknown';
     /** Width that the image declares, pixels */
     width?: number;
     /** Height that the image declares, pixels */
@@ -980,8 +1007,25 @@ export interface UnsupportedImageFormatProblem {
       | 'image_too_complex'
       | 'no_face_found'
       | 'face_index_out_of_range';
-    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
-    detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
+    detected?:
+      | 'heic'
+      | 'avif'
+      | 'gif'
+      | 'bmp'
+      | 'tiff'
+      | 'pdf'
+      | 'jp2'
+      | 'jxl'
+      | 'arithmetic_jpeg'
+      | 'jpeg_as_text'
+      | 'html'
+      | 'base64'
+      | 'data_url'
+      | 'url'
+      | 'path'
+      | 'text'
+      | 'unknown';
     /** Width that the image declares, pixels */
     width?: number;
     /** Height that the image declares, pixels */
@@ -993,8 +1037,25 @@ export interface UnsupportedImageFormatProblem {
   }[];
   /** Name of the form field */
   field: 'image1' | 'image2' | 'image';
-  /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
-  detected: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
+  /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
+  detected:
+    | 'heic'
+    | 'avif'
+    | 'gif'
+    | 'bmp'
+    | 'tiff'
+    | 'pdf'
+    | 'jp2'
+    | 'jxl'
+    | 'arithmetic_jpeg'
+    | 'jpeg_as_text'
+    | 'html'
+    | 'base64'
+    | 'data_url'
+    | 'url'
+    | 'path'
+    | 'text'
+    | 'unknown';
 }
 /** The expectation cannot be met. Send `Expect: 100-continue`, or no Expect header. */
 export interface ExpectationFailedProblem {
@@ -1026,8 +1087,25 @@ export interface ImageDecodeFailedProblem {
       | 'image_too_complex'
       | 'no_face_found'
       | 'face_index_out_of_range';
-    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
-    detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
+    detected?:
+      | 'heic'
+      | 'avif'
+      | 'gif'
+      | 'bmp'
+      | 'tiff'
+      | 'pdf'
+      | 'jp2'
+      | 'jxl'
+      | 'arithmetic_jpeg'
+      | 'jpeg_as_text'
+      | 'html'
+      | 'base64'
+      | 'data_url'
+      | 'url'
+      | 'path'
+      | 'text'
+      | 'unknown';
     /** Width that the image declares, pixels */
     width?: number;
     /** Height that the image declares, pixels */
@@ -1063,8 +1141,25 @@ export interface ImageDimensionsProblem {
       | 'image_too_complex'
       | 'no_face_found'
       | 'face_index_out_of_range';
-    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
-    detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
+    detected?:
+      | 'heic'
+      | 'avif'
+      | 'gif'
+      | 'bmp'
+      | 'tiff'
+      | 'pdf'
+      | 'jp2'
+      | 'jxl'
+      | 'arithmetic_jpeg'
+      | 'jpeg_as_text'
+      | 'html'
+      | 'base64'
+      | 'data_url'
+      | 'url'
+      | 'path'
+      | 'text'
+      | 'unknown';
     /** Width that the image declares, pixels */
     width?: number;
     /** Height that the image declares, pixels */
@@ -1106,8 +1201,25 @@ export interface ImageTooComplexProblem {
       | 'image_too_complex'
       | 'no_face_found'
       | 'face_index_out_of_range';
-    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
-    detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
+    detected?:
+      | 'heic'
+      | 'avif'
+      | 'gif'
+      | 'bmp'
+      | 'tiff'
+      | 'pdf'
+      | 'jp2'
+      | 'jxl'
+      | 'arithmetic_jpeg'
+      | 'jpeg_as_text'
+      | 'html'
+      | 'base64'
+      | 'data_url'
+      | 'url'
+      | 'path'
+      | 'text'
+      | 'unknown';
     /** Width that the image declares, pixels */
     width?: number;
     /** Height that the image declares, pixels */
@@ -1143,8 +1255,25 @@ export interface NoFaceFoundProblem {
       | 'image_too_complex'
       | 'no_face_found'
       | 'face_index_out_of_range';
-    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
-    detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
+    detected?:
+      | 'heic'
+      | 'avif'
+      | 'gif'
+      | 'bmp'
+      | 'tiff'
+      | 'pdf'
+      | 'jp2'
+      | 'jxl'
+      | 'arithmetic_jpeg'
+      | 'jpeg_as_text'
+      | 'html'
+      | 'base64'
+      | 'data_url'
+      | 'url'
+      | 'path'
+      | 'text'
+      | 'unknown';
     /** Width that the image declares, pixels */
     width?: number;
     /** Height that the image declares, pixels */
@@ -1178,8 +1307,25 @@ export interface FaceIndexOutOfRangeProblem {
       | 'image_too_complex'
       | 'no_face_found'
       | 'face_index_out_of_range';
-    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `unknown`: none of these. */
-    detected?: 'heic' | 'avif' | 'gif' | 'bmp' | 'tiff' | 'pdf' | 'unknown';
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
+    detected?:
+      | 'heic'
+      | 'avif'
+      | 'gif'
+      | 'bmp'
+      | 'tiff'
+      | 'pdf'
+      | 'jp2'
+      | 'jxl'
+      | 'arithmetic_jpeg'
+      | 'jpeg_as_text'
+      | 'html'
+      | 'base64'
+      | 'data_url'
+      | 'url'
+      | 'path'
+      | 'text'
+      | 'unknown';
     /** Width that the image declares, pixels */
     width?: number;
     /** Height that the image declares, pixels */

@@ -1,6 +1,7 @@
 import type { Face } from '../engine/addon.ts';
-import type { Image, Many } from '../face/answers.ts';
+import type { Image, Many, Warning } from '../face/answers.ts';
 import type { ImageField } from '../face/compare.ts';
+import { largestWords } from '../face/match.ts';
 import { type Colours, count, printable } from './terminal.ts';
 
 /** The part of a 200 answer that is described in words; the JSON below it has the rest. */
@@ -14,7 +15,7 @@ export interface MatchAnswer {
   image1: Image;
   image2: Image;
   pairs_compared: number;
-  warnings: readonly { detail: string }[];
+  warnings: readonly Pick<Warning, 'code' | 'field' | 'detail'>[];
   timings_ms: Record<string, number>;
 }
 
@@ -31,7 +32,7 @@ export function describeAnswer(
   const verdict = match
     ? colours.green('Match: the same person')
     : colours.yellow('No match: different people');
-  const warnings = answer.warnings.map(({ detail }) => `  warning     ${detail}`);
+  const warnings = answer.warnings.map((warning) => `  warning     ${describeWarning(warning, names)}`);
   const stages = Object.entries(answer.timings_ms).map(([stage, ms]) => `${stage} ${ms.toFixed(1)}`);
   return [
     colours.bold(verdict),
@@ -54,19 +55,32 @@ export function describeResults(
   const compared = results
     .filter((result) => 'match' in result)
     .toSorted((a, b) => b.confidence_percent - a.confidence_percent);
-  const lines = compared.map((result) => {
+  const lines = compared.flatMap((result) => {
     const percent = `${result.confidence_percent.toFixed(1)} %`.padStart(7);
     const verdict = result.match ? colours.green('match   ') : colours.yellow('no match');
-    return `  ${percent}  ${verdict}  ${printable(result.filename ?? '')}: ${describeRate(result)}`;
+    const name = result.filename ?? '';
+    const about = result.warnings.map(
+      (warning) => `  warning  ${describeWarning(warning, { image1: reference, image2: name })}`,
+    );
+    return [`  ${percent}  ${verdict}  ${printable(name)}: ${describeRate(result)}`, ...about];
   });
   return [
     colours.bold(
       `${matches} of ${count(compared.length, 'picture')} match ${printable(reference)} (the threshold is ${threshold_percent} %)`,
     ),
     ...lines,
-    ...warnings.map(({ detail }) => `  warning  ${detail}`),
+    ...warnings.map((warning) => `  warning  ${describeWarning(warning, { image1: reference, image2: '' })}`),
     '',
   ].join('\n');
+}
+
+/** A warning with the names of the files. */
+function describeWarning(
+  { code, field, detail }: MatchAnswer['warnings'][number],
+  names: Record<ImageField, string>,
+): string {
+  const words = code === 'not_the_largest_face' ? largestWords(field) : detail;
+  return words.replaceAll(/\bimage[12]\b/g, (image) => printable(names[image as ImageField]));
 }
 
 /** A false-match rate in words: one of how many pairs of strangers scores this high. */

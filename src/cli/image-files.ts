@@ -13,6 +13,7 @@ import { base64 } from '../face/embedding.ts';
 import { problemOf } from '../face/faults.ts';
 import { manyAnswer, type Target } from '../face/many.ts';
 import { imageBody, matchAnswer } from '../face/match.ts';
+import { tellText } from '../face/not-a-picture.ts';
 import { drawingFiles, readImage } from './files.ts';
 
 // match, detect and embed for files, in this process, without a server.
@@ -81,7 +82,7 @@ async function openPack() {
     limits,
     model: { pack: manifest.name, version: manifest.version },
     analyse: (image: Uint8Array, options: Omit<AnalyseOptions, keyof typeof limits>) =>
-      loadAddon().analyse(directory, image, { ...options, ...limits }),
+      tellText(loadAddon().analyse(directory, image, { ...options, ...limits }), image),
   };
 }
 

@@ -98,13 +98,15 @@ export interface PictureEndpoint extends Common {
 }
 
 export interface Ranked {
-  question: Omit<Question, 'choices' | 'warnings'>;
+  question: Omit<Question, 'choices'>;
   ranked: RankedEmbeddings;
   calibration: Calibration;
 }
 
 export interface EmbeddingsEndpoint extends Common {
   takes: 'embeddings';
+  /** The names of what it takes, as JSON. */
+  members: readonly string[];
   success: Success;
   answer(ranked: Ranked): Answered;
 }

@@ -1,4 +1,4 @@
-import { Problem } from '../errors.ts';
+import { Problem, sentWords } from '../errors.ts';
 import { usual } from '../face/choices.ts';
 
 /** The fields that endpoints take. Parsing, error texts, the OpenAPI document and the demo use them. */
@@ -167,44 +167,50 @@ export function expectation(rule: ValueRule): string {
 }
 
 /**
- * The grammar of numbers in forms: JSON's (RFC 8259 section 6) without exponents and negative zero. Number() alone would accept "",
+ * The grammar of numbers in text: JSON's (RFC 8259 section 6) without exponents and negative zero. Number() alone would accept "",
  * " 1", "1e2", "0x10" and "Infinity".
  */
 const grammar = { decimal: /^(?:0|[1-9]\d*)(?:\.\d+)?$/, integer: /^(?:0|-?[1-9]\d*)$/ } as const;
 
+/** Booleans as the languages of clients write them, in lower case. */
+const booleans: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+  ['1', true],
+  ['0', false],
+]);
+
 export type FieldValue = number | string | boolean;
 
-/** Text of a form's field → its value. Throws Problem invalid_field. */
-export function parseField(name: string, rule: ValueRule, text: string): FieldValue {
+/** A field as it comes: the text of a form, or a value of JSON, of which a list or an object is undefined. */
+type SentValue = string | number | boolean | null | undefined;
+
+/** A field's value; undefined where it was left empty, which means its default. Throws Problem invalid_field. */
+export function readField(name: string, rule: ValueRule, sent: SentValue): FieldValue | undefined {
+  if (sent === '' || sent === null) return undefined;
+  const value = parseValue(rule, sent);
+  if (value === undefined) throw invalidField(name, rule, sent);
+  return value;
+}
+
+/** undefined for what the field does not take. */
+function parseValue(rule: ValueRule, sent: SentValue): FieldValue | undefined {
   switch (rule.kind) {
     case 'choice':
-      return checkField(name, rule, text);
+      return rule.values.find((word) => word === sent);
     case 'boolean':
-      return checkField(name, rule, text === 'true' || (text === 'false' ? false : text));
-    default:
-      return checkField(name, rule, grammar[rule.kind].test(text) ? Number(text) : text);
+      return booleans.get(String(sent).toLowerCase());
+    default: {
+      const value = typeof sent === 'string' && grammar[rule.kind].test(sent) ? Number(sent) : sent;
+      if (typeof value !== 'number' || (rule.kind === 'integer' && !Number.isInteger(value)))
+        return undefined;
+      return value >= rule.min && value <= rule.max ? value : undefined;
+    }
   }
 }
 
-/** A value of a type that JSON has → the same. Throws Problem invalid_field. */
-export function checkField(name: string, rule: ValueRule, value: unknown): FieldValue {
-  if (takes(rule, value)) return value as FieldValue;
-  throw invalidField(name, rule);
-}
-
-function takes(rule: ValueRule, value: unknown): boolean {
-  switch (rule.kind) {
-    case 'choice':
-      return rule.values.some((word) => word === value);
-    case 'boolean':
-      return typeof value === 'boolean';
-    default:
-      if (typeof value !== 'number' || (rule.kind === 'integer' && !Number.isInteger(value))) return false;
-      return value >= rule.min && value <= rule.max;
-  }
-}
-
-export function invalidField(name: string, rule: ValueRule): Problem {
+export function invalidField(name: string, rule: ValueRule, sent: SentValue): Problem {
   const expected = expectation(rule);
-  return new Problem('invalid_field', { detail: `Send ${expected} as ${name}.`, field: name, expected });
+  const detail = `Send ${expected} as ${name}, not ${sentWords(sent)}.`;
+  return new Problem('invalid_field', { detail, field: name, expected });
 }

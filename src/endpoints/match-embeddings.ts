@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { RankedEmbeddings } from '../engine/embeddings.ts';
+import type { embeddingsSchema } from '../engine/embeddings-schema.ts';
 import { mostCandidates } from '../face/embedding.ts';
-import { judgedPair, round, uncalibrated } from '../face/match.ts';
+import { judgedPair, round, thresholdBelowOne, uncalibrated } from '../face/match.ts';
 import { define, key, prefix, type Ranked, type Schemas } from './endpoint.ts';
 import { example as match } from './match.ts';
 
@@ -64,7 +65,12 @@ function bodyOf({ question, ranked, calibration }: Ranked): Embeddings {
     results: results.slice(0, limit),
     matches: results.filter(({ match }) => match).length,
     model,
-    warnings: [...unknownMembers(ranked), ...uncalibrated(calibration, model)],
+    warnings: [
+      ...question.warnings,
+      ...unknownMembers(ranked),
+      ...thresholdBelowOne(threshold_percent),
+      ...uncalibrated(calibration, model),
+    ],
     timings_ms: { queue: round(queue_ms, 1), total: round(total_ms, 1) },
   };
 }
@@ -73,6 +79,19 @@ function unknownMembers({ unknown }: RankedEmbeddings): Embeddings['warnings'] {
   const detail = 'The member was ignored: this endpoint does not know it. Look for a mistake in its name.';
   return unknown.map((name) => ({ code: 'unknown_field', field: `/${name}`, detail }));
 }
+
+/** Not read from the schema, which loads much. */
+const members: Record<keyof typeof embeddingsSchema.shape, true> = {
+  embedding: true,
+  candidates: true,
+  pack: true,
+  version: true,
+  accuracy_mode: true,
+  threshold_percent: true,
+  searched: true,
+  min_percent: true,
+  limit: true,
+};
 
 export const matchEmbeddings = define({
   id: 'match_embeddings',
@@ -83,6 +102,7 @@ export const matchEmbeddings = define({
   off: true,
   audited: true,
   takes: 'embeddings',
+  members: Object.keys(members),
   success: { description: 'The embeddings were compared', name: 'Embeddings', schema, example },
   docs: {
     tag: 'match',

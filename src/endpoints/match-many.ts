@@ -2,6 +2,7 @@ import type { Analysis } from '../engine/addon.ts';
 import type { Many } from '../face/answers.ts';
 import { mostTargets } from '../face/choices.ts';
 import { faultsOf } from '../face/compare.ts';
+import { kindWords } from '../face/detected.ts';
 import { manyAnswer } from '../face/many.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import { answerUnlessRefused, askedFace, imageCounts, refusalOf } from './counts.ts';
@@ -38,8 +39,8 @@ const example: Many = {
         code: 'unsupported_image_format',
         status: 415,
         title: 'The image is of a format that is not supported',
-        detail: 'Send image2 as JPEG, PNG or WebP; this one looks like unknown.',
-        detected: 'unknown',
+        detail: `Send image2 as JPEG, PNG or WebP; this one ${kindWords('text', 'Notes of the meeting')}`,
+        detected: 'text',
       },
     },
   ],

@@ -3,6 +3,8 @@
  * Field names (snake_case) are the same from the C++ struct to the JSON answer.
  */
 
+import type { Detected } from '../face/detected.ts';
+
 export type ImageFormat = 'jpeg' | 'png' | 'webp';
 export type FoundBy = 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
 export type Point = [x: number, y: number];
@@ -88,7 +90,8 @@ export type NativeFailure = { ok: false } & Failure;
 
 /** Why an image has no analysis. */
 export type Failure =
-  | { code: 'unsupported_image_format'; detected: string }
+  /** `beginning`: of text, how it begins; src/face/not-a-picture.ts adds it. */
+  | { code: 'unsupported_image_format'; detected: Detected; beginning?: string }
   | { code: 'image_decode_failed' | 'image_too_complex' }
   | { code: 'image_dimensions'; width: number; height: number; limit_pixels: number }
   /** `message` is for the log, never for the client. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { visit } from 'jsonc-parser';
 import type { z } from 'zod';
-import { Problem } from '../errors.ts';
+import { Problem, sentWords } from '../errors.ts';
 import { cosine } from '../face/embedding.ts';
 import type { AccuracyMode } from './addon.ts';
 import { embeddingsSchema } from './embeddings-schema.ts';
@@ -46,9 +46,9 @@ export function rankEmbeddings(
   { body, pack, version, dimensions }: EmbeddingsJob,
   cohortScores: (embeddings: Float32Array) => Float32Array,
 ): RankedEmbeddings {
-  const json = parseJson(body);
+  const json = withoutEmpty(parseJson(body));
   const parsed = embeddingsSchema.safeParse(json);
-  if (!parsed.success) throw invalidMember(parsed.error.issues[0]!);
+  if (!parsed.success) throw invalidMember(parsed.error.issues[0]!, json);
   const { embedding, candidates, searched = candidates.length, ...asked } = parsed.data;
   if (asked.pack !== pack || asked.version !== version) {
     throw new Problem('embedding_mismatch', {
@@ -111,10 +111,24 @@ function faultOf(text: string): number {
   return position ?? 0;
 }
 
-function invalidMember({ path, message }: z.core.$ZodIssue): Problem {
+/** An optional member that is empty means its default. */
+function withoutEmpty(json: unknown): unknown {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
+  const { shape } = embeddingsSchema;
+  const isOptional = (name: string) =>
+    Object.hasOwn(shape, name) && shape[name as keyof typeof shape].safeParse(undefined).success;
+  return Object.fromEntries(
+    Object.entries(json).filter(([name, value]) => (value !== null && value !== '') || !isOptional(name)),
+  );
+}
+
+function invalidMember({ path, message }: z.core.$ZodIssue, json: unknown): Problem {
   const field = path.map((step) => `/${String(step)}`).join('');
+  // biome-ignore lint/suspicious/noExplicitAny: whatever was sent
+  const sent = path.reduce((value: any, step) => value?.[step], json);
+  const instead = sent === undefined || field === '' ? '' : `, not ${sentWords(sent)}`;
   return new Problem('invalid_field', {
-    detail: `Send ${message} as ${field === '' ? 'the body' : field}.`,
+    detail: `Send ${message} as ${field === '' ? 'the body' : field}${instead}.`,
     field,
     expected: message,
   });

@@ -1,5 +1,6 @@
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { Problem } from '../errors.ts';
+import { tellText } from '../face/not-a-picture.ts';
 import { loadAddon } from './load-addon.ts';
 import type { EmbeddingsOutcome, EmbeddingsTask, ImagesJob, Outcome, WorkerData, WorkerUp } from './pool.ts';
 
@@ -24,7 +25,7 @@ export default function run(task: ImagesJob | EmbeddingsTask): Outcome[] | Promi
   const cancelled = flags.subarray(task.slot, task.slot + 1);
   if ('embeddings' in task) return rank(task, cancelled);
   const { images, options } = task;
-  return images.map((image) => addon.analyse(pack_directory, image, options, cancelled));
+  return images.map((image) => tellText(addon.analyse(pack_directory, image, options, cancelled), image));
 }
 
 async function rank({ embeddings }: EmbeddingsTask, cancelled: Uint8Array): Promise<EmbeddingsOutcome> {

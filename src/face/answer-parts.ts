@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { FoundBy, ImageFormat } from '../engine/addon.ts';
 import type { ErrorCode } from '../errors.ts';
+import { type Detected, kinds } from './detected.ts';
 import { type QualityReason, qualityLimits, qualityWords } from './face-quality.ts';
 
 /** What the answers consist of, as zod schemas. */
@@ -30,15 +31,10 @@ export const extraSchemas = {
   width: z.int().min(0).describe('Width that the image declares, pixels'),
   height: z.int().min(0).describe('Height that the image declares, pixels'),
   detected: word(
-    {
-      heic: 'HEIC or HEIF, as phones write it',
-      avif: 'AVIF',
-      gif: 'GIF',
-      bmp: 'BMP',
-      tiff: 'TIFF',
-      pdf: 'PDF',
-      unknown: 'none of these',
-    },
+    Object.fromEntries(Object.entries(kinds).map(([name, { meaning }]) => [name, meaning])) as Record<
+      Detected,
+      string
+    >,
     'What the bytes look like.',
   ),
   faces_found: z.int().min(0).describe('How many faces were found in the picture'),
@@ -203,7 +199,12 @@ export const Warning = object(
     code: word(
       {
         unknown_field: 'the endpoint does not know the field, and ignored it',
+        query_ignored:
+          'a field of the endpoint stands in the query of the address, where it counts for nothing',
+        threshold_below_one: 'the threshold is above 0 and below 1 percent: a share of 1 may be meant',
         look_cut_short: 'the search for faces took too long and was stopped; there may be more faces',
+        not_the_largest_face:
+          'the compared face is not the one with the largest box of its image, and was not chosen by its index',
         low_quality_face: 'the compared face is so poor that the same person is recognised less often',
         best_of_many: 'several images match: if you take only the best, the number of images counts',
         pack_not_calibrated:
@@ -212,9 +213,10 @@ export const Warning = object(
       'What it is about.',
     ),
     field: text(
-      'Name of the field; with `look_cut_short` and `low_quality_face`, the picture, whose `face_index` names the face; with ' +
-        '`pack_not_calibrated`, `model`',
+      'Name of the field; with `look_cut_short`, `not_the_largest_face` and `low_quality_face`, the picture, whose `face_index` ' +
+        'names the face; with `pack_not_calibrated`, `model`',
     ),
+    face_index: count.describe('With `not_the_largest_face` only, the compared face').exactOptional(),
     reason: word(qualityReasons, 'With `low_quality_face` only, what the face is.').exactOptional(),
     detail: text('What happened and what to do about it, for people'),
   },

@@ -1,5 +1,6 @@
 import { Problem } from '../errors.ts';
 import type { ImageFault } from './compare.ts';
+import { kindWords } from './detected.ts';
 
 /** Faults of a request's images → the problem that the client gets. */
 
@@ -20,9 +21,17 @@ export function problemOf(faults: readonly ImageFault[], name?: string): Problem
   return new Problem(code, { detail, ...members, ...(faults.length > 1 ? { errors } : {}) });
 }
 
-/** Without look_cut_short, which `detail` says in words. */
+/** Without look_cut_short and beginning, which `detail` says in words. */
 function membersOf(fault: ImageFault) {
-  const { look_cut_short: _, ...members } = { look_cut_short: undefined, ...fault };
+  const {
+    look_cut_short: _,
+    beginning: __,
+    ...members
+  } = {
+    look_cut_short: undefined,
+    beginning: undefined,
+    ...fault,
+  };
   return members;
 }
 
@@ -42,7 +51,7 @@ function detailsOf(faults: readonly ImageFault[], name: string | undefined): str
 function detailOf(fault: Exclude<ImageFault, { code: 'no_face_found' }>, name = fault.field): string {
   switch (fault.code) {
     case 'unsupported_image_format':
-      return `Send ${name} as JPEG, PNG or WebP; this one looks like ${fault.detected}.${howToConvert(fault.detected)}`;
+      return `Send ${name} as JPEG, PNG or WebP; this one ${kindWords(fault.detected, fault.beginning)}`;
     case 'image_decode_failed':
       return `Send ${name} again: the picture is damaged or cut short.`;
     case 'image_dimensions':
@@ -55,10 +64,4 @@ function detailOf(fault: Exclude<ImageFault, { code: 'no_face_found' }>, name = 
     case 'face_index_out_of_range':
       return `Choose a face of ${name} from 0 to ${fault.faces_found - 1}, or -1 for automatic choice.`;
   }
-}
-
-/** HEIC is what iPhones keep, so it is sent most often of all that is not supported. */
-function howToConvert(detected: string): string {
-  if (detected !== 'heic') return '';
-  return ' An iPhone converts it for a file input with accept="image/jpeg"; elsewhere use heif-convert.';
 }

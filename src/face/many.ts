@@ -6,7 +6,16 @@ import type { Calibration } from './calibration.ts';
 import { compare, sum } from './compare.ts';
 import { lowQuality, lowQualityProblem } from './face-quality.ts';
 import { problemOf } from './faults.ts';
-import { cutShort, imageBody, judgedBest, type Question, timingsBody, uncalibrated } from './match.ts';
+import {
+  cutShort,
+  imageBody,
+  judgedBest,
+  notTheLargest,
+  type Question,
+  thresholdBelowOne,
+  timingsBody,
+  uncalibrated,
+} from './match.ts';
 import { presentationAttack } from './presentation-attack.ts';
 
 export interface Target {
@@ -56,8 +65,11 @@ export function manyAnswer(question: ManyQuestion): Many {
     model,
     warnings: [
       ...question.warnings,
+      ...thresholdBelowOne(threshold_percent),
       ...uncalibrated(question.calibration, model),
       ...cutShort('image1', reference.image),
+      // Where nothing was compared, no face was chosen.
+      ...(best === undefined ? [] : notTheLargest('image1', image1, image1_face_index)),
       ...lowQuality('image1', image1.faces[image1.face_index]!),
       ...(matches > 1 ? [bestOfMany(targets.length)] : []),
     ],
@@ -83,6 +95,7 @@ function comparedTarget(
   const result = compare([reference, outcomes[image]!], { ...choices, image2_face_index: -1 });
   if (Array.isArray(result)) throw problemOf(result, name);
   const { best, ...judged } = judgedBest(result.pairs, calibration, choices.threshold_percent);
+  const image1 = { ...imageBody(result.image1), face_index: best.image1_face_index };
   const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
   const poor = lowQuality('image2', image2.faces[image2.face_index]!);
   const asked = [{ field: 'image2', face: image2.faces[image2.face_index]! }];
@@ -94,7 +107,12 @@ function comparedTarget(
     image1_face_index: best.image1_face_index,
     image2,
     pairs_compared: result.pairs.length,
-    warnings: [...cutShort('image2', result.image2), ...poor],
+    warnings: [
+      ...cutShort('image2', result.image2),
+      ...notTheLargest('image1', image1, choices.image1_face_index),
+      ...notTheLargest('image2', image2, -1),
+      ...poor,
+    ],
   };
 }
 

@@ -1,5 +1,5 @@
 import type { ImageReport, Point, StageTimings } from '../engine/addon.ts';
-import type { Image, Match, Timings, Warning } from './answers.ts';
+import type { Face, Image, Match, Timings, Warning } from './answers.ts';
 import type { Calibration } from './calibration.ts';
 import type { Choices } from './choices.ts';
 import type { Comparison, ImageField, Pair } from './compare.ts';
@@ -47,11 +47,12 @@ export function matchAnswer(question: Question, result: Comparison, calibration:
     model,
     warnings: [
       ...warnings,
+      ...thresholdBelowOne(choices.threshold_percent),
       ...uncalibrated(calibration, model),
       ...cutShort('image1', result.image1),
       ...cutShort('image2', result.image2),
-      ...comparedFace('image1', image1),
-      ...comparedFace('image2', image2),
+      ...comparedFace('image1', image1, choices.image1_face_index),
+      ...comparedFace('image2', image2, choices.image2_face_index),
     ],
     timings_ms: timingsBody(queue_ms, result.timings_ms, total_ms),
   };
@@ -108,11 +109,41 @@ export function cutShort(field: string, { look_cut_short }: ImageReport): Warnin
   return [{ code: 'look_cut_short', field, detail }];
 }
 
-/** Quality warnings about the face that was compared. */
-function comparedFace(field: ImageField, { faces, face_index }: Image): Warning[] {
-  const face = faces[face_index];
+/** A warning when the threshold looks like a share of 1, as other services take it. */
+export function thresholdBelowOne(threshold_percent: number): Warning[] {
+  if (threshold_percent <= 0 || threshold_percent >= 1) return [];
+  const detail =
+    `The threshold is ${threshold_percent} %, which nearly all strangers reach. It runs from 0 to 100: ` +
+    `if you mean ${threshold_percent} of 1, it is ${round(100 * threshold_percent, 4)}.`;
+  return [{ code: 'threshold_below_one', field: 'threshold_percent', detail }];
+}
+
+/** Warnings about the face that was compared; `chosen` is the index that the caller gave, -1 for none. */
+function comparedFace(field: ImageField, image: Image, chosen: number): Warning[] {
+  const face = image.faces[image.face_index];
   if (face === undefined) throw new Error(`The engine compared a face of ${field} that it did not find`);
-  return lowQuality(field, face);
+  return [...notTheLargest(field, image, chosen), ...lowQuality(field, face)];
+}
+
+const area = ({ box }: Face) => box.width * box.height;
+
+/**
+ * A warning when the choice has passed over a face with a larger box, by the rounded numbers of the answer. `chosen` is the index
+ * that the caller gave, -1 for none.
+ */
+export function notTheLargest(field: ImageField, { faces, face_index }: Image, chosen: number): Warning[] {
+  const compared = area(faces[face_index]!);
+  if (chosen >= 0 || faces.every((face) => area(face) <= compared)) return [];
+  const detail = `${largestWords(field)} auto_pair_best=false, of the advanced endpoint, compares the first face of each image alone.`;
+  return [{ code: 'not_the_largest_face', field, face_index, detail }];
+}
+
+/** The same for people who do not write requests. */
+export function largestWords(image: string): string {
+  return (
+    `The face compared in ${image} is not the largest one there: make sure that it is the person you mean, ` +
+    'and not somebody behind them or on a picture that they hold.'
+  );
 }
 
 /** An image and its faces in the answer's form, rounded. */

@@ -5,12 +5,12 @@ import {
   type FieldValue,
   imageFields,
   invalidField,
-  parseField,
+  readField,
   repeatedField,
   ruleOf,
 } from '../endpoints/fields.ts';
 import { endpoints } from '../endpoints/index.ts';
-import { Problem } from '../errors.ts';
+import { Problem, printable } from '../errors.ts';
 import type { Warning } from '../face/answers.ts';
 import { type ChoicePack, type Choices, choicesOf, mostTargets } from '../face/choices.ts';
 import type { Target } from '../face/many.ts';
@@ -48,6 +48,9 @@ interface SentImage extends ByteRange {
   filename?: string | undefined;
 }
 
+/** More than a detail repeats of a field that is too long. */
+const shown_bytes = 256;
+
 /** Body → form. Throws Problem for the first fault in the order of the parts. */
 export function readForm(
   body: Buffer,
@@ -58,13 +61,16 @@ export function readForm(
 ): Form {
   const sent = new SentFields(taker, limits);
   for (const part of partsOf(body, boundary, limits, repeatedField(taker.fields) ? mostTargets : 0)) {
-    const { name, start, end } = part;
+    const { name, filename, start, end } = part;
     const rule = sent.claim(name);
-    if (rule === undefined) continue;
+    const text = () =>
+      body.toString('utf8', start, Math.min(end, start + Math.max(limits.max_field_bytes, shown_bytes)));
     // Decided by its name: a part without a filename is an image too.
-    if (rule.kind === 'image') sent.image(part);
-    else if (end - start > limits.max_field_bytes) throw invalidField(name, rule);
-    else sent.choose(name, parseField(name, rule, body.toString('latin1', start, end)));
+    if (rule?.kind === 'image') sent.image(part);
+    else if (rule !== undefined && end - start > limits.max_field_bytes)
+      throw invalidField(name, rule, text());
+    else if (rule !== undefined) sent.choose(name, readField(name, rule, text()));
+    else if (filename !== undefined) sent.stray(name);
   }
   return sent.form(pack);
 }
@@ -79,6 +85,7 @@ export class SentFields {
   readonly #several: SentImage[] = [];
   readonly #choices: Record<string, FieldValue> = {};
   readonly #unknown = new Set<string>();
+  readonly #strays = new Set<string>();
 
   constructor(taker: Taker, limits: FormLimits) {
     this.#taker = taker;
@@ -105,8 +112,14 @@ export class SentFields {
     else this.#images.set(image.name, this.#measured(image));
   }
 
-  choose(name: string, value: FieldValue): void {
-    this.#choices[name] = value;
+  /** undefined: its default. */
+  choose(name: string, value: FieldValue | undefined): void {
+    if (value !== undefined) this.#choices[name] = value;
+  }
+
+  /** A field that the endpoint does not know, and that may have been meant as a picture. */
+  stray(name: string): void {
+    this.#strays.add(name);
   }
 
   /** Throws Problem when an image is missing, or the pack cannot do what was asked. */
@@ -115,8 +128,9 @@ export class SentFields {
     const choices = choicesOf(this.#choices, pack);
     requireLiveness(choices, pack);
     const single = imageFields(fields).filter((name) => name !== this.#repeated);
-    const images = single.map((name) => required(this.#images.get(name), name));
-    if (this.#repeated !== undefined && this.#several.length === 0) required(undefined, this.#repeated);
+    const images = single.map((name) => required(this.#images.get(name), name, this.#strays));
+    if (this.#repeated !== undefined && this.#several.length === 0)
+      required(undefined, this.#repeated, this.#strays);
     return {
       images,
       targets: this.#several.map((image) => this.#target(image, images)),
@@ -179,10 +193,21 @@ export function asProblem(error: unknown): unknown {
     : error;
 }
 
-function required(range: ByteRange | undefined, name: string): ByteRange {
+/** Most names of fields that a detail repeats. */
+const mostNames = 4;
+
+/** `strays`: the fields that came instead, perhaps. */
+function required(
+  range: ByteRange | undefined,
+  name: string,
+  strays: ReadonlySet<string> = new Set(),
+): ByteRange {
   if (range !== undefined && range.end > range.start) return range;
+  const names = [...strays].slice(0, mostNames).map((stray) => printable(stray) || '""');
+  if (strays.size > mostNames) names.push('…');
+  const instead = range ? '; this one is empty' : names.length > 0 ? `; you sent ${names.join(', ')}` : '';
   throw new Problem('missing_field', {
-    detail: `Send the bytes of a picture as ${name}${range ? '; this one is empty' : ''}.`,
+    detail: `Send the bytes of a picture as ${name}${instead}.`,
     field: name,
   });
 }

@@ -8,6 +8,7 @@ import { ClientLeft, type Expected, type Reply } from './exchange.ts';
 import { asProblem, type Form, readForm } from './form.ts';
 import { readJsonForm } from './json-form.ts';
 import { boundaryOf, endsForm } from './multipart.ts';
+import { ignoredQuery } from './query.ts';
 import { json, published, serverTiming } from './responses.ts';
 
 /**
@@ -116,6 +117,8 @@ async function analyse(
   if (targets.length > 1) await chargeFurther(context, targets.length - 1);
   if (!exchange.open) throw new ClientLeft();
   const { accuracy_mode, min_det_score, use_heuristic_fallback } = choices;
+  const names = Object.keys({ ...endpoint.fields, ...endpoint.advanced });
+  const ignored = ignoredQuery(exchange.request.query, names);
   const live = wantsLiveScores(choices) ? { detect_presentation_attack: true } : {};
   const { max_pixels, min_side, picture_ms } = config;
   const ticket = engine.analyse(
@@ -131,7 +134,7 @@ async function analyse(
   context.timings_ms = { queue: Math.round(queue_ms * 10) / 10 };
   const total_ms = performance.now() - arrived;
   const answered = endpoint.answer({
-    question: { request_id, choices, warnings, model, queue_ms, total_ms },
+    question: { request_id, choices, warnings: [...ignored, ...warnings], model, queue_ms, total_ms },
     targets,
     outcomes,
     calibration: services.calibrations[accuracy_mode],
@@ -183,8 +186,9 @@ async function rank(
   const ranked = outcomes[0]!;
   if (!ranked.ok) throw new Problem(ranked.code, ranked.extras);
   const { request_id } = context;
+  const warnings = ignoredQuery(context.exchange.request.query, endpoint.members);
   const answered = endpoint.answer({
-    question: { request_id, model, queue_ms, total_ms: performance.now() - arrived },
+    question: { request_id, warnings, model, queue_ms, total_ms: performance.now() - arrived },
     ranked,
     calibration: calibrations[ranked.values.accuracy_mode],
   });

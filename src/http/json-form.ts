@@ -1,7 +1,9 @@
 import type { PictureEndpoint } from '../endpoints/endpoint.ts';
-import { checkField } from '../endpoints/fields.ts';
-import { Problem } from '../errors.ts';
+import { readField } from '../endpoints/fields.ts';
+import { Problem, printable, sentWords } from '../errors.ts';
 import { type ChoicePack, mostTargets } from '../face/choices.ts';
+import { kinds } from '../face/detected.ts';
+import { kindOfText } from '../face/not-a-picture.ts';
 import { decodedSize, decodeInPlace } from './base64.ts';
 import { type Form, type FormLimits, SentFields } from './form.ts';
 import { JsonScan } from './json-scan.ts';
@@ -25,7 +27,11 @@ export function readJsonForm(
   if (json.peek() !== '{') {
     json.skip();
     json.end();
-    throw invalidMember('', 'an object', 'the body');
+    throw new Problem('invalid_field', {
+      detail: 'Send an object as the body.',
+      field: '',
+      expected: 'an object',
+    });
   }
   json.object((name) => {
     if (names.has(name)) throw new Problem('duplicate_field', { detail: `Send ${name} once.`, field: name });
@@ -34,11 +40,14 @@ export function readJsonForm(
     }
     names.add(name);
     const rule = sent.claim(name);
-    if (rule === undefined) json.skip();
-    else if (rule.kind !== 'image') sent.choose(name, checkField(name, rule, json.scalar()));
+    if (rule === undefined) {
+      if (json.peek() === '"') sent.stray(name);
+      json.skip();
+    } else if (rule.kind !== 'image') sent.choose(name, readField(name, rule, json.scalar()));
     else if (!rule.several) takePicture(name);
-    else if (json.peek() !== '[') throw invalidMember(name, `a list of 1 to ${mostTargets} pictures`);
-    else {
+    else if (json.peek() !== '[') {
+      throw invalidMember(name, `a list of 1 to ${mostTargets} pictures`, body, json);
+    } else {
       json.array(() => {
         sent.claim(name);
         takePicture(name);
@@ -52,18 +61,48 @@ export function readJsonForm(
 const expected = 'a picture in base64, padded with = and without blanks';
 
 function pictureOf(body: Buffer, json: JsonScan, name: string, most_bytes: number) {
-  if (json.peek() !== '"') throw invalidMember(name, expected);
+  if (json.peek() !== '"') throw invalidMember(name, expected, body, json);
   const { start, end } = json.picture();
   const size = decodedSize(body, start, end);
   // Too large for its endpoint, and so not decoded; with escapes it is shorter.
   if (size > most_bytes && !body.subarray(start, end).includes('\\')) return { start, end: start + size };
+  const beginning = beginningOf(body, start, end);
   const decoded = decodeInPlace(body, start, end);
   if ('end' in decoded) return { start, end: decoded.end };
   const position = json.positionOf(decoded.wrong);
-  const detail = `Send ${expected} as ${name}: character ${position} of the body is wrong.`;
-  throw new Problem('invalid_field', { detail, field: name, expected, position });
+  const detail = `Send ${expected} as ${name}, not ${printable(beginning, '"')}: character ${position} of the body is wrong.`;
+  throw new Problem('invalid_field', {
+    detail: `${detail}${base64Advice(beginning)}`,
+    field: name,
+    expected,
+    position,
+  });
 }
 
-function invalidMember(field: string, expected: string, name = field): Problem {
-  return new Problem('invalid_field', { detail: `Send ${expected} as ${name}.`, field, expected });
+/** More than a detail repeats. */
+const beginningOf = (body: Buffer, start: number, end: number) =>
+  body.toString('utf8', start, Math.min(end, start + 256));
+
+/** What to do about text that is no base64, where it tells what it is. */
+function base64Advice(beginning: string): string {
+  const { detected } = kindOfText(beginning);
+  return detected === 'data_url' || detected === 'url' || detected === 'path'
+    ? ` ${kinds[detected].advice}`
+    : '';
+}
+
+/** A member of the wrong type, which is read. */
+function invalidMember(field: string, expected: string, body: Buffer, json: JsonScan): Problem {
+  const sent = json.peek() === '"' ? textOf(body, json) : json.scalar();
+  return new Problem('invalid_field', {
+    detail: `Send ${expected} as ${field}, not ${sentWords(sent)}.`,
+    field,
+    expected,
+  });
+}
+
+/** How a text begins, which may be a whole picture. */
+function textOf(body: Buffer, json: JsonScan): string {
+  const { start, end } = json.picture();
+  return beginningOf(body, start, end);
 }

@@ -13,6 +13,8 @@ export interface Request {
   readonly method: string;
   /** As sent, not decoded, without the query. */
   readonly path: string;
+  /** As sent, without the question mark; empty when there is none. */
+  readonly query: string;
   /** Lower-case names; a repeated header's values are joined by commas (RFC 9110 section 5.3). */
   readonly headers: ReadonlyMap<string, string>;
   /** There is more than one Content-Type header. */
@@ -49,6 +51,7 @@ export function copyRequest(res: HttpResponse, req: HttpRequest): Request {
   return {
     method: req.getCaseSensitiveMethod(),
     path: req.getUrl(),
+    query: req.getQuery() ?? '',
     headers,
     typed_twice,
     framing,

@@ -30,7 +30,7 @@ describe.skipIf(chromiumFile === undefined)('one against many', () => {
     const texts = await rows.allTextContents();
     expect(texts[1]).toMatch(/%Match: .*1 in .* strangers look this alike$/);
     expect(texts[2]).toMatch(/%No match: /);
-    expect(texts[3]).toContain('looks like unknown');
+    expect(texts[3]).toContain('is text');
     expect(await rows.locator('canvas').count()).toBe(2);
     expect(await demo.status.textContent()).toBe('1 of 3 photos match.');
     expect(await demo.curl.textContent()).toContain('-F image2=@friend.jpg');

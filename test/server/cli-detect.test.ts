@@ -123,7 +123,7 @@ describe('facematch detect', () => {
     {
       args: ['notes.jpg'],
       code: 1,
-      message: 'Send notes.jpg as JPEG, PNG or WebP; this one looks like unknown.',
+      message: 'Send notes.jpg as JPEG, PNG or WebP; this one is text, "no picture".',
     },
     { args: ['group.jpg', '--draw', 'nowhere/out.png'], code: 1, message: 'there is no folder nowhere' },
     {

@@ -15,6 +15,9 @@ for (const number of [1, 2, 3]) writeFileSync(join(folder, `${number}.jpg`), sam
 writeFileSync(join(folder, 'blank.png'), await blank(80, 60, 'png'));
 writeFileSync(join(folder, 'notes.jpg'), 'no picture');
 
+const noPicture =
+  'error: Send notes.jpg as JPEG, PNG or WebP; this one is text, "no picture". To send a picture, read the file as bytes, and send these.';
+
 describe('facematch match with several candidates', () => {
   const match = (...args: string[]) => run(program, ['match', '--mode', 'fast', ...args], folder);
 
@@ -26,9 +29,10 @@ describe('facematch match with several candidates', () => {
     expect(lines).toEqual([
       expect.stringMatching(/^ +\d+\.\d % {2}match {5}3\.jpg: fewer than 1 in 11,000 pairs/),
       expect.stringMatching(/^ +\d+\.\d % {2}no match {2}2\.jpg: /),
+      expect.stringMatching(/^ {2}warning {2}The face compared in 2\.jpg is turned /),
     ]);
     expect(stderr.trimEnd().split('\n')).toEqual([
-      'error: Send notes.jpg as JPEG, PNG or WebP; this one looks like unknown.',
+      noPicture,
       'error: The picture gone.jpg cannot be read (ENOENT).',
     ]);
   });
@@ -77,7 +81,7 @@ describe('facematch embed', () => {
     );
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'error: Send notes.jpg as JPEG, PNG or WebP; this one looks like unknown.\n',
+      stderr: `${noPicture}\n`,
     });
     const faces = stdout
       .trimEnd()

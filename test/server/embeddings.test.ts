@@ -18,8 +18,11 @@ const model = body.embedding;
 const one: Json[] = body.image.faces;
 const three: Json[] = (await embed(samples.three)).image.faces;
 
-const post = (body: string | Uint8Array<ArrayBuffer>, type = 'application/json'): Promise<Answer> =>
-  send(server, { path, body, headers: { 'content-type': type } });
+const post = (
+  body: string | Uint8Array<ArrayBuffer>,
+  type = 'application/json',
+  query = '',
+): Promise<Answer> => send(server, { path: path + query, body, headers: { 'content-type': type } });
 const question = (members: Json = {}): Json => ({
   embedding: one[0].embedding,
   candidates: three.map(({ embedding }, index) => ({ id: `face ${index}`, embedding })),
@@ -28,7 +31,7 @@ const question = (members: Json = {}): Json => ({
   accuracy_mode: model.accuracy_mode,
   ...members,
 });
-const ask = (members: Json = {}) => post(JSON.stringify(question(members)));
+const ask = (members: Json = {}, query = '') => post(JSON.stringify(question(members)), undefined, query);
 const zeros = Buffer.alloc(2048).toString('base64');
 
 describe('embeddings that the server gave out', () => {
@@ -89,12 +92,16 @@ describe('embeddings that the server gave out', () => {
   });
 });
 
-test('a member that is not known is named', async () => {
-  const { status, body } = await ask({ tresholdpercent: 5, toString: 1 });
+test('a member that is not known is named, as is one in the query, and a threshold that may be a share', async () => {
+  const empty = { min_percent: null, limit: '' };
+  const members = { tresholdpercent: 5, toString: 1, threshold_percent: 0.7, ...empty };
+  const { status, body } = await ask(members, '?min_percent=80&x=1');
   expect(status).toBe(200);
   expect(body.warnings.map(({ code, field }: Json) => [code, field])).toEqual([
+    ['query_ignored', 'min_percent'],
     ['unknown_field', '/tresholdpercent'],
     ['unknown_field', '/toString'],
+    ['threshold_below_one', 'threshold_percent'],
   ]);
 });
 
@@ -136,7 +143,7 @@ test.each<[string, Json, number, Json]>([
     'a threshold out of range',
     { threshold_percent: 101 },
     400,
-    { code: 'invalid_field', field: '/threshold_percent' },
+    { code: 'invalid_field', field: '/threshold_percent', detail: expect.stringMatching(/, not 101\.$/) },
   ],
   ['a limit with a fraction', { limit: 1.5 }, 400, { code: 'invalid_field', field: '/limit' }],
 ])('%s is refused', async (_what, members, status, body) => {

@@ -92,7 +92,8 @@ describe('types', () => {
 
   test.each<[detected: string, picture: () => Promise<Buffer> | Buffer]>([
     ['avif', () => blank(20, 20, 'avif')],
-    ['unknown', () => Buffer.from('This is a text file named .jpg')],
+    ['unknown', () => Buffer.from([0, 1, 2, 3])],
+    ['text', () => Buffer.from('This is a text file named .jpg')],
   ])('a picture that looks like %s is unsupported_image_format', async (detected, picture) => {
     const answer = await match(server, { image1: samples.one, image2: await picture() });
     expectProblem(answer, 'unsupported_image_format', { field: 'image2', detected });

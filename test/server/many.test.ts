@@ -58,7 +58,7 @@ describe('each target', () => {
     const { status, body } = await ask({ image2 });
     expect(status).toBe(200);
     expect(body.results.map(({ problem, match }: Json) => problem ?? match)).toEqual([
-      expect.objectContaining({ code: 'unsupported_image_format', status: 415, detected: 'unknown' }),
+      expect.objectContaining({ code: 'unsupported_image_format', status: 415, detected: 'text' }),
       true,
       expect.objectContaining({ code: 'missing_field', status: 400 }),
       expect.objectContaining({ code: 'no_face_found', status: 422 }),
@@ -130,6 +130,7 @@ test('of several that match it is said that the best of them is no single claim'
   expect(body.matches).toBe(2);
   expect(body.warnings).toEqual([
     expect.objectContaining({ code: 'unknown_field', field: 'image2_face_index' }),
+    expect.objectContaining({ code: 'not_the_largest_face', field: 'image1', face_index: 2 }),
     expect.objectContaining({ code: 'best_of_many', field: 'image2' }),
   ]);
 });

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import {
   chunk,
   head,
+  type Json,
   lastChunk,
   match,
   paths,
@@ -36,6 +37,34 @@ beforeEach(() => {
 
 const length = (bytes = body.length) => head(server, { 'content-length': String(bytes) });
 const chunked = () => head(server, { 'transfer-encoding': 'chunked' });
+
+describe('what stands where it counts for nothing, or may mean something else, is told', () => {
+  const told = async (query: string, fields = {}, path: string = paths.advanced) => {
+    const { status, body } = await match(server, { ...twoPhotos(), ...fields }, { path: path + query });
+    expect(status).toBe(200);
+    return body.warnings.map(({ code, field }: Json) => [code, field]);
+  };
+
+  test.each([
+    ['?threshold_percent=100&utm=1&threshold_percent=2', paths.match, ['threshold_percent']],
+    ['?reject_low_quality=true', paths.match, ['reject_low_quality']],
+    ['?accuracy%5Fmode=fast&image1_face_index', paths.advanced, ['image1_face_index', 'accuracy_mode']],
+    ['?', paths.advanced, []],
+    ['?face_index=0', paths.advanced, []],
+  ])('a field in the query: %s', async (query, path, fields) => {
+    expect(await told(query, {}, path)).toEqual(fields.map((field) => ['query_ignored', field]));
+  });
+
+  test.each([
+    ['0.7', true],
+    ['0.999', true],
+    ['1', false],
+    ['0', false],
+  ])('a threshold of %s percent', async (threshold_percent, isTold) => {
+    const warnings = isTold ? [['threshold_below_one', 'threshold_percent']] : [];
+    expect(await told('', { threshold_percent })).toEqual(warnings);
+  });
+});
 
 describe('a body', () => {
   test('comes in one packet with its head', async () => {

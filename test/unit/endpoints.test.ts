@@ -178,7 +178,7 @@ function anyOf(rule: FieldRule): fc.Arbitrary<string | number | boolean> {
     case 'image':
       return fc.constant('');
     case 'boolean':
-      return fc.boolean();
+      return fc.constantFrom(true, false, 'True', 'FALSE', '1', '0');
     case 'choice':
       return fc.constantFrom(...rule.values);
     case 'integer':
@@ -191,7 +191,7 @@ function anyOf(rule: FieldRule): fc.Arbitrary<string | number | boolean> {
 }
 
 /** Text that no field may take, or none of its kind. */
-const everywhere = ['', ' ', '\0', '1 ', ' 1', '1\t', 'yes', 'null', 'NaN', 'Infinity', 'True', 'FAST'];
+const everywhere = [' ', '\0', '1 ', ' 1', '1\t', 'yes', 'null', 'NaN', 'Infinity', 'FAST'];
 const numbers = [
   '1e2',
   '+1',
@@ -211,10 +211,10 @@ const numbers = [
 ];
 const wrong: Record<FieldRule['kind'], readonly string[]> = {
   image: [],
-  decimal: [...everywhere, ...numbers, '100.0000001'],
-  integer: [...everywhere, ...numbers, '1.5', '1.0', '2147483648'],
-  choice: [...everywhere, 'fast,balance', '0'],
-  boolean: [...everywhere, '1', '0', 'on', 'off'],
+  decimal: [...everywhere, ...numbers, 'True', '100.0000001'],
+  integer: [...everywhere, ...numbers, 'True', '1.5', '1.0', '2147483648'],
+  choice: [...everywhere, 'True', 'fast,balance', '0'],
+  boolean: [...everywhere, 'on', 'off', '10', 'tru\u212a'],
 };
 
 describe('fields', () => {
@@ -234,7 +234,8 @@ describe('fields', () => {
           limits,
           pack,
         );
-        expect(choices).toEqual({ ...usual, ...own, [name]: value });
+        const isTrue = rule.kind === 'boolean' ? /true|1/i.test(String(value)) : value;
+        expect(choices).toEqual({ ...usual, ...own, [name]: isTrue });
         expect(warnings).toEqual([]);
       }),
       { numRuns: 20 },
@@ -243,12 +244,32 @@ describe('fields', () => {
 
   test.each(cases)('$id: $name refuses what it does not take', ({ endpoint, name, rule }) => {
     if (rule.kind === 'image') return;
-    const extras = { field: name, expected: expectation(rule) };
-    for (const text of [...wrong[rule.kind], '9'.repeat(65)]) {
+    const texts = [...wrong[rule.kind].map((text) => [text, text.replace(/[\0\t]/, '\ufffd')] as const)];
+    for (const [text, shown] of [...texts, ['é'.repeat(65), `${'é'.repeat(32)}`], ['\u202e', '\ufffd']]) {
+      const detail = `Send ${expectation(rule)} as ${name}, not "${shown}"${shown.length < 32 ? '' : '…'}.`;
+      const extras = { detail, field: name, expected: expectation(rule) };
       expect(() => readForm(bodyOf(endpoint, { [name]: text }), 'b', endpoint, limits, pack)).toThrow(
-        expect.objectContaining({ code: 'invalid_field', extras: expect.objectContaining(extras) }),
+        expect.objectContaining({ code: 'invalid_field', extras }),
       );
     }
+  });
+
+  test.each(cases)('$id: $name is as usual when it is empty', ({ endpoint, name }) => {
+    const { choices } = readForm(bodyOf(endpoint, { [name]: '' }), 'b', endpoint, limits, pack);
+    expect(choices).toEqual({ ...usual, ...own });
+  });
+
+  test.each(takers)('$id: a missing picture is told with the fields that came instead', (endpoint) => {
+    const part = (name: string) =>
+      `--b\r\ncontent-disposition: form-data; name="${name}"; filename=""\r\n\r\nx\r\n`;
+    const ask = (...names: string[]) =>
+      readForm(Buffer.from(`${names.map(part).join('')}--b--\r\n`), 'b', endpoint, limits, pack);
+    const [first] = imageFields(endpoint.fields);
+    expect(() => ask('img1', 'img2', 'img1')).toThrow(`as ${first}; you sent img1, img2.`);
+    expect(() => ask('', 'b\u202e', 'c'.repeat(40), 'd', 'e')).toThrow(
+      `you sent "", b\ufffd, ${'c'.repeat(32)}…, d, ….`,
+    );
+    expect(() => ask()).toThrow(`as ${first}.`);
   });
 
   test.each(takers)('$id: a field of others is named once and ignored', (endpoint) => {

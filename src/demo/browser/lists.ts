@@ -2,7 +2,7 @@ import { byId, element } from './dom.ts';
 import { detailsOf } from './faces.ts';
 import { thumbnail } from './result.ts';
 import type { DetectAnswer, ManyAnswer } from './types.ts';
-import { capital, count, percentText, strangersAlike } from './words.ts';
+import { capital, count, percentText, strangersAlike, warningText } from './words.ts';
 
 /** Answers that are a list: one against many, and the faces of a photo. */
 
@@ -20,18 +20,21 @@ export function showMany(answer: ManyAnswer, images: readonly HTMLImageElement[]
         const { title, detail } = result.problem;
         return rowOf(undefined, name, element('td', {}, '–'), element('td', {}, `${title}. ${detail}`));
       }
-      const { image2, match, confidence_percent } = result;
+      const { image2, match, confidence_percent, warnings } = result;
       const face = image && thumbnail(image, image2, image2.face_index);
       const verdict = `${match ? 'Match' : 'No match'}: ${strangersAlike(result)} strangers look this alike`;
       const percent = element('td', { className: 'digits' }, percentText(confidence_percent));
-      const row = rowOf(face, name, percent, element('td', {}, verdict));
+      const about = warnings.map((warning) =>
+        element('p', { className: 'hint' }, warningText(warning, 'this photo')),
+      );
+      const row = rowOf(face, name, percent, element('td', {}, verdict, ...about));
       row.classList.toggle('match', match);
       return row;
     });
   const title = `${matches} of ${count(results.length, 'photo')} match`;
   show(
     title,
-    warnings.map(({ detail }) => detail),
+    warnings.map((warning) => warningText(warning)),
     ['Face', 'Photo', 'Confidence', 'What it means'],
     rows,
   );
@@ -53,7 +56,7 @@ export function showFaces({ image: picture, warnings }: DetectAnswer, image: HTM
   const title = picture.faces.length === 0 ? 'No face' : count(picture.faces.length, 'face');
   show(
     title,
-    warnings.map(({ detail }) => detail),
+    warnings.map((warning) => warningText(warning)),
     ['Face', 'Number', 'Human score', 'Details'],
     rows,
   );

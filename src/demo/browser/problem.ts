@@ -6,7 +6,6 @@ import { bytesText, count } from './words.ts';
 // biome-ignore lint/suspicious/noExplicitAny: each member has a type of its own
 const extras: Readonly<Record<string, (value: any) => string>> = {
   required_scope: (scope) => `The key lacks the scope ${scope}.`,
-  detected: (format) => `It looks like ${format}.`,
   limit_bytes: (limit) => `The limit is ${bytesText(limit)}.`,
   limit_pixels: (limit) => `The limit is ${limit / 1e6} megapixels.`,
   faces_found: (faces) => `${count(faces, 'face')} found.`,

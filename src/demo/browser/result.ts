@@ -1,6 +1,6 @@
 import { byId, element, place } from './dom.ts';
 import type { Answer, Pair, Picture } from './types.ts';
-import { capital, count, percentText, strangersAlike, thresholdWords } from './words.ts';
+import { capital, count, percentText, strangersAlike, thresholdWords, warningText } from './words.ts';
 
 /** Shows an answer. `images` are the previews, `round_trip_ms` the time that the browser waited. */
 export function showResult(
@@ -16,7 +16,7 @@ export function showResult(
   byId('face2').replaceChildren(thumbnail(images[1], image2, image2.face_index));
   showGauge(answer);
   byId('meaning').replaceChildren(...meaning(answer));
-  byId('warnings').replaceChildren(...warnings.map(({ detail }) => element('li', {}, detail)));
+  byId('warnings').replaceChildren(...warnings.map((warning) => element('li', {}, warningText(warning))));
   byId('pairs').replaceChildren(...pairTable(answer, images));
   byId('timings').replaceChildren(timingTable({ ...answer.timings_ms, 'round trip': round_trip_ms }));
   byId('result').hidden = false;

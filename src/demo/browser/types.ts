@@ -25,6 +25,7 @@ export type Task = 'match' | 'match_many' | 'detect';
 export type Answer = Match;
 export type ManyAnswer = Many;
 export type DetectAnswer = Detect;
+export type Warning = Answer['warnings'][number];
 export type Picture = Answer['image1'];
 export type Face = Picture['faces'][number];
 export type Pair = Answer['pairs'][number];

@@ -1,4 +1,4 @@
-import type { Plan } from './types.ts';
+import type { Plan, Warning } from './types.ts';
 
 /** Texts of the page: numbers for people, and the request as a command. */
 
@@ -36,6 +36,16 @@ export function count(number: number, noun: string): string {
 
 /** With a non-breaking space. */
 export const percentText = (percent: number): string => `${Number(percent.toFixed(1))}\u00a0%`;
+
+/** A warning's own words, except where they are about the fields of a request. `image2` is what the second photo is called. */
+export function warningText({ code, field, detail }: Warning, image2 = 'photo 2'): string {
+  if (code !== 'not_the_largest_face') return detail;
+  const photo = field === 'image2' ? image2 : 'photo 1';
+  return (
+    `The face compared in ${photo} is not the largest one there: make sure that it is the person you mean, and not somebody behind ` +
+    'them or on a picture that they hold. Without “Auto pair best” the first face of each photo is compared.'
+  );
+}
 
 /** 10 MiB, 3.4 MB: powers of two when it is a whole number of them, as limits are. */
 export function bytesText(bytes: number): string {

@@ -46,6 +46,7 @@ function requestOf(
   return {
     method,
     path: query < 0 ? target : target.slice(0, query),
+    query: query < 0 ? '' : target.slice(query + 1),
     headers,
     typed_twice,
     framing,
