@@ -18,7 +18,7 @@ import type {
 } from 'facematch/client-types';
 /** The service's client for Node. Needs no package, and imports nothing from the server. */
 /** The bytes of a JPEG, PNG or WebP. `many` gives the name of a `File` back. */
-export type Picture = Uint8Array | Blob;
+export type Picture = Uint8Array | ArrayBuffer | Blob;
 export interface ClientOptions {
   /** Address of the server, such as `http://127.0.0.1:8080`. A path in it goes before `/API`. */
   url: string | URL;
@@ -73,7 +73,10 @@ export declare class FacematchError extends Error {
     },
   );
 }
-/** Asks one server. Every method rejects with a `FacematchError`, or with the reason of an aborted signal. */
+/**
+ * Asks one server. Every method rejects with a `FacematchError`, with the reason of an aborted signal, or with a TypeError for what
+ * is no picture; that is then not sent.
+ */
 export declare class FacematchClient {
   #private;
   /** Throws a TypeError where the address is none, or the key cannot be sent. Sends nothing. */

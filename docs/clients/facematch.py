@@ -144,12 +144,12 @@ def refusal(answer, value, text):
 def json_body(pictures, fields):
     """Body and content type of JSON."""
 
-    def text(picture):
-        return base64.b64encode(named("", picture)[1]).decode()
+    def text(name, picture):
+        return base64.b64encode(named(name, picture)[1]).decode()
 
     members = {}
     for name, sent in pictures.items():
-        members[name] = [text(one) for one in sent] if isinstance(sent, list) else text(sent)
+        members[name] = [text(name, one) for one in sent] if isinstance(sent, list) else text(name, sent)
     members.update((name, value) for name, value in fields.items() if value is not None)
     return json.dumps(members).encode(), "application/json"
 
@@ -163,15 +163,23 @@ def multipart(pictures, fields):
             parts.append(part(boundary, name, *named(name, picture)))
     for name, value in fields.items():
         if value is not None:
-            text = str(value).lower() if isinstance(value, bool) else str(value)
-            parts.append(part(boundary, name, None, text.encode()))
+            parts.append(part(boundary, name, None, field_text(value).encode()))
     return b"".join(parts) + b"--%b--\r\n" % boundary, f"multipart/form-data; boundary={boundary.decode()}"
+
+
+def field_text(value):
+    """A field as the server takes it: booleans in lower case, numbers without an exponent."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"{value:.20f}" if isinstance(value, float) and "e" in text else text
 
 
 def named(field, picture):
     """File name and bytes of a picture."""
     if isinstance(picture, (bytes, bytearray, memoryview)):
         return field, bytes(picture)
+    if not isinstance(picture, (str, os.PathLike)):
+        # Else open would take a number for a file that is open already.
+        raise TypeError(f"{field} is {type(picture).__name__}: give bytes, or the path of a file")
     with open(picture, "rb") as file:
         return os.path.basename(os.fsdecode(picture)), file.read()
 

@@ -15,6 +15,8 @@ fail() {
 
 [ $# -eq 2 ] || fail 'usage: match.sh IMAGE1 IMAGE2'
 [ -n "${FACEMATCH_KEY:-}" ] || fail 'put your API key into FACEMATCH_KEY'
+url=${FACEMATCH_URL:-http://127.0.0.1:8080}
+while [[ $url == */ ]]; do url=${url%/}; done
 for file in "$@"; do [ -r "$file" ] || fail "$file cannot be read"; done
 
 folder=$(mktemp -d) || exit 2
@@ -37,7 +39,7 @@ send() {
   printf 'x-api-key: %s\n' "$FACEMATCH_KEY" |
     curl -sS --max-time "$timeout_s" -H @- -D "$head" -o "$body" -w '%{http_code}' \
       -F "image1=@$(quoted "$1")" -F "image2=@$(quoted "$2")" \
-      "${FACEMATCH_URL:-http://127.0.0.1:8080}/API/v1.0/face/match/upload" 2>"$folder/stderr"
+      "$url/API/v1.0/face/match/upload" 2>"$folder/stderr"
 }
 
 for ((attempt = 1; ; attempt++)); do

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { types } from 'node:util';
 import type {
   AdvancedMatchValues,
   DetectAnswer,
@@ -18,7 +19,7 @@ import type {
 /** The service's client for Node. Needs no package, and imports nothing from the server. */
 
 /** The bytes of a JPEG, PNG or WebP. `many` gives the name of a `File` back. */
-export type Picture = Uint8Array | Blob;
+export type Picture = Uint8Array | ArrayBuffer | Blob;
 
 export interface ClientOptions {
   /** Address of the server, such as `http://127.0.0.1:8080`. A path in it goes before `/API`. */
@@ -94,7 +95,10 @@ interface Body {
 /** By field; a list for one that may be sent several times. */
 type Pictures = Readonly<Record<string, Picture | readonly Picture[]>>;
 
-/** Asks one server. Every method rejects with a `FacematchError`, or with the reason of an aborted signal. */
+/**
+ * Asks one server. Every method rejects with a `FacematchError`, with the reason of an aborted signal, or with a TypeError for what
+ * is no picture; that is then not sent.
+ */
 export class FacematchClient {
   readonly #base: string;
   readonly #headers: Headers;
@@ -227,12 +231,13 @@ async function form(pictures: Pictures, fields: object): Promise<Body> {
   const data = new FormData();
   for (const [name, sent] of Object.entries(pictures)) {
     for (const picture of isList(sent) ? sent : [sent]) {
-      const blob = picture instanceof Blob ? picture : new Blob([picture as Uint8Array<ArrayBuffer>]);
+      const given = requirePicture(name, picture);
+      const blob = given instanceof Blob ? given : new Blob([given]);
       data.append(name, blob, 'name' in blob ? String(blob.name) : name);
     }
   }
   for (const [name, value] of Object.entries(fields)) {
-    if (value !== undefined) data.append(name, String(value));
+    if (value !== undefined) data.append(name, fieldText(value));
   }
   const encoded = new Response(data);
   return { type: encoded.headers.get('content-type')!, bytes: await encoded.arrayBuffer() };
@@ -240,14 +245,15 @@ async function form(pictures: Pictures, fields: object): Promise<Body> {
 
 /** The same as JSON, which leaves them out as well. */
 async function json(pictures: Pictures, fields: object): Promise<Body> {
-  const base64 = async (picture: Picture) => {
-    const bytes = picture instanceof Blob ? new Uint8Array(await picture.arrayBuffer()) : picture;
+  const base64 = async (name: string, picture: Picture) => {
+    const given = requirePicture(name, picture);
+    const bytes = given instanceof Blob ? new Uint8Array(await given.arrayBuffer()) : given;
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
   };
   const members = await Promise.all(
     Object.entries(pictures).map(async ([name, sent]) => [
       name,
-      await (isList(sent) ? Promise.all(sent.map(base64)) : base64(sent)),
+      await (isList(sent) ? Promise.all(sent.map((one) => base64(name, one))) : base64(name, sent)),
     ]),
   );
   const bytes = JSON.stringify({ ...Object.fromEntries(members), ...fields });
@@ -255,6 +261,32 @@ async function json(pictures: Pictures, fields: object): Promise<Body> {
 }
 
 const isList = (sent: Picture | readonly Picture[]): sent is readonly Picture[] => Array.isArray(sent);
+
+/** Throws a TypeError that says what to give instead: from programs without types anything may come. */
+function requirePicture(name: string, picture: Picture): Uint8Array<ArrayBuffer> | Blob {
+  if (picture instanceof Blob) return picture;
+  if (types.isAnyArrayBuffer(picture)) return new Uint8Array(picture as ArrayBuffer);
+  if (!ArrayBuffer.isView(picture)) throw new TypeError(`${name} is ${insteadOf(picture)}`);
+  return new Uint8Array(picture.buffer as ArrayBuffer, picture.byteOffset, picture.byteLength);
+}
+
+/** What came instead of the bytes of a picture, and what to do about it. */
+function insteadOf(given: unknown): string {
+  if (typeof given === 'string')
+    return 'text, not the bytes of a picture: read a file with readFile of node:fs/promises';
+  if (typeof given !== 'object' || given === null) return `${String(given)}, not the bytes of a picture`;
+  if ('then' in given) return 'a promise: await it';
+  const isStream = 'getReader' in given || Symbol.asyncIterator in given;
+  return isStream
+    ? 'a stream: read all of it with buffer of node:stream/consumers'
+    : 'an object, not the bytes of a picture';
+}
+
+/** Numbers without an exponent, which the server does not take. */
+function fieldText(value: unknown): string {
+  const text = String(value);
+  return typeof value === 'number' && text.includes('e') ? value.toFixed(20) : text;
+}
 
 /** An object in JSON; undefined where it is something else. */
 function parsed(text: string): object | undefined {

@@ -71,8 +71,11 @@ needs('answers as the server does', () => {
   });
 
   test('match with fields of the advanced endpoint', async () => {
-    const fields = 'accuracy_mode="fast", image1_face_index=0, auto_pair_best=False, min_det_score=None';
-    const text = { accuracy_mode: 'fast', image1_face_index: '0', auto_pair_best: 'false' };
+    const fields = 'accuracy_mode="fast", image1_face_index=0, auto_pair_best=False, min_det_score=1e-7';
+    const text = {
+      ...{ accuracy_mode: 'fast', image1_face_index: '0', auto_pair_best: 'false' },
+      min_det_score: '0.0000001',
+    };
     expect(lasting(await value(`client.match("one.jpg", "two.jpg", ${fields})`))).toEqual(
       await raw(paths.advanced, { image1: one, image2: three, ...text }),
     );
@@ -214,6 +217,12 @@ needs('what goes wrong', () => {
     gateway.close();
     expect(error).toMatchObject({ code: 'unexpected', status, message: `${status}: Oops` });
     expect(gateway.connections).toBe(times);
+  });
+
+  test.each(['5', 'None', 'open("one.jpg", "rb")'])('%s for a picture is a TypeError', async (given) => {
+    const call = `facematch.FacematchClient("http://x", "k").match(${given}, "two.jpg")`;
+    const { stderr } = await python(['-c', `import facematch; ${call}`]);
+    expect(stderr).toMatch(/TypeError: image1 is \w+: give bytes, or the path of a file\n$/);
   });
 
   test('an address that is none is a ValueError', async () => {

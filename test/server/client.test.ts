@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { type ClientOptions, FacematchClient, FacematchError } from 'facematch/client';
 import { describe, expect, test } from 'vitest';
 import { endpointIds } from '../../src/config.ts';
@@ -58,18 +59,44 @@ async function errorOf(answer: Promise<unknown>): Promise<FacematchError> {
 
 const raw = async (path: string, fields: Fields) => lasting((await match(server, fields, { path })).body);
 
+describe('what is no picture is refused by the client itself', () => {
+  test.each<[string, () => unknown, RegExp]>([
+    ['a path', () => 'one.jpg', /^image1 is text, .*readFile/],
+    ['a stream of Node', () => Readable.from([one]), /^image1 is a stream: .*node:stream\/consumers/],
+    ['a stream of the web', () => new Blob([one]).stream(), /^image1 is a stream/],
+    ['a promise', () => Promise.resolve(one), /^image1 is a promise/],
+    ['nothing', () => undefined, /^image1 is undefined/],
+    ['an object', () => ({ uri: 'one.jpg' }), /^image1 is an object/],
+  ])('%s', async (_, given, message) => {
+    for (const json of [false, true]) {
+      const { client, statuses } = watched({ json });
+      await expect(client.match(given() as Buffer, three)).rejects.toThrow(TypeError);
+      await expect(client.many(one, [given() as Buffer])).rejects.toThrow(/^image2 is /);
+      await expect(client.match(given() as Buffer, three)).rejects.toThrow(message);
+      expect(statuses).toEqual([]);
+    }
+  });
+});
+
 describe('answers as the server does', () => {
   const client = () => new FacematchClient({ url: `${server.address}/`, key: server.key });
 
   test('match', async () => {
-    expect(lasting(await client().match(one, new Blob([three])))).toEqual(
+    const buffer = Uint8Array.from(one).buffer;
+    expect(lasting(await client().match(buffer, new Blob([three])))).toEqual(
       await raw(paths.match, { image1: one, image2: three }),
     );
   });
 
   test('match with fields of the advanced endpoint', async () => {
-    const fields = { accuracy_mode: 'fast', image1_face_index: 0, auto_pair_best: false } as const;
-    const text = { accuracy_mode: 'fast', image1_face_index: '0', auto_pair_best: 'false' };
+    const chosen = { accuracy_mode: 'fast', image1_face_index: 0, auto_pair_best: false } as const;
+    const fields = { ...chosen, min_det_score: 1e-7 };
+    const text = {
+      accuracy_mode: 'fast',
+      image1_face_index: '0',
+      auto_pair_best: 'false',
+      min_det_score: '0.0000001',
+    };
     expect(lasting(await client().match(one, three, fields))).toEqual(
       await raw(paths.advanced, { image1: one, image2: three, ...text }),
     );
