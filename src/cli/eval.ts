@@ -99,7 +99,9 @@ export function registerEval(program: Command): void {
       });
     });
   addHelp(evaluate, {
-    notes: `If the pack's cohort was made of people of a set, its figures are biased. --held-out-cohort takes the first folder of a
+    notes: `Lists may be as Windows writes them: with a byte-order mark, in UTF-16 or Latin-1, with backslashes in paths. A picture that is not
+there counts as one that cannot be read: it never matches, and is named.
+If the pack's cohort was made of people of a set, its figures are biased. --held-out-cohort takes the first folder of a
 picture's path for the person, and refits the cohort without the people of each pair.
 Groups come from people.tsv in a folder of --people, or beside it: a table with the columns image, person where one has several
 pictures, and any labels. Rates are in the terms of ISO/IEC 19795-10: strangers are two people of one group.

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { readConfig } from '../config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
@@ -18,6 +20,7 @@ import { imagesOf, personOf, readPairs } from '../eval/pairs.ts';
 import { groupingsOf, readPeople, requireColumns } from '../eval/people.ts';
 import { resultsJson, resultsOf } from '../eval/results.ts';
 import { calibrationOf } from '../face/calibration.ts';
+import { openable } from '../file-names.ts';
 import type { SetFolder } from './calibrate-pack.ts';
 import { describeResults } from './eval-text.ts';
 import { withBar } from './terminal.ts';
@@ -49,14 +52,14 @@ export async function evaluateSets(
   const directory = packDirectory(config.pack);
   const manifest = readManifest(directory);
   const { name, version } = manifest;
-  const sets = files.map((set): PairSet => ({ ...set, pairs: readPairs(set.pairsFile) }));
+  const sets = files.map(readSet);
   // What is wrong with the lists fails now rather than at the end: measuring takes minutes.
   const folders = people.map(({ folder }) => folder);
   if (groups) requireColumns(groups, folders);
   const lists = people.map(({ name, folder }) => ({
     name,
     folder,
-    labelled: readPeople(name, folder, groups),
+    labelled: readPeople(name, folder, groups, 'kept'),
     groupings: groupingsOf(folder, groups),
   }));
   if (heldOutCohort) for (const { pairs } of sets) imagesOf(pairs).forEach(personOf);
@@ -100,6 +103,17 @@ export async function evaluateSets(
   folder?.write(results, new Date());
   console.log(json ? resultsJson(results) : describeResults(results));
   if (folder) console.error(`The report is ${folder.page}`);
+}
+
+/** A picture that is not there counts as one that cannot be read. Without any, the folder is a wrong one: throws an Error. */
+function readSet(set: SetFiles): PairSet {
+  const { pairsFile, folder } = set;
+  const pairs = readPairs(pairsFile);
+  const images = imagesOf(pairs);
+  if (!images.some((image) => existsSync(openable(join(folder, image))))) {
+    throw new Error(`${folder} has none of the pictures that ${pairsFile} lists, such as ${images[0]}`);
+  }
+  return { ...set, pairs };
 }
 
 async function openReport(directory: string) {

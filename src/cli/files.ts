@@ -1,6 +1,7 @@
 import { mkdirSync, realpathSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
+import { codeOf, openable } from '../file-names.ts';
 
 export interface ImageFile {
   name: string;
@@ -10,10 +11,9 @@ export interface ImageFile {
 /** Throws an Error with a message for people; its cause is the file system's error. */
 export async function readImage(file: string): Promise<ImageFile> {
   try {
-    return { name: basename(file), bytes: new Uint8Array(await readFile(file)) };
+    return { name: basename(file), bytes: new Uint8Array(await readFile(openable(file))) };
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new Error(`The picture ${file} cannot be read (${code}).`, { cause: error });
+    throw new Error(`The picture ${file} cannot be read (${codeOf(error)}).`, { cause: error });
   }
 }
 

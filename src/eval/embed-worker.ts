@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { AccuracyMode, Face, ImageReport } from '../engine/addon.ts';
 import { loadAddon } from '../engine/load-addon.ts';
+import { openable } from '../file-names.ts';
 
 export interface EmbedJob {
   packDirectory: string;
@@ -23,7 +24,7 @@ export interface EmbeddedImage {
   chosen: number;
   /** Undefined when the image could not be read. */
   image: Omit<ImageReport, 'faces'> | undefined;
-  /** Error code when the image could not be read. */
+  /** Why the image could not be read: an error code, or words where the file itself could not. */
   failure: string | undefined;
 }
 
@@ -46,8 +47,29 @@ function centralFace(faces: readonly Face[], width: number, height: number): num
   return best;
 }
 
+/** Of an image that could not be read. */
+const nothing = {
+  embedding: undefined,
+  embeddings: [],
+  cohort_score: 0,
+  faces: [],
+  chosen: 0,
+  image: undefined,
+};
+
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file';
+  return code === undefined ? message : `the file cannot be read: ${code}`;
+}
+
 export default function embed(job: EmbedJob): EmbeddedImage {
-  const result = addon.analyse(job.packDirectory, readFileSync(job.file), {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(openable(job.file));
+  } catch (error) {
+    return { ...nothing, failure: reasonOf(error as NodeJS.ErrnoException) };
+  }
+  const result = addon.analyse(job.packDirectory, bytes, {
     accuracy_mode: job.mode,
     min_det_score: job.minDetScore,
     use_heuristic_fallback: true,
@@ -55,17 +77,7 @@ export default function embed(job: EmbedJob): EmbeddedImage {
     max_pixels: 64_000_000,
     min_side: 16,
   });
-  if (!result.ok) {
-    const nothing = {
-      embedding: undefined,
-      embeddings: [],
-      cohort_score: 0,
-      faces: [],
-      chosen: 0,
-      image: undefined,
-    };
-    return { ...nothing, failure: result.code };
-  }
+  if (!result.ok) return { ...nothing, failure: result.code };
   const { faces, ...image } = result.image;
   const chosen = centralFace(faces, image.width, image.height);
   return {

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import type { Calibration } from '../face/calibration.ts';
 import { type Interval, type Scored, wilson, z } from './metrics.ts';
+import { pathOf, readTable } from './table.ts';
 
 /** One line of a list of pairs. Paths are relative to the images' folder. */
 export interface LabelledPair {
@@ -34,26 +34,24 @@ export function percentOf(score: number, calibration: Calibration | undefined): 
 const required = ['image1', 'image2', 'same'] as const;
 
 /**
- * Reads a list of pairs: tab-separated with a header line; columns `image1`, `image2`, `same` (1 or 0) and optionally
- * `fold`, in any order. Throws an Error with the file and the line.
+ * Reads a list of pairs: a table with the columns `image1`, `image2`, `same` (1 or 0) and optionally `fold`, in any order. Throws an
+ * Error with the file and the line.
  */
 export function readPairs(file: string): LabelledPair[] {
-  const [header, ...lines] = readFileSync(file, 'utf8').split(/\r?\n/);
-  const columns = (header ?? '').split('\t');
+  const { columns, rows } = readTable(file);
   for (const name of required) {
-    if (!columns.includes(name)) throw new Error(`${file}: expected a column "${name}" in the first line`);
+    if (!columns.includes(name)) {
+      throw new Error(`${file}: expected a column "${name}" in the first line, tab-separated`);
+    }
   }
   const at = (cells: string[], name: string): string | undefined => cells[columns.indexOf(name)];
-  const pairs: LabelledPair[] = [];
-  for (const [index, line] of lines.entries()) {
-    if (line === '') continue;
-    const cells = line.split('\t');
+  const pairs = rows.map(({ cells, line }) => {
     const [image1, image2, same] = required.map((name) => at(cells, name));
     if (!image1 || !image2 || (same !== '0' && same !== '1')) {
-      throw new Error(`${file}, line ${index + 2}: expected image1, image2 and same (0 or 1)`);
+      throw new Error(`${file}, line ${line}: expected image1, image2 and same (0 or 1), tab-separated`);
     }
-    pairs.push({ image1, image2, same: same === '1', fold: at(cells, 'fold') });
-  }
+    return { image1: pathOf(image1), image2: pathOf(image2), same: same === '1', fold: at(cells, 'fold') };
+  });
   if (pairs.length === 0) throw new Error(`${file}: no pairs`);
   return pairs;
 }

@@ -1,8 +1,10 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { namesBelow, openable } from '../file-names.ts';
 import type { LabelledEmbedding } from './cohort.ts';
 import type { EmbeddedImage } from './embed-worker.ts';
 import { type Grouping, groupingText, groupLabel } from './groupings.ts';
+import { pathOf, readTable, type Table } from './table.ts';
 
 const listName = 'people.tsv';
 
@@ -46,8 +48,7 @@ export interface FoundPeople extends PeopleSet {
 
 /** Paths of all images below a folder, sorted. Throws an Error when there are none. */
 export function imagesBelow(folder: string): string[] {
-  const files = readdirSync(folder, { recursive: true })
-    .map(String)
+  const files = namesBelow(folder)
     .filter((file) => /\.(jpe?g|png|webp)$/i.test(file))
     .sort();
   if (files.length === 0) throw new Error(`${folder} has no pictures`);
@@ -60,9 +61,15 @@ export function imagesBelow(folder: string): string[] {
  * labels such as `age`), only the images of the list are used; an image with an empty `person` is a person of its own. Without
  * that column the folders are people, below the one that holds all listed images, and an image directly in it is a person of its
  * own. Paths start from the list, or from the folder; images of the list outside the folder are skipped. `groupings` without a
- * column of this list are left out; without `groupings` each label is one. Throws an Error with the file.
+ * column of this list are left out; without `groupings` each label is one. Listed images that are not there are an Error, or they are
+ * kept. Throws an Error with the file.
  */
-export function readPeople(name: string, folder: string, groupings?: readonly Grouping[]): PersonImage[] {
+export function readPeople(
+  name: string,
+  folder: string,
+  groupings?: readonly Grouping[],
+  missing: 'refused' | 'kept' = 'refused',
+): PersonImage[] {
   const files = imagesBelow(folder);
   const list = readList(folder);
   if (list === undefined) {
@@ -76,10 +83,10 @@ export function readPeople(name: string, folder: string, groupings?: readonly Gr
   }
   const { columns, rows } = list;
   const used = groupingsIn(list, groupings);
-  const fileOf = finder(folder, list.file, files);
+  const fileOf = finder(folder, list.file, files, missing);
   const listed = rows.flatMap(({ cells, line }) => {
     const cellOf = (column: string) => cells[columns.indexOf(column)]!;
-    const file = fileOf(cellOf('image'), line);
+    const file = fileOf(pathOf(cellOf('image')), line);
     return file === undefined ? [] : [{ file, cellOf }];
   });
   const common = commonFolder(listed.map(({ file }) => file));
@@ -91,7 +98,10 @@ export function readPeople(name: string, folder: string, groupings?: readonly Gr
     const labels = used.map((grouping) => groupLabel(grouping, cellOf));
     return { file, person, set: name, labels };
   });
-  if (people.length === 0) throw new Error(`${list.file} lists no picture of ${folder}`);
+  const there = new Set(files);
+  if (people.every(({ file }) => !there.has(file))) {
+    throw new Error(`${list.file} lists no picture of ${folder}`);
+  }
   return people;
 }
 
@@ -120,30 +130,28 @@ export function requireColumns(groupings: readonly Grouping[], folders: readonly
   }
 }
 
-interface PeopleList {
+interface PeopleList extends Table {
   file: string;
-  columns: string[];
-  /** With the number of each line, from 1. */
-  rows: { cells: string[]; line: number }[];
 }
 
 function readList(folder: string): PeopleList | undefined {
-  const file = [join(folder, listName), join(dirname(resolve(folder)), listName)].find(existsSync);
+  const file = [join(folder, listName), join(dirname(resolve(folder)), listName)].find((one) =>
+    existsSync(openable(one)),
+  );
   if (file === undefined) return undefined;
-  const [header = '', ...lines] = readFileSync(file, 'utf8').split(/\r?\n/);
-  const columns = header.split('\t');
+  const { columns, rows } = readTable(file);
   if (!columns.includes('image') || columns.length < 2 || new Set(columns).size < columns.length) {
-    throw new Error(`${file}: expected "image" and "person" or at least one label in the first line`);
+    throw new Error(
+      `${file}: expected "image" and "person" or at least one label in the first line, tab-separated`,
+    );
   }
-  const rows = lines.flatMap((text, index) => {
-    if (text === '') return [];
-    const [cells, line] = [text.split('\t'), index + 2];
+  for (const { cells, line } of rows) {
     const isWhole = cells.every((cell, i) => cell !== '' || columns[i] === 'person');
-    if (cells.length === columns.length && isWhole) return [{ cells, line }];
+    if (cells.length === columns.length && isWhole) continue;
     throw new Error(
       `${file}, line ${line}: expected a value for each column, of which only person may be empty`,
     );
-  });
+  }
   return { file, columns, rows };
 }
 
@@ -152,15 +160,18 @@ function labelsOf(columns: readonly string[]): string[] {
 }
 
 /** Finds a listed image: its path within the folder, or undefined when it lies outside. Throws an Error with the line. */
-function finder(folder: string, list: string, files: readonly string[]) {
+function finder(folder: string, list: string, files: readonly string[], missing: 'refused' | 'kept') {
   const left = new Set(files);
   const known = new Set(files);
   return (listed: string, line: number): string | undefined => {
     const fromList = relative(folder, join(dirname(list), listed));
+    const isOutside = fromList.startsWith('../');
     const file = [fromList, listed].find((one) => known.has(one));
-    if (file === undefined && fromList.startsWith('../') && existsSync(join(dirname(list), listed)))
-      return undefined;
-    if (file === undefined) throw new Error(`${list}, line ${line}: expected a picture, not ${listed}`);
+    if (file === undefined) {
+      if (isOutside && existsSync(openable(join(dirname(list), listed)))) return undefined;
+      if (missing === 'kept') return isOutside ? listed : fromList;
+      throw new Error(`${list}, line ${line}: expected a picture, not ${listed}`);
+    }
     if (!left.delete(file)) throw new Error(`${list}, line ${line}: ${listed} is listed twice`);
     return file;
   };

@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { packDirectory, readManifest, verifyPack } from '../../src/engine/pack.ts';
@@ -43,10 +43,19 @@ describe('facematch eval', () => {
     { args: ['--people', 'a=listed', '--same-person-above', '1.1'], code: 2, message: 'at most 1' },
     { args: ['--people', 'a=listed', '--same-person-above', 'x'], code: 2, message: 'above 0' },
     { args: ['--people', 'a=listed', 'a=images'], code: 2, message: 'two sets are named a' },
-    { args: ['--people', 'a=none'], code: 1, message: 'ENOENT' },
+    { args: ['--people', 'a=none'], code: 1, message: 'The folder none cannot be read (ENOENT).' },
     { args: ['few.tsv'], code: 2, message: 'where are the pictures of few?' },
     { args: ['few.tsv', './few.tsv', '--images', 'images'], code: 2, message: 'two sets are named few' },
-    { args: ['none.tsv', '--images', 'images'], code: 1, message: 'ENOENT' },
+    {
+      args: ['none.tsv', '--images', 'images'],
+      code: 1,
+      message: 'The list none.tsv cannot be read (ENOENT).',
+    },
+    {
+      args: ['few.tsv', '--images', 'listed'],
+      code: 1,
+      message: 'listed has none of the pictures that few.tsv lists',
+    },
     {
       args: ['few.tsv', '--images', 'images', '--report', 'few.tsv'],
       code: 1,
@@ -66,6 +75,44 @@ describe('facematch eval', () => {
     const outcome = await evaluate(...args);
     expect(outcome.stderr).toContain(message);
     expect({ code: outcome.code, stdout: outcome.stdout }).toEqual({ code, stdout: '' });
+  });
+
+  test('takes lists of Windows, and counts a file that is not there as one that cannot be read', async () => {
+    const lines = readFileSync(join(folder, 'few.tsv'), 'utf8').trimEnd().replaceAll('/', '\\').split('\n');
+    const [, second] = lines[1]!.split('\t');
+    const own = join(folder, 'windows');
+    cpSync(join(folder, 'images'), join(own, 'images'), { recursive: true });
+    // In Latin-1, in the list and on the disk.
+    const person = lines[1]!.split('\\')[0]!;
+    renameSync(
+      join(own, 'images', person, 'a.png'),
+      Buffer.from(join(own, 'images', person, 'M\xfcller.png'), 'latin1'),
+    );
+    const list = [...lines, `gone.jpg\t${second}\t0`, '\t\t', ''].join('\r\n');
+    writeFileSync(
+      join(own, 'few.tsv'),
+      Buffer.from(list.replaceAll(`${person}\\a.png`, `${person}\\M\xfcller.png`), 'latin1'),
+    );
+    writeFileSync(
+      join(own, 'people.tsv'),
+      '\ufeffimage\tperson\nimages\\gone.jpg\tx\nimages\\nobody\\blank.png\ty\n',
+    );
+    const { code, stdout, stderr } = await evaluate(
+      'windows/few.tsv',
+      '--images',
+      'windows/images',
+      '--people',
+      'p=windows',
+      '--json',
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const { failures, without_face, people }: Json = JSON.parse(stdout);
+    const gone = 'there is no such file';
+    expect([failures, without_face, people[0].failures]).toEqual([
+      { 'gone.jpg': gone },
+      [],
+      { 'images/gone.jpg': gone },
+    ]);
   });
 
   describe('of labelled people alone', () => {

@@ -1,10 +1,11 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadAddon } from '../../src/engine/load-addon.ts';
+import { imagesBelow } from '../../src/eval/people.ts';
 import { analyseOptions, pack, sample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
-import { program, run } from './support/cli.ts';
+import { execute, program, run } from './support/cli.ts';
 import type { Json } from './support/client.ts';
 import { blank } from './support/pictures.ts';
 
@@ -66,6 +67,36 @@ test.each([
     expect([code, stdout, stderr]).toEqual([1, '', 'error: The picture nope.jpg cannot be read (ENOENT).\n']);
   },
 );
+
+describe('a name in Latin-1', () => {
+  const odd = newFolder();
+  const put = (name: string) => writeFileSync(Buffer.from(join(odd, name), 'latin1'), sample(1));
+  const detect = (names: string) => {
+    const line = `exec "$0" "$1" detect --json --mode fast ${names}`;
+    return execute('bash', ['-c', line, process.execPath, program], odd, {
+      PATH: process.env.PATH,
+      SHLVL: '1',
+    });
+  };
+
+  test('is opened like any other, and no other file in its place', async () => {
+    mkdirSync(Buffer.from(join(odd, '\xe9t\xe9'), 'latin1'));
+    put('\xe9t\xe9/M\xfcller.jpg');
+    const { code, stdout, stderr } = await detect('*/*.jpg');
+    expect({ code, stderr, faces: JSON.parse(stdout)[0].faces.length }).toEqual({
+      code: 0,
+      stderr: '',
+      faces: 3,
+    });
+    expect(imagesBelow(odd)).toEqual(['été/Müller.jpg']);
+    put('\xe9t\xe9/M\xe4ller.jpg');
+    const alike = await detect('*/*.jpg');
+    expect(alike).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('The names of 2 files are no UTF-8 and read alike'),
+    });
+  });
+});
 
 describe('facematch embed', () => {
   const embed = (...args: string[]) => run(program, ['embed', ...args], folder);

@@ -92,6 +92,21 @@ describe('an answer in words', () => {
     ]);
   });
 
+  test('names the files that its warnings are about, and not the fields of a request', () => {
+    const warnings = [
+      { code: 'not_the_largest_face', field: 'image1', detail: 'send auto_pair_best=false' },
+      { code: 'low_quality_face', field: 'image2', detail: 'The face compared in image2 is blurred.' },
+    ] as const;
+    const told = words({ warnings })
+      .split('\n')
+      .filter((line) => line.startsWith('  warning'));
+    expect(told[0]).toMatch(
+      /^ {2}warning {5}The face compared in a\.jpg is not the largest one there: make sure/,
+    );
+    expect(told[1]).toBe('  warning     The face compared in b.jpg is blurred.');
+    expect(told.join()).not.toContain('auto_pair_best');
+  });
+
   test('is plain text where colours do not belong, and coloured where they do', () => {
     const colours = coloursWhen(true);
     expect(words()).not.toContain('\u001b');

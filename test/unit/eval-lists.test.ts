@@ -148,7 +148,7 @@ describe('a set of labelled people', () => {
 });
 
 describe('a list of pairs', () => {
-  function read(text: string) {
+  function read(text: string | Uint8Array) {
     const file = join(folder, 'pairs.tsv');
     writeFileSync(file, text);
     return readPairs(file);
@@ -164,6 +164,20 @@ describe('a list of pairs', () => {
   });
 
   test.each([
+    ['UTF-8 with a mark', Buffer.from('\ufeffimage1\timage2\tsame\nstaff\\ü.jpg\tb\t0\n')],
+    ['UTF-16', Buffer.from('\ufeffimage1\timage2\tsame\r\n"staff\\ü.jpg"\tb\t0', 'utf16le')],
+    [
+      'UTF-16, big end first',
+      Buffer.from('\ufeffimage1\timage2\tsame\rstaff\\ü.jpg\tb\t0', 'utf16le').swap16(),
+    ],
+    ['Latin-1', Buffer.from('image1\timage2\tsame\n \t\t\n"staff/\xfc.jpg"\tb\t0\n', 'latin1')],
+  ])('is read in %s', (_, bytes) => {
+    expect(read(bytes)).toMatchObject([{ image1: 'staff/ü.jpg', image2: 'b', same: false }]);
+  });
+
+  test.each([
+    ['it has commas', 'image1,image2,same\na,b,1\n', 'pairs.tsv: expected a tab-separated list'],
+    ['it has semicolons', 'image1;image2;same\na;b;1\n', 'tab-separated'],
     ['a column is missing', 'image1\timage2\na\tb\n', 'expected a column "same"'],
     ['it is empty', '', 'expected a column "image1"'],
     ['it has only a header', 'image1\timage2\tsame\n', 'no pairs'],

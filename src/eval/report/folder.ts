@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import type { ImageFormat, ImageReport } from '../../engine/addon.ts';
 import { loadAddon } from '../../engine/load-addon.ts';
+import { openable } from '../../file-names.ts';
 import type { Evaluation, PeopleEvaluation } from '../evaluate.ts';
 import { type Results, resultsJson } from '../results.ts';
 import { imagesShown } from './missing.ts';
@@ -63,7 +64,7 @@ export class ReportFolder {
 
   /** Copies an image. Returns the name of the copy, a hash of its content. */
   #copy(file: string, image: Omit<ImageReport, 'faces'>): string {
-    const { bytes, format } = displayable(readFileSync(file), image);
+    const { bytes, format } = displayable(readFileSync(openable(file)), image);
     const name = `${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}.${extensions[format]}`;
     if (!this.#shown.has(name)) writeFileSync(join(this.#images, name), bytes);
     this.#shown.add(name);
