@@ -240,7 +240,7 @@ export const errorTable = {
     group: 'picture',
     requests: 'choice',
     example: {
-      detail: 'Choose a face of image1 from 0 to 2, or -1 for automatic choice.',
+      detail: 'Choose a face of image1 from 0 to 2, or -1 for automatic choice; there is no face 3.',
       field: 'image1',
       faces_found: 3,
     },

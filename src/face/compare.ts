@@ -34,7 +34,7 @@ export interface Comparison {
 export type ImageFault = { field: string } & (
   | Exclude<Failure, { code: 'internal_error' }>
   | { code: 'no_face_found'; look_cut_short?: true | undefined }
-  | { code: 'face_index_out_of_range'; faces_found: number }
+  | { code: 'face_index_out_of_range'; faces_found: number; index: number }
 );
 
 /** Compares two images, or returns their faults in the form's order. Throws an Error for an internal failure. */
@@ -72,7 +72,8 @@ export function faultsOf(field: string, outcome: Analysis | NativeFailure, index
   }
   const { faces, look_cut_short } = outcome.image;
   if (faces.length === 0) return [{ field, code: 'no_face_found', look_cut_short }];
-  if (index >= faces.length) return [{ field, code: 'face_index_out_of_range', faces_found: faces.length }];
+  if (index >= faces.length)
+    return [{ field, code: 'face_index_out_of_range', faces_found: faces.length, index }];
   return [];
 }
 

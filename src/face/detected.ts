@@ -67,7 +67,8 @@ export const kinds = {
     meaning: 'the name of a file',
     is: 'is the name of a file',
     quoted: true,
-    advice: 'Send the bytes of the file. With curl, write an @ before the name: -F image1=@one.jpg.',
+    advice:
+      'Send the bytes of the file: with curl by an @ before the name, -F image1=@one.jpg; in PHP by a CURLFile.',
   },
   text: { meaning: 'other text', is: 'is text', quoted: true, advice: `To send a picture, ${asBytes}.` },
   unknown: { meaning: 'none of these', is: 'is of no kind that is known here' },

@@ -21,17 +21,11 @@ export function problemOf(faults: readonly ImageFault[], name?: string): Problem
   return new Problem(code, { detail, ...members, ...(faults.length > 1 ? { errors } : {}) });
 }
 
-/** Without look_cut_short and beginning, which `detail` says in words. */
+/** What `detail` alone says, in words. */
+const inWords = { look_cut_short: undefined, beginning: undefined, index: undefined };
+
 function membersOf(fault: ImageFault) {
-  const {
-    look_cut_short: _,
-    beginning: __,
-    ...members
-  } = {
-    look_cut_short: undefined,
-    beginning: undefined,
-    ...fault,
-  };
+  const { look_cut_short: _, beginning: __, index: ___, ...members } = { ...inWords, ...fault };
   return members;
 }
 
@@ -62,6 +56,6 @@ function detailOf(fault: Exclude<ImageFault, { code: 'no_face_found' }>, name = 
     case 'image_too_complex':
       return `Save ${name} again, as an ordinary JPEG or with fewer pixels: decoding it takes too long.`;
     case 'face_index_out_of_range':
-      return `Choose a face of ${name} from 0 to ${fault.faces_found - 1}, or -1 for automatic choice.`;
+      return `Choose a face of ${name} from 0 to ${fault.faces_found - 1}, or -1 for automatic choice; there is no face ${fault.index}.`;
   }
 }

@@ -256,7 +256,7 @@ const errors: readonly Row[] = [
     when: 'there are three faces and the fourth is asked for',
     at: ['POST', paths.advanced],
     ask: () => match(server, { ...twoPhotos(), image1_face_index: '3' }, { path: paths.advanced }),
-    members: { field: 'image1', faces_found: 3 },
+    members: { field: 'image1', faces_found: 3, detail: expect.stringMatching(/there is no face 3\.$/) },
   },
   {
     code: 'low_quality_face',

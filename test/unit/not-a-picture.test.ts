@@ -89,7 +89,7 @@ const words: Partial<Record<Detected, RegExp>> = {
   base64: /Decode it/,
   data_url: /behind its comma/,
   url: /not fetched/,
-  path: /an @ before the name/,
+  path: /an @ before the name.*CURLFile/,
   jpeg_as_text: /still whole, read the file as bytes/,
   unknown: /no kind/,
 };
