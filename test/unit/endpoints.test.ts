@@ -245,7 +245,11 @@ describe('fields', () => {
   test.each(cases)('$id: $name refuses what it does not take', ({ endpoint, name, rule }) => {
     if (rule.kind === 'image') return;
     const texts = [...wrong[rule.kind].map((text) => [text, text.replace(/[\0\t]/, '\ufffd')] as const)];
-    for (const [text, shown] of [...texts, ['é'.repeat(65), `${'é'.repeat(32)}`], ['\u202e', '\ufffd']]) {
+    for (const [text, shown] of [
+      ...texts,
+      ['é'.repeat(65), `${'é'.repeat(32)}`],
+      ['\u202e\u2028\u2029', '\ufffd'.repeat(3)],
+    ]) {
       const detail = `Send ${expectation(rule)} as ${name}, not "${shown}"${shown.length < 32 ? '' : '…'}.`;
       const extras = { detail, field: name, expected: expectation(rule) };
       expect(() => readForm(bodyOf(endpoint, { [name]: text }), 'b', endpoint, limits, pack)).toThrow(

@@ -84,7 +84,7 @@ const others: Partial<Record<Detected, Buffer[]>> = {
 };
 
 const words: Partial<Record<Detected, RegExp>> = {
-  text: /is text, ".*the file as bytes|an object as text/,
+  text: /is text, "(?!\[object).*the file as bytes|"\[object Object\]"\. A program wrote an object/,
   html: /HTML page/,
   base64: /Decode it/,
   data_url: /behind its comma/,
