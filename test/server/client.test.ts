@@ -59,23 +59,20 @@ async function errorOf(answer: Promise<unknown>): Promise<FacematchError> {
 
 const raw = async (path: string, fields: Fields) => lasting((await match(server, fields, { path })).body);
 
-describe('what is no picture is refused by the client itself', () => {
-  test.each<[string, () => unknown, RegExp]>([
-    ['a path', () => 'one.jpg', /^image1 is text, .*readFile/],
-    ['a stream of Node', () => Readable.from([one]), /^image1 is a stream: .*node:stream\/consumers/],
-    ['a stream of the web', () => new Blob([one]).stream(), /^image1 is a stream/],
-    ['a promise', () => Promise.resolve(one), /^image1 is a promise/],
-    ['nothing', () => undefined, /^image1 is undefined/],
-    ['an object', () => ({ uri: 'one.jpg' }), /^image1 is an object/],
-  ])('%s', async (_, given, message) => {
-    for (const json of [false, true]) {
-      const { client, statuses } = watched({ json });
-      await expect(client.match(given() as Buffer, three)).rejects.toThrow(TypeError);
-      await expect(client.many(one, [given() as Buffer])).rejects.toThrow(/^image2 is /);
-      await expect(client.match(given() as Buffer, three)).rejects.toThrow(message);
-      expect(statuses).toEqual([]);
-    }
-  });
+test.each<[given: unknown, message: RegExp]>([
+  ['one.jpg', /^image1 is text, .*readFile/],
+  [Readable.from([]), /^image1 is a stream: .*node:stream\/consumers/],
+  [new Blob([]).stream(), /^image1 is a stream/],
+  [Promise.resolve(one), /^image1 is a promise/],
+  [undefined, /^image1 is undefined/],
+  [{ uri: 'one.jpg' }, /^image1 is an object/],
+])('%o for a picture is a TypeError, and nothing is sent', async (given, message) => {
+  for (const json of [false, true]) {
+    const { client, statuses } = watched({ json });
+    await expect(client.match(given as Buffer, three)).rejects.toThrow(message);
+    await expect(client.many(one, [given as Buffer])).rejects.toThrow(TypeError);
+    expect(statuses).toEqual([]);
+  }
 });
 
 describe('answers as the server does', () => {
@@ -89,14 +86,8 @@ describe('answers as the server does', () => {
   });
 
   test('match with fields of the advanced endpoint', async () => {
-    const chosen = { accuracy_mode: 'fast', image1_face_index: 0, auto_pair_best: false } as const;
-    const fields = { ...chosen, min_det_score: 1e-7 };
-    const text = {
-      accuracy_mode: 'fast',
-      image1_face_index: '0',
-      auto_pair_best: 'false',
-      min_det_score: '0.0000001',
-    };
+    const fields = { accuracy_mode: 'fast', image1_face_index: 0, min_det_score: 1e-7 } as const;
+    const text = { accuracy_mode: 'fast', image1_face_index: '0', min_det_score: '0.0000001' };
     expect(lasting(await client().match(one, three, fields))).toEqual(
       await raw(paths.advanced, { image1: one, image2: three, ...text }),
     );

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { mostCandidates } from '../../src/face/embedding.ts';
-import { type Answer, chunk, type Json, lastChunk, match, paths, RawClient, send } from './support/client.ts';
+import { chunk, type Json, lastChunk, match, paths, RawClient, send } from './support/client.ts';
 import { samples } from './support/pictures.ts';
 import { Home, TestServer } from './support/server.ts';
 
@@ -18,11 +18,8 @@ const model = body.embedding;
 const one: Json[] = body.image.faces;
 const three: Json[] = (await embed(samples.three)).image.faces;
 
-const post = (
-  body: string | Uint8Array<ArrayBuffer>,
-  type = 'application/json',
-  query = '',
-): Promise<Answer> => send(server, { path: path + query, body, headers: { 'content-type': type } });
+const post = (body: string | Uint8Array<ArrayBuffer>, type = 'application/json', at: string = path) =>
+  send(server, { path: at, body, headers: { 'content-type': type } });
 const question = (members: Json = {}): Json => ({
   embedding: one[0].embedding,
   candidates: three.map(({ embedding }, index) => ({ id: `face ${index}`, embedding })),
@@ -31,7 +28,8 @@ const question = (members: Json = {}): Json => ({
   accuracy_mode: model.accuracy_mode,
   ...members,
 });
-const ask = (members: Json = {}, query = '') => post(JSON.stringify(question(members)), undefined, query);
+const ask = (members: Json = {}, query = '') =>
+  post(JSON.stringify(question(members)), undefined, path + query);
 const zeros = Buffer.alloc(2048).toString('base64');
 
 describe('embeddings that the server gave out', () => {
@@ -93,8 +91,7 @@ describe('embeddings that the server gave out', () => {
 });
 
 test('a member that is not known is named, as is one in the query, and a threshold that may be a share', async () => {
-  const empty = { min_percent: null, limit: '' };
-  const members = { tresholdpercent: 5, toString: 1, threshold_percent: 0.7, ...empty };
+  const members = { tresholdpercent: 5, toString: 1, threshold_percent: 0.7, min_percent: null, limit: '' };
   const { status, body } = await ask(members, '?min_percent=80&x=1');
   expect(status).toBe(200);
   expect(body.warnings.map(({ code, field }: Json) => [code, field])).toEqual([

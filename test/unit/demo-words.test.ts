@@ -14,14 +14,8 @@ import {
 /** What the demo page says: numbers as words, and a request as a command. */
 
 test('a warning about the largest face names the photo, and what to do on the page', () => {
-  const warning = {
-    code: 'not_the_largest_face',
-    field: 'image2',
-    detail: 'send auto_pair_best=false',
-  } as const;
+  const warning = { code: 'not_the_largest_face', field: 'image2', detail: 'auto_pair_best' } as const;
   expect(warningText(warning)).toMatch(/^The face compared in photo 2 is not .*Without “Auto pair best”/);
-  expect(warningText(warning, 'this photo')).toContain('in this photo');
-  expect(warningText({ ...warning, code: 'unknown_field' })).toBe(warning.detail);
 });
 
 describe('a false-match rate in words', () => {
