@@ -75,7 +75,8 @@ export function readKeyFile(file: string): KeyRecord[] {
  * Replaces the records of the key file by those that `edit` returns (it gets [] when there is no file yet), and returns its
  * result. The new content is written to `<file>.lock`, which only one writer can create, and renamed into place: readers see
  * the old file or the new one, and two writers never lose each other's keys. A link stays a link; its target is replaced.
- * Throws KeyFileError, and whatever `edit` throws.
+ * Owner, group and mode stay, so that a server of another account can read what root has edited. Throws KeyFileError, and
+ * whatever `edit` throws.
  */
 export function editKeyFile<T extends { records: KeyRecord[] }>(
   file: string,
@@ -87,12 +88,9 @@ export function editKeyFile<T extends { records: KeyRecord[] }>(
   try {
     const old = existsSync(target) ? readPrivate(target) : undefined;
     const result = edit(old === undefined ? [] : recordsOf(target, old.text));
+    if (old !== undefined) keepOwner(file, descriptor, old.stats);
     // The umask may have removed bits from the mode given to open.
-    fchmodSync(descriptor, 0o600);
-    // After an edit by root the file must still belong to the account that the server runs as.
-    if (old !== undefined && process.getuid?.() === 0) {
-      fchownSync(descriptor, old.stats.uid, old.stats.gid);
-    }
+    fchmodSync(descriptor, old === undefined ? 0o600 : old.stats.mode & 0o640);
     writeFileSync(descriptor, `${JSON.stringify({ version: 1, keys: result.records }, null, 2)}\n`);
     fsyncSync(descriptor);
     renameSync(lock, target);
@@ -102,6 +100,22 @@ export function editKeyFile<T extends { records: KeyRecord[] }>(
     throw error;
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/**
+ * Gives the new file the owner and group of the old one. Throws KeyFileError when this account may not: the server could not
+ * read the new file, and a revocation would not reach it.
+ */
+function keepOwner(file: string, descriptor: number, old: Stats): void {
+  const { uid, gid } = fstatSync(descriptor);
+  if (uid === old.uid && gid === old.gid) return;
+  try {
+    fchownSync(descriptor, old.uid, old.gid);
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    const reason = `has an owner or a group that this account cannot give to a new file (${code})`;
+    throw new KeyFileError(file, reason, 'Run this command as the owner of the file, or as root.');
   }
 }
 

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -66,6 +67,17 @@ describe('writing the key file', () => {
       }
       expect(statSync(file).mode & 0o777).toBe(0o600);
     }
+  });
+
+  test.each([0o600, 0o640, 0o400, 0o440, 0o740])('keeps owner, group and mode %o of it', (mode) => {
+    write({ version: 1, keys: [] }, mode);
+    // Only root may give a file away.
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) chownSync(file, 4711, 4712);
+    const { uid, gid } = statSync(file);
+    addKey();
+    expect([statSync(file).uid, statSync(file).gid]).toEqual([uid, gid]);
+    expect(statSync(file).mode & 0o777).toBe(mode & 0o640);
   });
 
   test('replaces it by a new file and leaves nothing beside it', () => {
