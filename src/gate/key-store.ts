@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { watchFiles } from '../file-watch.ts';
+import { FileFollower } from '../file-watch.ts';
 import { KeyFileError, noUsableKey, readKeyFile } from './key-file.ts';
 import { endOf, type KeyRecord, keyHash, keyId } from './keys.ts';
 
@@ -28,7 +28,7 @@ const interval_ms = 500;
 export class KeyStore {
   readonly #file: string;
   readonly #log: KeyStoreLog;
-  readonly #unwatch: () => void;
+  readonly #follower: FileFollower;
   #entries: ReadonlyMap<string, Entry>;
 
   /**
@@ -43,12 +43,20 @@ export class KeyStore {
     this.#file = file;
     this.#log = log;
     // Watched before it is read, so that a change in between is noticed.
-    this.#unwatch = watchFiles([file], watch_ms, () => this.#reload());
+    this.#follower = new FileFollower({
+      files: [file],
+      interval_ms: watch_ms,
+      takeOver: () => this.#reload(),
+      onRefused: (error) => {
+        const reason = error instanceof KeyFileError ? error.reason : 'cannot be read';
+        log.warn({ reason }, 'the key file was not taken over; the keys before it stay in force');
+      },
+    });
     try {
       this.#entries = entriesOf(readKeyFile(file));
       if (this.size === 0) throw noUsableKey(file);
     } catch (error) {
-      this.#unwatch();
+      this.#follower.close();
       throw error;
     }
   }
@@ -73,20 +81,18 @@ export class KeyStore {
     return equal && entry !== undefined && now_ms < entry.end_ms ? entry.key : undefined;
   }
 
-  close(): void {
-    this.#unwatch();
+  /** The key file could not be taken over as it is: a revocation in it is not in force. */
+  get stale(): boolean {
+    return this.#follower.stale;
   }
 
+  close(): void {
+    this.#follower.close();
+  }
+
+  /** Throws KeyFileError, or the system's error. */
   #reload(): void {
-    let records: KeyRecord[];
-    try {
-      records = readKeyFile(this.#file);
-    } catch (error) {
-      const reason = error instanceof KeyFileError ? error.reason : 'cannot be read';
-      this.#log.warn({ reason }, 'the key file was not taken over; the keys before it stay in force');
-      return;
-    }
-    this.#entries = entriesOf(records);
+    this.#entries = entriesOf(readKeyFile(this.#file));
     // A file without a usable key takes effect too: revoking the last key must work.
     if (this.size === 0) this.#log.warn({ keys: 0 }, 'the key file was reloaded; no usable key is left');
     else this.#log.info({ keys: this.size }, 'the key file was reloaded');

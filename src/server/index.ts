@@ -79,6 +79,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     uploads,
     connections: connections.front,
     readiness,
+    keys,
     certificate: certificate?.watch,
     limiter: () => limiter,
     unanswered: () => dispatcher.unanswered,

@@ -1,6 +1,7 @@
 import { totalmem } from 'node:os';
 import type { Config } from '../config.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { KeyStore } from '../gate/key-store.ts';
 import type { SharedLimiter } from '../gate/shared-limiter.ts';
 import type { Readiness } from '../http/admin.ts';
 import type { Connections } from '../http/connections.ts';
@@ -21,6 +22,7 @@ interface Sources {
   uploads: Uploads;
   connections: Connections;
   readiness: Readiness;
+  keys: KeyStore;
   certificate: CertificateWatch | undefined;
   /** Functions, because these two are made later and need the telemetry. */
   limiter(): SharedLimiter | undefined;
@@ -53,7 +55,7 @@ export function openTelemetry(
 }
 
 function readingsOf(sources: Sources): Omit<Readings, `${'log' | 'audit'}_lines_dropped_total`> {
-  const { config, engine, uploads, connections, readiness, certificate, limiter, unanswered } = sources;
+  const { config, engine, uploads, connections, readiness, keys, certificate, limiter, unanswered } = sources;
   const memory_limit_bytes = memoryLimit();
   return {
     ...engine.readings(),
@@ -68,6 +70,7 @@ function readingsOf(sources: Sources): Omit<Readings, `${'log' | 'audit'}_lines_
       const shared = limiter();
       return shared && Number(shared.up);
     },
+    keys_stale: () => Number(keys.stale),
     tls_certificate_not_after_seconds: () => certificate?.not_after_s,
     ready: () => Number(readiness.stage === 'ready'),
     event_loop_active_seconds_total: () => performance.eventLoopUtilization().active / 1000,

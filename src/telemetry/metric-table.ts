@@ -148,6 +148,10 @@ export const read = {
     type: 'gauge',
     help: '1 when rate limits are shared, 0 while Redis is not reachable and this process counts alone; absent without `FACEMATCH_LIMITER`',
   },
+  keys_stale: {
+    type: 'gauge',
+    help: '1 when the key file cannot be taken over as it is: a revocation in it is not in force; 0 otherwise',
+  },
   tls_certificate_not_after_seconds: {
     type: 'gauge',
     help: 'When the certificate in use expires, in seconds since 1970; absent without `FACEMATCH_TLS_CERT`',

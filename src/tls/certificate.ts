@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { watchFiles } from '../file-watch.ts';
+import { FileFollower } from '../file-watch.ts';
 
 /** Paths of two PEM files: the certificate followed by its signers, and its private key. */
 export interface CertificateFiles {
@@ -136,9 +136,6 @@ interface CertificateLog {
   warn(fields: object, message: string): void;
 }
 
-/** The pause before a pair that could not be put into use is tried again: the first and the longest one. */
-const retry_ms = { first: 1000, most: 60_000 };
-
 /** How often the files are polled, and how long the second of a pair may come after the first. */
 const interval_ms = 500;
 
@@ -146,31 +143,29 @@ const interval_ms = 500;
 export class CertificateWatch {
   readonly #files: CertificateFiles;
   readonly #log: CertificateLog;
-  readonly #unwatch: () => void;
+  readonly #follower: FileFollower;
   #current: Certificate;
   /** Puts the files into use; rejects when it cannot. */
   #renew: () => Promise<void> = async () => {};
-  #busy = Promise.resolve();
-  #retry: NodeJS.Timeout | undefined;
-  #pause_ms = retry_ms.first;
-  /** Why the last try failed; each reason is logged once for each change of the files. */
-  #reason: string | undefined;
-  #closed = false;
 
   /** Reads the files and follows their changes. Throws CertificateError. */
   constructor(files: CertificateFiles, log: CertificateLog) {
     this.#files = files;
     this.#log = log;
     // Watched before they are read, so that a change in between is noticed.
-    this.#unwatch = watchFiles([files.cert, files.key], interval_ms, () => {
-      this.#pause_ms = retry_ms.first;
-      this.#reason = undefined;
-      this.#look();
+    this.#follower = new FileFollower({
+      files: [files.cert, files.key],
+      interval_ms,
+      takeOver: () => this.#takeOver(),
+      onRefused: (error) => {
+        const reason = error instanceof CertificateError ? error.reason : error.message;
+        log.warn({ reason }, 'the TLS certificate was not taken over; the one before stays in force');
+      },
     });
     try {
       this.#current = readCertificate(files, Date.now());
     } catch (error) {
-      this.#unwatch();
+      this.#follower.close();
       throw error;
     }
     this.#warn(this.#current);
@@ -190,37 +185,18 @@ export class CertificateWatch {
   }
 
   close(): void {
-    this.#closed = true;
-    clearTimeout(this.#retry);
-    this.#unwatch();
+    this.#follower.close();
   }
 
-  #look(): void {
-    clearTimeout(this.#retry);
-    this.#busy = this.#busy.then(() => this.#takeOver());
-  }
-
-  /** Never rejects. */
+  /** Rejects with a CertificateError, or with what `renew` rejects with. */
   async #takeOver(): Promise<void> {
-    try {
-      if (this.#closed) return;
-      const next = readCertificate(this.#files, Date.now());
-      if (next.fingerprint === this.#current.fingerprint) return;
-      await this.#renew();
-      this.#current = next;
-      const not_after = new Date(next.not_after_s * 1000).toISOString();
-      this.#log.info({ not_after }, 'the TLS certificate was renewed');
-      this.#warn(next);
-    } catch (error) {
-      const reason = error instanceof CertificateError ? error.reason : (error as Error).message;
-      if (this.#closed) return;
-      if (reason !== this.#reason) {
-        this.#log.warn({ reason }, 'the TLS certificate was not taken over; the one before stays in force');
-      }
-      this.#reason = reason;
-      this.#retry = setTimeout(() => this.#look(), this.#pause_ms).unref();
-      this.#pause_ms = Math.min(2 * this.#pause_ms, retry_ms.most);
-    }
+    const next = readCertificate(this.#files, Date.now());
+    if (next.fingerprint === this.#current.fingerprint) return;
+    await this.#renew();
+    this.#current = next;
+    const not_after = new Date(next.not_after_s * 1000).toISOString();
+    this.#log.info({ not_after }, 'the TLS certificate was renewed');
+    this.#warn(next);
   }
 
   #warn({ warnings }: Certificate): void {

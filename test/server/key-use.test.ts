@@ -1,11 +1,13 @@
+import { execFileSync } from 'node:child_process';
 import { afterEach, expect, test } from 'vitest';
+import { revokeKey } from '../fixtures/key-files.ts';
 import { type Json, match, paths, send, twoPhotos } from './support/client.ts';
 import { WorkerGate } from './support/gate.ts';
 import { samples } from './support/pictures.ts';
 import { expectProblem } from './support/problem.ts';
-import { Home, TestServer } from './support/server.ts';
+import { Home, idOf, TestServer } from './support/server.ts';
 
-/** How much a key may run at once, and how much it has used. */
+/** How much a key may run at once, how much it has used, and that it can be revoked. */
 
 const home = new Home();
 const gate = new WorkerGate(home);
@@ -74,4 +76,21 @@ test('what was used is told by the name of the key, on the admin listener alone'
   expect(await of('limited')).toMatchObject({ requests: 1 });
   expect(Date.parse((await usage()).since)).toBeLessThan(Date.now());
   expect((await send(server, { path: '/usage', method: 'GET' })).status).toBe(404);
+});
+
+test('a revocation that the server has no descriptor to read is in force once it has one', async () => {
+  const descriptors = (most: number) =>
+    execFileSync('prlimit', ['--pid', String(server.child.pid), `--nofile=${most}:`]);
+  // From here on the admin listener is asked on one connection.
+  await server.metricBecomes('facematch_keys_stale', 0);
+  descriptors(1);
+  try {
+    revokeKey(home.keysFile, idOf(rotated));
+    await server.metricBecomes('facematch_keys_stale', 1);
+  } finally {
+    descriptors(1024);
+  }
+  await server.metricBecomes('facematch_keys_stale', 0);
+  expectProblem(await send(server, { path: paths.models, method: 'GET', key: rotated }), 'invalid_api_key');
+  expect(server.stderr.filter((line) => line.includes('(EMFILE)'))).toHaveLength(1);
 });

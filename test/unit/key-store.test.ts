@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { editKeyFile } from '../../src/gate/key-file.ts';
 import { KeyStore } from '../../src/gate/key-store.ts';
@@ -166,14 +167,29 @@ describe('a running key store', () => {
       expect((fields as { reason: string }).reason).toContain(reason);
       expect(message).toContain('stay in force');
       expect(JSON.stringify(fields)).not.toContain(folder);
+      expect(keys.stale).toBe(true);
       expect(keys.verify(key, Date.now())?.id).toBe(id);
 
       rmSync(file, { recursive: true, force: true });
       writeFileSync(`${file}.new`, text, { mode: 0o600 });
       renameSync(`${file}.new`, file);
       await comesIntoForce(keys, addKey(file).key);
+      while (keys.stale) await setImmediate();
     },
   );
+
+  test('takes over a file that never rests', async () => {
+    addKey(file);
+    const keys = open();
+    const { key } = addKey(file);
+    let rests = false;
+    const touching = (async () => {
+      for (; !rests; await setImmediate()) chmodSync(file, 0o600);
+    })();
+    await comesIntoForce(keys, key);
+    rests = true;
+    await touching;
+  });
 
   test('follows a folder that is swapped behind a link, as Kubernetes does', async () => {
     for (const version of ['v1', 'v2']) mkdirSync(join(folder, version));
