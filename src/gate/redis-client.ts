@@ -7,11 +7,14 @@ import type { Quota } from './token-bucket.ts';
 
 /**
  * The token bucket of token-bucket.ts as a Redis script, with the same steps, so that both decide the same. A bucket is one
- * string, "tokens at_ms rate burst", each with the 17 digits that a double needs; Lua's tostring would cut times short. It
- * expires when it would be full, because a missing bucket counts as full.
+ * string, "tokens at_ms rate burst", each with the 17 digits that a double needs; Lua's tostring would cut times short.
+ *
+ * A missing bucket counts as full. So it is kept until it is full, and for a day at least: a replica with another key file may
+ * find a larger burst or a slower rate there, by which it is not full yet.
  */
 export const bucketFunction = `
 local epsilon = 1e-9
+local day_ms = 86400000
 
 local function take(key, now_ms, rate, burst, cost)
   local tokens = burst
@@ -19,19 +22,14 @@ local function take(key, now_ms, rate, burst, cost)
   if kept then
     local held, at_ms, old_rate, old_burst = kept:match('^(%S+) (%S+) (%S+) (%S+)$')
     held, at_ms, old_rate, old_burst = tonumber(held), tonumber(at_ms), tonumber(old_rate), tonumber(old_burst)
-    tokens = held
     local elapsed_ms = now_ms - at_ms
-    if elapsed_ms > 0 then tokens = math.min(old_burst, held + elapsed_ms * old_rate / 1000) end
-    if rate ~= old_rate or burst ~= old_burst then tokens = math.max(0, burst - (old_burst - tokens)) end
+    if elapsed_ms > 0 then held = math.min(old_burst, held + elapsed_ms * math.min(old_rate, rate) / 1000) end
+    tokens = math.min(held, burst)
   end
   local admitted = tokens + epsilon >= cost
   if admitted then tokens = math.min(burst, math.max(0, tokens - cost)) end
-  local fill_ms = math.ceil((burst - tokens) * 1000 / rate)
-  if fill_ms > 0 then
-    redis.call('SET', key, string.format('%.17g %.17g %.17g %.17g', tokens, now_ms, rate, burst), 'PX', fill_ms)
-  else
-    redis.call('DEL', key)
-  end
+  local kept_ms = math.max(day_ms, math.ceil((burst - tokens) * 1000 / rate))
+  redis.call('SET', key, string.format('%.17g %.17g %.17g %.17g', tokens, now_ms, rate, burst), 'PX', kept_ms)
   return {admitted and 1 or 0, string.format('%.17g', tokens)}
 end
 `;

@@ -82,12 +82,16 @@ export class TokenBucket {
     this.#updated_ms = now_ms;
   }
 
-  /** Changes the quota of a bucket in use: spent tokens stay spent, and a smaller burst limits the rest. */
+  /**
+   * Changes the quota of a bucket in use. Its tokens never grow by that, and the time since it was last asked counts at the slower
+   * rate: whoever makes the quota flip, as replicas with different key files do, gains by neither.
+   */
   requota(quota: Quota, now_ms: number): void {
-    if (quota.rate === this.#quota.rate && quota.burst === this.#quota.burst) return;
+    const { rate, burst } = this.#quota;
+    if (quota.rate === rate && quota.burst === burst) return;
     checkQuota(quota);
-    const spent = this.#quota.burst - this.tokens(now_ms);
+    this.#quota = { rate: Math.min(rate, quota.rate), burst };
+    this.#tokens = Math.min(this.tokens(now_ms), quota.burst);
     this.#quota = quota;
-    this.#tokens = Math.max(0, quota.burst - spent);
   }
 }

