@@ -68,7 +68,7 @@ export class Gate {
   readonly #trustedHops: number;
   readonly #failureQuota: Quota;
   readonly #callers: RateLimiter;
-  /** Running requests of the keys that have a limit of them, in this process. */
+  /** Running requests of each key in this process, also of keys without a limit: they may get one meanwhile. */
   readonly #running = new Map<string, number>();
   /** Always local: client addresses do not leave the process, and more replicas do not make guessing feasible. */
   readonly #failures = new Limiter(mostBuckets);
@@ -111,14 +111,14 @@ export class Gate {
 
   /** Counts a request of the key as running until `leave`. The refusal when as many as may be run already. */
   enter(key: ApiKey): Problem | undefined {
-    if (key.concurrent === undefined) return undefined;
     const busy = this.#busy(key);
     if (busy === undefined) this.#running.set(key.id, (this.#running.get(key.id) ?? 0) + 1);
     return busy;
   }
 
+  /** Ends what `enter` began. */
   leave(key: ApiKey): void {
-    const left = (this.#running.get(key.id) ?? 0) - 1;
+    const left = this.#running.get(key.id)! - 1;
     if (left > 0) this.#running.set(key.id, left);
     else this.#running.delete(key.id);
   }

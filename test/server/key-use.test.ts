@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { afterEach, expect, test } from 'vitest';
+import { editKeyFile } from '../../src/gate/key-file.ts';
 import { revokeKey } from '../fixtures/key-files.ts';
 import { type Json, match, paths, send, twoPhotos } from './support/client.ts';
 import { WorkerGate } from './support/gate.ts';
@@ -30,6 +31,23 @@ test('a key runs as many requests at once as it may, and is told when it sends m
   const other = match(server, twoPhotos(), { key: shop });
   gate.open();
   expect((await Promise.all([...running, other])).map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect((await ask()).status).toBe(200);
+});
+
+test('a limit that a key gets while its requests run counts those', async () => {
+  gate.close();
+  const ask = () => match(server, twoPhotos(), { key: shop });
+  const running = [ask(), ask()];
+  await server.metricBecomes('facematch_requests_unanswered', 2);
+  editKeyFile(home.keysFile, (records) => ({
+    records: records.map((record) => (record.id === idOf(shop) ? { ...record, concurrent: 2 } : record)),
+  }));
+  await server.line(server.stderr, /the key file was reloaded/);
+  expectProblem(await ask(), 'rate_limit_exceeded', {
+    detail: expect.stringMatching(/2 running at once/),
+  });
+  gate.open();
+  expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200]);
   expect((await ask()).status).toBe(200);
 });
 
