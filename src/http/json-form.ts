@@ -9,8 +9,8 @@ import { type Form, type FormLimits, SentFields } from './form.ts';
 import { JsonScan } from './json-scan.ts';
 
 /**
- * A form as JSON: an object with the form's fields, its pictures in base64, which is decoded where it lies. Throws Problem for the
- * first fault.
+ * A form as JSON: an object with the form's fields, its pictures in base64, which is decoded where it lies. A choice that is null
+ * is absent. Throws Problem for the first fault.
  */
 export function readJsonForm(
   body: Buffer,

@@ -21,7 +21,7 @@ export function bodyOf(endpoint: Listed): { requestBody?: RequestBody } {
     case 'embeddings': {
       const schema = ref('schemas', 'EmbeddingsRequest');
       const description =
-        'JSON of at most 4 MiB. A member that is not known is ignored and named in `warnings`.';
+        'JSON of at most 4 MiB. A member that is not known is ignored and named in `warnings`; an optional one that is null is absent.';
       return { requestBody: { description, required: true, content: { 'application/json': { schema } } } };
     }
   }
@@ -44,7 +44,7 @@ function formBody({ fields }: PictureEndpoint): RequestBody {
     description:
       'A form as multipart/form-data (RFC 7578), with its parts in any order and each field at most once' +
       `${repeated === undefined ? '' : `, except ${repeated}`}. Booleans are true and false in any case, or 1 and 0; a field ` +
-      'that is empty has its default. Or the same as JSON: pictures are base64 (RFC 4648 section 4, with padding), numbers and ' +
+      'that is empty, or null in JSON, has its default. Or the same as JSON: pictures are base64 (RFC 4648 section 4, with padding), numbers and ' +
       'booleans are those of JSON or the texts of a form, and limits count the bytes of a picture, not its characters. A field ' +
       'that the endpoint does not know is ignored and named in `warnings`, as is one that stands in the query of the address.',
     required: true,

@@ -29,8 +29,15 @@ describe('a key in Authorization: Bearer', () => {
     const authorization = `Bearer ${server.key}`;
     expect((await ask({ authorization }, server.key)).status).toBe(200);
     expectProblem(await ask({ authorization }, other), 'invalid_api_key');
-    expectProblem(await ask({ authorization: 'Bearer wrong' }, server.key), 'invalid_api_key');
+    expectProblem(await ask({ authorization }, 'wrong'), 'invalid_api_key');
   });
+
+  test.each(['Bearer eyJhbGciOiJIUzI1NiJ9.e30.c2ln', 'Bearer fm_x_y', 'bearer a b'])(
+    'without the form of a key is ignored beside x-api-key: %s',
+    async (authorization) => {
+      expect((await ask({ authorization }, server.key)).status).toBe(200);
+    },
+  );
 
   test('of another scheme is not looked at', async () => {
     expectProblem(await ask({ authorization: 'Basic eDp5' }), 'missing_api_key');
