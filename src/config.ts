@@ -33,6 +33,12 @@ const table = {
   host: text('127.0.0.1', 'Address that the service listens on; 0.0.0.0 or :: for every interface'),
   port: integer(0, 65_535, 8080, 'Port of the service; 0 takes a free one'),
   admin_host: text('127.0.0.1', 'Address of the admin listener (health, readiness, metrics)'),
+  admin_hosts: list(
+    (item) => /^[\w.-]+$/.test(item),
+    'a comma-separated list of names without ports, such as server,facematch-admin',
+    [],
+    'Names by which the admin listener may be asked, besides any IP address, localhost and FACEMATCH_ADMIN_HOST: a request with another Host gets 403, so that no web page reads it by DNS rebinding',
+  ),
   admin_port: integer(0, 65_535, 9090, 'Port of the admin listener; 0 takes a free one'),
   http: choice(
     transports,

@@ -1,9 +1,11 @@
+import { isIP } from 'node:net';
+import type { Config } from '../config.ts';
 import type { Engine } from '../engine/engine.ts';
 import { Problem } from '../errors.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Exchange, Reply } from './exchange.ts';
 import { requestId } from './request.ts';
-import { json, problem, text } from './responses.ts';
+import { forbidden, json, problem, text } from './responses.ts';
 import type { TransportName } from './transport.ts';
 
 /**
@@ -31,6 +33,7 @@ export class Readiness {
 
 /** The admin listener needs no key, so it has an address of its own that clients cannot reach. */
 interface AdminServices {
+  config: Pick<Config, 'admin_host' | 'admin_hosts'>;
   readiness: Readiness;
   engine: Pick<Engine, 'answering' | 'wedged'>;
   telemetry: Telemetry;
@@ -69,6 +72,10 @@ function ableTo(engine: AdminServices['engine']): string {
 export async function handleAdmin(exchange: Exchange, services: AdminServices): Promise<void> {
   const { method, path, headers } = exchange.request;
   const request_id = requestId(headers.get('x-request-id'));
+  if (!isKnownHost(headers.get('host'), services.config)) {
+    exchange.reply(forbidden(unknownHost, request_id));
+    return;
+  }
   try {
     exchange.reply(await answerTo(method, path, services));
   } catch (error) {
@@ -76,6 +83,24 @@ export async function handleAdmin(exchange: Exchange, services: AdminServices): 
     const allow = refusal.code === 'method_not_allowed' ? [['Allow', 'GET, HEAD'] as const] : [];
     exchange.reply(problem(refusal, request_id), allow);
   }
+}
+
+const unknownHost =
+  'The Host of this request is not known here. Ask by an IP address or localhost, or name the host in FACEMATCH_ADMIN_HOSTS.';
+
+/**
+ * A web page can give its own name the address of this listener (DNS rebinding), and then read it by a browser near it. So names
+ * have to be known. An IP address cannot be rebound, and no browser leaves Host out.
+ */
+function isKnownHost(
+  host: string | undefined,
+  { admin_host, admin_hosts }: AdminServices['config'],
+): boolean {
+  if (!host) return true;
+  const [, address, name = address] = /^(?:\[(.*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [];
+  if (name === undefined) return false;
+  const known = ['localhost', admin_host, ...admin_hosts].map((one) => one.toLowerCase());
+  return isIP(name) !== 0 || known.includes(name.toLowerCase().replace(/\.$/, ''));
 }
 
 function answerTo(method: string, path: string, services: AdminServices): Reply | Promise<Reply> {

@@ -48,6 +48,12 @@ export function problem({ code, extras }: Problem, request_id: string): Reply {
   };
 }
 
+/** A refusal of the admin listener alone: it has no code of the error table, because no client meets it. */
+export function forbidden(detail: string, request_id: string): Reply {
+  const members = { type: 'about:blank', title: 'Forbidden', status: 403, detail, request_id };
+  return { status: 403, headers: problemHeaders, body: JSON.stringify(members) };
+}
+
 /** `Server-Timing: queue;dur=0.2, decode;dur=3.1` (W3C Server Timing). */
 export function serverTiming(timings_ms: Readonly<Record<string, number>>): readonly [string, string] {
   const stages = Object.entries(timings_ms).map(([stage, ms]) => `${stage};dur=${ms}`);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { match, paths, send, twoPhotos } from './support/client.ts';
+import { match, paths, RawClient, send, twoPhotos } from './support/client.ts';
 import { readiness, TestServer } from './support/server.ts';
 
 /** Pages of other origins; and the listener that is for operators alone. */
 
 const server = await TestServer.forFile({
-  env: { FACEMATCH_CORS_ORIGINS: 'https://app.example' },
+  env: { FACEMATCH_CORS_ORIGINS: 'https://app.example', FACEMATCH_ADMIN_HOSTS: 'server,Admin.example' },
 });
 
 describe('a page of another origin', () => {
@@ -72,5 +72,27 @@ describe('the admin listener', () => {
     const nowhere = await get('/API/v1.0/models');
     expect(nowhere.headers.get('content-type')).toBe('application/problem+json');
     expect(await nowhere.json()).toMatchObject({ status: 404, code: 'not_found' });
+  });
+
+  test.each([
+    ...['127.0.0.1:9090', '10.1.2.3', '[::1]:9090', 'LOCALHOST.:80', 'server:9090', 'admin.example'].map(
+      (host) => [host, 200] as const,
+    ),
+    ...[
+      'evil.example:9090',
+      'evil.example',
+      'server.evil.example',
+      '127.0.0.1.evil.example',
+      '::1',
+      '127.1',
+      '[',
+    ].map((host) => [host, 403] as const),
+  ])('is asked for the host %s: %i', async (host, status) => {
+    const client = new RawClient(Number(new URL(server.adminAddress).port));
+    client.write(`GET /usage HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
+    const answer = await client.answer();
+    expect(answer.status).toBe(status);
+    if (status === 403) expect(answer.body.detail).toContain('FACEMATCH_ADMIN_HOSTS');
+    client.leave();
   });
 });

@@ -62,4 +62,5 @@ test('Prometheus scrapes the admin port of the server under the name that the ru
   const { scrape_configs } = parse(deployed('prometheus/prometheus.yml'));
   const static_configs = [{ targets: [`server:${config.admin_port}`] }];
   expect(scrape_configs).toEqual([{ job_name: 'facematch', static_configs }]);
+  expect(config.admin_hosts).toContain('server');
 });
