@@ -8,10 +8,12 @@ const fallbacks = 'facematch_limiter_fallbacks_total';
 
 // ---- A key's rate and burst hold, whichever replicas its requests reach.
 
-/** Of the number of requests that may pass. */
+/** How much less than may pass is admitted at most, where the generator keeps up. */
 const tolerance = 0.02;
 /** Requests that are offered for each that may pass. */
 const eagerness = 3;
+/** Requests that wait for an answer at most: nginx has connections for some more. */
+const most_pending = 200;
 
 /** How the requests of one key reach the replicas: the ports to send to, one for each request in turn. */
 const ways = [
@@ -32,39 +34,52 @@ const kinds = [
   { what: 'photos', limits: { rate: 5, burst: 15 }, passed: 200, ways: ways.slice(0, 1) },
 ];
 
+/**
+ * That a limit is never exceeded holds on any machine. That it is reached, and that Redis always answers in time, does not where
+ * the machine stalls: with `quick` it is not claimed.
+ */
 export async function proveLimits(cluster, { seconds, quick }) {
   const claims = [];
-  const before = await cluster.sum(fallbacks);
+  let alone = 0;
   for (const { what, limits, passed, ways } of quick ? kinds.slice(0, 1) : kinds) {
     for (const [way, portsOf] of ways) {
       const key = await cluster.key(limits);
       const body = what === 'photos' ? cluster.body : form({ a: 'b' });
+      const before = await cluster.sum(fallbacks);
       const { sent, statuses, lasted_s } = await press(cluster, portsOf(cluster), key, body, limits, seconds);
+      // Judged by a replica without Redis, which counts for itself.
+      const apart = (await cluster.sum(fallbacks)) - before;
+      alone += apart;
       const [admitted, refused] = [statuses[passed] ?? 0, statuses[429] ?? 0];
       const allowed = limits.rate * lasted_s + limits.burst;
       const others = sent - admitted - refused;
+      const whose = `${what} ${way}, key of ${limits.rate}/s and burst ${limits.burst}`;
       claims.push({
-        what: `${what} ${way}, key of ${limits.rate}/s and burst ${limits.burst}`,
-        found: `${admitted} of ${sent} admitted in ${lasted_s.toFixed(2)} s, where ${allowed.toFixed(1)} may be: ${(100 * (admitted / allowed - 1)).toFixed(2)} %; ${others} neither admitted nor refused`,
-        limit: `within ${100 * tolerance} % or one request; 0`,
+        what: `${whose}: not exceeded, nothing lost`,
+        found: `${admitted} of ${sent} admitted in ${lasted_s.toFixed(2)} s, where ${allowed.toFixed(1)} may be; ${apart} by a replica alone; ${others} neither admitted nor refused`,
+        limit: 'no more than may be; 0',
+        // A bucket takes a token that is short by rounding for a whole one.
+        ok: admitted - apart <= allowed + 1e-6 && admitted > apart && others === 0,
+      });
+      if (quick) continue;
+      claims.push({
+        what: `${whose}: reached`,
+        found: `${(100 * (admitted / allowed - 1)).toFixed(2)} %`,
+        limit: `at most ${100 * tolerance} % or one request below`,
         // A token that is not whole yet at the end admits nobody.
-        ok: Math.abs(admitted - allowed) <= Math.max(1, tolerance * allowed) && others === 0,
+        ok: allowed - admitted <= Math.max(1, tolerance * allowed),
       });
     }
   }
-  // Otherwise it would not be Redis that was tried.
-  const alone = (await cluster.sum(fallbacks)) - before;
-  claims.push({
-    what: 'requests of these that a replica judged alone',
-    found: alone,
-    limit: '0',
-    ok: alone === 0,
-  });
+  if (!quick) {
+    const what = 'requests of these that a replica judged alone';
+    claims.push({ what, found: alone, limit: '0', ok: alone === 0 });
+  }
   return { claims };
 }
 
 /**
- * An open loop over `ports`. `lasted_s` is the time from before the first request to the last decision, by Redis's clock:
+ * An open loop over `ports`, unless the machine stalls. `lasted_s` is the time from before the first request to the last decision, by Redis's clock:
  * requests take a while to get there.
  */
 async function press(cluster, ports, key, body, { rate, burst }, seconds) {
@@ -75,10 +90,14 @@ async function press(cluster, ports, key, body, { rate, burst }, seconds) {
     return Number(whole_s) * 1000 + Number(part_us) / 1000;
   });
   const start = performance.now();
-  const pending = [];
+  const pending = new Set();
   for (let count = 0; count < total; ) {
     const due = Math.min(total, Math.ceil(((performance.now() - start) / 1000) * eagerness * rate));
-    for (; count < due; count++) pending.push(loads.get(ports[count % ports.length]).one());
+    for (; count < due && pending.size < most_pending; count++) {
+      const load = loads.get(ports[count % ports.length]);
+      const request = load.one().finally(() => pending.delete(request));
+      pending.add(request);
+    }
     await setTimeout(1);
   }
   await Promise.all(pending);
@@ -159,6 +178,7 @@ export async function proveRedisLoss(cluster, { seconds }) {
     async () => {
       await cluster.killRedis();
       await seen('Redis gone, noticed by all', 0);
+      while ((await cluster.sum(fallbacks)) === before) await setTimeout(10);
     },
     async () => {
       await cluster.startRedis();

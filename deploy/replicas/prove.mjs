@@ -1,6 +1,6 @@
 // Proves what docs/replicas.md says, on real programs: Debian's redis-server and nginx, and three replicas of the server.
 //   deploy/prove-replicas [--quick] [--only limits] [--seconds 20] [--json]
-// --quick    short phases, and no comparison of throughput: a minute becomes seconds
+// --quick    short phases, and only what holds on a machine of any speed: a minute becomes seconds
 // --only     one of limits, kill, redis, rolling, throughput
 // --seconds  length of a phase
 // Needs a build (npm run setup), redis-server and nginx (apt-get install redis-server nginx).

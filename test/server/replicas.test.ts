@@ -3,7 +3,7 @@ import { projectPath } from '../../src/paths.ts';
 import { run } from './support/cli.ts';
 import { redisInstalled } from './support/redis.ts';
 
-/** The proof of docs/replicas.md in small; its figures are taken by hand. */
+/** The proof of docs/replicas.md in small: what holds on a machine of any speed. Its figures are taken by hand. */
 
 const { hasNginx } = await import(projectPath('test/support/nginx.mjs'));
 if (!hasNginx) console.log('Skipped: nginx is not installed (apt-get install nginx)');
@@ -24,7 +24,7 @@ describe.skipIf(!redisInstalled || !hasNginx)('three replicas behind nginx', () 
     expect(stderr).toBe('');
     const { claims } = JSON.parse(stdout) as { claims: Claim[] };
     expect(claims.filter(({ ok }) => !ok)).toEqual([]);
-    expect(claims).toHaveLength(8);
+    expect(claims).toHaveLength(7);
     expect(code).toBe(0);
   }, 180_000);
 });
