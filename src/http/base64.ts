@@ -9,18 +9,15 @@ export function decodedSize(body: Buffer, start: number, end: number): number {
 
 /**
  * Decodes base64 (RFC 4648 section 4) of a JSON text in place. Strict: no blanks, with its padding, and with unused bits 0. JSON's
- * escapes are taken, because some libraries write `\/` or `\u002B`. Gives where the bytes end, or where it is wrong: at which
- * byte, or with escapes at the start.
+ * escapes are taken, because some libraries write `\/` or `\u002B`. Gives where the bytes end, or the byte from which it is wrong.
  */
 export function decodeInPlace(body: Buffer, start: number, end: number): { end: number } | { wrong: number } {
   let to = start;
   let carry = '';
-  let escaped = false;
   for (let from = start; from < end; ) {
     const raw = body.toString('latin1', from, Math.min(end, from + chunk));
     const whole = raw.slice(0, from + raw.length < end ? cutOf(raw) : raw.length);
     const plain = whole.includes('\\') ? unescaped(whole) : whole;
-    escaped ||= plain !== whole;
     const next = from + whole.length;
     const text = carry + plain;
     const length = next < end ? text.length - (text.length % 4) : text.length;
@@ -29,7 +26,8 @@ export function decodeInPlace(body: Buffer, start: number, end: number): { end: 
     // Node's decoder is lenient; what it gives is encoded in one way only. Padding ends the text.
     const again = body.toString('base64', to, to + written);
     if (again !== part || (part.endsWith('=') && next < end)) {
-      return { wrong: escaped ? start : from - carry.length + faultOf(part) };
+      const fault = faultOf(part) - carry.length;
+      return { wrong: from + (plain === whole ? fault : writtenLength(whole, fault)) };
     }
     carry = text.slice(length);
     to += written;
@@ -44,10 +42,23 @@ function cutOf(text: string): number {
   return last > text.length - 6 ? last : text.length;
 }
 
+/** What a text with escapes says, by JSON.parse: to replace each escape by itself would hold the main thread up. */
 function unescaped(text: string): string {
-  return text
-    .replaceAll('\\/', '/')
-    .replace(/\\u00([2-7][0-9A-Fa-f])/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  try {
+    return JSON.parse(`"${text}"`);
+  } catch {
+    // Something in it is no JSON, and so no base64: that is found now, and no further piece is read.
+    return text.replace(/\\(?:\/|u([0-9A-Fa-f]{4}))/g, (_, code?: string) =>
+      code === undefined ? '/' : String.fromCharCode(Number.parseInt(code, 16)),
+    );
+  }
+}
+
+/** How long a text with escapes is up to the character at `index` of what it says. */
+function writtenLength(text: string, index: number): number {
+  let at = 0;
+  for (let passed = 0; passed < index; passed++) at += text[at] !== '\\' ? 1 : text[at + 1] === 'u' ? 6 : 2;
+  return at;
 }
 
 /** The index of the first character that no base64 goes on with; the end, where there is too little. */

@@ -13,7 +13,8 @@ export type MultipartReason =
   | 'not_form_data'
   | 'missing_name'
   | 'bad_transfer_encoding'
-  | 'too_many_parts';
+  | 'too_many_parts'
+  | 'too_many_lookalikes';
 
 /** The body is not a well-formed form. The message never repeats what the client sent, so it can be shown and logged. */
 export class MultipartError extends Error {

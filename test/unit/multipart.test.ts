@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import {
   boundaryOf,
@@ -5,6 +6,7 @@ import {
   type MultipartReason,
   parseMultipart,
 } from '../../src/http/multipart.ts';
+import { indexOfShort } from '../../src/http/short-search.ts';
 import {
   bytes,
   crlf,
@@ -279,6 +281,13 @@ describe('the limits', () => {
     );
   });
 
+  it('let a thousand lines through that begin as a delimiter and are none, and not one more', () => {
+    const lines = (count: number) => oneField('\r\n--bA'.repeat(count));
+    expect(readParts(lines(1000))).toHaveLength(1);
+    const refusal = refusalOf(() => readParts(lines(1001)));
+    expect(refusal).toMatchObject({ reason: 'too_many_lookalikes', at: lines(0).indexOf('\r\n\r\n') + 6004 });
+  });
+
   it('let as many header bytes through as they say, and not one more', () => {
     const padding = 'x'.repeat(limits.header_bytes - crlf(a, 'x: ').length);
     expect(readParts(onePart([a, `x: ${padding}`]))).toHaveLength(1);
@@ -290,6 +299,21 @@ describe('the limits', () => {
     const body = bytes(`--b\r\n${a}\r\n${'x: y\r\n'.repeat(100_000)}`);
     expect(refusalOf(() => readParts(body)).reason).toBe('header_too_large');
   });
+});
+
+it('a short boundary is found where Buffer.indexOf finds it', () => {
+  const needles = ['\r\n--b', '\r\n--\r-', '\r\n-----'].map(bytes);
+  // From the edge of one of the pieces that are searched, or a little before, to that of a later one.
+  const edge = fc.integer({ min: 16 * 1024 - 30, max: 16 * 1024 + 30 });
+  const noise = fc.array(fc.constantFrom(...'\r\n--b'), { maxLength: 40 }).map((chars) => chars.join(''));
+  fc.assert(
+    fc.property(edge, noise, fc.constantFrom(...needles), fc.nat(60), (length, text, needle, from) => {
+      const body = Buffer.concat([Buffer.alloc(length, '\r'), bytes(text), needle.subarray(0, text.length)]);
+      expect(indexOfShort(body, needle, from)).toBe(body.indexOf(needle, from));
+      expect(indexOfShort(body, needle, length - 9)).toBe(body.indexOf(needle, length - 9));
+    }),
+    { numRuns: 500 },
+  );
 });
 
 describe('a hostile body', () => {
