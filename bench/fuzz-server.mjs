@@ -1,6 +1,7 @@
 // Fuzzes the server: seeded hostile requests to the real program, whose workers load the addon built with AddressSanitizer and
 // UndefinedBehaviorSanitizer.
-//   node bench/fuzz-server.mjs [--requests 100000] [--seed 1] [--clients 12] [--plain] [--hurry] [--first 0] [--http auto] [--json]
+//   node bench/fuzz-server.mjs [--requests 100000] [--seed 1] [--clients 12] [--heavy 300] [--plain] [--hurry] [--first 0] [--http auto] [--json]
+// --heavy   so many bodies of 20 MiB follow, one by one, and the main thread's time for each is compared with that for pictures
 // --plain   the release addon, for resident memory without that of a sanitizer
 // --hurry   does not wait for timeouts of the server: clients without an answer leave after a second
 // --http    what speaks HTTP: uws, node or auto
@@ -11,10 +12,11 @@ import { join } from 'node:path';
 import { endpointIds } from '../dist/src/config.js';
 import { scopes } from '../dist/src/gate/keys.js';
 import { content_type, form } from '../test/support/load.mjs';
-import { endOnSignals, memoryOf, root, startServer } from '../test/support/programs.mjs';
+import { endOnSignals, mainThreadCpuMsOf, memoryOf, root, startServer } from '../test/support/programs.mjs';
 import { Random } from '../test/support/random.mjs';
 import { flags, MiB, progress, report } from '../test/support/report.mjs';
 import { converse } from './fuzz/connection.mjs';
+import { heavy, plain } from './fuzz/heavy.mjs';
 import { fuzzPictures } from './fuzz/pictures.mjs';
 import { plan } from './fuzz/plan.mjs';
 
@@ -22,6 +24,7 @@ const options = flags({
   requests: 100_000,
   seed: 1,
   clients: 12,
+  heavy: 300,
   first: 0,
   plain: false,
   hurry: false,
@@ -33,6 +36,10 @@ const bound_ms = 45_000;
 /** Connections that may wait for a timeout of the server while others are served. */
 const lingering_most = 400;
 const rss_limit = 0.05;
+/** The largest body that a server takes unless told otherwise. */
+const heavy_bytes = 20 * MiB;
+/** How many times the main thread's time for a body of pictures another body of that size may take. */
+const heavy_limit = 4;
 
 const addon = join(root, 'build/asan/Release/facematch.node');
 
@@ -167,6 +174,52 @@ async function validAnswer() {
   return JSON.stringify({ status: response.status, ...answer });
 }
 
+/** Milliseconds of the main thread for one body. */
+async function mainMsOf({ path, content_type, body, what }) {
+  const started_ms = mainThreadCpuMsOf(server.pid);
+  const response = await fetch(`${server.address}${path}`, {
+    method: 'POST',
+    headers: { 'x-api-key': server.key, 'content-type': content_type },
+    body,
+  });
+  await response.arrayBuffer();
+  if (response.status >= 500) faults.push(`${what}: ${response.status}`);
+  // What is left to do after the answer, such as freeing the body.
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  return mainThreadCpuMsOf(server.pid) - started_ms;
+}
+
+const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+
+/** The slowest of so many heavy bodies: [{ what, ms, ratio }]. What seems slow is tried twice more, and its least time counts. */
+async function slowestOf(count) {
+  const pictures = plain(heavy_bytes);
+  const usual = Object.fromEntries(pictures.map(({ is }) => [is, []]));
+  const askPlain = async () => {
+    for (const body of pictures) usual[body.is].push(await mainMsOf(body));
+  };
+  // The first ones are slower: nothing is compiled yet.
+  await askPlain();
+  for (const body of pictures) usual[body.is].length = 0;
+  for (let turn = 0; turn < 5; turn++) await askPlain();
+  const seen = [];
+  for (let index = 0; index < count && !dead; index++) {
+    if (index % 20 === 0) {
+      progress(`${index} heavy bodies`);
+      await askPlain();
+    }
+    const body = heavy(Random.at(options.seed, index), heavy_bytes);
+    let ms = await mainMsOf(body);
+    for (let again = 0; again < 2 && ms > 2 * median(usual[body.is]); again++) {
+      ms = Math.min(ms, await mainMsOf(body));
+    }
+    seen.push({ what: body.what, is: body.is, ms });
+  }
+  const all = seen.map(({ what, is, ms }) => ({ what, ms: Math.round(ms), ratio: ms / median(usual[is]) }));
+  const plain_ms = Object.entries(usual).map(([is, times]) => `${is} ${Math.round(median(times))}`);
+  return { plain_ms: plain_ms.join(', '), slowest: all.sort((a, b) => b.ratio - a.ratio).slice(0, 8) };
+}
+
 const mib = (bytes) => Math.round((bytes / MiB) * 10) / 10;
 const early = options.first + Math.min(5000, Math.ceil(options.requests / 4));
 const started = performance.now();
@@ -188,6 +241,7 @@ for (const mark of marks.filter((mark, index) => index === 0 || mark > early)) {
   if (!options.json) console.log(`${rss.at(-1).requests} requests: ${rss.at(-1).mib} MiB`);
 }
 const seconds = (performance.now() - started) / 1000;
+const heaviest = options.heavy > 0 && !dead ? await slowestOf(options.heavy) : undefined;
 const alive = dead === undefined;
 // Before the metrics, which would count it as still held.
 const answered = alive ? await validAnswer() : undefined;
@@ -217,6 +271,12 @@ report({
     statuses,
     ...counts,
     rss,
+    ...(heaviest && {
+      'main thread, ms for a body of 20 MiB of pictures': heaviest.plain_ms,
+      'the slowest others': heaviest.slowest.map(
+        ({ what, ms, ratio }) => `${ms} ms, ${ratio.toFixed(1)} times: ${what}`,
+      ),
+    }),
   },
   claims: [
     {
@@ -249,6 +309,16 @@ report({
       limit: '0, 0, 0',
       ok: unanswered === 0 && busy === 0 && held === 0,
     },
+    ...(heaviest === undefined
+      ? []
+      : [
+          {
+            what: `main thread's time for the slowest of ${options.heavy} bodies of 20 MiB, over that for pictures`,
+            found: heaviest.slowest[0].ratio.toFixed(2),
+            limit: `at most ${heavy_limit}`,
+            ok: heaviest.slowest[0].ratio <= heavy_limit,
+          },
+        ]),
     {
       what: `RSS at the end over RSS after ${rss[0]?.requests} requests`,
       found: percent(growth),

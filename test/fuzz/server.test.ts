@@ -32,6 +32,7 @@ test.each([
         projectPath('bench/fuzz-server.mjs'),
         '--json',
         '--hurry',
+        ...['--heavy', '0'],
         ...['--requests', String(requests)],
         ...['--http', http],
         ...['--seed', String(seed)],
