@@ -20,6 +20,8 @@ export interface HttpRequest {
   forEach(visit: (name: string, value: string) => void): void;
   getCaseSensitiveMethod(): string;
   getUrl(): string;
+  /** undefined without one. */
+  getQuery(): string | undefined;
 }
 
 export interface HttpResponse {

@@ -24,7 +24,7 @@ const cookie = (length: number) => `cookie: ${'c'.repeat(length)}\r\n`;
 /** In pieces as Ethernet delivers them, each in a packet of its own. */
 async function writePieces(client: RawClient, text: string): Promise<void> {
   client.socket.setNoDelay(true);
-  for (let at = 0; at < text.length; at += 1400) {
+  for (let at = 0; at < text.length && !client.socket.destroyed; at += 1400) {
     await new Promise((written) => client.socket.write(text.slice(at, at + 1400), 'latin1', written));
     await new Promise(setImmediate);
   }
@@ -41,7 +41,8 @@ describe('a head', () => {
   test.each<[what: string, text: string, answered: Answered]>([
     ['of 4.3 kB', get(cookie(4300)), everywhere(200)],
     ['of 15 kB', get(cookie(15_000)), everywhere(200)],
-    ['of 60 kB', get(cookie(60_000)), everywhere(431)],
+    // More than µWS reads at once: the older build serves what it has whole.
+    ['of 600 kB', get(cookie(600_000)), everywhere(431)],
     ['with 49 fields', get(fields(46)), everywhere(200)],
     ['with 98 fields', get(fields(95)), everywhere(200)],
     ['with 100 fields', get(fields(97)), { node: 200, newer: 431, older: undefined }],

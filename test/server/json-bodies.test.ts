@@ -49,9 +49,6 @@ describe('an answer is that to the form', () => {
       },
       {
         auto_pair_best: false,
-        image2_face_index: null,
-        use_heuristic_fallback: null,
-        min_det_score: null,
         image2: three,
         accuracy_mode: 'fast',
         image1_face_index: 1,
