@@ -108,15 +108,36 @@ void UseHugePages(const Napi::CallbackInfo& info) {
   use_huge_pages(bytes.Data(), bytes.ByteLength());
 }
 
+// A number of bytes that lies within the memory.
+size_t to_count(const Napi::Value& value, size_t most) {
+  const double count = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
+  if (!(count >= 0 && count <= static_cast<double>(most)))
+    throw Napi::TypeError::New(value.Env(), "Expected a number of bytes within the memory");
+  return static_cast<size_t>(count);
+}
+
+void CopyBytes(const Napi::CallbackInfo& info) {
+  if (!is_bytes(info[0]) || !is_bytes(info[2]))
+    throw Napi::TypeError::New(info.Env(), "Expected Uint8Arrays first and third");
+  auto to = info[0].As<Napi::Uint8Array>();
+  const std::span<const uint8_t> from = to_bytes(info[2]);
+  if (from.size() > to.ByteLength())
+    throw Napi::TypeError::New(info.Env(), "Expected bytes that fit");
+  copy(to.Data() + to_count(info[1], to.ByteLength() - from.size()), from.data(), from.size());
+}
+
+void Wipe(const Napi::CallbackInfo& info) {
+  if (!is_bytes(info[0])) throw Napi::TypeError::New(info.Env(), "Expected a Uint8Array");
+  auto bytes = info[0].As<Napi::Uint8Array>();
+  wipe(bytes.Data(), to_count(info[1], bytes.ByteLength()));
+}
+
 // Zeroes what was written of a buffer and returns its pages to the system. Shared memory itself is
 // freed only after the garbage collector of every thread that saw it has run.
 void Discard(const Napi::CallbackInfo& info) {
   if (!is_bytes(info[0])) throw Napi::TypeError::New(info.Env(), "Expected a Uint8Array");
   auto bytes = info[0].As<Napi::Uint8Array>();
-  const double written = info[1].IsNumber() ? info[1].As<Napi::Number>().DoubleValue() : -1;
-  if (!(written >= 0 && written <= static_cast<double>(bytes.ByteLength())))
-    throw Napi::TypeError::New(info.Env(), "Expected how many bytes were written second");
-  discard(bytes.Data(), bytes.ByteLength(), static_cast<size_t>(written));
+  discard(bytes.Data(), bytes.ByteLength(), to_count(info[1], bytes.ByteLength()));
 }
 
 // These two calls do not concern pictures: Node has no API for them.
@@ -172,6 +193,8 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("cohortScores", Napi::Function::New(env, CohortScores));
   exports.Set("draw", Napi::Function::New(env, Draw));
   exports.Set("useHugePages", Napi::Function::New(env, UseHugePages));
+  exports.Set("copyBytes", Napi::Function::New(env, CopyBytes));
+  exports.Set("wipe", Napi::Function::New(env, Wipe));
   exports.Set("discard", Napi::Function::New(env, Discard));
   exports.Set("preferNewestListener",
               Napi::Function::New(env, ChangeListeners<prefer_newest_listener>));

@@ -155,6 +155,10 @@ export interface Addon {
   draw(image: Uint8Array, faces: readonly Face[], limits: ImageLimits): DrawResult | NativeFailure;
   /** Memory that is written from now on comes in huge pages, where the system has them: up to 2 MiB at once. */
   useHugePages(bytes: Uint8Array): void;
+  /** Copies `from` into shared memory at `at`, as fast as memory goes. Throws a TypeError unless it fits. */
+  copyBytes(to: Uint8Array, at: number, from: Uint8Array): void;
+  /** Overwrites the first bytes of shared memory with zeros. Throws a TypeError unless there are as many. */
+  wipe(bytes: Uint8Array, count: number): void;
   /**
    * Overwrites the first `written` bytes with zeros and returns all whole pages to the system until they are written again.
    * Shared memory is otherwise freed only after garbage collection in every thread that saw it. Throws a TypeError unless

@@ -25,6 +25,9 @@ type Job = { image: Uint8Array; options: AnalyseOptions } | { embeddings: Embedd
 /** Queue settings and metrics count matches of two images; the queue itself counts images. */
 const images_in_match = 2;
 
+/** Fewer bytes are copied in less time than a call of the addon takes. */
+const nativeFrom_bytes = 512;
+
 /** What was cancelled ends within milliseconds, on a machine that is very busy within this time. */
 const leastWedged_ms = 5000;
 
@@ -145,6 +148,18 @@ export class Engine {
   /** See Addon. */
   useHugePages(bytes: Uint8Array): void {
     this.#addon?.useHugePages(bytes);
+  }
+
+  /** See Addon. */
+  copyBytes(to: Uint8Array, at: number, from: Uint8Array): void {
+    if (this.#addon === undefined || from.length < nativeFrom_bytes) to.set(from, at);
+    else this.#addon.copyBytes(to, at, from);
+  }
+
+  /** See Addon. */
+  wipe(bytes: Uint8Array, count: number): void {
+    if (this.#addon === undefined) bytes.fill(0, 0, count);
+    else this.#addon.wipe(bytes, count);
   }
 
   /** See Addon. */

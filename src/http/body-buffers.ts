@@ -1,7 +1,9 @@
 /** The memory of bodies: pieces of shared memory that are wiped and used again. */
 
-/** The pages of a body's memory; the addon's calls of the same names. */
-export interface PageCalls {
+/** What is done with a body's memory; the addon's calls of the same names. */
+export interface MemoryCalls {
+  copyBytes(to: Uint8Array, at: number, from: Uint8Array): void;
+  wipe(bytes: Uint8Array, count: number): void;
   useHugePages(bytes: Uint8Array): void;
   discard(bytes: Uint8Array, written: number): void;
 }
@@ -36,15 +38,15 @@ const idle_ms = 10_000;
  * so what a body leaves is wiped and kept for the next, up to `keep_bytes`, and given back when idle.
  */
 export class BodyBuffers {
-  readonly #pages: PageCalls;
+  readonly #memory: MemoryCalls;
   readonly #keep_bytes: number;
   /** By capacity; the one that was used last is at the end. */
   readonly #kept = new Map<number, Kept[]>();
   #kept_bytes = 0;
   #sweep: NodeJS.Timeout | undefined;
 
-  constructor(pages: PageCalls, keep_bytes: number) {
-    this.#pages = pages;
+  constructor(memory: MemoryCalls, keep_bytes: number) {
+    this.#memory = memory;
     this.#keep_bytes = keep_bytes;
   }
 
@@ -62,14 +64,18 @@ export class BodyBuffers {
     return kept.buffer;
   }
 
+  copy({ bytes }: BodyBuffer, at: number, from: Uint8Array): void {
+    this.#memory.copyBytes(bytes, at, from);
+  }
+
   /** `written`: bytes from its start that are not 0. Nobody may read it any more. */
   giveBack(buffer: BodyBuffer, written: number): void {
     const { bytes, resident } = buffer;
     if (bytes.length > largestKept_bytes || this.#kept_bytes + resident > this.#keep_bytes) {
-      this.#pages.discard(bytes, written);
+      this.#memory.discard(bytes, written);
       return;
     }
-    bytes.fill(0, 0, written);
+    this.#memory.wipe(bytes, written);
     const same = this.#kept.get(bytes.length);
     const kept = { buffer, since_ms: performance.now() };
     if (same === undefined) this.#kept.set(bytes.length, [kept]);
@@ -81,7 +87,7 @@ export class BodyBuffers {
   /** Asks for huge pages for these bytes of it, when much is to come. */
   enlargePages(buffer: BodyBuffer, from: number, to: number): void {
     buffer.hugeUpTo = to;
-    this.#pages.useHugePages(buffer.bytes.subarray(from, to));
+    this.#memory.useHugePages(buffer.bytes.subarray(from, to));
   }
 
   /** Returns kept memory to the system: at least so many bytes, where there are as many. */
@@ -106,7 +112,7 @@ export class BodyBuffers {
   #drop(same: Kept[]): void {
     const { buffer } = same.shift()!;
     this.#kept_bytes -= buffer.resident;
-    this.#pages.discard(buffer.bytes, 0);
+    this.#memory.discard(buffer.bytes, 0);
   }
 }
 

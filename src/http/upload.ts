@@ -1,5 +1,5 @@
 import { Problem } from '../errors.ts';
-import { type BodyBuffer, BodyBuffers, type PageCalls } from './body-buffers.ts';
+import { type BodyBuffer, BodyBuffers, type MemoryCalls } from './body-buffers.ts';
 
 /** Receiving request bodies: how much memory they may take, the bytes of one, and its timeouts. */
 
@@ -8,7 +8,7 @@ interface UploadsOptions {
   limit_bytes: number;
   /** Most bytes of the bodies of one owner. */
   share_bytes: number;
-  memory: PageCalls;
+  memory: MemoryCalls;
 }
 
 /** Most memory that is kept for later bodies: those of eight clients with two photos of 4 MB each. */
@@ -135,7 +135,7 @@ export class Upload {
     const filled = this.#filled + chunk.length;
     if (filled > (length ?? limit)) throw new Problem('body_too_large', { limit_bytes: limit });
     const buffer = this.#room(filled);
-    buffer.bytes.set(chunk, this.#filled);
+    this.#options.buffers.copy(buffer, this.#filled, chunk);
     this.#filled = filled;
   }
 
@@ -156,7 +156,7 @@ export class Upload {
     }
     this.#buffer = buffer;
     if (before !== undefined) {
-      buffer.bytes.set(before.bytes.subarray(0, this.#filled));
+      buffers.copy(buffer, 0, before.bytes.subarray(0, this.#filled));
       buffers.giveBack(before, this.#filled);
     }
     return buffer;

@@ -96,6 +96,19 @@ describe('answers', () => {
 
   it.each([-1, 11, Number.NaN, undefined])('%s bytes of ten cannot have been written', (written) => {
     expect(() => addon.discard(new Uint8Array(10), written as number)).toThrow(TypeError);
+    expect(() => addon.wipe(new Uint8Array(10), written as number)).toThrow(TypeError);
+    expect(() => addon.copyBytes(new Uint8Array(20), written as number, new Uint8Array(10))).toThrow(
+      TypeError,
+    );
+  });
+
+  it('bytes are copied and wiped where they are told to be, and nowhere else', () => {
+    const memory = new Uint8Array(new SharedArrayBuffer(8)).fill(9);
+    addon.copyBytes(memory.subarray(1, 7), 2, Uint8Array.of(1, 2, 3, 4));
+    expect([...memory]).toEqual([9, 9, 9, 1, 2, 3, 4, 9]);
+    addon.wipe(memory.subarray(3, 7), 3);
+    expect([...memory]).toEqual([9, 9, 9, 0, 0, 0, 4, 9]);
+    expect(() => addon.copyBytes(new Uint8Array(3), 0, new Uint8Array(4))).toThrow('bytes that fit');
   });
 
   it('memory in huge pages holds what is written, and is zero to its end when discarded', () => {

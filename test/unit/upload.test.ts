@@ -5,7 +5,12 @@ import { Uploads } from '../../src/http/upload.ts';
 const MiB = 1024 * 1024;
 
 function uploadsOf({ limit_bytes = 100 * MiB, share_bytes = 100 * MiB } = {}) {
-  const memory = { useHugePages: () => {}, discard: (bytes: Uint8Array) => bytes.fill(0) };
+  const memory = {
+    copyBytes: (to: Uint8Array, at: number, from: Uint8Array) => to.set(from, at),
+    wipe: (bytes: Uint8Array, count: number) => bytes.fill(0, 0, count),
+    useHugePages: () => {},
+    discard: (bytes: Uint8Array) => bytes.fill(0),
+  };
   return new Uploads({ limit_bytes, share_bytes, memory });
 }
 
