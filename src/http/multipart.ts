@@ -66,9 +66,7 @@ export function boundaryOf(contentType: string): string | undefined {
   if (boundary.length < 1 || boundary.length > LONGEST_BOUNDARY) {
     throw refuse(`the boundary is not 1 to ${LONGEST_BOUNDARY} characters long`, typeEnd);
   }
-  for (const char of boundary) {
-    if (!bchars.has(char)) throw refuse('the boundary has a character that it may not have', typeEnd);
-  }
+  if (!bchars.test(boundary)) throw refuse('the boundary has a character that it may not have', typeEnd);
   if (boundary.endsWith(' ')) throw refuse('the boundary ends with a blank', typeEnd);
   return boundary;
 }

@@ -3,13 +3,11 @@
  * (RFC 9110 §5.6.6, RFC 2045 §5.1, RFC 2183 §2).
  */
 
-const alphanumeric = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-
 /** RFC 9110 §5.6.2: what a token is made of. */
-const tchars: ReadonlySet<string> = new Set(`${alphanumeric}!#$%&'*+-.^_\`|~`);
+const token = /[0-9A-Za-z!#$%&'*+.^_`|~-]*/y;
 
 /** RFC 2046 §5.1.1: what a boundary is made of. */
-export const bchars: ReadonlySet<string> = new Set(`${alphanumeric}'()+_,-./:=? `);
+export const bchars = /^[0-9A-Za-z'()+_,./:=? -]*$/;
 
 interface ParameterRules {
   /**
@@ -28,9 +26,9 @@ interface Value {
 
 /** Index of the first character from `from` on that is not part of a token. */
 export function tokenEnd(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && tchars.has(text.charAt(at))) at++;
-  return at;
+  token.lastIndex = from;
+  token.test(text);
+  return token.lastIndex;
 }
 
 /** Reads the parameters of `text` from index `from` on; names are returned in lower case. */
