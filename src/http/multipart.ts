@@ -131,8 +131,9 @@ class DelimiterSearch {
   first(): Delimiter {
     const dashBoundary = this.#needle.subarray(2);
     const opensBody = this.#body.subarray(0, dashBoundary.length).equals(dashBoundary);
-    const delimiter = opensBody ? this.#judge(-2) : undefined;
-    return delimiter ?? this.after(0, 'The body does not contain the boundary that Content-Type declares');
+    const delimiter = opensBody ? this.#judge(-2) : 0;
+    if (typeof delimiter === 'object') return delimiter;
+    return this.after(0, 'The body does not contain the boundary that Content-Type declares');
   }
 
   /** The first delimiter that begins at `from` or later. */
@@ -142,12 +143,12 @@ class DelimiterSearch {
       const start = this.#find(at);
       if (start === -1) throw new MultipartError('truncated', otherwise, this.#body.length);
       const delimiter = this.#judge(start);
-      if (delimiter !== undefined) return delimiter;
+      if (typeof delimiter === 'object') return delimiter;
       if (++this.#lookalikes > MOST_LOOKALIKES) {
         const words = `More than ${MOST_LOOKALIKES} lines begin with the boundary and go on otherwise; choose another one`;
         throw new MultipartError('too_many_lookalikes', words, start);
       }
-      at = start + this.#needle.length;
+      at = delimiter;
     }
   }
 
@@ -157,20 +158,21 @@ class DelimiterSearch {
   }
 
   /**
-   * The delimiter at `start`, or undefined: `transport-padding CRLF` must follow the needle, or `-- transport-padding` and
+   * The delimiter at `start`, or where to look on: `transport-padding CRLF` must follow the needle, or `-- transport-padding` and
    * CR LF or the end. RFC 2046 §5.1.1 would accept anything that begins with the boundary, but image bytes may contain its
    * text, and a longer boundary that begins with ours is a different one.
    */
-  #judge(start: number): Delimiter | undefined {
+  #judge(start: number): Delimiter | number {
     const body = this.#body;
     let at = start + this.#needle.length;
     const closes = body[at] === DASH && body[at + 1] === DASH;
     if (closes) at += 2;
-    while (body[at] === SP || body[at] === HTAB) at++;
-    if (body[at] === CR && body[at + 1] === LF) return { start, end: at + 2, closes };
+    let byte = body[at];
+    while (byte === SP || byte === HTAB) byte = body[++at];
+    if (byte === CR && body[at + 1] === LF) return { start, end: at + 2, closes };
     if (closes && at === body.length) return { start, end: at, closes };
     // Many parsers accept this as a delimiter; reading it as content would give a different form.
-    if (body[at] === LF) throw new MultipartError('bad_line_end', 'A boundary line ends with a bare LF', at);
-    return undefined;
+    if (byte === LF) throw new MultipartError('bad_line_end', 'A boundary line ends with a bare LF', at);
+    return at;
   }
 }
