@@ -18,7 +18,7 @@ import { flags, report } from '../test/support/report.mjs';
 
 /** Limits with and without compilation. */
 const most_s = { clone: 300, package: 20 };
-/** Unpacked size without µWebSockets. */
+/** Unpacked size. */
 const most_mb = 60;
 const options = { fresh: false, suite: '', arch: process.arch, node: '', package: false, script: 'demo' };
 const { fresh, suite, arch, node, package: fromPackage, script } = flags(options);
