@@ -1,31 +1,35 @@
+import { unescaped, withoutCutEscape } from './json-escapes.ts';
+
 /** Characters that are decoded at a time. */
 const chunk = 64 * 1024;
 
 /** How many bytes a text of base64 stands for, when it is well-formed and has no escapes. */
 export function decodedSize(body: Buffer, start: number, end: number): number {
   const padding = /=?=?$/.exec(body.toString('latin1', Math.max(start, end - 2), end))![0].length;
-  return ((end - start) / 4) * 3 - padding;
+  return Math.floor(((end - start - padding) * 3) / 4);
 }
 
 /**
- * Decodes base64 (RFC 4648 section 4) of a JSON text in place. Strict: no blanks, with its padding, and with unused bits 0. JSON's
- * escapes are taken, because some libraries write `\/` or `\u002B`. Gives where the bytes end, or the byte from which it is wrong.
+ * Decodes base64 (RFC 4648 section 4) of a JSON text in place. Strict: no blanks, with all of its padding or none, and with unused
+ * bits 0. JSON's escapes are taken, because some libraries write `\/` or `\u002B`. Gives where the bytes end, or the byte from which
+ * it is wrong.
  */
 export function decodeInPlace(body: Buffer, start: number, end: number): { end: number } | { wrong: number } {
   let to = start;
   let carry = '';
   for (let from = start; from < end; ) {
     const raw = body.toString('latin1', from, Math.min(end, from + chunk));
-    const whole = raw.slice(0, from + raw.length < end ? cutOf(raw) : raw.length);
-    const plain = whole.includes('\\') ? unescaped(whole) : whole;
+    const whole = from + raw.length < end ? withoutCutEscape(raw) : raw;
+    const plain = whole.includes('\\') ? (unescaped(whole) ?? roughlyUnescaped(whole)) : whole;
     const next = from + whole.length;
     const text = carry + plain;
     const length = next < end ? text.length - (text.length % 4) : text.length;
     const part = text.slice(0, length);
     const written = body.write(part, to, 'base64');
-    // Node's decoder is lenient; what it gives is encoded in one way only. Padding ends the text.
+    // Node's decoder is lenient; what it gives is encoded in one way only, but for the padding, which ends the text.
+    const padded = next < end || part.endsWith('=') ? part : part.padEnd(Math.ceil(part.length / 4) * 4, '=');
     const again = body.toString('base64', to, to + written);
-    if (again !== part || (part.endsWith('=') && next < end)) {
+    if (again !== padded || (part.endsWith('=') && next < end)) {
       const fault = faultOf(part) - carry.length;
       return { wrong: from + (plain === whole ? fault : writtenLength(whole, fault)) };
     }
@@ -36,23 +40,11 @@ export function decodeInPlace(body: Buffer, start: number, end: number): { end: 
   return { end: to };
 }
 
-/** Where a piece of text may end without cutting an escape. */
-function cutOf(text: string): number {
-  const last = text.lastIndexOf('\\');
-  return last > text.length - 6 ? last : text.length;
-}
-
-/** What a text with escapes says, by JSON.parse: to replace each escape by itself would hold the main thread up. */
-function unescaped(text: string): string {
-  try {
-    return JSON.parse(`"${text}"`);
-  } catch {
-    // Something in it is no JSON, and so no base64: that is found now, and no further piece is read.
-    return text.replace(/\\(?:\/|u([0-9A-Fa-f]{4}))/g, (_, code?: string) =>
-      code === undefined ? '/' : String.fromCharCode(Number.parseInt(code, 16)),
-    );
-  }
-}
+/** For what is no JSON, and so no base64: where it is wrong is found now, and no further piece is read. */
+const roughlyUnescaped = (text: string) =>
+  text.replace(/\\(?:\/|u([0-9A-Fa-f]{4}))/g, (_, code?: string) =>
+    code === undefined ? '/' : String.fromCharCode(Number.parseInt(code, 16)),
+  );
 
 /** How long a text with escapes is up to the character at `index` of what it says. */
 function writtenLength(text: string, index: number): number {

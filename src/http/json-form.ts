@@ -41,7 +41,7 @@ export function readJsonForm(
     names.add(name);
     const rule = sent.claim(name);
     if (rule === undefined) {
-      if (json.peek() === '"') sent.stray(name);
+      if ('"[{'.includes(json.peek())) sent.stray(name);
       json.skip();
     } else if (rule.kind !== 'image') sent.choose(name, readField(name, rule, json.scalar()));
     else if (!rule.several) takePicture(name);
@@ -58,7 +58,7 @@ export function readJsonForm(
   return sent.form(pack);
 }
 
-const expected = 'a picture in base64, padded with = and without blanks';
+const expected = 'a picture in base64 without blanks';
 
 function pictureOf(body: Buffer, json: JsonScan, name: string, most_bytes: number) {
   if (json.peek() !== '"') throw invalidMember(name, expected, body, json);

@@ -1,7 +1,10 @@
 import { Problem } from '../errors.ts';
+import { unescaped, withoutCutEscape } from './json-escapes.ts';
 
-/** Most bytes of all that is not a picture, so that whatever is sent is read in no time. */
+/** Most bytes of all that is neither a picture nor could be one, so that whatever is sent is read in no time. */
 const most_bytes = 64 * 1024;
+/** Characters that are looked at together. */
+const piece_bytes = 64 * 1024;
 /** Most levels of lists and objects. */
 const deepest = 32;
 
@@ -14,6 +17,12 @@ const literals = { true: true, false: false, null: null } as const;
 
 type Scalar = string | number | boolean | null;
 
+/** JSON in ASCII, without quotes or backslashes that are escaped. */
+function isPlain(text: string): boolean {
+  if (/[^\x20-\x7f]/.test(text)) return false;
+  return !text.includes('\\') || unescaped(text)?.includes('\\') === false;
+}
+
 /**
  * Reads JSON (RFC 8259) from bytes, strictly and from front to back, without making a value of the whole: pictures in base64 stay
  * where they are. Every method reads what comes next, and throws Problem invalid_json with its position in characters.
@@ -21,8 +30,8 @@ type Scalar = string | number | boolean | null;
 export class JsonScan {
   readonly #body: Buffer;
   #at = 0;
-  /** Bytes of pictures so far. */
-  #pictures = 0;
+  /** Bytes so far that the limit is not for. */
+  #exempt = 0;
   /** By how many the bytes so far are more than the UTF-16 characters. */
   #surplus = 0;
   #depth = 0;
@@ -64,7 +73,7 @@ export class JsonScan {
     const next = this.peek();
     if (next === '{') this.object(() => this.skip());
     else if (next === '[') this.array(() => this.skip());
-    else this.scalar();
+    else if (next !== '"' || !this.#skipPlainText()) this.scalar();
   }
 
   /** Where the characters of a text begin and end. It has no quote in it, and the caller checks it. */
@@ -73,7 +82,7 @@ export class JsonScan {
     const length = this.#body.subarray(start).indexOf(QUOTE);
     if (length < 0) this.fail(this.#body.length);
     this.#at = start + length + 1;
-    this.#pictures += length;
+    this.#exempt += length;
     return { start, end: start + length };
   }
 
@@ -109,6 +118,23 @@ export class JsonScan {
   #take(char: string): void {
     if (this.peek() !== char) this.fail();
     this.#at += 1;
+  }
+
+  /** Skips a text that is plain, which may be a picture under a wrong name; reads nothing of any other. Whether it was one. */
+  #skipPlainText(): boolean {
+    const start = this.#at + 1;
+    const length = this.#body.subarray(start).indexOf(QUOTE);
+    const end = start + length;
+    if (length < 0 || this.#body[end - 1] === BACKSLASH) return false;
+    for (let from = start; from < end; ) {
+      const raw = this.#body.toString('latin1', from, Math.min(end, from + piece_bytes));
+      const piece = from + raw.length < end ? withoutCutEscape(raw) : raw;
+      if (!isPlain(piece)) return false;
+      from += piece.length;
+    }
+    this.#at = end + 1;
+    this.#exempt += length;
+    return true;
   }
 
   #word(): number | boolean | null {
@@ -158,7 +184,7 @@ export class JsonScan {
 
   /** 0 at the end. */
   #byte(): number {
-    if (this.#at - this.#pictures > most_bytes) {
+    if (this.#at - this.#exempt > most_bytes) {
       this.fail(this.#at, `Send no more than ${most_bytes} bytes besides the pictures; this is character`);
     }
     return this.#body[this.#at] ?? 0;

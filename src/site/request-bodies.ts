@@ -44,9 +44,10 @@ function formBody({ fields }: PictureEndpoint): RequestBody {
     description:
       'A form as multipart/form-data (RFC 7578), with its parts in any order and each field at most once' +
       `${repeated === undefined ? '' : `, except ${repeated}`}. Booleans are true and false in any case, or 1 and 0; a field ` +
-      'that is empty, or null in JSON, has its default. Or the same as JSON: pictures are base64 (RFC 4648 section 4, with padding), numbers and ' +
-      'booleans are those of JSON or the texts of a form, and limits count the bytes of a picture, not its characters. A field ' +
-      'that the endpoint does not know is ignored and named in `warnings`, as is one that stands in the query of the address.',
+      'that is empty, or null in JSON, has its default. Or the same as JSON: pictures are base64 (RFC 4648 section 4, with or ' +
+      'without padding), numbers and booleans are those of JSON or the texts of a form, and limits count the bytes of a picture, ' +
+      'not its characters. A field that the endpoint does not know is ignored and named in `warnings`, as is one that stands in ' +
+      'the query of the address.',
     required: true,
     content: {
       'multipart/form-data': {

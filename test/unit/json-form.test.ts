@@ -93,10 +93,15 @@ test('there are limits to depth and to what is no picture', () => {
   for (const body of [
     '['.repeat(33) + ']'.repeat(33),
     '['.repeat(100_000),
-    `"${'x'.repeat(70_000)}"`,
+    `"${'é'.repeat(35_000)}"`,
     ' '.repeat(70_000),
+    `"${'x'.repeat(70_000)}\\x"`,
+    `"${'x'.repeat(70_000)}\n"`,
   ])
     expect(accepts(Buffer.from(body))).toBe(false);
+  for (const piece of ['x', '/', '\\/', '\\u00e9']) {
+    expect(accepts(Buffer.from(`["${piece.repeat(70_000)}","${piece}"]`))).toBe(true);
+  }
 });
 
 /** Around the pieces that are decoded at a time. */
@@ -125,8 +130,8 @@ describe('base64', () => {
       (text) => text.replace(/[A-Z]/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`),
     );
     fc.assert(
-      fc.property(picture, escapes, (bytes, write) => {
-        const text = bytes.toString('base64');
+      fc.property(picture, escapes, fc.boolean(), (bytes, write, padded) => {
+        const text = bytes.toString('base64').replace(/=+$/, padded ? '$&' : '');
         const { body, start, end } = placed(write(text));
         const decoded = decodeInPlace(body, start, end) as { end: number };
         expect(body.subarray(start, decoded.end).equals(bytes)).toBe(true);
@@ -139,7 +144,10 @@ describe('base64', () => {
   });
 
   test('with any character changed is that of other bytes, or refused where no base64 goes on', () => {
-    const isCanonical = (text: string) => Buffer.from(text, 'base64').toString('base64') === text;
+    const isCanonical = (text: string) => {
+      const again = Buffer.from(text, 'base64').toString('base64');
+      return text === again || text === again.replace(/=+$/, '');
+    };
     const ends = ['', 'A', 'AA', 'AAA', '=', '==', 'A=', 'A==', 'AA='];
     const goesOn = (text: string) => ends.some((end) => isCanonical(text + end));
     const change = fc.constantFrom(...' \n-_=.,%\\é\0'.split(''), 'A', 'z');
@@ -170,10 +178,10 @@ describe('base64', () => {
 
   test.each([
     ['A', 1],
-    ['AA', 2],
-    ['AAA', 3],
     ['AA=', 3],
+    ['AB', 2],
     ['AB==', 2],
+    ['AAB', 3],
     ['AAB=', 3],
     ['AA=A', 3],
     ['=', 0],
