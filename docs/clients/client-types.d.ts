@@ -418,7 +418,7 @@ export interface Uncompared {
     title: string;
     /** What to do about it, for people */
     detail: string;
-    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `unusual_jpeg`: a lossless or hierarchical JPEG, or one of 12 bits a sample; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
     detected?:
       | 'heic'
       | 'avif'
@@ -429,6 +429,7 @@ export interface Uncompared {
       | 'jp2'
       | 'jxl'
       | 'arithmetic_jpeg'
+      | 'unusual_jpeg'
       | 'jpeg_as_text'
       | 'html'
       | 'base64'
@@ -1007,7 +1008,7 @@ export interface UnsupportedImageFormatProblem {
       | 'image_too_complex'
       | 'no_face_found'
       | 'face_index_out_of_range';
-    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `unusual_jpeg`: a lossless or hierarchical JPEG, or one of 12 bits a sample; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
     detected?:
       | 'heic'
       | 'avif'
@@ -1018,6 +1019,7 @@ export interface UnsupportedImageFormatProblem {
       | 'jp2'
       | 'jxl'
       | 'arithmetic_jpeg'
+      | 'unusual_jpeg'
       | 'jpeg_as_text'
       | 'html'
       | 'base64'
@@ -1037,7 +1039,7 @@ export interface UnsupportedImageFormatProblem {
   }[];
   /** Name of the form field */
   field: 'image1' | 'image2' | 'image';
-  /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
+  /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `unusual_jpeg`: a lossless or hierarchical JPEG, or one of 12 bits a sample; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
   detected:
     | 'heic'
     | 'avif'
@@ -1048,6 +1050,7 @@ export interface UnsupportedImageFormatProblem {
     | 'jp2'
     | 'jxl'
     | 'arithmetic_jpeg'
+    | 'unusual_jpeg'
     | 'jpeg_as_text'
     | 'html'
     | 'base64'
@@ -1087,7 +1090,7 @@ export interface ImageDecodeFailedProblem {
       | 'image_too_complex'
       | 'no_face_found'
       | 'face_index_out_of_range';
-    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `unusual_jpeg`: a lossless or hierarchical JPEG, or one of 12 bits a sample; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
     detected?:
       | 'heic'
       | 'avif'
@@ -1098,6 +1101,7 @@ export interface ImageDecodeFailedProblem {
       | 'jp2'
       | 'jxl'
       | 'arithmetic_jpeg'
+      | 'unusual_jpeg'
       | 'jpeg_as_text'
       | 'html'
       | 'base64'
@@ -1141,7 +1145,7 @@ export interface ImageDimensionsProblem {
       | 'image_too_complex'
       | 'no_face_found'
       | 'face_index_out_of_range';
-    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `unusual_jpeg`: a lossless or hierarchical JPEG, or one of 12 bits a sample; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
     detected?:
       | 'heic'
       | 'avif'
@@ -1152,6 +1156,7 @@ export interface ImageDimensionsProblem {
       | 'jp2'
       | 'jxl'
       | 'arithmetic_jpeg'
+      | 'unusual_jpeg'
       | 'jpeg_as_text'
       | 'html'
       | 'base64'
@@ -1201,7 +1206,7 @@ export interface ImageTooComplexProblem {
       | 'image_too_complex'
       | 'no_face_found'
       | 'face_index_out_of_range';
-    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `unusual_jpeg`: a lossless or hierarchical JPEG, or one of 12 bits a sample; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
     detected?:
       | 'heic'
       | 'avif'
@@ -1212,6 +1217,7 @@ export interface ImageTooComplexProblem {
       | 'jp2'
       | 'jxl'
       | 'arithmetic_jpeg'
+      | 'unusual_jpeg'
       | 'jpeg_as_text'
       | 'html'
       | 'base64'
@@ -1255,7 +1261,7 @@ export interface NoFaceFoundProblem {
       | 'image_too_complex'
       | 'no_face_found'
       | 'face_index_out_of_range';
-    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `unusual_jpeg`: a lossless or hierarchical JPEG, or one of 12 bits a sample; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
     detected?:
       | 'heic'
       | 'avif'
@@ -1266,6 +1272,7 @@ export interface NoFaceFoundProblem {
       | 'jp2'
       | 'jxl'
       | 'arithmetic_jpeg'
+      | 'unusual_jpeg'
       | 'jpeg_as_text'
       | 'html'
       | 'base64'
@@ -1307,7 +1314,7 @@ export interface FaceIndexOutOfRangeProblem {
       | 'image_too_complex'
       | 'no_face_found'
       | 'face_index_out_of_range';
-    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
+    /** What the bytes look like. `heic`: HEIC or HEIF, as phones write it; `avif`: AVIF; `gif`: GIF; `bmp`: BMP; `tiff`: TIFF; `pdf`: PDF; `jp2`: JPEG 2000, as on the chips of passports; `jxl`: JPEG XL; `arithmetic_jpeg`: a JPEG with arithmetic coding; `unusual_jpeg`: a lossless or hierarchical JPEG, or one of 12 bits a sample; `jpeg_as_text`: a JPEG that a program read or wrote as text; `html`: an HTML page; `base64`: base64; `data_url`: a data: URL; `url`: an address; `path`: the name of a file; `text`: other text; `unknown`: none of these. */
     detected?:
       | 'heic'
       | 'avif'
@@ -1318,6 +1325,7 @@ export interface FaceIndexOutOfRangeProblem {
       | 'jp2'
       | 'jxl'
       | 'arithmetic_jpeg'
+      | 'unusual_jpeg'
       | 'jpeg_as_text'
       | 'html'
       | 'base64'

@@ -36,6 +36,11 @@ export const kinds = {
     is: 'is a JPEG with arithmetic coding',
     advice: 'Save it again as an ordinary JPEG: jpegtran does so without loss.',
   },
+  unusual_jpeg: {
+    meaning: 'a lossless or hierarchical JPEG, or one of 12 bits a sample',
+    is: 'is a lossless or hierarchical JPEG, or one of 12 bits a sample',
+    advice: 'Save it again as an ordinary JPEG.',
+  },
   jpeg_as_text: {
     meaning: 'a JPEG that a program read or wrote as text',
     is: 'is a JPEG that a program read or wrote as text, which destroys it',

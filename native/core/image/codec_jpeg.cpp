@@ -22,7 +22,11 @@ namespace {
 // each of which costs a pass over the whole picture.
 constexpr unsigned kReportsBetweenChecks = 16;
 
+// Markers of ITU-T T.81 table B.1, and of T.87.
 constexpr int kSof11 = 0xCB;
+constexpr std::array kUnusualFrames = {0xC3, 0xC5, 0xC6, 0xC7};  // lossless, hierarchical
+constexpr int kHierarchy = 0xDE;
+constexpr int kJpegLs = 0xF7;
 
 struct ErrorManager {
   jpeg_error_mgr base;
@@ -192,17 +196,26 @@ class Decoder {
   bool is_cmyk() const { return is_cmyk_; }
   int orientation() const { return notes_.orientation; }
 
-  // Where arithmetic coding ends early, libjpeg cannot tell and goes on with zeros; browsers do not
-  // show it either. SOF9 and SOF10 are read, SOF11 and SOF13 to SOF15 are an error of the header.
-  bool is_arithmetic() const {
+  // The API's word for a JPEG of a kind that is not taken; nullptr for any other, also a damaged
+  // one.
+  const char* refused_kind() const {
     const jpeg_error_mgr& error = errors_.base;
-    return info_.arith_code ||
-           (error.msg_code == JERR_SOF_UNSUPPORTED && error.msg_parm.i[0] >= kSof11);
+    const int given = error.msg_parm.i[0];
+    const auto is = [&](int message) { return error.msg_code == message; };
+    // Where arithmetic coding ends early, libjpeg cannot tell and goes on with zeros; browsers do
+    // not show it either. SOF9 and SOF10 are read, SOF11 and SOF13 to SOF15 are an error.
+    if (info_.arith_code || (is(JERR_SOF_UNSUPPORTED) && given >= kSof11)) return "arithmetic_jpeg";
+    const bool frame =
+        is(JERR_SOF_UNSUPPORTED) &&
+        std::find(kUnusualFrames.begin(), kUnusualFrames.end(), given) != kUnusualFrames.end();
+    const bool marker = is(JERR_UNKNOWN_MARKER) && (given == kHierarchy || given == kJpegLs);
+    const bool precision = is(JERR_BAD_PRECISION) && given == 12;
+    return frame || marker || precision ? "unusual_jpeg" : nullptr;
   }
 
   // Why a step has returned false.
   Error fault() const {
-    if (is_arithmetic()) return unsupported_format("arithmetic_jpeg");
+    if (const char* kind = refused_kind()) return unsupported_format(kind);
     return Error(progress_.budget_spent ? ErrorCode::kImageTooComplex
                                         : ErrorCode::kImageDecodeFailed);
   }
@@ -221,7 +234,7 @@ class Decoder {
 RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
                      const Budget& budget) {
   Decoder decoder(bytes, budget);
-  if (!decoder.read_header() || decoder.is_arithmetic()) throw decoder.fault();
+  if (!decoder.read_header() || decoder.refused_kind() != nullptr) throw decoder.fault();
   const auto& info = decoder.info();
   check_dimensions(info.image_width, info.image_height, limits);
   RawImage raw;

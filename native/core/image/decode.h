@@ -25,8 +25,9 @@ struct Image : View {
 // `min_side`: shortest longer side of the decoded picture, if the file has that many pixels. A
 // larger JPEG is then decoded at 1/2, 1/4 or 1/8. 0 decodes in full.
 //
-// Throws Error: kUnsupportedImageFormat (also for a JPEG with arithmetic coding), kImageDimensions
-// (before any pixel is decoded), kImageDecodeFailed, kImageTooComplex (the budget was used up).
+// Throws Error: kUnsupportedImageFormat (also for a JPEG of a kind that is not taken),
+// kImageDimensions (before any pixel is decoded), kImageDecodeFailed, kImageTooComplex (the budget
+// was used up).
 Image decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
              const Budget& budget = {});
 
