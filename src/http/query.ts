@@ -1,14 +1,17 @@
 import type { Warning } from '../face/answers.ts';
 
+/** A name without the style of a language, such as thresholdPercent or Threshold-Percent. */
+const unstyled = (name: string) => name.toLowerCase().replaceAll(/[-_]/g, '');
+
 /**
  * Warnings of the fields that stand in a query, where they count for nothing: an option that was meant to be strict must not vanish
- * in silence. `known`: the names of fields.
+ * in silence, however its name is written. `known`: the names of fields.
  */
 export function ignoredQuery(query: string, known: readonly string[]): Warning[] {
   if (query === '') return [];
-  const sent = new Set(new URLSearchParams(query).keys());
+  const sent = new Set(Array.from(new URLSearchParams(query).keys(), unstyled));
   return known
-    .filter((field) => sent.has(field))
+    .filter((field) => sent.has(unstyled(field)))
     .map((field) => ({
       code: 'query_ignored',
       field,

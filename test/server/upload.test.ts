@@ -40,6 +40,7 @@ const chunked = () => head(server, { 'transfer-encoding': 'chunked' });
 
 test.each<[string, Record<string, string>, string[]]>([
   ['?threshold_percent=100&utm=1&threshold_percent=2', {}, ['query_ignored threshold_percent']],
+  ['?thresholdPercent=100', {}, ['query_ignored threshold_percent']],
   ['?accuracy%5Fmode=fast&face_index=1', {}, ['query_ignored accuracy_mode']],
   ['?', { threshold_percent: '0.999' }, ['threshold_below_one threshold_percent']],
   ['', { threshold_percent: '1' }, []],
