@@ -1,3 +1,4 @@
+import { printable } from '../errors.ts';
 import type { Calibration } from '../face/calibration.ts';
 import { type Interval, type Scored, wilson, z } from './metrics.ts';
 import { pathOf, readTable } from './table.ts';
@@ -33,9 +34,17 @@ export function percentOf(score: number, calibration: Calibration | undefined): 
 
 const required = ['image1', 'image2', 'same'] as const;
 
+/** Spreadsheets write the words. */
+const truth: ReadonlyMap<string | undefined, boolean> = new Map([
+  ['1', true],
+  ['true', true],
+  ['0', false],
+  ['false', false],
+]);
+
 /**
- * Reads a list of pairs: a table with the columns `image1`, `image2`, `same` (1 or 0) and optionally `fold`, in any order. Throws an
- * Error with the file and the line.
+ * Reads a list of pairs: a table with the columns `image1`, `image2`, `same` (1 or 0, or true or false in any case) and optionally
+ * `fold`, in any order. Throws an Error with the file and the line.
  */
 export function readPairs(file: string): LabelledPair[] {
   const { columns, rows } = readTable(file);
@@ -46,11 +55,15 @@ export function readPairs(file: string): LabelledPair[] {
   }
   const at = (cells: string[], name: string): string | undefined => cells[columns.indexOf(name)];
   const pairs = rows.map(({ cells, line }) => {
-    const [image1, image2, same] = required.map((name) => at(cells, name));
-    if (!image1 || !image2 || (same !== '0' && same !== '1')) {
-      throw new Error(`${file}, line ${line}: expected image1, image2 and same (0 or 1), tab-separated`);
+    const [image1, image2, label] = required.map((name) => at(cells, name));
+    const same = truth.get(label?.toLowerCase());
+    if (!image1 || !image2 || same === undefined) {
+      const sent = label === undefined ? '' : `; same is ${printable(label, '"')}`;
+      throw new Error(
+        `${file}, line ${line}: expected image1, image2 and same (0 or 1), tab-separated${sent}`,
+      );
     }
-    return { image1: pathOf(image1), image2: pathOf(image2), same: same === '1', fold: at(cells, 'fold') };
+    return { image1: pathOf(image1), image2: pathOf(image2), same, fold: at(cells, 'fold') };
   });
   if (pairs.length === 0) throw new Error(`${file}: no pairs`);
   return pairs;

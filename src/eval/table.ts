@@ -11,7 +11,7 @@ export interface Table {
 
 /**
  * Reads a tab-separated list, as people and spreadsheets write it: in UTF-8, UTF-16 or Windows's Latin-1, with or without a
- * byte-order mark, quotes around cells, and any line ends. Throws an Error with the file.
+ * byte-order mark, quotes and blanks around cells, and any line ends. Throws an Error with the file.
  */
 export function readTable(file: string): Table {
   const [header = '', ...lines] = textOf(file).split(/\r\n|\n|\r/);
@@ -48,5 +48,6 @@ function encodingOf(bytes: Buffer): string {
 
 /** A cell with a comma or a quotation mark in it is quoted by spreadsheets, and marks in it are doubled. */
 function cellsOf(line: string): string[] {
-  return line.split('\t').map((cell) => /^"(.*)"$/.exec(cell)?.[1]?.replaceAll('""', '"') ?? cell);
+  const cells = line.split('\t').map((cell) => cell.trim());
+  return cells.map((cell) => /^"(.*)"$/.exec(cell)?.[1]?.replaceAll('""', '"') ?? cell);
 }

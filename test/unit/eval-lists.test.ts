@@ -158,7 +158,7 @@ describe('a list of pairs', () => {
     expect(read('same\tfold\timage2\timage1\n1\t2\tb\ta\n')).toEqual([
       { image1: 'a', image2: 'b', same: true, fold: '2' },
     ]);
-    expect(read('image1\timage2\tsame\r\na\tb\t0\r\n')).toEqual([
+    expect(read('image1\timage2\tsame\r\na\tb\t FALSE \r\n')).toEqual([
       { image1: 'a', image2: 'b', same: false, fold: undefined },
     ]);
   });
@@ -180,7 +180,7 @@ describe('a list of pairs', () => {
     ['it is empty', '', 'expected a column "image1"'],
     ['it has only a header', 'image1\timage2\tsame\n', 'no pairs'],
     ['a line is cut short', 'image1\timage2\tsame\na\tb\t1\na\tb\n', 'line 3'],
-    ['same is a word', 'image1\timage2\tsame\na\tb\tyes\n', 'line 2'],
+    ['same is a word', 'image1\timage2\tsame\na\tb\tyes\n', 'same is "yes"'],
   ])('is refused when %s', (_, text, message) => {
     expect(() => read(text)).toThrow(message);
   });
