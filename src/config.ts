@@ -100,7 +100,12 @@ const table = {
   idle_timeout_s: integer(1, 960, 10, 'Longest pause within an upload, in seconds'),
   shutdown_ms: integer(0, day_ms, 15_000, 'Longest time that a shutdown waits for running requests'),
 
-  max_body_bytes: integer(1024, 900 * MiB, 20 * MiB, 'Largest request body'),
+  max_body_bytes: integer(
+    1024,
+    900 * MiB,
+    20 * MiB,
+    'Largest request body; of JSON with pictures a third more, and 64 KiB',
+  ),
   max_image_bytes: integer(1, 900 * MiB, 10 * MiB, 'Largest image'),
   max_upload_bytes: integer(
     1024,

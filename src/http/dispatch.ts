@@ -3,7 +3,7 @@ import { Problem } from '../errors.ts';
 import type { Verdict } from '../gate/gate.ts';
 import { Context, type Services } from './context.ts';
 import { ClientLeft, type Exchange, type Reply } from './exchange.ts';
-import { serve } from './intake.ts';
+import { bodyLimit, serve } from './intake.ts';
 import { Cors, problem } from './responses.ts';
 import { Router } from './router.ts';
 
@@ -88,9 +88,9 @@ export class Dispatcher {
   /** A body without room is not kept, and the request is refused later. */
   #hold(context: Context): void {
     const { config, uploads } = this.#services;
-    const { peer, content_length } = context.exchange.request;
+    const { peer, content_length, headers } = context.exchange.request;
     const owner = context.key_id ?? peer;
-    const limit = config.max_body_bytes;
+    const limit = bodyLimit(config, headers);
     if (content_length !== undefined && content_length > limit) return;
     try {
       context.upload = uploads.open(owner, content_length, limit);

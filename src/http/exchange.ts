@@ -37,8 +37,19 @@ export class ClientLeft extends Error {
 /** Reading the rest of a body up to this size is cheaper than a new connection. */
 const keepAlive_bytes = 1024 * 1024;
 
-/** How long the rest of a body is discarded whose time was up before: the client can still read the answer. */
+/**
+ * Smaller chunks than this are limited in number. Each is a call of a transport, which takes longer than its bytes: a body of 20 MiB
+ * in chunks of one byte would hold the main thread for ten seconds.
+ */
+const smallChunk_bytes = 256;
+
+/** Most that is discarded of a body that was given up. */
+const lingering_bytes = 256 * 1024;
+
+/** How long the rest of a body is discarded that was given up: the client can still read the answer. */
 const linger_ms = 1000;
+
+const smallChunks = `Send the body in larger chunks: too many of them have less than ${smallChunk_bytes} bytes.`;
 
 const never = () => {};
 
@@ -63,7 +74,10 @@ export abstract class Exchange {
   #onLeft: () => void = never;
   #onBroken: () => void = never;
   #held = false;
-  #late = false;
+  /** Its time was up, or its chunks were too small: not much more of it is read. */
+  #givenUp = false;
+  /** By how many bytes small chunks fell short, all together. */
+  #shortfall = 0;
   /** The transport cannot tell where the body ends. */
   protected broken = false;
   #discarding = false;
@@ -141,6 +155,10 @@ export abstract class Exchange {
       };
       const proceed = () => {
         if (upload.fault !== undefined) return fail(upload.fault);
+        if (this.#shortfall > upload.limit / 4) {
+          this.#givenUp = true;
+          return fail(new Problem(malformed.code, { ...malformed.extras, detail: smallChunks }));
+        }
         if (!this.arrived) return;
         this.#stopReceiving();
         resolve(upload.bytes);
@@ -154,7 +172,7 @@ export abstract class Exchange {
       const { upload_timeout_ms, idle_ms } = this.#limits;
       const hasEnded = () => upload.fault === undefined && isWhole(upload.bytes);
       this.#startClocks(upload_timeout_ms, idle_ms, hasEnded, () => {
-        this.#late = true;
+        this.#givenUp = true;
         fail(this.#timeout(hasEnded()));
       });
       proceed();
@@ -195,14 +213,14 @@ export abstract class Exchange {
       this.#stopReceiving();
       finish(whole);
     };
-    let left = this.#limits.drain_bytes;
+    let left = this.#givenUp ? lingering_bytes : this.#limits.drain_bytes;
     this.#sink = (chunk, last) => {
-      left -= chunk.byteLength;
+      left -= chunk.byteLength + this.#shortfallOf(chunk);
       if (last || left < 0) end(last);
     };
     this.#onLeft = never;
     const { upload_timeout_ms, idle_ms } = this.#limits;
-    const [whole_ms, pause_ms] = this.#late ? [linger_ms, linger_ms] : [upload_timeout_ms, idle_ms];
+    const [whole_ms, pause_ms] = this.#givenUp ? [linger_ms, linger_ms] : [upload_timeout_ms, idle_ms];
     this.#startClocks(
       whole_ms,
       pause_ms,
@@ -214,9 +232,14 @@ export abstract class Exchange {
   /** For the transport: bytes of the body have come. The chunk is copied or not needed any more when this returns. */
   protected data(chunk: Uint8Array, last: boolean): void {
     this.received += chunk.byteLength;
+    this.#shortfall += this.#shortfallOf(chunk);
     if (last) this.arrived = true;
     this.#clocks?.touch();
     this.#sink(chunk, last);
+  }
+
+  #shortfallOf({ byteLength }: Uint8Array): number {
+    return this.request.framing === 'chunked' ? Math.max(0, smallChunk_bytes - byteLength) : 0;
   }
 
   /** For the transport: the connection has ended. */

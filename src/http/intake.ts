@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts';
 import type { Answered, EmbeddingsEndpoint, PictureEndpoint } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
 import { Problem } from '../errors.ts';
@@ -9,6 +10,7 @@ import { asProblem, type Form, readForm } from './form.ts';
 import { readJsonForm } from './json-form.ts';
 import { boundaryOf, endsForm } from './multipart.ts';
 import { ignoredQuery } from './query.ts';
+import type { Request } from './request.ts';
 import { json, published, serverTiming } from './responses.ts';
 
 /**
@@ -89,18 +91,31 @@ const expectedForm = (boundary: string): Expected => ({
   isWhole: (bytes) => endsForm(bytes, boundary),
 });
 
+/** Members of a JSON body besides its pictures. */
+const jsonMembers_bytes = 64 * 1024;
+
+/** The largest body of a request: base64 makes four bytes of three, so that the same pictures fit in a form and in JSON. */
+export function bodyLimit(
+  { max_body_bytes }: Pick<Config, 'max_body_bytes'>,
+  headers: Request['headers'],
+): number {
+  if (!isJson(headers.get('content-type') ?? '')) return max_body_bytes;
+  return Math.ceil((max_body_bytes / 3) * 4) + jsonMembers_bytes;
+}
+
 function withPictures(context: Context, endpoint: PictureEndpoint): Promise<Reply> {
   const { config, manifest } = context.services;
-  const { max_body_bytes } = config;
-  const json = isJson(context.exchange.request.headers.get('content-type') ?? '');
+  const { headers } = context.exchange.request;
+  const limit_bytes = bodyLimit(config, headers);
+  const json = isJson(headers.get('content-type') ?? '');
   const malformed = json ? malformedJson : malformedForm;
-  const boundary = judgeHead(context, max_body_bytes, malformed, json ? () => '' : declaredBoundary);
+  const boundary = judgeHead(context, limit_bytes, malformed, json ? () => '' : declaredBoundary);
   const read = (body: Buffer) =>
     json
       ? readJsonForm(body, endpoint, config, manifest)
       : readForm(body, boundary, endpoint, config, manifest);
   const expected = json ? expectedJson : expectedForm(boundary);
-  return analyse(context, endpoint, read, receiveBody(context, max_body_bytes, expected));
+  return analyse(context, endpoint, read, receiveBody(context, limit_bytes, expected));
 }
 
 async function analyse(

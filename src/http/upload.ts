@@ -98,6 +98,11 @@ export class Upload {
     this.#options = options;
   }
 
+  /** Most bytes of the body. */
+  get limit(): number {
+    return this.#options.limit;
+  }
+
   /** Problem body_too_large or overloaded, or a failed allocation. The bytes are then incomplete. */
   get fault(): Error | undefined {
     return this.#fault;

@@ -47,6 +47,16 @@ describe('sizes', () => {
     expectProblem(answer, 'missing_field', { field: 'image1' });
   });
 
+  test('a JSON body may be a third larger, and 64 KiB, so that the same pictures fit', async () => {
+    const most = (limits.body / 3) * 4 + 64 * 1024;
+    const headers = { 'content-type': 'application/json' };
+    const frame = '{"filler":""}';
+    const body = frame.replace('""', `"${'A'.repeat(most - frame.length)}"`);
+    expectProblem(await send(server, { body, headers }), 'missing_field', { field: 'image1' });
+    const refused = await send(server, { body: `${body} `, headers });
+    expectProblem(refused, 'body_too_large', { limit_bytes: most });
+  });
+
   test('a chunked body is body_too_large at the byte that passes the limit', async () => {
     const client = new RawClient(server.port);
     client.write(head(server, { 'transfer-encoding': 'chunked' }));

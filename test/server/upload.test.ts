@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
   chunk,
+  formType,
   head,
   type Json,
   lastChunk,
@@ -82,6 +83,23 @@ describe('a body', () => {
     client.write(chunked());
     client.write(Buffer.concat([...chunks, Buffer.from(lastChunk)]));
     expect((await client.answer()).body).toMatchObject({ match: true });
+  });
+
+  test('in too many small chunks is refused, and so is JSON', async () => {
+    const small = Buffer.from('1\r\na\r\n'.repeat(30_000));
+    for (const [type, code] of [
+      [formType, 'invalid_multipart'],
+      ['application/json', 'invalid_json'],
+    ] as const) {
+      const own = new RawClient(server.port);
+      own.write(head(server, { 'transfer-encoding': 'chunked', 'content-type': type }));
+      own.write(small);
+      expect((await own.answer()).body).toMatchObject({
+        code,
+        detail: expect.stringContaining('larger chunks'),
+      });
+      await own.closed;
+    }
   });
 
   test('of no length is an empty form', async () => {
