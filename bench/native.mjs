@@ -1,5 +1,8 @@
-// Times of the native stages for one picture, compared with the runs of the nets alone, on one thread:
+// Times of the native stages for one picture, compared with the runs of the nets alone, on one thread, and of large
+// pictures, with their page faults:
 //   node bench/native.mjs [--picture FILE] [--mode fast|balance] [--pack DIR] [--beside DIR] [--rounds N] [--json]
+//   node bench/native.mjs --large [--only WORD] [--rounds N] [--pack DIR] [--json]
+// With any option the first is for the stages alone.
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { root } from '../test/support/programs.mjs';
@@ -12,10 +15,17 @@ for (const option of ['--picture', '--pack', '--beside']) {
   if (at > 0 && args[at] !== undefined) args[at] = resolve(args[at]);
 }
 
+const large = args.includes('--large');
+const runs = [];
+if (!large) runs.push([programs.stages, args]);
+if (large || args.length === 0) runs.push([programs.large, args.filter((arg) => arg !== '--large')]);
+
 await buildNative();
-const { status, error } = spawnSync(programs.stages, args, {
-  cwd: root,
-  stdio: ['ignore', 'inherit', 'inherit'],
-});
-if (error) throw error;
-process.exitCode = status ?? 1;
+for (const [program, options] of runs) {
+  const { status, error } = spawnSync(program, options, {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  if (error) throw error;
+  process.exitCode ||= status ?? 1;
+}

@@ -78,18 +78,19 @@ class Analyser {
   void align_stage(Picture& picture, std::vector<FoundFace>& faces) {
     const Timer timer(timings_.align, picture.decode_ms());
     order(faces);
-    float scale = 0;
+    std::vector<Part> parts;
     for (const FoundFace& found : faces) {
-      scale = std::max(scale, engine_.embedder.scale_for(found.detection.box));
+      parts.push_back(engine_.embedder.part_for(found.detection.box));
     }
-    picture.refine(scale);
+    picture.refine(parts);
     for (FoundFace& found : faces) align(picture, found);
   }
 
   void align(Picture& picture, FoundFace& found) {
     const Landmarks five = five_points(found.points);
     const Similarity alignment = engine_.embedder.align(five);
-    engine_.embedder.chip(picture.for_crops(alignment.scale()), alignment, found.chip);
+    engine_.embedder.chip(picture.for_crops(part_of(alignment, engine_.embedder.chip_size())),
+                          alignment, found.chip);
     const float face_pixels = static_cast<float>(engine_.embedder.chip_size()) / alignment.scale();
     found.face = {.box = found.detection.box,
                   .landmarks = five,

@@ -2,10 +2,16 @@
 
 #include <doctest/doctest.h>
 
-#include <thread>
+#include <cstdio>
+#include <fstream>
+#include <opencv2/imgproc.hpp>
+#include <optional>
+#include <string>
 
+#include "../core/image/codec.h"
 #include "../core/pipeline.h"
 #include "drawing.h"
+#include "exif_block.h"
 #include "support.h"
 
 namespace facematch::testing {
@@ -17,6 +23,22 @@ void spend(const Budget& budget) {
   while (!budget.spent()) sum = sum + 1;
 }
 
+// Whether the system was asked for huge pages at that address; nothing where it has none.
+std::optional<bool> has_huge_pages(const uint8_t* address) {
+  std::ifstream maps("/proc/self/smaps");
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  bool within = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long first = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &first, &end) == 2) within = first <= at && at < end;
+    if (within && line.starts_with("VmFlags:")) return line.find(" hg") != std::string::npos;
+  }
+  return std::nullopt;
+}
+
+// Of the pictures below.
+const Box kAll{0, 0, 1600, 1200};
+
 }  // namespace
 
 TEST_SUITE_BEGIN("picture");
@@ -26,15 +48,69 @@ TEST_CASE("a JPEG is decoded no finer than it is asked for, and never coarser ag
   Picture picture(file, kAnySize, 200);
   CHECK(picture.width() == 1600);
   CHECK(picture.height() == 1200);
-  CHECK(picture.at_least(200).longer_side() == 200);
-  CHECK(picture.at_least(201).longer_side() == 400);
-  CHECK(picture.at_least(200).longer_side() == 400);
-  picture.refine(0.5f);
-  CHECK(picture.at_least(1).longer_side() == 800);
-  CHECK(picture.for_crops(0.6f).longer_side() == 1600);
+  CHECK(picture.at_least(400).longer_side() == 400);
+  CHECK(picture.at_least(401).longer_side() == 800);
+  CHECK(picture.at_least(200).longer_side() == 800);
+  CHECK(picture.for_crops({kAll, 0.5f}).longer_side() == 800);
+  CHECK(picture.for_crops({kAll, 0.6f}).longer_side() == 1600);
   // Nothing has more.
-  CHECK(picture.for_crops(8).longer_side() == 1600);
+  CHECK(picture.for_crops({kAll, 8}).longer_side() == 1600);
   CHECK(picture.at_least(100'000).longer_side() == 1600);
+}
+
+TEST_CASE("parts that are decoded finer have the pixels of the whole, however it is stored") {
+  cv::Mat rough, inks;
+  cv::resize(grain(200, 150, CV_8UC3), rough, {1000, 750}, 0, 0, cv::INTER_CUBIC);
+  cv::cvtColor(rough, inks, cv::COLOR_BGR2BGRA);
+  const Box areas[] = {
+      {0, 0, 90, 120}, {700, 500, 200, 150}, {300, 560, 64, 64}, {520, 20, 60, 90}};
+  for (int orientation = 0; orientation <= 8; ++orientation) {
+    const auto exif =
+        ExifBlock{.orientation = static_cast<uint16_t>(orientation), .jpeg_prefix = true}.bytes();
+    // 0: of four inks.
+    const ByteVector file =
+        orientation == 0
+            ? encode_jpeg_inks(inks, JCS_YCCK, true)
+            : encode_jpeg(rough,
+                          {.progressive = orientation % 3 == 0, .subsample = true, .app1 = exif});
+    for (const float scale : {1.0f, 0.45f}) {
+      const View whole = decode(file, kAnySize, static_cast<int>(1000 * scale));
+      Picture picture(file, kAnySize, 100);
+      std::vector<Part> parts;
+      for (const Box& area : areas) parts.push_back({area, scale});
+      picture.refine(parts);
+      for (const Part& part : parts) {
+        CAPTURE(orientation);
+        CAPTURE(part.area.x);
+        const View& view = picture.for_crops(part);
+        CHECK(view.scale() == doctest::Approx(whole.scale()));
+        CHECK(view.longer_side() < 700 * scale);
+        const Similarity crop = square_crop(part.area.centre(), 60, 10, 60);
+        cv::Mat of_part, of_whole;
+        view.crop(crop, 60, of_part);
+        whole.crop(crop, 60, of_whole);
+        CHECK(largest_difference(of_part, of_whole) <= 3);  // of the warps' rounding
+      }
+    }
+  }
+}
+
+TEST_CASE("large buffers of pixels are put into huge pages") {
+  const auto middle = [](const cv::Mat& pixels) {
+    return has_huge_pages(pixels.ptr(pixels.rows / 2));
+  };
+  const auto large = middle(new_pixels({4000, 3000}, CV_8UC3));
+  CHECK(large.value_or(true));
+  CHECK_FALSE(middle(new_pixels({400, 300}, CV_8UC3)).value_or(false));
+}
+
+TEST_CASE("after some passes for parts the whole picture is decoded") {
+  const ByteVector file = encode_jpeg(gradient(1600, 1200));
+  Picture picture(file, kAnySize, 200);
+  for (const float y : {0.0f, 300.0f, 600.0f}) {
+    CHECK(picture.for_crops({{0, y, 100, 100}, 1}).longer_side() < 200);
+  }
+  CHECK(picture.for_crops({{0, 900, 100, 100}, 1}).longer_side() == 1600);
 }
 
 TEST_CASE("a level has the side that was asked for and is made once") {
@@ -44,16 +120,16 @@ TEST_CASE("a level has the side that was asked for and is made once") {
   CHECK(level.longer_side() == 300);
   CHECK(level.scale() == doctest::Approx(300.0 / 1600));
   const uint8_t* pixels = level.bgr.data;
-  picture.refine(1);
+  picture.for_crops({kAll, 1});
   CHECK(picture.level(300).bgr.data == pixels);
 }
 
 TEST_CASE("a crop is cut from the smallest level that has twice its pixels") {
   Picture picture(cv::Mat(1200, 1600, CV_8UC3, cv::Scalar::all(100)));
-  CHECK(picture.for_crops(0.1f).longer_side() == 1600);
+  CHECK(picture.for_crops({kAll, 0.1f}).longer_side() == 1600);
   picture.level(400);
-  CHECK(picture.for_crops(0.125f).longer_side() == 400);
-  CHECK(picture.for_crops(0.126f).longer_side() == 1600);
+  CHECK(picture.for_crops({kAll, 0.125f}).longer_side() == 400);
+  CHECK(picture.for_crops({kAll, 0.126f}).longer_side() == 1600);
 }
 
 TEST_CASE("a huge picture is read once: all levels come from one of 1600 pixels") {
@@ -102,10 +178,10 @@ TEST_CASE("when the time is used up, a finer decoding keeps the coarse copy and 
   Picture picture(file, kAnySize, 200, little);
   CHECK_FALSE(picture.was_cut_short());
   spend(little);
-  picture.refine(1);
+  picture.for_crops({{10, 10, 100, 100}, 1});
   CHECK(picture.was_cut_short());
-  CHECK(picture.at_least(1600).longer_side() == 200);
-  CHECK(picture.for_crops(1).longer_side() == 200);
+  CHECK(picture.at_least(1600).longer_side() == 400);
+  CHECK(picture.for_crops({kAll, 1}).longer_side() == 400);
 }
 
 TEST_CASE("a cancelled finer decoding ends the call") {
@@ -113,7 +189,7 @@ TEST_CASE("a cancelled finer decoding ends the call") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
   Picture picture(file, kAnySize, 200, Budget(1e9, &cancelled));
   cancelled = 1;
-  CHECK(refuses_with(ErrorCode::kImageTooComplex, [&] { picture.refine(1); }));
+  CHECK(refuses_with(ErrorCode::kImageTooComplex, [&] { picture.for_crops({kAll, 1}); }));
 }
 
 TEST_CASE("a face is found at the same place in a JPEG of any width") {

@@ -56,9 +56,9 @@ void Embedder::chip(const View& view, const Similarity& alignment, cv::Mat& out)
   view.crop(alignment, spec_.size, out);
 }
 
-float Embedder::scale_for(const Box& box) const {
-  return kPixelsPerChipPixel * static_cast<float>(spec_.size) /
-         std::max({box.width, box.height, 1.0f});
+Part Embedder::part_for(const Box& box) const {
+  return {around_face(box), kPixelsPerChipPixel * static_cast<float>(spec_.size) /
+                                std::max({box.width, box.height, 1.0f})};
 }
 
 Embedding Embedder::embed(const cv::Mat& chip, bool mirror) const {

@@ -1,7 +1,7 @@
 // Face chip -> unit vector.
 #pragma once
 
-#include "../image/view.h"
+#include "../image/picture.h"
 #include "../runtime/pack.h"
 #include "../runtime/session.h"
 #include "../types.h"
@@ -22,9 +22,9 @@ class Embedder {
   // net's numbers are not finite.
   Embedding embed(const cv::Mat& chip, bool mirror) const;
 
-  // How far a picture may be reduced (pixels of the copy for one of the picture, at most 1 is ever
-  // needed) so that the chip of a face in that box is as good as one of the full picture.
-  float scale_for(const Box& box) const;
+  // What to decode of a picture, and at which scale (at most 1 is ever needed), so that the chip of
+  // a face in that box is as good as one of the full picture.
+  Part part_for(const Box& box) const;
 
   int chip_size() const { return spec_.size; }
 

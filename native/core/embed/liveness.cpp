@@ -73,8 +73,11 @@ Liveness::Liveness(const Pack& pack) {
 std::optional<float> Liveness::score(Picture& picture, const Box& box) const {
   if (nets_.empty()) return std::nullopt;
   constexpr Normalisation kBytes = {.channels = Channels::kBgr, .mean = {}, .scale = 1};
-  const View& view = picture.for_crops(1);
   const cv::Size whole(picture.width(), picture.height());
+  cv::Rect largest;
+  for (const Member& member : nets_) largest |= liveness_crop(box, whole, member.spec.scale);
+  const cv::Rect2f area(largest);
+  const View& view = picture.for_crops({{area.x, area.y, area.width, area.height}, 1});
   thread_local std::vector<float> input;
   thread_local cv::Mat patch;
   float sum = 0;

@@ -114,7 +114,8 @@ std::optional<Detection> Finder::redetect_close(const Box& expected) {
 
 const View& Finder::pixels_of(const Box& box) {
   const Landmarker& landmarker = engine_.landmarker;
-  return picture_.for_crops(static_cast<float>(landmarker.crop_size()) / landmarker.crop_side(box));
+  const float scale = static_cast<float>(landmarker.crop_size()) / landmarker.crop_side(box);
+  return picture_.for_crops({around_face(box), scale});
 }
 
 float Finder::misfit(const FoundFace& face) const {

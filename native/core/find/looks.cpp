@@ -181,11 +181,11 @@ void look_first(Finder& finder, std::vector<FoundFace>& faces, StageTimings& tim
     order_found(detections);
   }
   const Timer timer(timings_ms.align, picture.decode_ms());
-  float scale = 0;
+  std::vector<Part> parts;
   for (const Detection& detection : detections) {
-    scale = std::max(scale, finder.engine().embedder.scale_for(detection.box));
+    parts.push_back(finder.engine().embedder.part_for(detection.box));
   }
-  picture.refine(scale);
+  picture.refine(parts);
   for (const Detection& detection : detections) {
     auto face = finder.confirm(detection);
     if (!face) continue;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "../runtime/budget.h"
 #include "../types.h"
@@ -18,10 +19,16 @@ struct RawImage {
   int height = 0;
   int orientation = 1;  // EXIF, 1..8
   int eighths = 8;
+  cv::Point at;  // of a part: where it begins in the whole picture of that scale
 };
 
 RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
                      const Budget& budget);
+
+// Parts of a JPEG, given in pixels of the full picture, not yet upright: each as decode_jpeg()
+// would give it, or a little more. Reads the file once, up to the last row that is needed.
+std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_side,
+                                        std::span<const cv::Rect> parts, const Budget& budget);
 RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,
                     const Budget& budget);
 RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
@@ -29,6 +36,14 @@ RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
 
 // Throws Error kImageDimensions.
 void check_dimensions(int64_t width, int64_t height, const ImageLimits& limits);
+
+// Bytes from which on a buffer is put into huge pages, where the system has them: most of the time
+// of a large picture would go into page faults. Smaller ones are parts of malloc's arenas, which
+// are used again (see engine.cpp).
+constexpr size_t kLargeBuffer = size_t{16} << 20;
+
+// Pixels whose values are not set yet.
+cv::Mat new_pixels(cv::Size size, int type);
 
 // Blends a row of 4-channel BGRA onto white, as browsers show it.
 void flatten_onto_white(const uint8_t* bgra, uint8_t* bgr, int width);

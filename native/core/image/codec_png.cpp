@@ -167,8 +167,8 @@ RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,
   raw.height = decoder.height();
   check_dimensions(raw.width, raw.height, limits);
   if (!decoder.start()) throw Error(ErrorCode::kImageDecodeFailed);
-  raw.bgr.create(raw.height, raw.width, CV_8UC3);
-  cv::Mat bgra(decoder.buffered_rows(), raw.width, CV_8UC4);
+  raw.bgr = new_pixels({raw.width, raw.height}, CV_8UC3);
+  cv::Mat bgra = new_pixels({raw.width, decoder.buffered_rows()}, CV_8UC4);
   if (!decoder.read_rows(bgra, raw.bgr)) throw Error(decoder.fault());
   raw.orientation = decoder.orientation();
   return raw;

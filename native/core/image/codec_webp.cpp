@@ -105,12 +105,12 @@ RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
   raw.width = canvas.width;
   raw.height = canvas.height;
   raw.orientation = demuxer.orientation();
-  raw.bgr.create(canvas, CV_8UC3);
+  raw.bgr = new_pixels(canvas, CV_8UC3);
   // White, as transparency: browsers ignore the background colour that the file proposes.
   if (place.size() != canvas) raw.bgr.setTo(cv::Scalar::all(255));
   cv::Mat bgr = raw.bgr(place);
   const bool alpha = features.has_alpha != 0;
-  cv::Mat bgra = alpha ? cv::Mat(place.size(), CV_8UC4) : cv::Mat();
+  cv::Mat bgra = alpha ? new_pixels(place.size(), CV_8UC4) : cv::Mat();
   const cv::Mat& out = alpha ? bgra : bgr;
   config.output.colorspace = alpha ? MODE_BGRA : MODE_BGR;
   config.output.is_external_memory = 1;

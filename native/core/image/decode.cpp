@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "../error.h"
+#include "../system/body_memory.h"
 #include "codec.h"
 
 namespace facematch {
@@ -74,19 +75,32 @@ Turn turn_of(int orientation) {
   }
 }
 
-// The transform from the pixels of a reduced decoding to those of the full picture. libjpeg rounds
-// the reduced size up, so the last column or row may lie partly outside the picture; an orientation
-// that reverses that side moves it to the beginning.
-Similarity to_picture(const Image& image, const RawImage& raw) {
-  if (raw.eighths == 8) return {};
-  Similarity back = enlarged(8.0f / static_cast<float>(raw.eighths));
+// The transform from the pixels of a reduced decoding, `size` upright, to those of the full
+// picture. libjpeg rounds the reduced size up, so the last column or row may lie partly outside the
+// picture; an orientation that reverses that side moves it to the beginning.
+Similarity to_picture(const RawImage& raw, cv::Size size) {
+  const float times = 8.0f / static_cast<float>(raw.eighths);
   const Turn turn = turn_of(raw.orientation);
-  const auto outside = [&](int pixels, int full) {
-    return back.a * static_cast<float>(pixels) - static_cast<float>(full);
+  const cv::Point at = turn.swapped ? cv::Point(raw.at.y, raw.at.x) : raw.at;
+  const cv::Size full =
+      turn.swapped ? cv::Size(raw.height, raw.width) : cv::Size(raw.width, raw.height);
+  const auto begin = [&](bool reversed, int from, int pixels, int of) {
+    const int end = reversed ? from + pixels : from;
+    return reversed ? static_cast<float>(of) - times * static_cast<float>(end)
+                    : times * static_cast<float>(end);
   };
-  if (turn.from_right) back.tx -= outside(image.bgr.cols, image.width);
-  if (turn.from_bottom) back.ty -= outside(image.bgr.rows, image.height);
+  Similarity back = enlarged(times);
+  back.tx += begin(turn.from_right, at.x, size.width, full.width);
+  back.ty += begin(turn.from_bottom, at.y, size.height, full.height);
   return back;
+}
+
+// A part of the upright picture, as it lies in the file.
+cv::Rect in_file(cv::Rect part, const Image& whole) {
+  const Turn turn = turn_of(whole.orientation);
+  if (turn.from_right) part.x = whole.width - part.br().x;
+  if (turn.from_bottom) part.y = whole.height - part.br().y;
+  return turn.swapped ? cv::Rect(part.y, part.x, part.height, part.width) : part;
 }
 
 // The most that a JPEG can have. Of a PNG of a few kilobytes one side may have millions of pixels,
@@ -126,7 +140,7 @@ cv::Mat upright(const cv::Mat& raw, int orientation, const Budget& budget) {
   const bool swapped = turn.swapped;
   // Rows of the file become rows or columns, from either end.
   const bool from_end = swapped ? turn.from_right : turn.from_bottom;
-  cv::Mat out(swapped ? cv::Size(raw.rows, raw.cols) : raw.size(), raw.type());
+  cv::Mat out = new_pixels(swapped ? cv::Size(raw.rows, raw.cols) : raw.size(), raw.type());
   for (int first = 0; first < raw.rows; first += kStrip) {
     if (budget.spent()) throw Error(ErrorCode::kImageTooComplex);
     const int last = std::min(first + kStrip, raw.rows);
@@ -160,6 +174,13 @@ void check_dimensions(int64_t width, int64_t height, const ImageLimits& limits) 
   throw error;
 }
 
+cv::Mat new_pixels(cv::Size size, int type) {
+  cv::Mat pixels(size, type);
+  const size_t bytes = pixels.total() * pixels.elemSize();
+  if (bytes >= kLargeBuffer) use_huge_pages(pixels.data, bytes);
+  return pixels;
+}
+
 void flatten_onto_white(const uint8_t* bgra, uint8_t* bgr, int width) {
   for (int x = 0; x < width; ++x, bgra += 4, bgr += 3) {
     const int alpha = bgra[3];
@@ -191,8 +212,20 @@ Image decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_
   const bool swapped = turn_of(raw.orientation).swapped;
   image.width = swapped ? raw.height : raw.width;
   image.height = swapped ? raw.width : raw.height;
-  image.to_picture = to_picture(image, raw);
+  image.to_picture = to_picture(raw, image.bgr.size());
   return image;
+}
+
+std::vector<View> decode_parts(std::span<const uint8_t> bytes, const Image& whole, int min_side,
+                               std::span<const cv::Rect> parts, const Budget& budget) {
+  std::vector<cv::Rect> in_files;
+  for (const cv::Rect& part : parts) in_files.push_back(in_file(part, whole));
+  std::vector<View> views;
+  for (const RawImage& raw : decode_jpeg_parts(bytes, min_side, in_files, budget)) {
+    const cv::Mat bgr = upright(raw.bgr, raw.orientation, budget);
+    views.emplace_back(bgr, to_picture(raw, bgr.size()));
+  }
+  return views;
 }
 
 }  // namespace facematch

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "../runtime/budget.h"
 #include "../types.h"
@@ -23,13 +24,19 @@ struct Image : View {
 // Decodes a JPEG, PNG or WebP; the content decides which.
 //
 // `min_side`: shortest longer side of the decoded picture, if the file has that many pixels. A
-// larger JPEG is then decoded at 1/2, 1/4 or 1/8. 0 decodes in full.
+// larger JPEG is then decoded at 1/2 or 1/4, a very large one at 1/8. 0 decodes in full.
 //
 // Throws Error: kUnsupportedImageFormat (also for a JPEG of a kind that is not taken),
 // kImageDimensions (before any pixel is decoded), kImageDecodeFailed, kImageTooComplex (the budget
 // was used up).
 Image decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
              const Budget& budget = {});
+
+// Parts of a JPEG that was decoded to `whole`, each at the smallest scale at which the whole
+// picture would have `min_side` pixels, and a little larger than asked for. `parts` are in pixels
+// of the full, upright picture. The file is read once for all. Throws what decode() throws.
+std::vector<View> decode_parts(std::span<const uint8_t> bytes, const Image& whole, int min_side,
+                               std::span<const cv::Rect> parts, const Budget& budget = {});
 
 // The format by its first bytes: "jpeg", "png", "webp", the name of a format that is not supported,
 // or "unknown".

@@ -25,7 +25,55 @@ constexpr float kPixelsOfDot = 8;
 // larger one.
 constexpr float kAveraged = 2;
 
+// How much more than was asked for is decoded: a box moves a little from look to look.
+constexpr float kSlack = 1.25f;
+
+// Passes through the file for parts, after which all of it is decoded.
+constexpr int kMaxPasses = 3;
+
+Box enlarged_by(const Box& box, float times) {
+  const Point centre = box.centre();
+  const float width = times * box.width, height = times * box.height;
+  return {centre.x - width / 2, centre.y - height / 2, width, height};
+}
+
+// Whole pixels, as far as they are in the picture.
+cv::Rect pixels_of(const Box& area, int width, int height) {
+  const auto within = [](float value, int most) {
+    if (value >= static_cast<float>(most)) return most;
+    return value > 0 ? static_cast<int>(value) : 0;  // for NaN as well
+  };
+  const cv::Point from(within(std::floor(area.x), width), within(std::floor(area.y), height));
+  const cv::Point to(within(std::ceil(area.x + area.width), width),
+                     within(std::ceil(area.y + area.height), height));
+  return {from, to};
+}
+
+// What a view shows, in pixels of the picture.
+cv::Rect area_of(const View& view) {
+  const Box all{0, 0, static_cast<float>(view.bgr.cols), static_cast<float>(view.bgr.rows)};
+  const Box area = moved(all, view.to_picture);
+  return {cvRound(area.x), cvRound(area.y), cvRound(area.width), cvRound(area.height)};
+}
+
 }  // namespace
+
+Box around_face(const Box& box) {
+  const float side = std::max(box.width, box.height);
+  return enlarged_by({box.centre().x - side / 2, box.centre().y - side / 2, side, side}, 2);
+}
+
+Part part_of(const Similarity& crop, int size) {
+  const Similarity back = crop.inverse();
+  const float end = static_cast<float>(size);
+  Point least = back.apply({0, 0}), most = least;
+  for (const Point corner : {Point(end, 0), Point(0, end), Point(end, end)}) {
+    const Point at = back.apply(corner);
+    least = {std::min(least.x, at.x), std::min(least.y, at.y)};
+    most = {std::max(most.x, at.x), std::max(most.y, at.y)};
+  }
+  return {{least.x, least.y, most.x - least.x, most.y - least.y}, crop.scale()};
+}
 
 Picture::Picture(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
                  const Budget& budget)
@@ -40,17 +88,23 @@ Picture::Picture(cv::Mat bgr, const Budget& budget) : budget_(budget) {
   decoded_.bgr = std::move(bgr);
 }
 
-void Picture::decode_at_least(int min_side) {
-  const int wanted = std::min(min_side, std::max(width(), height()));
-  if (decoded_.longer_side() >= wanted || bytes_.empty() || cut_short_) return;
+template <typename Decode>
+void Picture::decode_in_time(Decode decode) {
+  if (bytes_.empty() || cut_short_) return;
   const Timer timer(decode_ms_);
   try {
     // The coarser copy is kept until the finer one is complete.
-    decoded_ = decode(bytes_, limits_, wanted, budget_);
+    decode();
   } catch (const Error& error) {
     if (error.code != ErrorCode::kImageTooComplex || budget_.cancelled()) throw;
     cut_short_ = true;
   }
+}
+
+void Picture::decode_at_least(int min_side) {
+  const int wanted = std::min(min_side, std::max(width(), height()));
+  if (decoded_.longer_side() >= wanted) return;
+  decode_in_time([&] { decoded_ = decode(bytes_, limits_, wanted, budget_); });
 }
 
 const View& Picture::at_least(int min_side) {
@@ -67,19 +121,50 @@ const View& Picture::level(int max_side) {
   return levels_[max_side] = shrunk(from, max_side, budget_);
 }
 
-const View& Picture::for_crops(float scale) {
-  for (const auto& [side, view] : levels_) {
-    if (view.scale() >= kAveraged * scale) return view;
-  }
-  refine(scale);
-  return decoded_;
+int Picture::side_for(float scale) const {
+  const auto longer = static_cast<float>(std::max(width(), height()));
+  return static_cast<int>(std::ceil(std::min(scale, 1.0f) * longer));
 }
 
-void Picture::refine(float scale) {
-  if (!(decoded_.scale() < std::min(scale, 1.0f))) return;
-  const auto longer = static_cast<float>(std::max(width(), height()));
-  decode_at_least(static_cast<int>(std::ceil(std::min(scale, 1.0f) * longer)));
+// Of what has been decoded, the finest that shows the part; null where that is too coarse.
+const View* Picture::fine_enough(const Part& part) const {
+  const cv::Rect area = pixels_of(part.area, width(), height());
+  const View* finest = &decoded_;
+  for (const View& view : parts_) {
+    if (view.scale() > finest->scale() && (area & area_of(view)) == area) finest = &view;
+  }
+  return finest->scale() < std::min(part.scale, 1.0f) ? nullptr : finest;
 }
+
+void Picture::decode_parts(std::span<const Part> parts) {
+  std::vector<cv::Rect> areas;
+  float scale = 0;
+  for (const Part& part : parts) {
+    if (fine_enough(part) != nullptr) continue;
+    areas.push_back(pixels_of(enlarged_by(part.area, kSlack), width(), height()));
+    scale = std::max(scale, part.scale);
+  }
+  std::erase_if(areas, [](const cv::Rect& area) { return area.empty(); });
+  if (areas.empty()) return;
+  const int side = side_for(scale);
+  if (++passes_ > kMaxPasses) return decode_at_least(side);
+  decode_in_time([&] {
+    for (View& view : facematch::decode_parts(bytes_, decoded_, side, areas, budget_)) {
+      parts_.push_back(std::move(view));
+    }
+  });
+}
+
+const View& Picture::for_crops(const Part& part) {
+  for (const auto& [side, view] : levels_) {
+    if (view.scale() >= kAveraged * part.scale) return view;
+  }
+  decode_parts({&part, 1});
+  const View* view = fine_enough(part);
+  return view == nullptr ? decoded_ : *view;
+}
+
+void Picture::refine(std::span<const Part> parts) { decode_parts(parts); }
 
 float Picture::dot_pitch() {
   const View& small = level(kSmallest);
@@ -101,7 +186,7 @@ View Picture::closeup(const Box& box, float roll, int size) {
   const Similarity crop = square_crop(box.centre(), side, roll, size);
   View out;
   out.to_picture = crop.inverse();
-  for_crops(crop.scale()).crop(crop, size, out.bgr, Outside::kMean);
+  for_crops(part_of(crop, size)).crop(crop, size, out.bgr, Outside::kMean);
   return out;
 }
 

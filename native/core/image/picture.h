@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <span>
 #include <utility>
@@ -11,6 +12,19 @@
 #include "view.h"
 
 namespace facematch {
+
+// What is to be cut out: where, in pixels of the full, upright picture, and how many pixels of the
+// crop there are for one of the picture.
+struct Part {
+  Box area;
+  float scale = 1;
+};
+
+// What a square crop of `size` pixels shows.
+Part part_of(const Similarity& crop, int size);
+
+// What landmarks and chips of a face are cut from, however its box is turned: twice the box.
+Box around_face(const Box& box);
 
 // No other file knows at what scale something was decoded: whoever takes pixels gets a View, and
 // every coordinate outside is in pixels of the full, upright picture. A JPEG is decoded no finer
@@ -36,12 +50,12 @@ class Picture {
   // The whole picture with a longer side of `max_side` pixels, or as many as the file has.
   const View& level(int max_side);
 
-  // The pixels for crops of `scale` (pixels of the crop for one pixel of the picture): at least one
-  // for each pixel of the crop, where the file has as many.
-  const View& for_crops(float scale);
+  // Pixels for a crop out of that part: at least one for each pixel of the crop, where the file has
+  // as many. The view may show more, or the whole picture.
+  const View& for_crops(const Part& part);
 
-  // Decodes finer where for_crops(scale) would, so that smaller scales are decoded with it.
-  void refine(float scale);
+  // Decodes what for_crops() will need for all of them, at once.
+  void refine(std::span<const Part> parts);
 
   // A close-up of a face with that roll (degrees, clockwise): a square of size x size pixels that
   // shows twice the longer side of `box`, with the face upright in the middle.
@@ -65,12 +79,19 @@ class Picture {
  private:
   Picture(Image decoded, const Budget& budget) : budget_(budget), decoded_(std::move(decoded)) {}
   void decode_at_least(int min_side);
+  template <typename Decode>
+  void decode_in_time(Decode decode);
+  int side_for(float scale) const;
+  const View* fine_enough(const Part& part) const;
+  void decode_parts(std::span<const Part> parts);
 
   std::span<const uint8_t> bytes_;  // empty where nothing finer can be decoded
   ImageLimits limits_;
   Budget budget_;
   Image decoded_;               // the finest so far
   std::map<int, View> levels_;  // by longer side
+  std::deque<View> parts_;      // finer than decoded_
+  int passes_ = 0;              // through the file, for parts
   bool cut_short_ = false;
   double decode_ms_ = 0;
 };

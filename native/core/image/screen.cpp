@@ -166,6 +166,7 @@ float dot_pitch(const cv::Mat& bgr) {
     return *upper;
   }
   // Coarser dots.
+  if (std::min(bgr.cols, bgr.rows) < 2 * kTile) return 0;
   cv::Mat half;
   cv::resize(bgr, half, {bgr.cols / 2, bgr.rows / 2}, 0, 0, cv::INTER_AREA);
   return 2 * dot_pitch(half);

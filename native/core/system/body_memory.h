@@ -1,4 +1,4 @@
-// The pages of memory that JavaScript allocated for a body.
+// The pages of large buffers: bodies, which JavaScript allocated, and pixels.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,181 @@
+// CPU time and page faults of the whole pipeline for large pictures, in mode fast: of 12 megapixels
+// with faces of several sizes, and of 50 in the encodings that cost most.
+//   facematch_large [--only WORD] [--rounds N] [--pack DIR] [--json]
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <opencv2/imgproc.hpp>
+
+#include "../core/pipeline.h"
+#include "../test/drawing.h"
+#include "../test/exif_block.h"
+#include "options.h"
+#include "times.h"
+
+namespace facematch::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::ByteVector;
+
+struct Placed {
+  int side;  // of the face's box, pixels
+  cv::Point centre;
+  int sample = 1;
+};
+
+// Grain as of a sensor on a slope of colours, with people of the samples in it.
+cv::Mat scene(cv::Size size, const std::vector<Placed>& people) {
+  cv::Mat picture = testing::gradient(size.width, size.height);
+  cv::Mat grain(size, CV_8UC3);
+  cv::RNG random(42);
+  random.fill(grain, cv::RNG::NORMAL, 16, 4);
+  picture += grain;
+  for (const auto& [side, centre, sample] : people) {
+    // Up to three times the box, and with the picture's grain.
+    const int frame = side * 3;
+    const cv::Rect place(centre - cv::Point(frame / 2, frame / 2), cv::Size(frame, frame));
+    const cv::Rect seen = place & cv::Rect({}, size);
+    cv::Mat portrait = testing::portrait(sample, frame, 3)(seen - place.tl()).clone();
+    portrait += grain(seen);
+    portrait.copyTo(picture(seen));
+  }
+  return picture;
+}
+
+ByteVector png(const cv::Mat& bgr, testing::PngOptions options) {
+  cv::Mat pixels;
+  const bool alpha = options.colour_type == PNG_COLOR_TYPE_RGB_ALPHA;
+  cv::cvtColor(bgr, pixels, alpha ? cv::COLOR_BGR2RGBA : cv::COLOR_BGR2RGB);
+  options.width = bgr.cols;
+  options.height = bgr.rows;
+  const auto bytes = pixels.total() * pixels.elemSize();
+  return testing::encode_png({pixels.data, pixels.data + bytes}, options);
+}
+
+ByteVector jpeg(const cv::Mat& bgr, bool progressive = false) {
+  return testing::encode_jpeg(bgr, {.quality = 90, .progressive = progressive, .subsample = true});
+}
+
+ByteVector webp(const cv::Mat& bgr, bool alpha) {
+  if (!alpha) return testing::encode_webp(bgr, {.lossless = false});
+  cv::Mat bgra;
+  cv::cvtColor(bgr, bgra, cv::COLOR_BGR2BGRA);
+  // Not everywhere opaque, so that it is encoded.
+  bgra(cv::Rect(0, 0, bgra.cols, 100)).setTo(cv::Scalar(0, 0, 0, 0));
+  return testing::encode_webp(bgra, {.lossless = false});
+}
+
+struct Case {
+  const char* what;
+  std::function<ByteVector()> file;
+};
+
+std::vector<Case> cases() {
+  const cv::Size twelve(4000, 3000), fifty(8160, 6144);
+  const Placed close = {1800, {1500, 1500}}, middle = {720, {2000, 1400}};
+  const Placed passer_by = {182, {3600, 600}, 4};
+  const auto one = [=] { return scene(twelve, {close}); };
+  const auto large = [=] { return scene(fifty, {{2400, {3500, 3000}}}); };
+  const ByteVector turned = testing::ExifBlock{.orientation = 6}.bytes();
+  return {
+      {"12 MP JPEG, a face of 45 %", [=] { return jpeg(one()); }},
+      {"12 MP JPEG, a face of 18 %", [=] { return jpeg(scene(twelve, {middle})); }},
+      {"12 MP JPEG, a close face and a passer-by of 182 px",
+       [=] { return jpeg(scene(twelve, {close, passer_by})); }},
+      {"12 MP JPEG, 12 people of 240 px, all over",
+       [=] {
+         std::vector<Placed> crowd;
+         for (int i = 0; i < 12; ++i) {
+           crowd.push_back({240, {500 + i % 4 * 1000, 500 + i / 4 * 1000}, i % 6 + 1});
+         }
+         return jpeg(scene(twelve, crowd));
+       }},
+      {"12 MP JPEG, progressive, a face of 18 %",
+       [=] { return jpeg(scene(twelve, {middle}), true); }},
+      {"12 MP PNG", [=] { return png(one(), {}); }},
+      {"12 MP PNG, turned by EXIF", [=] { return png(one(), {.exif = turned}); }},
+      {"12 MP WebP", [=] { return webp(one(), false); }},
+      {"50 MP JPEG, progressive", [=] { return jpeg(large(), true); }},
+      {"50 MP PNG, interlaced with alpha",
+       [=] { return png(large(), {.colour_type = PNG_COLOR_TYPE_RGB_ALPHA, .interlaced = true}); }},
+      {"50 MP WebP, with alpha", [=] { return webp(large(), true); }},
+  };
+}
+
+long page_faults() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_minflt;
+}
+
+long median(std::vector<long> numbers) {
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
+
+Json measure(const Options& arguments) {
+  const Engine& engine = load_engine(arguments.text("--pack", testing::default_pack()));
+  const auto rounds = static_cast<int>(arguments.positive("--rounds", 7));
+  AnalyseOptions options;
+  options.accuracy_mode = AccuracyMode::kFast;
+  options.min_det_score = kMinScore;
+  Json rows = Json::array();
+  for (const auto& [what, file] : cases()) {
+    if (std::string(what).find(arguments.text("--only", "")) == std::string::npos) continue;
+    const ByteVector bytes = file();
+    Times times;
+    std::vector<long> faults;
+    Analysis analysis;
+    for (int round = -1; round < rounds; ++round) {
+      if (round == 0) {
+        times.clear();
+        faults.clear();
+      }
+      const long before = page_faults();
+      times.measure("all", [&] { analysis = analyse(engine, bytes, options); });
+      faults.push_back(page_faults() - before);
+    }
+    rows.push_back({{"what", what},
+                    {"bytes", bytes.size()},
+                    {"faces", analysis.faces.size()},
+                    {"ms", times.median("all")},
+                    {"page_faults", median(faults)}});
+  }
+  return rows;
+}
+
+void print(const Json& rows) {
+  std::printf("%-52s %6s %6s %9s %11s\n", "large pictures, mode fast, CPU time", "MB", "faces",
+              "ms", "page faults");
+  for (const Json& row : rows) {
+    std::printf("%-52s %6.1f %6d %9.1f %11ld\n", row["what"].get<std::string>().c_str(),
+                row["bytes"].get<double>() / 1e6, row["faces"].get<int>(), row["ms"].get<double>(),
+                row["page_faults"].get<long>());
+  }
+}
+
+}  // namespace
+}  // namespace facematch::bench
+
+int main(int count, char** words) {
+  try {
+    const facematch::bench::Options arguments(count, words, {"--only", "--rounds", "--pack"},
+                                              {"--json"});
+    const auto rows = facematch::bench::measure(arguments);
+    if (arguments.has("--json")) {
+      std::cout << rows.dump(2) << '\n';
+    } else {
+      facematch::bench::print(rows);
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}
