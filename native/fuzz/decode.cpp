@@ -1,5 +1,5 @@
-// A libFuzzer target: any bytes give an Error or a picture of a valid size, decoded in full and
-// reduced. See https://llvm.org/docs/LibFuzzer.html.
+// A libFuzzer target: any bytes give an Error or a picture of a valid size, decoded in full,
+// reduced and in parts. See https://llvm.org/docs/LibFuzzer.html.
 #include "../core/image/decode.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr ImageLimits kLimits = {.max_pixels = 200'000, .min_side = 1};
 // Longer than any valid picture of that size takes, even with the sanitizers. A decoder that does
 // not check its budget exceeds it by far, and libFuzzer's -timeout reports that.
 constexpr double kMilliseconds = 1000;
-// Pixels; less than 1/8 of the largest picture, so that every reduced scale is reached.
+// Pixels; less than 1/4 of most pictures.
 constexpr int kReducedSide = 48;
 
 // libFuzzer reports an abort as a finding and keeps the bytes.
@@ -49,6 +49,29 @@ void check(const Image& image) {
   require(cv::norm(image.bgr, cv::NORM_L1) >= 0, "pixels are numbers");
 }
 
+// What is decoded in parts has the pixels of the whole.
+void check_parts(std::span<const uint8_t> bytes, const Image& full) {
+  const cv::Rect all({}, full.bgr.size());
+  const cv::Point middle(all.width / 2, all.height * 2 / 3);
+  const cv::Rect parts[] = {cv::Rect(0, 0, middle.x + 1, all.height / 3 + 1),
+                            cv::Rect(middle, all.br())};
+  std::vector<View> views;
+  try {
+    views =
+        decode_parts(bytes, full, std::max(all.width, all.height), parts, Budget(kMilliseconds));
+  } catch (const Error& error) {
+    return require(error.code == ErrorCode::kImageTooComplex, "what was decoded can be decoded");
+  }
+  require(views.size() == std::size(parts), "as many parts as were asked for");
+  for (size_t i = 0; i < views.size(); ++i) {
+    const Similarity& place = views[i].to_picture;
+    const cv::Rect seen(cv::Point(cvRound(place.tx), cvRound(place.ty)), views[i].bgr.size());
+    require((seen & parts[i]) == parts[i], "a part shows what was asked for");
+    const cv::Mat part = views[i].bgr(parts[i] - seen.tl());
+    require(cv::norm(part, full.bgr(parts[i]), cv::NORM_INF) <= 0, "a part has the whole's pixels");
+  }
+}
+
 }  // namespace
 }  // namespace facematch::testing
 
@@ -58,6 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (full) {
     check(*full);
     require(full->bgr.cols == full->width && full->bgr.rows == full->height, "full size");
+    if (full->format == facematch::Format::kJpeg) check_parts({data, size}, *full);
   }
   const auto reduced = decoded({data, size}, kReducedSide);
   if (reduced) {
