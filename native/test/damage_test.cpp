@@ -75,15 +75,15 @@ TEST_CASE("a picture cut short at any byte is rejected, or has every pixel of th
 
 namespace {
 
-size_t find(const ByteVector& file, std::string_view bytes) {
+std::ptrdiff_t find(const ByteVector& file, std::string_view bytes) {
   const auto at = std::search(file.begin(), file.end(), bytes.begin(), bytes.end(),
                               [](uint8_t a, char b) { return a == static_cast<uint8_t>(b); });
   REQUIRE(at != file.end());
-  return static_cast<size_t>(at - file.begin());
+  return at - file.begin();
 }
 
-void insert(ByteVector& file, size_t at, std::string_view bytes) {
-  file.insert(file.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin(), bytes.end());
+void insert(ByteVector& file, std::ptrdiff_t at, std::string_view bytes) {
+  file.insert(file.begin() + at, bytes.begin(), bytes.end());
 }
 
 using std::string_view_literals::operator""sv;
@@ -100,24 +100,13 @@ struct Oddity {
   void (*change)(ByteVector& file);
 };
 
-void set_first_scan(ByteVector& file, uint8_t first, uint8_t last, uint8_t bits) {
-  const size_t at = find(file, kScan) + 11;  // behind three components
-  file[at] = first;
-  file[at + 1] = last;
-  file[at + 2] = bits;
-}
-
 const Oddity kOddities[] = {
     {"Ss, Se, Ah and Al of a sequential scan are 0", "jpeg", true,
-     [](ByteVector& file) { set_first_scan(file, 0, 0, 0); }},
-    {"they are anything", "jpeg", true,
-     [](ByteVector& file) { set_first_scan(file, 7, 200, 0xFF); }},
+     [](ByteVector& file) { std::fill_n(file.begin() + find(file, kScan) + 11, 3, uint8_t{0}); }},
     {"zeros before a marker", "jpeg", true,
      [](ByteVector& file) { insert(file, find(file, kScan), "\0\0\0"sv); }},
-    {"fill bytes before a marker", "jpeg", true,
-     [](ByteVector& file) { insert(file, find(file, kScan), "\xFF\xFF\xFF"sv); }},
     {"an unknown version of JFIF", "jpeg", true,
-     [](ByteVector& file) { file[find(file, "JFIF"sv) + 5] = 9; }},
+     [](ByteVector& file) { file.begin()[find(file, "JFIF"sv) + 5] = 9; }},
     {"an unknown transform of Adobe's", "jpeg", true,
      [](ByteVector& file) {
        insert(file, 2,
@@ -128,21 +117,19 @@ const Oddity kOddities[] = {
      [](ByteVector& file) {
        insert(file, 2, "\xFF\xEA\0\x04xy\xFF\xE2\0\x12ICC_PROFILE\0\x02\x03zz"sv);
      }},
-    {"a film behind the end", "jpeg", true,
-     [](ByteVector& file) { insert(file, file.size(), kFilm); }},
     {"a film instead of the end", "jpeg", true,
      [](ByteVector& file) {
        file.resize(file.size() - 2);
-       insert(file, file.size(), kFilm);
+       insert(file, std::ssize(file), kFilm);
      }},
     {"zeros instead of the end of a progressive one", "jpeg, progressive", true,
      [](ByteVector& file) { file[file.size() - 2] = file[file.size() - 1] = 0; }},
     {"a restart marker out of turn", "jpeg, restart markers", false,
-     [](ByteVector& file) { file[find(file, kRestart) + 1] = 0xD4; }},
+     [](ByteVector& file) { file.begin()[find(file, kRestart) + 1] = 0xD4; }},
     {"rows are missing before the end", "jpeg", false,
      [](ByteVector& file) {
        file.resize(file.size() * 9 / 10);
-       insert(file, file.size(), kEnd);
+       insert(file, std::ssize(file), kEnd);
      }},
     {"a wrong checksum of a chunk that is not needed", "png", true,
      [](ByteVector& file) { insert(file, 33, "\0\0\0\x01gAMAx0000"sv); }},
@@ -152,26 +139,21 @@ const Oddity kOddities[] = {
        repair_png_checksums(file);
      }},
     {"a wrong checksum of the end", "png", true, [](ByteVector& file) { ++file.back(); }},
-    {"a film behind the end", "png", true,
-     [](ByteVector& file) { insert(file, file.size(), kFilm); }},
     {"a film instead of the end", "png", true,
      [](ByteVector& file) {
        file.resize(file.size() - 12);
-       insert(file, file.size(), kFilm);
+       insert(file, std::ssize(file), kFilm);
      }},
-    {"a smaller window than was used", "png, far matches", true,
+    {"a smaller window than was used", "png, far matches, orientation at the end", true,
      [](ByteVector& file) {
-       const size_t header = find(file, "IDAT"sv) + 4;
-       file[header] = 0x08;
-       file[header + 1] = 0x1D;
+       insert(file, find(file, "IDAT"sv) + 4, "\x08\x1D"sv);
+       file.erase(file.begin() + find(file, "IDAT"sv) + 6, file.begin() + find(file, "IDAT"sv) + 8);
        repair_png_checksums(file);
      }},
     {"a wrong checksum of the pixels", "png", false,
      [](ByteVector& file) { ++file[file.size() - 13]; }},
-    {"cut in the orientation", "png, orientation at the end", false,
+    {"cut in the orientation", "png, far matches, orientation at the end", false,
      [](ByteVector& file) { file.resize(file.size() - 14); }},
-    {"a film behind the end", "webp, lossy", true,
-     [](ByteVector& file) { insert(file, file.size(), kFilm); }},
     {"says more bytes than it has", "webp, lossy with alpha", true,
      [](ByteVector& file) { file[4] = static_cast<uint8_t>(file[4] + 8); }},
     {"the same, and its orientation may be among them", "webp, lossless", false,
@@ -179,22 +161,15 @@ const Oddity kOddities[] = {
 };
 
 ByteVector specimen_for(std::string_view name) {
-  const PngOptions palette = {.width = 400,
-                              .height = 20,
-                              .colour_type = PNG_COLOR_TYPE_PALETTE,
-                              .palette = std::vector<png_color>(256, {9, 8, 7})};
-  if (name == "png, far matches") {
+  PngOptions options = {.width = 400, .height = 20, .colour_type = PNG_COLOR_TYPE_PALETTE};
+  options.palette.resize(256);
+  options.exif = ExifBlock{.orientation = 6}.bytes();
+  options.exif_after_pixels = true;
+  if (name == "png, far matches, orientation at the end") {
     const cv::Mat row = grain(400, 1, CV_8U);
     ByteVector rows;
     for (int y = 0; y < 20; ++y) rows.insert(rows.end(), row.data, row.data + 400);
-    return encode_png(rows, palette);
-  }
-  if (name == "png, orientation at the end") {
-    return encode_png(ByteVector(8000), {.width = 400,
-                                         .height = 20,
-                                         .colour_type = PNG_COLOR_TYPE_GRAY,
-                                         .exif = ExifBlock{.orientation = 6}.bytes(),
-                                         .exif_after_pixels = true});
+    return encode_png(rows, options);
   }
   for (const Specimen& specimen : specimens()) {
     if (specimen.name == name) return specimen.file;
