@@ -26,8 +26,7 @@ RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, 
                      const Budget& budget);
 
 // Parts of a JPEG, given in pixels of the full picture, not yet upright: each as decode_jpeg()
-// would give it, or a little more, from the top down. Reads the file once, up to the last row that
-// is needed.
+// would give it, or a little more. Reads the file once, up to the last row that is needed.
 std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_side,
                                         std::span<const cv::Rect> parts, const Budget& budget);
 RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,

@@ -384,18 +384,17 @@ std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_
   int left = all.x, width = all.width;
   if (all.empty() || !decoder.crop(left, width)) throw decoder.fault();
   std::vector<uint8_t> cmyk_row = row_for(decoder);
-  std::vector<RawImage> found;
+  std::vector<RawImage> found(places.size(), raw);
   for (const cv::Range& rows : rows_of(places)) {
     cv::Mat strip = new_pixels({width, rows.size()}, CV_8UC3);
     if (!decoder.skip_to(rows.start) || !decoder.read_rows(strip, cmyk_row)) {
       throw decoder.fault();
     }
     const cv::Rect place(left, rows.start, width, rows.size());
-    for (const cv::Rect& part : places) {
-      if ((part & place) != part) continue;
-      raw.bgr = strip(part - place.tl());
-      raw.at = part.tl();
-      found.push_back(raw);
+    for (size_t i = 0; i < places.size(); ++i) {
+      if ((places[i] & place) != places[i]) continue;
+      found[i].bgr = strip(places[i] - place.tl());
+      found[i].at = places[i].tl();
     }
   }
   return found;

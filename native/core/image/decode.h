@@ -34,8 +34,7 @@ Image decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_
 
 // Parts of a JPEG that was decoded to `whole`, each at the smallest scale at which the whole
 // picture would have `min_side` pixels, and a little larger than asked for. `parts` are in pixels
-// of the full, upright picture; the views are in the order of their rows in the file, which is read
-// once for all. Throws what decode() throws.
+// of the full, upright picture. The file is read once for all. Throws what decode() throws.
 std::vector<View> decode_parts(std::span<const uint8_t> bytes, const Image& whole, int min_side,
                                std::span<const cv::Rect> parts, const Budget& budget = {});
 
