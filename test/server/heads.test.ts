@@ -41,8 +41,6 @@ describe('a head', () => {
   test.each<[what: string, text: string, answered: Answered]>([
     ['of 4.3 kB', get(cookie(4300)), everywhere(200)],
     ['of 15 kB', get(cookie(15_000)), everywhere(200)],
-    // More than µWS reads at once: the older build serves what it has whole.
-    ['of 600 kB', get(cookie(600_000)), everywhere(431)],
     ['with 49 fields', get(fields(46)), everywhere(200)],
     ['with 98 fields', get(fields(95)), everywhere(200)],
     ['with 100 fields', get(fields(97)), { node: 200, newer: 431, older: undefined }],
@@ -73,6 +71,13 @@ describe('a head', () => {
       expect(await statusOf(client)).toBe(status);
       client.leave();
     }
+  });
+
+  test('of more than µWS reads at once is refused; a reset may overtake the answer', async () => {
+    const client = new RawClient(server.port);
+    await writePieces(client, get(cookie(600_000)));
+    expect([431, undefined]).toContain(await statusOf(client));
+    client.leave();
   });
 });
 
