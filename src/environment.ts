@@ -14,8 +14,8 @@ export function silenceOnnxRuntime(): void {
 }
 
 /**
- * FACEMATCH_UWS: the folder of a µWebSockets.js that is tried before those of the packages. Not a setting, because set-up
- * reads it too, before there is a settings file.
+ * FACEMATCH_UWS: the folder of a µWebSockets.js that is tried before the builds that set-up lifted. Not a setting: it names code to
+ * load, as FACEMATCH_ADDON does.
  */
 export function uwsFolder(env: NodeJS.ProcessEnv = process.env): string | undefined {
   return env.FACEMATCH_UWS || undefined;

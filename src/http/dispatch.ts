@@ -3,7 +3,7 @@ import { Problem } from '../errors.ts';
 import type { Verdict } from '../gate/gate.ts';
 import { Context, type Services } from './context.ts';
 import { ClientLeft, type Exchange, type Reply } from './exchange.ts';
-import { bodyLimit, serve } from './intake.ts';
+import { bodyLimit, hasJson, serve } from './intake.ts';
 import { Cors, problem } from './responses.ts';
 import { Router } from './router.ts';
 
@@ -90,7 +90,7 @@ export class Dispatcher {
     const { config, uploads } = this.#services;
     const { peer, content_length, headers } = context.exchange.request;
     const owner = context.key_id ?? peer;
-    const limit = bodyLimit(config, headers);
+    const limit = bodyLimit(config, hasJson(headers));
     if (content_length !== undefined && content_length > limit) return;
     try {
       context.upload = uploads.open(owner, content_length, limit);

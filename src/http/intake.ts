@@ -94,20 +94,25 @@ const expectedForm = (boundary: string): Expected => ({
 /** Members of a JSON body besides its pictures. */
 const jsonMembers_bytes = 64 * 1024;
 
-/** The largest body of a request: base64 makes four bytes of three, so that the same pictures fit in a form and in JSON. */
+/**
+ * The largest body of a request: base64 makes four bytes of three, so that the same pictures fit in a form and in JSON. No more than one
+ * key may have in memory.
+ */
 export function bodyLimit(
-  { max_body_bytes }: Pick<Config, 'max_body_bytes'>,
-  headers: Request['headers'],
+  { max_body_bytes, max_upload_bytes }: Pick<Config, 'max_body_bytes' | 'max_upload_bytes'>,
+  json: boolean,
 ): number {
-  if (!isJson(headers.get('content-type') ?? '')) return max_body_bytes;
-  return Math.ceil((max_body_bytes / 3) * 4) + jsonMembers_bytes;
+  if (!json) return max_body_bytes;
+  const share_bytes = Math.max(Math.floor(max_upload_bytes / 2), max_body_bytes);
+  return Math.min(Math.ceil((max_body_bytes / 3) * 4) + jsonMembers_bytes, share_bytes);
 }
+
+export const hasJson = (headers: Request['headers']) => isJson(headers.get('content-type') ?? '');
 
 function withPictures(context: Context, endpoint: PictureEndpoint): Promise<Reply> {
   const { config, manifest } = context.services;
-  const { headers } = context.exchange.request;
-  const limit_bytes = bodyLimit(config, headers);
-  const json = isJson(headers.get('content-type') ?? '');
+  const json = hasJson(context.exchange.request.headers);
+  const limit_bytes = bodyLimit(config, json);
   const malformed = json ? malformedJson : malformedForm;
   const boundary = judgeHead(context, limit_bytes, malformed, json ? () => '' : declaredBoundary);
   const read = (body: Buffer) =>

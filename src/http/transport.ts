@@ -37,7 +37,7 @@ function uwsTransport(uws: Uws): Transport {
   return {
     name: 'uws',
     uws: uws.version,
-    // Without FACEMATCH_UWS, that the newer package does not load says nothing wrong.
+    // Without FACEMATCH_UWS, that the newer build does not load says nothing wrong.
     reason: uwsFolder() === undefined ? undefined : passedOver,
     open: async (options) => Listener.open(uws, options),
     openTls: async (options) => TlsListener.open(uws, options),
