@@ -14,7 +14,7 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /opt/facematch
 COPY scripts/setup.mjs scripts/package.mjs scripts/
 COPY scripts/lib scripts/lib
-COPY src/preflight.mjs src/
+COPY src/cli/system-requirements.mjs src/cli/
 # OpenCV and the codecs are linked in from pinned sources, so Debian's OpenCV is not asked for.
 ENV OPENCV_DIR=/opt/facematch/.cache/static
 RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
@@ -78,7 +78,7 @@ RUN ["node", "scripts/facematch.mjs", "doctor"]
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=3s --start-period=30s --start-interval=1s --retries=3 \
-    CMD ["node", "/opt/facematch/dist/src/health.js"]
+    CMD ["node", "/opt/facematch/dist/src/server/health.js"]
 # Exec forms: no shell is needed, signals reach Node, and as it starts no programs there is nothing for an init to reap.
 ENTRYPOINT ["node", "--max-semi-space-size=4", "/opt/facematch/scripts/facematch.mjs"]
 CMD ["serve"]

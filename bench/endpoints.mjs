@@ -2,8 +2,9 @@
 // compared with a pair of the same pictures in the same mode; and for a pair as JSON beside a form, small and as a photo of
 // 4,000 × 3,000. They alternate on one server. "again" is the form once more: its ratio is the noise.
 //   node bench/endpoints.mjs [--turns 5] [--seconds 2] [--json]
-import { endpointIds } from '../dist/src/config.js';
-import { scopes } from '../dist/src/gate/keys.js';
+
+import { scopes } from '../dist/src/auth/keys.js';
+import { endpointIds } from '../dist/src/config/config.js';
 import { content_type, form, Load, lasting } from '../test/support/load.mjs';
 import { portraits } from '../test/support/portraits.mjs';
 import { cpuMsOf, endOnSignals, mainThreadCpuMsOf, startServer } from '../test/support/programs.mjs';

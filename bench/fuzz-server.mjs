@@ -9,8 +9,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { endpointIds } from '../dist/src/config.js';
-import { scopes } from '../dist/src/gate/keys.js';
+import { scopes } from '../dist/src/auth/keys.js';
+import { endpointIds } from '../dist/src/config/config.js';
 import { content_type, form } from '../test/support/load.mjs';
 import { endOnSignals, mainThreadCpuMsOf, memoryOf, root, startServer } from '../test/support/programs.mjs';
 import { Random } from '../test/support/random.mjs';

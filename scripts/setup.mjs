@@ -8,7 +8,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { atLeast, preflight, thisMachine } from '../src/preflight.mjs';
+import { atLeast, preflight, thisMachine } from '../src/cli/system-requirements.mjs';
 import {
   installPackages,
   isDebian,

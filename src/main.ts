@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
-import { readConfig, unknownVariables } from './config.ts';
-import { type Server, startServer } from './server/index.ts';
+import { readConfig, unknownVariables } from './config/config.ts';
+import { type Server, startServer } from './server/start.ts';
 import { type Log, openLog } from './telemetry/telemetry.ts';
 
 /** The process: config → server → signals → exit code. One line goes to standard output, everything else to the log. */

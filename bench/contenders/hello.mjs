@@ -1,5 +1,5 @@
 // A minimal µWS server: the upper limit of requests a second for any server on µWS.
-import { loadUws } from '../../dist/src/http/uws.js';
+import { loadUws } from '../../dist/src/http/uws/uws.js';
 
 const uws = loadUws();
 uws

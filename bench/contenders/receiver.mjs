@@ -2,7 +2,7 @@
 // it, threads go through memory as workers with nets do, so that the caches are as cold as a server's.
 //   node bench/contenders/receiver.mjs ANSWER_BYTES THREADS
 import { isMainThread, Worker } from 'node:worker_threads';
-import { loadUws } from '../../dist/src/http/uws.js';
+import { loadUws } from '../../dist/src/http/uws/uws.js';
 
 if (isMainThread) {
   const [answer_bytes, threads] = process.argv.slice(2).map(Number);

@@ -36,7 +36,7 @@ export const published = {
 /** Extracts them from the tarball as `models/prepare` does: downloads it through npm and checks its integrity and their hashes. */
 async function prepareNets() {
   const { downloadTarball, liftFiles } = await import('../../dist/models/prepare/tarball.js');
-  const { packDirectory, packNets, readManifest } = await import('../../dist/src/engine/pack.js');
+  const { packDirectory, packNets, readManifest } = await import('../../dist/src/engine/manifest.js');
   const manifest = readManifest(packDirectory('default'));
   const scratch = mkdtempSync(join(tmpdir(), 'facematch-bench-nets-'));
   try {

@@ -28,7 +28,7 @@ export const program = [
   'dist/src',
   // Styles, scripts and markup of the pages that are made from them.
   'src/site',
-  'src/eval/report',
+  'src/lab/report',
   'models/packs/int8',
 ];
 

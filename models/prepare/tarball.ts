@@ -4,8 +4,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pacote from 'pacote';
-import { type PackDraft, sha256 } from '../../src/engine/pack.ts';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
+import { type PackDraft, sha256 } from '../../src/engine/manifest.ts';
 
 export type NpmSource = Extract<PackDraft['source'], { kind: 'npm' }>;
 

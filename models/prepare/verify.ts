@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
-import type { PackNet } from '../../src/engine/pack.ts';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
+import type { PackNet } from '../../src/engine/manifest.ts';
 import { cornersOf, offsetsOutput } from './boxes.ts';
 
 /**

@@ -9,7 +9,7 @@ import { endpoints } from '../../dist/src/endpoints/index.js';
 const byHandMark = '\n// By hand: the forms, and names for parts of the answers.\n';
 
 const note =
-  '<!-- Made by scripts/generate-docs.mjs of the docs page; change src/endpoints, src/face or src/site instead. -->';
+  '<!-- Made by scripts/generate-docs.mjs of the docs page; change src/endpoints, src/scoring or src/site instead. -->';
 
 const turndown = new Turndown({ headingStyle: 'atx' });
 // The page's text was written as Markdown.

@@ -1,8 +1,8 @@
 // The files of docs/ and deploy/, and the tables of THIRD_PARTY_NOTICES.md, that are made from the built program's tables.
 import { readFileSync } from 'node:fs';
 import { commandLineMarkdown } from '../../dist/src/cli/command-line-page.js';
-import { endpointIds, readConfig } from '../../dist/src/config.js';
-import { packDirectory, readManifest } from '../../dist/src/engine/pack.js';
+import { endpointIds, readConfig } from '../../dist/src/config/config.js';
+import { packDirectory, readManifest } from '../../dist/src/engine/manifest.js';
 import { openApiDocument } from '../../dist/src/site/document.js';
 import { metricsTable, settingsTable } from '../../dist/src/site/markdown.js';
 import { docsPage } from '../../dist/src/site/page.js';

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { run, SetupError } from './run.mjs';
 
-/** Each build lies in a folder of this one, by the name that src/http/uws.ts looks for. */
+/** Each build lies in a folder of this one, by the name that src/http/uws/uws.ts looks for. */
 export const uwsFolder = 'build/uws';
 
 /**

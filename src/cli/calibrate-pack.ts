@@ -1,22 +1,23 @@
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
-import { type PackManifest, packDirectory, packNets, readDraft, verifyPack } from '../engine/pack.ts';
-import { type CalibrationCheck, fitTable } from '../eval/calibrate.ts';
-import { embedImages } from '../eval/embed-images.ts';
-import type { EmbeddedImage } from '../eval/embed-worker.ts';
-import { requirePeople } from '../eval/fmr-table.ts';
-import type { Grouping } from '../eval/groupings.ts';
-import { cohortTasks, type HeldOutCohorts, makeCohorts } from '../eval/held-out.ts';
+import { type PackManifest, packDirectory, packNets, readDraft, verifyPack } from '../engine/manifest.ts';
+import { type CalibrationCheck, fitTable } from '../lab/calibrate.ts';
+import { embedImages } from '../lab/embed-images.ts';
+import type { EmbeddedImage } from '../lab/embed-worker.ts';
+import { requirePeople } from '../lab/fmr-table.ts';
+import type { Grouping } from '../lab/groupings.ts';
+import { cohortTasks, type HeldOutCohorts, makeCohorts } from '../lab/held-out.ts';
 import {
   type Example,
   humanThreshold,
   occlusionThreshold,
   type Tally,
   tallyLinear,
-} from '../eval/linear-score.ts';
+} from '../lab/linear-score.ts';
+import { manifestText } from '../lab/packs/manifest-text.ts';
 import {
   imagesBelow,
   type PeopleSet,
@@ -24,11 +25,10 @@ import {
   peopleSet,
   readPeople,
   requireColumns,
-} from '../eval/people.ts';
-import type { CalibrationPoint } from '../face/calibration.ts';
-import { manifestText } from './packs/manifest-text.ts';
+} from '../lab/people.ts';
+import { replaceFile, writeCohort, writeHumanCheck, writeOcclusion } from '../lab/write-fit.ts';
+import type { CalibrationPoint } from '../scoring/calibration.ts';
 import { withBar } from './terminal.ts';
-import { replaceFile, writeCohort, writeHumanCheck, writeOcclusion } from './write-fit.ts';
 
 export interface SetFolder {
   name: string;

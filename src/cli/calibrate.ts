@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { CalibrationCheck } from '../eval/calibrate.ts';
-import { type Grouping, parseGroupings } from '../eval/groupings.ts';
-import type { Tally } from '../eval/linear-score.ts';
-import { percentText, rateText } from '../eval/number-text.ts';
-import { Calibration } from '../face/calibration.ts';
+import type { CalibrationCheck } from '../lab/calibrate.ts';
+import { type Grouping, parseGroupings } from '../lab/groupings.ts';
+import type { Tally } from '../lab/linear-score.ts';
+import { percentText, rateText } from '../lab/number-text.ts';
+import { Calibration } from '../scoring/calibration.ts';
 import type { ModeFit, PackFit, SetFolder } from './calibrate-pack.ts';
 import { addHelp } from './help.ts';
 

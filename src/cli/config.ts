@@ -8,7 +8,7 @@ import {
   surveySettings,
   unknownVariables,
   variableOf,
-} from '../config.ts';
+} from '../config/config.ts';
 import { addHelp, exitCodes } from './help.ts';
 import { coloursFor, printable } from './terminal.ts';
 

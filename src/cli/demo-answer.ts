@@ -1,7 +1,7 @@
 import type { Face } from '../engine/addon.ts';
-import type { Image, Many, Warning } from '../face/answers.ts';
-import type { ImageField } from '../face/compare.ts';
-import { largestWords } from '../face/match.ts';
+import type { Image, Many, Warning } from '../scoring/answers.ts';
+import type { ImageField } from '../scoring/compare.ts';
+import { largestWords } from '../scoring/match.ts';
 import { type Colours, count, printable } from './terminal.ts';
 
 /** The part of a 200 answer that is described in words; the JSON below it has the rest. */

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import type { FacematchError } from '../client/index.ts';
-import type { ImageField } from '../face/compare.ts';
+import { samples } from '../lab/samples.ts';
+import type { ImageField } from '../scoring/compare.ts';
 import type { MatchAnswer } from './demo-answer.ts';
 import type { DemoServer } from './demo-server.ts';
 import { type ImageFile, readImage } from './files.ts';
 import { addHelp } from './help.ts';
-import { samples } from './samples.ts';
 import { activity, coloursFor } from './terminal.ts';
 
 /** Signals that end the demo. It then stops its server and removes its folder. */

@@ -1,6 +1,6 @@
-import { differentialTables, type TextTable } from '../eval/differential-tables.ts';
-import type { PeopleFigures } from '../eval/evaluate.ts';
-import { countText } from '../eval/number-text.ts';
+import { differentialTables, type TextTable } from '../lab/differential-tables.ts';
+import type { PeopleFigures } from '../lab/evaluate.ts';
+import { countText } from '../lab/number-text.ts';
 import { list } from './eval-list.ts';
 import { printable } from './terminal.ts';
 

@@ -1,8 +1,8 @@
-import type { CohortUse, Figures, ScoreFigures } from '../eval/figures.ts';
-import { intervalText, kindTexts, percentText, scoreText } from '../eval/number-text.ts';
-import { type ScoreKind, scoreKinds } from '../eval/pairs.ts';
-import type { Results, SharedThreshold } from '../eval/results.ts';
-import type { ThresholdPoint } from '../eval/thresholds.ts';
+import type { CohortUse, Figures, ScoreFigures } from '../lab/figures.ts';
+import { intervalText, kindTexts, percentText, scoreText } from '../lab/number-text.ts';
+import { type ScoreKind, scoreKinds } from '../lab/pairs.ts';
+import type { Results, SharedThreshold } from '../lab/results.ts';
+import type { ThresholdPoint } from '../lab/thresholds.ts';
 import { list } from './eval-list.ts';
 import { describePeople } from './eval-people-text.ts';
 

@@ -1,14 +1,14 @@
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
-import { packDirectory, readDraft, verifyPack } from '../engine/pack.ts';
+import { packDirectory, readDraft, verifyPack } from '../engine/manifest.ts';
 import {
   type AttackFigures,
   attackFigures,
   type PresentationFigures,
   readPresentations,
-} from '../eval/attacks.ts';
-import { embedImages } from '../eval/embed-images.ts';
-import { intervalText, percentText } from '../eval/number-text.ts';
+} from '../lab/attacks.ts';
+import { embedImages } from '../lab/embed-images.ts';
+import { intervalText, percentText } from '../lab/number-text.ts';
 import { list } from './eval-list.ts';
 import { printable, withBar } from './terminal.ts';
 

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
-import { packDirectory, readManifest, verifyPack } from '../engine/pack.ts';
-import { groupCount } from '../eval/differential.ts';
+import { packDirectory, readManifest, verifyPack } from '../engine/manifest.ts';
+import { groupCount } from '../lab/differential.ts';
 import {
   type EmbeddedPeople,
   embedPeople,
@@ -13,14 +13,14 @@ import {
   judgeSets,
   type PairSet,
   type PeopleEvaluation,
-} from '../eval/evaluate.ts';
-import type { Grouping } from '../eval/groupings.ts';
-import { cohortTasks } from '../eval/held-out.ts';
-import { imagesOf, personOf, readPairs } from '../eval/pairs.ts';
-import { groupingsOf, readPeople, requireColumns } from '../eval/people.ts';
-import { resultsJson, resultsOf } from '../eval/results.ts';
-import { calibrationOf } from '../face/calibration.ts';
-import { openable } from '../file-names.ts';
+} from '../lab/evaluate.ts';
+import { openable } from '../lab/file-names.ts';
+import type { Grouping } from '../lab/groupings.ts';
+import { cohortTasks } from '../lab/held-out.ts';
+import { imagesOf, personOf, readPairs } from '../lab/pairs.ts';
+import { groupingsOf, readPeople, requireColumns } from '../lab/people.ts';
+import { resultsJson, resultsOf } from '../lab/results.ts';
+import { calibrationOf } from '../scoring/calibration.ts';
 import type { SetFolder } from './calibrate-pack.ts';
 import { describeResults } from './eval-text.ts';
 import { withBar } from './terminal.ts';
@@ -117,6 +117,6 @@ function readSet(set: SetFiles): PairSet {
 }
 
 async function openReport(directory: string) {
-  const { ReportFolder } = await import('../eval/report/folder.ts');
+  const { ReportFolder } = await import('../lab/report/folder.ts');
   return new ReportFolder(directory);
 }

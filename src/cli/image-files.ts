@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import type { AccuracyMode, AnalyseOptions, Analysis, ImageLimits, ImageReport } from '../engine/addon.ts';
+import { base64 } from '../engine/cosine.ts';
 import { loadAddon } from '../engine/load-addon.ts';
-import { packDirectory, readDraft, verifyPack } from '../engine/pack.ts';
+import { packDirectory, readDraft, verifyPack } from '../engine/manifest.ts';
+import { tellText } from '../engine/not-an-image.ts';
 import { Problem } from '../errors.ts';
-import type { Embed, Face, Image, Many, Match } from '../face/answers.ts';
-import { calibrationOf } from '../face/calibration.ts';
-import { choicesOf } from '../face/choices.ts';
-import { compare, faultsOf } from '../face/compare.ts';
-import { base64 } from '../face/embedding.ts';
-import { problemOf } from '../face/faults.ts';
-import { manyAnswer, type Target } from '../face/many.ts';
-import { imageBody, matchAnswer } from '../face/match.ts';
-import { tellText } from '../face/not-a-picture.ts';
+import type { Embed, Face, Image, Many, Match } from '../scoring/answers.ts';
+import { calibrationOf } from '../scoring/calibration.ts';
+import { compare, faultsOf } from '../scoring/compare.ts';
+import { problemOf } from '../scoring/faults.ts';
+import { manyAnswer, type Target } from '../scoring/many.ts';
+import { imageBody, matchAnswer } from '../scoring/match.ts';
+import { choicesOf } from '../scoring/match-options.ts';
 import { drawingFiles, readImage } from './files.ts';
 
 // match, detect and embed for files, in this process, without a server.

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { silenceOnnxRuntime } from '../environment.ts';
+import { silenceOnnxRuntime } from '../config/environment.ts';
 import { exitCodes } from './help.ts';
 import { buildProgram } from './program.ts';
 import { coloursFor } from './terminal.ts';

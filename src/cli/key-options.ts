@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { isLine, keyLimits, type Scope, scopes } from '../gate/keys.ts';
+import { isLine, keyLimits, type Scope, scopes } from '../auth/keys.ts';
 
 /**
  * Parsers of the options of the key commands. Each throws InvalidArgumentError; commander adds the option's name and the text

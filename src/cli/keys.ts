@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import type { KeySettings } from '../gate/key-edits.ts';
-import { defaultScopes, isKeyId, type KeyRecord, type KeyStatus, statusOf } from '../gate/keys.ts';
+import type { KeySettings } from '../auth/key-edits.ts';
+import { defaultScopes, isKeyId, type KeyRecord, type KeyStatus, statusOf } from '../auth/keys.ts';
 import { addHelp } from './help.ts';
 import * as parse from './key-options.ts';
 
@@ -50,8 +50,8 @@ function registerCreate(keys: Command): void {
     .option('--json', 'print the key and its settings as JSON')
     .addOption(fileOption())
     .action(async ({ file: _, json, expires, ...chosen }: CreateOptions) => {
-      const { editKeyFile } = await import('../gate/key-file.ts');
-      const { create } = await import('../gate/key-edits.ts');
+      const { editKeyFile } = await import('../auth/key-file.ts');
+      const { create } = await import('../auth/key-edits.ts');
       const file = fileOf(command);
       const settings = expires === undefined ? chosen : { ...chosen, expires_in_ms: expires };
       const { key, record } = editKeyFile(file, (records) => create(records, settings, Date.now()));
@@ -75,7 +75,7 @@ function registerList(keys: Command): void {
     .option('--json', 'print the keys as JSON')
     .addOption(fileOption())
     .action(async ({ json }: { json?: true }) => {
-      const { readKeyFile } = await import('../gate/key-file.ts');
+      const { readKeyFile } = await import('../auth/key-file.ts');
       const listed = readKeyFile(fileOf(command)).map(shown);
       if (json) printJson(listed);
       else console.log(keyTable(listed));
@@ -92,8 +92,8 @@ function registerRevoke(keys: Command): void {
     .addOption(fileOption())
     .action(async (id: string, { json }: { json?: true }) => {
       checkId(id, command);
-      const { editKeyFile } = await import('../gate/key-file.ts');
-      const { revoke } = await import('../gate/key-edits.ts');
+      const { editKeyFile } = await import('../auth/key-file.ts');
+      const { revoke } = await import('../auth/key-edits.ts');
       const { record } = editKeyFile(fileOf(command), (records) => revoke(records, id, Date.now()));
       console.error(`The key ${describeKey(record)} is revoked since ${record.revoked_at}.`);
       if (json) printJson(shown(record));
@@ -111,8 +111,8 @@ function registerRotate(keys: Command): void {
     .addOption(fileOption())
     .action(async (id: string, { grace, json }: { grace: number; json?: true }) => {
       checkId(id, command);
-      const { editKeyFile } = await import('../gate/key-file.ts');
-      const { rotate } = await import('../gate/key-edits.ts');
+      const { editKeyFile } = await import('../auth/key-file.ts');
+      const { rotate } = await import('../auth/key-edits.ts');
       const file = fileOf(command);
       const { key, record, retired } = editKeyFile(file, (records) => rotate(records, id, Date.now(), grace));
       console.error(`Made the key ${describeKey(record)} in ${file}.`);

@@ -6,7 +6,7 @@ export function registerServe(program: Command): void {
     .command('serve')
     .description('answer over HTTP until stopped')
     .action(async () => {
-      const { preflight } = await import('../preflight.mjs');
+      const { preflight } = await import('./system-requirements.mjs');
       const unfit = preflight();
       if (unfit !== undefined) throw new Error(unfit);
       const { main } = await import('../main.ts');

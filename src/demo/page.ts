@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
+import { projectPath } from '../config/paths.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { matchAdvanced } from '../endpoints/match.ts';
-import { mostTargets } from '../face/choices.ts';
-import { projectPath } from '../paths.ts';
+import { mostTargets } from '../scoring/match-options.ts';
 import type { Settings } from './browser/types.ts';
 
 /** The demo page: HTML, style and script in one document, which needs no further request. */

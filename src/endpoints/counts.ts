@@ -1,9 +1,9 @@
-import type { Image, Timings, Warning } from '../face/answers.ts';
-import type { Choices } from '../face/choices.ts';
-import type { ImageFault } from '../face/compare.ts';
-import { type LowQualityFace, lowQualityProblem } from '../face/face-quality.ts';
-import { problemOf } from '../face/faults.ts';
-import { type AskedFace, presentationAttack } from '../face/presentation-attack.ts';
+import type { Image, Timings, Warning } from '../scoring/answers.ts';
+import type { ImageFault } from '../scoring/compare.ts';
+import { type LowQualityFace, lowQualityProblem } from '../scoring/face-quality.ts';
+import { problemOf } from '../scoring/faults.ts';
+import type { Choices } from '../scoring/match-options.ts';
+import { type AskedFace, presentationAttack } from '../scoring/presentation-attack.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Answered } from './endpoint.ts';
 

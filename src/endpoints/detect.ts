@@ -1,8 +1,8 @@
 import type { Analysis } from '../engine/addon.ts';
-import type { Detect } from '../face/answers.ts';
-import { faultsOf } from '../face/compare.ts';
-import { detectAnswer } from '../face/faces.ts';
-import { withQualityComponents } from '../face/quality-components.ts';
+import type { Detect } from '../scoring/answers.ts';
+import { faultsOf } from '../scoring/compare.ts';
+import { detectAnswer } from '../scoring/faces.ts';
+import { withQualityComponents } from '../scoring/quality-components.ts';
 import { imageCounts, refusalOf } from './counts.ts';
 import { define, key, prefix } from './endpoint.ts';
 import { detect_presentation_attack, look, onlyImage } from './fields.ts';

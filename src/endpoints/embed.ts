@@ -1,7 +1,7 @@
 import type { Analysis } from '../engine/addon.ts';
-import type { Embed } from '../face/answers.ts';
-import { faultsOf } from '../face/compare.ts';
-import { embedAnswer } from '../face/faces.ts';
+import type { Embed } from '../scoring/answers.ts';
+import { faultsOf } from '../scoring/compare.ts';
+import { embedAnswer } from '../scoring/faces.ts';
 import { answerUnlessRefused, imageCounts, refusalOf } from './counts.ts';
 import { example as detect } from './detect.ts';
 import { define, key, prefix } from './endpoint.ts';

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import type { OnnxRuntime } from '../engine/addon.ts';
 import type { RankedEmbeddings } from '../engine/embeddings.ts';
-import type { PackDraft } from '../engine/pack.ts';
+import type { PackDraft } from '../engine/manifest.ts';
 import type { Outcome } from '../engine/pool.ts';
 import type { Problem, Requests } from '../errors.ts';
-import type { Calibration } from '../face/calibration.ts';
-import type { Target } from '../face/many.ts';
-import type { Question } from '../face/match.ts';
+import type { Calibration } from '../scoring/calibration.ts';
+import type { Target } from '../scoring/many.ts';
+import type { Question } from '../scoring/match.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Fields } from './fields.ts';
 
@@ -53,7 +53,7 @@ export const tags = {
 } as const;
 
 /** zod, and the schemas that answers share; they are loaded for documents only. */
-export type Schemas = typeof import('../face/answers.ts') & { z: typeof z };
+export type Schemas = typeof import('../scoring/answers.ts') & { z: typeof z };
 
 /** The 200 answer, in JSON. */
 export interface Success {

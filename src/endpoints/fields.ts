@@ -1,5 +1,5 @@
 import { Problem, sentWords } from '../errors.ts';
-import { usual } from '../face/choices.ts';
+import { usual } from '../scoring/match-options.ts';
 
 /** The fields that endpoints take. Parsing, error texts, the OpenAPI document and the demo use them. */
 

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
+import { mostCandidates } from '../engine/cosine.ts';
 import type { RankedEmbeddings } from '../engine/embeddings.ts';
 import type { embeddingsSchema } from '../engine/embeddings-schema.ts';
-import { mostCandidates } from '../face/embedding.ts';
-import { judgedPair, round, thresholdBelowOne, uncalibrated } from '../face/match.ts';
+import { judgedPair, round, thresholdBelowOne, uncalibrated } from '../scoring/match.ts';
 import { define, key, prefix, type Ranked, type Schemas } from './endpoint.ts';
 import { example as match } from './match.ts';
 

@@ -1,9 +1,9 @@
 import type { Analysis } from '../engine/addon.ts';
-import type { Many } from '../face/answers.ts';
-import { mostTargets } from '../face/choices.ts';
-import { faultsOf } from '../face/compare.ts';
-import { kindWords } from '../face/detected.ts';
-import { manyAnswer } from '../face/many.ts';
+import { kindWords } from '../engine/detected.ts';
+import type { Many } from '../scoring/answers.ts';
+import { faultsOf } from '../scoring/compare.ts';
+import { manyAnswer } from '../scoring/many.ts';
+import { mostTargets } from '../scoring/match-options.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import { answerUnlessRefused, askedFace, imageCounts, refusalOf } from './counts.ts';
 import { define, key, prefix } from './endpoint.ts';

@@ -1,7 +1,7 @@
 import type { Outcome } from '../engine/pool.ts';
-import type { Match } from '../face/answers.ts';
-import { compare } from '../face/compare.ts';
-import { matchAnswer } from '../face/match.ts';
+import type { Match } from '../scoring/answers.ts';
+import { compare } from '../scoring/compare.ts';
+import { matchAnswer } from '../scoring/match.ts';
 import { answerUnlessRefused, askedFace, imageCounts, refusalOf } from './counts.ts';
 import { type Analysed, type Answered, define, key, photos, prefix, type Success } from './endpoint.ts';
 import * as fields from './fields.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { OnnxRuntime } from '../engine/addon.ts';
-import type { MadeHere, PackDraft, PackNet, Role } from '../engine/pack.ts';
+import type { MadeHere, PackDraft, PackNet, Role } from '../engine/manifest.ts';
 import { define, key, prefix, type Schemas } from './endpoint.ts';
 
 /** The loaded pack, so that a client can tell when it changes. */

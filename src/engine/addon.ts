@@ -3,7 +3,7 @@
  * Field names (snake_case) are the same from the C++ struct to the JSON answer.
  */
 
-import type { Detected } from '../face/detected.ts';
+import type { Detected } from './detected.ts';
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp';
 export type FoundBy = 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
@@ -90,7 +90,7 @@ export type NativeFailure = { ok: false } & Failure;
 
 /** Why an image has no analysis. */
 export type Failure =
-  /** `beginning`: of text, how it begins; src/face/not-a-picture.ts adds it. */
+  /** `beginning`: of text, how it begins; src/engine/not-an-image.ts adds it. */
   | { code: 'unsupported_image_format'; detected: Detected; beginning?: string }
   | { code: 'image_decode_failed' | 'image_too_complex' }
   | { code: 'image_dimensions'; width: number; height: number; limit_pixels: number }

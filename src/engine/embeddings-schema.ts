@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { mostCandidates } from '../face/embedding.ts';
+import { mostCandidates } from './cosine.ts';
 
 const longestId = 128;
 

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { visit } from 'jsonc-parser';
 import type { z } from 'zod';
 import { Problem, sentWords } from '../errors.ts';
-import { cosine } from '../face/embedding.ts';
 import type { AccuracyMode } from './addon.ts';
+import { cosine } from './cosine.ts';
 import { embeddingsSchema } from './embeddings-schema.ts';
 
 /** One embedding against many: the request's body → similarities. Runs in a worker, because a thousand take about 100 ms. */

@@ -1,10 +1,10 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Addon, AnalyseOptions, OnnxRuntime } from './addon.ts';
 import { AnalysisCache } from './analysis-cache.ts';
 import type { EmbeddingsJob } from './embeddings.ts';
+import { noteOf, type PictureNote } from './image-note.ts';
 import { loadAddon } from './load-addon.ts';
-import { type PackDraft, verifyPack } from './pack.ts';
-import { noteOf, type PictureNote } from './picture-note.ts';
+import { type PackDraft, verifyPack } from './manifest.ts';
 import { type EmbeddingsOutcome, type Outcome, Pool } from './pool.ts';
 import { ImageQueue } from './queue.ts';
 import type { Harm, Origin, Ticket } from './ticket.ts';

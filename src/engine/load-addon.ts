@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
-import { surveySettings } from '../config.ts';
-import { addonFile, silenceOnnxRuntime } from '../environment.ts';
-import { productPath } from '../paths.ts';
+import { surveySettings } from '../config/config.ts';
+import { addonFile, silenceOnnxRuntime } from '../config/environment.ts';
+import { productPath } from '../config/paths.ts';
 import type { Addon } from './addon.ts';
 
 /**

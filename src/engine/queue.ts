@@ -1,6 +1,6 @@
 import { Problem } from '../errors.ts';
+import { Turns } from './fair-queue.ts';
 import type { Done, Harm, Origin, Ticket } from './ticket.ts';
-import { Turns } from './turns.ts';
 
 /**
  * A bounded queue of images in front of the pool, fair between keys (turns.ts). One key alone may use all places; when others

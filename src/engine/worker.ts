@@ -1,7 +1,7 @@
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { Problem } from '../errors.ts';
-import { tellText } from '../face/not-a-picture.ts';
 import { loadAddon } from './load-addon.ts';
+import { tellText } from './not-an-image.ts';
 import type { EmbeddingsOutcome, EmbeddingsTask, ImagesJob, Outcome, WorkerData, WorkerUp } from './pool.ts';
 
 /** Runs in a worker thread: a synchronous native call for each image. */

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Engine } from '../engine/engine.ts';
 import { Problem } from '../errors.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';

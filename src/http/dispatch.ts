@@ -1,9 +1,9 @@
+import type { Verdict } from '../auth/gate.ts';
 import type { Listed } from '../endpoints/index.ts';
 import { Problem } from '../errors.ts';
-import type { Verdict } from '../gate/gate.ts';
 import { Context, type Services } from './context.ts';
 import { ClientLeft, type Exchange, type Reply } from './exchange.ts';
-import { bodyLimit, hasJson, serve } from './intake.ts';
+import { bodyLimit, hasJson, serve } from './handler.ts';
 import { Cors, problem } from './responses.ts';
 import { Router } from './router.ts';
 

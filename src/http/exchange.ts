@@ -1,6 +1,6 @@
 import { Problem } from '../errors.ts';
+import { type Upload, UploadClocks } from './body/upload.ts';
 import type { Request } from './request.ts';
-import { type Upload, UploadClocks } from './upload.ts';
 
 /** An answer before a transport sends it. */
 export interface Reply {

@@ -1,4 +1,4 @@
-import type { Warning } from '../face/answers.ts';
+import type { Warning } from '../scoring/answers.ts';
 
 /** A name without the style of a language, such as thresholdPercent or Threshold-Percent. */
 const unstyled = (name: string) => name.toLowerCase().replaceAll(/[-_]/g, '');

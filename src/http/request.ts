@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import type { HttpRequest, HttpResponse } from './uws.ts';
+import type { HttpRequest, HttpResponse } from './uws/uws.ts';
 
 /**
  * How the end of the body is known (RFC 9112 section 6.3). `unclear`: two parsers could read it differently, or µWS gives up;

@@ -1,9 +1,9 @@
-import { uwsFolder } from '../environment.ts';
-import { Listener } from './listener.ts';
+import { uwsFolder } from '../config/environment.ts';
 import type { ListenerOptions, Listening, TlsListenerOptions, TlsListening } from './listening.ts';
 import { NodeListener, NodeTlsListener } from './node/listener.ts';
-import { TlsListener } from './tls-listener.ts';
-import { loadUws, type Uws } from './uws.ts';
+import { Listener } from './uws/listener.ts';
+import { TlsListener } from './uws/tls-listener.ts';
+import { loadUws, type Uws } from './uws/uws.ts';
 
 export type TransportName = 'uws' | 'node';
 

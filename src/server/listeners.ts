@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { handleAdmin } from '../http/admin.ts';
 import { Connections, connectionsThatFit } from '../http/connections.ts';
 import type { Services } from '../http/context.ts';
@@ -7,7 +7,7 @@ import type { ExchangeLimits } from '../http/exchange.ts';
 import type { ListenerOptions, Listening } from '../http/listening.ts';
 import type { Transport } from '../http/transport.ts';
 import type { Log } from '../telemetry/telemetry.ts';
-import { type CertificateFiles, CertificateWatch, certificateFiles } from '../tls/certificate.ts';
+import { type CertificateFiles, CertificateWatch, certificateFiles } from './certificate.ts';
 
 /** The two listeners, and what answers behind them. */
 

@@ -1,17 +1,17 @@
 import { totalmem } from 'node:os';
-import type { Config } from '../config.ts';
+import type { KeyStore } from '../auth/key-store.ts';
+import type { SharedLimiter } from '../auth/shared-limiter.ts';
+import type { Config } from '../config/config.ts';
+import { version } from '../config/version.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { KeyStore } from '../gate/key-store.ts';
-import type { SharedLimiter } from '../gate/shared-limiter.ts';
 import type { Readiness } from '../http/admin.ts';
+import type { Uploads } from '../http/body/upload.ts';
 import type { Connections } from '../http/connections.ts';
 import type { Transport } from '../http/transport.ts';
-import type { Uploads } from '../http/upload.ts';
 import { AuditLog } from '../telemetry/audit.ts';
 import type { Readings } from '../telemetry/metrics.ts';
 import { type Log, Telemetry } from '../telemetry/telemetry.ts';
-import type { CertificateWatch } from '../tls/certificate.ts';
-import { version } from '../version.ts';
+import type { CertificateWatch } from './certificate.ts';
 
 /** What the metrics are read from. */
 interface Sources {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Success } from '../endpoints/endpoint.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { embeddingsSchema } from '../engine/embeddings-schema.ts';
-import * as answers from '../face/answers.ts';
+import * as answers from '../scoring/answers.ts';
 
 /** What the endpoints answer in JSON. */
 export function successes(): Success[] {

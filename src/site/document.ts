@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { tags } from '../endpoints/endpoint.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { errorCodes, errorTable } from '../errors.ts';

@@ -1,5 +1,5 @@
-import { type Config, type SettingName, settings, variableOf } from '../config.ts';
-import type { Setting } from '../setting-kinds.ts';
+import { type Config, type SettingName, settings, variableOf } from '../config/config.ts';
+import type { Setting } from '../config/kinds.ts';
 import { metricName, metricTable } from '../telemetry/metric-table.ts';
 
 /** Tables of the program as Markdown, for pages of docs/. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { projectPath } from '../config/paths.ts';
 import { type ErrorCode, errorCodes, errorTable } from '../errors.ts';
-import { type Content, Html, html } from '../html.ts';
-import { projectPath } from '../paths.ts';
 import type { OpenApiDocument } from './document.ts';
+import { type Content, Html, html } from './html.ts';
 import type { Schema } from './json-schema.ts';
 import type { Operation, Response } from './operations.ts';
 import { extrasOf, problemName } from './problems.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { endpoints } from '../endpoints/index.ts';
 import { type ErrorCode, errorCodes, errorTable, type ProblemExtras } from '../errors.ts';
+import { problemTypes } from '../http/responses.ts';
 import {
   count,
   extraSchemas,
@@ -8,8 +9,7 @@ import {
   live_score,
   mostFaces,
   qualityReasonNames,
-} from '../face/answers.ts';
-import { problemTypes } from '../http/responses.ts';
+} from '../scoring/answers.ts';
 import { jsonSchemas, type Schema } from './json-schema.ts';
 
 /** The error table as schemas and examples. */

@@ -1,4 +1,4 @@
-import { type Content, type Html, html } from '../html.ts';
+import { type Content, type Html, html } from './html.ts';
 import type { Schema } from './json-schema.ts';
 
 /** Schemas and descriptions as HTML, for the docs page. */

@@ -1,7 +1,7 @@
-import type { PackManifest } from '../engine/pack.ts';
-import { Calibration, promisedRate } from '../face/calibration.ts';
-import { usual } from '../face/choices.ts';
-import { html } from '../html.ts';
+import type { PackManifest } from '../engine/manifest.ts';
+import { Calibration, promisedRate } from '../scoring/calibration.ts';
+import { usual } from '../scoring/match-options.ts';
+import { html } from './html.ts';
 
 /** docs/scores/percent.svg: a pack's calibration from normalised similarity to percent. */
 

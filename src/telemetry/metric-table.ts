@@ -1,4 +1,4 @@
-import { endpointIds } from '../config.ts';
+import { endpointIds } from '../config/config.ts';
 import { errorGroups } from '../errors.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { type Logger, pino, stdTimeFunctions } from 'pino';
-import type { LogLevel } from '../config.ts';
+import type { LogLevel } from '../config/config.ts';
 import type { AuditLog } from './audit.ts';
 import { Lines } from './lines.ts';
 import { type BuildInfo, Metrics, type Readings } from './metrics.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { boundaryOf, MultipartError, parseMultipart } from '../../src/http/multipart.ts';
+import { boundaryOf, MultipartError, parseMultipart } from '../../src/http/body/multipart.ts';
 import { limits, misplaced, readParts } from '../fixtures/multipart.ts';
 import { brokenForms, type Form, forms } from '../fixtures/multipart-arbitraries.ts';
 import { normalised, readWithBusboy } from '../fixtures/multipart-oracle.ts';

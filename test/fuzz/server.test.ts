@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
 
 /** The short version of `npm run fuzz:server`; always the same requests, so that a failure can be repeated. */
 

@@ -1,16 +1,16 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
+import { projectPath } from '../../src/config/paths.ts';
 import type { AccuracyMode } from '../../src/engine/addon.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
-import { packDirectory, readManifest } from '../../src/engine/pack.ts';
-import { fitTable } from '../../src/eval/calibrate.ts';
-import { dot } from '../../src/eval/cohort.ts';
-import { accuracy, type Scored, tarAtFmr } from '../../src/eval/metrics.ts';
-import { readPairs } from '../../src/eval/pairs.ts';
-import { observe } from '../../src/eval/thresholds.ts';
-import { calibrationOf, promisedRate } from '../../src/face/calibration.ts';
-import { projectPath } from '../../src/paths.ts';
+import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
+import { fitTable } from '../../src/lab/calibrate.ts';
+import { dot } from '../../src/lab/cohort.ts';
+import { accuracy, type Scored, tarAtFmr } from '../../src/lab/metrics.ts';
+import { readPairs } from '../../src/lab/pairs.ts';
+import { observe } from '../../src/lab/thresholds.ts';
+import { calibrationOf, promisedRate } from '../../src/scoring/calibration.ts';
 import { sharedFolder } from '../fixtures/pictures.ts';
 import type { PictureSet } from './support/people.ts';
 
@@ -68,8 +68,8 @@ async function check() {
   ];
   const others: PictureSet[] = [];
   for (const name of more) others.push(await peopleOf(name, 'balance'));
-  const { makeCohorts }: typeof import('../../src/eval/held-out.ts') = await import(
-    projectPath('dist/src/eval/held-out.js')
+  const { makeCohorts }: typeof import('../../src/lab/held-out.ts') = await import(
+    projectPath('dist/src/lab/held-out.js')
   );
   const images = [...sets, ...others].flatMap((set) => set.images);
   const { heldOut: cohorts } = await makeCohorts(images, { workers: 2 });

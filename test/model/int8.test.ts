@@ -7,7 +7,7 @@ import { quantiseNet } from '../../models/prepare/int8/index.ts';
 import { type Int8Plan, readPlan } from '../../models/prepare/int8/plan.ts';
 import { preparePack } from '../../models/prepare/prepare.ts';
 import { compareNets, inputShape, verifyRewrite } from '../../models/prepare/verify.ts';
-import { type PackManifest, packDirectory, readManifest, sha256 } from '../../src/engine/pack.ts';
+import { type PackManifest, packDirectory, readManifest, sha256 } from '../../src/engine/manifest.ts';
 import { photoInputs } from './support/inputs.ts';
 import { type OwnNet, originals, scratch, tarball } from './support/originals.ts';
 

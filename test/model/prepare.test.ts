@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/prom
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { preparePack } from '../../models/prepare/prepare.ts';
-import { packDirectory, sha256 } from '../../src/engine/pack.ts';
+import { packDirectory, sha256 } from '../../src/engine/manifest.ts';
 import { closeDetector, closeOriginal, manifest, nets, scratch, tarball } from './support/originals.ts';
 
 const silent = (): void => {};

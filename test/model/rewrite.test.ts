@@ -4,7 +4,7 @@ import { offsetsOutput, priorsFor } from '../../models/prepare/boxes.ts';
 import { attributeOf, decodeModel, encodeModel, floatsOf } from '../../models/prepare/graph.ts';
 import { rewriteNet } from '../../models/prepare/rewrite.ts';
 import { compareNets, inputShape, verifyRewrite } from '../../models/prepare/verify.ts';
-import { sha256 } from '../../src/engine/pack.ts';
+import { sha256 } from '../../src/engine/manifest.ts';
 import { photoInputs } from './support/inputs.ts';
 import { manifest, nets, type OwnNet, originals, tarball } from './support/originals.ts';
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { downloadTarball, liftFiles } from '../../models/prepare/tarball.ts';
-import { sha256 } from '../../src/engine/pack.ts';
+import { sha256 } from '../../src/engine/manifest.ts';
 import { manifest, nets, scratch, tarball } from './support/originals.ts';
 
 const { source, landmarks, embedder } = manifest;

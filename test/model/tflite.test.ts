@@ -5,7 +5,7 @@ import { onnxOf } from '../../models/prepare/from-tflite.ts';
 import { decodeModel, encodeModel, floatsOf, makeFloats } from '../../models/prepare/graph.ts';
 import { isTflite, readTflite } from '../../models/prepare/tflite.ts';
 import { inputShape, verifyConversion } from '../../models/prepare/verify.ts';
-import { sha256 } from '../../src/engine/pack.ts';
+import { sha256 } from '../../src/engine/manifest.ts';
 import { photoInputs } from './support/inputs.ts';
 import { closeOriginal, closeDetector as net } from './support/originals.ts';
 

@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { projectPath } from '../../src/config/paths.ts';
 import type { AccuracyMode } from '../../src/engine/addon.ts';
+import { cosine } from '../../src/engine/cosine.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
-import { packDirectory, readManifest } from '../../src/engine/pack.ts';
-import { cosine } from '../../src/face/embedding.ts';
-import { projectPath } from '../../src/paths.ts';
+import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
 import { analyseOptions, sample } from '../fixtures/pictures.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { projectPath } from '../../src/config/paths.ts';
 import type { Addon } from '../../src/engine/addon.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
-import { projectPath } from '../../src/paths.ts';
 import { analyseOptions, gradient, manifest, pack, sample } from '../fixtures/pictures.ts';
 
 const addon: Addon = loadAddon();

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import onnxProto from 'onnx-proto';
 import { describe, expect, test } from 'vitest';
 import { makeFloats, makeIntegers, makeNode } from '../../models/prepare/graph.ts';
-import { describeDetector, describeEmbedder } from '../../src/cli/packs/describe.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
-import { packDirectory } from '../../src/engine/pack.ts';
+import { packDirectory } from '../../src/engine/manifest.ts';
+import { describeDetector, describeEmbedder } from '../../src/lab/packs/describe.ts';
 import { newFolder } from '../support/folder.ts';
 
 /** What a file of a net says of itself, and which family follows from it. */

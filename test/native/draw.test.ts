@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import type { Face } from '../../src/engine/addon.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
-import { packDirectory } from '../../src/engine/pack.ts';
+import { packDirectory } from '../../src/engine/manifest.ts';
 import { analyseOptions, sample, smallSample } from '../fixtures/pictures.ts';
 
 const addon = loadAddon();

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { projectPath } from '../../src/config/paths.ts';
 import { errorTable } from '../../src/errors.ts';
-import { projectPath } from '../../src/paths.ts';
 
 const header = readFileSync(projectPath('native/core/error.h'), 'utf8');
 const words = [...(/kErrorCodes = \{([^}]*)\}/.exec(header)?.[1] ?? '').matchAll(/"([a-z_]+)"/g)].map(

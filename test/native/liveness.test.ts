@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import type { AnalyseOptions } from '../../src/engine/addon.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
-import { readDraft, verifyPack } from '../../src/engine/pack.ts';
+import { readDraft, verifyPack } from '../../src/engine/manifest.ts';
 import { livenessNet, livePack, liveSide, type Weights } from '../fixtures/liveness.ts';
 import { analyseOptions, sample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';

@@ -2,7 +2,7 @@ import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadAddon } from '../../src/engine/load-addon.ts';
-import { packDirectory, readDraft } from '../../src/engine/pack.ts';
+import { packDirectory, readDraft } from '../../src/engine/manifest.ts';
 import { detectors, withDetector } from '../fixtures/detectors.ts';
 import { analyseOptions, gradient } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';

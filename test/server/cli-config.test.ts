@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { settings, variableOf } from '../../src/config.ts';
+import { settings, variableOf } from '../../src/config/config.ts';
 import { newFolder } from '../support/folder.ts';
 import { program, run } from './support/cli.ts';
 import { Home, TestServer } from './support/server.ts';

@@ -1,7 +1,7 @@
 import { appendFileSync, cpSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { packDirectory } from '../../src/engine/pack.ts';
+import { packDirectory } from '../../src/engine/manifest.ts';
 import { hasOpenssl, makePair } from '../fixtures/certificates.ts';
 import { addKey } from '../fixtures/key-files.ts';
 import { newFolder } from '../support/folder.ts';

@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { packDirectory, readManifest, verifyPack } from '../../src/engine/pack.ts';
+import { packDirectory, readManifest, verifyPack } from '../../src/engine/manifest.ts';
 import { sharedFolder } from '../fixtures/pictures.ts';
 import { program, run } from './support/cli.ts';
 import type { Json } from './support/client.ts';

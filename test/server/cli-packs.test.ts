@@ -10,8 +10,8 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { preparePack } from '../../models/prepare/prepare.ts';
-import { packDirectory, readDraft, readManifest, verifyPack } from '../../src/engine/pack.ts';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
+import { packDirectory, readDraft, readManifest, verifyPack } from '../../src/engine/manifest.ts';
 import { livenessNet } from '../fixtures/liveness.ts';
 import { uncalibratedPack } from '../fixtures/packs.ts';
 import { sharedFolder } from '../fixtures/pictures.ts';

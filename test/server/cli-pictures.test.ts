@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadAddon } from '../../src/engine/load-addon.ts';
-import { imagesBelow } from '../../src/eval/people.ts';
+import { imagesBelow } from '../../src/lab/people.ts';
 import { analyseOptions, pack, sample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { execute, program, run } from './support/cli.ts';

@@ -1,8 +1,8 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { endpointIds } from '../../src/config.ts';
-import { projectPath } from '../../src/paths.ts';
+import { endpointIds } from '../../src/config/config.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import { newFolder } from '../support/folder.ts';
 import { execute } from './support/cli.ts';
 import { empty, type Fields, type Json, lasting, match, paths, send } from './support/client.ts';

@@ -9,10 +9,10 @@ import type {
   MatchAnswer,
   Problem,
 } from '../../docs/clients/client-types.d.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import type { errorTable, ErrorCode as OwnErrorCode, ProblemExtras } from '../../src/errors.ts';
-import type { Match } from '../../src/face/answers.ts';
-import type { Choices } from '../../src/face/choices.ts';
-import { projectPath } from '../../src/paths.ts';
+import type { Match } from '../../src/scoring/answers.ts';
+import type { Choices } from '../../src/scoring/match-options.ts';
 import { newFolder } from '../support/folder.ts';
 import { run } from './support/cli.ts';
 import { match, paths, send, twoPhotos } from './support/client.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { endpointIds, readConfig } from '../../src/config.ts';
-import { packDirectory, readManifest } from '../../src/engine/pack.ts';
+import { endpointIds, readConfig } from '../../src/config/config.ts';
+import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
 import { type ErrorCode, errorTable } from '../../src/errors.ts';
 import { openApiDocument } from '../../src/site/document.ts';
 import { livenessNet, livePack } from '../fixtures/liveness.ts';

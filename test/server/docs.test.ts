@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import type { OpenApiDocument } from '../../src/site/document.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
 import { form, paths, type Send, send, twoPhotos } from './support/client.ts';

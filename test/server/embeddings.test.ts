@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mostCandidates } from '../../src/face/embedding.ts';
+import { mostCandidates } from '../../src/engine/cosine.ts';
 import { chunk, type Json, lastChunk, match, paths, RawClient, send } from './support/client.ts';
 import { samples } from './support/pictures.ts';
 import { Home, TestServer } from './support/server.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { wilson } from '../../src/eval/metrics.ts';
+import { wilson } from '../../src/lab/metrics.ts';
 import { livePack, redAndBlue, redIsLive } from '../fixtures/liveness.ts';
 import { newFolder } from '../support/folder.ts';
 import { program, run } from './support/cli.ts';

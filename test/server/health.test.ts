@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import { run } from './support/cli.ts';
 import { WorkerGate } from './support/gate.ts';
 import { Home, readiness, TestServer } from './support/server.ts';
@@ -11,7 +11,8 @@ import { Home, readiness, TestServer } from './support/server.ts';
 const home = new Home();
 afterAll(() => home.remove());
 
-const check = (env: Record<string, string>) => run(projectPath('dist/src/health.js'), [], home.folder, env);
+const check = (env: Record<string, string>) =>
+  run(projectPath('dist/src/server/health.js'), [], home.folder, env);
 const told = (status: string) => `${JSON.stringify(readiness(status))}\n`;
 const portOf = (server: TestServer) => new URL(server.adminAddress).port;
 

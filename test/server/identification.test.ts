@@ -6,7 +6,7 @@ import { insertFace, openDatabase } from '../../docs/examples/pgvector/database.
 import { enrol } from '../../docs/examples/pgvector/enrol.mjs';
 import { embed } from '../../docs/examples/pgvector/facematch.mjs';
 import { identify } from '../../docs/examples/pgvector/identify.mjs';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import { documentedCommands } from '../support/doc-commands.ts';
 import { cutOuts } from '../support/portraits.mjs';
 import { execute, type Outcome } from './support/cli.ts';

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { endpointIds } from '../../src/config.ts';
+import { endpointIds } from '../../src/config/config.ts';
 import {
   type Answer,
   type Fields,

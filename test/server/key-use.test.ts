@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { afterEach, expect, test } from 'vitest';
-import { editKeyFile } from '../../src/gate/key-file.ts';
+import { editKeyFile } from '../../src/auth/key-file.ts';
 import { revokeKey } from '../fixtures/key-files.ts';
 import { type Json, match, paths, send, twoPhotos } from './support/client.ts';
 import { WorkerGate } from './support/gate.ts';

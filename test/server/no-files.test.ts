@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import { form, head, match, paths, RawClient, send, twoPhotos } from './support/client.ts';
 import { blank, samples } from './support/pictures.ts';
 import { Home, idOf, TestServer } from './support/server.ts';

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import { match, twoPhotos } from './support/client.ts';
 import { Home, killable, readiness, TestServer } from './support/server.ts';
 

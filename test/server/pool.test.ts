@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { packDirectory, readManifest } from '../../src/engine/pack.ts';
+import { projectPath } from '../../src/config/paths.ts';
+import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
 import type { Outcome, Pool as PoolClass } from '../../src/engine/pool.ts';
-import { projectPath } from '../../src/paths.ts';
 import { blank, samples } from './support/pictures.ts';
 
 /** The pool as it is built: a worker thread runs JavaScript, not TypeScript. */

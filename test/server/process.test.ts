@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readFileSync, truncateSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import { program, run } from './support/cli.ts';
 import { head, match, paths, RawClient, twoPhotos } from './support/client.ts';
 import { WorkerGate } from './support/gate.ts';

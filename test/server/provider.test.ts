@@ -1,8 +1,8 @@
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { projectPath } from '../../src/config/paths.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
-import { projectPath } from '../../src/paths.ts';
 import { addKey } from '../fixtures/key-files.ts';
 import { newFolder } from '../support/folder.ts';
 import { program, run } from './support/cli.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import { hasOpenssl, makePair, type Pair } from '../fixtures/certificates.ts';
 import { hasCaddy, startCaddy } from './support/caddy.ts';
 import { formType, head, type Json, paths, photoForm, RawClient } from './support/client.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { endpointIds } from '../../src/config.ts';
+import { scopes } from '../../src/auth/keys.ts';
+import { endpointIds } from '../../src/config/config.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import type { ErrorCode } from '../../src/errors.ts';
-import { scopes } from '../../src/gate/keys.ts';
 import { head, match, paths, RawClient, type Send, send } from './support/client.ts';
 import { blank } from './support/pictures.ts';
 import { expectProblem } from './support/problem.ts';

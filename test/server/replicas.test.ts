@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import { run } from './support/cli.ts';
 import { redisInstalled } from './support/redis.ts';
 

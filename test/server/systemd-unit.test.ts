@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/config.ts';
-import { projectPath } from '../../src/paths.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import { match, twoPhotos } from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import { hasOpenssl, makePair, overwrite, type Pair } from '../fixtures/certificates.ts';
 import { newFolder } from '../support/folder.ts';
 import { head, paths, photoForm, RawClient } from './support/client.ts';

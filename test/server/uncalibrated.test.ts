@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import { uncalibratedPack } from '../fixtures/packs.ts';
 import { newFolder } from '../support/folder.ts';
 import { program, run } from './support/cli.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
+import { projectPath } from '../../src/config/paths.ts';
 import { chooseTransport } from '../../src/http/transport.ts';
-import { projectPath } from '../../src/paths.ts';
 
 const { nextLibc } = await import(projectPath('test/support/programs.mjs'));
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
 
 /** The system's promtool, or the one that set-up unpacked; undefined, and said, where there is neither. */
 export const promtool = ['promtool', projectPath('.cache/promtool/usr/bin/promtool')].find(

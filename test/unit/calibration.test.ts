@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Calibration, type CalibrationPoint, calibrationOf } from '../../src/face/calibration.ts';
+import { Calibration, type CalibrationPoint, calibrationOf } from '../../src/scoring/calibration.ts';
 
 const table = pointsOf(-0.1, 1, 0.08, 0.1, 0.2, 0.01, 0.33, 0.001, 0.58, 0.000001);
 const calibration = new Calibration(table);

@@ -2,13 +2,13 @@ import { chmodSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { chooseTransport } from '../../src/http/transport.ts';
-import { loadUws } from '../../src/http/uws.ts';
+import { loadUws } from '../../src/http/uws/uws.ts';
 import {
   CertificateError,
   CertificateWatch,
   certificateFiles,
   readCertificate,
-} from '../../src/tls/certificate.ts';
+} from '../../src/server/certificate.ts';
 import {
   encryptKey,
   hasOpenssl,

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { clientAddress } from '../../src/gate/client-address.ts';
+import { clientAddress } from '../../src/auth/client-address.ts';
 
 const proxy = '10.0.0.1';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readConfig, settings, unknownVariables } from '../../src/config.ts';
+import { readConfig, settings, unknownVariables } from '../../src/config/config.ts';
 
 describe('readConfig', () => {
   test('an empty environment gives the defaults of the contract', () => {

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { expect, test } from 'vitest';
-import { cgroupQuota, cpuLimit } from '../../src/cpus.ts';
+import { cgroupQuota, cpuLimit } from '../../src/config/cpus.ts';
 
 const none = Number.POSITIVE_INFINITY;
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { demoPage } from '../../src/demo/page.ts';
 
 const { html, headers } = demoPage(readConfig({}));

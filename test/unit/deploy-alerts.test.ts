@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
 import { alerts, dashboardQueries, deployed, rules } from '../support/deployed.ts';
 import { newFolder } from '../support/folder.ts';

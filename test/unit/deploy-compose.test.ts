@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readConfig, unknownVariables } from '../../src/config.ts';
-import { projectPath } from '../../src/paths.ts';
+import { readConfig, unknownVariables } from '../../src/config/config.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import { deployed, type Manifest } from '../support/deployed.ts';
 
 /** deploy/compose.yaml and what it mounts. */

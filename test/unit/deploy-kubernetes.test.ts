@@ -1,9 +1,9 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readConfig, unknownVariables } from '../../src/config.ts';
-import { readKeyFile } from '../../src/gate/key-file.ts';
-import { projectPath } from '../../src/paths.ts';
+import { readKeyFile } from '../../src/auth/key-file.ts';
+import { readConfig, unknownVariables } from '../../src/config/config.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
 import { type Manifest, manifestsOf } from '../support/deployed.ts';
 import { newFolder } from '../support/folder.ts';

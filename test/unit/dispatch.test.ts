@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { endpointIds } from '../../src/config.ts';
+import { endpointIds } from '../../src/config/config.ts';
 import { endpoints, type Listed } from '../../src/endpoints/index.ts';
 import { Problem } from '../../src/errors.ts';
 import type { Services } from '../../src/http/context.ts';

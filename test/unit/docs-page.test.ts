@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { endpointIds, readConfig } from '../../src/config.ts';
+import { endpointIds, readConfig } from '../../src/config/config.ts';
 import { errorTable } from '../../src/errors.ts';
 import { openApiDocument } from '../../src/site/document.ts';
 import { docsPage } from '../../src/site/page.ts';

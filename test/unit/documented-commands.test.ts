@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { buildProgram } from '../../src/cli/program.ts';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import { documentedCommands, pages } from '../support/doc-commands.ts';
 
 /** Commands and links in the pages lead to something. What can be run is run by test/server/documented-requests.test.ts. */

@@ -5,12 +5,12 @@ import type { Analysed, PictureEndpoint, Success } from '../../src/endpoints/end
 import { expectation, type FieldRule, imageFields, repeatedField } from '../../src/endpoints/fields.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import type { Analysis, Face, FoundBy, ImageFormat, NativeFailure } from '../../src/engine/addon.ts';
-import { packDirectory, readManifest } from '../../src/engine/pack.ts';
+import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
 import { Problem } from '../../src/errors.ts';
-import * as answers from '../../src/face/answers.ts';
-import { Calibration } from '../../src/face/calibration.ts';
-import { usual } from '../../src/face/choices.ts';
-import { readForm } from '../../src/http/form.ts';
+import { readForm } from '../../src/http/body/form.ts';
+import * as answers from '../../src/scoring/answers.ts';
+import { Calibration } from '../../src/scoring/calibration.ts';
+import { usual } from '../../src/scoring/match-options.ts';
 
 /** Every answer is of its schema, whatever was found; every field comes back as it was sent, and a wrong one is refused. */
 

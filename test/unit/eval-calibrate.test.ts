@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { fitTable } from '../../src/eval/calibrate.ts';
-import { dot } from '../../src/eval/cohort.ts';
+import { projectPath } from '../../src/config/paths.ts';
+import { fitTable } from '../../src/lab/calibrate.ts';
+import { dot } from '../../src/lab/cohort.ts';
 import {
   binOf,
   bins,
@@ -8,11 +9,10 @@ import {
   fmrTable,
   type ImpostorScores,
   requirePeople,
-} from '../../src/eval/fmr-table.ts';
-import type { HeldOutCohorts, MadeCohorts } from '../../src/eval/held-out.ts';
-import type { PeopleSet } from '../../src/eval/people.ts';
-import { Calibration } from '../../src/face/calibration.ts';
-import { projectPath } from '../../src/paths.ts';
+} from '../../src/lab/fmr-table.ts';
+import type { HeldOutCohorts, MadeCohorts } from '../../src/lab/held-out.ts';
+import type { PeopleSet } from '../../src/lab/people.ts';
+import { Calibration } from '../../src/scoring/calibration.ts';
 import { Random } from '../support/random.mjs';
 
 function gaussian(random: () => number): number {
@@ -37,8 +37,8 @@ function people(name: string, count: number, alike: number): PeopleSet {
 }
 
 // The compiled one: it starts worker threads, which cannot run TypeScript.
-const { makeCohorts }: typeof import('../../src/eval/held-out.ts') = await import(
-  projectPath('dist/src/eval/held-out.js')
+const { makeCohorts }: typeof import('../../src/lab/held-out.ts') = await import(
+  projectPath('dist/src/lab/held-out.js')
 );
 
 describe('the table of false-match rates', () => {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { dot } from '../../src/eval/cohort.ts';
-import { differentialOf, type GroupFigures, groupCount } from '../../src/eval/differential.ts';
-import { parseGroupings } from '../../src/eval/groupings.ts';
-import { wilson } from '../../src/eval/metrics.ts';
-import type { FoundPeople } from '../../src/eval/people.ts';
-import { PersonRate } from '../../src/eval/person-rate.ts';
-import { eachMated, eachStrangers, numberPeople } from '../../src/eval/strangers.ts';
-import { Calibration, promisedRate } from '../../src/face/calibration.ts';
+import { dot } from '../../src/lab/cohort.ts';
+import { differentialOf, type GroupFigures, groupCount } from '../../src/lab/differential.ts';
+import { parseGroupings } from '../../src/lab/groupings.ts';
+import { wilson } from '../../src/lab/metrics.ts';
+import type { FoundPeople } from '../../src/lab/people.ts';
+import { PersonRate } from '../../src/lab/person-rate.ts';
+import { eachMated, eachStrangers, numberPeople } from '../../src/lab/strangers.ts';
+import { Calibration, promisedRate } from '../../src/scoring/calibration.ts';
 import { Random } from '../support/random.mjs';
 
 const seeded = new Random(11);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { histogram } from '../../src/eval/figures.ts';
+import { histogram } from '../../src/lab/figures.ts';
 import {
   accuracy,
   bestThreshold,
@@ -8,10 +8,10 @@ import {
   type Scored,
   tarAtFmr,
   wilson,
-} from '../../src/eval/metrics.ts';
-import { type JudgedPair, PairRate, worstPairs } from '../../src/eval/pairs.ts';
-import { percentPoints, ratePoints } from '../../src/eval/thresholds.ts';
-import { Calibration } from '../../src/face/calibration.ts';
+} from '../../src/lab/metrics.ts';
+import { type JudgedPair, PairRate, worstPairs } from '../../src/lab/pairs.ts';
+import { percentPoints, ratePoints } from '../../src/lab/thresholds.ts';
+import { Calibration } from '../../src/scoring/calibration.ts';
 
 const pair = (score: number, same: boolean, fold?: string): Scored => ({ score, same, fold });
 const same = (...scores: number[]) => scores.map((score) => pair(score, true));

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { projectPath } from '../../src/config/paths.ts';
 import {
   candidates,
   dot,
@@ -9,16 +10,15 @@ import {
   nearestFaces,
   peopleOfCentre,
   seedsOf,
-} from '../../src/eval/cohort.ts';
-import scoresOf from '../../src/eval/cohort-worker.ts';
-import { foldPair, folds, HeldOutCohorts, heldOutFits } from '../../src/eval/held-out.ts';
-import { personOf } from '../../src/eval/pairs.ts';
-import { projectPath } from '../../src/paths.ts';
+} from '../../src/lab/cohort.ts';
+import scoresOf from '../../src/lab/cohort-worker.ts';
+import { foldPair, folds, HeldOutCohorts, heldOutFits } from '../../src/lab/held-out.ts';
+import { personOf } from '../../src/lab/pairs.ts';
 import { Random } from '../support/random.mjs';
 
 // The compiled one: it starts worker threads, which cannot run TypeScript.
-const { makeCohorts }: typeof import('../../src/eval/held-out.ts') = await import(
-  projectPath('dist/src/eval/held-out.js')
+const { makeCohorts }: typeof import('../../src/lab/held-out.ts') = await import(
+  projectPath('dist/src/lab/held-out.js')
 );
 
 const seeded = new Random(5);

@@ -6,7 +6,7 @@ import {
   linearScore,
   quantiseLinear,
   tallyLinear,
-} from '../../src/eval/linear-score.ts';
+} from '../../src/lab/linear-score.ts';
 import { Random } from '../support/random.mjs';
 
 const seeded = new Random(11);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type Chart, chartView, linearAxis, rateAxis } from '../../src/eval/report/chart.ts';
-import { groupChartView, timesAxis } from '../../src/eval/report/group-chart.ts';
-import { cropAround } from '../../src/eval/report/pairs.ts';
+import { type Chart, chartView, linearAxis, rateAxis } from '../../src/lab/report/chart.ts';
+import { groupChartView, timesAxis } from '../../src/lab/report/group-chart.ts';
+import { cropAround } from '../../src/lab/report/pairs.ts';
 import { readHtml } from '../fixtures/html.ts';
 
 describe('an axis of rates', () => {

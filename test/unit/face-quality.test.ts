@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { lowQuality, lowQualityProblem, qualityLimits, qualityWords } from '../../src/face/face-quality.ts';
+import {
+  lowQuality,
+  lowQualityProblem,
+  qualityLimits,
+  qualityWords,
+} from '../../src/scoring/face-quality.ts';
 
 const good = {
   occlusion_score: -5,

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Gate, type GateRequest, type Verdict } from '../../src/gate/gate.ts';
-import { create } from '../../src/gate/key-edits.ts';
-import { editKeyFile } from '../../src/gate/key-file.ts';
-import { KeyStore } from '../../src/gate/key-store.ts';
-import type { Scope } from '../../src/gate/keys.ts';
+import { Gate, type GateRequest, type Verdict } from '../../src/auth/gate.ts';
+import { create } from '../../src/auth/key-edits.ts';
+import { editKeyFile } from '../../src/auth/key-file.ts';
+import { KeyStore } from '../../src/auth/key-store.ts';
+import type { Scope } from '../../src/auth/keys.ts';
 import { newFolder } from '../support/folder.ts';
 
 const now_ms = Date.UTC(2100, 0, 1);

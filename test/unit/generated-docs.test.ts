@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
 
 process.chdir(projectPath('.'));
 const { generatedDocs } = await import(projectPath('scripts/lib/generated-docs.mjs'));

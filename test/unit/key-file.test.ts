@@ -12,9 +12,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { create } from '../../src/gate/key-edits.ts';
-import { editKeyFile, KeyFileError, readKeyFile } from '../../src/gate/key-file.ts';
-import type { KeyRecord } from '../../src/gate/keys.ts';
+import { create } from '../../src/auth/key-edits.ts';
+import { editKeyFile, KeyFileError, readKeyFile } from '../../src/auth/key-file.ts';
+import type { KeyRecord } from '../../src/auth/keys.ts';
 import { newFolder } from '../support/folder.ts';
 
 let folder: string;

@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, wr
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { editKeyFile } from '../../src/gate/key-file.ts';
-import { KeyStore } from '../../src/gate/key-store.ts';
+import { editKeyFile } from '../../src/auth/key-file.ts';
+import { KeyStore } from '../../src/auth/key-store.ts';
 import { addKey, expireKeys, revokeKey } from '../fixtures/key-files.ts';
 import { newFolder } from '../support/folder.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { create, type KeySettings, revoke, rotate } from '../../src/gate/key-edits.ts';
-import { createKey, endOf, keyHash, keyId, statusOf } from '../../src/gate/keys.ts';
+import { create, type KeySettings, revoke, rotate } from '../../src/auth/key-edits.ts';
+import { createKey, endOf, keyHash, keyId, statusOf } from '../../src/auth/keys.ts';
 
 const wellFormed = `fm_${'a'.repeat(12)}_${'b'.repeat(43)}`;
 

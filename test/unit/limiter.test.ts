@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Limiter, rateHeaders } from '../../src/gate/limiter.ts';
-import { TokenBucket } from '../../src/gate/token-bucket.ts';
+import { Limiter, rateHeaders } from '../../src/auth/limiter.ts';
+import { TokenBucket } from '../../src/auth/token-bucket.ts';
 
 /** One request: it comes `after_ms` after the one before it, and asks for `cost`. */
 interface Step {

@@ -5,8 +5,8 @@ import {
   MultipartError,
   type MultipartReason,
   parseMultipart,
-} from '../../src/http/multipart.ts';
-import { indexOfShort } from '../../src/http/short-search.ts';
+} from '../../src/http/body/multipart.ts';
+import { indexOfShort } from '../../src/http/body/short-search.ts';
 import {
   bytes,
   crlf,

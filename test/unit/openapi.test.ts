@@ -1,7 +1,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
-import { endpointIds, readConfig } from '../../src/config.ts';
+import { endpointIds, readConfig } from '../../src/config/config.ts';
 import { type FieldRule, repeatedField } from '../../src/endpoints/fields.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import { type ErrorCode, errorTable, Problem } from '../../src/errors.ts';

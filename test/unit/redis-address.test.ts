@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/config.ts';
-import { RedisAddress } from '../../src/redis-address.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { RedisAddress } from '../../src/config/redis-address.ts';
 
 const plain = { host: 'localhost', port: 6379, db: 0, tls: false, username: undefined, password: undefined };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { Uploads } from '../../src/http/upload.ts';
+import { Uploads } from '../../src/http/body/upload.ts';
 
 const MiB = 1024 * 1024;
 

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { projectPath } from '../../src/config/paths.ts';
 import { chooseTransport } from '../../src/http/transport.ts';
-import { loadUws } from '../../src/http/uws.ts';
-import { projectPath } from '../../src/paths.ts';
+import { loadUws } from '../../src/http/uws/uws.ts';
 import { newFolder } from '../support/folder.ts';
 
 /** On some systems there is no binary; test/server/http-choice.test.ts says what happens then. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { expect, test } from 'vitest';
-import { projectPath } from '../../src/paths.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import { newFolder } from '../support/folder.ts';
 
 /** .github/workflows by GitHub's own parser: members, types, expressions, and the jobs that jobs need. */

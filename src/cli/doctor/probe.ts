@@ -1,5 +1,5 @@
 import type { Addon, OnnxRuntime } from '../../engine/addon.ts';
-import type { Uws } from '../../http/uws.ts';
+import type { Uws } from '../../http/uws/uws.ts';
 
 // Loads native code in a process of its own, because it may print to standard output or end the process. Started by probe() of
 // machine.ts with the name of a probe and its argument; sends the answer to its parent.
@@ -17,7 +17,7 @@ export type Answer = { value: unknown } | { error: string };
 
 const probes: { [Name in keyof Probes]: (argument: string) => Promise<Probes[Name]> } = {
   uws: async () => {
-    const { version, passedOver } = (await import('../../http/uws.ts')).loadUws();
+    const { version, passedOver } = (await import('../../http/uws/uws.ts')).loadUws();
     return { version, passedOver };
   },
   addon: async () => {

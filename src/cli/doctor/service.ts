@@ -4,8 +4,8 @@ import { get as getByTls } from 'node:https';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { surveySettings } from '../../config.ts';
-import { reachable } from '../../health.ts';
+import { surveySettings } from '../../config/config.ts';
+import { reachable } from '../../server/health.ts';
 import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
 import { probe, settingCure } from './machine.ts';
 
@@ -13,7 +13,7 @@ import { probe, settingCure } from './machine.ts';
 export const serviceChecks: Checks = {
   /** The manifest, each file, and whether the nets load. */
   async 'model pack'() {
-    const pack = await import('../../engine/pack.ts');
+    const pack = await import('../../engine/manifest.ts');
     const directory = pack.packDirectory(surveySettings().config.pack);
     let manifest: ReturnType<typeof pack.readDraft>;
     try {
@@ -65,8 +65,8 @@ export const serviceChecks: Checks = {
 
   /** Its path, mode and number of keys; never a key or an id. */
   async 'key file'() {
-    const { KeyFileError, readKeyFile } = await import('../../gate/key-file.ts');
-    const { statusOf } = await import('../../gate/keys.ts');
+    const { KeyFileError, readKeyFile } = await import('../../auth/key-file.ts');
+    const { statusOf } = await import('../../auth/keys.ts');
     const file = resolve(surveySettings().config.keys_file);
     const create = 'npx facematch keys create --name NAME';
     try {
@@ -88,7 +88,7 @@ export const serviceChecks: Checks = {
   async limiter() {
     const address = surveySettings().config.limiter;
     if (address === 'local') return [ok('limiter', 'local to each server')];
-    const { RedisClient } = await import('../../gate/redis-client.ts');
+    const { RedisClient } = await import('../../auth/redis-client.ts');
     try {
       const client = await RedisClient.open(address);
       const version = await client.version();
@@ -103,7 +103,9 @@ export const serviceChecks: Checks = {
 
   /** Whether the service would speak TLS, with which certificate, and until when it is valid. */
   async TLS() {
-    const { CertificateError, certificateFiles, readCertificate } = await import('../../tls/certificate.ts');
+    const { CertificateError, certificateFiles, readCertificate } = await import(
+      '../../server/certificate.ts'
+    );
     const { tls_cert, tls_key } = surveySettings().config;
     const files = certificateFiles(tls_cert, tls_key);
     if (files === undefined) return [ok('TLS', 'off: the service speaks plain HTTP')];

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { AddOptions, LivenessFile } from '../../lab/packs/add.ts';
 import { addHelp, exitCodes } from '../help.ts';
-import type { AddOptions, LivenessFile } from './add.ts';
 
 // What the families and feedings of families.ts are called; that file is imported only when a command runs.
 const familyNames = ['scrfd', 'yunet', 'retinaface', 'rfb'];
@@ -122,7 +122,7 @@ function addLiveness(text: string, before: LivenessFile[] = []): LivenessFile[] 
 }
 
 async function add(name: string, options: AddOptions & JsonOption): Promise<void> {
-  const { addPack } = await import('./add.ts');
+  const { addPack } = await import('../../lab/packs/add.ts');
   const { activity, coloursFor } = await import('../terminal.ts');
   const done = activity('The nets are looked into and tried');
   let added: Awaited<ReturnType<typeof addPack>>;

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { readConfig } from '../../config.ts';
+import { readConfig } from '../../config/config.ts';
+import { projectPath } from '../../config/paths.ts';
 import {
   type MadeHere,
   madeHere,
@@ -9,8 +10,7 @@ import {
   packNets,
   readDraft,
   verifyPack,
-} from '../../engine/pack.ts';
-import { projectPath } from '../../paths.ts';
+} from '../../engine/manifest.ts';
 import type { Colours } from '../terminal.ts';
 
 /** An installed pack. Part of the output of --json. */

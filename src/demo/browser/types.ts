@@ -1,7 +1,7 @@
 import type { ChoiceRule, NumberRule, ValueRule } from '../../endpoints/fields.ts';
 import type { EndpointId } from '../../endpoints/index.ts';
-import type { Detect, Many, Match } from '../../face/answers.ts';
-import type { Choices } from '../../face/choices.ts';
+import type { Detect, Many, Match } from '../../scoring/answers.ts';
+import type { Choices } from '../../scoring/match-options.ts';
 
 /** Types that server and page share. */
 

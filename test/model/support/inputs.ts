@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { inputShape, meanOf } from '../../../models/prepare/verify.ts';
-import { projectPath } from '../../../src/paths.ts';
+import { projectPath } from '../../../src/config/paths.ts';
 import type { OwnNet } from './originals.ts';
 
 /** Parts of the photos of @vladmandic/face-api as input of a net: channels first, (byte − mean) × scale. */

@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { addonFile } from '../../../src/config/environment.ts';
+import { projectPath } from '../../../src/config/paths.ts';
 import type { AccuracyMode } from '../../../src/engine/addon.ts';
-import { packDirectory, readManifest, sha256 } from '../../../src/engine/pack.ts';
-import { addonFile } from '../../../src/environment.ts';
-import type { Grouping } from '../../../src/eval/groupings.ts';
-import { type LabelledImage, type PeopleSet, readPeople } from '../../../src/eval/people.ts';
-import { projectPath } from '../../../src/paths.ts';
+import { packDirectory, readManifest, sha256 } from '../../../src/engine/manifest.ts';
+import type { Grouping } from '../../../src/lab/groupings.ts';
+import { type LabelledImage, type PeopleSet, readPeople } from '../../../src/lab/people.ts';
 import { sharedFolder } from '../../fixtures/pictures.ts';
 
 /**
@@ -14,8 +14,8 @@ import { sharedFolder } from '../../fixtures/pictures.ts';
  */
 
 // The compiled one: it starts worker threads, which cannot run TypeScript.
-const { embedImages }: typeof import('../../../src/eval/embed-images.ts') = await import(
-  projectPath('dist/src/eval/embed-images.js')
+const { embedImages }: typeof import('../../../src/lab/embed-images.ts') = await import(
+  projectPath('dist/src/lab/embed-images.js')
 );
 
 const directory = packDirectory('default');

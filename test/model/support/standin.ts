@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import onnxProto from 'onnx-proto';
 import { makeFloats, makeNode } from '../../../models/prepare/graph.ts';
-import { packDirectory, sha256 } from '../../../src/engine/pack.ts';
+import { packDirectory, sha256 } from '../../../src/engine/manifest.ts';
 
 const { onnx } = onnxProto;
 

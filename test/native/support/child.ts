@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { packDirectory } from '../../../src/engine/pack.ts';
+import { packDirectory } from '../../../src/engine/manifest.ts';
 import type { Build } from './builds.ts';
 
 export interface Ending {

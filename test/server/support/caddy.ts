@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { projectPath } from '../../../src/paths.ts';
+import { projectPath } from '../../../src/config/paths.ts';
 import type { Pair } from '../../fixtures/certificates.ts';
 
 const { startProgram } = await import(projectPath('test/support/programs.mjs'));

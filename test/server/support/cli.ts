@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { projectPath } from '../../../src/paths.ts';
+import { projectPath } from '../../../src/config/paths.ts';
 
 const { inherited } = await import(projectPath('test/support/programs.mjs'));
 

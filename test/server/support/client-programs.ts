@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { projectPath } from '../../../src/paths.ts';
+import { projectPath } from '../../../src/config/paths.ts';
 
 /** The programs of docs/clients, and photos for them. */
 

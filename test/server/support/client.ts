@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { projectPath } from '../../../src/paths.ts';
+import { projectPath } from '../../../src/config/paths.ts';
 import { samples } from './pictures.ts';
 import type { TestServer } from './server.ts';
 

@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import sharp from 'sharp';
-import { endpointIds } from '../../../src/config.ts';
-import { projectPath } from '../../../src/paths.ts';
+import { endpointIds } from '../../../src/config/config.ts';
+import { projectPath } from '../../../src/config/paths.ts';
 import { livePack, redIsLive } from '../../fixtures/liveness.ts';
 import { sample } from '../../fixtures/pictures.ts';
 import { newFolder } from '../../support/folder.ts';

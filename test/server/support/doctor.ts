@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
-import { projectPath } from '../../../src/paths.ts';
+import { projectPath } from '../../../src/config/paths.ts';
 import { type Outcome, program, run } from './cli.ts';
 
 export interface Diagnosis extends Outcome {

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { loadAddon } from '../../../src/engine/load-addon.ts';
-import { packDirectory } from '../../../src/engine/pack.ts';
+import { packDirectory } from '../../../src/engine/manifest.ts';
 import { analyseOptions, sample } from '../../fixtures/pictures.ts';
 import { newFolder } from '../../support/folder.ts';
 import { blank } from './pictures.ts';

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { projectPath } from '../../../src/paths.ts';
+import { projectPath } from '../../../src/config/paths.ts';
 import type { Home } from './server.ts';
 
 /** Holds the workers of a server at the door of the addon (gated-addon.cjs). */

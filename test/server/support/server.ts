@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll } from 'vitest';
-import { create, revoke } from '../../../src/gate/key-edits.ts';
-import { editKeyFile } from '../../../src/gate/key-file.ts';
-import { type Scope, scopes } from '../../../src/gate/keys.ts';
+import { create, revoke } from '../../../src/auth/key-edits.ts';
+import { editKeyFile } from '../../../src/auth/key-file.ts';
+import { type Scope, scopes } from '../../../src/auth/keys.ts';
+import { projectPath } from '../../../src/config/paths.ts';
 import { chooseTransport } from '../../../src/http/transport.ts';
-import { projectPath } from '../../../src/paths.ts';
 import { pack } from '../../fixtures/pictures.ts';
 
 const { inherited, launch, nextLibc, serve, seriesValue } = await import(

@@ -1,0 +1,111 @@
+import { timingSafeEqual } from 'node:crypto';
+import { FileFollower } from '../config/file-watch.ts';
+import { KeyFileError, noUsableKey, readKeyFile } from './key-file.ts';
+import { endOf, type KeyRecord, keyHash, keyId } from './keys.ts';
+
+/** What is known of the key of a request. */
+export type ApiKey = Readonly<Pick<KeyRecord, 'id' | 'name' | 'scopes' | 'rate' | 'burst' | 'concurrent'>>;
+
+interface KeyStoreLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+interface Entry {
+  key: ApiKey;
+  hash: Buffer;
+  /** When the key stops working, in milliseconds since 1970. */
+  end_ms: number;
+}
+
+/** An unknown id is compared with this, so that it takes as long as a known one. No text with this SHA-256 is known. */
+const dummyHash = Buffer.alloc(32);
+
+/** How often the file is polled. */
+const interval_ms = 500;
+
+/** The keys in use: those of the last version of the file that could be read. */
+export class KeyStore {
+  readonly #file: string;
+  readonly #log: KeyStoreLog;
+  readonly #follower: FileFollower;
+  #entries: ReadonlyMap<string, Entry>;
+
+  /**
+   * Reads the key file and follows its changes. Throws an Error with a message for people when the file is missing,
+   * open to other users, broken, or without any usable key.
+   */
+  static open(file: string, log: KeyStoreLog, watch_ms = interval_ms): KeyStore {
+    return new KeyStore(file, log, watch_ms);
+  }
+
+  private constructor(file: string, log: KeyStoreLog, watch_ms: number) {
+    this.#file = file;
+    this.#log = log;
+    // Watched before it is read, so that a change in between is noticed.
+    this.#follower = new FileFollower({
+      files: [file],
+      interval_ms: watch_ms,
+      takeOver: () => this.#reload(),
+      onRefused: (error) => {
+        const reason = error instanceof KeyFileError ? error.reason : 'cannot be read';
+        log.warn({ reason }, 'the key file was not taken over; the keys before it stay in force');
+      },
+    });
+    try {
+      this.#entries = entriesOf(readKeyFile(file));
+      if (this.size === 0) throw noUsableKey(file);
+    } catch (error) {
+      this.#follower.close();
+      throw error;
+    }
+  }
+
+  /** Keys that are neither revoked nor expired at this moment. */
+  get size(): number {
+    const now_ms = Date.now();
+    let usable = 0;
+    for (const { end_ms } of this.#entries.values()) if (now_ms < end_ms) usable += 1;
+    return usable;
+  }
+
+  /**
+   * The key, or undefined when it is unknown, revoked or expired. Text without the form of a key is refused without
+   * hashing, because the form is not secret.
+   */
+  verify(presented: string, now_ms: number): ApiKey | undefined {
+    const id = keyId(presented);
+    if (id === undefined) return undefined;
+    const entry = this.#entries.get(id);
+    const equal = timingSafeEqual(Buffer.from(keyHash(presented), 'hex'), entry?.hash ?? dummyHash);
+    return equal && entry !== undefined && now_ms < entry.end_ms ? entry.key : undefined;
+  }
+
+  /** The key file could not be taken over as it is: a revocation in it is not in force. */
+  get stale(): boolean {
+    return this.#follower.stale;
+  }
+
+  close(): void {
+    this.#follower.close();
+  }
+
+  /** Throws KeyFileError, or the system's error. */
+  #reload(): void {
+    this.#entries = entriesOf(readKeyFile(this.#file));
+    // A file without a usable key takes effect too: revoking the last key must work.
+    if (this.size === 0) this.#log.warn({ keys: 0 }, 'the key file was reloaded; no usable key is left');
+    else this.#log.info({ keys: this.size }, 'the key file was reloaded');
+  }
+}
+
+function entriesOf(records: readonly KeyRecord[]): Map<string, Entry> {
+  return new Map(
+    records.map((record) => {
+      const { id, name, scopes, rate, burst, concurrent } = record;
+      const limit = concurrent === undefined ? {} : { concurrent };
+      const key = { id, name, scopes, rate, burst, ...limit };
+      return [id, { key, hash: Buffer.from(record.sha256, 'hex'), end_ms: endOf(record) }];
+    }),
+  );
+}

@@ -1,0 +1,301 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { isAbsolute, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { productPath } from '../config/paths.ts';
+import {
+  colours,
+  cropPixels,
+  detector,
+  factor,
+  feeding,
+  liveness,
+  name,
+  net,
+  number,
+  sha256Hex,
+  share,
+  source,
+  weight,
+} from './manifest-parts.ts';
+
+/**
+ * A model pack on disk: a directory with manifest.json and its prepared nets. native/core/runtime/pack.cpp reads the same
+ * manifest and makes the same checks of the members that it reads.
+ */
+
+const planName = z
+  .string()
+  .regex(/^[\w-][\w.-]*\.int8\.json$/, 'must be a plain file name ending in .int8.json');
+
+const smallFile = z.string().regex(/^[\w-][\w.-]*\.i8$/, 'must be a plain file name ending in .i8');
+
+const coordinate = z.number().min(0);
+const point = z.tuple([coordinate, coordinate]);
+
+interface Chip {
+  size: number;
+  template: [x: number, y: number][];
+}
+
+const isInside = ({ size, template }: Chip) => template.flat().every((number) => number <= size);
+
+/** Of an upright face: the eyes not exchanged, the mouth at least a pixel below them. */
+function isUpright({ template }: Chip): boolean {
+  const [right, left, , ...mouth] = template;
+  const [mouthRight, mouthLeft] = mouth;
+  if (!right || !left || !mouthRight || !mouthLeft) return false;
+  return (mouthRight[1] + mouthLeft[1] - right[1] - left[1]) / 2 >= 1 && right[0] < left[0];
+}
+
+const templateError = (error: string) => ({ path: ['template'], error });
+
+const calibration = z.strictObject({
+  fitted_on: name,
+  /** [normalised similarity, false-match rate]: similarities rise, rates fall from 1. */
+  points: z.array(z.tuple([z.number(), z.number().gt(0).max(1)])).min(2),
+  /** The lowest false-match rate that the people of the fit can show; lower rates are reported as this. */
+  floor: z.number().gt(0).max(0.1),
+});
+
+/** A linear function of the embedding: score = scale × Σ byte × number of the embedding + bias. */
+const linear = {
+  /** A signed byte for each dimension. */
+  file: smallFile,
+  sha256: sha256Hex,
+  licence: name,
+  scale: factor,
+  bias: number,
+  fitted_on: name,
+};
+
+const draftMembers = {
+  name,
+  version: name,
+  description: name,
+  source,
+  detector,
+  /** For faces that fill the picture, of any family; one of the detector's own looks at every picture beside it. */
+  close_detector: detector.optional(),
+  landmarks: z.strictObject({
+    ...net,
+    ...feeding,
+    family: z.enum(['points68']),
+    output: name,
+    size: cropPixels,
+    channels: z.enum(['grey']),
+    /** Side of the square crop, in longer sides of the face's box. */
+    crop: z.number().min(0.1).max(10),
+    /** A face whose eye line leans more than this is turned upright, and its landmarks are found again. */
+    upright_degrees: z.number().min(0).max(180),
+  }),
+  embedder: z
+    .strictObject({
+      ...net,
+      ...feeding,
+      ...colours,
+      family: z.enum(['arcface']),
+      output: name,
+      size: cropPixels,
+      dimensions: z.int().min(1).max(4096),
+      /** Positions of right eye, left eye, nose, right and left mouth corner in the aligned face, as the viewer sees them. */
+      template: z.tuple([point, point, point, point, point]),
+      /** The net is quantised to int8 by this plan; models/prepare/int8/plan.ts describes it. */
+      int8: z.strictObject({ file: planName, sha256: sha256Hex }).optional(),
+    })
+    .refine(isInside, templateError('must lie inside the chip'))
+    .refine(isUpright, templateError('must have the left eye right of the right one, and the mouth below')),
+  /** Tells human faces from those of animals; without it every face is taken. Below the threshold `bar` a face is dropped. */
+  human: z.strictObject({ ...linear, bar: number }).optional(),
+  /** Tells whether nose and mouth are covered: above 0 they are. Without it no face is warned of as covered. */
+  occlusion: z.strictObject(linear).optional(),
+  /** Given only to requests that ask for it; without it they are refused. */
+  liveness: liveness.optional(),
+  /** Centres for the normalisation of similarities, made by `facematch calibrate`; without it the cosine is used. */
+  cohort: z
+    .strictObject({
+      file: smallFile,
+      sha256: sha256Hex,
+      licence: name,
+      /** Rows of signed bytes. */
+      centres: z.int().min(1).max(16_384),
+      /** How many of a face's highest cosines with the centres are averaged. */
+      highest: z.int().min(1).max(16_384),
+      /** Of that average; what is subtracted from a cosine is the mean of both faces'. */
+      weight,
+    })
+    .optional(),
+  min_det_score: share,
+};
+
+const calibrations = z.strictObject(
+  { fast: calibration, balance: calibration },
+  {
+    error: ({ input }) =>
+      input === undefined ? 'is missing; fit it with: npx facematch calibrate … --write' : undefined,
+  },
+);
+
+const manifestSchema = z.strictObject({ ...draftMembers, calibration: calibrations });
+const draftSchema = z.strictObject({ ...draftMembers, calibration: calibrations.optional() });
+
+export type PackManifest = z.infer<typeof manifestSchema>;
+/** A pack that may lack a calibration: it compares faces, but no percent of it passes 40. */
+export type PackDraft = z.infer<typeof draftSchema>;
+export type PackNet = NonNullable<PackDraft[Role]>;
+export type LivenessNet = NonNullable<PackDraft['liveness']>['nets'][number];
+export type PackSource = PackDraft['source'];
+
+/** The nets that a pack may have, in the order in which they process an image. */
+export const roles = ['detector', 'close_detector', 'landmarks', 'embedder'] as const;
+export type Role = (typeof roles)[number];
+
+/** The nets that the pack has, in the order of `roles`. */
+export function packNets(manifest: PackDraft): Map<Role, PackNet> {
+  return new Map(
+    roles.flatMap((role): [Role, PackNet][] => {
+      const { [role]: net } = manifest;
+      return net ? [[role, net]] : [];
+    }),
+  );
+}
+
+/** Where a net comes from: its own source or the pack's; undefined when it is another pack's. */
+export function sourceOf(manifest: PackDraft, net: PackNet): PackSource | undefined {
+  return typeof net.from === 'string' ? (net.source ?? manifest.source) : undefined;
+}
+
+/** Directory of a pack given by its name under models/packs, or by a path (anything with a slash or a leading dot). */
+export function packDirectory(nameOrPath: string): string {
+  if (isAbsolute(nameOrPath) || /[\\/]|^\./.test(nameOrPath)) return resolve(nameOrPath);
+  if (nameOrPath === '')
+    throw new Error('Expected the name of a model pack or a path to one but received nothing');
+  return productPath(join('models', 'packs', nameOrPath));
+}
+
+/** Throws an Error whose message names the file, and the member when one is wrong. */
+export function readManifest(directory: string): PackManifest {
+  return readAs(manifestSchema, directory);
+}
+
+/** As readManifest, for a pack that need not be calibrated. */
+export function readDraft(directory: string): PackDraft {
+  return readAs(draftSchema, directory);
+}
+
+function readAs<T>(schema: z.ZodType<T>, directory: string): T {
+  const file = join(directory, 'manifest.json');
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Error(`There is no model pack in ${directory}: cannot read ${file} (${codeOf(error)})`, {
+      cause: error,
+    });
+  }
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${file} is not valid JSON: ${(error as Error).message}`, { cause: error });
+  }
+  const parsed = schema.safeParse(json);
+  if (!parsed.success) {
+    const wrong = parsed.error.issues.map((issue) => `  ${memberOf(issue.path)}: ${issue.message}`);
+    throw new Error(`${file} is not a valid pack manifest:\n${wrong.join('\n')}`);
+  }
+  return parsed.data;
+}
+
+/** A file of a pack that is missing or changed. */
+export class ModelFileError extends Error {
+  readonly reason: string;
+  readonly cure: string;
+
+  constructor(file: string, reason: string, cure: string, options?: ErrorOptions) {
+    super(`The model file ${file} ${reason}. ${cure}`, options);
+    this.name = 'ModelFileError';
+    this.reason = reason;
+    this.cure = cure;
+  }
+}
+
+/** Optional members of a manifest whose files facematch made itself; they are in the repository. */
+export const madeHere = ['cohort', 'human', 'occlusion'] as const;
+export type MadeHere = (typeof madeHere)[number];
+
+const restoreIt = 'from the repository, or make it again with: npx facematch calibrate';
+
+/** Compares the SHA-256 of every file of the pack with the manifest's. Throws an Error that says what to do. */
+export async function verifyPack(directory: string, manifest: PackDraft): Promise<void> {
+  await verifyNets(directory, manifest);
+  for (const role of madeHere) await verifyMadeHere(directory, manifest, role);
+  for (const net of manifest.liveness?.nets ?? []) await verifyLivenessNet(directory, net);
+}
+
+/** As verifyPack, for one of the files that facematch made, if the pack has it. */
+export async function verifyMadeHere(directory: string, manifest: PackDraft, role: MadeHere): Promise<void> {
+  const { [role]: made } = manifest;
+  if (made) await verifiedFile(join(directory, made.file), made.sha256, restoreIt);
+}
+
+/** As verifyPack, for one of the nets for presentation attacks. */
+export async function verifyLivenessNet(directory: string, { file, sha256 }: LivenessNet): Promise<void> {
+  await verifiedFile(join(directory, file), sha256, 'from where it was brought from, or add the pack again');
+}
+
+/** As verifyPack, for the nets only. */
+async function verifyNets(directory: string, manifest: PackDraft): Promise<void> {
+  const nets = [...packNets(manifest).values()];
+  await Promise.all(nets.map((net) => verifyNet(directory, manifest, net)));
+}
+
+/** As verifyNets, for one net. */
+export async function verifyNet(directory: string, manifest: PackDraft, net: PackNet): Promise<void> {
+  const { file, sha256 } = net;
+  await verifiedFile(join(directory, file), sha256, `with: ${prepareCommand(directory, manifest)}`);
+}
+
+const madeBySetup = ['default', 'int8'];
+
+/** The command that prepares the nets of a pack. */
+export function prepareCommand(directory: string, manifest: PackDraft): string {
+  if (madeBySetup.includes(manifest.name)) return 'npm run setup';
+  const brought = [...packNets(manifest)].filter(([, net]) => sourceOf(manifest, net)?.kind === 'project');
+  const files = brought.map(([role]) => `--file ${role}=PATH`);
+  return ['node dist/models/prepare/index.js', directory, ...files].join(' ');
+}
+
+/** The bytes of a file, which must have this SHA-256. Throws a ModelFileError that ends in `cure`. */
+export async function verifiedFile(file: string, expected: string, cure: string): Promise<Uint8Array> {
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFile(file);
+  } catch (error) {
+    const problem = codeOf(error) === 'ENOENT' ? 'is missing' : `cannot be read (${codeOf(error)})`;
+    throw new ModelFileError(file, problem, `Get it ${cure}`, { cause: error });
+  }
+  const actual = sha256(bytes);
+  if (actual !== expected) {
+    throw new ModelFileError(
+      file,
+      `is not the one that the manifest describes: ${bytes.length} bytes with SHA-256 ${actual} instead of ${expected}`,
+      `It was replaced, changed or cut short; get it again ${cure}`,
+    );
+  }
+  return bytes;
+}
+
+/** Lower-case hexadecimal. */
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function memberOf(path: PropertyKey[]): string {
+  return path.length === 0 ? 'the manifest' : path.map(String).join('.');
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? 'unknown error';
+}

@@ -1,0 +1,103 @@
+import type { Analysis, NativeFailure } from './addon.ts';
+import type { Detected } from './detected.ts';
+
+/** Tells what bytes are that no decoder knows, where they are text: clients send that in place of a picture. */
+
+interface Told {
+  detected: Detected;
+  /** Of text, how it begins. */
+  beginning?: string;
+}
+
+/** The outcome of a picture, in which text is told apart from other bytes that no decoder knows. */
+export function tellText<T extends Analysis | NativeFailure>(outcome: T, bytes: Uint8Array): T {
+  if (outcome.ok || outcome.code !== 'unsupported_image_format' || outcome.detected !== 'unknown')
+    return outcome;
+  return { ...outcome, ...kindOfBytes(bytes) };
+}
+
+/** So many bytes tell what it is. */
+const sample_bytes = 1024;
+
+function kindOfBytes(bytes: Uint8Array): Told {
+  // A copy: TextDecoder takes no shared memory.
+  const text = decoded(Uint8Array.from(bytes.subarray(0, sample_bytes)));
+  if (text === undefined) return { detected: 'unknown' };
+  if (isJpegAsText(text)) return { detected: 'jpeg_as_text' };
+  return isPlain(text) || pictureAsText.test(text) ? kindOfText(text) : { detected: 'unknown' };
+}
+
+/** What a text is that was sent in place of a picture. */
+export function kindOfText(text: string): Told {
+  const beginning = text.trim();
+  const [detected = 'text'] = textKinds.find(([, matches]) => matches(beginning)) ?? [];
+  return { detected, beginning };
+}
+
+/** Without control characters but white space. */
+const isPlain = (text: string) => text !== '' && !/(?!\s)\p{Cc}/u.test(text);
+
+/** The text in UTF-8 or UTF-16, else in Windows's Latin-1 if that is likely. A character that the sample cuts is left out. */
+function decoded(sample: Uint8Array): string | undefined {
+  const decode = (encoding: string) => {
+    try {
+      return new TextDecoder(encoding, { fatal: true }).decode(sample, { stream: true });
+    } catch {
+      return undefined;
+    }
+  };
+  const wide = wideEncoding(sample);
+  if (wide !== undefined) return decode(wide);
+  const ascii = sample.filter((byte) => byte >= 0x20 && byte < 0x7f).length;
+  return decode('utf-8') ?? (ascii > 0.75 * sample.length ? decode('windows-1252') : undefined);
+}
+
+/** UTF-16 by its byte-order mark, or by the zeros of letters that Latin-1 has too. */
+function wideEncoding([first, second, third, fourth]: Uint8Array): string | undefined {
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  if (first === 0xfe && second === 0xff) return 'utf-16be';
+  if (first && second === 0 && third && fourth === 0) return 'utf-16le';
+  return first === 0 && second && third === 0 && fourth ? 'utf-16be' : undefined;
+}
+
+/** How a JPEG begins: FF D8 FF, as decoders of UTF-8 replace it, and as Latin-1 and the code pages 437 and 850 read it. */
+const jpegStart = /^(?:\ufffd{3}|ÿØÿ|\u00a0[╪Ï]\u00a0)/;
+/** Its bytes, as JavaScript and Python write them. */
+const jpegList =
+  /^(?:(?:\{"type":"Buffer","data":)?\[?255, ?216, ?255,|\{"0":255,"1":216,|(?:b['"])?\\xff\\xd8)/;
+
+/** The name of its first block, which begins at the seventh byte, survives every decoder. */
+function isJpegAsText(text: string): boolean {
+  const named = ['JFIF\0', 'Exif\0\0'].some((name) => text.slice(0, 14).includes(name));
+  return named || jpegList.test(text) || (jpegStart.test(text) && !isPlain(text));
+}
+
+/** A PNG or a WebP that was read as text. */
+const pictureAsText = /^(?:.PNG|RIFF.{1,12}WEBP)/su;
+
+/** Base64 of JPEG, PNG, WebP, GIF and HEIC, with what may stand before it. */
+const base64Picture = /^(?:b?['"])?(?:(?:[/_]|%2F)9j(?:[/_]|%2F)|iVBORw0KGgo|UklGR|R0lGODlh|AAAA..Z0eXB)/i;
+/** Tags that a page begins with (WHATWG MIME Sniffing, section 7.1). */
+const htmlTag =
+  /^(?:<\?xml[^>]*>\s*)?<(?:!--|(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>/])/i;
+const scheme = /^["']?(?:[a-z][a-z\d+.-]+:\/\/|(?:blob|file|content|ph|asset|cid):|www\.)\S+$/i;
+const rooted = /^["']?(?:@\S|~?\/|\.{1,2}[\\/]|\\\\|[a-z]:[\\/])/i;
+const pictureName =
+  /\S\.(?:jpe?g|jpe|jfif|png|webp|hei[cf]|avif|gif|bmp|tiff?|jp2|j2k|jxl|pdf)["']?(?:\s*;\s*type=\S+)?$/i;
+
+const isLine = (text: string) => !/[\r\n]/.test(text) && text.length < sample_bytes;
+
+/** The first that matches counts. */
+const textKinds: readonly (readonly [Detected, (text: string) => boolean])[] = [
+  ['data_url', (text) => /^["']?data:[\w.+-]*[/;,]/i.test(text)],
+  ['html', (text) => htmlTag.test(text)],
+  ['base64', (text) => base64Picture.test(text) || isBase64(text)],
+  ['url', (text) => scheme.test(text)],
+  ['path', (text) => isLine(text) && (rooted.test(text) || pictureName.test(text))],
+];
+
+/** Long lines of its alphabet, with letters of both cases and digits. */
+function isBase64(text: string): boolean {
+  const whole = /^["']?[\w+/-]{60}/.test(text) && /^["']?[\w+/\r\n-]+=*["']?$/.test(text);
+  return whole && [/[a-z]/, /[A-Z]/, /\d/].every((some) => some.test(text));
+}

@@ -1,0 +1,213 @@
+import type { PictureEndpoint } from '../../endpoints/endpoint.ts';
+import {
+  type FieldRule,
+  type Fields,
+  type FieldValue,
+  imageFields,
+  invalidField,
+  readField,
+  repeatedField,
+  ruleOf,
+} from '../../endpoints/fields.ts';
+import { endpoints } from '../../endpoints/index.ts';
+import { Problem, printable } from '../../errors.ts';
+import type { Warning } from '../../scoring/answers.ts';
+import type { Target } from '../../scoring/many.ts';
+import { type ChoicePack, type Choices, choicesOf, mostTargets } from '../../scoring/match-options.ts';
+import { requireLiveness } from '../../scoring/presentation-attack.ts';
+import { MultipartError, type Part, parseMultipart } from './multipart.ts';
+
+/** The bytes of an image in the body, from `start` up to, not including, `end`. */
+interface ByteRange {
+  start: number;
+  end: number;
+}
+
+/** A request's form, checked. */
+export interface Form {
+  /** The images to analyse, in the order of the endpoint's fields; those of a repeated field in the order sent. */
+  images: ByteRange[];
+  /** The images of a repeated field, in the order sent. */
+  targets: Target[];
+  choices: Choices;
+  warnings: Warning[];
+}
+
+export interface FormLimits {
+  max_parts: number;
+  max_part_header_bytes: number;
+  max_field_bytes: number;
+  max_image_bytes: number;
+}
+
+type Taker = Pick<PictureEndpoint, 'fields' | 'advanced'>;
+
+/** An image that was sent; its filename is only a label. */
+interface SentImage extends ByteRange {
+  name: string;
+  filename?: string | undefined;
+}
+
+/** More than a detail repeats of a field that is too long. */
+const shown_bytes = 256;
+
+/** Body → form. Throws Problem for the first fault in the order of the parts. */
+export function readForm(
+  body: Buffer,
+  boundary: string,
+  taker: Taker,
+  limits: FormLimits,
+  pack: ChoicePack,
+): Form {
+  const sent = new SentFields(taker, limits);
+  for (const part of partsOf(body, boundary, limits, repeatedField(taker.fields) ? mostTargets : 0)) {
+    const { name, filename, start, end } = part;
+    const rule = sent.claim(name);
+    const text = () =>
+      body.toString('utf8', start, Math.min(end, start + Math.max(limits.max_field_bytes, shown_bytes)));
+    // Decided by its name: a part without a filename is an image too.
+    if (rule?.kind === 'image') sent.image(part);
+    else if (rule !== undefined && end - start > limits.max_field_bytes)
+      throw invalidField(name, rule, text());
+    else if (rule !== undefined) sent.choose(name, readField(name, rule, text()));
+    else if (filename !== undefined) sent.stray(name);
+  }
+  return sent.form(pack);
+}
+
+/** The fields of a request as they come. */
+export class SentFields {
+  readonly #taker: Taker;
+  readonly #limits: FormLimits;
+  readonly #repeated: string | undefined;
+  readonly #claimed = new Set<string>();
+  readonly #images = new Map<string, ByteRange>();
+  readonly #several: SentImage[] = [];
+  readonly #choices: Record<string, FieldValue> = {};
+  readonly #unknown = new Set<string>();
+  readonly #strays = new Set<string>();
+
+  constructor(taker: Taker, limits: FormLimits) {
+    this.#taker = taker;
+    this.#limits = limits;
+    this.#repeated = repeatedField(taker.fields);
+  }
+
+  /** The rule of a field, once its name is read; undefined where the endpoint does not know it. Throws Problem. */
+  claim(name: string): FieldRule | undefined {
+    const rule = ruleOf(name, this.#taker.fields);
+    if (rule === undefined) {
+      this.#unknown.add(name);
+    } else if (name === this.#repeated) {
+      if (this.#several.length === mostTargets) throw new Problem('too_many_images', { limit: mostTargets });
+    } else if (this.#claimed.has(name)) {
+      throw new Problem('duplicate_field', { detail: `Send ${name} once.`, field: name });
+    }
+    this.#claimed.add(name);
+    return rule;
+  }
+
+  image(image: SentImage): void {
+    if (image.name === this.#repeated) this.#several.push(image);
+    else this.#images.set(image.name, this.#measured(image));
+  }
+
+  /** undefined: its default. */
+  choose(name: string, value: FieldValue | undefined): void {
+    if (value !== undefined) this.#choices[name] = value;
+  }
+
+  /** A field that the endpoint does not know, and that may have been meant as a picture. */
+  stray(name: string): void {
+    this.#strays.add(name);
+  }
+
+  /** Throws Problem when an image is missing, or the pack cannot do what was asked. */
+  form(pack: ChoicePack): Form {
+    const { fields } = this.#taker;
+    const choices = choicesOf(this.#choices, pack);
+    requireLiveness(choices, pack);
+    const single = imageFields(fields).filter((name) => name !== this.#repeated);
+    const images = single.map((name) => required(this.#images.get(name), name, this.#strays));
+    if (this.#repeated !== undefined && this.#several.length === 0)
+      required(undefined, this.#repeated, this.#strays);
+    return {
+      images,
+      targets: this.#several.map((image) => this.#target(image, images)),
+      choices,
+      warnings: [...this.#unknown].map((name) => unknownField(name, this.#taker)),
+    };
+  }
+
+  /** Adds an image to `images`; a faulty one does not affect the others. */
+  #target(image: SentImage, images: ByteRange[]): Target {
+    const { filename, name } = image;
+    try {
+      return { filename, image: images.push(required(this.#measured(image), name)) - 1 };
+    } catch (error) {
+      if (error instanceof Problem) return { filename, image: error };
+      throw error;
+    }
+  }
+
+  #measured({ name, start, end }: SentImage): ByteRange {
+    const { max_image_bytes } = this.#limits;
+    if (end - start > max_image_bytes) {
+      throw new Problem('image_too_large', {
+        detail: `Send a smaller picture as ${name}; "limit_bytes" is the most an image may have.`,
+        limit_bytes: max_image_bytes,
+        field: name,
+      });
+    }
+    return { start, end };
+  }
+}
+
+/** Every field that some endpoint takes. */
+const known: Fields = Object.assign({}, ...endpoints.map((one) => ('fields' in one ? one.fields : {})));
+
+function unknownField(field: string, { advanced = {} }: Taker): Warning {
+  const detail = ruleOf(field, advanced)
+    ? 'This endpoint ignored the field; send it to the advanced one.'
+    : ruleOf(field, known)
+      ? 'This endpoint ignored the field: it belongs to other endpoints.'
+      : 'The field was ignored: no endpoint knows it. Look for a mistake in its name.';
+  return { code: 'unknown_field', field, detail };
+}
+
+function partsOf(body: Buffer, boundary: string, limits: FormLimits, further: number): Part[] {
+  try {
+    return parseMultipart(body, boundary, {
+      parts: limits.max_parts + further,
+      header_bytes: limits.max_part_header_bytes,
+    });
+  } catch (error) {
+    throw asProblem(error);
+  }
+}
+
+/** A MultipartError as a problem, whose detail is the parser's message; other errors as they are. */
+export function asProblem(error: unknown): unknown {
+  return error instanceof MultipartError
+    ? new Problem('invalid_multipart', { detail: `${error.message}.` })
+    : error;
+}
+
+/** Most names of fields that a detail repeats. */
+const mostNames = 4;
+
+/** `strays`: the fields that came instead, perhaps. */
+function required(
+  range: ByteRange | undefined,
+  name: string,
+  strays: ReadonlySet<string> = new Set(),
+): ByteRange {
+  if (range !== undefined && range.end > range.start) return range;
+  const names = [...strays].slice(0, mostNames).map((stray) => printable(stray) || '""');
+  if (strays.size > mostNames) names.push('…');
+  const instead = range ? '; this one is empty' : names.length > 0 ? `; you sent ${names.join(', ')}` : '';
+  throw new Problem('missing_field', {
+    detail: `Send the bytes of a picture as ${name}${instead}.`,
+    field: name,
+  });
+}

@@ -1,0 +1,192 @@
+import { Problem } from '../../errors.ts';
+import { unescaped, withoutCutEscape } from './json-escapes.ts';
+
+/** Most bytes of all that is neither a picture nor could be one, so that whatever is sent is read in no time. */
+const most_bytes = 64 * 1024;
+/** Characters that are looked at together. */
+const piece_bytes = 64 * 1024;
+/** Most levels of lists and objects. */
+const deepest = 32;
+
+const codeOf = (char: string) => char.charCodeAt(0);
+const QUOTE = codeOf('"');
+const BACKSLASH = codeOf('\\');
+const blanks = [...' \t\n\r'].map(codeOf);
+const numeric = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const literals = { true: true, false: false, null: null } as const;
+
+type Scalar = string | number | boolean | null;
+
+/** JSON in ASCII, without quotes or backslashes that are escaped. */
+function isPlain(text: string): boolean {
+  if (/[^\x20-\x7f]/.test(text)) return false;
+  return !text.includes('\\') || unescaped(text)?.includes('\\') === false;
+}
+
+/**
+ * Reads JSON (RFC 8259) from bytes, strictly and from front to back, without making a value of the whole: pictures in base64 stay
+ * where they are. Every method reads what comes next, and throws Problem invalid_json with its position in characters.
+ */
+export class JsonScan {
+  readonly #body: Buffer;
+  #at = 0;
+  /** Bytes so far that the limit is not for. */
+  #exempt = 0;
+  /** By how many the bytes so far are more than the UTF-16 characters. */
+  #surplus = 0;
+  #depth = 0;
+
+  constructor(body: Buffer) {
+    this.#body = body;
+  }
+
+  /** The first character of what comes next, without reading it; a null character at the end. */
+  peek(): string {
+    while (blanks.includes(this.#byte())) this.#at += 1;
+    return String.fromCharCode(this.#byte());
+  }
+
+  /** Calls `each` for every member, which has to read its value. */
+  object(each: (name: string) => void): void {
+    this.#list('{', '}', () => {
+      if (this.peek() !== '"') this.fail();
+      const name = this.#text();
+      this.#take(':');
+      each(name);
+    });
+  }
+
+  /** Calls `each` for every item, which has to read it. */
+  array(each: () => void): void {
+    this.#list('[', ']', each);
+  }
+
+  /** undefined for a list or an object, which is not read. */
+  scalar(): Scalar | undefined {
+    const next = this.peek();
+    if (next === '{' || next === '[') return undefined;
+    return next === '"' ? this.#text() : this.#word();
+  }
+
+  /** Any value, which is checked and forgotten. */
+  skip(): void {
+    const next = this.peek();
+    if (next === '{') this.object(() => this.skip());
+    else if (next === '[') this.array(() => this.skip());
+    else if (next !== '"' || !this.#skipPlainText()) this.scalar();
+  }
+
+  /** Where the characters of a text begin and end. It has no quote in it, and the caller checks it. */
+  picture(): { start: number; end: number } {
+    const start = this.#at + 1;
+    const length = this.#body.subarray(start).indexOf(QUOTE);
+    if (length < 0) this.fail(this.#body.length);
+    this.#at = start + length + 1;
+    this.#exempt += length;
+    return { start, end: start + length };
+  }
+
+  /** Nothing may follow. */
+  end(): void {
+    if (this.peek() !== '\0' || this.#at < this.#body.length) this.fail();
+  }
+
+  /** In characters, for a byte of what was read last. */
+  positionOf(at: number): number {
+    return at - this.#surplus;
+  }
+
+  fail(at = this.#at, what = 'Send JSON (RFC 8259): something is wrong at character'): never {
+    const position = this.positionOf(at);
+    throw new Problem('invalid_json', { detail: `${what} ${position}.`, position });
+  }
+
+  #list(open: string, close: string, each: () => void): void {
+    this.#take(open);
+    if (++this.#depth > deepest) this.fail(this.#at - 1);
+    if (this.peek() !== close) {
+      for (;;) {
+        each();
+        if (this.peek() !== ',') break;
+        this.#at += 1;
+      }
+    }
+    this.#take(close);
+    this.#depth -= 1;
+  }
+
+  #take(char: string): void {
+    if (this.peek() !== char) this.fail();
+    this.#at += 1;
+  }
+
+  /** Skips a text that is plain, which may be a picture under a wrong name; reads nothing of any other. Whether it was one. */
+  #skipPlainText(): boolean {
+    const start = this.#at + 1;
+    const length = this.#body.subarray(start).indexOf(QUOTE);
+    const end = start + length;
+    if (length < 0 || this.#body[end - 1] === BACKSLASH) return false;
+    for (let from = start; from < end; ) {
+      const raw = this.#body.toString('latin1', from, Math.min(end, from + piece_bytes));
+      const piece = from + raw.length < end ? withoutCutEscape(raw) : raw;
+      if (!isPlain(piece)) return false;
+      from += piece.length;
+    }
+    this.#at = end + 1;
+    this.#exempt += length;
+    return true;
+  }
+
+  #word(): number | boolean | null {
+    const start = this.#at;
+    while (/[\w.+-]/.test(String.fromCharCode(this.#byte()))) this.#at += 1;
+    const text = this.#body.toString('latin1', start, this.#at);
+    if (Object.hasOwn(literals, text)) return literals[text as keyof typeof literals];
+    if (!numeric.test(text)) this.fail(start);
+    // Adding 0 turns -0 into 0.
+    return Number(text) + 0;
+  }
+
+  #text(): string {
+    const start = this.#at;
+    this.#at += 1;
+    for (let byte = this.#byte(); byte !== QUOTE; byte = this.#byte()) {
+      if (byte < 0x20) this.fail();
+      else if (byte === BACKSLASH) this.#escape();
+      else if (byte < 0x80) this.#at += 1;
+      else this.#wide(byte);
+    }
+    this.#at += 1;
+    return JSON.parse(this.#body.toString('utf8', start, this.#at));
+  }
+
+  #escape(): void {
+    const [found] = /^\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})/.exec(
+      this.#body.toString('latin1', this.#at, this.#at + 6),
+    ) ?? [''];
+    if (found === '') this.fail();
+    this.#at += found.length;
+  }
+
+  /** A character of two to four bytes (RFC 3629 section 4). */
+  #wide(lead: number): void {
+    const length = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+    const [, second = 0, ...others] = this.#body.subarray(this.#at, this.#at + length);
+    const least = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
+    const most = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
+    const fits = second >= least && second <= most && others.every((byte) => byte >> 6 === 2);
+    if (!fits || this.#at + length > this.#body.length) {
+      this.fail(this.#at, 'Send JSON in UTF-8, which it is not at character');
+    }
+    this.#at += length;
+    this.#surplus += length === 2 ? 1 : 2;
+  }
+
+  /** 0 at the end. */
+  #byte(): number {
+    if (this.#at - this.#exempt > most_bytes) {
+      this.fail(this.#at, `Send no more than ${most_bytes} bytes besides the pictures; this is character`);
+    }
+    return this.#body[this.#at] ?? 0;
+  }
+}

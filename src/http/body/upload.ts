@@ -1,0 +1,248 @@
+import { Problem } from '../../errors.ts';
+import { type BodyBuffer, BodyBuffers, type MemoryCalls } from './body-buffers.ts';
+
+/** Receiving request bodies: how much memory they may take, the bytes of one, and its timeouts. */
+
+interface UploadsOptions {
+  /** Most bytes of the bodies of all unanswered requests. */
+  limit_bytes: number;
+  /** Most bytes of the bodies of one owner. */
+  share_bytes: number;
+  memory: MemoryCalls;
+}
+
+/** Most memory that is kept for later bodies: those of eight clients with two photos of 4 MB each. */
+const maxKept_bytes = 64 * 1024 * 1024;
+
+/**
+ * Limits the memory of bodies; uploads take no place in the queue, because a slow sender would keep the workers idle. Each is
+ * charged for the bytes that have arrived, whatever length it declares, and a large one for a huge page more. No owner can use all
+ * of the memory.
+ */
+export class Uploads {
+  readonly #options: UploadsOptions;
+  readonly #owned = new Map<string, number>();
+  readonly #buffers: BodyBuffers;
+  #used_bytes = 0;
+
+  constructor(options: UploadsOptions) {
+    this.#options = options;
+    const { memory, limit_bytes } = options;
+    this.#buffers = new BodyBuffers(memory, Math.min(maxKept_bytes, limit_bytes / 4));
+  }
+
+  /** Bytes that are charged for all bodies in memory. */
+  get used_bytes(): number {
+    return this.#used_bytes;
+  }
+
+  /** Bytes that are kept for later bodies. They count as used, but make way for bodies. */
+  get kept_bytes(): number {
+    return this.#buffers.kept_bytes;
+  }
+
+  /**
+   * For a body of `length` bytes (undefined: any length up to `limit`) of `owner`, a key or an address. Throws Problem
+   * overloaded when it would not fit even if no other body grew.
+   */
+  open(owner: string, length: number | undefined, limit: number): Upload {
+    if (!this.#fits(owner, length ?? 1)) throw new Problem('overloaded');
+    const charge = (bytes: number): boolean => {
+      if (bytes > 0 && !this.#fits(owner, bytes)) return false;
+      const owned = (this.#owned.get(owner) ?? 0) + bytes;
+      if (owned === 0) this.#owned.delete(owner);
+      else this.#owned.set(owner, owned);
+      this.#used_bytes += bytes;
+      const excess = this.#used_bytes + this.#buffers.kept_bytes - this.#options.limit_bytes;
+      if (excess > 0) this.#buffers.shrink(excess);
+      return true;
+    };
+    return new Upload({ length, limit, charge, buffers: this.#buffers });
+  }
+
+  #fits(owner: string, bytes: number): boolean {
+    const { limit_bytes, share_bytes } = this.#options;
+    return this.#used_bytes + bytes <= limit_bytes && (this.#owned.get(owner) ?? 0) + bytes <= share_bytes;
+  }
+}
+
+interface UploadOptions {
+  /** Undefined when the client does not tell. */
+  length: number | undefined;
+  /** Most bytes of the body; the client is told. */
+  limit: number;
+  /** Reserves bytes; false when there is no room. A negative number releases them. */
+  charge(bytes: number): boolean;
+  buffers: BodyBuffers;
+}
+
+/** Huge pages are asked for when so much of a body has arrived, and at least twice a huge page is to come. */
+const hugeFrom_bytes = 256 * 1024;
+const hugePage_bytes = 2 * 1024 * 1024;
+
+/** What a body of unknown length begins with; it moves whenever its memory is full. */
+const first_bytes = 64 * 1024;
+
+const nothing = Buffer.alloc(0);
+
+/** One body, collected in one buffer of shared memory. */
+export class Upload {
+  readonly #options: UploadOptions;
+  #buffer: BodyBuffer | undefined;
+  #filled = 0;
+  #charged = 0;
+  #fault: Error | undefined;
+  #released = false;
+
+  constructor(options: UploadOptions) {
+    this.#options = options;
+  }
+
+  /** Most bytes of the body. */
+  get limit(): number {
+    return this.#options.limit;
+  }
+
+  /** Problem body_too_large or overloaded, or a failed allocation. The bytes are then incomplete. */
+  get fault(): Error | undefined {
+    return this.#fault;
+  }
+
+  /** The bytes that have arrived; a view, not a copy. */
+  get bytes(): Buffer {
+    if (this.#buffer === undefined) return nothing;
+    return Buffer.from(this.#buffer.bytes.buffer, 0, this.#filled) as Buffer;
+  }
+
+  /** Copies a chunk, which is valid only during the transport's callback. Never throws, because µWS calls it. */
+  add(chunk: Uint8Array): void {
+    if (this.#fault !== undefined || this.#released || chunk.length === 0) return;
+    try {
+      this.#append(chunk);
+    } catch (error) {
+      this.#fault = error as Error;
+    }
+  }
+
+  /** Wipes the bytes and gives their memory back. Call it when nothing reads them any more; a second call does nothing. */
+  release(): void {
+    if (this.#released) return;
+    this.#released = true;
+    const { charge, buffers } = this.#options;
+    charge(-this.#charged);
+    if (this.#buffer !== undefined) buffers.giveBack(this.#buffer, this.#filled);
+    this.#buffer = undefined;
+    this.#filled = 0;
+  }
+
+  #append(chunk: Uint8Array): void {
+    const { length, limit } = this.#options;
+    const filled = this.#filled + chunk.length;
+    if (filled > (length ?? limit)) throw new Problem('body_too_large', { limit_bytes: limit });
+    const buffer = this.#room(filled);
+    this.#options.buffers.copy(buffer, this.#filled, chunk);
+    this.#filled = filled;
+  }
+
+  /** Memory with so many bytes that holds what has come, charged for them. Throws Problem overloaded. */
+  #room(filled: number): BodyBuffer {
+    const { length, buffers } = this.#options;
+    const before = this.#buffer;
+    if (before !== undefined && filled <= before.bytes.length) {
+      this.#charge(before, filled);
+      return before;
+    }
+    const buffer = buffers.take(length ?? Math.max(first_bytes, filled));
+    try {
+      this.#charge(buffer, filled);
+    } catch (error) {
+      buffers.giveBack(buffer, 0);
+      throw error;
+    }
+    this.#buffer = buffer;
+    if (before !== undefined) {
+      buffers.copy(buffer, 0, before.bytes.subarray(0, this.#filled));
+      buffers.giveBack(before, this.#filled);
+    }
+    return buffer;
+  }
+
+  /** Charges the memory that the buffer takes with so many bytes. Throws Problem overloaded. */
+  #charge(buffer: BodyBuffer, filled: number): void {
+    const { length, buffers } = this.#options;
+    const { hugeUpTo } = buffer;
+    // What is written into a huge page takes the whole page, so that one is charged ahead.
+    const taken = filled < hugeUpTo ? Math.min(filled + hugePage_bytes, hugeUpTo) : filled;
+    if (!this.#reserve(buffer, taken)) throw new Problem('overloaded');
+    if (length === undefined || length <= hugeUpTo) return;
+    if (filled < hugeFrom_bytes || length - filled < 2 * hugePage_bytes) return;
+    if (this.#reserve(buffer, filled + hugePage_bytes)) buffers.enlargePages(buffer, filled, length);
+  }
+
+  /** False when there is no room for so many bytes, or for what the buffer takes already. */
+  #reserve(buffer: BodyBuffer, bytes: number): boolean {
+    const resident = Math.max(buffer.resident, bytes);
+    if (resident > this.#charged) {
+      if (!this.#options.charge(resident - this.#charged)) return false;
+      this.#charged = resident;
+    }
+    buffer.resident = resident;
+    return true;
+  }
+}
+
+interface UploadClocksOptions {
+  /** Longest time of the whole upload. */
+  timeout_ms: number;
+  /** Longest pause. */
+  idle_ms: number;
+  /** Asked in a pause: whether waiting for more is in vain. */
+  hasEnded(): boolean;
+  onTimeout(): void;
+  /** Resets a timeout of the transport's own. */
+  rearm(): void;
+}
+
+/** Well under µWS's timeout of 10 s, which counts in steps of 4 s. */
+const rearmEvery_ms = 4000;
+
+/** How long a body may pause before it is looked at whether it has ended. */
+const pause_ms = 2000;
+
+/**
+ * The timeouts of one upload. µWS has one of its own (10 s, reset only by 160 KiB), which would close a slow connection without
+ * an answer, so it is reset regularly.
+ */
+export class UploadClocks {
+  readonly #whole: NodeJS.Timeout;
+  readonly #pause: NodeJS.Timeout;
+  readonly #rearm: NodeJS.Timeout;
+  #paused_ms = 0;
+
+  constructor({ timeout_ms, idle_ms, hasEnded, onTimeout, rearm }: UploadClocksOptions) {
+    const expire = () => {
+      this.stop();
+      onTimeout();
+    };
+    this.#whole = setTimeout(expire, timeout_ms);
+    const period_ms = Math.min(pause_ms, idle_ms);
+    this.#pause = setTimeout(() => {
+      this.#paused_ms += period_ms;
+      if (this.#paused_ms >= idle_ms || hasEnded()) expire();
+      else this.#pause.refresh();
+    }, period_ms);
+    this.#rearm = setInterval(rearm, rearmEvery_ms);
+  }
+
+  /** Call it when bytes have arrived. */
+  touch(): void {
+    this.#paused_ms = 0;
+    this.#pause.refresh();
+  }
+
+  stop(): void {
+    clearTimeout(this.#whole);
+    clearTimeout(this.#pause);
+    clearInterval(this.#rearm);
+  }
+}

@@ -1,0 +1,233 @@
+import type { Config } from '../config/config.ts';
+import type { Answered, EmbeddingsEndpoint, PictureEndpoint } from '../endpoints/endpoint.ts';
+import type { Listed } from '../endpoints/index.ts';
+import { mostJson_bytes } from '../engine/cosine.ts';
+import { Problem } from '../errors.ts';
+import { wantsLiveScores } from '../scoring/presentation-attack.ts';
+import { asProblem, type Form, readForm } from './body/form.ts';
+import { readJsonForm } from './body/json-form.ts';
+import { boundaryOf, endsForm } from './body/multipart.ts';
+import type { Context } from './context.ts';
+import { ClientLeft, type Expected, type Reply } from './exchange.ts';
+import { ignoredQuery } from './query.ts';
+import type { Request } from './request.ts';
+import { json, published, serverTiming } from './responses.ts';
+
+/**
+ * From a request that may be served to its reply: head, body, work, answer, in the contract's order. Throws a Problem, also
+ * later. Asks for the body before its first await, or µWS drops it.
+ */
+export function serve(context: Context, endpoint: Listed): Reply | Promise<Reply> {
+  const { services } = context;
+  if ('document' in endpoint) return published(context, services.documents(endpoint.id));
+  switch (endpoint.takes) {
+    case 'nothing':
+      return replyOf(context, endpoint.answer(services.manifest, services.engine.onnxRuntime));
+    case 'pictures':
+      return withPictures(context, endpoint);
+    case 'embeddings':
+      return withEmbeddings(context, endpoint);
+  }
+}
+
+const unclearEnd =
+  'Send one Content-Length, or Transfer-Encoding: chunked, and not both: it is not clear where the body ends.';
+
+/**
+ * Checks a request by its head, in the contract's order, so that nothing is uploaded that cannot be served. `malformed` is
+ * thrown when it is not clear where the body ends; `typeOf` checks the declared type. Throws Problem.
+ */
+function judgeHead<T>(
+  { services, exchange, origin }: Context,
+  limit_bytes: number,
+  malformed: Problem,
+  typeOf: (contentType: string) => T,
+): T {
+  if (services.readiness.stage !== 'ready') throw new Problem('not_ready');
+  if (services.engine.isFull(origin.owner)) throw new Problem('overloaded');
+  const { framing, headers, typed_twice } = exchange.request;
+  const declared = headers.get('content-length') ?? '';
+  if (/^\d+$/.test(declared) && Number(declared) > limit_bytes) {
+    throw new Problem('body_too_large', { limit_bytes });
+  }
+  if (framing === 'unclear') throw malformed;
+  // RFC 9110 section 8.4: a coding that the server does not accept is 415.
+  const coding = headers.get('content-encoding');
+  if (coding !== undefined && coding.toLowerCase() !== 'identity') {
+    throw new Problem('unsupported_media_type', { detail: 'Send the body without Content-Encoding.' });
+  }
+  // A proxy may have read the other one.
+  if (typed_twice) throw new Problem(malformed.code, { detail: 'Send one Content-Type header.' });
+  return typeOf(headers.get('content-type') ?? '');
+}
+
+/** Call it before the first await: µWS drops a body that has no reader by then. */
+function receiveBody(context: Context, limit_bytes: number, expected: Expected): Promise<Buffer> {
+  const { services, exchange } = context;
+  const { content_length, peer } = exchange.request;
+  context.upload ??= services.uploads.open(context.key_id ?? peer, content_length, limit_bytes);
+  return exchange.receive(context.upload, expected);
+}
+
+const malformedForm = new Problem('invalid_multipart', { detail: unclearEnd });
+const malformedJson = new Problem('invalid_json', { detail: unclearEnd, position: 0 });
+
+/** Larger bodies are not read to see whether they have ended: that would take too long. */
+const maxJsonLook_bytes = 1024 * 1024;
+
+function isWholeJson(bytes: Buffer): boolean {
+  if (bytes.length > maxJsonLook_bytes || bytes.at(-1) !== 0x7d) return false;
+  try {
+    JSON.parse(bytes.toString());
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const expectedJson: Expected = { malformed: malformedJson, isWhole: isWholeJson };
+const expectedForm = (boundary: string): Expected => ({
+  malformed: malformedForm,
+  isWhole: (bytes) => endsForm(bytes, boundary),
+});
+
+/** Members of a JSON body besides its pictures. */
+const jsonMembers_bytes = 64 * 1024;
+
+/**
+ * The largest body of a request: base64 makes four bytes of three, so that the same pictures fit in a form and in JSON. No more than one
+ * key may have in memory.
+ */
+export function bodyLimit(
+  { max_body_bytes, max_upload_bytes }: Pick<Config, 'max_body_bytes' | 'max_upload_bytes'>,
+  json: boolean,
+): number {
+  if (!json) return max_body_bytes;
+  const share_bytes = Math.max(Math.floor(max_upload_bytes / 2), max_body_bytes);
+  return Math.min(Math.ceil((max_body_bytes / 3) * 4) + jsonMembers_bytes, share_bytes);
+}
+
+export const hasJson = (headers: Request['headers']) => isJson(headers.get('content-type') ?? '');
+
+function withPictures(context: Context, endpoint: PictureEndpoint): Promise<Reply> {
+  const { config, manifest } = context.services;
+  const json = hasJson(context.exchange.request.headers);
+  const limit_bytes = bodyLimit(config, json);
+  const malformed = json ? malformedJson : malformedForm;
+  const boundary = judgeHead(context, limit_bytes, malformed, json ? () => '' : declaredBoundary);
+  const read = (body: Buffer) =>
+    json
+      ? readJsonForm(body, endpoint, config, manifest)
+      : readForm(body, boundary, endpoint, config, manifest);
+  const expected = json ? expectedJson : expectedForm(boundary);
+  return analyse(context, endpoint, read, receiveBody(context, limit_bytes, expected));
+}
+
+async function analyse(
+  context: Context,
+  endpoint: PictureEndpoint,
+  read: (body: Buffer) => Form,
+  uploaded: Promise<Buffer>,
+): Promise<Reply> {
+  const { services, exchange, request_id } = context;
+  const { config, manifest, engine, model } = services;
+  const body = await uploaded;
+  const arrived = performance.now();
+  const { images, targets, choices, warnings } = read(body);
+  if (targets.length > 1) await chargeFurther(context, targets.length - 1);
+  if (!exchange.open) throw new ClientLeft();
+  const { accuracy_mode, min_det_score, use_heuristic_fallback } = choices;
+  const names = Object.keys({ ...endpoint.fields, ...endpoint.advanced });
+  const ignored = ignoredQuery(exchange.request.query, names);
+  const live = wantsLiveScores(choices) ? { detect_presentation_attack: true } : {};
+  const { max_pixels, min_side, picture_ms } = config;
+  const ticket = engine.analyse(
+    images.map(({ start, end }) => body.subarray(start, end)),
+    { accuracy_mode, min_det_score, use_heuristic_fallback, ...live, max_pixels, min_side, picture_ms },
+    !endpoint.sensitive,
+    context.origin,
+  );
+  context.idle = ticket.idle;
+  exchange.onLeft(() => ticket.cancel(new ClientLeft()));
+  const { outcomes, queue_ms } = await ticket.done;
+  context.pictures = outcomes.length;
+  context.timings_ms = { queue: Math.round(queue_ms * 10) / 10 };
+  const total_ms = performance.now() - arrived;
+  const answered = endpoint.answer({
+    question: { request_id, choices, warnings: [...ignored, ...warnings], model, queue_ms, total_ms },
+    targets,
+    outcomes,
+    calibration: services.calibrations[accuracy_mode],
+    dimensions: manifest.embedder.dimensions,
+  });
+  return replyOf(context, answered);
+}
+
+/** Charges what a request costs beyond its endpoint's price: a token for each target after the first. Throws Problem. */
+async function chargeFurther(context: Context, tokens: number): Promise<void> {
+  const { scope } = context.endpoint!;
+  if (scope !== 'none') context.obey(await context.check(scope, tokens));
+}
+
+function declaredBoundary(contentType: string): string {
+  let boundary: string | undefined;
+  try {
+    boundary = boundaryOf(contentType);
+  } catch (error) {
+    throw asProblem(error);
+  }
+  if (boundary === undefined) throw new Problem('unsupported_media_type');
+  return boundary;
+}
+
+function withEmbeddings(context: Context, endpoint: EmbeddingsEndpoint): Promise<Reply> {
+  const limit_bytes = Math.min(mostJson_bytes, context.services.config.max_body_bytes);
+  judgeHead(context, limit_bytes, malformedJson, requireJson);
+  return rank(context, endpoint, limit_bytes, receiveBody(context, limit_bytes, expectedJson));
+}
+
+/** A worker parses the body and compares. */
+async function rank(
+  context: Context,
+  endpoint: EmbeddingsEndpoint,
+  limit_bytes: number,
+  uploaded: Promise<Buffer>,
+): Promise<Reply> {
+  const { engine, manifest, model, calibrations } = context.services;
+  const body = await uploaded;
+  const arrived = performance.now();
+  // A body that was held while a shared limiter was asked had the larger limit of a form.
+  if (body.length > limit_bytes) throw new Problem('body_too_large', { limit_bytes });
+  if (!context.exchange.open) throw new ClientLeft();
+  const ticket = engine.rank({ body, ...model, dimensions: manifest.embedder.dimensions }, context.origin);
+  context.idle = ticket.idle;
+  context.exchange.onLeft(() => ticket.cancel(new ClientLeft()));
+  const { outcomes, queue_ms } = await ticket.done;
+  const ranked = outcomes[0]!;
+  if (!ranked.ok) throw new Problem(ranked.code, ranked.extras);
+  const { request_id } = context;
+  const warnings = ignoredQuery(context.exchange.request.query, endpoint.members);
+  const answered = endpoint.answer({
+    question: { request_id, warnings, model, queue_ms, total_ms: performance.now() - arrived },
+    ranked,
+    calibration: calibrations[ranked.values.accuracy_mode],
+  });
+  return replyOf(context, answered);
+}
+
+const isJson = (contentType: string) => /^application\/json\s*(?:;|$)/i.test(contentType.trim());
+
+function requireJson(contentType: string): void {
+  if (isJson(contentType)) return;
+  throw new Problem('unsupported_media_type', { detail: 'Send the body as application/json.' });
+}
+
+/** Notes what is recorded of an answer. Throws it when it is a refusal. */
+function replyOf(context: Context, answered: Answered): Reply {
+  context.counts = answered.counts;
+  const { timings_ms } = 'refusal' in answered ? answered : answered.body;
+  context.timings_ms = timings_ms ?? context.timings_ms;
+  if ('refusal' in answered) throw answered.refusal;
+  context.decisions = answered.decisions ?? [];
+  return json(200, answered.body, timings_ms === undefined ? [] : [serverTiming(timings_ms)]);
+}

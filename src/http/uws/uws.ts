@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+import { uwsFolder } from '../../config/environment.ts';
+import { productPath } from '../../config/paths.ts';
+
+/**
+ * Finds a native µWebSockets.js that works on this machine: the one of FACEMATCH_UWS, or else one of two builds that set-up
+ * lifts out of npm packages (docs/uws-lifecycle.md says how they differ).
+ */
+
+/** The newest first; its binary needs glibc 2.38. Set-up lifts the one that loads (scripts/lib/uws.mjs). */
+const candidates = ['build/uws/20.57.0', 'build/uws/3.0.6'] as const;
+
+/** Largest head that may come in several packets, in bytes: that of node:http. µWS reads it when it is loaded; its own is 4 KiB. */
+const maxHead_bytes = 16 * 1024;
+
+/** The parts of µWS's objects that are used here; docs/uws-lifecycle.md says when each is valid. */
+export interface HttpRequest {
+  forEach(visit: (name: string, value: string) => void): void;
+  getCaseSensitiveMethod(): string;
+  getUrl(): string;
+  /** undefined without one. */
+  getQuery(): string | undefined;
+}
+
+export interface HttpResponse {
+  writeStatus(status: string): this;
+  writeHeader(name: string, value: string): this;
+  end(body: string | Uint8Array, closeConnection?: boolean): this;
+  endWithoutBody(): this;
+  /** Whether all has been sent, and whether the response is over. */
+  tryEnd(body: string | Uint8Array, totalSize: number): [ok: boolean, done: boolean];
+  close(): this;
+  cork(write: () => void): this;
+  pause(): void;
+  resume(): void;
+  getRemoteAddress(): ArrayBuffer;
+  onAborted(listener: () => void): this;
+  onData(listener: (chunk: ArrayBuffer, isLast: boolean) => void): this;
+  onWritable(listener: (offset: number) => boolean): this;
+}
+
+export interface App {
+  any(pattern: '/*', handler: (res: HttpResponse, req: HttpRequest) => void): unknown;
+  /** Calls back with 1 for each new connection, and with -1 when it has ended. */
+  filter(handler: (res: HttpResponse, change: number) => void): unknown;
+  listen(
+    host: string,
+    port: number,
+    options: number,
+    callback: (socket: ListenSocket | false) => void,
+  ): unknown;
+  /** Stops listening and ends every connection. */
+  close(): unknown;
+}
+
+declare const listenSocket: unique symbol;
+export interface ListenSocket {
+  readonly [listenSocket]: never;
+}
+
+interface TlsOptions {
+  /** PEM files that µWS reads once, when the app is made. */
+  cert_file_name: string;
+  key_file_name: string;
+  /** For TLS 1.2, in OpenSSL's format; those of TLS 1.3 cannot be chosen. */
+  ssl_ciphers: string;
+}
+
+export interface Uws {
+  App(): App;
+  /** Throws an Error without a reason when the files cannot be used. */
+  SSLApp(options: TlsOptions): App;
+  us_socket_local_port(socket: ListenSocket): number;
+  /** Connections of the app go on. Do not call it after `close` of the app: it would use freed memory. */
+  us_listen_socket_close(socket: ListenSocket): void;
+  /** Listening fails when the port is taken; the default would share it with the other process. */
+  LIBUS_LISTEN_EXCLUSIVE_PORT: number;
+  /** The default: sockets opened this way share a port, unless it was 0. */
+  LIBUS_LISTEN_SHARED_PORT: number;
+  /** The version of the package. */
+  version: string;
+  /** Why the candidates before it could not be used, a line each. */
+  passedOver: readonly string[];
+}
+
+/** `own`: a folder that holds a package, tried first. Call it before other threads start: it sets a variable of the environment. */
+export function loadUws(own = uwsFolder()): Uws {
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(maxHead_bytes);
+  const passedOver: string[] = [];
+  const tried = own === undefined ? [] : [{ name: resolve(own), folder: resolve(own), isOwn: true }];
+  for (const path of candidates) tried.push({ name: path, folder: productPath(path), isOwn: false });
+  for (const { name, folder, isOwn } of tried) {
+    const loaded = tryLoad(folder, isOwn);
+    if (typeof loaded !== 'string') return { ...loaded, passedOver };
+    passedOver.push(`${name}: ${loaded}`);
+  }
+  throw new Error(
+    `µWebSockets.js has no binary that runs here (Node ${process.version}, ${process.platform} ${process.arch})\n` +
+      passedOver.join('\n'),
+  );
+}
+
+function tryLoad(folder: string, isOwn: boolean): Omit<Uws, 'passedOver'> | string {
+  const require = createRequire(import.meta.url);
+  try {
+    const file = require.resolve(folder);
+    const version = versionOf(file);
+    if (isOwn && !isKnown(version))
+      return `its version ${version} is not 20.${oldestKnown} or a later one of 20`;
+    const loaded = require(folder) as Record<string, unknown>;
+    // Some republications fall back to a slow server in JavaScript, which has neither.
+    if (typeof loaded.SSLApp !== 'function' || typeof loaded.getParts !== 'function') {
+      return 'its binary did not load and it fell back to JavaScript, which is refused';
+    }
+    // Without this, each answer carries a header `uWebSockets: 20`.
+    (loaded._cfg as ((option: string) => void) | undefined)?.('silent');
+    return {
+      App: loaded.App as Uws['App'],
+      SSLApp: loaded.SSLApp as Uws['SSLApp'],
+      us_socket_local_port: loaded.us_socket_local_port as Uws['us_socket_local_port'],
+      us_listen_socket_close: loaded.us_listen_socket_close as Uws['us_listen_socket_close'],
+      LIBUS_LISTEN_EXCLUSIVE_PORT: Number(loaded.LIBUS_LISTEN_EXCLUSIVE_PORT ?? 1),
+      LIBUS_LISTEN_SHARED_PORT: 0,
+      version,
+    };
+  } catch (error) {
+    // Node adds the list of requiring files when a module is missing.
+    const [reason = ''] = (error as Error).message.split('\nRequire stack:');
+    return reason.split('\n').filter(Boolean).join(' ');
+  }
+}
+
+/** The oldest whose rules docs/uws-lifecycle.md has: before it, heads that it does not take meet silence. */
+const oldestKnown = 57;
+const isKnown = (version: string) => Number(/^20\.(\d+)\./.exec(version)?.[1]) >= oldestKnown;
+
+/** Some packages export no package.json, so it is looked for above the file that was loaded. */
+function versionOf(file: string): string {
+  for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
+    try {
+      const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+        version?: string;
+      };
+      if (version) return version;
+    } catch {
+      // Not in this folder.
+    }
+  }
+  return 'unknown';
+}

@@ -1,0 +1,152 @@
+import { Calibration, type CalibrationPoint, promisedRate } from '../scoring/calibration.ts';
+import { binOf, bins, floorOf, fmrTable } from './fmr-table.ts';
+import { foldPair, folds, type HeldOutCohorts, heldOutFits } from './held-out.ts';
+import type { Interval } from './metrics.ts';
+import { PairRate } from './pairs.ts';
+import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
+import { eachStrangers, numberPeople } from './strangers.ts';
+
+/** Scores of all pairs of different people who share a label. */
+interface Strangers {
+  group: string;
+  /** Pairs left out. */
+  taken_for_one_person: number;
+  scores: Float32Array;
+  /** For each pair: the numbers of the two people, and foldPair of their folds. */
+  first: Uint16Array;
+  second: Uint16Array;
+  folds: Uint8Array;
+  foldOfPerson: number[];
+}
+
+/** How often the strangers of a group reach a percent, and how often the calibration promises. */
+export interface CalibrationCheck {
+  group: string;
+  percent: number;
+  promised: number;
+  observed: number;
+  /** 95 % confidence interval of `observed`. */
+  interval: Interval;
+  pairs: number;
+}
+
+interface TableFit {
+  points: CalibrationPoint[];
+  /** The lowest rate that its people can show. */
+  floor: number;
+  check: CalibrationCheck[];
+  /** How many pairs of each group were left out, because their cosine was above `samePersonAbove`. */
+  taken_for_one_person: { group: string; pairs: number }[];
+}
+
+/**
+ * Fits the table from similarity to false-match rate. `cohorts` are made of the same people as `sets`, and each pair is
+ * normalised with the cohort without its two people; without cohorts the cosine is used. `check` has, for each of `percents`,
+ * the rates of each group with tables that were fitted without the two people of each pair.
+ */
+export function fitTable(
+  sets: readonly PeopleSet[],
+  cohorts: HeldOutCohorts | undefined,
+  percents: readonly number[] = [],
+  samePersonAbove = Number.POSITIVE_INFINITY,
+): TableFit {
+  const groups = sets.flatMap((set) => strangersOf(set, heldOutScores(cohorts), samePersonAbove));
+  const taken_for_one_person = groups.map(({ group, taken_for_one_person: pairs }) => ({ group, pairs }));
+  const counts = groups.map(countsByFolds);
+  const tableWithout = (...left: readonly number[]) =>
+    fmrTable(
+      groups.map(({ foldOfPerson }, i) => ({
+        counts: sumWithout(counts[i]!, left),
+        people: foldOfPerson.filter((fold) => !left.includes(fold)).length,
+      })),
+    );
+  const points = tableWithout();
+  const floor = floorOf(Math.max(...groups.map(({ foldOfPerson }) => foldOfPerson.length)));
+  if (percents.length === 0) return { points, floor, check: [], taken_for_one_person };
+  // Indexed by foldPair: the similarity of each percent when these two folds are left out.
+  const thresholds: number[][] = Array.from({ length: heldOutFits }, () => []);
+  for (let high = 0; high < folds; high++) {
+    for (let low = 0; low <= high; low++) {
+      const calibration = new Calibration(tableWithout(low, high));
+      thresholds[foldPair(low, high)] = percents.map((percent) =>
+        calibration.similarityAt(promisedRate(percent)),
+      );
+    }
+  }
+  const check = groups.flatMap((group) =>
+    percents.map((percent, column) => checkOf(group, percent, (pair) => thresholds[pair]![column]!)),
+  );
+  return { points, floor, check, taken_for_one_person };
+}
+
+function checkOf(
+  group: Strangers,
+  percent: number,
+  thresholdOf: (folds: number) => number,
+): CalibrationCheck {
+  const seen = new PairRate(group.foldOfPerson.length);
+  for (const [i, score] of group.scores.entries()) {
+    seen.add(group.first[i]!, group.second[i]!, score >= thresholdOf(group.folds[i]!));
+  }
+  const { rate, interval, pairs } = seen;
+  return { group: group.group, percent, promised: promisedRate(percent), observed: rate, interval, pairs };
+}
+
+/** The cohort score of an image, for a pair with a person of fold `other`. */
+export type CohortScore = (image: LabelledImage, other: number) => number;
+
+function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbove: number): Strangers[] {
+  return [...new Set(images.flatMap(({ labels }) => labels))].map((group) => {
+    const own = numberPeople(images.filter(({ labels }) => labels.includes(group)));
+    const { images: kept, numbers, people } = own;
+    const foldOfPerson = people.map((person) => foldOf(person, folds));
+    const most = (kept.length * (kept.length - 1)) / 2;
+    const scores = new Float32Array(most);
+    const first = new Uint16Array(most);
+    const second = new Uint16Array(most);
+    const pairFolds = new Uint8Array(most);
+    let count = 0;
+    const taken_for_one_person = eachStrangers(own, { samePersonAbove }, (a, b, cosine) => {
+      const [numberOfA, numberOfB] = [numbers[a]!, numbers[b]!];
+      const [foldOfA, foldOfB] = [foldOfPerson[numberOfA]!, foldOfPerson[numberOfB]!];
+      const common = scoreOf(kept[a]!, foldOfB) + scoreOf(kept[b]!, foldOfA);
+      scores[count] = cosine - common / 2;
+      first[count] = numberOfA;
+      second[count] = numberOfB;
+      pairFolds[count++] = foldPair(foldOfA, foldOfB);
+    });
+    return {
+      group,
+      taken_for_one_person,
+      scores: scores.subarray(0, count),
+      first: first.subarray(0, count),
+      second: second.subarray(0, count),
+      folds: pairFolds.subarray(0, count),
+      foldOfPerson,
+    };
+  });
+}
+
+/** 0 without cohorts, so that the cosine is used. */
+export function heldOutScores(cohorts: HeldOutCohorts | undefined): CohortScore {
+  return ({ embedding }, other) => (cohorts ? cohorts.score(embedding, other) : 0);
+}
+
+/** Histograms of the scores, indexed by foldPair. */
+function countsByFolds({ scores, folds: pairFolds }: Strangers): Uint32Array[] {
+  const counts = Array.from({ length: heldOutFits }, () => new Uint32Array(bins));
+  for (const [i, score] of scores.entries()) counts[pairFolds[i]!]![binOf(score)]!++;
+  return counts;
+}
+
+function sumWithout(counts: readonly Uint32Array[], left: readonly number[]): Float64Array {
+  const sum = new Float64Array(bins);
+  for (let high = 0; high < folds; high++) {
+    for (let low = 0; low <= high; low++) {
+      if (left.includes(low) || left.includes(high)) continue;
+      const some = counts[foldPair(low, high)]!;
+      for (let bin = 0; bin < bins; bin++) sum[bin]! += some[bin]!;
+    }
+  }
+  return sum;
+}

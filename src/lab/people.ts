@@ -1,0 +1,218 @@
+import { existsSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import type { LabelledEmbedding } from './cohort.ts';
+import type { EmbeddedImage } from './embed-worker.ts';
+import { namesBelow, openable } from './file-names.ts';
+import { type Grouping, groupingText, groupLabel } from './groupings.ts';
+import { pathOf, readTable, type Table } from './table.ts';
+
+const listName = 'people.tsv';
+
+/** An image in a folder of labelled people. */
+export interface PersonImage {
+  /** Path within the folder. */
+  file: string;
+  person: string;
+  /** The set's name. */
+  set: string;
+  /** The groups that it is counted in: such as "age 3-9", or "origin Indian × sex Female"; the set's name without labels. */
+  labels: string[];
+}
+
+/** A face of a labelled person, as the engine embedded it. */
+export interface LabelledImage extends LabelledEmbedding {
+  /** As of PersonImage. */
+  labels: readonly string[];
+  /** Made with the pack's own cohort. */
+  cohort_score: number;
+}
+
+/** A set of labelled people. Strangers are two people of one set. */
+export interface PeopleSet {
+  name: string;
+  images: readonly LabelledImage[];
+}
+
+/** A listed image, in which a face was found or none. */
+interface Picture {
+  person: string;
+  labels: readonly string[];
+  hasFace: boolean;
+}
+
+/** A set with all of its images that could be read. */
+export interface FoundPeople extends PeopleSet {
+  images: readonly (LabelledImage & { file: string })[];
+  pictures: readonly Picture[];
+}
+
+/** Paths of all images below a folder, sorted. Throws an Error when there are none. */
+export function imagesBelow(folder: string): string[] {
+  const files = namesBelow(folder)
+    .filter((file) => /\.(jpe?g|png|webp)$/i.test(file))
+    .sort();
+  if (files.length === 0) throw new Error(`${folder} has no pictures`);
+  return files;
+}
+
+/**
+ * The labelled people of a set: a folder of images for each person, or where there is none, images of strangers, one each. With a
+ * list `people.tsv` in the folder or beside it (tab-separated, a header line, a column `image`, perhaps a column `person`, and
+ * labels such as `age`), only the images of the list are used; an image with an empty `person` is a person of its own. Without
+ * that column the folders are people, below the one that holds all listed images, and an image directly in it is a person of its
+ * own. Paths start from the list, or from the folder; images of the list outside the folder are skipped. `groupings` without a
+ * column of this list are left out; without `groupings` each label is one. Listed images that are not there are an Error, or they are
+ * kept. Throws an Error with the file.
+ */
+export function readPeople(
+  name: string,
+  folder: string,
+  groupings?: readonly Grouping[],
+  missing: 'refused' | 'kept' = 'refused',
+): PersonImage[] {
+  const files = imagesBelow(folder);
+  const list = readList(folder);
+  if (list === undefined) {
+    const inFolders = files.filter((file) => file.includes('/'));
+    return (inFolders.length > 0 ? inFolders : files).map((file) => ({
+      file,
+      person: personIn(name, file),
+      set: name,
+      labels: [name],
+    }));
+  }
+  const { columns, rows } = list;
+  const used = groupingsIn(list, groupings);
+  const fileOf = finder(folder, list.file, files, missing);
+  const listed = rows.flatMap(({ cells, line }) => {
+    const cellOf = (column: string) => cells[columns.indexOf(column)]!;
+    const file = fileOf(pathOf(cellOf('image')), line);
+    return file === undefined ? [] : [{ file, cellOf }];
+  });
+  const common = commonFolder(listed.map(({ file }) => file));
+  const people = listed.map(({ file, cellOf }) => {
+    const person = columns.includes('person')
+      ? `${name}/${cellOf('person') || file}`
+      : personIn(name, file.slice(common.length));
+    if (used.length === 0) return { file, person, set: name, labels: [name] };
+    const labels = used.map((grouping) => groupLabel(grouping, cellOf));
+    return { file, person, set: name, labels };
+  });
+  const there = new Set(files);
+  if (people.every(({ file }) => !there.has(file))) {
+    throw new Error(`${list.file} lists no picture of ${folder}`);
+  }
+  return people;
+}
+
+/** The groupings of a folder's people, in the order of their labels; none without a list, or when it has no such columns. */
+export function groupingsOf(folder: string, groupings?: readonly Grouping[]): readonly Grouping[] {
+  const list = readList(folder);
+  return list === undefined ? [] : groupingsIn(list, groupings);
+}
+
+function groupingsIn({ columns }: PeopleList, groupings?: readonly Grouping[]): readonly Grouping[] {
+  const labels = labelsOf(columns);
+  if (groupings === undefined) return labels.map((label) => [label]);
+  return groupings.filter((grouping) => grouping.every((column) => labels.includes(column)));
+}
+
+/** Throws an Error when a grouping has a column that no list of these folders has. */
+export function requireColumns(groupings: readonly Grouping[], folders: readonly string[]): void {
+  const lists = folders.map((folder) => labelsOf(readList(folder)?.columns ?? []));
+  for (const grouping of groupings) {
+    if (lists.some((labels) => grouping.every((column) => labels.includes(column)))) continue;
+    const there = [...new Set(lists.flat())];
+    throw new Error(
+      `No people.tsv has the labels ${groupingText(grouping)}: ` +
+        (there.length > 0 ? `there are ${there.join(', ')}.` : 'there are none.'),
+    );
+  }
+}
+
+interface PeopleList extends Table {
+  file: string;
+}
+
+function readList(folder: string): PeopleList | undefined {
+  const file = [join(folder, listName), join(dirname(resolve(folder)), listName)].find((one) =>
+    existsSync(openable(one)),
+  );
+  if (file === undefined) return undefined;
+  const { columns, rows } = readTable(file);
+  if (!columns.includes('image') || columns.length < 2 || new Set(columns).size < columns.length) {
+    throw new Error(
+      `${file}: expected "image" and "person" or at least one label in the first line, tab-separated`,
+    );
+  }
+  for (const { cells, line } of rows) {
+    const isWhole = cells.every((cell, i) => cell !== '' || columns[i] === 'person');
+    if (cells.length === columns.length && isWhole) continue;
+    throw new Error(
+      `${file}, line ${line}: expected a value for each column, of which only person may be empty`,
+    );
+  }
+  return { file, columns, rows };
+}
+
+function labelsOf(columns: readonly string[]): string[] {
+  return columns.filter((column) => column !== 'image' && column !== 'person');
+}
+
+/** Finds a listed image: its path within the folder, or undefined when it lies outside. Throws an Error with the line. */
+function finder(folder: string, list: string, files: readonly string[], missing: 'refused' | 'kept') {
+  const left = new Set(files);
+  const known = new Set(files);
+  return (listed: string, line: number): string | undefined => {
+    const fromList = relative(folder, join(dirname(list), listed));
+    const isOutside = fromList.startsWith('../');
+    const file = [fromList, listed].find((one) => known.has(one));
+    if (file === undefined) {
+      if (isOutside && existsSync(openable(join(dirname(list), listed)))) return undefined;
+      if (missing === 'kept') return isOutside ? listed : fromList;
+      throw new Error(`${list}, line ${line}: expected a picture, not ${listed}`);
+    }
+    if (!left.delete(file)) throw new Error(`${list}, line ${line}: ${listed} is listed twice`);
+    return file;
+  };
+}
+
+/** The innermost folder that all files are in, with its slash; empty when there is none. */
+function commonFolder(files: readonly string[]): string {
+  const [first = '', ...others] = files;
+  let folder = first.slice(0, first.lastIndexOf('/') + 1);
+  while (!others.every((file) => file.startsWith(folder))) {
+    folder = folder.slice(0, folder.slice(0, -1).lastIndexOf('/') + 1);
+  }
+  return folder;
+}
+
+/** With the set's name, because two sets may have folders of the same name. */
+function personIn(set: string, file: string): string {
+  return `${set}/${file.includes('/') ? file.split('/')[0] : file}`;
+}
+
+/** `images` are those that have a face. */
+export function peopleSet(
+  name: string,
+  people: readonly PersonImage[],
+  embedded: ReadonlyMap<string, EmbeddedImage>,
+): FoundPeople {
+  const images = people.flatMap((labelled) => {
+    const { embedding, cohort_score = 0 } = embedded.get(labelled.file) ?? {};
+    return embedding ? [{ ...labelled, embedding, cohort_score }] : [];
+  });
+  const pictures = people.flatMap(({ file, person, labels }) => {
+    const { embedding, failure } = embedded.get(file) ?? {};
+    return failure ? [] : [{ person, labels, hasFace: embedding !== undefined }];
+  });
+  return { name, images, pictures };
+}
+
+/** A person's fold, 0 to `count` − 1, by a hash of the name (FNV-1a), so that it does not depend on the other people. */
+export function foldOf(person: string, count: number): number {
+  let hash = 0x811c9dc5;
+  for (const char of person) hash = Math.imul(hash ^ char.codePointAt(0)!, 0x01000193);
+  // The last bits of this hash are not uniform for short names.
+  return ((hash ^ (hash >>> 15)) >>> 0) % count;
+}

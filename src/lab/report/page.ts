@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs';
+import { projectPath } from '../../config/paths.ts';
+import { Html, html } from '../../site/html.ts';
+import type { CohortUse, Figures } from '../figures.ts';
+import { kindTexts } from '../number-text.ts';
+import { scoreKinds } from '../pairs.ts';
+import type { Results } from '../results.ts';
+import { chartView } from './chart.ts';
+import { detChart, histogramChart, rocChart, thresholdChart } from './charts.ts';
+import { missingView } from './missing.ts';
+import { type Gallery, pairsView } from './pairs.ts';
+import { peopleView } from './people.ts';
+import { sharedTable, summaryTable, thresholdTable } from './tables.ts';
+
+/** Marks a page as a report. */
+export const generator = '<meta name="generator" content="facematch eval">';
+
+/** The page holds file names of others: no script, and nothing loaded from elsewhere (CSP level 3). */
+const policy =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file: data:; base-uri 'none'; form-action 'none'";
+
+const cohortText: Readonly<Record<CohortUse, string>> = {
+  pack: "Normalised similarities use the pack's cohort: figures of people that it was made of are biased.",
+  'held-out': 'Normalised similarities use cohorts that were refitted without the people of each pair.',
+  none: 'The pack has no cohort: the normalised similarity is the cosine.',
+};
+
+/** The whole page, which loads only the images beside it. `galleries`: one for each set, then for each of people, in order. */
+export function reportPage(results: Results, galleries: readonly Gallery[], date: Date): string {
+  const style = readFileSync(projectPath('src/lab/report/report.css'), 'utf8');
+  const { pack, evaluations, people } = results;
+  const { mode, cohort } = [...evaluations, ...people][0]!.figures;
+  const sets: SetLink[] = [
+    ...evaluations.map(({ figures }, index) => ({ id: `set-${index + 1}`, name: figures.set })),
+    ...people.map(({ figures }, index) => ({ id: `people-${index + 1}`, name: figures.set })),
+  ];
+  const hasAll = evaluations.length > 1;
+  return html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+${new Html(generator)}
+<title>facematch eval: ${sets.map(({ name }) => name).join(', ')}</title>
+<link rel="icon" href="data:,">
+<style>${new Html(style)}</style>
+<header>
+<h1>How well faces are matched</h1>
+<p>Pack ${pack.name} ${pack.version}, mode ${mode}, <time datetime="${date.toISOString()}">${date.toISOString().slice(0, 10)}</time>. ${cohortText[cohort]}</p>
+<p class="private">This folder holds copies of photos: protect it as you protect them. The figures as JSON: <a href="figures.json">figures.json</a></p>
+${sets.length > 1 ? contents(sets, hasAll) : undefined}
+</header>
+<main>
+${hasAll ? allSets(results) : undefined}
+${evaluations.map(({ figures }, index) => setView(figures, sets[index]!.id, galleries[index]!))}
+${people.map(({ figures }, index) => {
+  const at = evaluations.length + index;
+  return peopleView(figures, sets[at]!.id, galleries[at]!);
+})}
+</main>
+</html>
+`.text;
+}
+
+interface SetLink {
+  id: string;
+  name: string;
+}
+
+function contents(sets: readonly SetLink[], hasAll: boolean): Html {
+  const all = hasAll ? html`<li><a href="#all">All sets</a></li>` : undefined;
+  return html`<nav aria-label="Sets"><ul>${all}${sets.map(
+    ({ id, name }) => html`<li><a href="#${id}"><bdi>${name}</bdi></a></li>`,
+  )}</ul></nav>`;
+}
+
+/** Shows whether one threshold serves all sets. */
+function allSets({ evaluations, shared_thresholds }: Results): Html {
+  const sets = evaluations.map(({ figures }) => figures);
+  const curves = sets.map(({ set, by, pairs }) => ({ name: set, figures: by.normalised, pairs }));
+  return html`<section id="all" aria-labelledby="all-name">
+<h2 id="all-name">All sets</h2>
+<p>Where the falling lines of two sets differ, one threshold accepts more strangers of one set than of the other.</p>
+<div class="charts">
+${chartView(thresholdChart('all-normalised', 'normalised', sets))}
+${chartView(thresholdChart('all-cosine', 'cosine', sets))}
+${chartView(detChart('all-det', curves))}
+</div>
+${sharedTable('normalised', shared_thresholds)}
+${sharedTable('cosine', shared_thresholds)}
+</section>
+`;
+}
+
+/** One set: figures, curves, thresholds and the worst pairs. `id` is unique in the page. */
+function setView(figures: Figures, id: string, gallery: Gallery): Html {
+  const { set, by, pairs, worst } = figures;
+  const curves = scoreKinds.map((kind) => ({
+    name: kindTexts[kind],
+    figures: by[kind],
+    pairs,
+  }));
+  return html`<section id="${id}" aria-labelledby="${id}-name">
+<h2 id="${id}-name"><bdi>${set}</bdi></h2>
+${summaryTable(figures)}
+<div class="charts">
+${chartView(detChart(`${id}-det`, curves))}
+${chartView(rocChart(`${id}-roc`, curves))}
+${chartView(histogramChart(`${id}-normalised`, 'normalised', by.normalised))}
+${chartView(histogramChart(`${id}-cosine`, 'cosine', by.cosine))}
+</div>
+${thresholdTable(figures)}
+${pairsView('Different people who look most alike', worst.different, gallery)}
+${pairsView('One person who looks least alike', worst.same, gallery)}
+${missingView(figures, gallery)}
+</section>
+`;
+}

@@ -1,0 +1,100 @@
+import type { Face } from '../../engine/addon.ts';
+import { type Html, html } from '../../site/html.ts';
+import type { EmbeddedImage } from '../embed-worker.ts';
+import { confidenceText, scoreText } from '../number-text.ts';
+import type { WorstPair } from '../pairs.ts';
+
+/** An image of the set with the path of its copy, relative to the page. */
+type ShownImage = Pick<EmbeddedImage, 'faces' | 'chosen'> & {
+  image: NonNullable<EmbeddedImage['image']>;
+  link: string;
+};
+
+/** Shown images by their name in the set. */
+export type Gallery = ReadonlyMap<string, ShownImage>;
+
+/** Pairs of images with their scores, below `title`. */
+export function pairsView(title: string, pairs: readonly WorstPair[], gallery: Gallery): Html {
+  if (pairs.length === 0) return html`<h3>${title}</h3><p>None.</p>`;
+  return html`<h3>${title}</h3>
+<ol class="pairs">${pairs.map(({ image1, image2, normalised, cosine, confidence_percent }) => {
+    const names = [image1, image2];
+    return html`<li><figure>
+<div class="two">${names.map((name) => imageView(name, gallery.get(name)!))}</div>
+<figcaption><strong>${scoreText(normalised)}</strong>, ${confidenceText(confidence_percent)}, cosine ${scoreText(cosine)}
+${names.map((name) => html`<p><bdi>${name}</bdi><br>${faceText(gallery.get(name)!)}</p>`)}</figcaption>
+</figure></li>
+`;
+  })}</ol>
+`;
+}
+
+/** Images without a face, uncropped. */
+export function imagesView(names: readonly string[], gallery: Gallery): Html {
+  return html`<ul class="pictures">${names.map((name) => {
+    const image = imageView(name, gallery.get(name)!);
+    return html`<li><figure>${image}<figcaption><bdi>${name}</bdi></figcaption></figure></li>
+`;
+  })}</ul>
+`;
+}
+
+/** A square part of an image, in pixels of the upright image; it may extend beyond the edges. */
+interface Crop {
+  x: number;
+  y: number;
+  side: number;
+}
+
+/** Side of the crop in longer sides of the face's box. */
+const context = 2.2;
+
+/** The crop around a face, moved into the image as far as possible; without a face, the whole image. */
+export function cropAround(
+  box: { x: number; y: number; width: number; height: number } | undefined,
+  { width, height }: { width: number; height: number },
+): Crop {
+  const whole = Math.max(width, height);
+  const side = box ? Math.min(context * Math.max(box.width, box.height), whole) : whole;
+  const inside = (middle: number, length: number) =>
+    side >= length ? (length - side) / 2 : Math.max(0, Math.min(middle - side / 2, length - side));
+  return {
+    x: inside(box ? box.x + box.width / 2 : 0, width),
+    y: inside(box ? box.y + box.height / 2 : 0, height),
+    side,
+  };
+}
+
+/** The crop around the compared face, with boxes of all faces and a link to the whole image. */
+function imageView(name: string, { faces, chosen, image, link }: ShownImage): Html {
+  const { x, y, side } = cropAround(faces[chosen]?.box, image);
+  // An <img> of the whole image inside a square that shows a part of it: it applies the EXIF orientation in every browser.
+  const share = (pixels: number) => `${((pixels / side) * 100).toFixed(2)}%`;
+  const placement = `width:${share(image.width)};left:${share(-x)};top:${share(-y)}`;
+  const viewBox = [x, y, side, side].map((value) => value.toFixed(1)).join(' ');
+  const boxes = faces.map(({ box, landmarks }, index) => {
+    const [left, top, width, height] = [box.x, box.y, box.width, box.height].map((value) => value.toFixed(1));
+    const kind = index === chosen ? 'chosen' : 'other';
+    const dots = index === chosen ? landmarksView(landmarks, side / 90) : [];
+    return html`<rect class="${kind}" x="${left}" y="${top}" width="${width}" height="${height}"/>${dots}`;
+  });
+  return html`<a class="crop" href="${link}"><img src="${link}" alt="${name}" loading="lazy" style="${placement}"><svg viewBox="${viewBox}" aria-hidden="true">${boxes}</svg></a>`;
+}
+
+function landmarksView(landmarks: Face['landmarks'], radius: number): Html[] {
+  return Object.values(landmarks).map(
+    ([x, y]) => html`<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${radius.toFixed(1)}"/>`,
+  );
+}
+
+function faceText({ faces, chosen }: ShownImage): string {
+  const face = faces[chosen];
+  if (!face) return 'no face';
+  const { pose, quality, detection_score, found_by } = face;
+  const [yaw, pitch, roll] = [pose.yaw, pose.pitch, pose.roll].map((angle) => Math.round(angle) + 0);
+  return [
+    `yaw ${yaw}° pitch ${pitch}° roll ${roll}°`,
+    `sharpness ${quality.sharpness.toFixed(2)}, brightness ${quality.brightness.toFixed(2)}, ${quality.face_pixels.toFixed(0)} px`,
+    `detection ${detection_score.toFixed(3)}, ${found_by}`,
+  ].join(' · ');
+}

@@ -1,0 +1,44 @@
+import type { AccuracyMode } from '../engine/addon.ts';
+import type { PackDraft } from '../engine/manifest.ts';
+
+/** What a caller may choose about a comparison or a look at a picture: the form's fields, and the command line's options. */
+export interface Choices {
+  threshold_percent: number;
+  image1_face_index: number;
+  image2_face_index: number;
+  face_index: number;
+  accuracy_mode: AccuracyMode;
+  use_heuristic_fallback: boolean;
+  min_det_score: number;
+  auto_pair_best: boolean;
+  reject_low_quality: boolean;
+  detect_presentation_attack: boolean;
+  reject_presentation_attack: boolean;
+  live_threshold: number;
+}
+
+/** What is chosen unless the caller says otherwise; `min_det_score` and `live_threshold` are the pack's own. */
+export const usual = {
+  threshold_percent: 70,
+  image1_face_index: -1,
+  image2_face_index: -1,
+  face_index: -1,
+  accuracy_mode: 'balance',
+  use_heuristic_fallback: true,
+  auto_pair_best: true,
+  reject_low_quality: false,
+  detect_presentation_attack: false,
+  reject_presentation_attack: false,
+} as const satisfies Omit<Choices, 'min_det_score' | 'live_threshold'>;
+
+/** What the choices depend on in a pack. */
+export type ChoicePack = Pick<PackDraft, 'min_det_score' | 'liveness'>;
+
+/** All choices, where a caller has made some. */
+export function choicesOf(made: Partial<Choices>, pack: ChoicePack): Choices {
+  const { min_det_score, liveness } = pack;
+  return { ...usual, min_det_score, live_threshold: liveness?.live_threshold ?? 0.5, ...made };
+}
+
+/** Most images that one image is compared with at once. */
+export const mostTargets = 16;

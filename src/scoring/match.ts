@@ -1,0 +1,208 @@
+import type { ImageReport, Point, StageTimings } from '../engine/addon.ts';
+import type { Face, Image, Match, Timings, Warning } from './answers.ts';
+import type { Calibration } from './calibration.ts';
+import type { Comparison, ImageField, Pair } from './compare.ts';
+import { lowQuality } from './face-quality.ts';
+import type { Choices } from './match-options.ts';
+
+/** What every answer about pictures is made from, whoever asked. */
+export interface Question {
+  request_id: string;
+  choices: Choices;
+  /** About the question itself. */
+  warnings: readonly Warning[];
+  model: { pack: string; version: string };
+  queue_ms: number;
+  total_ms: number;
+}
+
+/** A comparison → the answer of the contract. Matching uses exact numbers; they are rounded afterwards. */
+export function matchAnswer(question: Question, result: Comparison, calibration: Calibration): Match {
+  const { request_id, choices, warnings, model, queue_ms, total_ms } = question;
+  const { pairs } = result;
+  const { best, ...judged } = judgedBest(pairs, calibration, choices.threshold_percent);
+  const image1 = { ...imageBody(result.image1), face_index: best.image1_face_index };
+  const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
+  return {
+    request_id,
+    match: judged.match,
+    confidence_percent: judged.confidence_percent,
+    threshold_percent: choices.threshold_percent,
+    similarity: judged.similarity,
+    false_match_rate: judged.false_match_rate,
+    extrapolated: judged.extrapolated,
+    accuracy_mode: choices.accuracy_mode,
+    image1,
+    image2,
+    pairs_compared: pairs.length,
+    pairs: pairs.map((pair) => ({
+      image1_face_index: pair.image1_face_index,
+      image2_face_index: pair.image2_face_index,
+      similarity: round(pair.similarity, 4),
+      confidence_percent: round(
+        calibration.judge(pair.normalised_similarity, pairs.length).confidence_percent,
+        1,
+      ),
+    })),
+    model,
+    warnings: [
+      ...warnings,
+      ...thresholdBelowOne(choices.threshold_percent),
+      ...uncalibrated(calibration, model),
+      ...cutShort('image1', result.image1),
+      ...cutShort('image2', result.image2),
+      ...comparedFace('image1', image1, choices.image1_face_index),
+      ...comparedFace('image2', image2, choices.image2_face_index),
+    ],
+    timings_ms: timingsBody(queue_ms, result.timings_ms, total_ms),
+  };
+}
+
+/** The best of the pairs, and what the answer says of it. */
+export function judgedBest(pairs: readonly Pair[], calibration: Calibration, threshold_percent: number) {
+  const best = pairs[0];
+  if (best === undefined) throw new Error('The engine compared no pair');
+  return { best, ...judgedPair(best, calibration, pairs.length, threshold_percent) };
+}
+
+/** What the answer says of the best of `pairs` pairs, rounded. */
+export function judgedPair(
+  { similarity, normalised_similarity }: Pick<Pair, 'similarity' | 'normalised_similarity'>,
+  calibration: Calibration,
+  pairs: number,
+  threshold_percent: number,
+) {
+  const judged = calibration.judge(normalised_similarity, pairs);
+  return {
+    match: judged.confidence_percent >= threshold_percent,
+    confidence_percent: round(judged.confidence_percent, 1),
+    similarity: round(similarity, 4),
+    false_match_rate: Number(judged.false_match_rate.toPrecision(2)),
+    extrapolated: judged.extrapolated,
+  };
+}
+
+export function timingsBody(queue_ms: number, stages: StageTimings, total_ms: number): Timings {
+  return {
+    queue: round(queue_ms, 1),
+    decode: round(stages.decode, 1),
+    detect: round(stages.detect, 1),
+    align: round(stages.align, 1),
+    embed: round(stages.embed, 1),
+    total: round(total_ms, 1),
+  };
+}
+
+/** A warning when the pack has no table: the answer does not pretend to have one. */
+export function uncalibrated({ measured }: Calibration, { pack }: { pack: string }): Warning[] {
+  if (measured) return [];
+  const detail =
+    `The pack ${pack} is not calibrated: how often strangers score this high is not known. ` +
+    'confidence_percent is 40 × the similarity and cannot pass 40; facematch calibrate measures a table.';
+  return [{ code: 'pack_not_calibrated', field: 'model', detail }];
+}
+
+/** A warning when there may be faces that were not found. */
+export function cutShort(field: string, { look_cut_short }: ImageReport): Warning[] {
+  if (!look_cut_short) return [];
+  const detail = `The search for faces in ${field} took too long and was stopped: it may have faces that are not listed. Send a smaller picture.`;
+  return [{ code: 'look_cut_short', field, detail }];
+}
+
+/** A warning when the threshold looks like a share of 1, as other services take it. */
+export function thresholdBelowOne(threshold_percent: number): Warning[] {
+  if (threshold_percent <= 0 || threshold_percent >= 1) return [];
+  const detail =
+    `The threshold is ${threshold_percent} %, which nearly all strangers reach. It runs from 0 to 100: ` +
+    `if you mean ${threshold_percent} of 1, it is ${round(100 * threshold_percent, 4)}.`;
+  return [{ code: 'threshold_below_one', field: 'threshold_percent', detail }];
+}
+
+/** Warnings about the face that was compared; `chosen` is the index that the caller gave, -1 for none. */
+function comparedFace(field: ImageField, image: Image, chosen: number): Warning[] {
+  const face = image.faces[image.face_index];
+  if (face === undefined) throw new Error(`The engine compared a face of ${field} that it did not find`);
+  return [...notTheLargest(field, image, chosen), ...lowQuality(field, face)];
+}
+
+const area = ({ box }: Face) => box.width * box.height;
+
+/**
+ * A warning when the choice has passed over a face with a larger box, by the rounded numbers of the answer. `chosen` is the index
+ * that the caller gave, -1 for none.
+ */
+export function notTheLargest(field: ImageField, { faces, face_index }: Image, chosen: number): Warning[] {
+  const compared = area(faces[face_index]!);
+  if (chosen >= 0 || faces.every((face) => area(face) <= compared)) return [];
+  const detail = `${largestWords(field)} auto_pair_best=false, of the advanced endpoint, compares the first face of each image alone.`;
+  return [{ code: 'not_the_largest_face', field, face_index, detail }];
+}
+
+/** The same for people who do not write requests. */
+export function largestWords(image: string): string {
+  return (
+    `The face compared in ${image} is not the largest one there: make sure that it is the person you mean, ` +
+    'and not somebody behind them or on a picture that they hold.'
+  );
+}
+
+/** An image and its faces in the answer's form, rounded. */
+export function imageBody(image: ImageReport): Omit<Image, 'face_index'> {
+  const { width, height, format, orientation, faces } = image;
+  return {
+    width,
+    height,
+    format,
+    orientation,
+    faces: faces.map(
+      ({
+        index,
+        box,
+        landmarks,
+        detection_score,
+        found_by,
+        human_score,
+        occlusion_score,
+        live_score,
+        pose,
+        quality,
+      }) => ({
+        index,
+        box: {
+          x: round(box.x, 1),
+          y: round(box.y, 1),
+          width: round(box.width, 1),
+          height: round(box.height, 1),
+        },
+        landmarks: {
+          right_eye: roundPoint(landmarks.right_eye),
+          left_eye: roundPoint(landmarks.left_eye),
+          nose: roundPoint(landmarks.nose),
+          mouth_right: roundPoint(landmarks.mouth_right),
+          mouth_left: roundPoint(landmarks.mouth_left),
+        },
+        detection_score: round(detection_score, 3),
+        found_by,
+        ...(human_score === undefined ? {} : { human_score: round(human_score, 1) }),
+        ...(occlusion_score === undefined ? {} : { occlusion_score: round(occlusion_score, 1) }),
+        ...(live_score === undefined ? {} : { live_score: round(live_score, 3) }),
+        pose: { yaw: round(pose.yaw, 1), pitch: round(pose.pitch, 1), roll: round(pose.roll, 1) },
+        quality: {
+          sharpness: round(quality.sharpness, 2),
+          brightness: round(quality.brightness, 2),
+          face_pixels: Math.round(quality.face_pixels),
+        },
+      }),
+    ),
+  };
+}
+
+export function round(value: number, digits: number): number {
+  const scale = 10 ** digits;
+  // Adding 0 turns -0 into 0.
+  return Math.round(value * scale) / scale + 0;
+}
+
+function roundPoint([x, y]: Point): Point {
+  return [round(x, 1), round(y, 1)];
+}

@@ -1,0 +1,205 @@
+import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { FileFollower } from '../config/file-watch.ts';
+
+/** Paths of two PEM files: the certificate followed by its signers, and its private key. */
+export interface CertificateFiles {
+  cert: string;
+  key: string;
+}
+
+interface Certificate {
+  /** When it expires, in seconds since 1970. */
+  not_after_s: number;
+  /** For the operator; the certificate can still be used. Without paths. */
+  warnings: readonly string[];
+  /** A hash of both files. */
+  fingerprint: string;
+}
+
+/** A file that cannot be used. The message is for people; `reason` is for the log, which holds no paths. */
+export class CertificateError extends Error {
+  readonly reason: string;
+
+  constructor(
+    variable: 'FACEMATCH_TLS_CERT' | 'FACEMATCH_TLS_KEY',
+    file: string,
+    what: string,
+    cure: string,
+  ) {
+    super(`${variable}: the file ${file} ${what}. ${cure}`);
+    this.name = 'CertificateError';
+    this.reason = `the file of ${variable} ${what}`;
+  }
+}
+
+/** Absolute paths; undefined when both are '', which means no TLS. */
+export function certificateFiles(cert: string, key: string): CertificateFiles | undefined {
+  return cert === '' || key === '' ? undefined : { cert: resolve(cert), key: resolve(key) };
+}
+
+/** Reads both files and checks that they belong together. Throws CertificateError. */
+export function readCertificate(files: CertificateFiles, now_ms: number): Certificate {
+  const certText = readText('FACEMATCH_TLS_CERT', files.cert);
+  const keyText = readText('FACEMATCH_TLS_KEY', files.key);
+  const [leaf, ...signers] = certificatesOf(files.cert, certText);
+  const key = keyOf(files.key, keyText);
+  if (!leaf!.checkPrivateKey(key)) {
+    const [what, cure] = signers.some((one) => one.checkPrivateKey(key))
+      ? [
+          'fits a certificate that is not the first of its file',
+          'Put the certificate of the server first, then those that signed it.',
+        ]
+      : ['holds the key of another certificate', 'Use the key that belongs to this certificate.'];
+    throw new CertificateError('FACEMATCH_TLS_KEY', files.key, what, cure);
+  }
+  return {
+    not_after_s: Date.parse(leaf!.validTo) / 1000,
+    warnings: [...datesOf(leaf!, now_ms), ...modeOf(files.key)],
+    fingerprint: createHash('sha256').update(certText).update('\0').update(keyText).digest('hex'),
+  };
+}
+
+function readText(variable: 'FACEMATCH_TLS_CERT' | 'FACEMATCH_TLS_KEY', file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    const missing = code === 'ENOENT';
+    const what = missing ? 'does not exist' : `cannot be read (${code})`;
+    const cure = missing ? 'Correct the path.' : 'Check who owns it and its folder.';
+    throw new CertificateError(variable, file, what, cure);
+  }
+}
+
+const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/** At least one. */
+function certificatesOf(file: string, text: string): X509Certificate[] {
+  const fault = (what: string) => {
+    const cure = 'It must begin with -----BEGIN CERTIFICATE-----, as fullchain.pem of certbot does.';
+    return new CertificateError('FACEMATCH_TLS_CERT', file, what, cure);
+  };
+  const blocks = text.match(pemCertificate) ?? [];
+  if (blocks.length === 0) throw fault('holds no certificate in PEM form');
+  try {
+    return blocks.map((block) => new X509Certificate(block));
+  } catch {
+    throw fault('holds a damaged certificate');
+  }
+}
+
+/** The key types of Node that µWS (BoringSSL) accepts. */
+const keyTypes: readonly (string | undefined)[] = ['rsa', 'ec', 'ed25519'];
+const curves: readonly (string | undefined)[] = ['prime256v1', 'secp384r1', 'secp521r1'];
+
+function keyOf(file: string, text: string): KeyObject {
+  const fault = (what: string, cure: string) => new CertificateError('FACEMATCH_TLS_KEY', file, what, cure);
+  if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
+    throw fault('holds no private key in PEM form', 'It is privkey.pem of certbot, tls.key of Kubernetes.');
+  }
+  if (/-----BEGIN ENCRYPTED|^Proc-Type: 4,ENCRYPTED/m.test(text)) {
+    throw fault('is encrypted', 'Decrypt it (openssl pkey), and make it readable for its owner only.');
+  }
+  let key: KeyObject;
+  try {
+    key = createPrivateKey(text);
+  } catch {
+    throw fault('holds a damaged private key', 'Restore it, or make a new one.');
+  }
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
+  if (!keyTypes.includes(type) || (type === 'ec' && !curves.includes(details?.namedCurve))) {
+    throw fault(
+      `holds a key of an unsupported type (${details?.namedCurve ?? type})`,
+      'Use RSA, P-256, P-384, P-521 or Ed25519.',
+    );
+  }
+  return key;
+}
+
+function datesOf({ validFrom, validTo }: X509Certificate, now_ms: number): string[] {
+  const iso = (date: string) => new Date(date).toISOString();
+  if (now_ms >= Date.parse(validTo)) return [`the TLS certificate expired at ${iso(validTo)}`];
+  if (now_ms < Date.parse(validFrom)) return [`the TLS certificate is not valid before ${iso(validFrom)}`];
+  return [];
+}
+
+/** A warning, not an error: Kubernetes mounts secrets as files that every user of the container may read. */
+function modeOf(key: string): string[] {
+  const open = process.platform !== 'win32' && (statSync(key).mode & 0o007) !== 0;
+  return open ? ['the TLS key is open to other users'] : [];
+}
+
+interface CertificateLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** How often the files are polled, and how long the second of a pair may come after the first. */
+const interval_ms = 500;
+
+/** Follows the two files of a certificate and puts each new valid pair into use. */
+export class CertificateWatch {
+  readonly #files: CertificateFiles;
+  readonly #log: CertificateLog;
+  readonly #follower: FileFollower;
+  #current: Certificate;
+  /** Puts the files into use; rejects when it cannot. */
+  #renew: () => Promise<void> = async () => {};
+
+  /** Reads the files and follows their changes. Throws CertificateError. */
+  constructor(files: CertificateFiles, log: CertificateLog) {
+    this.#files = files;
+    this.#log = log;
+    // Watched before they are read, so that a change in between is noticed.
+    this.#follower = new FileFollower({
+      files: [files.cert, files.key],
+      interval_ms,
+      takeOver: () => this.#takeOver(),
+      onRefused: (error) => {
+        const reason = error instanceof CertificateError ? error.reason : error.message;
+        log.warn({ reason }, 'the TLS certificate was not taken over; the one before stays in force');
+      },
+    });
+    try {
+      this.#current = readCertificate(files, Date.now());
+    } catch (error) {
+      this.#follower.close();
+      throw error;
+    }
+    this.#warn(this.#current);
+  }
+
+  /** When the certificate in use expires, in seconds since 1970. */
+  get not_after_s(): number {
+    return this.#current.not_after_s;
+  }
+
+  /**
+   * `renew` is called for each new pair, never twice at once. When it rejects, that is logged, the old pair stays in use, and
+   * it is called again later.
+   */
+  onRenew(renew: () => Promise<void>): void {
+    this.#renew = renew;
+  }
+
+  close(): void {
+    this.#follower.close();
+  }
+
+  /** Rejects with a CertificateError, or with what `renew` rejects with. */
+  async #takeOver(): Promise<void> {
+    const next = readCertificate(this.#files, Date.now());
+    if (next.fingerprint === this.#current.fingerprint) return;
+    await this.#renew();
+    this.#current = next;
+    const not_after = new Date(next.not_after_s * 1000).toISOString();
+    this.#log.info({ not_after }, 'the TLS certificate was renewed');
+    this.#warn(next);
+  }
+
+  #warn({ warnings }: Certificate): void {
+    for (const warning of warnings) this.#log.warn({}, warning);
+  }
+}

@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import type { NativeFailure } from '../../src/engine/addon.ts';
+import { tellText } from '../../src/engine/not-an-image.ts';
+import { problemOf } from '../../src/scoring/faults.ts';
+import { sample } from '../fixtures/pictures.ts';
+
+/** What clients send in place of a picture gets a name, and words that say what to do. */
+
+const jpeg = sample(1);
+const png = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x00', 'latin1');
+const webp = Buffer.from('RIFF\xfe\x9d\0\0WEBPVP8 ', 'latin1');
+const [utf8, latin1, utf16] = (['utf8', 'latin1', 'utf16le'] as const).map(
+  (encoding) => (text: string) => Buffer.from(text, encoding),
+) as [(text: string) => Buffer, (text: string) => Buffer, (text: string) => Buffer];
+const base64 = jpeg.toString('base64');
+const middle = jpeg.subarray(500).toString('base64');
+const long = 'Hello World, this is number 1. '.repeat(4);
+const url64 = jpeg.toString('base64url');
+
+/** Words of the detail, texts between bars, and other bytes. */
+const cases: Record<string, [words: RegExp, texts: string, ...others: Buffer[]]> = {
+  text: [
+    /is text, "(?!\[object).*the file as bytes|"\[object Object\]"\. A program wrote an object/,
+    `[object Object] | undefined | <svg xmlns="x"/> | <?xml version="1.0"?><svg/> | {"image":1} | GIF | ${long}`,
+    ...[png.toString(), png.toString('latin1'), webp.toString(), 'No photo.\nSee one.jpg'].map(utf8),
+  ],
+  html: [
+    /HTML page/,
+    '<html><body>502</body></html> | <!DOCTYPE HTML>\n | <!--x--><p> | <?xml version="1.0"?>\n<html xmlns="x">',
+    ...[latin1('<h1>M\xfcll</h1>'), utf16('<html>')],
+  ],
+  base64: [
+    /Decode it/,
+    `"${base64}" | b'${base64}' | ${encodeURIComponent(base64)} | ${url64} | ${png.toString('base64')} | ${middle}`,
+    utf8(middle.replaceAll(/.{76}/g, '$&\r\n')),
+  ],
+  data_url: [/behind its comma/, `data:image/jpeg;base64,/9j/ | DATA:,x | "data:image/png;base64,${middle}"`],
+  url: [
+    /not fetched/,
+    `https://x/a.jpg | file:/data/a | content://media/1 | blob:http://x/1 | ph://1/L0 | www.x.org | https://x/${url64}`,
+  ],
+  path: [
+    /an @ before the name.*CURLFile/,
+    'one.jpg\n | "one.jpg" | a.jpg;type=image/jpeg | My photo.PNG | @one | /tmp/a | ./a | ..\\a | ~/a | C:\\a | c:/a | \\\\host\\a',
+    latin1('M\xfcller, f\xfcr dich.jpg'),
+  ],
+  jpeg_as_text: [
+    /still whole, read the file as bytes/,
+    `${JSON.stringify(jpeg)} | ${new Uint8Array(jpeg)} | b'\\xff\\xd8\\xff\\xe0'`,
+    ...[jpeg.toString(), jpeg.toString('latin1'), jpeg.toString().replace('JFIF', '')].map(utf8),
+    ...[utf16(jpeg.toString('latin1')), utf16(`\ufeff${jpeg}`)],
+    Buffer.from(jpeg.map((byte) => (byte & 0x80 ? 0x3f : byte))),
+  ],
+  unknown: [
+    /no kind/,
+    '',
+    ...['\0\0\0\x20ftypmp42', '\xd8\xff\xe0', 'PNG\r\n\x1a\n'].map(latin1),
+    jpeg.subarray(20, 900),
+  ],
+};
+
+test.each(Object.entries(cases))(
+  'what is no picture is told as %s',
+  (detected, [words, texts, ...others]) => {
+    for (const bytes of [...texts.split(' | ').map(utf8), ...others]) {
+      const unknown = { ok: false, code: 'unsupported_image_format', detected: 'unknown' } as const;
+      const { ok: _, ...fault } = tellText<NativeFailure>(unknown, bytes) as typeof unknown;
+      const { extras } = problemOf([{ field: 'image1', ...fault }]);
+      const sent = bytes.toString('utf8', 0, 30);
+      expect({ ...extras, sent }).toEqual({
+        detail: expect.stringMatching(words),
+        field: 'image1',
+        detected,
+        sent,
+      });
+      expect(extras.detail).not.toMatch(/\p{Cc}/u);
+    }
+  },
+);

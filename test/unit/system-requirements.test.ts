@@ -1,0 +1,148 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  judge,
+  leastGlibc,
+  preflight,
+  processors,
+  releases,
+  thisMachine,
+} from '../../src/cli/system-requirements.mjs';
+import { projectPath } from '../../src/config/paths.ts';
+import { pages } from '../support/doc-commands.ts';
+import { newFolder } from '../support/folder.ts';
+
+const uwsBuilds: { folder: string; glibc: string; files: Record<string, string> }[] = (
+  await import(projectPath('scripts/lib/uws.mjs'))
+).uwsBuilds;
+
+/** Where facematch runs: the table of src/cli/system-requirements.mjs beside the packages, docs/deployment.md and package.json; and what it says. */
+
+const inPackage = (path: string) => projectPath(`node_modules/${path}`);
+const sorted = (versions: readonly string[]) =>
+  [...versions].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+
+/** The newest glibc whose symbols a binary asks for: their names stand in its table of strings. */
+function glibcOf(file: string): string {
+  const names = readFileSync(file, 'latin1').matchAll(/GLIBC_(2\.\d+)/g);
+  return sorted([...names].map(([, version]) => version!)).at(-1)!;
+}
+
+describe.each(processors)('on %s', (arch) => {
+  const runtime = glibcOf(inPackage(`onnxruntime-node/bin/napi-v6/linux/${arch}/libonnxruntime.so.1`));
+  const binaries = uwsBuilds.flatMap(({ files, glibc }) =>
+    Object.keys(files).flatMap((name) => {
+      const abi = new RegExp(`^uws_linux_${arch}_(\\d+)\\.node$`).exec(name)?.[1];
+      return abi === undefined ? [] : [{ abi: Number(abi), glibc }];
+    }),
+  );
+
+  test('ONNX Runtime decides from which glibc on it runs', () => {
+    expect(runtime).toBe(leastGlibc);
+  });
+
+  test.each(releases)('Node $node takes µWebSockets.js from glibc $uws on', ({ abi, uws }) => {
+    const [least] = sorted(binaries.filter((binary) => binary.abi === abi).map((binary) => binary.glibc));
+    expect(least && sorted([least, runtime]).at(-1)).toBe(uws);
+  });
+
+  test('no release that has a binary is left out', () => {
+    const others = binaries.filter(({ abi }) => !releases.some((one) => one.abi === abi));
+    expect(others).toEqual([]);
+  });
+
+  test('the builds that set-up lifted ask for the glibc that the table says', () => {
+    for (const { folder, glibc } of uwsBuilds) {
+      const file = projectPath(
+        `build/uws/${folder}/uws_linux_${process.arch}_${process.versions.modules}.node`,
+      );
+      if (existsSync(file)) expect(glibcOf(file)).toBe(glibc);
+    }
+  });
+});
+
+test('the table of docs/deployment.md says the same', () => {
+  const rows = pages
+    .get('docs/deployment.md')!
+    .matchAll(/^\| (\d+)(?:\.(\d+) or later)? \| (?:(2\.\d+) or later|none) \|/gm);
+  const promised = [...rows].map(([, major, minor = '0', uws]) => ({ node: `${major}.${minor}`, uws }));
+  expect(promised).toEqual(releases.map(({ node, uws }) => ({ node, uws })));
+});
+
+test('engines say the same', () => {
+  const { engines } = JSON.parse(readFileSync(projectPath('package.json'), 'utf8'));
+  expect(engines.node).toBe(releases.map(({ node }) => `^${node}.0`).join(' || '));
+});
+
+describe('a machine', () => {
+  const debian12 = { platform: 'linux', arch: 'x64', node: '20.20.2', glibc: '2.36' };
+  const debian13 = { ...debian12, glibc: '2.41' };
+
+  test.each([
+    debian12,
+    { ...debian12, node: '20.17.0', glibc: '2.28' },
+    { ...debian13, arch: 'arm64' },
+    { ...debian13, node: '22.9.0' },
+    { ...debian12, node: '24.21.0' },
+    { ...debian13, node: '25.1.0' },
+    { ...debian12, node: '26.10.0' },
+    { ...debian13, node: '28.0.0' },
+    // Nobody knows; the packages tell.
+    { ...debian12, platform: 'darwin', node: '26.0.0', glibc: undefined },
+  ])('$node, $glibc, $platform $arch is fit', (machine) => {
+    expect(judge(machine)).toBeUndefined();
+  });
+
+  test.each([
+    [{ node: '20.16.9' }, 'Node 20.16.9 is too old', 'Install Node 20.17 or later of 20'],
+    [{ node: '18.20.8' }, 'Node 18.20.8 is too old', 'Install Node 20.17 or later of 20'],
+    [{ node: '22.8.0' }, 'Node 22.8.0 is too old', 'Install Node 22.9 or later of 22'],
+    [{ glibc: '2.27' }, 'glibc 2.27 is too old', expect.stringContaining('glibc 2.28 or later')],
+    [{ glibc: undefined }, 'the C library is not glibc (Alpine?)', expect.stringContaining('Debian 12')],
+    [{ arch: 'riscv64' }, 'nothing is built for riscv64 processors', expect.stringContaining('arm64')],
+  ])('with %j is unfit, and the way out is named', (difference, fault, cure) => {
+    expect(judge({ ...debian12, ...difference })).toEqual({ fault, cure });
+  });
+
+  test('that runs the tests is fit', () => {
+    expect(thisMachine().node).toBe(process.versions.node);
+    expect(preflight()).toBeUndefined();
+  });
+});
+
+/** A program of the project under a Node that takes itself for another version. */
+function runAs(node: string, folder: string, script: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const versions = `{ ...process.versions, node: ${JSON.stringify(node)} }`;
+  const disguise = `data:text/javascript,Object.defineProperty(process, 'versions', { value: ${versions} })`;
+  return spawnSync(process.execPath, ['--import', disguise, ...script], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, ...env },
+  });
+}
+
+test('set-up says so before its first step', () => {
+  const setUp = (node: string) => {
+    const folder = newFolder();
+    for (const part of ['scripts', 'src/cli/system-requirements.mjs', 'package.json'])
+      cpSync(projectPath(part), join(folder, part), { recursive: true });
+    // A step that does not exist: it would be refused next.
+    return runAs(node, folder, ['scripts/setup.mjs', '--only', 'nothing']).stderr;
+  };
+  expect(setUp('18.20.8')).toMatch(/^\n✗ facematch does not run here: Node 18\.20\.8 is too old/);
+  for (const node of [process.versions.node, '99.0.0']) {
+    expect(setUp(node)).toBe('\n✗ --only: there is no step nothing\n');
+  }
+});
+
+test('serve says so before it looks at anything else', () => {
+  const script = [projectPath('dist/src/cli/index.js'), 'serve'];
+  const { status, stderr } = runAs('18.20.8', tmpdir(), script, { FACEMATCH_PORT: 'wrong' });
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: expect.stringMatching(/^error: facematch does not run here: Node 18\.20\.8 is too old\. .*\n$/),
+  });
+});
