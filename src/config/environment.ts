@@ -1,3 +1,6 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
 /** What is read from the environment besides the settings: without the settings' table, for threads that need no more. */
 
 /** FACEMATCH_ADDON: a native addon to load instead of the one that was built here. For tests and sanitizers, so not a setting. */
@@ -19,4 +22,15 @@ export function silenceOnnxRuntime(): void {
  */
 export function uwsFolder(env: NodeJS.ProcessEnv = process.env): string | undefined {
   return env.FACEMATCH_UWS || undefined;
+}
+
+/** Where files are kept that can be had again, as the XDG Base Directory Specification says. */
+export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
+  const base = env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  return join(base, 'facematch');
+}
+
+/** Whether HTTP or HTTPS goes through a proxy. */
+export function hasProxy(env: NodeJS.ProcessEnv = process.env): boolean {
+  return ['https_proxy', 'http_proxy'].some((name) => env[name] || env[name.toUpperCase()]);
 }

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { AddOptions, LivenessFile } from '../../lab/packs/add.ts';
+import type { Added, AddOptions, LivenessFile } from '../../lab/packs/add.ts';
+import type { PublishedPack } from '../../lab/packs/catalogue.ts';
 import { addHelp, exitCodes } from '../help.ts';
 
 // What the families and feedings of families.ts are called; that file is imported only when a command runs.
@@ -7,18 +8,26 @@ const familyNames = ['scrfd', 'yunet', 'retinaface', 'rfb'];
 const feedingNames = ['insightface', 'sface', 'adaface'];
 
 export function registerPacks(program: Command): void {
-  const packs = program.command('packs').description('list, add and check packs of nets');
+  const packs = program.command('packs').description('list, add, pull and check packs of nets');
   registerList(packs);
   registerAdd(packs);
+  registerPull(packs);
   registerCheck(packs);
   addHelp(packs, {
     notes: 'A server loads the pack that FACEMATCH_PACK names. docs/packs.md has recipes for published nets.',
     examples: [
       'facematch packs list',
       'facematch packs add mine --embedder net.onnx',
+      'facematch packs pull sface',
       'facematch packs check mine',
     ],
   });
+}
+
+interface PullChoices {
+  as?: string;
+  acceptLicence?: string;
+  json?: true;
 }
 
 interface JsonOption {
@@ -86,6 +95,47 @@ calibrate has measured a table.`,
   });
 }
 
+function registerPull(packs: Command): void {
+  const command = packs
+    .command('pull')
+    .description(
+      'download a published pack from its publisher, verify it, and add it; without a name, list them',
+    )
+    .argument('[name]', 'of a published pack')
+    .option('--as <name>', 'name of the pack here, or a path to it; the same when absent')
+    .option('--accept-licence <licence>', 'for a pack whose licence allows less than any use')
+    .option('--json', 'print what was made, or the list, as JSON')
+    .action(async (name: string | undefined, options: PullChoices) => {
+      const { catalogue } = await import('../../lab/packs/catalogue.ts');
+      if (name === undefined) {
+        const { describePublished } = await import('./list.ts');
+        if (options.json) console.log(JSON.stringify(catalogue, null, 2));
+        else for (const entry of Object.entries(catalogue)) console.log(describePublished(...entry));
+        return;
+      }
+      const pack = catalogue[name];
+      if (pack === undefined)
+        return command.error(
+          `error: no published pack is named ${name}; there are ${Object.keys(catalogue).join(', ')}`,
+        );
+      if (pack.accept !== undefined && options.acceptLicence !== pack.accept) {
+        command.error(
+          `error: ${name} is for ${pack.licence} use; if yours is, add --accept-licence ${pack.accept}`,
+        );
+      }
+      await pull(options.as ?? name, pack, options);
+    });
+  addHelp(command, {
+    notes: `Nothing is downloaded but by this command. It uses HTTPS, and the proxy of HTTPS_PROXY and NO_PROXY. What was cut off is
+resumed; files are verified by their SHA-256 and kept below $XDG_CACHE_HOME, or ~/.cache.`,
+    examples: [
+      'facematch packs pull',
+      'facematch packs pull sface',
+      'facematch packs pull buffalo_l --accept-licence non-commercial',
+    ],
+  });
+}
+
 function registerCheck(packs: Command): void {
   const command = packs
     .command('check')
@@ -123,19 +173,24 @@ function addLiveness(text: string, before: LivenessFile[] = []): LivenessFile[] 
 
 async function add(name: string, options: AddOptions & JsonOption): Promise<void> {
   const { addPack } = await import('../../lab/packs/add.ts');
-  const { activity, coloursFor } = await import('../terminal.ts');
+  const { activity } = await import('../terminal.ts');
   const done = activity('The nets are looked into and tried');
-  let added: Awaited<ReturnType<typeof addPack>>;
+  let added: Added;
   try {
     added = await addPack(name, options);
   } finally {
     done();
   }
-  if (options.json) {
+  await tell(name, added, options);
+}
+
+async function tell(name: string, added: Added, { json }: JsonOption): Promise<void> {
+  if (json) {
     console.log(JSON.stringify(added, null, 2));
     return;
   }
   const { feedingWarning, judgeTrial, livenessFinding } = await import('./check.ts');
+  const { coloursFor } = await import('../terminal.ts');
   const { describeFinding } = await import('../doctor/finding.ts');
   const { trial, better_feeding, assumed, directory, liveness, calibrated } = added;
   console.log(`Added ${added.pack} in ${directory}\n\nAssumed, because the files do not say it:`);
@@ -147,6 +202,31 @@ async function add(name: string, options: AddOptions & JsonOption): Promise<void
     ...(better_feeding ? [feedingWarning(better_feeding)] : []),
   ];
   for (const finding of findings) console.log(describeFinding(finding, coloursFor('stdout')));
-  const then = calibrated ? '' : ', then calibrate it';
-  console.log(`\nNext: facematch packs check ${name}${then} (docs/packs.md).`);
+  console.log(`\nNext: facematch packs check ${name}`);
+  if (calibrated) return;
+  console.log(
+    `Then calibrate it on photos of your own: facematch calibrate (docs/packs.md). Until then no answer passes 40 percent.`,
+  );
+}
+
+async function pull(name: string, pack: PublishedPack, options: JsonOption): Promise<void> {
+  const { pullPack } = await import('../../lab/packs/pull.ts');
+  const { downloadsOf } = await import('../../lab/packs/catalogue.ts');
+  const { progressBar } = await import('../terminal.ts');
+  const total = downloadsOf(pack).reduce((sum, { bytes }) => sum + bytes, 0);
+  const bar = await progressBar('Bytes', total);
+  let before = 0;
+  let added: Added;
+  try {
+    added = await pullPack(pack, {
+      target: name,
+      onProgress: (bytes) => {
+        bar.advance(bytes - before);
+        before = bytes;
+      },
+    });
+  } finally {
+    bar.stop();
+  }
+  await tell(name, added, options);
 }

@@ -1,0 +1,127 @@
+import type { AddOptions } from './add.ts';
+
+/** Published nets that `facematch packs pull` knows by name. */
+
+/** A file at its publisher's own address. */
+export interface Download {
+  url: string;
+  bytes: number;
+  sha256: string;
+}
+
+/** An ONNX file, or one inside a ZIP archive. */
+export type PublishedNet = Download | { archive: Download; member: string; sha256: string };
+
+export interface PublishedPack {
+  description: string;
+  licence: string;
+  /** What the user has to accept, where the licence allows less than any use. */
+  accept?: string;
+  project: string;
+  nets: { detector?: PublishedNet; embedder: PublishedNet };
+  how: Pick<AddOptions, 'family' | 'feeding'>;
+}
+
+const zoo = 'https://github.com/opencv/opencv_zoo/raw/47534e27c9851bb1128ccc0102f1145e27f23f98/models';
+const insightface = 'https://github.com/deepinsight/insightface/releases/download/v0.7';
+
+const sface: Download = {
+  url: `${zoo}/face_recognition_sface/face_recognition_sface_2021dec.onnx`,
+  bytes: 38_696_353,
+  sha256: '0ba9fbfa01b5270c96627c4ef784da859931e02f04419c829e83484087c34e79',
+};
+
+const yunet: Download = {
+  url: `${zoo}/face_detection_yunet/face_detection_yunet_2023mar.onnx`,
+  bytes: 232_589,
+  sha256: '8f2383e4dd3cfbb4553ea8718107fc0423210dc964f9f4280604804ed2552fa4',
+};
+
+const auraface: Download = {
+  url: 'https://huggingface.co/fal/AuraFace-v1/resolve/af6d057c9b0ec4071d4c49c80e3539258798b609/glintr100.onnx',
+  bytes: 260_694_151,
+  sha256: 'a7933ea5330113b01c9b60351d8f4c33003f145d8470ac5f0e52ee2effe25c60',
+};
+
+const buffalo_sc: Download = {
+  url: `${insightface}/buffalo_sc.zip`,
+  bytes: 14_969_382,
+  sha256: '57d31b56b6ffa911c8a73cfc1707c73cab76efe7f13b675a05223bf42de47c72',
+};
+
+const buffalo_l: Download = {
+  url: `${insightface}/buffalo_l.zip`,
+  bytes: 288_621_354,
+  sha256: '80ffe37d8a5940d59a7384c201a2a38d4741f2f3c51eef46ebb28218a7b0ca2f',
+};
+
+const nonCommercial = {
+  licence: 'non-commercial research, by InsightFace',
+  accept: 'non-commercial',
+  project: 'InsightFace, release v0.7',
+};
+
+/** The hashes are those that the publishers' files have; each is stated alike in several public places. */
+export const catalogue: Readonly<Record<string, PublishedPack>> = {
+  sface: {
+    description: 'SFace of OpenCV Zoo, 128 numbers; finds faces as the default pack does',
+    licence: 'Apache-2.0',
+    project: 'OpenCV Zoo',
+    nets: { embedder: sface },
+    how: { feeding: 'sface' },
+  },
+  'yunet-sface': {
+    description: 'YuNet and SFace of OpenCV Zoo',
+    licence: 'MIT (YuNet), Apache-2.0 (SFace)',
+    project: 'OpenCV Zoo',
+    nets: { detector: yunet, embedder: sface },
+    how: { family: 'yunet', feeding: 'sface' },
+  },
+  auraface: {
+    description: 'AuraFace v1 of fal, a ResNet-100; finds faces as the default pack does',
+    licence: 'Apache-2.0, by its maker',
+    project: 'AuraFace v1',
+    nets: { embedder: auraface },
+    how: { feeding: 'insightface' },
+  },
+  buffalo_sc: {
+    description: 'SCRFD-500M and a MobileFaceNet of InsightFace',
+    ...nonCommercial,
+    nets: {
+      detector: {
+        archive: buffalo_sc,
+        member: 'det_500m.onnx',
+        sha256: '5e4447f50245bbd7966bd6c0fa52938c61474a04ec7def48753668a9d8b4ea3a',
+      },
+      embedder: {
+        archive: buffalo_sc,
+        member: 'w600k_mbf.onnx',
+        sha256: '9cc6e4a75f0e2bf0b1aed94578f144d15175f357bdc05e815e5c4a02b319eb4f',
+      },
+    },
+    how: { family: 'scrfd', feeding: 'insightface' },
+  },
+  buffalo_l: {
+    description: 'SCRFD-10G and a ResNet-50 of InsightFace',
+    ...nonCommercial,
+    nets: {
+      detector: {
+        archive: buffalo_l,
+        member: 'det_10g.onnx',
+        sha256: '5838f7fe053675b1c7a08b633df49e7af5495cee0493c7dcf6697200b85b5b91',
+      },
+      embedder: {
+        archive: buffalo_l,
+        member: 'w600k_r50.onnx',
+        sha256: '4c06341c33c2ca1f86781dab0e829f88ad5b64be9fba56e56bc9ebdefc619e43',
+      },
+    },
+    how: { family: 'scrfd', feeding: 'insightface' },
+  },
+};
+
+/** What is downloaded for a pack, each file once. */
+export function downloadsOf({ nets }: PublishedPack): Download[] {
+  const all = Object.values(nets).map((net) => ('archive' in net ? net.archive : net));
+  return [...new Set(all)];
+}

@@ -1,0 +1,147 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { zipSync } from 'fflate';
+import { afterAll, describe, expect, test } from 'vitest';
+import { readDraft, sha256 } from '../../src/engine/manifest.ts';
+import { catalogue, type PublishedPack } from '../../src/lab/packs/catalogue.ts';
+import { pullPack } from '../../src/lab/packs/pull.ts';
+import { standIn } from '../model/support/standin.ts';
+import { newFolder } from '../support/folder.ts';
+import { program, run } from './support/cli.ts';
+
+/** Published packs, from a server on loopback with a small net of SFace's shapes. */
+
+const net = Buffer.from(standIn());
+const archive = Buffer.from(zipSync({ 'folder/readme.txt': Buffer.from('no net'), 'folder/net.onnx': net }));
+const files: Record<string, Buffer> = { '/net.onnx': net, '/nets.zip': archive };
+const half = Math.floor(net.length / 2);
+
+/** What it does with requests, and the ranges that it was asked for. */
+let answer: RequestListener = () => {};
+const ranges: (string | undefined)[] = [];
+const server = createServer((request, response) => {
+  ranges.push(request.headers.range);
+  answer(request, response);
+}).listen(0);
+await new Promise((resolve) => server.once('listening', resolve));
+afterAll(() => server.close());
+const { port } = server.address() as AddressInfo;
+const address = `http://127.0.0.1:${port}`;
+
+const whole: RequestListener = ({ url }, response) => response.end(files[url!]);
+const ranged: RequestListener = ({ headers, url }, response) => {
+  const from = Number(/^bytes=(\d+)-$/.exec(headers.range ?? 'bytes=0-')![1]);
+  response.writeHead(headers.range === undefined ? 200 : 206).end(files[url!]!.subarray(from));
+};
+const cut: RequestListener = (_, response) => {
+  response.writeHead(200, { 'content-length': net.length });
+  response.write(net.subarray(0, half), () => response.destroy());
+};
+const inBits: RequestListener = async (_, response) => {
+  for (let at = 0; at < net.length; at += 4096) {
+    await new Promise<void>((resolve) => response.write(net.subarray(at, at + 4096), () => resolve()));
+  }
+  response.end();
+};
+
+const embedder = { url: `${address}/net.onnx`, bytes: net.length, sha256: sha256(net) };
+const published: PublishedPack = {
+  description: 'of the test',
+  licence: 'MIT',
+  project: 'the test',
+  nets: { embedder },
+  how: { feeding: 'sface' },
+};
+const zipped: PublishedPack = {
+  ...published,
+  nets: {
+    embedder: {
+      archive: { url: `${address}/nets.zip`, bytes: archive.length, sha256: sha256(archive) },
+      member: 'net.onnx',
+      sha256: sha256(net),
+    },
+  },
+};
+
+const pull = (folder: string, pack = published, onProgress = (_: number) => {}) =>
+  pullPack(pack, { target: join(folder, 'mine'), folder: join(folder, 'cache'), onProgress });
+
+describe('facematch packs pull', () => {
+  test.each<[string, PublishedPack, RequestListener]>([
+    ['a net', published, whole],
+    ['a net that comes in bits', published, inBits],
+    ['a net in an archive', zipped, whole],
+  ])('makes a pack of %s, and tells how far it is', async (_, pack, how) => {
+    answer = how;
+    const folder = newFolder();
+    const seen: number[] = [];
+    await pull(folder, pack, (bytes) => seen.push(bytes));
+    const draft = readDraft(join(folder, 'mine'));
+    expect(draft).toMatchObject({
+      source: { project: 'the test', licence: 'MIT' },
+      embedder: { from: 'net.onnx', sha256: sha256(net), dimensions: 128 },
+    });
+    expect(readFileSync(join(folder, 'mine', 'embed.onnx'))).toEqual(net);
+    expect(seen.at(-1)).toBe(pack === zipped ? archive.length : net.length);
+  });
+
+  test.each<[string, RequestListener, string | undefined]>([
+    ['goes on where it was', ranged, `bytes=${half}-`],
+    ['begins anew where the server knows no ranges', whole, `bytes=${half}-`],
+  ])('what was cut off is kept, and the next run %s', async (_, then, range) => {
+    const folder = newFolder();
+    answer = cut;
+    await expect(pull(folder)).rejects.toThrow(/run the command again/i);
+    expect(existsSync(join(folder, 'mine'))).toBe(false);
+    ranges.length = 0;
+    answer = then;
+    await pull(folder);
+    expect(ranges).toEqual([range]);
+    expect(existsSync(join(folder, 'mine', 'manifest.json'))).toBe(true);
+  });
+
+  test.each<[string, RequestListener, Partial<typeof embedder>, RegExp]>([
+    [
+      'other bytes',
+      (_, response) => response.end(Buffer.alloc(net.length)),
+      {},
+      /SHA-256 .*: it is not used/,
+    ],
+    ['too many bytes', whole, { bytes: 100 }, /more than the 100 bytes/],
+    ['an error', (_, response) => response.writeHead(404).end(), {}, /answered 404/],
+    [
+      'a way to an address that is not HTTPS',
+      ({ headers: { host } }, response) =>
+        host!.startsWith('localhost')
+          ? response.end(net)
+          : response.writeHead(302, { location: `http://localhost:${port}/net.onnx` }).end(),
+      {},
+      /leads to http:.*, which is not HTTPS/,
+    ],
+  ])('%s makes no pack, and says why', async (_, how, change, message) => {
+    answer = how;
+    const folder = newFolder();
+    const nets = { embedder: { ...embedder, ...change } };
+    await expect(pull(folder, { ...published, nets })).rejects.toThrow(message);
+    expect(existsSync(join(folder, 'mine'))).toBe(false);
+  });
+
+  test('a name is one of the list, and a licence that allows less is accepted first', async () => {
+    const folder = newFolder();
+    const packs = (...args: string[]) => run(program, ['packs', 'pull', ...args], folder, {});
+    expect((await packs()).stdout).toContain('buffalo_l: ');
+    expect(await packs('nobody')).toMatchObject({ code: 2, stderr: expect.stringContaining('sface') });
+    expect(await packs('buffalo_l')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--accept-licence non-commercial'),
+    });
+  });
+
+  test('every address of the list is HTTPS, and every hash a SHA-256', () => {
+    const text = JSON.stringify(catalogue);
+    expect(text.match(/"url":"(?!https:)/g)).toBeNull();
+    expect(text.match(/"sha256":"(?![0-9a-f]{64}")/g)).toBeNull();
+  });
+});
