@@ -45,9 +45,9 @@ export function create(records: readonly KeyRecord[], settings: KeySettings, now
   return { records: [...records, record], record, key };
 }
 
-/** Revoking twice is not an error and keeps the first time. Throws an Error for an unknown id. */
-export function revoke(records: readonly KeyRecord[], id: string, now_ms: number): KeyEdit {
-  const record = find(records, id);
+/** Revoking twice is not an error and keeps the first time. Throws an Error for an unknown key. */
+export function revoke(records: readonly KeyRecord[], idOrName: string, now_ms: number): KeyEdit {
+  const record = find(records, idOrName, now_ms);
   return statusOf(record, now_ms) === 'revoked'
     ? { records: [...records], record }
     : end(records, record, now_ms);
@@ -55,19 +55,19 @@ export function revoke(records: readonly KeyRecord[], id: string, now_ms: number
 
 /**
  * A new key with the settings of an old one, which is revoked `grace_ms` from now. A key that expires gets its full lifetime
- * again, from now. Throws an Error for an unknown id or a key that is not active.
+ * again, from now. Throws an Error for an unknown key or one that is not active.
  */
 export function rotate(
   records: readonly KeyRecord[],
-  id: string,
+  idOrName: string,
   now_ms: number,
   grace_ms: number,
 ): RotatedKey {
-  const old = find(records, id);
+  const old = find(records, idOrName, now_ms);
   const status = statusOf(old, now_ms);
   if (status !== 'active') {
     throw new Error(
-      `The key ${id} is ${status} and cannot be rotated. Make a new one: npx facematch keys create --name NAME`,
+      `The key ${old.id} is ${status} and cannot be rotated. Make a new one: npx facematch keys create --name NAME`,
     );
   }
   const { created_at, expires_at, ...settings } = old;
@@ -77,11 +77,19 @@ export function rotate(
   return { ...create(ended, { ...settings, ...lifetime }, now_ms), retired };
 }
 
-function find(records: readonly KeyRecord[], id: string): KeyRecord {
-  const record = records.find((candidate) => candidate.id === id);
-  if (record === undefined)
-    throw new Error(`There is no key with the id ${id}. See them all: npx facematch keys list`);
-  return record;
+/** By its id, or by its name where no other key that still works has it. Throws an Error. */
+function find(records: readonly KeyRecord[], idOrName: string, now_ms: number): KeyRecord {
+  const byId = records.find(({ id }) => id === idOrName);
+  if (byId !== undefined) return byId;
+  const named = records.filter(({ name }) => name === idOrName);
+  const working = named.filter((record) => statusOf(record, now_ms) !== 'revoked');
+  const [record, other] = working.length > 0 ? working : named;
+  if (record === undefined) {
+    throw new Error(`There is no key with the id or name ${idOrName}. See them all: npx facematch keys list`);
+  }
+  if (other === undefined) return record;
+  const ids = working.map(({ id }) => id).join(', ');
+  throw new Error(`Several keys are named ${idOrName}: ${ids}. Give the id of one.`);
 }
 
 function end(records: readonly KeyRecord[], record: KeyRecord, at_ms: number): KeyEdit {

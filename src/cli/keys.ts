@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { KeySettings } from '../auth/key-edits.ts';
-import { defaultScopes, isKeyId, type KeyRecord, type KeyStatus, statusOf } from '../auth/keys.ts';
+import { defaultScopes, type KeyRecord, type KeyStatus, statusOf } from '../auth/keys.ts';
 import { addHelp } from './help.ts';
 import * as parse from './key-options.ts';
 
@@ -87,30 +87,30 @@ function registerRevoke(keys: Command): void {
   const command = keys
     .command('revoke')
     .description('refuse a key from now on; a running server notices by itself')
-    .argument('<id>', 'the 12 characters after fm_, as keys list shows them')
+    .argument('<key>', 'its name, or the 12 characters after fm_, as keys list shows them')
     .option('--json', 'print the revoked key as JSON')
     .addOption(fileOption())
     .action(async (id: string, { json }: { json?: true }) => {
-      checkId(id, command);
+      checkNoKey(id, command);
       const { editKeyFile } = await import('../auth/key-file.ts');
       const { revoke } = await import('../auth/key-edits.ts');
       const { record } = editKeyFile(fileOf(command), (records) => revoke(records, id, Date.now()));
       console.error(`The key ${describeKey(record)} is revoked since ${record.revoked_at}.`);
       if (json) printJson(shown(record));
     });
-  addHelp(command, { examples: ['facematch keys revoke 4fQ0ZtXy81Ab'] });
+  addHelp(command, { examples: ['facematch keys revoke 4fQ0ZtXy81Ab', 'facematch keys revoke my-app'] });
 }
 
 function registerRotate(keys: Command): void {
   const command = keys
     .command('rotate')
     .description('make a new key with the settings of an old one, and revoke the old one')
-    .argument('<id>', 'the old key: the 12 characters after fm_')
+    .argument('<key>', 'the old key: its name, or the 12 characters after fm_')
     .option('--grace <duration>', 'let the old key work for this long (1h, 7d)', parse.parseDuration, 0)
     .option('--json', 'print the new key and its settings as JSON, and the old key as "retired"')
     .addOption(fileOption())
     .action(async (id: string, { grace, json }: { grace: number; json?: true }) => {
-      checkId(id, command);
+      checkNoKey(id, command);
       const { editKeyFile } = await import('../auth/key-file.ts');
       const { rotate } = await import('../auth/key-edits.ts');
       const file = fileOf(command);
@@ -140,9 +140,11 @@ function fileOf(command: Command): string {
 }
 
 /** Not an argument parser, because commander would print the text, which may be a whole key. */
-function checkId(id: string, command: Command): void {
-  if (!isKeyId(id))
-    command.error('error: expected for <id> the 12 letters and digits between fm_ and the next _');
+function checkNoKey(text: string, command: Command): void {
+  if (/^fm_|^\w{43}$/.test(text))
+    command.error(
+      'error: expected for <key> its name, or the 12 letters and digits between fm_ and the next _',
+    );
 }
 
 /** Prints the key, or the JSON that holds it, to standard output, and what to do with it to standard error. */

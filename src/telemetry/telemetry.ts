@@ -21,7 +21,8 @@ export function openLog(level: LogLevel): Log {
     gather_ms: 50,
     onDropped: (dropped) => logger.warn({ dropped }, 'log lines were dropped: standard error was not read'),
   });
-  const logger = pino({ level, base: null, timestamp: stdTimeFunctions.isoTime }, lines);
+  const formatters = { level: (word: string) => ({ level: word }) };
+  const logger = pino({ level, base: null, timestamp: stdTimeFunctions.isoTime, formatters }, lines);
   return {
     logger,
     get dropped() {

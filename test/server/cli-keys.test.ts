@@ -159,11 +159,22 @@ describe('facematch keys revoke', () => {
     expect(await list()).toEqual(first);
   });
 
+  test('takes a name that one working key has, and not that of two', async () => {
+    const ids = [];
+    for (const name of ['app', 'app', 'app']) {
+      ids.push(JSON.parse((await keys('create', '--name', name, '--json')).stdout).id);
+    }
+    expect((await keys('revoke', 'app')).stderr).toContain(`Several keys are named app: ${ids.join(', ')}`);
+    await keys('revoke', ids[0]);
+    await keys('revoke', ids[2]);
+    expect((await keys('revoke', 'app', '--json')).stdout).toContain(ids[1]);
+  });
+
   test('does not repeat a whole key that is given for an id', async () => {
     const { key } = await createKey();
     const { code, stdout, stderr } = await keys('revoke', key);
     expect(code).toBe(2);
-    expect(stderr).toContain('expected for <id>');
+    expect(stderr).toContain('expected for <key>');
     expect(stdout + stderr).not.toContain(key.slice(16));
   });
 });

@@ -32,7 +32,7 @@ describe('where no µWebSockets.js loads', () => {
     const server = await start({ node, env: { FACEMATCH_HTTP: 'auto' } });
     const [line, ...more] = server.stderr.filter((text) => text.includes('node:http'));
     expect(JSON.parse(line!)).toMatchObject({
-      level: 40,
+      level: 'warn',
       msg: 'HTTP is served by node:http, because no µWebSockets.js loads',
     });
     expect(more).toEqual([]);
@@ -65,7 +65,7 @@ describe('where no µWebSockets.js loads', () => {
 
 test('node:http that is asked for is no matter for a warning', async () => {
   const server = await start({ env: { FACEMATCH_HTTP: 'node' } });
-  expect(server.stderr.filter((line) => line.includes('"level":40'))).toEqual([]);
+  expect(server.stderr.filter((line) => line.includes('"level":"warn"'))).toEqual([]);
   expect(await (await fetch(`${server.adminAddress}/readyz`)).json()).toEqual({
     status: 'ready',
     http: 'node',

@@ -157,7 +157,7 @@ describe('the deadline', () => {
     expect(await server.metric('facematch_queue_depth')).toBe(0);
     const told = JSON.parse(await server.line(server.stderr, /not done at the deadline/));
     expect(told).toMatchObject({
-      level: 40,
+      level: 'warn',
       request_id: expect.any(String),
       pictures: [
         { bytes: expect.any(Number), format: 'jpeg', sha256: expect.stringMatching(/^[0-9a-f]{16}$/) },
@@ -241,7 +241,11 @@ describe('a worker that dies', () => {
     const ofDead = told.filter(({ request_id }) => request_id === dead.body.request_id);
     const fault = expect.stringMatching(/exited/);
     expect(ofDead).toEqual([
-      expect.objectContaining({ level: 50, fault, pictures: [expect.objectContaining({ format: 'jpeg' })] }),
+      expect.objectContaining({
+        level: 'error',
+        fault,
+        pictures: [expect.objectContaining({ format: 'jpeg' })],
+      }),
       expect.objectContaining({ status: 500, fault }),
     ]);
   });

@@ -233,7 +233,7 @@ describe('an end that nobody asked for', () => {
   ];
 
   test.each([
-    ['an uncaught error', "throw new Error('thrown on purpose')", 1, /"level":60.*thrown on purpose/],
+    ['an uncaught error', "throw new Error('thrown on purpose')", 1, /"level":"fatal".*thrown on purpose/],
     ['process.exit', 'process.exit(7)', 7, /starting/],
   ])(
     '%s in the middle of a native call ends the process and leaves nothing hanging',
