@@ -1,5 +1,6 @@
 import type { Face } from '../engine/addon.ts';
 import type { Image, Many, Warning } from '../scoring/answers.ts';
+import { measuredUpTo } from '../scoring/calibration.ts';
 import type { ImageField } from '../scoring/compare.ts';
 import { largestWords } from '../scoring/match.ts';
 import { type Colours, count, printable } from './terminal.ts';
@@ -28,7 +29,7 @@ export function describeAnswer(
   elapsed_ms: number,
   colours: Colours,
 ): string {
-  const { match, confidence_percent, threshold_percent, pairs_compared } = answer;
+  const { match, threshold_percent, pairs_compared } = answer;
   const verdict = match
     ? colours.green('Match: the same person')
     : colours.yellow('No match: different people');
@@ -36,7 +37,7 @@ export function describeAnswer(
   const stages = Object.entries(answer.timings_ms).map(([stage, ms]) => `${stage} ${ms.toFixed(1)}`);
   return [
     colours.bold(verdict),
-    `  confidence  ${confidence_percent.toFixed(1)} % (the threshold is ${threshold_percent} %): ${describeRate(answer)}`,
+    `  confidence  ${describePercent(answer)} (the threshold is ${threshold_percent} %): ${describeRate(answer)}`,
     `  image1      ${describeImage(answer.image1, names.image1)}`,
     `  image2      ${describeImage(answer.image2, names.image2)}`,
     `  compared    ${count(pairs_compared, 'pair')} of faces, accuracy mode ${answer.accuracy_mode}`,
@@ -56,7 +57,7 @@ export function describeResults(
     .filter((result) => 'match' in result)
     .toSorted((a, b) => b.confidence_percent - a.confidence_percent);
   const lines = compared.flatMap((result) => {
-    const percent = `${result.confidence_percent.toFixed(1)} %`.padStart(7);
+    const percent = describePercent(result).padStart(8);
     const verdict = result.match ? colours.green('match   ') : colours.yellow('no match');
     const name = result.filename ?? '';
     const about = result.warnings.map(
@@ -81,6 +82,16 @@ function describeWarning(
 ): string {
   const words = code === 'not_the_largest_face' ? largestWords(field) : detail;
   return words.replaceAll(/\bimage[12]\b/g, (image) => printable(names[image as ImageField]));
+}
+
+/** Beyond what was measured it only says that it is as much at least. */
+function describePercent(
+  answer: Pick<MatchAnswer, 'confidence_percent' | 'false_match_rate' | 'extrapolated'>,
+): string {
+  const floor = measuredUpTo(answer);
+  return floor < answer.confidence_percent
+    ? `≥ ${floor.toFixed(1)} %`
+    : `${answer.confidence_percent.toFixed(1)} %`;
 }
 
 /** A false-match rate in words: one of how many pairs of strangers scores this high. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { FacematchError } from '../client/index.ts';
-import { samples } from '../lab/samples.ts';
+import { samples } from '../config/samples.ts';
 import type { ImageField } from '../scoring/compare.ts';
 import type { MatchAnswer } from './demo-answer.ts';
 import type { DemoServer } from './demo-server.ts';

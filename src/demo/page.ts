@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { projectPath } from '../config/paths.ts';
+import { samples } from '../config/samples.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { matchAdvanced } from '../endpoints/match.ts';
 import { mostTargets } from '../scoring/match-options.ts';
@@ -71,6 +72,11 @@ function settingsOf(config: Config): Settings {
     threshold_percent,
     accuracy_mode,
     options,
-    limits: { max_body_bytes: config.max_body_bytes, targets: mostTargets },
+    limits: {
+      max_body_bytes: config.max_body_bytes,
+      max_image_bytes: config.max_image_bytes,
+      targets: mostTargets,
+    },
+    samples: samples.every((file) => existsSync(file)),
   };
 }

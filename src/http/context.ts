@@ -30,8 +30,8 @@ export interface Services {
   readonly uploads: Uploads;
   readonly readiness: Readiness;
   readonly telemetry: Telemetry;
-  /** A document of the site, by the id of its endpoint. */
-  documents(id: EndpointId): Published;
+  /** A document of the site, by the id of its endpoint and the request's query. */
+  documents(id: EndpointId, query: string): Published;
 }
 
 /** One request, and what is recorded about it. */

@@ -19,7 +19,8 @@ import { json, published, serverTiming } from './responses.ts';
  */
 export function serve(context: Context, endpoint: Listed): Reply | Promise<Reply> {
   const { services } = context;
-  if ('document' in endpoint) return published(context, services.documents(endpoint.id));
+  if ('document' in endpoint)
+    return published(context, services.documents(endpoint.id, context.exchange.request.query));
   switch (endpoint.takes) {
     case 'nothing':
       return replyOf(context, endpoint.answer(services.manifest, services.engine.onnxRuntime));

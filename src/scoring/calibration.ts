@@ -19,6 +19,14 @@ export function promisedRate(confidencePercent: number): number {
   return 10 ** ((30 - confidencePercent) / 10);
 }
 
+/** The percent of an answer up to which rates were measured; 100 for one below, and where nothing was measured. */
+export function measuredUpTo({
+  false_match_rate,
+  extrapolated,
+}: Pick<Judgement, 'false_match_rate' | 'extrapolated'>): number {
+  return extrapolated && false_match_rate <= 0.5 ? 30 - 10 * Math.log10(false_match_rate) : 100;
+}
+
 /**
  * Similarity → false-match rate (FMR) → confidence percent. The FMR is the share of pairs of different people that score at
  * least this high, from a table of measured pairs. The percent depends on the FMR only, so it means the same for every pack

@@ -101,7 +101,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     uploads,
     readiness,
     telemetry,
-    documents: (id) => publication(id, config),
+    documents: (id, query) => publication(id, config, query),
   };
   const dispatcher = new Dispatcher(services);
   const front = opening(

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
+import { samples } from '../config/samples.ts';
 import { demoPage } from '../demo/page.ts';
 import type { Headers, Reply } from '../http/exchange.ts';
 import { openApiDocument } from './document.ts';
@@ -10,8 +12,13 @@ type DocumentId = 'openapi' | 'docs' | 'demo';
 /** A process has one configuration; tests have several. */
 const made = new WeakMap<Config, Map<string, Publication>>();
 
-/** A document, by the id of its endpoint. Each is made on its first request and kept. */
-export function publication(id: string, config: Config): Publication {
+/**
+ * A document, by the id of its endpoint and the request's query, which only the demo reads: with `sample=1` or `sample=2` it is a
+ * sample photo. Documents are made on their first request and kept; a photo is read again.
+ */
+export function publication(id: string, config: Config, query = ''): Publication {
+  const sample = id === 'demo' ? samples[['sample=1', 'sample=2'].indexOf(query)] : undefined;
+  if (sample !== undefined && existsSync(sample)) return new Publication('image/jpeg', readFileSync(sample));
   const all = made.get(config) ?? new Map<string, Publication>();
   made.set(config, all);
   const document = all.get(id) ?? makers[id as DocumentId](config);
@@ -43,8 +50,8 @@ export class Publication {
   readonly #headers: Headers;
   readonly #etag: string;
 
-  constructor(content_type: string, text: string, headers: Headers = []) {
-    this.#body = Buffer.from(text);
+  constructor(content_type: string, body: string | Buffer, headers: Headers = []) {
+    this.#body = Buffer.from(body);
     this.#etag = `"${createHash('sha256').update(this.#body).digest('base64url')}"`;
     this.#own = [['ETag', this.#etag]];
     this.#headers = [

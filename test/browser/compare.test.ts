@@ -16,7 +16,7 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     const gauge = demo.page.getByRole('meter', { name: 'Confidence' });
     expect(Number(await gauge.getAttribute('aria-valuenow'))).toBe(answer.confidence_percent);
     expect(await gauge.getAttribute('aria-valuetext')).toMatch(
-      /^\d+(\.\d)?\s%, .*1 in .* strangers; the threshold is 70\s%$/,
+      /^≥\s\d+(\.\d)?\s%, .*1 in .* strangers; the threshold is 70\s%$/,
     );
     const text = await demo.page.locator('#result').innerText();
     expect(text).toMatch(/1 in .* strangers look this alike/);
@@ -35,7 +35,7 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     expect(await demo.status.textContent()).toMatch(/^No match\./);
   });
 
-  test('have every face boxed where the answer says, and the compared ones joined', async () => {
+  test('have every face boxed where the answer says', async () => {
     const demo = await session.open();
     await demo.givePhotos(samples.one, samples.three);
     const answer = await demo.compare();
@@ -57,7 +57,6 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
       }
       expect(await boxes.nth(face_index).getAttribute('aria-label')).toContain('compared');
     }
-    expect(await demo.page.locator('#join line').count()).toBeGreaterThan(0);
   });
 
   test('are judged by the threshold and the mode that are set, and a change of them is told', async () => {
@@ -80,7 +79,6 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     await demo.slot(2).getByRole('button', { name: 'Remove photo 2' }).click();
     expect(await demo.verdict.isVisible()).toBe(false);
     expect(await demo.faces(1).count()).toBe(0);
-    expect(await demo.page.locator('#join line').count()).toBe(0);
   });
 });
 

@@ -83,6 +83,7 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     const fault = demo.page.getByRole('dialog').getByRole('alert');
     await fault.waitFor();
     expect(await fault.textContent()).toContain('Allow it in the address bar, or choose a file.');
+    expect(await demo.page.locator('video').isVisible()).toBe(false);
     await demo.page.keyboard.press('Escape');
     expect(await demo.page.getByRole('dialog').isVisible()).toBe(false);
     expect(await demo.focused()).toBe('Camera for photo 1');
@@ -98,6 +99,15 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     expect(await (await dialog).element().getAttribute('capture')).toBe('user');
     await (await dialog).setFiles(files[0]);
     await demo.preview(2).waitFor();
+  });
+
+  test('is one of the samples where nobody has one at hand', async () => {
+    const demo = await session.open();
+    await demo.page.getByRole('button', { name: 'Try two sample photos' }).click();
+    await demo.preview(1).waitFor();
+    await demo.preview(2).waitFor();
+    expect(await demo.compare()).toMatchObject({ match: true, extrapolated: true, pairs_compared: 9 });
+    expect(await demo.page.locator('#percent').textContent()).toMatch(/^≥\s/);
   });
 
   test('is sent as it is, to the last byte, with its EXIF', async () => {

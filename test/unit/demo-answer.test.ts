@@ -92,6 +92,12 @@ describe('an answer in words', () => {
     ]);
   });
 
+  test('says of a percent beyond what was measured only that it is as much at least', () => {
+    const beyond = words({ confidence_percent: 93.9, false_match_rate: 1e-5, extrapolated: true });
+    expect(beyond).toContain('≥ 80.0 % (the threshold is 70 %): fewer than 1 in 100,000 pairs');
+    expect(words({ false_match_rate: 1, extrapolated: true, confidence_percent: 24 })).toContain(' 24.0 %');
+  });
+
   test('names the files that its warnings are about, and not the fields of a request', () => {
     const largest = { code: 'not_the_largest_face', field: 'image1', detail: 'send auto_pair_best' } as const;
     const poor = { code: 'low_quality_face', field: 'image2', detail: 'In image2 it is blurred.' } as const;

@@ -38,7 +38,7 @@ describe('the demo page', () => {
     const own = readConfig({ FACEMATCH_ENDPOINTS: 'match,demo', FACEMATCH_MAX_BODY_BYTES: '4096' });
     const settings = settingsOf(demoPage(own).html);
     expect(settings.paths).toEqual({ match: '/API/v1.0/face/match/upload', demo: '/API/v1.0/demo' });
-    expect(settings.limits).toEqual({ max_body_bytes: 4096, targets: 16 });
+    expect(settings.limits).toEqual({ max_body_bytes: 4096, targets: 16, max_image_bytes: 10_485_760 });
   });
 
   test('offers the fields of the table but pictures and face indices', () => {

@@ -42,6 +42,7 @@ export async function openCamera(title: string, onPhoto: (photo: File) => void):
 async function start(): Promise<void> {
   stop();
   tell(byId('camera-fault'), undefined);
+  showViewfinder(true);
   try {
     stream = await navigator.mediaDevices.getUserMedia({
       video: { facingMode: facing, width: { ideal: 1920 }, height: { ideal: 1080 } },
@@ -56,7 +57,13 @@ async function start(): Promise<void> {
   } catch (error) {
     const { name, message } = error as Error;
     tell(byId('camera-fault'), faults[name] ?? message);
+    showViewfinder(false);
   }
+}
+
+function showViewfinder(shown: boolean): void {
+  video.hidden = !shown;
+  byId('snap').hidden = !shown;
 }
 
 function stop(): void {

@@ -32,5 +32,42 @@ export function tell(target: HTMLElement, text: string | undefined): void {
   target.hidden = text === undefined;
 }
 
+/** What is wrong with a control: a line of text, and a mark on its section. */
+export class Fault {
+  readonly #section: HTMLElement;
+  readonly #control: HTMLElement;
+  readonly #line: HTMLElement;
+
+  constructor(section: HTMLElement, control: HTMLElement, line: HTMLElement) {
+    this.#section = section;
+    this.#control = control;
+    this.#line = line;
+  }
+
+  /** Without words where they stand elsewhere. */
+  show(words?: string): void {
+    tell(this.#line, words);
+    this.#mark(true);
+  }
+
+  clear(): void {
+    tell(this.#line, undefined);
+    this.#mark(false);
+  }
+
+  get shown(): boolean {
+    return this.#section.classList.contains('faulty');
+  }
+
+  focus(): void {
+    this.#control.focus();
+  }
+
+  #mark(faulty: boolean): void {
+    this.#section.classList.toggle('faulty', faulty);
+    this.#control.ariaInvalid = String(faulty);
+  }
+}
+
 /** What the server wrote into the page: enabled endpoints, fields, limits. */
 export const settings: Settings = JSON.parse(byId('settings').textContent ?? '');

@@ -1,8 +1,9 @@
 import { byId, element } from './dom.ts';
 import { detailsOf } from './faces.ts';
+import { plainWords } from './problem.ts';
 import { thumbnail } from './result.ts';
 import type { DetectAnswer, ManyAnswer } from './types.ts';
-import { capital, count, percentText, strangersAlike, warningText } from './words.ts';
+import { capital, count, scoreText, strangersAlike, warningText } from './words.ts';
 
 /** Answers that are a list: one against many, and the faces of a photo. */
 
@@ -18,12 +19,17 @@ export function showMany(answer: ManyAnswer, images: readonly HTMLImageElement[]
       const image = images[result.index];
       if ('problem' in result) {
         const { title, detail } = result.problem;
-        return rowOf(undefined, name, element('td', {}, '–'), element('td', {}, `${title}. ${detail}`));
+        return rowOf(
+          undefined,
+          name,
+          element('td', {}, '–'),
+          element('td', {}, plainWords(`${title}. ${detail}`)),
+        );
       }
-      const { image2, match, confidence_percent, warnings } = result;
+      const { image2, match, warnings } = result;
       const face = image && thumbnail(image, image2, image2.face_index);
       const verdict = `${match ? 'Match' : 'No match'}: ${strangersAlike(result)} strangers look this alike`;
-      const percent = element('td', { className: 'digits' }, percentText(confidence_percent));
+      const percent = element('td', { className: 'digits' }, scoreText(result));
       const about = warnings.map((warning) =>
         element('p', { className: 'hint' }, warningText(warning, 'this photo')),
       );

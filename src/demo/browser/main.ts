@@ -1,5 +1,5 @@
-import { byId, element, find, settings, tell } from './dom.ts';
-import { Faces, joinFaces, onMove } from './faces.ts';
+import { byId, element, Fault, find, settings, tell } from './dom.ts';
+import { Faces } from './faces.ts';
 import { chosenFields, form, showForm } from './form.ts';
 import { showFaces, showMany } from './lists.ts';
 import { Others } from './others.ts';
@@ -9,10 +9,12 @@ import { programs } from './programs.ts';
 import { type Photo, planOf, send } from './request.ts';
 import { announcement, showResult } from './result.ts';
 import type { Choice, DetectAnswer, Fields, ManyAnswer, Outcome, Task } from './types.ts';
+import { bytesText } from './words.ts';
 
 /** The page: its events, and its state between requests. Nothing is stored beyond the page. */
 
 const key = find(document, '#key', HTMLInputElement);
+const keyFault = new Fault(byId('key-field'), key, byId('key-fault'));
 const slots = [new PhotoSlot(1, forget), new PhotoSlot(2, forget)] as const;
 const others = new Others(forget);
 const faces = [
@@ -43,7 +45,6 @@ for (const radio of document.querySelectorAll<HTMLInputElement>('[name="task"]')
 }
 take('match');
 showForm(() => tell(byId('stale'), 'You changed something since: compare again for an answer to that.'));
-onMove(drawJoin);
 for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copies]')) makeCopyButton(button);
 for (const [id, title] of [['docs', 'Documentation'] as const, ['openapi', 'OpenAPI'] as const]) {
   const href = settings.paths[id];
@@ -54,6 +55,9 @@ byId('show-key').addEventListener('click', () => {
   key.type = key.type === 'password' ? 'text' : 'password';
   byId('show-key').ariaPressed = String(key.type === 'text');
 });
+byId('samples').hidden = !settings.samples;
+byId('try-samples').addEventListener('click', showSamples);
+key.addEventListener('input', () => keyFault.clear());
 byId('cancel').addEventListener('click', () => running?.abort());
 byId('unchoose').addEventListener('click', () => {
   setChosen([-1, -1]);
@@ -71,6 +75,7 @@ async function compare(): Promise<boolean> {
   clearFaults();
   const plan = planOf(task, { ...chosenFields(), ...chosenFaces() }, refused);
   if (plan === undefined) return fail({ problem: allOff });
+  if (!isReady()) return false;
   const photos = photosOf();
   const mine = new AbortController();
   running = mine;
@@ -102,7 +107,6 @@ function succeed({ answer, round_trip_ms }: Extract<Outcome, { answer: unknown }
   faces[0].show(answer.image1);
   faces[1].show(answer.image2);
   setChosen(chosen);
-  drawJoin();
   say(announcement(answer));
   return true;
 }
@@ -117,6 +121,47 @@ function succeedWithList(answer: ManyAnswer | DetectAnswer): true {
   }
   setChosen(chosen);
   return true;
+}
+
+/** Whether photos and key are there and not too large; else says what is not, and goes there. */
+function isReady(): boolean {
+  const { max_body_bytes, max_image_bytes } = settings.limits;
+  const places = placesOf();
+  for (const { files, fault } of places) {
+    if (files.length === 0) fault.show('Choose a photo first.');
+    else if (files.some(({ size }) => size > max_image_bytes)) {
+      fault.show(`The server takes photos of up to ${bytesText(max_image_bytes)}. Choose a smaller one.`);
+    }
+  }
+  const sizes = places.flatMap(({ files }) => files.map(({ size }) => size));
+  const tooMuch = sizes.reduce((sum, size) => sum + size, 0) > max_body_bytes;
+  if (tooMuch && places.every(({ fault }) => !fault.shown)) {
+    const limit = bytesText(max_body_bytes);
+    places.at(-1)!.fault.show(`The server takes up to ${limit} at once. Choose smaller photos.`);
+  }
+  if (key.value.trim() === '') keyFault.show('Enter the API key first.');
+  const faults = [...places.map(({ fault }) => fault), keyFault].filter(({ shown }) => shown);
+  faults[0]?.focus();
+  return faults.length === 0;
+}
+
+/** Where the photos of the chosen tab are. */
+function placesOf() {
+  if (task === 'match') return slots;
+  return task === 'detect' ? [slots[0]] : [slots[0], others];
+}
+
+/** The photos that the server has for this. */
+async function showSamples(): Promise<void> {
+  const files = await Promise.all([1, 2].map(sampleFile));
+  void slots[0].show(files[0]!);
+  if (task === 'match_many') others.add([files[1]!]);
+  else void slots[1].show(files[1]!);
+}
+
+async function sampleFile(number: number): Promise<File> {
+  const response = await fetch(`${settings.paths.demo}?sample=${number}`);
+  return new File([await response.blob()], `sample ${number}.jpg`, { type: 'image/jpeg' });
 }
 
 /** The photos of the request, by form field. */
@@ -146,9 +191,7 @@ function fail({ problem, retry_after_s }: Extract<Outcome, { problem: unknown }>
   showProblem(problem, retry_after_s, () => void compare());
   // The photo of a detect request, `image`, is the first one here.
   const names = fieldsOf(problem).map((name) => (name === 'image' ? slots[0].name : name));
-  for (const place of [slots[0], task === 'match' ? slots[1] : others]) {
-    place.mark(names.includes(place.name) ? problem.title : undefined);
-  }
+  for (const { name, fault } of placesOf()) if (names.includes(name)) fault.show();
   const controls = names.map((name) => form.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`));
   for (const control of controls) {
     control?.setAttribute('aria-invalid', 'true');
@@ -171,7 +214,6 @@ function forget(): void {
   clearFaults();
   setChosen([-1, -1]);
   for (const overlay of faces) overlay.clear();
-  drawJoin();
   hideResults();
   byId('exchange').hidden = true;
 }
@@ -183,13 +225,10 @@ function hideResults(): void {
 
 function clearFaults(): void {
   clearProblem();
-  for (const place of [...slots, others]) place.mark(undefined);
+  for (const place of [...slots, others]) place.fault.clear();
+  keyFault.clear();
   for (const control of form.querySelectorAll('[aria-invalid="true"]'))
     control.removeAttribute('aria-invalid');
-}
-
-function drawJoin(): void {
-  joinFaces(faces[0].compared, faces[1].compared);
 }
 
 /** Chooses or releases a clicked face of photo 0 or 1. With one chosen in each photo, these two are compared. */

@@ -1,4 +1,4 @@
-import { byId, element, find, settings, tell } from './dom.ts';
+import { byId, element, Fault, find, settings } from './dom.ts';
 import { previewOf } from './preview.ts';
 import { bytesText, count } from './words.ts';
 
@@ -11,6 +11,7 @@ export class Others {
   readonly #clear = byId('clear-others');
   readonly #input = find(document, '#image2s', HTMLInputElement);
   readonly #onChange: () => void;
+  readonly fault = new Fault(this.section, this.#input, byId('others-fault'));
   #files: File[] = [];
   #images: HTMLImageElement[] = [];
 
@@ -56,16 +57,9 @@ export class Others {
     this.#changed();
   }
 
-  /** Shows or clears a fault. */
-  mark(fault: string | undefined): void {
-    tell(byId('others-fault'), fault);
-    this.section.classList.toggle('faulty', fault !== undefined);
-    this.#input.ariaInvalid = String(fault !== undefined);
-  }
-
   #changed(): void {
     this.#draw();
-    this.mark(undefined);
+    this.fault.clear();
     this.#onChange();
   }
 

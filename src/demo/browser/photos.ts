@@ -1,5 +1,5 @@
 import { hasCamera, openCamera } from './camera.ts';
-import { byId, find, tell } from './dom.ts';
+import { byId, Fault, find, tell } from './dom.ts';
 import { previewOf } from './preview.ts';
 import { bytesText } from './words.ts';
 
@@ -12,6 +12,7 @@ export class PhotoSlot {
   readonly section: HTMLElement;
   readonly image: HTMLImageElement;
   readonly caption: HTMLElement;
+  readonly fault: Fault;
   readonly #input: HTMLInputElement;
   readonly #stage: HTMLElement;
   readonly #unseen: HTMLElement;
@@ -32,6 +33,7 @@ export class PhotoSlot {
     this.#stage = find(this.section, '.stage', HTMLElement);
     this.#unseen = find(this.section, '.unseen', HTMLElement);
     this.#remove = find(this.section, '.remove', HTMLElement);
+    this.fault = new Fault(this.section, this.#input, byId(`${this.name}-fault`));
     this.#listen();
   }
 
@@ -41,7 +43,7 @@ export class PhotoSlot {
     this.#remove.hidden = file === undefined;
     this.section.classList.toggle('filled', file !== undefined);
     this.#stage.hidden = true;
-    this.mark(undefined);
+    this.fault.clear();
     tell(this.#unseen, undefined);
     this.caption.textContent = this.label;
     URL.revokeObjectURL(this.#url);
@@ -53,16 +55,13 @@ export class PhotoSlot {
     this.image.src = this.#url;
   }
 
+  get files(): readonly File[] {
+    return this.file === undefined ? [] : [this.file];
+  }
+
   /** Name and size. */
   get label(): string {
     return this.file === undefined ? '' : `${this.file.name}, ${bytesText(this.file.size)}`;
-  }
-
-  /** Shows or clears a fault of this photo. */
-  mark(fault: string | undefined): void {
-    tell(byId(`${this.name}-fault`), fault);
-    this.section.classList.toggle('faulty', fault !== undefined);
-    this.#input.ariaInvalid = String(fault !== undefined);
   }
 
   #listen(): void {

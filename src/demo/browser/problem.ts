@@ -11,6 +11,14 @@ const extras: Readonly<Record<string, (value: any) => string>> = {
   faces_found: (faces) => `${count(faces, 'face')} found.`,
 };
 
+/** Without the names of a request's fields and the marks around them. */
+export function plainWords(text: string): string {
+  return text
+    .replaceAll('`', '')
+    .replaceAll(/\bimage([12])\b/g, 'photo $1')
+    .replaceAll(/\b[a-z]+(?:_[a-z0-9]+)+\b/g, (name) => name.replaceAll('_', ' '));
+}
+
 let clock: ReturnType<typeof setInterval> | undefined;
 
 /** Shows a problem with the server's texts, and a button to try again after the seconds of Retry-After. */
@@ -21,7 +29,7 @@ export function showProblem(problem: Problem, retry_after_s: number | undefined,
   byId('problem').hidden = false;
   byId('problem-text').replaceChildren(
     element('h2', {}, problem.title),
-    element('p', {}, [problem.detail, ...told].join(' ')),
+    element('p', {}, plainWords([problem.detail, ...told].join(' '))),
     sourceOf(problem),
   );
   // Outside the announced text, because it changes every second.

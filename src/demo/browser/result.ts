@@ -1,6 +1,15 @@
+import { measuredUpTo } from '../../scoring/calibration.ts';
 import { byId, element, place } from './dom.ts';
 import type { Answer, Pair, Picture } from './types.ts';
-import { capital, count, percentText, strangersAlike, thresholdWords, warningText } from './words.ts';
+import {
+  capital,
+  count,
+  percentText,
+  scoreText,
+  strangersAlike,
+  thresholdWords,
+  warningText,
+} from './words.ts';
 
 /** Shows an answer. `images` are the previews, `round_trip_ms` the time that the browser waited. */
 export function showResult(
@@ -8,9 +17,9 @@ export function showResult(
   round_trip_ms: number,
   images: readonly [HTMLImageElement, HTMLImageElement],
 ): void {
-  const { match, confidence_percent, image1, image2, warnings } = answer;
+  const { match, image1, image2, warnings } = answer;
   byId('verdict').textContent = verdict(match);
-  byId('percent').textContent = percentText(confidence_percent);
+  byId('percent').textContent = scoreText(answer);
   byId('result').classList.toggle('match', match);
   byId('face1').replaceChildren(thumbnail(images[0], image1, image1.face_index));
   byId('face2').replaceChildren(thumbnail(images[1], image2, image2.face_index));
@@ -24,9 +33,9 @@ export function showResult(
 
 /** The answer in a sentence, for screen readers. */
 export function announcement(answer: Answer): string {
-  const { match, confidence_percent, pairs_compared } = answer;
+  const { match, pairs_compared } = answer;
   const strangers = `${strangersAlike(answer)} strangers look this alike`;
-  return `${verdict(match)}. ${percentText(confidence_percent)}: ${strangers}. ${count(pairs_compared, 'pair')} compared.`;
+  return `${verdict(match)}. ${scoreText(answer)}: ${strangers}. ${count(pairs_compared, 'pair')} compared.`;
 }
 
 const verdict = (match: boolean) => (match ? 'Match' : 'No match');
@@ -36,14 +45,17 @@ function showGauge(answer: Answer): void {
   const { confidence_percent, threshold_percent } = answer;
   const threshold = percentText(threshold_percent);
   byId('threshold-label').textContent = `threshold ${threshold}`;
-  place(byId('gauge'), { value: confidence_percent / 100, threshold: threshold_percent / 100 });
+  place(byId('gauge'), {
+    value: Math.min(confidence_percent, measuredUpTo(answer)) / 100,
+    threshold: threshold_percent / 100,
+  });
   Object.assign(byId('gauge'), {
     role: 'meter',
     ariaLabel: 'Confidence',
     ariaValueMin: '0',
     ariaValueMax: '100',
     ariaValueNow: String(confidence_percent),
-    ariaValueText: `${percentText(confidence_percent)}, ${strangersAlike(answer)} strangers; the threshold is ${threshold}`,
+    ariaValueText: `${scoreText(answer)}, ${strangersAlike(answer)} strangers; the threshold is ${threshold}`,
   });
 }
 
@@ -53,17 +65,22 @@ function meaning(answer: Answer): (Node | string)[] {
   const threshold = ` At the threshold of ${percentText(threshold_percent)}, ${thresholdWords(threshold_percent)}.`;
   const pairs =
     pairs_compared === 1 ? '' : ` This is the best of ${pairs_compared} pairs, and allows for so many tries.`;
-  return [share, `${threshold}${pairs} Accuracy mode: ${accuracy_mode}.`];
+  const beyond =
+    measuredUpTo(answer) < answer.confidence_percent
+      ? ` Less was not measured; drawn on from there it would be ${percentText(answer.confidence_percent)}.`
+      : '';
+  return [share, `${beyond}${threshold}${pairs} Accuracy mode: ${accuracy_mode}.`];
 }
 
 /** Rows that are shown at first: two photos of twenty faces have 400 pairs. */
 const rowsAtFirst = 6;
 
 /** The compared pairs, best first as in the answer. */
-function pairTable(
-  { image1, image2, pairs }: Answer,
-  [one, two]: readonly [HTMLImageElement, HTMLImageElement],
-): HTMLElement[] {
+function pairTable(answer: Answer, [one, two]: readonly [HTMLImageElement, HTMLImageElement]): HTMLElement[] {
+  const { image1, image2, pairs, pairs_compared } = answer;
+  // What holds for the best of all pairs, for one pair.
+  const false_match_rate = 1 - (1 - answer.false_match_rate) ** (1 / pairs_compared);
+  const { extrapolated } = answer;
   const faceCell = (image: HTMLImageElement, picture: Picture, index: number) => {
     const face = [thumbnail(image, picture, index), `Face ${index + 1}`];
     return element('td', {}, element('div', { className: 'cell' }, ...face));
@@ -75,7 +92,11 @@ function pairTable(
       faceCell(one, image1, image1_face_index),
       faceCell(two, image2, image2_face_index),
       element('td', { className: 'digits' }, similarity.toFixed(4)),
-      element('td', { className: 'digits' }, percentText(confidence_percent)),
+      element(
+        'td',
+        { className: 'digits' },
+        scoreText({ confidence_percent, false_match_rate, extrapolated }),
+      ),
     );
   const titles = ['Photo 1', 'Photo 2', 'Cosine', 'Confidence'];
   const head = element('tr', {}, ...titles.map((title) => element('th', { scope: 'col' }, title)));

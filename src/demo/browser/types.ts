@@ -15,7 +15,9 @@ export interface Settings {
   threshold_percent: NumberRule;
   accuracy_mode: ChoiceRule;
   options: Readonly<Record<string, ValueRule>>;
-  limits: { max_body_bytes: number; targets: number };
+  limits: { max_body_bytes: number; max_image_bytes: number; targets: number };
+  /** Whether the server has sample photos. */
+  samples: boolean;
 }
 
 /** The chosen tab, named after its endpoint. */

@@ -1,3 +1,4 @@
+import { measuredUpTo } from '../../scoring/calibration.ts';
 import type { Plan, Warning } from './types.ts';
 
 /** Texts of the page: numbers for people, and the request as a command. */
@@ -15,11 +16,23 @@ export function shareOfStrangers(rate: number): string {
   return one >= 1e6 ? `1 in ${twoDigits.format(one / 1e6)} million` : `1 in ${twoDigits.format(one)}`;
 }
 
+interface Scored {
+  confidence_percent: number;
+  false_match_rate: number;
+  extrapolated: boolean;
+}
+
 /** The share of strangers that score as high as an answer; an upper bound if extrapolated, and unknown without a calibration. */
-export function strangersAlike(answer: { false_match_rate: number; extrapolated: boolean }): string {
+export function strangersAlike(answer: Omit<Scored, 'confidence_percent'>): string {
   if (answer.extrapolated && answer.false_match_rate > 0.5) return 'an unknown number of';
   const share = shareOfStrangers(answer.false_match_rate);
   return answer.extrapolated && share.startsWith('1 in') ? `fewer than ${share}` : share;
+}
+
+/** The percent of an answer; beyond what was measured only that it is as much at least. */
+export function scoreText({ confidence_percent, ...rate }: Scored): string {
+  const floor = measuredUpTo(rate);
+  return floor < confidence_percent ? `≥\u00a0${percentText(floor)}` : percentText(confidence_percent);
 }
 
 /** The share of strangers that passes a threshold: from 40 % (1 in 10) on, ten points are a power of ten. */

@@ -1,11 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { samples } from '../../config/samples.ts';
 import type { AnalyseOptions, Analysis, Point, StageTimings } from '../../engine/addon.ts';
 import { cosine } from '../../engine/cosine.ts';
 import { loadAddon } from '../../engine/load-addon.ts';
 import { madeHere, type PackDraft, packNets } from '../../engine/manifest.ts';
-import { samples } from '../samples.ts';
 import { type Feeding, feedings } from './families.ts';
 
 /** A pack on the sample photos. */

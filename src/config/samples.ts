@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { productPath, projectPath } from '../config/paths.ts';
+import { productPath, projectPath } from './paths.ts';
 
 /** Two photos of three people each, of face-api, a development dependency; the npm package includes them. One woman is in both. */
 export const samples = [sample('sample1.jpg'), sample('sample3.jpg')] as const;
