@@ -276,7 +276,7 @@ export const errorTable = {
     detail: 'Embed the images again with "expected": embeddings of "given" cannot be compared with it.',
     group: 'request',
     requests: 'embeddings',
-    example: { expected: 'default 2.2.0', given: 'default 2.0.0' },
+    example: { expected: 'default 3.0.0', given: 'default 2.2.0' },
   },
   invalid_embedding: {
     status: 422,

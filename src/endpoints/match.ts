@@ -72,7 +72,7 @@ export const example: Match = {
   },
   pairs_compared: 1,
   pairs: [{ image1_face_index: 0, image2_face_index: 0, similarity: 0.5907, confidence_percent: 87 }],
-  model: { pack: 'default', version: '2.2.0' },
+  model: { pack: 'default', version: '3.0.0' },
   warnings: [],
   timings_ms: { queue: 0.2, decode: 6.1, detect: 7.4, align: 2.5, embed: 11.2, total: 28.3 },
 };

@@ -83,7 +83,7 @@ const fitted = {
 
 const example: Models = {
   pack: 'default',
-  version: '2.2.0',
+  version: '3.0.0',
   description: 'A detector, 68 landmarks and an embedding of 512 numbers',
   source: { kind: 'npm', name: 'some-package', version: '1.2.3', licence: 'MIT' },
   runtime: { onnxruntime: '1.30.0', providers: ['cpu'] },
