@@ -2,7 +2,7 @@
 //   node bench/hard-pictures.mjs [--only WORD] [--every N] [--fallback] [--json | --write]
 // Rotated, shrunk, dark, pale, close-up and tiny variants of photos in which the pipeline finds a face, and pictures with
 // known contents. --only measures the rows with that word, --every each Nth face for the variants, --fallback leaves out the
-// columns without it, --write puts the table into docs/hard-pictures.md. Needs npm run setup -- --dev. Rows that need ../shared
+// columns without it, --write puts the table into docs/benchmarks.md. Needs npm run setup -- --dev. Rows that need ../shared
 // are left out where it does not exist.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -238,5 +238,5 @@ function markdown() {
 }
 
 if (options.json) console.log(JSON.stringify({ environment: environment(), rows }));
-else if (options.write) writeBetween('hard-pictures.md', { table: markdown() });
+else if (options.write) writeBetween('benchmarks.md', { 'hard images': markdown() });
 else console.log(markdown());

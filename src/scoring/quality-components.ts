@@ -4,7 +4,7 @@ type Measured = Pick<Face, 'landmarks' | 'pose'>;
 
 /**
  * Quality components of ISO/IEC 29794-5, 0 to 100, by the mappings that its reference implementation OFIQ 1.0.3 publishes. Not
- * conformant: OFIQ finds landmarks and pose by other nets. Why these of its 28: docs/quality.md.
+ * conformant: OFIQ finds landmarks and pose by other nets. Why these of its 28: docs/images.md.
  */
 export function qualityComponents({ landmarks, pose }: Measured) {
   const [[x1, y1], [x2, y2]] = [landmarks.right_eye, landmarks.left_eye];

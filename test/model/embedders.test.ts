@@ -4,7 +4,7 @@ import { analyseOptions, smallSample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { type Kind, standIn, standInPack } from './support/standin.ts';
 
-/** Each kind of embedder by a small net that gives one face one direction, however it is fed: docs/nets.md lists them. */
+/** Each kind of embedder by a small net that gives one face one direction, however it is fed: docs/packs.md lists them. */
 
 const addon = loadAddon();
 const folder = newFolder();

@@ -32,3 +32,23 @@ test.each(commands)('$line ($file)', async ({ line }) => {
   // JSON goes to standard output alone.
   if (line.includes('--json')) JSON.parse(stdout);
 });
+
+test("the README's block waits for the server, and the answer below it is the demo's", async () => {
+  const readme = pages.get('README.md')!;
+  const [, request] = /^(curl (?:.*\\\n)*.*)$/m.exec(readme)!;
+  expect(request).toContain('--retry-connrefused');
+  const shown = JSON.parse(/^```json\n(.*?)^```$/ms.exec(readme)![1]!);
+  const { stdout } = await shell.run('facematch demo --json');
+  const given = JSON.parse(stdout);
+  const { faces: _, ...image1 } = given.image1;
+  const { faces: __, ...image2 } = given.image2;
+  const { pairs: ___, ...rest } = { ...given, image1, image2 };
+  // The last digit may differ from processor to processor, and times and ids do each time.
+  const own = ['request_id', 'timings_ms', 'confidence_percent', 'similarity'] as const;
+  const alike = Object.fromEntries(own.map((name) => [name, expect.anything()]));
+  expect(shown).toEqual({ ...rest, ...alike });
+  expect(Object.keys(shown)).toEqual(Object.keys(rest));
+  expect(Object.keys(shown.timings_ms)).toEqual(Object.keys(given.timings_ms));
+  expect(shown.confidence_percent).toBeCloseTo(given.confidence_percent, 0);
+  expect(shown.similarity).toBeCloseTo(given.similarity, 2);
+});

@@ -12,14 +12,14 @@ import { promtool } from '../support/promtool.ts';
 
 const names = alerts.map(({ alert }) => alert!);
 
-test.each(alerts)('$alert has a severity, a summary and a link to its paragraph in the runbooks', (rule) => {
+test.each(alerts)('$alert has a severity, a summary and a link to its runbook', (rule) => {
   expect(['warning', 'critical']).toContain(rule.labels?.severity);
   expect(rule.annotations?.summary).toBeTruthy();
-  expect(rule.annotations!.runbook).toBe(`docs/runbooks.md#${rule.alert!.toLowerCase()}`);
+  expect(rule.annotations!.runbook).toBe(`docs/monitoring.md#${rule.alert!.toLowerCase()}`);
 });
 
-test('every alert has a paragraph in the runbooks and a case in its unit tests', () => {
-  const headings = readFileSync(projectPath('docs/runbooks.md'), 'utf8').matchAll(/^## (\w+)$/gm);
+test('every alert has a runbook and a case in its unit tests', () => {
+  const headings = readFileSync(projectPath('docs/monitoring.md'), 'utf8').matchAll(/^### (Facematch\w+)$/gm);
   expect([...headings].map(([, heading]) => heading)).toEqual(names);
   const cases = deployed('prometheus/alerts.test.yml').matchAll(/^ {2}- name: (\w+)$/gm);
   expect([...cases].map(([, name]) => name)).toEqual(names);

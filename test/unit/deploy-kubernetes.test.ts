@@ -1,6 +1,7 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { readKeyFile } from '../../src/auth/key-file.ts';
 import { readConfig, unknownVariables } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
@@ -40,9 +41,14 @@ test.each(['base', 'monitoring'])(
   (folder) => {
     const place = `kubernetes/${folder}/`;
     const [{ resources, patches = [] }] = manifestsOf(`${place}kustomization.yaml`);
-    const named = [...resources, ...patches.map(({ path }: Manifest) => path)];
-    // The example is to be copied, the other is of another program.
-    const aside = ['kustomization.yaml', 'secret.example.yaml', 'prometheus-adapter.yaml'];
+    const named = [...resources, ...patches.flatMap(({ path }: Manifest) => path ?? [])];
+    // The examples are to be copied, the adapter's rule is of another program.
+    const aside = [
+      'kustomization.yaml',
+      'secret.example.yaml',
+      'ingress.example.yaml',
+      'prometheus-adapter.yaml',
+    ];
     const there = files.filter((file) => file.startsWith(place)).map((file) => file.slice(place.length));
     expect(named.filter((path) => !path.startsWith('..')).sort()).toEqual(
       there.filter((file) => !aside.includes(file)),
@@ -105,6 +111,11 @@ describe('the pods', () => {
   });
 });
 
+test('the image is of the version that this is', () => {
+  const { version } = JSON.parse(readFileSync(projectPath('package.json'), 'utf8'));
+  expect(manifestsOf('kubernetes/base/kustomization.yaml')[0].images[0].newTag).toBe(version);
+});
+
 test('callers reach the service port alone, and the server reaches nobody', () => {
   const targets = (name: string) =>
     only('Service', name).spec.ports.map(({ targetPort }: Manifest) => targetPort);
@@ -117,6 +128,40 @@ test('callers reach the service port alone, and the server reaches nobody', () =
   expect(toAdmin.map(({ from }: Manifest) => from)).toEqual([
     [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
   ]);
+});
+
+test('the Ingress example lets the largest body in, waits longer than the deadline, and leads to the service', () => {
+  const { metadata, spec } = only('Ingress');
+  const annotation = (name: string) => metadata.annotations[`nginx.ingress.kubernetes.io/${name}`];
+  for (const size of ['proxy-body-size', 'client-body-buffer-size'])
+    expect(Number.parseInt(annotation(size), 10) * 1024 ** 2).toBe(config.max_body_bytes);
+  expect(annotation('proxy-read-timeout') * 1000).toBeGreaterThan(config.deadline_ms);
+  expect(annotation('proxy-send-timeout') * 1000).toBeGreaterThanOrEqual(config.upload_timeout_ms);
+  const [{ path, backend }] = spec.rules[0].http.paths;
+  expect([path, backend.service.name]).toEqual(['/', 'facematch']);
+  expect(only('Service').spec.ports.map(({ name }: Manifest) => name)).toContain(backend.service.port.name);
+  expect(spec.tls[0].hosts).toEqual([spec.rules[0].host]);
+});
+
+test('the commands of the page make the namespace before what lies in it, and the Secret before its pods', () => {
+  const page = readFileSync(projectPath('docs/container.md'), 'utf8');
+  const applied = [...page.matchAll(/^kubectl .*$/gm)].map(([line]) => line);
+  expect(applied).toEqual([
+    expect.stringContaining('--filename=deploy/kubernetes/base/namespace.yaml'),
+    expect.stringMatching(/^kubectl create secret generic facematch-keys --namespace facematch /),
+    expect.stringContaining('--kustomize deploy/kubernetes/monitoring'),
+  ]);
+  expect(manifestsOf('kubernetes/base/kustomization.yaml')[0].resources[0]).toBe('namespace.yaml');
+});
+
+test('what the Prometheus operator reads gets the label by which kube-prometheus-stack selects', () => {
+  const [{ patches }] = manifestsOf('kubernetes/monitoring/kustomization.yaml');
+  const { target, patch } = patches.find(({ patch }: Manifest) => patch !== undefined);
+  expect(parse(patch)).toEqual([
+    { op: 'add', path: '/metadata/labels/release', value: 'kube-prometheus-stack' },
+  ]);
+  const read = all.filter(({ apiVersion }: Manifest) => apiVersion.startsWith(`${target.group}/`));
+  expect(read.map(({ kind }: Manifest) => kind).sort()).toEqual(['PrometheusRule', 'ServiceMonitor']);
 });
 
 test('the ServiceMonitor finds the admin service', () => {

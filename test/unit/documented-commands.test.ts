@@ -32,10 +32,42 @@ test('every npm script that is shown is there', () => {
   expect(names.filter((name) => !(name in scripts))).toEqual([]);
 });
 
-test.each([...pages.keys()])('every file that %s links to is there', (file) => {
-  const targets = [...pages.get(file)!.matchAll(/\]\((?!https?:|#)([^()#\s]+)/g)].map(
-    ([, target]) => target!,
+/** The places of a page that a link can name: headings as GitHub names them, and ids. */
+function anchorsOf(text: string): Set<string> {
+  const prose = text.replaceAll(/^```.*?^```$/gms, '');
+  const headings = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replaceAll(/\]\(.*?\)/g, '')
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
   );
-  const missing = targets.filter((target) => !existsSync(projectPath(join(dirname(file), target))));
-  expect(missing).toEqual([]);
+  return new Set([...headings, ...[...prose.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id!)]);
+}
+
+const linking = new Map(pages).set('CHANGELOG.md', readFileSync(projectPath('CHANGELOG.md'), 'utf8'));
+test.each([...linking.keys()])('every file and every heading that %s links to is there', (file) => {
+  const links = linking.get(file)!.matchAll(/\]\((?!https?:)([^()#\s]*)(?:#([^()\s]+))?\)/g);
+  const broken = [...links].filter(([, target, anchor]) => {
+    const path = target === '' ? file : join(dirname(file), target!);
+    if (!existsSync(projectPath(path))) return true;
+    return anchor !== undefined && path.endsWith('.md') && !anchorsOf(linking.get(path) ?? '').has(anchor);
+  });
+  expect(broken.map(([link]) => link)).toEqual([]);
+});
+
+test('the documentation is at most 22 pages, and its index names each', () => {
+  const docs = [...pages.keys()].filter((file) => file.startsWith('docs/') && file !== 'docs/errors.md');
+  expect(docs.length).toBeLessThanOrEqual(22);
+  const index = pages.get('docs/README.md')!;
+  const unnamed = docs.filter((file) => !index.includes(`(${file.slice('docs/'.length)})`));
+  expect(unnamed).toEqual(['docs/README.md']);
+});
+
+test('versions of the default pack in the pages are of the pack that there is', () => {
+  const { version } = JSON.parse(readFileSync(projectPath('models/packs/default/manifest.json'), 'utf8'));
+  const shown = [...pages.values()].join('\n').matchAll(/"pack": "default(?: |", "version": ")([\d.]+)"/g);
+  const versions = [...shown].map(([, shownVersion]) => shownVersion);
+  expect(versions.length).toBeGreaterThan(1);
+  expect(new Set(versions)).toEqual(new Set([version]));
 });

@@ -95,7 +95,7 @@ struct Progress {
   std::longjmp(reinterpret_cast<ErrorManager*>(info->err)->jump, 1);
 }
 
-// The warnings of libjpeg after which the picture is right all the same: docs/pictures.md tells
+// The warnings of libjpeg after which the picture is right all the same: docs/images.md tells
 // why. After every other one libjpeg fills a gap with grey or with what it guesses, and faces must
 // not be compared on made-up pixels: that is damage.
 constexpr std::array kHarmless = {JWRN_ADOBE_XFORM, JWRN_EXTRANEOUS_DATA, JWRN_JFIF_MAJOR,

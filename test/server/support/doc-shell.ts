@@ -38,6 +38,8 @@ export class DocShell {
     for (const path of ['node_modules/.bin', '.zfunc', '.config/fish/completions'])
       mkdirSync(join(this.folder, path), { recursive: true });
     symlinkSync(projectPath('scripts/facematch.mjs'), join(this.folder, 'node_modules/.bin/facematch'));
+    // The README's photos.
+    symlinkSync(projectPath('node_modules/@vladmandic'), join(this.folder, 'node_modules/@vladmandic'));
   }
 
   static async start(): Promise<DocShell> {
