@@ -36,6 +36,22 @@ describe('the unit', () => {
     expect(readConfig(env).keys_file).toBe('/etc/facematch/keys.json');
   });
 
+  test('is the same for every version: /opt/facematch is a link, and nothing names another folder of /opt', () => {
+    expect(new Set(text.match(/\/opt\/[^/\s]+/g))).toEqual(new Set(['/opt/facematch']));
+    const page = readFileSync(projectPath('docs/deployment.md'), 'utf8');
+    expect(page).toMatch(/^sudo ln .* \/opt\/facematch-[\d.]+ \/opt\/facematch$/m);
+  });
+
+  test('takes no more than a share of the memory, and lets in this machine alone, as the page says', () => {
+    expect([valuesOf('MemoryMax'), valuesOf('IPAddressDeny'), valuesOf('IPAddressAllow')]).toEqual([
+      ['80%'],
+      ['any'],
+      ['localhost'],
+    ]);
+    const page = readFileSync(projectPath('docs/deployment.md'), 'utf8');
+    expect(/^```ini\n(.*?)^```$/ms.exec(page)![1]).toMatch(/FACEMATCH_HOST=0\.0\.0\.0\nIPAddressAllow=/);
+  });
+
   test('gives running requests longer than a shutdown waits for them', () => {
     expect(Number(valuesOf('TimeoutStopSec')[0]) * 1000).toBeGreaterThan(readConfig({}).shutdown_ms);
   });
