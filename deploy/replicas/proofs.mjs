@@ -26,11 +26,11 @@ const ways = [
 ];
 
 /**
- * Forms without pictures are charged as any, and refused with 400 at once: the limit is all that is measured, at a rate that
+ * Forms without images are charged as any, and refused with 400 at once: the limit is all that is measured, at a rate that
  * makes two percent many requests. Photos follow at a rate that three replicas on one core can carry.
  */
 const kinds = [
-  { what: 'forms without pictures', limits: { rate: 200, burst: 100 }, passed: 400, ways },
+  { what: 'forms without images', limits: { rate: 200, burst: 100 }, passed: 400, ways },
   { what: 'photos', limits: { rate: 5, burst: 15 }, passed: 200, ways: ways.slice(0, 1) },
 ];
 
