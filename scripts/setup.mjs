@@ -3,7 +3,7 @@
 // --dev    also what the tests and linters need
 // --quiet  says nothing about what is already there
 // --only   these of debian, npm, headers, uws, addon, program, pack: the Dockerfile's layers, which come one by one
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -101,6 +101,18 @@ const addonHash = () =>
 const programHash = () => hashOf(['src', 'models/prepare', 'tsconfig.json', 'package-lock.json']);
 const packagesHash = () => hashOf(['package-lock.json', '.npmrc'], [process.version, process.arch]);
 
+/** onnxruntime-node has the libraries of every system: 250 MB that nothing here loads. */
+function dropOtherSystems() {
+  const library = 'node_modules/onnxruntime-node/bin/napi-v6';
+  const own = join(library, process.platform, process.arch);
+  for (const system of readdirSync(library)) {
+    for (const arch of readdirSync(join(library, system))) {
+      const folder = join(library, system, arch);
+      if (folder !== own) rmSync(folder, { recursive: true });
+    }
+  }
+}
+
 /** The builds of µWebSockets.js that load here; for the tests also one that needs a newer glibc. */
 function uwsWanted() {
   const { platform, arch, glibc } = thisMachine();
@@ -152,6 +164,7 @@ const steps = [
         cure: "npm ci failed. Check the network and npm's registry setting (npm config get registry), then run: npm run setup",
         onLine,
       });
+      dropOtherSystems();
       writeStamp('node_modules/.facematch-stamp', packagesHash());
     },
   },
