@@ -62,16 +62,17 @@ export function serverTiming(timings_ms: Readonly<Record<string, number>>): read
 
 /** A document that does not change while the server runs. */
 export interface Published {
-  reply(if_none_match: string | undefined): Reply;
+  reply(if_none_match: string | undefined, accept_encoding: string | undefined): Reply;
 }
 
 /** Unlike other answers, a document may be cached: it changes only when the server restarts. */
-export function published(
+export async function published(
   context: { exchange: Exchange; setHeader(header: readonly [name: string, value: string]): void },
-  document: Published,
-): Reply {
+  document: Promise<Published>,
+): Promise<Reply> {
   context.setHeader(['Cache-Control', 'public, max-age=300']);
-  return document.reply(context.exchange.request.headers.get('if-none-match'));
+  const { headers } = context.exchange.request;
+  return (await document).reply(headers.get('if-none-match'), headers.get('accept-encoding'));
 }
 
 /**

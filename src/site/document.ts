@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { demo } from '../endpoints/documents.ts';
 import { tags } from '../endpoints/endpoint.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { errorCodes, errorTable } from '../errors.ts';
@@ -100,6 +101,7 @@ function introduction(config: Config): string {
   return [
     'Tells whether two photos show the same person, and how sure that is. Send both in one form. Images are processed in ' +
       'memory, and nothing is kept.',
+    ...(config.endpoints.includes(demo.id) ? [`[${demo.docs.summary}](${demo.path})`] : []),
     '## What the percentage means',
     '`confidence_percent` says how rarely two different people look this similar, for every model pack and mode. ' +
       'Ten points more are ten times fewer false matches:',

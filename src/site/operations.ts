@@ -5,6 +5,7 @@ import { headersOf } from './headers.ts';
 import { ref, type Schema } from './json-schema.ts';
 import { problemName } from './problems.ts';
 import { bodyOf } from './request-bodies.ts';
+import { samplesOf } from './samples.ts';
 
 /** An endpoint → what OpenAPI calls an operation. */
 
@@ -20,7 +21,7 @@ const schemes = ['api_key', 'bearer'];
 export type Operation = ReturnType<typeof operationOf>;
 
 export function operationOf(endpoint: Listed) {
-  const { id, path, scope, price, docs } = endpoint;
+  const { id, scope, price, docs } = endpoint;
   const cost =
     scope === 'none' ? '' : ` Takes ${price} ${price === 1 ? 'token' : 'tokens'} from the key's quota.`;
   const headers = headersOf(200, endpoint);
@@ -46,14 +47,7 @@ export function operationOf(endpoint: Listed) {
     parameters: [ref('parameters', 'X-Request-Id')],
     ...bodyOf(endpoint),
     responses,
-    // Many viewers of OpenAPI documents show these requests.
-    'x-codeSamples': [
-      {
-        lang: 'Shell',
-        label: 'curl',
-        source: [`curl "$FACEMATCH_URL${path}"`, ...docs.curl].join(' \\\n  '),
-      },
-    ],
+    'x-codeSamples': samplesOf(endpoint),
   };
 }
 

@@ -29,7 +29,11 @@ describe.each([
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
     expect(answer.headers.get('x-request-id')).toMatch(/^\w{26}$/);
     expect(answer.headers.get('ratelimit')).toBeNull();
-    expect((await answer.text()).length).toBeGreaterThan(1000);
+    expect(answer.headers.get('vary')).toBe('Accept-Encoding');
+    expect(answer.headers.get('content-encoding')).toBe('gzip');
+    const plain = await get(path, { headers: { 'accept-encoding': 'identity' } });
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    expect(await plain.text()).toBe(await answer.text());
   });
 
   test('is not sent again to a client that has it', async () => {
