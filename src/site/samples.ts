@@ -25,29 +25,20 @@ interface Request {
   method: string;
   path: string;
   needsKey: boolean;
-  /** Fields of a form with the names of files. */
-  files: readonly Pair[];
-  /** Its other fields. */
-  values: readonly Pair[];
+  /** Fields of a form; the value of a file is its name. */
+  parts: readonly { name: string; isFile: boolean; value: string }[];
   /** The name of a file that is sent as JSON. */
   json: string | undefined;
 }
 
-type Pair = readonly [name: string, value: string];
-
 function requestOf(method: string, path: string, curl: readonly string[]): Request {
-  const fields = curl.flatMap((argument) => /^-F (\w+)=(@?)(.*)$/.exec(argument) ?? []);
-  const parts = Array.from({ length: fields.length / 4 }, (_, i) => fields.slice(4 * i + 1, 4 * i + 4));
-  const pairs = (at: string) =>
-    parts.filter((part) => part[1] === at).map((part): Pair => [part[0]!, part[2]!]);
-  return {
-    method,
-    path,
-    needsKey: curl.some((argument) => argument.includes('x-api-key')),
-    files: pairs('@'),
-    values: pairs(''),
-    json: /^--data @(.*)$/m.exec(curl.join('\n'))?.[1],
-  };
+  const parts = curl.flatMap((argument) => {
+    const [, name, at, value] = /^-F (\w+)=(@?)(.*)$/.exec(argument) ?? [];
+    return name === undefined ? [] : [{ name, isFile: at === '@', value: value! }];
+  });
+  const needsKey = curl.some((argument) => argument.includes('x-api-key'));
+  const json = curl.find((argument) => argument.startsWith('--data @'))?.slice('--data @'.length);
+  return { method, path, needsKey, parts, json };
 }
 
 /** Line by line; what is undefined is left out. */
@@ -57,47 +48,42 @@ const lines = (...all: readonly (string | readonly string[] | undefined)[]) =>
     .filter((line) => line !== undefined)
     .join('\n');
 
-/** A fetch that sets no Content-Type for a form: only it knows the boundary. */
-function nodeSample({ method, path, needsKey, files, values, json }: Request): string {
-  const isForm = files.length > 0;
-  const headers = [
-    ...(needsKey ? ["'x-api-key': process.env.FACEMATCH_KEY"] : []),
-    ...(json === undefined ? [] : ["'content-type': 'application/json'"]),
-  ];
+/** The Content-Type of a form is left to fetch: only that knows the boundary. */
+function nodeSample({ method, path, needsKey, parts, json }: Request): string {
+  const isForm = parts.length > 0;
+  const type = json && "'content-type': 'application/json'";
+  const headers = [needsKey && "'x-api-key': process.env.FACEMATCH_KEY", type].filter((header) => header);
   return lines(
-    isForm ? "import { openAsBlob } from 'node:fs';\n" : undefined,
-    json === undefined ? undefined : "import { readFile } from 'node:fs/promises';\n",
-    isForm ? 'const form = new FormData();' : undefined,
-    files.map(([name, file]) => `form.append('${name}', await openAsBlob('${file}'));`),
-    values.map(([name, value]) => `form.append('${name}', '${value}');`),
+    isForm ? "import { openAsBlob } from 'node:fs';\n\nconst form = new FormData();" : undefined,
+    json && "import { readFile } from 'node:fs/promises';\n",
+    parts.map(({ name, isFile, value }) => {
+      return `form.append('${name}', ${isFile ? `await openAsBlob('${value}')` : `'${value}'`});`;
+    }),
     `const answer = await fetch(\`\${process.env.FACEMATCH_URL}${path}\`, {`,
     `  method: '${method}',`,
-    headers.length === 0 ? undefined : `  headers: { ${headers.join(', ')} },`,
+    needsKey ? `  headers: { ${headers.join(', ')} },` : undefined,
     isForm ? '  body: form,' : undefined,
-    json === undefined ? undefined : `  body: await readFile('${json}'),`,
-    '});',
-    'console.log(await answer.text());',
+    json && `  body: await readFile('${json}'),`,
+    '});\nconsole.log(await answer.text());',
   );
 }
 
-function pythonSample({ method, path, needsKey, files, values, json }: Request): string {
-  const headers = [
-    ...(needsKey ? ['"x-api-key": os.environ["FACEMATCH_KEY"]'] : []),
-    ...(json === undefined ? [] : ['"content-type": "application/json"']),
-  ];
+function pythonSample({ method, path, needsKey, parts, json }: Request): string {
+  const files = parts.filter(({ isFile }) => isFile);
+  const values = parts.filter(({ isFile }) => !isFile);
+  const type = json && '"content-type": "application/json"';
+  const headers = [needsKey && '"x-api-key": os.environ["FACEMATCH_KEY"]', type].filter((header) => header);
   return lines(
-    'import os\n\nimport requests\n',
-    `answer = requests.${method.toLowerCase()}(`,
+    `import os\n\nimport requests\n\nanswer = requests.${method.toLowerCase()}(`,
     `    os.environ["FACEMATCH_URL"] + "${path}",`,
-    headers.length === 0 ? undefined : `    headers={${headers.join(', ')}},`,
-    files.length === 0 ? undefined : '    files=[',
-    files.map(([name, file]) => `        ("${name}", open("${file}", "rb")),`),
-    files.length === 0 ? undefined : '    ],',
-    values.length === 0
-      ? undefined
-      : `    data={${values.map(([name, value]) => `"${name}": "${value}"`).join(', ')}},`,
-    json === undefined ? undefined : `    data=open("${json}", "rb"),`,
-    ')',
-    'print(answer.text)',
+    needsKey ? `    headers={${headers.join(', ')}},` : undefined,
+    files.length > 0 ? '    files=[' : undefined,
+    files.map(({ name, value }) => `        ("${name}", open("${value}", "rb")),`),
+    files.length > 0 ? '    ],' : undefined,
+    values.length > 0
+      ? `    data={${values.map(({ name, value }) => `"${name}": "${value}"`).join(', ')}},`
+      : undefined,
+    json && `    data=open("${json}", "rb"),`,
+    ')\nprint(answer.text)',
   );
 }
