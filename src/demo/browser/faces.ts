@@ -1,4 +1,4 @@
-import { byId, element, find, place } from './dom.ts';
+import { element, find, place } from './dom.ts';
 import type { PhotoSlot } from './photos.ts';
 import type { Face, Picture } from './types.ts';
 import { count } from './words.ts';
@@ -38,10 +38,6 @@ export class Faces {
   /** @param index none when -1 */
   press(index: number): void {
     for (const [i, button] of this.#buttons.entries()) button.ariaPressed = String(i === index);
-  }
-
-  get compared(): HTMLButtonElement | undefined {
-    return this.#buttons.find((button) => button.classList.contains('compared'));
   }
 
   /** @param caption shown below the photo unless a face is pointed at */
@@ -96,43 +92,3 @@ export function detailsOf({ detection_score, found_by, pose, quality }: Face): s
 
 /** With the true minus sign, which screen readers read. */
 const degrees = (angle: number) => `${Math.round(angle).toString().replace('-', '−')}°`;
-
-const canvas = find(document, '#join', SVGSVGElement);
-
-/** Draws the line between two faces over both photos; none when one is missing. */
-export function joinFaces(one: HTMLElement | undefined, two: HTMLElement | undefined): void {
-  canvas.replaceChildren();
-  if (one === undefined || two === undefined) return;
-  const origin = canvas.getBoundingClientRect();
-  const [a, b] = [one.getBoundingClientRect(), two.getBoundingClientRect()];
-  const [from, to] = [edge(a, middle(b)), edge(b, middle(a))];
-  for (const className of ['halo', 'line']) {
-    const line = document.createElementNS('http://www.w3.org/2000/svg', 'line');
-    const ends = { x1: from.x - origin.x, y1: from.y - origin.y, x2: to.x - origin.x, y2: to.y - origin.y };
-    for (const [name, value] of Object.entries({ class: className, ...ends })) {
-      line.setAttribute(name, String(value));
-    }
-    canvas.append(line);
-  }
-}
-
-/** Calls back when photos appear, disappear or move with the page's width. */
-export function onMove(redraw: () => void): void {
-  const observer = new ResizeObserver(redraw);
-  for (const watched of [canvas, ...byId('photos').querySelectorAll('.stage')]) observer.observe(watched);
-}
-
-interface Point {
-  x: number;
-  y: number;
-}
-
-const middle = ({ x, y, width, height }: DOMRect): Point => ({ x: x + width / 2, y: y + height / 2 });
-
-/** Where the line from a box's middle leaves the box, so that it does not cover the face. */
-function edge(box: DOMRect, to: Point): Point {
-  const from = middle(box);
-  const [dx, dy] = [to.x - from.x, to.y - from.y];
-  const share = Math.min(1, box.width / 2 / Math.abs(dx), box.height / 2 / Math.abs(dy));
-  return { x: from.x + share * dx, y: from.y + share * dy };
-}

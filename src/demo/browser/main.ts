@@ -1,5 +1,5 @@
 import { byId, element, find, settings, tell } from './dom.ts';
-import { Faces, joinFaces, onMove } from './faces.ts';
+import { Faces } from './faces.ts';
 import { chosenFields, form, showForm } from './form.ts';
 import { showFaces, showMany } from './lists.ts';
 import { Others } from './others.ts';
@@ -43,7 +43,6 @@ for (const radio of document.querySelectorAll<HTMLInputElement>('[name="task"]')
 }
 take('match');
 showForm(() => tell(byId('stale'), 'You changed something since: compare again for an answer to that.'));
-onMove(drawJoin);
 for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copies]')) makeCopyButton(button);
 for (const [id, title] of [['docs', 'Documentation'] as const, ['openapi', 'OpenAPI'] as const]) {
   const href = settings.paths[id];
@@ -102,7 +101,6 @@ function succeed({ answer, round_trip_ms }: Extract<Outcome, { answer: unknown }
   faces[0].show(answer.image1);
   faces[1].show(answer.image2);
   setChosen(chosen);
-  drawJoin();
   say(announcement(answer));
   return true;
 }
@@ -171,7 +169,6 @@ function forget(): void {
   clearFaults();
   setChosen([-1, -1]);
   for (const overlay of faces) overlay.clear();
-  drawJoin();
   hideResults();
   byId('exchange').hidden = true;
 }
@@ -186,10 +183,6 @@ function clearFaults(): void {
   for (const place of [...slots, others]) place.mark(undefined);
   for (const control of form.querySelectorAll('[aria-invalid="true"]'))
     control.removeAttribute('aria-invalid');
-}
-
-function drawJoin(): void {
-  joinFaces(faces[0].compared, faces[1].compared);
 }
 
 /** Chooses or releases a clicked face of photo 0 or 1. With one chosen in each photo, these two are compared. */
