@@ -1,12 +1,13 @@
+import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { demo } from '../endpoints/documents.ts';
-import { tags } from '../endpoints/endpoint.ts';
+import { type Success, tags } from '../endpoints/endpoint.ts';
 import { endpoints } from '../endpoints/index.ts';
+import { embeddingsSchema } from '../engine/embeddings-schema.ts';
 import { errorCodes, errorTable } from '../errors.ts';
-import { answerSchemas, successes } from './answers.ts';
-import { type Header, headers, requestIdPattern } from './headers.ts';
+import * as answers from '../scoring/answers.ts';
 import { type ComponentKind, jsonSchemas, ref } from './json-schema.ts';
-import { type Operation, operationOf } from './operations.ts';
+import { type Header, headers, type Operation, operationOf, requestIdPattern } from './operations.ts';
 import { problemExample, problemSchemas } from './problems.ts';
 
 /** The OpenAPI 3.1 document, built from the tables that the server itself uses. */
@@ -63,6 +64,17 @@ export function openApiDocument(config: Config) {
       examples: reached('examples', { ...answerExamples(), ...problemExamples() }, paths),
     },
   };
+}
+
+/** What the endpoints answer in JSON. */
+function successes(): Success[] {
+  return endpoints.flatMap((endpoint) => ('success' in endpoint ? [endpoint.success] : []));
+}
+
+/** All schemas by the names of their components. */
+function answerSchemas(): Record<string, z.ZodType> {
+  const own = successes().map(({ name, schema }) => [name, schema({ ...answers, z })] as const);
+  return { ...Object.fromEntries(own), EmbeddingsRequest: embeddingsSchema, ...answers.shared };
 }
 
 /** The components that `from` refers to, directly or not. Those of endpoints that are off are left out. */
