@@ -31,7 +31,7 @@ export interface Services {
   readonly readiness: Readiness;
   readonly telemetry: Telemetry;
   /** A document of the site, by the id of its endpoint. */
-  documents(id: EndpointId): Promise<Published>;
+  documents(id: EndpointId): Published | Promise<Published>;
 }
 
 /** One request, and what is recorded about it. */

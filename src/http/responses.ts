@@ -66,13 +66,15 @@ export interface Published {
 }
 
 /** Unlike other answers, a document may be cached: it changes only when the server restarts. */
-export async function published(
+export function published(
   context: { exchange: Exchange; setHeader(header: readonly [name: string, value: string]): void },
-  document: Promise<Published>,
-): Promise<Reply> {
+  document: Published | Promise<Published>,
+): Reply | Promise<Reply> {
   context.setHeader(['Cache-Control', 'public, max-age=300']);
   const { headers } = context.exchange.request;
-  return (await document).reply(headers.get('if-none-match'), headers.get('accept-encoding'));
+  const reply = (made: Published) => made.reply(headers.get('if-none-match'), headers.get('accept-encoding'));
+  // At once where it can be: on µWS an answer that is late ends a pipeline.
+  return document instanceof Promise ? document.then(reply) : reply(document);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { gzip, gzipSync } from 'node:zlib';
 import type { Config } from '../config/config.ts';
 import { demoPage } from '../demo/page.ts';
 import type { Headers, Reply } from '../http/exchange.ts';
@@ -10,31 +10,41 @@ import { docsPage } from './page.ts';
 type DocumentId = 'openapi' | 'docs' | 'demo';
 
 /** A process has one configuration; tests have several. */
-const made = new WeakMap<Config, Map<string, Promise<Publication>>>();
+const made = new WeakMap<Config, Map<string, Publication | Promise<Publication>>>();
 
-/** A document, by the id of its endpoint. Each is made on its first request and kept. */
-export function publication(id: string, config: Config): Promise<Publication> {
-  const all = made.get(config) ?? new Map<string, Promise<Publication>>();
+/** A document, by the id of its endpoint. Each is made on its first request and kept; only the API's page is late then. */
+export function publication(id: string, config: Config): Publication | Promise<Publication> {
+  const all = made.get(config) ?? new Map<string, Publication | Promise<Publication>>();
   made.set(config, all);
-  const document = all.get(id) ?? makers[id as DocumentId](config);
+  const known = all.get(id);
+  if (known !== undefined) return known;
+  const document = makers[id as DocumentId](config);
   all.set(id, document);
+  if (document instanceof Promise) {
+    document.then(
+      (ready) => all.set(id, ready),
+      () => all.delete(id),
+    );
+  }
   return document;
 }
 
 const page = 'text/html; charset=utf-8';
 
-const makers: Readonly<Record<DocumentId, (config: Config) => Promise<Publication>>> = {
-  openapi: (config) => Publication.of('application/json', JSON.stringify(openApiDocument(config))),
-  docs: async (config) => {
+const makers: Readonly<Record<DocumentId, (config: Config) => Publication | Promise<Publication>>> = {
+  openapi: (config) => new Publication('application/json', JSON.stringify(openApiDocument(config))),
+  async docs(config) {
     const { html, policy } = docsPage(openApiDocument(config));
-    return Publication.of(page, html, [
+    const headers: Headers = [
       ['Content-Security-Policy', policy],
       ['Referrer-Policy', 'no-referrer'],
-    ]);
+    ];
+    // On another thread: it has 4 MB.
+    return new Publication(page, html, headers, await promisify(gzip)(html));
   },
-  demo: async (config) => {
+  demo(config) {
     const { html, headers } = demoPage(config);
-    return Publication.of(page, html, headers);
+    return new Publication(page, html, headers);
   },
 };
 
@@ -43,17 +53,10 @@ export class Publication {
   readonly #plain: Form;
   readonly #packed: Form;
 
-  private constructor(plain: Form, packed: Form) {
-    this.#plain = plain;
-    this.#packed = packed;
-  }
-
-  static async of(content_type: string, text: string, headers: Headers = []): Promise<Publication> {
-    const body = Buffer.from(text);
+  constructor(content_type: string, text: string, headers: Headers = [], packed = gzipSync(text)) {
     const all: Headers = [['Content-Type', content_type], ['X-Content-Type-Options', 'nosniff'], ...headers];
-    // On a thread of its own: the API's page has 4 MB.
-    const packed = await promisify(gzip)(body);
-    return new Publication(formOf(body, all), formOf(packed, [...all, ['Content-Encoding', 'gzip']]));
+    this.#plain = formOf(Buffer.from(text), all);
+    this.#packed = formOf(packed, [...all, ['Content-Encoding', 'gzip']]);
   }
 
   /** 304 when the client already has it (RFC 9110 section 13.1.2), with the headers of section 15.4.5. */
