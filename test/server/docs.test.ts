@@ -58,6 +58,7 @@ test('a server with its own limits tells them, and only of what is switched on, 
     expect(text).toContain(paths.match);
     expect(text).not.toContain(paths.advanced);
     expect(text).not.toContain(paths.models);
+    expect(text).not.toContain(demo);
   }
   await own.stop();
 });
