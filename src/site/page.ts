@@ -68,7 +68,7 @@ export function docsPage(document: OpenApiDocument): Page {
 <link rel="icon" href="data:,">
 <style>${style}</style>
 <noscript>This page needs JavaScript. The OpenAPI document of this server says the same.</noscript>
-<main id="reference"></main>
+<div id="reference"></div>
 <script type="application/json" id="settings">${settings}</script>
 <script>${script}</script>
 <script>${start}</script>
