@@ -57,7 +57,7 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
       }
     }));
 
-  test('sends a request with a key and photos, and shows the answer', () =>
+  test('sends a request with a key and photos, and shows the answer, and keeps no key', () =>
     visit(docs + match, async ({ page }) => {
       await page
         .getByRole('button', { name: /Test Request/ })
@@ -76,6 +76,11 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
       expect(await (await answer).json()).toMatchObject({ match: true });
       await client.getByText('200 OK').waitFor();
       await client.getByText('"confidence_percent"').first().waitFor();
+      const kept = await page.evaluate(async () => {
+        const databases = await indexedDB.databases();
+        return [...Object.values(localStorage), ...Object.values(sessionStorage), databases];
+      });
+      expect(JSON.stringify(kept)).not.toContain(session.server.key);
     }));
 
   test('has samples in three languages, on a phone too, and leads to the demo', () =>
