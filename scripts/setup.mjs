@@ -100,7 +100,10 @@ const addonHash = () =>
     [process.version, process.arch, findHeaders(), process.env.OPENCV_DIR ?? ''],
   );
 const programHash = () =>
-  hashOf(['src', 'models/prepare', 'tsconfig.json', 'package-lock.json', 'scripts/lib']);
+  hashOf([
+    ...['src', 'models/prepare', 'tsconfig.json', 'package-lock.json'],
+    ...['scripts/lib/client-types.mjs', 'scripts/lib/lift.mjs'],
+  ]);
 const packagesHash = () => hashOf(['package-lock.json', '.npmrc'], [process.version, process.arch]);
 
 /** The builds of µWebSockets.js that load here; for the tests also one that needs a newer glibc. */
