@@ -31,8 +31,6 @@ COPY native/core native/core
 RUN node scripts/package.mjs --only addon
 COPY tsconfig.json ./
 COPY models models
-# The types of src/client.
-COPY docs/clients/client-types.d.ts docs/clients/
 COPY src src
 # Downloads the nets from the npm registry, pinned by integrity, and checks the SHA-256 of what it makes of them.
 RUN --mount=type=cache,target=/root/.npm node scripts/setup.mjs --only program,pack

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { generatedDocs } from './lib/generated-docs.mjs';
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
-const docs = await generatedDocs();
+const docs = generatedDocs();
 for (const [path, text] of Object.entries(docs)) writeFileSync(path, text);
 
 // The linter has its own view of where JSON breaks its lines.

@@ -28,7 +28,7 @@ const pack = 'models/packs/default';
 const samples = ['sample1.jpg', 'sample3.jpg'];
 /** What it reads while it runs, and what people read. */
 const programFiles = [
-  ...['dist/src', 'scripts/facematch.mjs', 'src/site/page.css', 'src/lab/report/report.css'],
+  ...['dist/src', 'scripts/facematch.mjs'],
   ...['docs', 'README.md', 'CHANGELOG.md', 'SECURITY.md'],
 ];
 /** Needed to build, not to run. */
@@ -90,7 +90,7 @@ function programPackage() {
   const { name, description, type, engines, exports, bin } = own;
   writePackage(folder, {
     ...{ name, description, type, engines, exports, bin },
-    files: ['dist', 'scripts', 'src', 'docs', 'THIRD_PARTY_NOTICES.md', 'CHANGELOG.md', 'SECURITY.md'],
+    files: ['dist', 'scripts', 'docs', 'THIRD_PARTY_NOTICES.md', 'CHANGELOG.md', 'SECURITY.md'],
     dependencies: Object.fromEntries(dependencies),
     optionalDependencies: Object.fromEntries(platforms.map((one) => [`@facematch/${one}`, own.version])),
   });

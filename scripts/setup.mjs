@@ -3,7 +3,15 @@
 // --dev    also what the tests and linters need
 // --quiet  says nothing about what is already there
 // --only   these of debian, npm, headers, uws, addon, program, pack: the Dockerfile's layers, which come one by one
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +24,7 @@ import {
   unpackFiles,
   unpackFromNextRelease,
 } from './lib/debian.mjs';
+import { apiReference, liftFiles } from './lib/lift.mjs';
 import { seconds, withProgress } from './lib/progress.mjs';
 import { ask, run, SetupError } from './lib/run.mjs';
 import { hashOf, isStamped, writeStamp } from './lib/stamp.mjs';
@@ -98,7 +107,11 @@ const addonHash = () =>
     ['native/core', 'native/binding', 'CMakeLists.txt', 'package-lock.json'],
     [process.version, process.arch, findHeaders(), process.env.OPENCV_DIR ?? ''],
   );
-const programHash = () => hashOf(['src', 'models/prepare', 'tsconfig.json', 'package-lock.json']);
+const programHash = () =>
+  hashOf([
+    ...['src', 'models/prepare', 'tsconfig.json', 'package-lock.json'],
+    ...['scripts/lib/client-types.mjs', 'scripts/lib/lift.mjs'],
+  ]);
 const packagesHash = () => hashOf(['package-lock.json', '.npmrc'], [process.version, process.arch]);
 
 /** onnxruntime-node has the libraries of every system: 250 MB that nothing here loads. */
@@ -136,12 +149,23 @@ function netsOf(pack) {
   return nets.map(({ file }) => `${pack}/${file}`);
 }
 
-/** Markup, style and script of the demo page, as src/demo/page.ts reads them. */
-const demoBundle = [
+/** Markup, styles and script of the pages, where these are read. */
+const pages = [
   ...['page.html', 'page.css', 'main.ts'].map((name) => `src/demo/browser/${name}`),
-  ...['--bundle', '--minify', '--format=esm', '--charset=utf8', '--loader:.html=copy', '--log-level=warning'],
-  '--outdir=dist/src/demo/browser',
+  ...['src/site/page.css', 'src/lab/report/report.css'],
+  ...['--minify', '--format=esm', '--charset=utf8', '--loader:.html=copy'],
+  ...['--outbase=src', '--outdir=dist/src'],
 ];
+
+/** What makes the types of `facematch/client-types`. */
+const clientTypes = [
+  ...['scripts/lib/client-types.mjs', '--platform=node', '--format=esm', '--packages=external'],
+  '--outfile=build/client-types.mjs',
+];
+
+/** The script that shows the API's page. */
+const reference = 'build/reference';
+const isReferenceThere = () => isStamped(`${reference}/.stamp`, apiReference.integrity);
 
 /** In order. `missing` answers why the step is needed, or undefined; `make` does it. */
 const steps = [
@@ -213,15 +237,26 @@ const steps = [
     title: 'program',
     missing: () => (isStamped('dist/.stamp', programHash()) ? undefined : 'tsc'),
     make: async (onLine) => {
+      if (!isReferenceThere()) {
+        const cure =
+          "The script of the API's page could not be had. Check the network and npm's registry setting (npm config get registry).";
+        await liftFiles(apiReference, reference, cure, onLine);
+        writeStamp(`${reference}/.stamp`, apiReference.integrity);
+      }
       rmSync('dist', { recursive: true, force: true });
-      await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.'], {
-        cure: 'The TypeScript sources did not compile.',
-        onLine,
-      });
-      await run(process.execPath, ['node_modules/esbuild/bin/esbuild', ...demoBundle], {
-        cure: 'The demo page could not be bundled.',
-        onLine,
-      });
+      const node = (cure, ...args) => run(process.execPath, args, { cure, onLine });
+      const bundle = ['node_modules/esbuild/bin/esbuild', '--bundle', '--log-level=warning'];
+      const compile = ['node_modules/typescript/bin/tsc', '-p'];
+      await node("The clients' types could not be bundled.", ...bundle, ...clientTypes);
+      await node(
+        "The clients' types could not be made.",
+        'build/client-types.mjs',
+        'dist/src/client/types.d.ts',
+      );
+      await node('The TypeScript sources did not compile.', ...compile, '.');
+      await node('The client did not compile.', ...compile, 'src/client');
+      await node('The pages could not be bundled.', ...bundle, ...pages);
+      copyFileSync(`${reference}/dist/browser/standalone.js`, 'dist/src/site/reference.js');
       writeStamp('dist/.stamp', programHash());
     },
   },

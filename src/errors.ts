@@ -34,7 +34,7 @@ interface ErrorRow {
 }
 
 /**
- * The error table: every code that a client can see, and all that is said of it elsewhere: in metrics, in docs/errors.md and in
+ * The error table: every code that a client can see, and all that is said of it elsewhere: in metrics, in docs/api.md and in
  * the OpenAPI document. A test compares it with native/core/error.h.
  */
 export const errorTable = {

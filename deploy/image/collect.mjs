@@ -26,9 +26,6 @@ export const program = [
   'package.json',
   'scripts/facematch.mjs',
   'dist/src',
-  // Styles, scripts and markup of the pages that are made from them.
-  'src/site',
-  'src/lab/report',
   'models/packs/int8',
 ];
 

@@ -1,28 +1,18 @@
 // The files of docs/ and deploy/, and the tables of THIRD_PARTY_NOTICES.md, that are made from the built program's tables.
 import { readFileSync } from 'node:fs';
 import { commandLineMarkdown } from '../../dist/src/cli/command-line-page.js';
-import { endpointIds, readConfig } from '../../dist/src/config/config.js';
+import { readConfig } from '../../dist/src/config/config.js';
 import { packDirectory, readManifest } from '../../dist/src/engine/manifest.js';
 import { openApiDocument } from '../../dist/src/site/document.js';
 import { metricsTable, settingsTable } from '../../dist/src/site/markdown.js';
-import { docsPage } from '../../dist/src/site/page.js';
 import { scorePicture } from '../../dist/src/site/score-picture.js';
-import { apiReference, clientTypes } from './api-docs.mjs';
-import { clientDeclarations } from './client-declarations.mjs';
 import { prometheusRule } from './prometheus-rule.mjs';
 import { thirdPartyTables } from './third-party.mjs';
 
 /** Text by path. Reads the project in the working directory. */
-export async function generatedDocs() {
-  const document = openApiDocument(readConfig({}));
-  const whole = openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') }));
-  const { api, errors } = apiReference(whole, docsPage(whole).html);
+export function generatedDocs() {
   return {
-    'docs/openapi.json': `${JSON.stringify(document, null, 2)}\n`,
-    'docs/api.md': api,
-    'docs/errors.md': errors,
-    'docs/clients/client-types.d.ts': await clientTypes(whole),
-    'docs/clients/client.d.ts': clientDeclarations(),
+    'docs/openapi.json': `${JSON.stringify(openApiDocument(readConfig({})), null, 2)}\n`,
     'docs/configuration.md': filled('docs/configuration.md', { settings: settingsTable() }),
     'docs/monitoring.md': filled('docs/monitoring.md', { metrics: metricsTable() }),
     'docs/scores/percent.svg': scorePicture(readManifest(packDirectory('default'))),

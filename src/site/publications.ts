@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { gzip, gzipSync } from 'node:zlib';
 import type { Config } from '../config/config.ts';
 import { samples } from '../config/samples.ts';
 import { demoPage } from '../demo/page.ts';
@@ -10,32 +12,42 @@ import { docsPage } from './page.ts';
 type DocumentId = 'openapi' | 'docs' | 'demo';
 
 /** A process has one configuration; tests have several. */
-const made = new WeakMap<Config, Map<string, Publication>>();
+const made = new WeakMap<Config, Map<string, Publication | Promise<Publication>>>();
 
 /**
  * A document, by the id of its endpoint and the request's query, which only the demo reads: with `sample=1` or `sample=2` it is a
- * sample photo. Documents are made on their first request and kept; a photo is read again.
+ * sample photo. Each is made on its first request and kept; only the API's page is late then.
  */
-export function publication(id: string, config: Config, query = ''): Publication {
+export function publication(id: string, config: Config, query = ''): Publication | Promise<Publication> {
   const sample = id === 'demo' ? samples[['sample=1', 'sample=2'].indexOf(query)] : undefined;
   if (sample !== undefined && existsSync(sample)) return new Publication('image/jpeg', readFileSync(sample));
-  const all = made.get(config) ?? new Map<string, Publication>();
+  const all = made.get(config) ?? new Map<string, Publication | Promise<Publication>>();
   made.set(config, all);
-  const document = all.get(id) ?? makers[id as DocumentId](config);
+  const known = all.get(id);
+  if (known !== undefined) return known;
+  const document = makers[id as DocumentId](config);
   all.set(id, document);
+  if (document instanceof Promise) {
+    document.then(
+      (ready) => all.set(id, ready),
+      () => all.delete(id),
+    );
+  }
   return document;
 }
 
 const page = 'text/html; charset=utf-8';
 
-const makers: Readonly<Record<DocumentId, (config: Config) => Publication>> = {
+const makers: Readonly<Record<DocumentId, (config: Config) => Publication | Promise<Publication>>> = {
   openapi: (config) => new Publication('application/json', JSON.stringify(openApiDocument(config))),
-  docs(config) {
+  async docs(config) {
     const { html, policy } = docsPage(openApiDocument(config));
-    return new Publication(page, html, [
+    const headers: Headers = [
       ['Content-Security-Policy', policy],
       ['Referrer-Policy', 'no-referrer'],
-    ]);
+    ];
+    // On another thread: it has 4 MB.
+    return new Publication(page, html, headers, await promisify(gzip)(html));
   },
   demo(config) {
     const { html, headers } = demoPage(config);
@@ -43,35 +55,49 @@ const makers: Readonly<Record<DocumentId, (config: Config) => Publication>> = {
   },
 };
 
-/** A document that does not change while the server runs, with its ETag. */
+/** A document that does not change while the server runs: as it is, and by gzip, each with an ETag of its own. */
 export class Publication {
-  readonly #body: Buffer;
-  readonly #own: Headers;
-  readonly #headers: Headers;
-  readonly #etag: string;
+  readonly #plain: Form;
+  readonly #packed: Form;
 
-  constructor(content_type: string, body: string | Buffer, headers: Headers = []) {
-    this.#body = Buffer.from(body);
-    this.#etag = `"${createHash('sha256').update(this.#body).digest('base64url')}"`;
-    this.#own = [['ETag', this.#etag]];
-    this.#headers = [
-      ...this.#own,
-      ['Content-Type', content_type],
-      ['X-Content-Type-Options', 'nosniff'],
-      ...headers,
-    ];
+  constructor(content_type: string, body: string | Buffer, headers: Headers = [], packed = gzipSync(body)) {
+    const all: Headers = [['Content-Type', content_type], ['X-Content-Type-Options', 'nosniff'], ...headers];
+    this.#plain = formOf(Buffer.from(body), all);
+    this.#packed = formOf(packed, [...all, ['Content-Encoding', 'gzip']]);
   }
 
   /** 304 when the client already has it (RFC 9110 section 13.1.2), with the headers of section 15.4.5. */
-  reply(if_none_match: string | undefined): Reply {
-    return this.#isNamed(if_none_match)
-      ? { status: 304, headers: this.#own, body: '' }
-      : { status: 200, headers: this.#headers, body: this.#body };
+  reply(if_none_match: string | undefined, accept_encoding: string | undefined): Reply {
+    const { body, etag, headers } = takesGzip(accept_encoding) ? this.#packed : this.#plain;
+    const own: Headers = [
+      ['ETag', etag],
+      ['Vary', 'Accept-Encoding'],
+    ];
+    return isNamed(etag, if_none_match)
+      ? { status: 304, headers: own, body: '' }
+      : { status: 200, headers: [...own, ...headers], body };
   }
+}
 
-  /** Weak comparison (section 8.8.3.2). Splitting at commas is safe, because our ETags contain none. */
-  #isNamed(if_none_match: string | undefined): boolean {
-    const named = (if_none_match ?? '').split(',').map((name) => name.trim().replace(/^W\//, ''));
-    return named.includes(this.#etag) || named[0] === '*';
-  }
+interface Form {
+  body: Buffer;
+  etag: string;
+  headers: Headers;
+}
+
+const formOf = (body: Buffer, headers: Headers): Form => ({
+  body,
+  etag: `"${createHash('sha256').update(body).digest('base64url')}"`,
+  headers,
+});
+
+/** RFC 9110 section 12.5.3, but for `*`: what is not named is not sent. */
+function takesGzip(accept_encoding = ''): boolean {
+  return /(?:^|,)\s*gzip\s*(?:$|,|;\s*q=(?!0(?:\.0*)?\s*(?:$|,)))/i.test(accept_encoding);
+}
+
+/** Weak comparison (section 8.8.3.2). Splitting at commas is safe, because our ETags contain none. */
+function isNamed(etag: string, if_none_match = ''): boolean {
+  const named = if_none_match.split(',').map((name) => name.trim().replace(/^W\//, ''));
+  return named.includes(etag) || named[0] === '*';
 }

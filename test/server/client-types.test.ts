@@ -8,7 +8,7 @@ import type {
   ImageField,
   MatchAnswer,
   Problem,
-} from '../../docs/clients/client-types.d.ts';
+} from '../../dist/src/client/types.d.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import type { errorTable, ErrorCode as OwnErrorCode, ProblemExtras } from '../../src/errors.ts';
 import type { Match } from '../../src/scoring/answers.ts';

@@ -29,7 +29,11 @@ describe.each([
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
     expect(answer.headers.get('x-request-id')).toMatch(/^\w{26}$/);
     expect(answer.headers.get('ratelimit')).toBeNull();
-    expect((await answer.text()).length).toBeGreaterThan(1000);
+    expect(answer.headers.get('vary')).toBe('Accept-Encoding');
+    expect(answer.headers.get('content-encoding')).toBe('gzip');
+    const plain = await get(path, { headers: { 'accept-encoding': 'identity' } });
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    expect(await plain.text()).toBe(await answer.text());
   });
 
   test('is not sent again to a client that has it', async () => {
@@ -54,6 +58,7 @@ test('a server with its own limits tells them, and only of what is switched on, 
     expect(text).toContain(paths.match);
     expect(text).not.toContain(paths.advanced);
     expect(text).not.toContain(paths.models);
+    expect(text).not.toContain(demo);
   }
   await own.stop();
 });

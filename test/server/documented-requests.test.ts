@@ -1,6 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { endpointIds, readConfig } from '../../src/config/config.ts';
+import { openApiDocument } from '../../src/site/document.ts';
 import { documentedCommands, pages } from '../support/doc-commands.ts';
 import { DocShell } from './support/doc-shell.ts';
 
@@ -23,6 +25,28 @@ const commands = documentedCommands().filter(
 
 test('there is something to run', () => {
   expect(commands.length).toBeGreaterThan(25);
+});
+
+const { paths } = openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') }));
+const samples = Object.values(paths).flatMap((item) =>
+  Object.entries(item).flatMap(([method, { operationId, 'x-codeSamples': each }]) =>
+    each.map((sample) => ({ method, operationId, ...sample })),
+  ),
+);
+
+/** Python's is read, not run: it asks for a package. */
+test.each(samples)('$operationId with $label, as the OpenAPI document shows', async (sample) => {
+  writeFileSync(join(shell.folder, 'sample.mjs'), sample.source);
+  const line = {
+    Shell: sample.source.replace(/^curl /, 'curl --fail-with-body '),
+    JavaScript: 'node sample.mjs',
+    Python: 'python3 -c \'import ast; ast.parse(open("sample.mjs").read())\'',
+  }[sample.lang]!;
+  // The API's page is too long for a pipe.
+  const { code, stderr } = await shell.run(`${line} > answer`);
+  const answer = readFileSync(join(shell.folder, 'answer'), 'utf8');
+  expect(code, `${answer}\n${stderr}`).toBe(0);
+  expect(answer.slice(0, 100)).not.toMatch(/^{"type":/);
 });
 
 test.each(commands)('$line ($file)', async ({ line }) => {

@@ -27,7 +27,7 @@ const cohortText: Readonly<Record<CohortUse, string>> = {
 
 /** The whole page, which loads only the images beside it. `galleries`: one for each set, then for each of people, in order. */
 export function reportPage(results: Results, galleries: readonly Gallery[], date: Date): string {
-  const style = readFileSync(projectPath('src/lab/report/report.css'), 'utf8');
+  const style = readFileSync(projectPath('dist/src/lab/report/report.css'), 'utf8');
   const { pack, evaluations, people } = results;
   const { mode, cohort } = [...evaluations, ...people][0]!.figures;
   const sets: SetLink[] = [

@@ -45,7 +45,12 @@ export class DemoPage {
     });
   }
 
-  static async open(browser: Browser, server: TestServer, options: BrowserContextOptions = {}) {
+  static async open(
+    browser: Browser,
+    server: TestServer,
+    options: BrowserContextOptions = {},
+    path = demoPath,
+  ) {
     // Where a page scrolls smoothly, a place on it is not the same a moment later.
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
     const page = await context.newPage();
@@ -55,7 +60,7 @@ export class DemoPage {
         console.error(`policy: ${violatedDirective} ${blockedURI}`);
       });
     });
-    await page.goto(server.url(demoPath));
+    await page.goto(server.url(path));
     return demo;
   }
 

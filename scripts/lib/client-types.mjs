@@ -1,0 +1,64 @@
+// The types of `facematch/client-types`: those of the OpenAPI document, then src/client/forms.d.ts.
+// Set-up bundles and runs it before the program is compiled, for the program itself uses them.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { compile } from 'json-schema-to-typescript';
+import { endpointIds, readConfig } from '../../src/config/config.ts';
+import { endpoints } from '../../src/endpoints/index.ts';
+import { openApiDocument } from '../../src/site/document.ts';
+
+const document = openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') }));
+const { schemas } = document.components;
+
+const ref = (name) => ({ $ref: `#/components/schemas/${name}` });
+
+function without(schema, names) {
+  const kept = ([name]) => !names.includes(name);
+  return {
+    ...schema,
+    properties: Object.fromEntries(Object.entries(schema.properties).filter(kept)),
+    required: schema.required.filter((name) => !names.includes(name)),
+  };
+}
+
+/** The fields of a form that are no pictures. */
+function valuesOf(path) {
+  const { schema } = document.paths[path].post.requestBody.content['multipart/form-data'];
+  return without({ ...schema, description: 'The fields that are no pictures.' }, schema.required);
+}
+
+/** The library knows tuples of draft 4 alone. */
+const draft4Tuple = (_, value) =>
+  value?.prefixItems ? { type: 'array', items: value.prefixItems, description: value.description } : value;
+
+const answers = endpoints.flatMap((endpoint) => ('success' in endpoint ? [endpoint.success.name] : []));
+const forms = endpoints.filter(({ values }) => values !== undefined);
+const isProblem = (name) => name.endsWith('Problem');
+const others = Object.entries(schemas).filter(([name]) => ![...answers, 'EmbeddingsRequest'].includes(name));
+const parts = others.map(([name, schema]) => [
+  name,
+  isProblem(name) ? without(schema, ['type', 'title', 'detail', 'request_id']) : schema,
+]);
+const problems = others.map(([name]) => name).filter(isProblem);
+const definitions = {
+  ...Object.fromEntries(forms.map(({ values, path }) => [values, valuesOf(path)])),
+  EmbeddingsQuestion: schemas.EmbeddingsRequest,
+  ...Object.fromEntries(answers.map((name) => [`${name}Answer`, schemas[name]])),
+  AnyProblem: { title: 'AnyProblem', oneOf: problems.map(ref) },
+};
+const bodies = {
+  description: 'The bodies of requests, without the pictures, and of answers.',
+  properties: Object.fromEntries(Object.keys(definitions).map((name) => [name, ref(name)])),
+  required: Object.keys(definitions),
+  components: { schemas: { ...definitions, ...Object.fromEntries(parts) } },
+};
+const made = await compile(JSON.parse(JSON.stringify(bodies, draft4Tuple)), 'Bodies', {
+  additionalProperties: false,
+  bannerComment: '// Made of the OpenAPI document by set-up.',
+  ignoreMinAndMaxItems: true,
+  style: { singleQuote: true, printWidth: 110, bracketSpacing: true },
+});
+const oneLine = /\/\*\*\n *\* (.+)\n *\*\//g;
+const [, byHand] = readFileSync('src/client/forms.d.ts', 'utf8').split("from 'facematch/client-types';\n");
+mkdirSync(dirname(process.argv[2]), { recursive: true });
+writeFileSync(process.argv[2], made.replaceAll(oneLine, '/** $1 */') + byHand);

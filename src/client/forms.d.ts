@@ -1,0 +1,74 @@
+import type {
+  AdvancedMatchValues,
+  AnyProblem,
+  DetectValues,
+  EmbedValues,
+  Face,
+  Image,
+  ManyValues,
+  MatchAnswer,
+  MatchValues,
+  Warning,
+} from 'facematch/client-types';
+
+/** The end of `facematch/client-types`, behind what set-up makes of the OpenAPI document: the forms, and names for parts of the answers. */
+
+/** The form of the basic endpoint. Each becomes a part of the form; what is no picture, as text: `String(value)`. */
+export interface MatchFields<Picture = unknown> extends MatchValues {
+  image1: Picture;
+  image2: Picture;
+}
+
+/** The form of the advanced endpoint. */
+export interface AdvancedMatchFields<Picture = unknown> extends AdvancedMatchValues {
+  image1: Picture;
+  image2: Picture;
+}
+
+/** The form of one against many. */
+export interface ManyFields<Picture = unknown> extends ManyValues {
+  image1: Picture;
+  image2: Picture[];
+}
+
+/** The form of detect. */
+export interface DetectFields<Picture = unknown> extends DetectValues {
+  image: Picture;
+}
+
+/** The form of embed. */
+export interface EmbedFields<Picture = unknown> extends EmbedValues {
+  image: Picture;
+}
+
+export type FieldName = keyof AdvancedMatchFields;
+export type ImageField = Exclude<FieldName, keyof AdvancedMatchValues>;
+export type AccuracyMode = MatchAnswer['accuracy_mode'];
+export type Model = MatchAnswer['model'];
+export type Timings = MatchAnswer['timings_ms'];
+export type ImageFormat = Image['format'];
+export type Box = Face['box'];
+export type Landmarks = Face['landmarks'];
+export type FoundBy = Face['found_by'];
+export type Pose = Face['pose'];
+export type Quality = Face['quality'];
+export type WarningCode = Warning['code'];
+export type QualityReason = NonNullable<Warning['reason']>;
+
+/** What is wrong, for programs. New codes may come. */
+export type ErrorCode = AnyProblem['code'];
+
+/** What every problem has (RFC 9457). */
+export interface ProblemBase {
+  /** Where the problem is explained */
+  type: string;
+  /** What is wrong, the same text each time */
+  title: string;
+  /** What to do about it, for people */
+  detail: string;
+  /** The same as in the X-Request-Id header; quote it to the operator */
+  request_id: string;
+}
+
+/** Every answer that is not 200: `application/problem+json`. `code` tells which members it has. */
+export type Problem<Code extends ErrorCode = ErrorCode> = ProblemBase & Extract<AnyProblem, { code: Code }>;

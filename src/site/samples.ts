@@ -1,0 +1,89 @@
+import type { Listed } from '../endpoints/index.ts';
+
+/** The request of an endpoint's curl arguments, for the languages that most ask for. Viewers of OpenAPI documents show these. */
+
+export interface Sample {
+  lang: string;
+  label: string;
+  source: string;
+}
+
+export function samplesOf({ method, path, docs }: Listed): Sample[] {
+  const request = requestOf(method, path, docs.curl);
+  return [
+    {
+      lang: 'Shell',
+      label: 'curl',
+      source: [`curl "$FACEMATCH_URL${path}"`, ...docs.curl].join(' \\\n  '),
+    },
+    { lang: 'JavaScript', label: 'Node.js', source: nodeSample(request) },
+    { lang: 'Python', label: 'Python requests', source: pythonSample(request) },
+  ];
+}
+
+interface Request {
+  method: string;
+  path: string;
+  needsKey: boolean;
+  /** Fields of a form; the value of a file is its name. */
+  parts: readonly { name: string; isFile: boolean; value: string }[];
+  /** The name of a file that is sent as JSON. */
+  json: string | undefined;
+}
+
+function requestOf(method: string, path: string, curl: readonly string[]): Request {
+  const parts = curl.flatMap((argument) => {
+    const [, name, at, value] = /^-F (\w+)=(@?)(.*)$/.exec(argument) ?? [];
+    return name === undefined ? [] : [{ name, isFile: at === '@', value: value! }];
+  });
+  const needsKey = curl.some((argument) => argument.includes('x-api-key'));
+  const json = curl.find((argument) => argument.startsWith('--data @'))?.slice('--data @'.length);
+  return { method, path, needsKey, parts, json };
+}
+
+/** Line by line; what is undefined is left out. */
+const lines = (...all: readonly (string | readonly string[] | undefined)[]) =>
+  all
+    .flat()
+    .filter((line) => line !== undefined)
+    .join('\n');
+
+/** The Content-Type of a form is left to fetch: only that knows the boundary. */
+function nodeSample({ method, path, needsKey, parts, json }: Request): string {
+  const isForm = parts.length > 0;
+  const type = json && "'content-type': 'application/json'";
+  const headers = [needsKey && "'x-api-key': process.env.FACEMATCH_KEY", type].filter((header) => header);
+  return lines(
+    isForm ? "import { openAsBlob } from 'node:fs';\n\nconst form = new FormData();" : undefined,
+    json && "import { readFile } from 'node:fs/promises';\n",
+    parts.map(({ name, isFile, value }) => {
+      return `form.append('${name}', ${isFile ? `await openAsBlob('${value}')` : `'${value}'`});`;
+    }),
+    `const answer = await fetch(\`\${process.env.FACEMATCH_URL}${path}\`, {`,
+    `  method: '${method}',`,
+    needsKey ? `  headers: { ${headers.join(', ')} },` : undefined,
+    isForm ? '  body: form,' : undefined,
+    json && `  body: await readFile('${json}'),`,
+    '});\nconsole.log(await answer.text());',
+  );
+}
+
+function pythonSample({ method, path, needsKey, parts, json }: Request): string {
+  const files = parts.filter(({ isFile }) => isFile);
+  const values = parts.filter(({ isFile }) => !isFile);
+  const type = json && '"content-type": "application/json"';
+  const headers = [needsKey && '"x-api-key": os.environ["FACEMATCH_KEY"]', type].filter((header) => header);
+  return lines(
+    `import os\n\nimport requests\n\nanswer = requests.${method.toLowerCase()}(`,
+    `    os.environ["FACEMATCH_URL"] + "${path}",`,
+    needsKey ? `    headers={${headers.join(', ')}},` : undefined,
+    files.length > 0 ? '    files=[' : undefined,
+    files.map(({ name, value }) => `        ("${name}", open("${value}", "rb")),`),
+    files.length > 0 ? '    ],' : undefined,
+    values.length > 0
+      ? `    data={${values.map(({ name, value }) => `"${name}": "${value}"`).join(', ')}},`
+      : undefined,
+    json && `    data=open("${json}", "rb"),`,
+    ')\nprint(answer.text)',
+  );
+}
