@@ -13,7 +13,7 @@ import { compare, faultsOf } from '../scoring/compare.ts';
 import { problemOf } from '../scoring/faults.ts';
 import { manyAnswer, type Target } from '../scoring/many.ts';
 import { imageBody, matchAnswer } from '../scoring/match.ts';
-import { choicesOf } from '../scoring/match-options.ts';
+import { completeOptions } from '../scoring/match-options.ts';
 import { drawingFiles, readImage } from './files.ts';
 
 // match, detect and embed for files, in this process, without a server.
@@ -31,7 +31,7 @@ export async function matchFiles(
   const start = performance.now();
   const { analyse, calibration, ...known } = await openMatch(options);
   const [first, second] = await Promise.all(files.map(readImage));
-  const result = compare([analyse(first!.bytes), analyse(second!.bytes)], known.choices);
+  const result = compare([analyse(first!.bytes), analyse(second!.bytes)], known.options);
   if (Array.isArray(result)) throw problemOf(result);
   return matchAnswer({ ...known, total_ms: performance.now() - start }, result, calibration);
 }
@@ -89,11 +89,11 @@ async function openPack() {
 /** What a match needs of the pack, and the parts of its answer that do not depend on the images. */
 async function openMatch(options: MatchFilesOptions) {
   const { manifest, model, analyse } = await openPack();
-  const choices = choicesOf(options, manifest);
+  const matchOptions = completeOptions(options, manifest);
   return {
-    choices,
+    options: matchOptions,
     warnings: [],
-    analyse: (image: Uint8Array) => analyse(image, choices),
+    analyse: (image: Uint8Array) => analyse(image, matchOptions),
     request_id: randomUUID(),
     calibration: calibrationOf(manifest.calibration?.[options.accuracy_mode]),
     model,

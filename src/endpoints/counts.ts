@@ -2,7 +2,7 @@ import type { Image, Timings, Warning } from '../scoring/answers.ts';
 import type { ImageFault } from '../scoring/compare.ts';
 import { type LowQualityFace, lowQualityProblem } from '../scoring/face-quality.ts';
 import { problemOf } from '../scoring/faults.ts';
-import type { Choices } from '../scoring/match-options.ts';
+import type { MatchOptions } from '../scoring/match-options.ts';
 import { type AskedFace, presentationAttack } from '../scoring/presentation-attack.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Answered } from './endpoint.ts';
@@ -31,14 +31,14 @@ export function refusalOf(faults: readonly ImageFault[]): Answered {
  */
 export function answerUnlessRefused(
   body: { warnings: readonly Warning[]; timings_ms: Timings },
-  choices: Choices,
+  options: MatchOptions,
   asked: readonly AskedFace[],
   counts: MatchCounts,
   decisions: readonly Decision[],
 ): Answered {
   const poor = body.warnings.filter(({ code }) => code === 'low_quality_face') as LowQualityFace[];
   const refusal =
-    (choices.reject_low_quality ? lowQualityProblem(poor) : undefined) ?? presentationAttack(asked, choices);
+    (options.reject_low_quality ? lowQualityProblem(poor) : undefined) ?? presentationAttack(asked, options);
   if (refusal === undefined) return { body, counts, decisions };
   return { refusal, counts: { ...counts, comparisons: [] }, timings_ms: body.timings_ms };
 }

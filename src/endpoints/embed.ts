@@ -45,14 +45,14 @@ export const embed = define({
     curl: [key, '-F image=@one.jpg', '-F face_index=0', '-F reject_low_quality=true'],
   },
   answer({ question, outcomes: [outcome], dimensions }) {
-    const { choices } = question;
-    const faults = faultsOf('image', outcome!, choices.face_index);
+    const { options } = question;
+    const faults = faultsOf('image', outcome!, options.face_index);
     if (faults.length > 0) return refusalOf(faults);
     const body = embedAnswer(question, outcome as Analysis, dimensions);
     const given = body.image.faces.filter((face) => 'embedding' in face);
     return answerUnlessRefused(
       body,
-      choices,
+      options,
       given.map((face) => ({ field: 'image', face })),
       { comparisons: [], images: [imageCounts(body.image)] },
       [{ accuracy_mode: body.accuracy_mode, faces: given.length }],

@@ -98,7 +98,7 @@ export interface PictureEndpoint extends Common {
 }
 
 export interface Ranked {
-  question: Omit<Question, 'choices'>;
+  question: Omit<Question, 'options'>;
   ranked: RankedEmbeddings;
   calibration: Calibration;
 }

@@ -113,12 +113,12 @@ export const matchMany = define({
     curl: [key, '-F image1=@one.jpg', '-F image2=@two.jpg', '-F image2=@three.jpg', '-F accuracy_mode=fast'],
   },
   answer({ question, targets, outcomes, calibration }) {
-    const { choices } = question;
-    const faults = faultsOf('image1', outcomes[0]!, choices.image1_face_index);
+    const { options } = question;
+    const faults = faultsOf('image1', outcomes[0]!, options.image1_face_index);
     if (faults.length > 0) return refusalOf(faults);
     const reference = outcomes[0] as Analysis;
     const body = manyAnswer({ ...question, targets, reference, outcomes, calibration });
     const asked = [askedFace('image1', body.image1)];
-    return answerUnlessRefused(body, choices, asked, countsOf(body), decisionsOf(body));
+    return answerUnlessRefused(body, options, asked, countsOf(body), decisionsOf(body));
   },
 });

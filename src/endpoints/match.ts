@@ -98,13 +98,13 @@ const advanced = {
 };
 
 function answer({ question, outcomes, calibration }: Analysed): Answered {
-  const result = compare(outcomes as [Outcome, Outcome], question.choices);
+  const result = compare(outcomes as [Outcome, Outcome], question.options);
   if (Array.isArray(result)) return refusalOf(result);
   const body = matchAnswer(question, result, calibration);
   const { accuracy_mode, threshold_percent, confidence_percent, match } = body;
   return answerUnlessRefused(
     body,
-    question.choices,
+    question.options,
     [askedFace('image1', body.image1), askedFace('image2', body.image2)],
     {
       comparisons: [{ accuracy_mode, match, confidence_percent }],

@@ -133,13 +133,13 @@ async function analyse(
   const { config, manifest, engine, model } = services;
   const body = await uploaded;
   const arrived = performance.now();
-  const { images, targets, choices, warnings } = read(body);
+  const { images, targets, options, warnings } = read(body);
   if (targets.length > 1) await chargeFurther(context, targets.length - 1);
   if (!exchange.open) throw new ClientLeft();
-  const { accuracy_mode, min_det_score, use_heuristic_fallback } = choices;
+  const { accuracy_mode, min_det_score, use_heuristic_fallback } = options;
   const names = Object.keys({ ...endpoint.fields, ...endpoint.advanced });
   const ignored = ignoredQuery(exchange.request.query, names);
-  const live = wantsLiveScores(choices) ? { detect_presentation_attack: true } : {};
+  const live = wantsLiveScores(options) ? { detect_presentation_attack: true } : {};
   const { max_pixels, min_side, picture_ms } = config;
   const ticket = engine.analyse(
     images.map(({ start, end }) => body.subarray(start, end)),
@@ -154,7 +154,7 @@ async function analyse(
   context.timings_ms = { queue: Math.round(queue_ms * 10) / 10 };
   const total_ms = performance.now() - arrived;
   const answered = endpoint.answer({
-    question: { request_id, choices, warnings: [...ignored, ...warnings], model, queue_ms, total_ms },
+    question: { request_id, options, warnings: [...ignored, ...warnings], model, queue_ms, total_ms },
     targets,
     outcomes,
     calibration: services.calibrations[accuracy_mode],

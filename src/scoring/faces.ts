@@ -7,11 +7,11 @@ import { withQualityComponents } from './quality-components.ts';
 
 /** The analysis of one image → the answer of detect. */
 export function detectAnswer(question: Question, analysis: Analysis): Detect {
-  const { request_id, choices, warnings, model, queue_ms, total_ms } = question;
+  const { request_id, options, warnings, model, queue_ms, total_ms } = question;
   const image = imageBody(analysis.image);
   return {
     request_id,
-    accuracy_mode: choices.accuracy_mode,
+    accuracy_mode: options.accuracy_mode,
     image: { ...image, faces: withQualityComponents(image.faces) },
     model,
     warnings: [...warnings, ...cutShort('image', analysis.image)],
@@ -22,7 +22,7 @@ export function detectAnswer(question: Question, analysis: Analysis): Detect {
 /** The same with embeddings, of a length. Faces that were not asked for get no embedding and no quality warnings. */
 export function embedAnswer(question: Question, analysis: Analysis, dimensions: number): Embed {
   const body = detectAnswer(question, analysis);
-  const { face_index, accuracy_mode } = question.choices;
+  const { face_index, accuracy_mode } = question.options;
   const wanted = (index: number) => face_index < 0 || index === face_index;
   return {
     ...body,

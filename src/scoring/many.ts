@@ -39,8 +39,8 @@ export interface ManyQuestion extends Question {
 
 /** One image against several → the answer of the contract. Each target gets a result of its own. */
 export function manyAnswer(question: ManyQuestion): Many {
-  const { request_id, choices, targets, reference, outcomes, model, queue_ms, total_ms } = question;
-  const { threshold_percent, accuracy_mode, image1_face_index } = choices;
+  const { request_id, options, targets, reference, outcomes, model, queue_ms, total_ms } = question;
+  const { threshold_percent, accuracy_mode, image1_face_index } = options;
   const results = targets.map((target, index) => ({
     index,
     ...(target.filename === undefined ? {} : { filename: target.filename }),
@@ -88,19 +88,19 @@ function judgedTarget(question: ManyQuestion, target: Target) {
 }
 
 function comparedTarget(
-  { choices, reference, outcomes, calibration }: ManyQuestion,
+  { options, reference, outcomes, calibration }: ManyQuestion,
   { image, name }: Target,
 ): Omit<Compared, 'index' | 'filename'> {
   if (image instanceof Problem) throw image;
-  const result = compare([reference, outcomes[image]!], { ...choices, image2_face_index: -1 });
+  const result = compare([reference, outcomes[image]!], { ...options, image2_face_index: -1 });
   if (Array.isArray(result)) throw problemOf(result, name);
-  const { best, ...judged } = judgedBest(result.pairs, calibration, choices.threshold_percent);
+  const { best, ...judged } = judgedBest(result.pairs, calibration, options.threshold_percent);
   const image1 = { ...imageBody(result.image1), face_index: best.image1_face_index };
   const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
   const poor = lowQuality('image2', image2.faces[image2.face_index]!);
   const asked = [{ field: 'image2', face: image2.faces[image2.face_index]! }];
   const refusal =
-    (choices.reject_low_quality ? lowQualityProblem(poor) : undefined) ?? presentationAttack(asked, choices);
+    (options.reject_low_quality ? lowQualityProblem(poor) : undefined) ?? presentationAttack(asked, options);
   if (refusal) throw refusal;
   return {
     ...judged,
@@ -109,7 +109,7 @@ function comparedTarget(
     pairs_compared: result.pairs.length,
     warnings: [
       ...cutShort('image2', result.image2),
-      ...notTheLargest('image1', image1, choices.image1_face_index),
+      ...notTheLargest('image1', image1, options.image1_face_index),
       ...notTheLargest('image2', image2, -1),
       ...poor,
     ],

@@ -2,7 +2,7 @@ import type { AccuracyMode } from '../engine/addon.ts';
 import type { PackDraft } from '../engine/manifest.ts';
 
 /** What a caller may choose about a comparison or a look at a picture: the form's fields, and the command line's options. */
-export interface Choices {
+export interface MatchOptions {
   threshold_percent: number;
   image1_face_index: number;
   image2_face_index: number;
@@ -29,13 +29,13 @@ export const usual = {
   reject_low_quality: false,
   detect_presentation_attack: false,
   reject_presentation_attack: false,
-} as const satisfies Omit<Choices, 'min_det_score' | 'live_threshold'>;
+} as const satisfies Omit<MatchOptions, 'min_det_score' | 'live_threshold'>;
 
-/** What the choices depend on in a pack. */
-export type ChoicePack = Pick<PackDraft, 'min_det_score' | 'liveness'>;
+/** What the options depend on in a pack. */
+export type PackDefaults = Pick<PackDraft, 'min_det_score' | 'liveness'>;
 
-/** All choices, where a caller has made some. */
-export function choicesOf(made: Partial<Choices>, pack: ChoicePack): Choices {
+/** All options, where a caller has made some. */
+export function completeOptions(made: Partial<MatchOptions>, pack: PackDefaults): MatchOptions {
   const { min_det_score, liveness } = pack;
   return { ...usual, min_det_score, live_threshold: liveness?.live_threshold ?? 0.5, ...made };
 }

@@ -3,12 +3,12 @@ import type { Face, Image, Match, Timings, Warning } from './answers.ts';
 import type { Calibration } from './calibration.ts';
 import type { Comparison, ImageField, Pair } from './compare.ts';
 import { lowQuality } from './face-quality.ts';
-import type { Choices } from './match-options.ts';
+import type { MatchOptions } from './match-options.ts';
 
 /** What every answer about pictures is made from, whoever asked. */
 export interface Question {
   request_id: string;
-  choices: Choices;
+  options: MatchOptions;
   /** About the question itself. */
   warnings: readonly Warning[];
   model: { pack: string; version: string };
@@ -18,20 +18,20 @@ export interface Question {
 
 /** A comparison → the answer of the contract. Matching uses exact numbers; they are rounded afterwards. */
 export function matchAnswer(question: Question, result: Comparison, calibration: Calibration): Match {
-  const { request_id, choices, warnings, model, queue_ms, total_ms } = question;
+  const { request_id, options, warnings, model, queue_ms, total_ms } = question;
   const { pairs } = result;
-  const { best, ...judged } = judgedBest(pairs, calibration, choices.threshold_percent);
+  const { best, ...judged } = judgedBest(pairs, calibration, options.threshold_percent);
   const image1 = { ...imageBody(result.image1), face_index: best.image1_face_index };
   const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
   return {
     request_id,
     match: judged.match,
     confidence_percent: judged.confidence_percent,
-    threshold_percent: choices.threshold_percent,
+    threshold_percent: options.threshold_percent,
     similarity: judged.similarity,
     false_match_rate: judged.false_match_rate,
     extrapolated: judged.extrapolated,
-    accuracy_mode: choices.accuracy_mode,
+    accuracy_mode: options.accuracy_mode,
     image1,
     image2,
     pairs_compared: pairs.length,
@@ -47,12 +47,12 @@ export function matchAnswer(question: Question, result: Comparison, calibration:
     model,
     warnings: [
       ...warnings,
-      ...thresholdBelowOne(choices.threshold_percent),
+      ...thresholdBelowOne(options.threshold_percent),
       ...uncalibrated(calibration, model),
       ...cutShort('image1', result.image1),
       ...cutShort('image2', result.image2),
-      ...comparedFace('image1', image1, choices.image1_face_index),
-      ...comparedFace('image2', image2, choices.image2_face_index),
+      ...comparedFace('image1', image1, options.image1_face_index),
+      ...comparedFace('image2', image2, options.image2_face_index),
     ],
     timings_ms: timingsBody(queue_ms, result.timings_ms, total_ms),
   };

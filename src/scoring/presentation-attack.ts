@@ -1,17 +1,17 @@
 import { Problem } from '../errors.ts';
-import type { ChoicePack, Choices } from './match-options.ts';
+import type { MatchOptions, PackDefaults } from './match-options.ts';
 
 /** A hint at presentation attacks (photos and screens before the camera), by the liveness nets of a pack that has them. */
 
-/** The choices that need the nets. */
+/** The options that need the nets. */
 const needing = ['detect_presentation_attack', 'reject_presentation_attack'] as const;
 
 /** Whether live scores are wanted. */
-export const wantsLiveScores = (choices: Choices): boolean => needing.some((name) => choices[name]);
+export const wantsLiveScores = (options: MatchOptions): boolean => needing.some((name) => options[name]);
 
 /** Throws Problem invalid_field when live scores are wanted of a pack without liveness nets. */
-export function requireLiveness(choices: Choices, { liveness }: ChoicePack): void {
-  const field = needing.find((name) => choices[name]);
+export function requireLiveness(options: MatchOptions, { liveness }: PackDefaults): void {
+  const field = needing.find((name) => options[name]);
   if (field === undefined || liveness !== undefined) return;
   throw new Problem('invalid_field', {
     detail: `Send false as ${field}, or leave it out: the model pack of this server has no liveness nets.`,
@@ -29,7 +29,7 @@ export interface AskedFace {
 /** The problem that refuses faces below the pack's threshold, by the rounded scores of the answer; undefined when there are none. */
 export function presentationAttack(
   asked: readonly AskedFace[],
-  { reject_presentation_attack, live_threshold: threshold }: Choices,
+  { reject_presentation_attack, live_threshold: threshold }: MatchOptions,
 ): Problem | undefined {
   if (!reject_presentation_attack) return undefined;
   const errors = asked.flatMap(({ field, face: { index, live_score } }) =>

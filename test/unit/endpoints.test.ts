@@ -101,10 +101,10 @@ describe('answers', () => {
       face: fc.integer({ min: -1, max: 2 }),
     })
     .map(({ outcomes, face, ...chosen }): Analysed => {
-      const choices = { ...usual, ...own, ...chosen, image1_face_index: face, face_index: face };
+      const options = { ...usual, ...own, ...chosen, image1_face_index: face, face_index: face };
       const missing = { filename: undefined, image: new Problem('missing_field', { field: 'image2' }) };
       const targets = outcomes.slice(1).map((_, at) => ({ filename: `${at}.png`, image: at + 1 }));
-      const question = { request_id: 'r', choices, warnings: [], queue_ms: 0.123, total_ms: 9.876 };
+      const question = { request_id: 'r', options, warnings: [], queue_ms: 0.123, total_ms: 9.876 };
       return {
         question: { ...question, model: { pack: 'default', version: '1' } },
         ...{ targets: [...targets, missing], outcomes, calibration, dimensions: 2 },
@@ -138,7 +138,7 @@ describe('answers', () => {
         const { match, pairs_compared, confidence_percent } = answered.body as answers.Match;
         const [a, b] = given.outcomes as [Analysis, Analysis];
         expect(pairs_compared).toBeLessThanOrEqual(a.image.faces.length * b.image.faces.length);
-        const distance = confidence_percent - given.question.choices.threshold_percent;
+        const distance = confidence_percent - given.question.options.threshold_percent;
         if (Math.abs(distance) > 0.05) expect(match).toBe(distance > 0);
       }),
     );
@@ -227,7 +227,7 @@ describe('fields', () => {
   test.each(cases)('$id: $name comes back, and the others are as usual', ({ endpoint, name, rule }) => {
     fc.assert(
       fc.property(anyOf(rule), (value) => {
-        const { choices, warnings } = readForm(
+        const { options, warnings } = readForm(
           bodyOf(endpoint, { [name]: String(value) }),
           'b',
           endpoint,
@@ -235,7 +235,7 @@ describe('fields', () => {
           pack,
         );
         const isTrue = rule.kind === 'boolean' ? /true|1/i.test(String(value)) : value;
-        expect(choices).toEqual({ ...usual, ...own, [name]: isTrue });
+        expect(options).toEqual({ ...usual, ...own, [name]: isTrue });
         expect(warnings).toEqual([]);
       }),
       { numRuns: 20 },
@@ -257,8 +257,8 @@ describe('fields', () => {
   });
 
   test.each(cases)('$id: $name is as usual when it is empty', ({ endpoint, name }) => {
-    const { choices } = readForm(bodyOf(endpoint, { [name]: '' }), 'b', endpoint, limits, pack);
-    expect(choices).toEqual({ ...usual, ...own });
+    const { options } = readForm(bodyOf(endpoint, { [name]: '' }), 'b', endpoint, limits, pack);
+    expect(options).toEqual({ ...usual, ...own });
   });
 
   test.each(takers)('$id: a missing picture is told with the files that came instead', (endpoint) => {
@@ -276,8 +276,8 @@ describe('fields', () => {
     const names = new Set(['colour', '__proto__', ...takers.flatMap(({ fields }) => Object.keys(fields))]);
     const foreign = [...names].filter((name) => !Object.hasOwn(endpoint.fields, name));
     const body = bodyOf(endpoint, Object.fromEntries(foreign.map((name) => [name, 'x'])));
-    const { choices, warnings } = readForm(body, 'b', endpoint, limits, pack);
-    expect(choices).toEqual({ ...usual, ...own });
+    const { options, warnings } = readForm(body, 'b', endpoint, limits, pack);
+    expect(options).toEqual({ ...usual, ...own });
     expect(warnings.map(({ field }) => field)).toEqual(foreign);
   });
 

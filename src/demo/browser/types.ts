@@ -1,7 +1,7 @@
 import type { ChoiceRule, NumberRule, ValueRule } from '../../endpoints/fields.ts';
 import type { EndpointId } from '../../endpoints/index.ts';
 import type { Detect, Many, Match } from '../../scoring/answers.ts';
-import type { Choices } from '../../scoring/match-options.ts';
+import type { MatchOptions } from '../../scoring/match-options.ts';
 
 /** Types that server and page share. */
 
@@ -50,7 +50,7 @@ export type Outcome =
   | { problem: Problem; retry_after_s?: number | undefined };
 
 /** Fields of the form as text, without the photos. */
-export type Fields = Partial<Record<keyof Choices, string>>;
+export type Fields = Partial<Record<keyof MatchOptions, string>>;
 
 /** A request before it is sent. */
 export interface Plan {

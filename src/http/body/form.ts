@@ -13,7 +13,12 @@ import { endpoints } from '../../endpoints/index.ts';
 import { Problem, printable } from '../../errors.ts';
 import type { Warning } from '../../scoring/answers.ts';
 import type { Target } from '../../scoring/many.ts';
-import { type ChoicePack, type Choices, choicesOf, mostTargets } from '../../scoring/match-options.ts';
+import {
+  completeOptions,
+  type MatchOptions,
+  mostTargets,
+  type PackDefaults,
+} from '../../scoring/match-options.ts';
 import { requireLiveness } from '../../scoring/presentation-attack.ts';
 import { MultipartError, type Part, parseMultipart } from './multipart.ts';
 
@@ -29,7 +34,7 @@ export interface Form {
   images: ByteRange[];
   /** The images of a repeated field, in the order sent. */
   targets: Target[];
-  choices: Choices;
+  options: MatchOptions;
   warnings: Warning[];
 }
 
@@ -57,7 +62,7 @@ export function readForm(
   boundary: string,
   taker: Taker,
   limits: FormLimits,
-  pack: ChoicePack,
+  pack: PackDefaults,
 ): Form {
   const sent = new SentFields(taker, limits);
   for (const part of partsOf(body, boundary, limits, repeatedField(taker.fields) ? mostTargets : 0)) {
@@ -83,7 +88,7 @@ export class SentFields {
   readonly #claimed = new Set<string>();
   readonly #images = new Map<string, ByteRange>();
   readonly #several: SentImage[] = [];
-  readonly #choices: Record<string, FieldValue> = {};
+  readonly #options: Record<string, FieldValue> = {};
   readonly #unknown = new Set<string>();
   readonly #strays = new Set<string>();
 
@@ -114,7 +119,7 @@ export class SentFields {
 
   /** undefined: its default. */
   choose(name: string, value: FieldValue | undefined): void {
-    if (value !== undefined) this.#choices[name] = value;
+    if (value !== undefined) this.#options[name] = value;
   }
 
   /** A field that the endpoint does not know, and that may have been meant as a picture. */
@@ -123,10 +128,10 @@ export class SentFields {
   }
 
   /** Throws Problem when an image is missing, or the pack cannot do what was asked. */
-  form(pack: ChoicePack): Form {
+  form(pack: PackDefaults): Form {
     const { fields } = this.#taker;
-    const choices = choicesOf(this.#choices, pack);
-    requireLiveness(choices, pack);
+    const options = completeOptions(this.#options, pack);
+    requireLiveness(options, pack);
     const single = imageFields(fields).filter((name) => name !== this.#repeated);
     const images = single.map((name) => required(this.#images.get(name), name, this.#strays));
     if (this.#repeated !== undefined && this.#several.length === 0)
@@ -134,7 +139,7 @@ export class SentFields {
     return {
       images,
       targets: this.#several.map((image) => this.#target(image, images)),
-      choices,
+      options,
       warnings: [...this.#unknown].map((name) => unknownField(name, this.#taker)),
     };
   }

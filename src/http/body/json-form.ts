@@ -3,7 +3,7 @@ import { readField } from '../../endpoints/fields.ts';
 import { kinds } from '../../engine/detected.ts';
 import { kindOfText } from '../../engine/not-an-image.ts';
 import { Problem, printable, sentWords } from '../../errors.ts';
-import { type ChoicePack, mostTargets } from '../../scoring/match-options.ts';
+import { mostTargets, type PackDefaults } from '../../scoring/match-options.ts';
 import { decodedSize, decodeInPlace } from './base64.ts';
 import { type Form, type FormLimits, SentFields } from './form.ts';
 import { JsonScan } from './json-scan.ts';
@@ -16,7 +16,7 @@ export function readJsonForm(
   body: Buffer,
   taker: Pick<PictureEndpoint, 'fields' | 'advanced'>,
   limits: FormLimits,
-  pack: ChoicePack,
+  pack: PackDefaults,
 ): Form {
   const json = new JsonScan(body);
   const sent = new SentFields(taker, limits);
