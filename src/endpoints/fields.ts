@@ -1,5 +1,5 @@
 import { Problem, sentWords } from '../errors.ts';
-import { usual } from '../scoring/match-options.ts';
+import { defaults } from '../scoring/match-options.ts';
 
 /** The fields that endpoints take. Parsing, error texts, the OpenAPI document and the demo use them. */
 
@@ -57,7 +57,7 @@ export const threshold_percent = {
   kind: 'decimal',
   min: 0,
   max: 100,
-  default: usual.threshold_percent,
+  default: defaults.threshold_percent,
   description: 'Least confidence_percent that counts as a match',
 } satisfies NumberRule;
 
@@ -74,7 +74,7 @@ export const face_index = faceIndex(
 export const accuracy_mode: ChoiceRule = {
   kind: 'choice',
   values: ['fast', 'balance'],
-  default: usual.accuracy_mode,
+  default: defaults.accuracy_mode,
   description: 'balance for accuracy, fast for lower latency',
 };
 
@@ -83,7 +83,7 @@ export const look = {
   accuracy_mode,
   use_heuristic_fallback: {
     kind: 'boolean',
-    default: usual.use_heuristic_fallback,
+    default: defaults.use_heuristic_fallback,
     description: 'Whether to try further detection steps when no face was found',
   },
   min_det_score: {
@@ -97,26 +97,26 @@ export const look = {
 
 export const auto_pair_best: SwitchRule = {
   kind: 'boolean',
-  default: usual.auto_pair_best,
+  default: defaults.auto_pair_best,
   description: 'Whether automatic choice takes the best pair of all faces, or the largest face of each image',
 };
 
 export const reject_low_quality: SwitchRule = {
   kind: 'boolean',
-  default: usual.reject_low_quality,
+  default: defaults.reject_low_quality,
   description: 'Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning',
 };
 
 export const detect_presentation_attack: SwitchRule = {
   kind: 'boolean',
-  default: usual.detect_presentation_attack,
+  default: defaults.detect_presentation_attack,
   description:
     'Whether each face gets a `live_score`; only with a model pack that has liveness nets. A hint, never a verdict alone',
 };
 
 export const reject_presentation_attack: SwitchRule = {
   kind: 'boolean',
-  default: usual.reject_presentation_attack,
+  default: defaults.reject_presentation_attack,
   description:
     'Whether a face whose `live_score` is below `live_threshold` is refused (422 `presentation_attack`); includes `detect_presentation_attack`',
 };

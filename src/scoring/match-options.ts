@@ -18,7 +18,7 @@ export interface MatchOptions {
 }
 
 /** What is chosen unless the caller says otherwise; `min_det_score` and `live_threshold` are the pack's own. */
-export const usual = {
+export const defaults = {
   threshold_percent: 70,
   image1_face_index: -1,
   image2_face_index: -1,
@@ -37,7 +37,7 @@ export type PackDefaults = Pick<PackDraft, 'min_det_score' | 'liveness'>;
 /** All options, where a caller has made some. */
 export function completeOptions(made: Partial<MatchOptions>, pack: PackDefaults): MatchOptions {
   const { min_det_score, liveness } = pack;
-  return { ...usual, min_det_score, live_threshold: liveness?.live_threshold ?? 0.5, ...made };
+  return { ...defaults, min_det_score, live_threshold: liveness?.live_threshold ?? 0.5, ...made };
 }
 
 /** Most images that one image is compared with at once. */

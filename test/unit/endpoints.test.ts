@@ -10,7 +10,7 @@ import { Problem } from '../../src/errors.ts';
 import { readForm } from '../../src/http/body/form.ts';
 import * as answers from '../../src/scoring/answers.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
-import { usual } from '../../src/scoring/match-options.ts';
+import { defaults } from '../../src/scoring/match-options.ts';
 
 /** Every answer is of its schema, whatever was found; every field comes back as it was sent, and a wrong one is refused. */
 
@@ -101,7 +101,7 @@ describe('answers', () => {
       face: fc.integer({ min: -1, max: 2 }),
     })
     .map(({ outcomes, face, ...chosen }): Analysed => {
-      const options = { ...usual, ...own, ...chosen, image1_face_index: face, face_index: face };
+      const options = { ...defaults, ...own, ...chosen, image1_face_index: face, face_index: face };
       const missing = { filename: undefined, image: new Problem('missing_field', { field: 'image2' }) };
       const targets = outcomes.slice(1).map((_, at) => ({ filename: `${at}.png`, image: at + 1 }));
       const question = { request_id: 'r', options, warnings: [], queue_ms: 0.123, total_ms: 9.876 };
@@ -224,23 +224,26 @@ describe('fields', () => {
       .map(([name, rule]) => ({ endpoint, id: endpoint.id, name, rule })),
   );
 
-  test.each(cases)('$id: $name comes back, and the others are as usual', ({ endpoint, name, rule }) => {
-    fc.assert(
-      fc.property(anyOf(rule), (value) => {
-        const { options, warnings } = readForm(
-          bodyOf(endpoint, { [name]: String(value) }),
-          'b',
-          endpoint,
-          limits,
-          pack,
-        );
-        const isTrue = rule.kind === 'boolean' ? /true|1/i.test(String(value)) : value;
-        expect(options).toEqual({ ...usual, ...own, [name]: isTrue });
-        expect(warnings).toEqual([]);
-      }),
-      { numRuns: 20 },
-    );
-  });
+  test.each(cases)(
+    '$id: $name comes back, and the others stay at their defaults',
+    ({ endpoint, name, rule }) => {
+      fc.assert(
+        fc.property(anyOf(rule), (value) => {
+          const { options, warnings } = readForm(
+            bodyOf(endpoint, { [name]: String(value) }),
+            'b',
+            endpoint,
+            limits,
+            pack,
+          );
+          const isTrue = rule.kind === 'boolean' ? /true|1/i.test(String(value)) : value;
+          expect(options).toEqual({ ...defaults, ...own, [name]: isTrue });
+          expect(warnings).toEqual([]);
+        }),
+        { numRuns: 20 },
+      );
+    },
+  );
 
   test.each(cases)('$id: $name refuses what it does not take', ({ endpoint, name, rule }) => {
     if (rule.kind === 'image') return;
@@ -256,9 +259,9 @@ describe('fields', () => {
     refuse('\u202e\u2028\u2029', `"${'\ufffd'.repeat(3)}"`);
   });
 
-  test.each(cases)('$id: $name is as usual when it is empty', ({ endpoint, name }) => {
+  test.each(cases)('$id: $name has its default when it is empty', ({ endpoint, name }) => {
     const { options } = readForm(bodyOf(endpoint, { [name]: '' }), 'b', endpoint, limits, pack);
-    expect(options).toEqual({ ...usual, ...own });
+    expect(options).toEqual({ ...defaults, ...own });
   });
 
   test.each(takers)('$id: a missing picture is told with the files that came instead', (endpoint) => {
@@ -277,7 +280,7 @@ describe('fields', () => {
     const foreign = [...names].filter((name) => !Object.hasOwn(endpoint.fields, name));
     const body = bodyOf(endpoint, Object.fromEntries(foreign.map((name) => [name, 'x'])));
     const { options, warnings } = readForm(body, 'b', endpoint, limits, pack);
-    expect(options).toEqual({ ...usual, ...own });
+    expect(options).toEqual({ ...defaults, ...own });
     expect(warnings.map(({ field }) => field)).toEqual(foreign);
   });
 
