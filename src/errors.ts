@@ -367,13 +367,13 @@ export interface ProblemExtras {
 }
 
 /** Most characters that a detail repeats of what a client sent. */
-const mostRepeated = 32;
+const maxRepeated = 32;
 
 /** What a client sent, to be repeated in a detail: cut, in the quotes given, and without what could control a terminal or a line. */
 export function printable(text: string, quote = ''): string {
-  const characters = [...text.slice(0, 2 * mostRepeated + 1)];
-  const kept = characters.slice(0, mostRepeated).join('');
-  const more = characters.length > mostRepeated ? '…' : '';
+  const characters = [...text.slice(0, 2 * maxRepeated + 1)];
+  const kept = characters.slice(0, maxRepeated).join('');
+  const more = characters.length > maxRepeated ? '…' : '';
   return quote + kept.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd') + quote + more;
 }
 

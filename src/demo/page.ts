@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { projectPath } from '../config/paths.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { matchAdvanced } from '../endpoints/match.ts';
-import { mostTargets } from '../scoring/match-options.ts';
+import { maxTargets } from '../scoring/match-options.ts';
 import type { Settings } from './browser/types.ts';
 
 /** The demo page: HTML, style and script in one document, which needs no further request. */
@@ -71,6 +71,6 @@ function settingsOf(config: Config): Settings {
     threshold_percent,
     accuracy_mode,
     options,
-    limits: { max_body_bytes: config.max_body_bytes, targets: mostTargets },
+    limits: { max_body_bytes: config.max_body_bytes, targets: maxTargets },
   };
 }

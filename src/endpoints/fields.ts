@@ -5,7 +5,7 @@ import { defaults } from '../scoring/match-options.ts';
 
 export interface ImageRule {
   kind: 'image';
-  /** It may be sent up to `mostTargets` times. */
+  /** It may be sent up to `maxTargets` times. */
   several?: true;
   description: string;
 }

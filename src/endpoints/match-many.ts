@@ -3,7 +3,7 @@ import { kindWords } from '../engine/detected.ts';
 import type { Many } from '../scoring/answers.ts';
 import { faultsOf } from '../scoring/compare.ts';
 import { manyAnswer } from '../scoring/many.ts';
-import { mostTargets } from '../scoring/match-options.ts';
+import { maxTargets } from '../scoring/match-options.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import { answerUnlessRefused, askedFace, imageCounts, refusalOf } from './counts.ts';
 import { define, key, prefix } from './endpoint.ts';
@@ -106,7 +106,7 @@ export const matchMany = define({
     tag: 'match',
     summary: 'Compare one photo with several',
     description:
-      `Compares \`image1\` with each \`image2\`, of which there may be up to ${mostTargets}. Each has a result or a problem of ` +
+      `Compares \`image1\` with each \`image2\`, of which there may be up to ${maxTargets}. Each has a result or a problem of ` +
       'its own. A fault of `image1` is the problem of the request. If you take only the best of several results, consider ' +
       'their number: there were several chances of a false match.',
     further: ' For each `image2` but the first it takes one more.',

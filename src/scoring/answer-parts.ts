@@ -60,7 +60,7 @@ export const targetFaults = [
 ] as const;
 
 /** The limit in native/core/types.h. */
-export const mostFaces = 20;
+export const maxFaces = 20;
 
 const formats: Record<ImageFormat, string> = { jpeg: 'JPEG', png: 'PNG', webp: 'WebP' };
 
@@ -169,8 +169,8 @@ export const image = {
 export const facesOf = <Shape extends z.ZodType>(face: Shape) =>
   z
     .array(face)
-    .max(mostFaces)
-    .describe(`Largest first (area of the box × detection score), at most ${mostFaces}`);
+    .max(maxFaces)
+    .describe(`Largest first (area of the box × detection score), at most ${maxFaces}`);
 
 export const Image = object('An image and its faces.', {
   ...image,

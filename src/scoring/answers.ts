@@ -23,7 +23,7 @@ import {
   threshold_percent,
   Warning,
 } from './answer-parts.ts';
-import { mostTargets } from './match-options.ts';
+import { maxTargets } from './match-options.ts';
 
 export * from './answer-parts.ts';
 
@@ -94,7 +94,7 @@ export const Many = object(
     results: z
       .array(z.xor([Compared, Uncompared]))
       .min(1)
-      .max(mostTargets)
+      .max(maxTargets)
       .describe('One for each image2, in the order sent'),
     matches: count.describe('How many of them match'),
     ...rest,

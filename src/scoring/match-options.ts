@@ -41,4 +41,4 @@ export function completeOptions(made: Partial<MatchOptions>, pack: PackDefaults)
 }
 
 /** Most images that one image is compared with at once. */
-export const mostTargets = 16;
+export const maxTargets = 16;

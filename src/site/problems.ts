@@ -7,7 +7,7 @@ import {
   extraSchemas,
   imageFaults,
   live_score,
-  mostFaces,
+  maxFaces,
   qualityReasonNames,
 } from '../scoring/answers.ts';
 import { jsonSchemas, type Schema } from './json-schema.ts';
@@ -87,7 +87,7 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
         }),
       )
       .min(1)
-      .max(mostFaces)
+      .max(maxFaces)
       .describe('One for each face that was compared, or would be embedded, and looks like an attack'),
   },
 };

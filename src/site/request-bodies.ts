@@ -1,7 +1,7 @@
 import type { PictureEndpoint } from '../endpoints/endpoint.ts';
 import { type FieldRule, imageFields, type NumberRule, repeatedField } from '../endpoints/fields.ts';
 import type { Listed } from '../endpoints/index.ts';
-import { mostTargets } from '../scoring/match-options.ts';
+import { maxTargets } from '../scoring/match-options.ts';
 import { ref, type Schema } from './json-schema.ts';
 
 /** What an endpoint takes → what OpenAPI calls a request body. */
@@ -83,7 +83,7 @@ function fieldSchema(rule: FieldRule, picture: Schema): Schema {
 
 /** A field that may be sent several times. */
 function severalOf(items: Schema): Schema {
-  return { type: 'array', minItems: 1, maxItems: mostTargets, items };
+  return { type: 'array', minItems: 1, maxItems: maxTargets, items };
 }
 
 function bounds({ min, max, default: fallback }: NumberRule): Schema {

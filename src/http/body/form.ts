@@ -16,7 +16,7 @@ import type { Target } from '../../scoring/many.ts';
 import {
   completeOptions,
   type MatchOptions,
-  mostTargets,
+  maxTargets,
   type PackDefaults,
 } from '../../scoring/match-options.ts';
 import { requireLiveness } from '../../scoring/presentation-attack.ts';
@@ -65,7 +65,7 @@ export function readForm(
   pack: PackDefaults,
 ): Form {
   const sent = new SentFields(taker, limits);
-  for (const part of partsOf(body, boundary, limits, repeatedField(taker.fields) ? mostTargets : 0)) {
+  for (const part of partsOf(body, boundary, limits, repeatedField(taker.fields) ? maxTargets : 0)) {
     const { name, filename, start, end } = part;
     const rule = sent.claim(name);
     const text = () =>
@@ -104,7 +104,7 @@ export class SentFields {
     if (rule === undefined) {
       this.#unknown.add(name);
     } else if (name === this.#repeated) {
-      if (this.#several.length === mostTargets) throw new Problem('too_many_images', { limit: mostTargets });
+      if (this.#several.length === maxTargets) throw new Problem('too_many_images', { limit: maxTargets });
     } else if (this.#claimed.has(name)) {
       throw new Problem('duplicate_field', { detail: `Send ${name} once.`, field: name });
     }

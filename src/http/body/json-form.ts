@@ -3,7 +3,7 @@ import { readField } from '../../endpoints/fields.ts';
 import { kinds } from '../../engine/detected.ts';
 import { kindOfText } from '../../engine/not-an-image.ts';
 import { Problem, printable, sentWords } from '../../errors.ts';
-import { mostTargets, type PackDefaults } from '../../scoring/match-options.ts';
+import { maxTargets, type PackDefaults } from '../../scoring/match-options.ts';
 import { decodedSize, decodeInPlace } from './base64.ts';
 import { type Form, type FormLimits, SentFields } from './form.ts';
 import { JsonScan } from './json-scan.ts';
@@ -46,7 +46,7 @@ export function readJsonForm(
     } else if (rule.kind !== 'image') sent.choose(name, readField(name, rule, json.scalar()));
     else if (!rule.several) takePicture(name);
     else if (json.peek() !== '[') {
-      throw invalidMember(name, `a list of 1 to ${mostTargets} pictures`, body, json);
+      throw invalidMember(name, `a list of 1 to ${maxTargets} pictures`, body, json);
     } else {
       json.array(() => {
         sent.claim(name);
