@@ -5,6 +5,7 @@ import type { AccuracyMode, AnalyseOptions, Analysis, ImageLimits, ImageReport }
 import { base64 } from '../engine/cosine.ts';
 import { loadAddon } from '../engine/load-addon.ts';
 import { packDirectory, readDraft, verifyPack } from '../engine/manifest.ts';
+import { completeOptions } from '../engine/match-options.ts';
 import { tellText } from '../engine/not-an-image.ts';
 import { Problem } from '../errors.ts';
 import type { Embed, Face, Image, Many, Match } from '../scoring/answers.ts';
@@ -13,7 +14,6 @@ import { compare, faultsOf } from '../scoring/compare.ts';
 import { problemOf } from '../scoring/faults.ts';
 import { manyAnswer, type Target } from '../scoring/many.ts';
 import { imageBody, matchAnswer } from '../scoring/match.ts';
-import { completeOptions } from '../scoring/match-options.ts';
 import { drawingFiles, readImage } from './files.ts';
 
 // match, detect and embed for files, in this process, without a server.

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { projectPath } from '../config/paths.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { matchAdvanced } from '../endpoints/match.ts';
-import { maxTargets } from '../scoring/match-options.ts';
+import { maxTargets } from '../engine/match-options.ts';
 import type { Settings } from './browser/types.ts';
 
 /** The demo page: HTML, style and script in one document, which needs no further request. */

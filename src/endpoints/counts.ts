@@ -1,8 +1,8 @@
+import type { MatchOptions } from '../engine/match-options.ts';
 import type { Image, Timings, Warning } from '../scoring/answers.ts';
 import type { ImageFault } from '../scoring/compare.ts';
 import { type LowQualityFace, lowQualityProblem } from '../scoring/face-quality.ts';
 import { problemOf } from '../scoring/faults.ts';
-import type { MatchOptions } from '../scoring/match-options.ts';
 import { type AskedFace, presentationAttack } from '../scoring/presentation-attack.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Answered } from './endpoint.ts';

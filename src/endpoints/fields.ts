@@ -1,5 +1,5 @@
+import { defaults } from '../engine/match-options.ts';
 import { Problem, sentWords } from '../errors.ts';
-import { defaults } from '../scoring/match-options.ts';
 
 /** The fields that endpoints take. Parsing, error texts, the OpenAPI document and the demo use them. */
 

@@ -1,9 +1,9 @@
 import type { Analysis } from '../engine/addon.ts';
 import { kindWords } from '../engine/detected.ts';
+import { maxTargets } from '../engine/match-options.ts';
 import type { Many } from '../scoring/answers.ts';
 import { faultsOf } from '../scoring/compare.ts';
 import { manyAnswer } from '../scoring/many.ts';
-import { maxTargets } from '../scoring/match-options.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import { answerUnlessRefused, askedFace, imageCounts, refusalOf } from './counts.ts';
 import { define, key, prefix } from './endpoint.ts';

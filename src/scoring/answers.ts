@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maxTargets } from '../engine/match-options.ts';
 import {
   accuracy_mode,
   accuracyModes,
@@ -23,7 +24,6 @@ import {
   threshold_percent,
   Warning,
 } from './answer-parts.ts';
-import { maxTargets } from './match-options.ts';
 
 export * from './answer-parts.ts';
 

@@ -1,9 +1,9 @@
 import type { ImageReport, Point, StageTimings } from '../engine/addon.ts';
+import type { MatchOptions } from '../engine/match-options.ts';
 import type { Face, Image, Match, Timings, Warning } from './answers.ts';
 import type { Calibration } from './calibration.ts';
 import type { Comparison, ImageField, Pair } from './compare.ts';
 import { lowQuality } from './face-quality.ts';
-import type { MatchOptions } from './match-options.ts';
 
 /** What every answer about pictures is made from, whoever asked. */
 export interface Question {

@@ -1,5 +1,5 @@
+import type { MatchOptions, PackDefaults } from '../engine/match-options.ts';
 import { Problem } from '../errors.ts';
-import type { MatchOptions, PackDefaults } from './match-options.ts';
 
 /** A hint at presentation attacks (photos and screens before the camera), by the liveness nets of a pack that has them. */
 

@@ -1,6 +1,6 @@
 import type { PackManifest } from '../engine/manifest.ts';
+import { defaults } from '../engine/match-options.ts';
 import { Calibration, promisedRate } from '../scoring/calibration.ts';
-import { defaults } from '../scoring/match-options.ts';
 import { html } from './html.ts';
 
 /** docs/scores/percent.svg: a pack's calibration from normalised similarity to percent. */

@@ -10,9 +10,9 @@ import type {
   Problem,
 } from '../../docs/clients/client-types.d.ts';
 import { projectPath } from '../../src/config/paths.ts';
+import type { MatchOptions } from '../../src/engine/match-options.ts';
 import type { errorTable, ErrorCode as OwnErrorCode, ProblemExtras } from '../../src/errors.ts';
 import type { Match } from '../../src/scoring/answers.ts';
-import type { MatchOptions } from '../../src/scoring/match-options.ts';
 import { newFolder } from '../support/folder.ts';
 import { run } from './support/cli.ts';
 import { match, paths, send, twoPhotos } from './support/client.ts';

@@ -6,11 +6,11 @@ import { expectation, type FieldRule, imageFields, repeatedField } from '../../s
 import { endpoints } from '../../src/endpoints/index.ts';
 import type { Analysis, Face, FoundBy, ImageFormat, NativeFailure } from '../../src/engine/addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
+import { defaults } from '../../src/engine/match-options.ts';
 import { Problem } from '../../src/errors.ts';
 import { readForm } from '../../src/http/body/form.ts';
 import * as answers from '../../src/scoring/answers.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
-import { defaults } from '../../src/scoring/match-options.ts';
 
 /** Every answer is of its schema, whatever was found; every field comes back as it was sent, and a wrong one is refused. */
 

@@ -1,7 +1,7 @@
 import type { ChoiceRule, NumberRule, ValueRule } from '../../endpoints/fields.ts';
 import type { EndpointId } from '../../endpoints/index.ts';
+import type { MatchOptions } from '../../engine/match-options.ts';
 import type { Detect, Many, Match } from '../../scoring/answers.ts';
-import type { MatchOptions } from '../../scoring/match-options.ts';
 
 /** Types that server and page share. */
 

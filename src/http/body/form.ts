@@ -10,15 +10,15 @@ import {
   ruleOf,
 } from '../../endpoints/fields.ts';
 import { endpoints } from '../../endpoints/index.ts';
-import { Problem, printable } from '../../errors.ts';
-import type { Warning } from '../../scoring/answers.ts';
-import type { Target } from '../../scoring/many.ts';
 import {
   completeOptions,
   type MatchOptions,
   maxTargets,
   type PackDefaults,
-} from '../../scoring/match-options.ts';
+} from '../../engine/match-options.ts';
+import { Problem, printable } from '../../errors.ts';
+import type { Warning } from '../../scoring/answers.ts';
+import type { Target } from '../../scoring/many.ts';
 import { requireLiveness } from '../../scoring/presentation-attack.ts';
 import { MultipartError, type Part, parseMultipart } from './multipart.ts';
 

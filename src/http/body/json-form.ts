@@ -1,9 +1,9 @@
 import type { PictureEndpoint } from '../../endpoints/endpoint.ts';
 import { readField } from '../../endpoints/fields.ts';
 import { kinds } from '../../engine/detected.ts';
+import { maxTargets, type PackDefaults } from '../../engine/match-options.ts';
 import { kindOfText } from '../../engine/not-an-image.ts';
 import { Problem, printable, sentWords } from '../../errors.ts';
-import { maxTargets, type PackDefaults } from '../../scoring/match-options.ts';
 import { decodedSize, decodeInPlace } from './base64.ts';
 import { type Form, type FormLimits, SentFields } from './form.ts';
 import { JsonScan } from './json-scan.ts';

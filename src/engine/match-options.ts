@@ -1,5 +1,5 @@
-import type { AccuracyMode } from '../engine/addon.ts';
-import type { PackDraft } from '../engine/manifest.ts';
+import type { AccuracyMode } from './addon.ts';
+import type { PackDraft } from './manifest.ts';
 
 /** What a caller may choose about a comparison or a look at a picture: the form's fields, and the command line's options. */
 export interface MatchOptions {
