@@ -1,11 +1,10 @@
 import type { Analysis } from '../engine/addon.ts';
 import type { Detect } from '../scoring/answers.ts';
 import { faultsOf } from '../scoring/compare.ts';
-import { detectAnswer } from '../scoring/faces.ts';
-import { withQualityComponents } from '../scoring/quality-components.ts';
-import { imageCounts, refusalOf } from './counts.ts';
+import { withQualityComponents } from '../scoring/face-quality.ts';
+import { detectAnswer } from '../scoring/match.ts';
 import { define, key, prefix } from './endpoint.ts';
-import { detect_presentation_attack, look, onlyImage } from './fields.ts';
+import { imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { example as match } from './match.ts';
 
 /** The faces of one picture. No face is an empty list. */
@@ -27,7 +26,7 @@ export const detect = define({
   scope: 'detect',
   price: 1,
   takes: 'pictures',
-  fields: { image: onlyImage, ...look, detect_presentation_attack },
+  fields: { image: imageRule('The'), ...optionsOf('detect') },
   values: 'DetectValues',
   success: { description: 'The faces, if any', name: 'Detect', schema: ({ Detect }) => Detect, example },
   errors: [],

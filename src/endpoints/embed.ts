@@ -1,11 +1,10 @@
 import type { Analysis } from '../engine/addon.ts';
 import type { Embed } from '../scoring/answers.ts';
 import { faultsOf } from '../scoring/compare.ts';
-import { embedAnswer } from '../scoring/faces.ts';
-import { answerUnlessRefused, imageCounts, refusalOf } from './counts.ts';
+import { embedAnswer } from '../scoring/match.ts';
 import { example as detect } from './detect.ts';
 import { define, key, prefix } from './endpoint.ts';
-import { attack, face_index, look, onlyImage, reject_low_quality } from './fields.ts';
+import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 
 /** The faces of one picture with their embeddings. No face is a refusal. */
 
@@ -28,11 +27,10 @@ export const embed = define({
   path: `${prefix}/face/embed/upload`,
   scope: 'embed',
   price: 1,
-  off: true,
   sensitive: true,
   audited: true,
   takes: 'pictures',
-  fields: { image: onlyImage, face_index, ...look, reject_low_quality, ...attack },
+  fields: { image: imageRule('The'), ...optionsOf('embed') },
   values: 'EmbedValues',
   success: { description: 'The faces were embedded', name: 'Embed', schema: ({ Embed }) => Embed, example },
   errors: ['faces', 'choice'],

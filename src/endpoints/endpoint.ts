@@ -1,14 +1,14 @@
 import type { z } from 'zod';
-import type { OnnxRuntime } from '../engine/addon.ts';
+import type { EndpointId } from '../config/config.ts';
+import type { FoundBy, OnnxRuntime } from '../engine/addon.ts';
 import type { RankedEmbeddings } from '../engine/embeddings.ts';
 import type { PackDraft } from '../engine/manifest.ts';
+import type { ValueRule } from '../engine/match-options.ts';
 import type { Outcome } from '../engine/pool.ts';
 import type { Problem, Requests } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { Target } from '../scoring/many.ts';
 import type { Question } from '../scoring/match.ts';
-import type { Decision, MatchCounts } from '../telemetry/record.ts';
-import type { Fields } from './fields.ts';
 
 /**
  * An endpoint is one value: everything that the server, its settings, its metrics and its documents say of it is derived from
@@ -20,7 +20,7 @@ export const prefix = '/API/v1.0';
 
 interface Common {
   /** In settings, metrics, logs and the OpenAPI document. */
-  id: string;
+  id: EndpointId;
   method: 'GET' | 'POST';
   /** Exact and case-sensitive. */
   path: string;
@@ -28,8 +28,6 @@ interface Common {
   scope: string;
   /** Tokens taken from the key's bucket, before the body is read. */
   price: number;
-  /** The operator has to switch it on. */
-  off?: true;
   /** The scope of a key has to be asked for, and what was found in its pictures is not cached. */
   sensitive?: true;
   /** Its decisions, or that it gave templates out, are lines of the audit log. */
@@ -69,6 +67,32 @@ export type Answered =
   | { body: Answer; counts?: MatchCounts; decisions?: readonly Decision[] }
   | { refusal: Problem; counts?: MatchCounts | undefined; timings_ms?: Answer['timings_ms'] };
 
+/** What the metrics count of a match: numbers and words of tables, nothing of the faces themselves. */
+export interface MatchCounts {
+  /** Empty when the client got none: an image had no face, or a poor face was refused. */
+  comparisons: readonly { accuracy_mode: string; match: boolean; confidence_percent: number }[];
+  /** The images in which faces were looked for. */
+  images: readonly { faces: number; found_by: FoundBy | 'none' }[];
+}
+
+/** One comparison's result, or why there is none. A line of the audit log. */
+export interface Decision {
+  accuracy_mode?: string;
+  threshold_percent?: number;
+  /** In one against many: the index of the target. */
+  target?: number;
+  /** In a match of embeddings, where one line stands for all: how many were compared, and how many match. */
+  candidates?: number;
+  matches?: number;
+  /** The best one's. */
+  confidence_percent?: number;
+  match?: boolean;
+  /** In embed: how many faces' embeddings were given out. */
+  faces?: number;
+  /** Code of the problem that was answered instead. */
+  refused?: string;
+}
+
 type Answer = object & { timings_ms?: Readonly<Record<string, number>> };
 
 /** Pictures with their faces, as they were asked for. */
@@ -82,6 +106,16 @@ export interface Analysed {
   /** Length of an embedding. */
   dimensions: number;
 }
+
+export interface ImageRule {
+  kind: 'image';
+  /** It may be sent up to `maxTargets` times. */
+  several?: true;
+  description: string;
+}
+export type FieldRule = ImageRule | ValueRule;
+/** By name; images in the order in which they are checked. */
+export type Fields = Readonly<Record<string, FieldRule>>;
 
 export interface PictureEndpoint extends Common {
   takes: 'pictures';

@@ -99,7 +99,6 @@ export const matchEmbeddings = define({
   path: `${prefix}/face/match/embeddings`,
   scope: 'match:embeddings',
   price: 1,
-  off: true,
   audited: true,
   takes: 'embeddings',
   members: Object.keys(members),

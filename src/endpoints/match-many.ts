@@ -4,10 +4,8 @@ import { maxTargets } from '../engine/match-options.ts';
 import type { Many } from '../scoring/answers.ts';
 import { faultsOf } from '../scoring/compare.ts';
 import { manyAnswer } from '../scoring/many.ts';
-import type { Decision, MatchCounts } from '../telemetry/record.ts';
-import { answerUnlessRefused, askedFace, imageCounts, refusalOf } from './counts.ts';
-import { define, key, prefix } from './endpoint.ts';
-import * as fields from './fields.ts';
+import { type Decision, define, key, type MatchCounts, prefix } from './endpoint.ts';
+import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { example as match } from './match.ts';
 
 /** One picture against several. A fault of image1 refuses the request; a fault of a target is reported in its result. */
@@ -85,14 +83,9 @@ export const matchMany = define({
   audited: true,
   takes: 'pictures',
   fields: {
-    image1: fields.image1,
-    image2: { ...fields.image2, several: true },
-    threshold_percent: fields.threshold_percent,
-    image1_face_index: fields.image1_face_index,
-    ...fields.look,
-    auto_pair_best: fields.auto_pair_best,
-    reject_low_quality: fields.reject_low_quality,
-    ...fields.attack,
+    image1: imageRule('First'),
+    image2: { ...imageRule('Second'), several: true },
+    ...optionsOf('match_many'),
   },
   values: 'ManyValues',
   success: {

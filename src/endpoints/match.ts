@@ -2,9 +2,8 @@ import type { Outcome } from '../engine/pool.ts';
 import type { Match } from '../scoring/answers.ts';
 import { compare } from '../scoring/compare.ts';
 import { matchAnswer } from '../scoring/match.ts';
-import { answerUnlessRefused, askedFace, imageCounts, refusalOf } from './counts.ts';
 import { type Analysed, type Answered, define, key, photos, prefix, type Success } from './endpoint.ts';
-import * as fields from './fields.ts';
+import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 
 /** Two pictures against each other: with the threshold alone, and with all controls. */
 
@@ -84,18 +83,8 @@ const success: Success = {
   example,
 };
 
-const { image1, image2, threshold_percent, image1_face_index, image2_face_index } = fields;
-const { auto_pair_best, reject_low_quality, look, attack } = fields;
-const basic = { image1, image2, threshold_percent };
-const advanced = {
-  ...basic,
-  image1_face_index,
-  image2_face_index,
-  ...look,
-  auto_pair_best,
-  reject_low_quality,
-  ...attack,
-};
+const images = { image1: imageRule('First'), image2: imageRule('Second') };
+const advanced = { ...images, ...optionsOf('match_advanced') };
 
 function answer({ question, outcomes, calibration }: Analysed): Answered {
   const result = compare(outcomes as [Outcome, Outcome], question.options);
@@ -122,7 +111,7 @@ export const match = define({
   price: 1,
   audited: true,
   takes: 'pictures',
-  fields: basic,
+  fields: { ...images, ...optionsOf('match') },
   advanced,
   values: 'MatchValues',
   success,

@@ -60,7 +60,8 @@ export interface Analysis {
   timings_ms: StageTimings;
 }
 
-export type AccuracyMode = 'fast' | 'balance';
+export const accuracyModes = ['fast', 'balance'] as const;
+export type AccuracyMode = (typeof accuracyModes)[number];
 export interface ImageLimits {
   /** Most pixels (width × height as the header declares them) that are decoded. */
   max_pixels: number;

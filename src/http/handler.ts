@@ -2,8 +2,8 @@ import type { Config } from '../config/config.ts';
 import type { Answered, EmbeddingsEndpoint, PictureEndpoint } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
 import { mostJson_bytes } from '../engine/cosine.ts';
+import { analysisOptions } from '../engine/match-options.ts';
 import { Problem } from '../errors.ts';
-import { wantsLiveScores } from '../scoring/presentation-attack.ts';
 import { asProblem, type Form, readForm } from './body/form.ts';
 import { readJsonForm } from './body/json-form.ts';
 import { boundaryOf, endsForm } from './body/multipart.ts';
@@ -136,14 +136,12 @@ async function analyse(
   const { images, targets, options, warnings } = read(body);
   if (targets.length > 1) await chargeFurther(context, targets.length - 1);
   if (!exchange.open) throw new ClientLeft();
-  const { accuracy_mode, min_det_score, use_heuristic_fallback } = options;
   const names = Object.keys({ ...endpoint.fields, ...endpoint.advanced });
   const ignored = ignoredQuery(exchange.request.query, names);
-  const live = wantsLiveScores(options) ? { detect_presentation_attack: true } : {};
   const { max_pixels, min_side, picture_ms } = config;
   const ticket = engine.analyse(
     images.map(({ start, end }) => body.subarray(start, end)),
-    { accuracy_mode, min_det_score, use_heuristic_fallback, ...live, max_pixels, min_side, picture_ms },
+    { ...analysisOptions(options), max_pixels, min_side, picture_ms },
     !endpoint.sensitive,
     context.origin,
   );
@@ -157,7 +155,7 @@ async function analyse(
     question: { request_id, options, warnings: [...ignored, ...warnings], model, queue_ms, total_ms },
     targets,
     outcomes,
-    calibration: services.calibrations[accuracy_mode],
+    calibration: services.calibrations[options.accuracy_mode],
     dimensions: manifest.embedder.dimensions,
   });
   return replyOf(context, answered);

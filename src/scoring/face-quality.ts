@@ -1,4 +1,5 @@
 import type { Face } from '../engine/addon.ts';
+import type { MatchOptions } from '../engine/match-options.ts';
 import { Problem } from '../errors.ts';
 
 /**
@@ -115,9 +116,36 @@ export function lowQuality(field: string, face: Judged): LowQualityFace[] {
   });
 }
 
-/** The problem that refuses a match for these warnings; undefined when there are none. */
-export function lowQualityProblem(warnings: readonly LowQualityFace[]): Problem | undefined {
-  if (warnings.length === 0) return undefined;
+/** A face that an answer is about, and the image that it is in. */
+export interface AskedFace {
+  field: string;
+  face: { index: number; live_score?: number };
+}
+
+/**
+ * The problem that refuses faces as the client asked: those that are poor by their warnings, or look like a presentation attack by
+ * the rounded scores of the answer. A poor face comes first: its live score says little. undefined when there are none.
+ */
+export function refusalOfFaces(
+  options: Pick<MatchOptions, 'reject_low_quality' | 'reject_presentation_attack' | 'live_threshold'>,
+  warnings: readonly { code: string }[],
+  asked: readonly AskedFace[],
+): Problem | undefined {
+  const poor = warnings.filter(({ code }) => code === 'low_quality_face') as LowQualityFace[];
+  if (options.reject_low_quality && poor.length > 0) return lowQualityProblem(poor);
+  const { reject_presentation_attack, live_threshold } = options;
+  const attacks = asked.flatMap(({ field, face: { index, live_score } }) =>
+    live_score !== undefined && live_score < live_threshold ? [{ field, face_index: index, live_score }] : [],
+  );
+  if (!reject_presentation_attack || attacks.length === 0) return undefined;
+  const fields = [...new Set(attacks.map(({ field }) => field))].join(' and ');
+  return new Problem('presentation_attack', {
+    detail: `Take a new picture of the person for ${fields}: a face looks like one on a photo or a screen, with a live_score below ${live_threshold}.`,
+    errors: attacks,
+  });
+}
+
+function lowQualityProblem(warnings: readonly LowQualityFace[]): Problem {
   const fields = [...new Set(warnings.map(({ field }) => field))];
   return new Problem('low_quality_face', {
     detail: warnings.map(({ detail }) => detail).join(' '),
@@ -127,3 +155,32 @@ export function lowQualityProblem(warnings: readonly LowQualityFace[]): Problem 
     })),
   });
 }
+
+type Measured = Pick<Face, 'landmarks' | 'pose'>;
+
+/**
+ * Quality components of ISO/IEC 29794-5, 0 to 100, by the mappings that its reference implementation OFIQ 1.0.3 publishes. Not
+ * conformant: OFIQ finds landmarks and pose by other nets. Why these of its 28: docs/quality.md.
+ */
+export function qualityComponents({ landmarks, pose }: Measured) {
+  const [[x1, y1], [x2, y2]] = [landmarks.right_eye, landmarks.left_eye];
+  // A turned head foreshortens the distance; beyond some 85 degrees that says nothing any more.
+  const distance = Math.hypot(x2 - x1, y2 - y1) / Math.max(0.1, Math.cos(radians(pose.yaw)));
+  return {
+    inter_eye_distance: sigmoid(distance, { middle: 70, width: 20 }),
+    head_pose_yaw: straightness(pose.yaw),
+    head_pose_roll: straightness(pose.roll),
+  };
+}
+
+export function withQualityComponents<F extends Measured>(faces: readonly F[]) {
+  return faces.map((face) => ({ ...face, quality_components: qualityComponents(face) }));
+}
+
+const radians = (degrees: number) => (degrees * Math.PI) / 180;
+
+const sigmoid = (value: number, { middle, width }: { middle: number; width: number }) =>
+  Math.round(100 / (1 + Math.exp((middle - value) / width)));
+
+/** OFIQ's cos² rises again beyond 90 degrees, to 100 for a face that is upside down; here it stays 0. */
+const straightness = (degrees: number) => Math.round(100 * Math.max(0, Math.cos(radians(degrees))) ** 2);

@@ -3,9 +3,8 @@ import type { Outcome } from '../engine/pool.ts';
 import { errorTable, Problem } from '../errors.ts';
 import type { Compared, Many, Uncompared, Warning } from './answers.ts';
 import type { Calibration } from './calibration.ts';
-import { compare, sum } from './compare.ts';
-import { lowQuality, lowQualityProblem } from './face-quality.ts';
-import { problemOf } from './faults.ts';
+import { compare, problemOf, sum } from './compare.ts';
+import { lowQuality, refusalOfFaces } from './face-quality.ts';
 import {
   cutShort,
   imageBody,
@@ -16,7 +15,6 @@ import {
   timingsBody,
   uncalibrated,
 } from './match.ts';
-import { presentationAttack } from './presentation-attack.ts';
 
 export interface Target {
   /** As sent; only a label. */
@@ -99,8 +97,7 @@ function comparedTarget(
   const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
   const poor = lowQuality('image2', image2.faces[image2.face_index]!);
   const asked = [{ field: 'image2', face: image2.faces[image2.face_index]! }];
-  const refusal =
-    (options.reject_low_quality ? lowQualityProblem(poor) : undefined) ?? presentationAttack(asked, options);
+  const refusal = refusalOfFaces(options, poor, asked);
   if (refusal) throw refusal;
   return {
     ...judged,

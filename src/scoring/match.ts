@@ -1,9 +1,10 @@
-import type { ImageReport, Point, StageTimings } from '../engine/addon.ts';
+import type { Analysis, ImageReport, Point, StageTimings } from '../engine/addon.ts';
+import { base64 } from '../engine/cosine.ts';
 import type { MatchOptions } from '../engine/match-options.ts';
-import type { Face, Image, Match, Timings, Warning } from './answers.ts';
+import type { Detect, Embed, Face, Image, Match, Timings, Warning } from './answers.ts';
 import type { Calibration } from './calibration.ts';
 import type { Comparison, ImageField, Pair } from './compare.ts';
-import { lowQuality } from './face-quality.ts';
+import { lowQuality, withQualityComponents } from './face-quality.ts';
 
 /** What every answer about pictures is made from, whoever asked. */
 export interface Question {
@@ -55,6 +56,48 @@ export function matchAnswer(question: Question, result: Comparison, calibration:
       ...comparedFace('image2', image2, options.image2_face_index),
     ],
     timings_ms: timingsBody(queue_ms, result.timings_ms, total_ms),
+  };
+}
+
+/** The analysis of one image → the answer of detect. */
+export function detectAnswer(question: Question, analysis: Analysis): Detect {
+  const { request_id, options, warnings, model, queue_ms, total_ms } = question;
+  const image = imageBody(analysis.image);
+  return {
+    request_id,
+    accuracy_mode: options.accuracy_mode,
+    image: { ...image, faces: withQualityComponents(image.faces) },
+    model,
+    warnings: [...warnings, ...cutShort('image', analysis.image)],
+    timings_ms: timingsBody(queue_ms, analysis.timings_ms, total_ms),
+  };
+}
+
+/** The same with embeddings, of a length. Faces that were not asked for get no embedding and no quality warnings. */
+export function embedAnswer(question: Question, analysis: Analysis, dimensions: number): Embed {
+  const body = detectAnswer(question, analysis);
+  const { face_index, accuracy_mode } = question.options;
+  const wanted = (index: number) => face_index < 0 || index === face_index;
+  return {
+    ...body,
+    image: {
+      ...body.image,
+      faces: body.image.faces.map((face, index) =>
+        wanted(index) ? { ...face, embedding: base64(analysis.image.faces[index]!) } : face,
+      ),
+    },
+    /** Needed to compare the embeddings. */
+    embedding: {
+      ...question.model,
+      accuracy_mode,
+      dimensions,
+      encoding: 'float32-le-base64',
+      normalised: true,
+    },
+    warnings: [
+      ...body.warnings,
+      ...body.image.faces.filter(({ index }) => wanted(index)).flatMap((face) => lowQuality('image', face)),
+    ],
   };
 }
 

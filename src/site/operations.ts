@@ -1,4 +1,4 @@
-import { repeatedField } from '../endpoints/fields.ts';
+import { repeatedField } from '../endpoints/images.ts';
 import type { Listed } from '../endpoints/index.ts';
 import { type ErrorCode, errorCodes, errorTable, type Requests } from '../errors.ts';
 import { headersOf } from './headers.ts';

@@ -1,7 +1,7 @@
-import type { PictureEndpoint } from '../endpoints/endpoint.ts';
-import { type FieldRule, imageFields, type NumberRule, repeatedField } from '../endpoints/fields.ts';
+import type { FieldRule, PictureEndpoint } from '../endpoints/endpoint.ts';
+import { imageFields, repeatedField } from '../endpoints/images.ts';
 import type { Listed } from '../endpoints/index.ts';
-import { maxTargets } from '../engine/match-options.ts';
+import { maxTargets, type NumberRule } from '../engine/match-options.ts';
 import { ref, type Schema } from './json-schema.ts';
 
 /** What an endpoint takes → what OpenAPI calls a request body. */

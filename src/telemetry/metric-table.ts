@@ -1,4 +1,5 @@
 import { endpointIds } from '../config/config.ts';
+import { accuracyModes } from '../engine/addon.ts';
 import { errorGroups } from '../errors.ts';
 
 /**
@@ -18,7 +19,6 @@ export interface Metric {
 }
 
 const routes = [...endpointIds, 'none'];
-const accuracyModes = ['fast', 'balance'];
 export const stages = ['queue', 'decode', 'detect', 'align', 'embed', 'total'] as const;
 /** The detection steps in their order; `none` for an image in which no step found a face. */
 export const foundBy = ['primary', 'tiled', 'rotated', 'padded', 'enhanced', 'none'] as const;

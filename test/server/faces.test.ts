@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { AccuracyMode } from '../../src/engine/addon.ts';
 import { cosine } from '../../src/engine/cosine.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
-import { withQualityComponents } from '../../src/scoring/quality-components.ts';
+import { withQualityComponents } from '../../src/scoring/face-quality.ts';
 import { analyseOptions, pack } from '../fixtures/pictures.ts';
 import { type Answer, type Fields, type Json, match } from './support/client.ts';
 import { blank, samples } from './support/pictures.ts';

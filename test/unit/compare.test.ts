@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { refusalOf } from '../../src/endpoints/counts.ts';
+import { refusalOf } from '../../src/endpoints/images.ts';
 import type { Analysis, Face, NativeFailure } from '../../src/engine/addon.ts';
 import { errorTable } from '../../src/errors.ts';
-import { type Comparison, compare, type FaceChoice, type ImageFault } from '../../src/scoring/compare.ts';
-import { problemOf } from '../../src/scoring/faults.ts';
+import {
+  type Comparison,
+  compare,
+  type FaceChoice,
+  type ImageFault,
+  problemOf,
+} from '../../src/scoring/compare.ts';
 
 const automatic: FaceChoice = { image1_face_index: -1, image2_face_index: -1, auto_pair_best: true };
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Analysed, PictureEndpoint, Success } from '../../src/endpoints/endpoint.ts';
-import { expectation, type FieldRule, imageFields, repeatedField } from '../../src/endpoints/fields.ts';
+import type { Analysed, FieldRule, PictureEndpoint, Success } from '../../src/endpoints/endpoint.ts';
+import { imageFields, repeatedField } from '../../src/endpoints/images.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import type { Analysis, Face, FoundBy, ImageFormat, NativeFailure } from '../../src/engine/addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
-import { defaults } from '../../src/engine/match-options.ts';
+import { defaults, expectation } from '../../src/engine/match-options.ts';
 import { Problem } from '../../src/errors.ts';
 import { readForm } from '../../src/http/body/form.ts';
 import * as answers from '../../src/scoring/answers.ts';
@@ -237,7 +237,9 @@ describe('fields', () => {
             pack,
           );
           const isTrue = rule.kind === 'boolean' ? /true|1/i.test(String(value)) : value;
-          expect(options).toEqual({ ...defaults, ...own, [name]: isTrue });
+          const includes =
+            name === 'reject_presentation_attack' ? { detect_presentation_attack: isTrue } : {};
+          expect(options).toEqual({ ...defaults, ...own, ...includes, [name]: isTrue });
           expect(warnings).toEqual([]);
         }),
         { numRuns: 20 },

@@ -1,10 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  lowQuality,
-  lowQualityProblem,
-  qualityLimits,
-  qualityWords,
-} from '../../src/scoring/face-quality.ts';
+import { lowQuality, qualityLimits, qualityWords, refusalOfFaces } from '../../src/scoring/face-quality.ts';
 
 const good = {
   occlusion_score: -5,
@@ -101,23 +96,34 @@ test('every reason has words and a limit, and limits of one member do not cross'
   }
 });
 
-describe('the refusal of poor faces', () => {
-  test('is none where there is no warning', () => {
-    expect(lowQualityProblem([])).toBeUndefined();
+describe('a refusal of faces', () => {
+  const rejecting = { reject_low_quality: true, reject_presentation_attack: true, live_threshold: 0.4 };
+  const [bright, small] = [face('brightness', 1), face('face_pixels', 1)];
+  const poor = [
+    ...lowQuality('image1', { ...bright, quality: { ...bright.quality, face_pixels: 1 } }),
+    ...lowQuality('image2', small),
+  ];
+  const asked = [0.4, 0.399, undefined].map((live_score, index) => ({
+    ...{ field: `image${index}`, face: { index, ...(live_score === undefined ? {} : { live_score }) } },
+  }));
+
+  test('is made where the client asked for it, and there is a reason', () => {
+    const reasons = [...poor, { code: 'unknown_field' }];
+    const none = { ...rejecting, reject_low_quality: false, reject_presentation_attack: false };
+    expect(refusalOfFaces(none, reasons, asked)).toBeUndefined();
+    expect(refusalOfFaces(rejecting, [{ code: 'unknown_field' }], [asked[0]!, asked[2]!])).toBeUndefined();
+    expect(refusalOfFaces(rejecting, reasons, asked)?.code).toBe('low_quality_face');
+    expect(
+      refusalOfFaces({ ...rejecting, reject_low_quality: false }, reasons, asked)?.extras.errors,
+    ).toEqual([{ field: 'image1', face_index: 1, live_score: 0.399 }]);
   });
 
   test('has each picture once, with its reasons, and all that the warnings say to do', () => {
-    const [first, second] = [face('brightness', 1), face('face_pixels', 1)];
-    const warnings = [
-      ...lowQuality('image1', { ...first, quality: { ...first.quality, face_pixels: 1 } }),
-      ...lowQuality('image2', second),
-    ];
-    const problem = lowQualityProblem(warnings);
-    expect(problem?.code).toBe('low_quality_face');
+    const problem = refusalOfFaces(rejecting, poor, []);
     expect(problem?.extras.errors).toEqual([
       { field: 'image1', reasons: ['small', 'bright'] },
       { field: 'image2', reasons: ['small'] },
     ]);
-    for (const { detail } of warnings) expect(problem?.extras.detail).toContain(detail);
+    for (const { detail } of poor) expect(problem?.extras.detail).toContain(detail);
   });
 });

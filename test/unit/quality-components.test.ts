@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { qualityComponents } from '../../src/scoring/quality-components.ts';
+import { qualityComponents } from '../../src/scoring/face-quality.ts';
 
 /** A face whose eyes are `distance` pixels apart. */
 function faceOf({ distance = 70, yaw = 0, roll = 0 }) {

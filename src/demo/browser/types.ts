@@ -1,6 +1,5 @@
-import type { ChoiceRule, NumberRule, ValueRule } from '../../endpoints/fields.ts';
-import type { EndpointId } from '../../endpoints/index.ts';
-import type { MatchOptions } from '../../engine/match-options.ts';
+import type { EndpointId } from '../../config/config.ts';
+import type { ChoiceRule, MatchOptions, NumberRule, ValueRule } from '../../engine/match-options.ts';
 import type { Detect, Many, Match } from '../../scoring/answers.ts';
 
 /** Types that server and page share. */

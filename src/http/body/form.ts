@@ -1,25 +1,18 @@
-import type { PictureEndpoint } from '../../endpoints/endpoint.ts';
-import {
-  type FieldRule,
-  type Fields,
-  type FieldValue,
-  imageFields,
-  invalidField,
-  readField,
-  repeatedField,
-  ruleOf,
-} from '../../endpoints/fields.ts';
+import type { FieldRule, Fields, PictureEndpoint } from '../../endpoints/endpoint.ts';
+import { imageFields, repeatedField, ruleOf } from '../../endpoints/images.ts';
 import { endpoints } from '../../endpoints/index.ts';
 import {
   completeOptions,
+  invalidOption,
   type MatchOptions,
   maxTargets,
+  type OptionValue,
   type PackDefaults,
+  readOption,
 } from '../../engine/match-options.ts';
 import { Problem, printable } from '../../errors.ts';
 import type { Warning } from '../../scoring/answers.ts';
 import type { Target } from '../../scoring/many.ts';
-import { requireLiveness } from '../../scoring/presentation-attack.ts';
 import { MultipartError, type Part, parseMultipart } from './multipart.ts';
 
 /** The bytes of an image in the body, from `start` up to, not including, `end`. */
@@ -73,8 +66,8 @@ export function readForm(
     // Decided by its name: a part without a filename is an image too.
     if (rule?.kind === 'image') sent.image(part);
     else if (rule !== undefined && end - start > limits.max_field_bytes)
-      throw invalidField(name, rule, text());
-    else if (rule !== undefined) sent.choose(name, readField(name, rule, text()));
+      throw invalidOption(name, rule, text());
+    else if (rule !== undefined) sent.choose(name, readOption(name, rule, text()));
     else if (filename !== undefined) sent.stray(name);
   }
   return sent.form(pack);
@@ -88,7 +81,7 @@ export class SentFields {
   readonly #claimed = new Set<string>();
   readonly #images = new Map<string, ByteRange>();
   readonly #several: SentImage[] = [];
-  readonly #options: Record<string, FieldValue> = {};
+  readonly #options: Record<string, OptionValue> = {};
   readonly #unknown = new Set<string>();
   readonly #strays = new Set<string>();
 
@@ -118,7 +111,7 @@ export class SentFields {
   }
 
   /** undefined: its default. */
-  choose(name: string, value: FieldValue | undefined): void {
+  choose(name: string, value: OptionValue | undefined): void {
     if (value !== undefined) this.#options[name] = value;
   }
 
@@ -131,7 +124,6 @@ export class SentFields {
   form(pack: PackDefaults): Form {
     const { fields } = this.#taker;
     const options = completeOptions(this.#options, pack);
-    requireLiveness(options, pack);
     const single = imageFields(fields).filter((name) => name !== this.#repeated);
     const images = single.map((name) => required(this.#images.get(name), name, this.#strays));
     if (this.#repeated !== undefined && this.#several.length === 0)

@@ -1,7 +1,6 @@
 import type { PictureEndpoint } from '../../endpoints/endpoint.ts';
-import { readField } from '../../endpoints/fields.ts';
 import { kinds } from '../../engine/detected.ts';
-import { maxTargets, type PackDefaults } from '../../engine/match-options.ts';
+import { maxTargets, type PackDefaults, readOption } from '../../engine/match-options.ts';
 import { kindOfText } from '../../engine/not-an-image.ts';
 import { Problem, printable, sentWords } from '../../errors.ts';
 import { decodedSize, decodeInPlace } from './base64.ts';
@@ -43,7 +42,7 @@ export function readJsonForm(
     if (rule === undefined) {
       if ('"[{'.includes(json.peek())) sent.stray(name);
       json.skip();
-    } else if (rule.kind !== 'image') sent.choose(name, readField(name, rule, json.scalar()));
+    } else if (rule.kind !== 'image') sent.choose(name, readOption(name, rule, json.scalar()));
     else if (!rule.several) takePicture(name);
     else if (json.peek() !== '[') {
       throw invalidMember(name, `a list of 1 to ${maxTargets} pictures`, body, json);
