@@ -5,7 +5,7 @@ import type { RankedEmbeddings } from '../engine/embeddings.ts';
 import type { PackDraft } from '../engine/manifest.ts';
 import type { ValueRule } from '../engine/match-options.ts';
 import type { Outcome } from '../engine/pool.ts';
-import type { Problem, Requests } from '../errors.ts';
+import type { Problem } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { Target } from '../scoring/many.ts';
 import type { Question } from '../scoring/match.ts';
@@ -125,8 +125,8 @@ export interface PictureEndpoint extends Common {
   /** Name of the clients' type of its fields without the pictures. */
   values: string;
   success: Success;
-  /** Groups of the error table that the fields do not tell. */
-  errors: readonly Requests[];
+  /** Problems that its fields do not tell: that a face is lacking, and that the client chose one. */
+  errors: readonly ('faces' | 'choice')[];
   /** Returns the refusal of faulty images, or throws it. */
   answer(analysed: Analysed): Answered;
 }

@@ -1,8 +1,9 @@
 import { repeatedField } from '../endpoints/images.ts';
 import type { Listed } from '../endpoints/index.ts';
-import { type ErrorCode, errorCodes, errorTable, type Requests } from '../errors.ts';
+import { type ErrorCode, errorCodes, errorTable } from '../errors.ts';
 import { headersOf } from './headers.ts';
 import { ref, type Schema } from './json-schema.ts';
+import { problemDocs, type Requests } from './problem-examples.ts';
 import { problemName } from './problems.ts';
 import { bodyOf } from './request-bodies.ts';
 
@@ -87,7 +88,7 @@ function codesOf(endpoint: Listed): ErrorCode[] {
     several: pictures !== undefined && repeatedField(pictures.fields) !== undefined,
     ...Object.fromEntries((pictures?.errors ?? []).map((group) => [group, true])),
   };
-  return errorCodes.filter((code) => applies[errorTable[code].requests]);
+  return errorCodes.filter((code) => applies[problemDocs[code].requests]);
 }
 
 /** The answer of one status, for the codes that have it. */
