@@ -192,23 +192,7 @@ function anyOf(rule: FieldRule): fc.Arbitrary<string | number | boolean> {
 
 /** Text that no field may take, or none of its kind. */
 const everywhere = [' ', '\0', '1 ', ' 1', '1\t', 'yes', 'null', 'NaN', 'Infinity', 'FAST'];
-const numbers = [
-  '1e2',
-  '+1',
-  '-0',
-  '٣',
-  '0x1',
-  '1_0',
-  '1,5',
-  '1.',
-  '.5',
-  '00',
-  '--1',
-  '-0.0',
-  '1/2',
-  '50%',
-  '-2',
-];
+const numbers = '1e2 +1 -0 ٣ 0x1 1_0 1,5 1. .5 00 --1 -0.0 1/2 50% -2'.split(' ');
 const wrong: Record<FieldRule['kind'], readonly string[]> = {
   image: [],
   decimal: [...everywhere, ...numbers, 'True', '100.0000001'],
@@ -265,6 +249,19 @@ describe('fields', () => {
     const { options } = readForm(bodyOf(endpoint, { [name]: '' }), 'b', endpoint, limits, pack);
     expect(options).toEqual({ ...defaults, ...own });
   });
+
+  test.each(['detect_presentation_attack', 'reject_presentation_attack'])(
+    '%s is refused where the pack has no liveness nets',
+    (field) => {
+      const advanced = takers.find(({ id }) => id === 'match_advanced')!;
+      const ask = (sent: string) =>
+        readForm(bodyOf(advanced, { [field]: sent }), 'b', advanced, limits, { min_det_score: 0.7 });
+      const expected = 'false, because the model pack has no liveness nets';
+      const extras = { field, expected, detail: expect.stringContaining(`Send false as ${field}`) };
+      expect(() => ask('true')).toThrow(expect.objectContaining({ code: 'invalid_field', extras }));
+      expect(ask('false').options).toEqual({ ...defaults, min_det_score: 0.7, live_threshold: 0.5 });
+    },
+  );
 
   test.each(takers)('$id: a missing picture is told with the files that came instead', (endpoint) => {
     const part = (name: string) =>
