@@ -62,8 +62,8 @@ const sha256 = (text: string) => `sha256-${createHash('sha256').update(text).dig
 function settingsOf(config: Config): Settings {
   // Face indices are chosen by a click, and few packs can tell what is live.
   const shown = optionEntries.filter(
-    ([, { endpoints, kind, liveness }]) =>
-      endpoints.includes('match_advanced') && kind !== 'integer' && !liveness,
+    ([name, { endpoints, liveness }]) =>
+      endpoints.includes('match_advanced') && !name.endsWith('face_index') && !liveness,
   );
   const { threshold_percent: _, accuracy_mode: __, ...options } = Object.fromEntries(shown);
   const open = endpoints.filter(({ id }) => config.endpoints.includes(id));

@@ -20,7 +20,7 @@ const pack = {
   min_det_score: 0.7,
   liveness: { family: 'minifasnet' as const, live_threshold: 0.4, nets: [] },
 };
-const limits = { max_parts: 16, max_part_header_bytes: 1024, max_field_bytes: 64, max_image_bytes: 100 };
+const limits = { max_parts: 64, max_part_header_bytes: 1024, max_field_bytes: 64, max_image_bytes: 100 };
 
 /** Unknown members are a fault here. */
 const schemaOf = ({ schema }: Success) => {
