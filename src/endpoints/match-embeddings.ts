@@ -2,20 +2,20 @@ import type { z } from 'zod';
 import { mostCandidates } from '../engine/cosine.ts';
 import type { RankedEmbeddings } from '../engine/embeddings.ts';
 import type { embeddingsSchema } from '../engine/embeddings-schema.ts';
-import { judgedPair, round, thresholdBelowOne, uncalibrated } from '../scoring/match.ts';
+import { assessPair, round, thresholdBelowOne, uncalibrated } from '../scoring/match.ts';
 import { define, key, prefix, type Ranked, type Schemas } from './endpoint.ts';
 import { example as match } from './match.ts';
 
 /** One embedding against many, as a worker ranked them. */
 
-const schema = ({ z, object, text, count, milliseconds, judged, ...shared }: Schemas) =>
+const schema = ({ z, object, text, count, milliseconds, verdict, ...shared }: Schemas) =>
   object('One embedding against many.', {
     request_id: shared.request_id,
     threshold_percent: shared.threshold_percent,
     accuracy_mode: shared.accuracy_mode,
     searched: z.int().min(1).describe('The number that each false_match_rate is multiplied by'),
     results: z
-      .array(object('A candidate.', { id: text('As sent'), ...judged }))
+      .array(object('A candidate.', { id: text('As sent'), ...verdict }))
       .max(mostCandidates)
       .describe('Best first: at most `limit`, and none below `min_percent`'),
     matches: count.describe('How many candidates match, including those that `limit` leaves out'),
@@ -54,7 +54,7 @@ function bodyOf({ question, ranked, calibration }: Ranked): Embeddings {
   const { request_id, model, queue_ms, total_ms } = question;
   const { threshold_percent, accuracy_mode, searched, min_percent, limit } = ranked.values;
   const results = ranked.candidates
-    .map(({ id, ...scores }) => ({ id, ...judgedPair(scores, calibration, searched, threshold_percent) }))
+    .map(({ id, ...scores }) => ({ id, ...assessPair(scores, calibration, searched, threshold_percent) }))
     .filter(({ confidence_percent }) => confidence_percent >= min_percent);
   return {
     request_id,

@@ -188,8 +188,8 @@ export const Pair = object('Two faces that were compared.', {
 
 /** Each reason with its limit, by the member's name. */
 const qualityReasons = Object.fromEntries(
-  qualityLimits.map(({ reason, member, least, most }) => {
-    const limit = least === undefined ? `beyond ${most}` : `below ${least}`;
+  qualityLimits.map(({ reason, member, min, max }) => {
+    const limit = min === undefined ? `beyond ${max}` : `below ${min}`;
     return [reason, `${qualityWords[reason]} (${member} ${limit})`];
   }),
 ) as Record<QualityReason, string>;
@@ -228,7 +228,7 @@ export const threshold_percent = percent.describe('The threshold that was applie
 export const accuracy_mode = z.enum(accuracyModes).describe('The mode that was used');
 
 /** What is said of the best of the compared pairs. */
-export const judged = {
+export const verdict = {
   match: z.boolean().describe('Whether confidence_percent, before it is rounded, reaches threshold_percent'),
   confidence_percent: percent.describe(
     'Confidence that both are the same person. From 40 on: 30 + 10 × −log10 of the false-match rate, so that ten points ' +
@@ -290,12 +290,12 @@ export const Match = object(
   'Whether the two pictures show the same person. A non-match is an answer like any other, not an error.',
   {
     request_id,
-    match: judged.match,
-    confidence_percent: judged.confidence_percent,
+    match: verdict.match,
+    confidence_percent: verdict.confidence_percent,
     threshold_percent,
-    similarity: judged.similarity,
-    false_match_rate: judged.false_match_rate,
-    extrapolated: judged.extrapolated,
+    similarity: verdict.similarity,
+    false_match_rate: verdict.false_match_rate,
+    extrapolated: verdict.extrapolated,
     accuracy_mode,
     image1: Image,
     image2: Image,
@@ -312,7 +312,7 @@ const target = {
 
 export const Compared = object('A picture that was compared with image1.', {
   ...target,
-  ...judged,
+  ...verdict,
   image1_face_index: count.describe('The face of image1 that it is most similar to'),
   image2: Image,
   pairs_compared: Match.shape.pairs_compared,

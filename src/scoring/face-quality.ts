@@ -18,16 +18,16 @@ export interface LowQualityFace {
   detail: string;
 }
 
-type Judged = Pick<Face, 'pose' | 'quality' | 'occlusion_score'>;
+type MeasuredFace = Pick<Face, 'pose' | 'quality' | 'occlusion_score'>;
 
 interface QualityLimit {
   reason: QualityReason;
   /** The measured member of a face, by its name in the answer. */
   member: string;
-  measured(face: Judged): number;
+  measured(face: MeasuredFace): number;
   /** The smallest or the largest value without a warning. */
-  least?: number;
-  most?: number;
+  min?: number;
+  max?: number;
   unit: string;
   cure: string;
 }
@@ -44,7 +44,7 @@ export const qualityLimits: readonly QualityLimit[] = [
     member: 'face_pixels',
     measured: ({ quality }) => quality.face_pixels,
     // smaller copies of lfw-dev: 46 below the limit, 8 from 32 to 36, 1 otherwise
-    least: 36,
+    min: 36,
     unit: ' pixels',
     cure: 'Send a larger picture, or one taken from nearer',
   },
@@ -54,7 +54,7 @@ export const qualityLimits: readonly QualityLimit[] = [
     measured: ({ quality }) => quality.sharpness,
     // lfw-dev unchanged: 8 below the limit (1 of 13 pairs); blurred copies: 22 from 0.5 to 0.55; rmfd-dev: 86 below, 64
     // otherwise
-    least: 0.55,
+    min: 0.55,
     unit: '',
     cure: 'Send a picture that is in focus, not shaken, and not enlarged',
   },
@@ -63,7 +63,7 @@ export const qualityLimits: readonly QualityLimit[] = [
     member: 'brightness',
     measured: ({ quality }) => quality.brightness,
     // brighter copies of lfw-dev: 9 from 0.8 to 0.85, 19 from 0.85 to 0.9, 4 otherwise
-    most: 0.8,
+    max: 0.8,
     unit: '',
     cure: 'Send a picture with less light on the face, or a shorter exposure',
   },
@@ -74,7 +74,7 @@ export const qualityLimits: readonly QualityLimit[] = [
     // Pack 3.0.0: web-dev: 23 from 45 to 55, 27 from 55 to 70, 33 beyond, 14 from 35 to 45, 7 to 11 below. cfp-dev, a profile
     // and a frontal photo: 31 from 55 to 70, 51 beyond; two frontal ones: 4. lfw-dev: 1 of 63 pairs beyond 45, but its photos
     // were chosen with a detector of frontal faces
-    most: 45,
+    max: 45,
     unit: ' degrees',
     cure: 'Send a picture in which the person looks into the camera',
   },
@@ -83,7 +83,7 @@ export const qualityLimits: readonly QualityLimit[] = [
     member: 'occlusion_score',
     // Pack 3.0.0: web-dev: 29 beyond (49 pairs), 11 otherwise; rmfd-dev: 56 beyond, 38 otherwise
     measured: ({ occlusion_score }) => occlusion_score ?? 0,
-    most: 0,
+    max: 0,
     unit: '',
     cure: 'Send a picture without a mask, a scarf or a hand over nose and mouth',
   },
@@ -102,13 +102,13 @@ export const qualityWords: Readonly<Record<QualityReason, string>> = {
  * Checks the compared face of one image by the rounded numbers of the answer, so that a client can repeat it. One warning
  * for each row of the table, in its order.
  */
-export function lowQuality(field: string, face: Judged): LowQualityFace[] {
-  return qualityLimits.flatMap(({ reason, member, measured, least, most, unit, cure }) => {
+export function lowQuality(field: string, face: MeasuredFace): LowQualityFace[] {
+  return qualityLimits.flatMap(({ reason, member, measured, min, max, unit, cure }) => {
     const value = measured(face);
     const side =
-      least !== undefined && value < least ? 'below' : most !== undefined && value > most ? 'beyond' : '';
+      min !== undefined && value < min ? 'below' : max !== undefined && value > max ? 'beyond' : '';
     if (side === '') return [];
-    const limit = `${side} ${least ?? most}${unit}`;
+    const limit = `${side} ${min ?? max}${unit}`;
     const detail =
       `The face compared in ${field} is ${qualityWords[reason]}: its ${member} is ${value}, and ${limit} the same ` +
       `person is recognised less often. ${cure}.`;

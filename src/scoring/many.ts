@@ -6,9 +6,9 @@ import type { Calibration } from './calibration.ts';
 import { compare, problemOf, sum } from './compare.ts';
 import { lowQuality, refusalOfFaces } from './face-quality.ts';
 import {
+  assessBest,
   cutShort,
   imageBody,
-  judgedBest,
   notTheLargest,
   type Question,
   thresholdBelowOne,
@@ -42,7 +42,7 @@ export function manyAnswer(question: ManyQuestion): Many {
   const results = targets.map((target, index) => ({
     index,
     ...(target.filename === undefined ? {} : { filename: target.filename }),
-    ...judgedTarget(question, target),
+    ...resultOf(question, target),
   }));
   const best = results
     .filter((result) => 'match' in result)
@@ -76,7 +76,7 @@ export function manyAnswer(question: ManyQuestion): Many {
 }
 
 /** The result of a target, or its problem. */
-function judgedTarget(question: ManyQuestion, target: Target) {
+function resultOf(question: ManyQuestion, target: Target) {
   try {
     return comparedTarget(question, target);
   } catch (error) {
@@ -92,7 +92,7 @@ function comparedTarget(
   if (image instanceof Problem) throw image;
   const result = compare([reference, outcomes[image]!], { ...options, image2_face_index: -1 });
   if (Array.isArray(result)) throw problemOf(result, name);
-  const { best, ...judged } = judgedBest(result.pairs, calibration, options.threshold_percent);
+  const { best, ...verdict } = assessBest(result.pairs, calibration, options.threshold_percent);
   const image1 = { ...imageBody(result.image1), face_index: best.image1_face_index };
   const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
   const poor = lowQuality('image2', image2.faces[image2.face_index]!);
@@ -100,7 +100,7 @@ function comparedTarget(
   const refusal = refusalOfFaces(options, poor, asked);
   if (refusal) throw refusal;
   return {
-    ...judged,
+    ...verdict,
     image1_face_index: best.image1_face_index,
     image2,
     pairs_compared: result.pairs.length,

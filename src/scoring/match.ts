@@ -21,17 +21,17 @@ export interface Question {
 export function matchAnswer(question: Question, result: Comparison, calibration: Calibration): Match {
   const { request_id, options, warnings, model, queue_ms, total_ms } = question;
   const { pairs } = result;
-  const { best, ...judged } = judgedBest(pairs, calibration, options.threshold_percent);
+  const { best, ...verdict } = assessBest(pairs, calibration, options.threshold_percent);
   const image1 = { ...imageBody(result.image1), face_index: best.image1_face_index };
   const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
   return {
     request_id,
-    match: judged.match,
-    confidence_percent: judged.confidence_percent,
+    match: verdict.match,
+    confidence_percent: verdict.confidence_percent,
     threshold_percent: options.threshold_percent,
-    similarity: judged.similarity,
-    false_match_rate: judged.false_match_rate,
-    extrapolated: judged.extrapolated,
+    similarity: verdict.similarity,
+    false_match_rate: verdict.false_match_rate,
+    extrapolated: verdict.extrapolated,
     accuracy_mode: options.accuracy_mode,
     image1,
     image2,
@@ -41,7 +41,7 @@ export function matchAnswer(question: Question, result: Comparison, calibration:
       image2_face_index: pair.image2_face_index,
       similarity: round(pair.similarity, 4),
       confidence_percent: round(
-        calibration.judge(pair.normalised_similarity, pairs.length).confidence_percent,
+        calibration.assess(pair.normalised_similarity, pairs.length).confidence_percent,
         1,
       ),
     })),
@@ -102,26 +102,26 @@ export function embedAnswer(question: Question, analysis: Analysis, dimensions: 
 }
 
 /** The best of the pairs, and what the answer says of it. */
-export function judgedBest(pairs: readonly Pair[], calibration: Calibration, threshold_percent: number) {
+export function assessBest(pairs: readonly Pair[], calibration: Calibration, threshold_percent: number) {
   const best = pairs[0];
   if (best === undefined) throw new Error('The engine compared no pair');
-  return { best, ...judgedPair(best, calibration, pairs.length, threshold_percent) };
+  return { best, ...assessPair(best, calibration, pairs.length, threshold_percent) };
 }
 
 /** What the answer says of the best of `pairs` pairs, rounded. */
-export function judgedPair(
+export function assessPair(
   { similarity, normalised_similarity }: Pick<Pair, 'similarity' | 'normalised_similarity'>,
   calibration: Calibration,
   pairs: number,
   threshold_percent: number,
 ) {
-  const judged = calibration.judge(normalised_similarity, pairs);
+  const verdict = calibration.assess(normalised_similarity, pairs);
   return {
-    match: judged.confidence_percent >= threshold_percent,
-    confidence_percent: round(judged.confidence_percent, 1),
+    match: verdict.confidence_percent >= threshold_percent,
+    confidence_percent: round(verdict.confidence_percent, 1),
     similarity: round(similarity, 4),
-    false_match_rate: Number(judged.false_match_rate.toPrecision(2)),
-    extrapolated: judged.extrapolated,
+    false_match_rate: Number(verdict.false_match_rate.toPrecision(2)),
+    extrapolated: verdict.extrapolated,
   };
 }
 

@@ -56,7 +56,7 @@ export function scorePicture({ name, version, calibration }: PackManifest): stri
   const curves = lines.map(({ name, label, mode, pairs }, row) => {
     const points = Array.from({ length: 241 }, (_, step) => {
       const similarity = from + ((to - from) * step) / 240;
-      return `${x(similarity)} ${y(tables[mode].judge(similarity, pairs).confidence_percent)}`;
+      return `${x(similarity)} ${y(tables[mode].assess(similarity, pairs).confidence_percent)}`;
     });
     const height = bottom - 62 + row * 20;
     return html`<path class="line ${name}" d="M${points.join('L')}"/>

@@ -45,9 +45,9 @@ describe('a face', () => {
   test.each(qualityLimits)(
     'is warned of as $reason one step past the limit of $member, not at it',
     (limit) => {
-      const { reason, member, least, most } = limit;
-      const edge = least ?? most!;
-      const past = edge + (least === undefined ? 1 : -1) * steps[member as Member];
+      const { reason, member, min, max } = limit;
+      const edge = min ?? max!;
+      const past = edge + (min === undefined ? 1 : -1) * steps[member as Member];
       expect(reasons(face(member, edge))).toEqual([]);
       expect(reasons(face(member, past))).toEqual([reason]);
     },
