@@ -14,7 +14,7 @@ import type { Question } from '../scoring/match.ts';
  * An endpoint is one value: everything that the server, its settings, its metrics and its documents say of it is derived from
  * that. These files load nothing heavy, because programs read the list for its names only.
  */
-export type Endpoint = PictureEndpoint | EmbeddingsEndpoint | PlainEndpoint | DocumentEndpoint;
+export type Endpoint = ImageEndpoint | EmbeddingsEndpoint | PlainEndpoint | DocumentEndpoint;
 
 export const prefix = '/API/v1.0';
 
@@ -117,7 +117,7 @@ export type FieldRule = ImageRule | ValueRule;
 /** By name; images in the order in which they are checked. */
 export type Fields = Readonly<Record<string, FieldRule>>;
 
-export interface PictureEndpoint extends Common {
+export interface ImageEndpoint extends Common {
   takes: 'pictures';
   fields: Fields;
   /** Fields that another endpoint takes, of which a warning says so. */

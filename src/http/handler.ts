@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import type { Answered, EmbeddingsEndpoint, PictureEndpoint } from '../endpoints/endpoint.ts';
+import type { Answered, EmbeddingsEndpoint, ImageEndpoint } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
 import { mostJson_bytes } from '../engine/cosine.ts';
 import { analysisOptions } from '../engine/match-options.ts';
@@ -109,7 +109,7 @@ export function bodyLimit(
 
 export const hasJson = (headers: Request['headers']) => isJson(headers.get('content-type') ?? '');
 
-function withPictures(context: Context, endpoint: PictureEndpoint): Promise<Reply> {
+function withPictures(context: Context, endpoint: ImageEndpoint): Promise<Reply> {
   const { config, manifest } = context.services;
   const json = hasJson(context.exchange.request.headers);
   const limit_bytes = bodyLimit(config, json);
@@ -125,7 +125,7 @@ function withPictures(context: Context, endpoint: PictureEndpoint): Promise<Repl
 
 async function analyse(
   context: Context,
-  endpoint: PictureEndpoint,
+  endpoint: ImageEndpoint,
   read: (body: Buffer) => Form,
   uploaded: Promise<Buffer>,
 ): Promise<Reply> {

@@ -1,4 +1,4 @@
-import type { FieldRule, PictureEndpoint } from '../endpoints/endpoint.ts';
+import type { FieldRule, ImageEndpoint } from '../endpoints/endpoint.ts';
 import { imageFields, repeatedField } from '../endpoints/images.ts';
 import type { Listed } from '../endpoints/index.ts';
 import { maxTargets, type NumberRule } from '../engine/match-options.ts';
@@ -27,7 +27,7 @@ export function bodyOf(endpoint: Listed): { requestBody?: RequestBody } {
   }
 }
 
-function formBody({ fields }: PictureEndpoint): RequestBody {
+function formBody({ fields }: ImageEndpoint): RequestBody {
   const repeated = repeatedField(fields);
   const images = imageFields(fields);
   const schemaOf = (picture: Schema): Schema => ({

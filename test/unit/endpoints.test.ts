@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Analysed, FieldRule, PictureEndpoint, Success } from '../../src/endpoints/endpoint.ts';
+import type { Analysed, FieldRule, ImageEndpoint, Success } from '../../src/endpoints/endpoint.ts';
 import { imageFields, repeatedField } from '../../src/endpoints/images.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import type { Analysis, Face, FoundBy, ImageFormat, NativeFailure } from '../../src/engine/addon.ts';
@@ -162,7 +162,7 @@ describe('answers', () => {
 });
 
 /** A form of one picture for each image field, and some texts. */
-function bodyOf({ fields }: PictureEndpoint, texts: Readonly<Record<string, string>>): Buffer {
+function bodyOf({ fields }: ImageEndpoint, texts: Readonly<Record<string, string>>): Buffer {
   const parts = Object.entries({
     ...Object.fromEntries(imageFields(fields).map((name) => [name, 'picture'])),
     ...texts,

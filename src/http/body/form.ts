@@ -1,4 +1,4 @@
-import type { FieldRule, Fields, PictureEndpoint } from '../../endpoints/endpoint.ts';
+import type { FieldRule, Fields, ImageEndpoint } from '../../endpoints/endpoint.ts';
 import { imageFields, repeatedField, ruleOf } from '../../endpoints/images.ts';
 import { endpoints } from '../../endpoints/index.ts';
 import {
@@ -38,7 +38,7 @@ export interface FormLimits {
   max_image_bytes: number;
 }
 
-type Taker = Pick<PictureEndpoint, 'fields' | 'advanced'>;
+type Taker = Pick<ImageEndpoint, 'fields' | 'advanced'>;
 
 /** An image that was sent; its filename is only a label. */
 interface SentImage extends ByteRange {

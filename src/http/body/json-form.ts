@@ -1,4 +1,4 @@
-import type { PictureEndpoint } from '../../endpoints/endpoint.ts';
+import type { ImageEndpoint } from '../../endpoints/endpoint.ts';
 import { kinds } from '../../engine/detected.ts';
 import { maxTargets, type PackDefaults, readOption } from '../../engine/match-options.ts';
 import { kindOfText } from '../../engine/not-an-image.ts';
@@ -13,7 +13,7 @@ import { JsonScan } from './json-scan.ts';
  */
 export function readJsonForm(
   body: Buffer,
-  taker: Pick<PictureEndpoint, 'fields' | 'advanced'>,
+  taker: Pick<ImageEndpoint, 'fields' | 'advanced'>,
   limits: FormLimits,
   pack: PackDefaults,
 ): Form {
