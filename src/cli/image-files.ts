@@ -108,8 +108,8 @@ type EmbeddedFile = { file: string; embedding: string } & Face &
   Pick<Embed['embedding'], 'pack' | 'version' | 'accuracy_mode'>;
 
 /**
- * Finds the faces of one image after the other, on this thread, and draws them if `draw` says where; see drawingFiles(). A faulty image does not stop the
- * others. Throws an Error with a message for people when the pack or the drawings cannot be used.
+ * Finds the faces of one image after the other, on this thread, and draws them if `draw` says where; see drawingFiles(). A faulty
+ * image does not stop the others. Throws an Error with a message for people when the pack or the drawings cannot be used.
  */
 export async function* detectFiles(
   files: readonly string[],

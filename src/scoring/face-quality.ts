@@ -32,18 +32,12 @@ interface QualityLimit {
   cure: string;
 }
 
-/**
- * Beyond each limit, same-person pairs stay below 60 percent (false non-matches) at least two to three times as often as
- * other pairs. Measured for version 0.1 on degraded copies of photos, in mode balance; the figures are false non-matches per
- * 100 pairs. The unchanged photos of lfw-dev have 2. There is no limit where the effect is too small: darkness (3 below 0.12
- * in darkened copies, 2 otherwise) and pitch (none of 29 pairs of lfw-dev beyond 25 degrees).
- */
+/** Beyond each limit the same person is missed two to three times as often, or more; docs/quality.md has the figures. */
 export const qualityLimits: readonly QualityLimit[] = [
   {
     reason: 'small',
     member: 'face_pixels',
     measured: ({ quality }) => quality.face_pixels,
-    // smaller copies of lfw-dev: 46 below the limit, 8 from 32 to 36, 1 otherwise
     min: 36,
     unit: ' pixels',
     cure: 'Send a larger picture, or one taken from nearer',
@@ -52,8 +46,6 @@ export const qualityLimits: readonly QualityLimit[] = [
     reason: 'blurred',
     member: 'sharpness',
     measured: ({ quality }) => quality.sharpness,
-    // lfw-dev unchanged: 8 below the limit (1 of 13 pairs); blurred copies: 22 from 0.5 to 0.55; rmfd-dev: 86 below, 64
-    // otherwise
     min: 0.55,
     unit: '',
     cure: 'Send a picture that is in focus, not shaken, and not enlarged',
@@ -62,7 +54,6 @@ export const qualityLimits: readonly QualityLimit[] = [
     reason: 'bright',
     member: 'brightness',
     measured: ({ quality }) => quality.brightness,
-    // brighter copies of lfw-dev: 9 from 0.8 to 0.85, 19 from 0.85 to 0.9, 4 otherwise
     max: 0.8,
     unit: '',
     cure: 'Send a picture with less light on the face, or a shorter exposure',
@@ -71,9 +62,6 @@ export const qualityLimits: readonly QualityLimit[] = [
     reason: 'turned',
     member: 'yaw',
     measured: ({ pose }) => Math.abs(pose.yaw),
-    // Pack 3.0.0: web-dev: 23 from 45 to 55, 27 from 55 to 70, 33 beyond, 14 from 35 to 45, 7 to 11 below. cfp-dev, a profile
-    // and a frontal photo: 31 from 55 to 70, 51 beyond; two frontal ones: 4. lfw-dev: 1 of 63 pairs beyond 45, but its photos
-    // were chosen with a detector of frontal faces
     max: 45,
     unit: ' degrees',
     cure: 'Send a picture in which the person looks into the camera',
@@ -81,7 +69,6 @@ export const qualityLimits: readonly QualityLimit[] = [
   {
     reason: 'occluded',
     member: 'occlusion_score',
-    // Pack 3.0.0: web-dev: 29 beyond (49 pairs), 11 otherwise; rmfd-dev: 56 beyond, 38 otherwise
     measured: ({ occlusion_score }) => occlusion_score ?? 0,
     max: 0,
     unit: '',
