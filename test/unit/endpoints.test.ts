@@ -6,9 +6,10 @@ import { imageFields, repeatedField } from '../../src/endpoints/images.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import type { Analysis, Face, FoundBy, ImageFormat, NativeFailure } from '../../src/engine/addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
-import { defaults, expectation } from '../../src/engine/match-options.ts';
+import { defaults, expectation, type PackDefaults } from '../../src/engine/match-options.ts';
 import { Problem } from '../../src/errors.ts';
 import { readForm } from '../../src/http/body/form.ts';
+import { readJsonForm } from '../../src/http/body/json-form.ts';
 import * as answers from '../../src/scoring/answers.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
 
@@ -173,6 +174,23 @@ function bodyOf({ fields }: ImageEndpoint, texts: Readonly<Record<string, string
   return Buffer.from(`${lines.join('')}--b--\r\n`);
 }
 
+const formOf = (
+  endpoint: ImageEndpoint,
+  texts: Readonly<Record<string, string>>,
+  itsPack: PackDefaults = pack,
+) => readForm(bodyOf(endpoint, texts), 'b', endpoint, limits, itsPack);
+
+function jsonOf(endpoint: ImageEndpoint, members: object) {
+  const picture = Buffer.from('picture').toString('base64');
+  const { fields } = endpoint;
+  const images = imageFields(fields).map((name) => [
+    name,
+    name === repeatedField(fields) ? [picture] : picture,
+  ]);
+  const body = JSON.stringify({ ...Object.fromEntries(images), ...members });
+  return readJsonForm(Buffer.from(body), endpoint, limits, pack);
+}
+
 function anyOf(rule: FieldRule): fc.Arbitrary<string | number | boolean> {
   switch (rule.kind) {
     case 'image':
@@ -208,54 +226,51 @@ describe('fields', () => {
       .map(([name, rule]) => ({ endpoint, id: endpoint.id, name, rule })),
   );
 
-  test.each(cases)(
-    '$id: $name comes back, and the others stay at their defaults',
-    ({ endpoint, name, rule }) => {
-      fc.assert(
-        fc.property(anyOf(rule), (value) => {
-          const { options, warnings } = readForm(
-            bodyOf(endpoint, { [name]: String(value) }),
-            'b',
-            endpoint,
-            limits,
-            pack,
-          );
-          const isTrue = rule.kind === 'boolean' ? /true|1/i.test(String(value)) : value;
-          const includes =
-            name === 'reject_presentation_attack' ? { detect_presentation_attack: isTrue } : {};
-          expect(options).toEqual({ ...defaults, ...own, ...includes, [name]: isTrue });
-          expect(warnings).toEqual([]);
-        }),
-        { numRuns: 20 },
-      );
-    },
-  );
+  test.each(cases)('$id: $name comes back, the others stay at their defaults', ({ endpoint, name, rule }) => {
+    fc.assert(
+      fc.property(anyOf(rule), (value) => {
+        const read = rule.kind === 'boolean' ? /true|1/i.test(String(value)) : value;
+        const includes = name === 'reject_presentation_attack' ? { detect_presentation_attack: read } : {};
+        const options = { ...defaults, ...own, ...includes, [name]: read };
+        expect(formOf(endpoint, { [name]: String(value) })).toMatchObject({ options, warnings: [] });
+        // In JSON as itself, or as the text that a form would have.
+        for (const sent of [value, String(value)])
+          expect(jsonOf(endpoint, { [name]: sent })).toMatchObject({ options, warnings: [] });
+      }),
+      { numRuns: 20 },
+    );
+  });
 
   test.each(cases)('$id: $name refuses what it does not take', ({ endpoint, name, rule }) => {
     if (rule.kind === 'image') return;
     const expected = expectation(rule);
-    const refuse = (text: string, sent: string) =>
-      expect(() => readForm(bodyOf(endpoint, { [name]: text }), 'b', endpoint, limits, pack)).toThrow(
-        expect.objectContaining({
-          extras: { detail: `Send ${expected} as ${name}, not ${sent}.`, field: name, expected },
-        }),
-      );
-    for (const text of wrong[rule.kind]) refuse(text, `"${text.replace(/[\0\t]/, '\ufffd')}"`);
-    refuse('é'.repeat(65), `"${'é'.repeat(32)}"…`);
-    refuse('\u202e\u2028\u2029', `"${'\ufffd'.repeat(3)}"`);
+    const refuse = (read: () => unknown, sent: string) => {
+      const detail = `Send ${expected} as ${name}, not ${sent}.`;
+      expect(read).toThrow(expect.objectContaining({ extras: { detail, field: name, expected } }));
+    };
+    const refuseText = (text: string, sent: string) => {
+      refuse(() => formOf(endpoint, { [name]: text }), sent);
+      refuse(() => jsonOf(endpoint, { [name]: text }), sent);
+    };
+    for (const text of wrong[rule.kind]) refuseText(text, `"${text.replace(/[\0\t]/, '\ufffd')}"`);
+    refuseText('é'.repeat(65), `"${'é'.repeat(32)}"…`);
+    refuseText('\u202e\u2028\u2029', `"${'\ufffd'.repeat(3)}"`);
+    const values = rule.kind === 'decimal' ? [-1, 101] : [-2, 0.5, 3e9];
+    for (const value of values) refuse(() => jsonOf(endpoint, { [name]: value }), String(value));
+    for (const value of [[1], {}]) refuse(() => jsonOf(endpoint, { [name]: value }), 'a list or an object');
   });
 
   test.each(cases)('$id: $name has its default when it is empty', ({ endpoint, name }) => {
-    const { options } = readForm(bodyOf(endpoint, { [name]: '' }), 'b', endpoint, limits, pack);
-    expect(options).toEqual({ ...defaults, ...own });
+    const options = { ...defaults, ...own };
+    expect(formOf(endpoint, { [name]: '' }).options).toEqual(options);
+    for (const nothing of ['', null]) expect(jsonOf(endpoint, { [name]: nothing }).options).toEqual(options);
   });
 
   test.each(['detect_presentation_attack', 'reject_presentation_attack'])(
     '%s is refused where the pack has no liveness nets',
     (field) => {
       const advanced = takers.find(({ id }) => id === 'match_advanced')!;
-      const ask = (sent: string) =>
-        readForm(bodyOf(advanced, { [field]: sent }), 'b', advanced, limits, { min_det_score: 0.7 });
+      const ask = (sent: string) => formOf(advanced, { [field]: sent }, { min_det_score: 0.7 });
       const expected = 'false, because the model pack has no liveness nets';
       const extras = { field, expected, detail: expect.stringContaining(`Send false as ${field}`) };
       expect(() => ask('true')).toThrow(expect.objectContaining({ code: 'invalid_field', extras }));
