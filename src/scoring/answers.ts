@@ -3,7 +3,7 @@ import { accuracyModes, type FoundBy, type ImageFormat } from '../engine/addon.t
 import { type Detected, kinds } from '../engine/detected.ts';
 import { maxTargets } from '../engine/match-options.ts';
 import type { ErrorCode } from '../errors.ts';
-import { type QualityReason, qualityLimits, qualityWords } from './face-quality.ts';
+import { type QualityReason, qualityLimits } from './face-quality.ts';
 
 /** The 200 answers about pictures as zod schemas, and the types that follow from them. */
 
@@ -18,7 +18,7 @@ export function word<Word extends string>(words: Readonly<Record<Word, string>>,
   return z.enum(Object.keys(words) as Word[]).describe(`${description} ${meanings.join('; ')}.`);
 }
 
-export const qualityReasonNames = Object.keys(qualityWords) as QualityReason[];
+export const qualityReasonNames = qualityLimits.map(({ reason }) => reason);
 
 /** Members of problems. */
 export const extraSchemas = {
@@ -188,9 +188,9 @@ export const Pair = object('Two faces that were compared.', {
 
 /** Each reason with its limit, by the member's name. */
 const qualityReasons = Object.fromEntries(
-  qualityLimits.map(({ reason, member, min, max }) => {
+  qualityLimits.map(({ reason, words, member, min, max }) => {
     const limit = min === undefined ? `beyond ${max}` : `below ${min}`;
-    return [reason, `${qualityWords[reason]} (${member} ${limit})`];
+    return [reason, `${words} (${member} ${limit})`];
   }),
 ) as Record<QualityReason, string>;
 

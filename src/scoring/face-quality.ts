@@ -7,8 +7,6 @@ import { Problem } from '../errors.ts';
  * a poor image lowers the confidence by itself. With reject_low_quality the match is refused instead.
  */
 
-export type QualityReason = 'small' | 'blurred' | 'bright' | 'turned' | 'occluded';
-
 export interface LowQualityFace {
   code: 'low_quality_face';
   /** The image; the face is the one of its `face_index`. */
@@ -21,7 +19,9 @@ export interface LowQualityFace {
 type MeasuredFace = Pick<Face, 'pose' | 'quality' | 'occlusion_score'>;
 
 interface QualityLimit {
-  reason: QualityReason;
+  reason: string;
+  /** Such a face, to end a sentence with. */
+  words: string;
   /** The measured member of a face, by its name in the answer. */
   member: string;
   measured(face: MeasuredFace): number;
@@ -33,9 +33,10 @@ interface QualityLimit {
 }
 
 /** Beyond each limit the same person is missed two to three times as often, or more; docs/quality.md has the figures. */
-export const qualityLimits: readonly QualityLimit[] = [
+const limits = [
   {
     reason: 'small',
+    words: 'too small',
     member: 'face_pixels',
     measured: ({ quality }) => quality.face_pixels,
     min: 36,
@@ -44,6 +45,7 @@ export const qualityLimits: readonly QualityLimit[] = [
   },
   {
     reason: 'blurred',
+    words: 'blurred',
     member: 'sharpness',
     measured: ({ quality }) => quality.sharpness,
     min: 0.55,
@@ -52,6 +54,7 @@ export const qualityLimits: readonly QualityLimit[] = [
   },
   {
     reason: 'bright',
+    words: 'overexposed',
     member: 'brightness',
     measured: ({ quality }) => quality.brightness,
     max: 0.8,
@@ -60,6 +63,7 @@ export const qualityLimits: readonly QualityLimit[] = [
   },
   {
     reason: 'turned',
+    words: 'turned to the side',
     member: 'yaw',
     measured: ({ pose }) => Math.abs(pose.yaw),
     max: 45,
@@ -68,36 +72,31 @@ export const qualityLimits: readonly QualityLimit[] = [
   },
   {
     reason: 'occluded',
+    words: 'covered over nose and mouth',
     member: 'occlusion_score',
     measured: ({ occlusion_score }) => occlusion_score ?? 0,
     max: 0,
     unit: '',
     cure: 'Send a picture without a mask, a scarf or a hand over nose and mouth',
   },
-];
+] as const satisfies readonly QualityLimit[];
 
-/** A description of such a face, to end a sentence with. */
-export const qualityWords: Readonly<Record<QualityReason, string>> = {
-  small: 'too small',
-  blurred: 'blurred',
-  bright: 'overexposed',
-  turned: 'turned to the side',
-  occluded: 'covered over nose and mouth',
-};
+export type QualityReason = (typeof limits)[number]['reason'];
+export const qualityLimits: readonly (QualityLimit & { reason: QualityReason })[] = limits;
 
 /**
  * Checks the compared face of one image by the rounded numbers of the answer, so that a client can repeat it. One warning
  * for each row of the table, in its order.
  */
 export function lowQuality(field: string, face: MeasuredFace): LowQualityFace[] {
-  return qualityLimits.flatMap(({ reason, member, measured, min, max, unit, cure }) => {
+  return qualityLimits.flatMap(({ reason, words, member, measured, min, max, unit, cure }) => {
     const value = measured(face);
     const side =
       min !== undefined && value < min ? 'below' : max !== undefined && value > max ? 'beyond' : '';
     if (side === '') return [];
     const limit = `${side} ${min ?? max}${unit}`;
     const detail =
-      `The face compared in ${field} is ${qualityWords[reason]}: its ${member} is ${value}, and ${limit} the same ` +
+      `The face compared in ${field} is ${words}: its ${member} is ${value}, and ${limit} the same ` +
       `person is recognised less often. ${cure}.`;
     return { code: 'low_quality_face', field, reason, detail };
   });
