@@ -7,6 +7,7 @@ import { loadAddon } from '../engine/load-addon.ts';
 import { packDirectory, readDraft, verifyPack } from '../engine/manifest.ts';
 import { analysisOptions, completeOptions, type MatchOptions } from '../engine/match-options.ts';
 import { tellText } from '../engine/not-an-image.ts';
+import type { Outcome } from '../engine/pool.ts';
 import { Problem } from '../errors.ts';
 import type { Embed, Face, Image, Many, Match } from '../scoring/answers.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
@@ -41,7 +42,7 @@ export async function matchManyFiles(
   const reference = analyse((await readImage(file)).bytes);
   const faults = faultsOf(file, reference, -1);
   if (faults.length > 0) throw problemOf(faults, file);
-  const outcomes = [reference];
+  const outcomes: [Analysis, ...Outcome[]] = [reference as Analysis];
   const targets: Target[] = [];
   for (const name of others) {
     try {
@@ -58,7 +59,6 @@ export async function matchManyFiles(
   return manyAnswer({
     ...known,
     targets,
-    reference: reference as Analysis,
     outcomes,
     total_ms: performance.now() - start,
   });

@@ -1,9 +1,5 @@
-import {
-  type ImageEndpointId,
-  type MatchOptions,
-  optionEntries,
-  type ValueRule,
-} from '../engine/match-options.ts';
+import type { EndpointId } from '../config/config.ts';
+import { type MatchOptions, optionEntries, type ValueRule } from '../engine/match-options.ts';
 import type { Image, Timings, Warning } from '../scoring/answers.ts';
 import { type ImageFault, problemOf } from '../scoring/compare.ts';
 import { type AskedFace, refusalOfFaces } from '../scoring/face-quality.ts';
@@ -17,7 +13,7 @@ export const imageRule = (which: string): ImageRule => ({
 });
 
 /** The options that an endpoint takes. */
-export const optionsOf = (id: ImageEndpointId): Readonly<Record<string, ValueRule>> =>
+export const optionsOf = (id: EndpointId): Readonly<Record<string, ValueRule>> =>
   Object.fromEntries(optionEntries.filter(([, { endpoints }]) => endpoints.includes(id)));
 
 /** The rule of a field by its name; undefined when there is none. */

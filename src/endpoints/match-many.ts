@@ -1,6 +1,7 @@
 import type { Analysis } from '../engine/addon.ts';
 import { kindWords } from '../engine/detected.ts';
 import { maxTargets } from '../engine/match-options.ts';
+import type { Outcome } from '../engine/pool.ts';
 import type { Many } from '../scoring/answers.ts';
 import { faultsOf } from '../scoring/compare.ts';
 import { manyAnswer } from '../scoring/many.ts';
@@ -109,8 +110,8 @@ export const matchMany = define({
     const { options } = question;
     const faults = faultsOf('image1', outcomes[0]!, options.image1_face_index);
     if (faults.length > 0) return refusalOf(faults);
-    const reference = outcomes[0] as Analysis;
-    const body = manyAnswer({ ...question, targets, reference, outcomes, calibration });
+    const analysed = outcomes as [Analysis, ...Outcome[]];
+    const body = manyAnswer({ ...question, targets, outcomes: analysed, calibration });
     const asked = [askedFace('image1', body.image1)];
     return answerUnlessRefused(body, options, asked, countsOf(body), decisionsOf(body));
   },

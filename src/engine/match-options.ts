@@ -1,3 +1,4 @@
+import type { EndpointId } from '../config/config.ts';
 import { Problem, sentWords } from '../errors.ts';
 import { type AnalyseOptions, accuracyModes } from './addon.ts';
 import type { PackDraft } from './manifest.ts';
@@ -31,11 +32,8 @@ export type ValueRule = NumberRule | ChoiceRule | SwitchRule;
 /** What the options depend on in a pack. */
 export type PackDefaults = Pick<PackDraft, 'min_det_score' | 'liveness'>;
 
-/** The endpoints that take images. */
-export type ImageEndpointId = 'match' | 'match_advanced' | 'match_many' | 'detect' | 'embed';
-
 type OptionRule = ValueRule & {
-  endpoints: readonly ImageEndpointId[];
+  endpoints: readonly EndpointId[];
   /** The default, where it is the pack's own. */
   ofPack?: (pack: PackDefaults) => number;
   /** It changes what is found in an image, so the workers are told. */

@@ -28,16 +28,14 @@ export interface Target {
 /** One image against several. */
 export interface ManyQuestion extends Question {
   targets: readonly Target[];
-  /** The analysis of image1. */
-  reference: Analysis;
-  /** In the order of the images. */
-  outcomes: readonly Outcome[];
+  /** In the order of the images; the first, image1, has no fault. */
+  outcomes: readonly [Analysis, ...Outcome[]];
   calibration: Calibration;
 }
 
 /** One image against several → the answer of the contract. Each target gets a result of its own. */
 export function manyAnswer(question: ManyQuestion): Many {
-  const { request_id, options, targets, reference, outcomes, model, queue_ms, total_ms } = question;
+  const { request_id, options, targets, outcomes, model, queue_ms, total_ms } = question;
   const { threshold_percent, accuracy_mode, image1_face_index } = options;
   const results = targets.map((target, index) => ({
     index,
@@ -49,7 +47,7 @@ export function manyAnswer(question: ManyQuestion): Many {
     .toSorted((a, b) => b.confidence_percent - a.confidence_percent)[0];
   const matches = results.filter((result) => 'match' in result && result.match).length;
   const image1 = {
-    ...imageBody(reference.image),
+    ...imageBody(outcomes[0].image),
     face_index: best?.image1_face_index ?? Math.max(0, image1_face_index),
   };
   const analysed = outcomes.filter((outcome) => outcome.ok).map(({ timings_ms }) => timings_ms);
@@ -65,7 +63,7 @@ export function manyAnswer(question: ManyQuestion): Many {
       ...question.warnings,
       ...thresholdBelowOne(threshold_percent),
       ...uncalibrated(question.calibration, model),
-      ...cutShort('image1', reference.image),
+      ...cutShort('image1', outcomes[0].image),
       // Where nothing was compared, no face was chosen.
       ...(best === undefined ? [] : notTheLargest('image1', image1, image1_face_index)),
       ...lowQuality('image1', image1.faces[image1.face_index]!),
@@ -86,11 +84,11 @@ function resultOf(question: ManyQuestion, target: Target) {
 }
 
 function comparedTarget(
-  { options, reference, outcomes, calibration }: ManyQuestion,
+  { options, outcomes, calibration }: ManyQuestion,
   { image, name }: Target,
 ): Omit<Compared, 'index' | 'filename'> {
   if (image instanceof Problem) throw image;
-  const result = compare([reference, outcomes[image]!], { ...options, image2_face_index: -1 });
+  const result = compare([outcomes[0], outcomes[image]!], { ...options, image2_face_index: -1 });
   if (Array.isArray(result)) throw problemOf(result, name);
   const { best, ...verdict } = assessBest(result.pairs, calibration, options.threshold_percent);
   const image1 = { ...imageBody(result.image1), face_index: best.image1_face_index };
