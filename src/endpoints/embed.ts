@@ -1,25 +1,10 @@
 import type { Analysis } from '../engine/addon.ts';
-import type { Embed } from '../scoring/answers.ts';
 import { faultsOf } from '../scoring/compare.ts';
 import { embedAnswer } from '../scoring/match.ts';
-import { example as detect } from './detect.ts';
 import { define, key, prefix } from './endpoint.ts';
 import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 
 /** The faces of one picture with their embeddings. No face is a refusal. */
-
-const { image, model } = detect;
-const example: Embed = {
-  ...detect,
-  image: { ...image, faces: image.faces.map((face) => ({ ...face, embedding: 'zcxMPc3MTL0=' })) },
-  embedding: {
-    ...model,
-    accuracy_mode: 'balance',
-    dimensions: 512,
-    encoding: 'float32-le-base64',
-    normalised: true,
-  },
-};
 
 export const embed = define({
   id: 'embed',
@@ -32,7 +17,7 @@ export const embed = define({
   takes: 'pictures',
   fields: { image: imageRule('The'), ...optionsOf('embed') },
   values: 'EmbedValues',
-  success: { description: 'The faces were embedded', name: 'Embed', schema: ({ Embed }) => Embed, example },
+  success: { description: 'The faces were embedded', name: 'Embed', schema: ({ Embed }) => Embed },
   errors: ['faces', 'choice'],
   docs: {
     tag: 'faces',

@@ -59,7 +59,6 @@ export interface Success {
   /** Of its component; the clients' type of it ends with `Answer`. */
   name: string;
   schema: (schemas: Schemas) => z.ZodType;
-  example: object;
 }
 
 /** What a handler gives: an answer, or a refusal. Both are counted. */

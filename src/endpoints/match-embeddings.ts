@@ -4,7 +4,6 @@ import type { RankedEmbeddings } from '../engine/embeddings.ts';
 import type { embeddingsSchema } from '../engine/embeddings-schema.ts';
 import { assessPair, round, thresholdBelowOne, uncalibrated } from '../scoring/match.ts';
 import { define, key, prefix, type Ranked, type Schemas } from './endpoint.ts';
-import { example as match } from './match.ts';
 
 /** One embedding against many, as a worker ranked them. */
 
@@ -27,28 +26,7 @@ const schema = ({ z, object, text, count, milliseconds, verdict, ...shared }: Sc
     }),
   });
 
-type Embeddings = z.infer<ReturnType<typeof schema>>;
-
-const example: Embeddings = {
-  request_id: match.request_id,
-  threshold_percent: match.threshold_percent,
-  accuracy_mode: 'balance',
-  searched: 1_000_000,
-  results: [
-    {
-      id: 'member-4711',
-      match: true,
-      confidence_percent: 74,
-      similarity: 0.6832,
-      false_match_rate: 0.00004,
-      extrapolated: false,
-    },
-  ],
-  matches: 1,
-  model: match.model,
-  warnings: [],
-  timings_ms: { queue: 0.2, total: 1.1 },
-};
+export type Embeddings = z.infer<ReturnType<typeof schema>>;
 
 function bodyOf({ question, ranked, calibration }: Ranked): Embeddings {
   const { request_id, model, queue_ms, total_ms } = question;
@@ -102,7 +80,7 @@ export const matchEmbeddings = define({
   audited: true,
   takes: 'embeddings',
   members: Object.keys(members),
-  success: { description: 'The embeddings were compared', name: 'Embeddings', schema, example },
+  success: { description: 'The embeddings were compared', name: 'Embeddings', schema },
   docs: {
     tag: 'match',
     summary: 'Compare one embedding with many',

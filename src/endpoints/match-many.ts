@@ -1,5 +1,4 @@
 import type { Analysis } from '../engine/addon.ts';
-import { kindWords } from '../engine/detected.ts';
 import { maxTargets } from '../engine/match-options.ts';
 import type { Outcome } from '../engine/pool.ts';
 import type { Many } from '../scoring/answers.ts';
@@ -7,47 +6,8 @@ import { faultsOf } from '../scoring/compare.ts';
 import { manyAnswer } from '../scoring/many.ts';
 import { type Decision, define, key, type MatchCounts, prefix } from './endpoint.ts';
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
-import { example as match } from './match.ts';
 
 /** One picture against several. A fault of image1 refuses the request; a fault of a target is reported in its result. */
-
-const { request_id, threshold_percent, accuracy_mode, image1, image2, model, timings_ms } = match;
-const example: Many = {
-  request_id,
-  threshold_percent,
-  accuracy_mode,
-  image1,
-  results: [
-    {
-      index: 0,
-      filename: 'two.jpg',
-      match: match.match,
-      confidence_percent: match.confidence_percent,
-      similarity: match.similarity,
-      false_match_rate: match.false_match_rate,
-      extrapolated: match.extrapolated,
-      image1_face_index: 0,
-      image2,
-      pairs_compared: 1,
-      warnings: [],
-    },
-    {
-      index: 1,
-      filename: 'notes.txt',
-      problem: {
-        code: 'unsupported_image_format',
-        status: 415,
-        title: 'The image is of a format that is not supported',
-        detail: `Send image2 as JPEG, PNG or WebP; this one ${kindWords('text', 'Notes of the meeting')}`,
-        detected: 'text',
-      },
-    },
-  ],
-  matches: 1,
-  model,
-  warnings: [],
-  timings_ms,
-};
 
 function countsOf({ accuracy_mode, image1, results }: Many): MatchCounts {
   const compared = results.filter((result) => 'match' in result);
@@ -93,7 +53,6 @@ export const matchMany = define({
     description: 'The image was compared with those that could be compared',
     name: 'Many',
     schema: ({ Many }) => Many,
-    example,
   },
   errors: ['faces', 'choice'],
   docs: {

@@ -2,7 +2,8 @@ import type { Config } from '../config/config.ts';
 import { tags } from '../endpoints/endpoint.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { errorCodes, errorTable } from '../errors.ts';
-import { answerSchemas, successes } from './answers.ts';
+import { answerExamples } from './answer-examples.ts';
+import { answerSchemas } from './answers.ts';
 import { type Header, headers, requestIdPattern } from './headers.ts';
 import { type ComponentKind, jsonSchemas, ref } from './json-schema.ts';
 import { type Operation, operationOf } from './operations.ts';
@@ -59,7 +60,7 @@ export function openApiDocument(config: Config) {
       },
       headers: headers as Record<string, Header>,
       schemas: reached('schemas', { ...jsonSchemas(answerSchemas()), ...problemSchemas() }, paths),
-      examples: reached('examples', { ...answerExamples(), ...problemExamples() }, paths),
+      examples: reached('examples', { ...answers, ...problemExamples() }, paths),
     },
   };
 }
@@ -83,11 +84,9 @@ interface Example {
   value: object;
 }
 
-function answerExamples(): Record<string, Example> {
-  return Object.fromEntries(
-    successes().map(({ name, example }) => [name, { summary: 'An answer', value: example }]),
-  );
-}
+const answers: Record<string, Example> = Object.fromEntries(
+  Object.entries(answerExamples).map(([name, value]) => [name, { summary: 'An answer', value }]),
+);
 
 function problemExamples(): Record<string, Example> {
   return Object.fromEntries(
