@@ -2,40 +2,17 @@
 export const errorGroups = ['request', 'picture', 'key', 'rate', 'load', 'lifecycle', 'fault'] as const;
 export type ErrorGroup = (typeof errorGroups)[number];
 
-/**
- * The requests that can get a problem. `path`: those that a server does not know, as one of another version; `any`: all operations; `keyed`: those that need a key;
- * `scoped`: a scope; `pictures`: those that take pictures; `faces`: that need a face; `choice`: that let the client choose a
- * face; `several`: that take several images of one name; `form`: forms; `json`: JSON; `body`: forms and JSON; `embeddings`: those
- * that take embeddings.
- */
-export type Requests =
-  | 'path'
-  | 'any'
-  | 'keyed'
-  | 'scoped'
-  | 'pictures'
-  | 'faces'
-  | 'choice'
-  | 'several'
-  | 'form'
-  | 'json'
-  | 'body'
-  | 'embeddings';
-
 interface ErrorRow {
   status: number;
   title: string;
   /** The default text; the code that refuses may give a more specific one. */
   detail: string;
   group: ErrorGroup;
-  requests: Requests;
-  /** The further members that the problem always has, and sometimes a more specific detail. */
-  example: ProblemExtras;
 }
 
 /**
- * The error table: every code that a client can see, and all that is said of it elsewhere: in metrics, in docs/api.md and in
- * the OpenAPI document. A test compares it with native/core/error.h.
+ * The error table: every code that a client can see. src/site/problem-examples.ts has what documents add. A test compares it with
+ * native/core/error.h and docs/api.md.
  */
 export const errorTable = {
   invalid_multipart: {
@@ -44,124 +21,90 @@ export const errorTable = {
     detail:
       'Send multipart/form-data with a boundary, closed by its final boundary; most HTTP clients do this when given a form.',
     group: 'request',
-    requests: 'form',
-    example: { detail: 'The body ends before its final boundary.' },
   },
   invalid_json: {
     status: 400,
     title: 'The body is not well-formed JSON',
     detail: 'Send JSON in UTF-8; "position" is the character at which something is wrong.',
     group: 'request',
-    requests: 'json',
-    example: { detail: 'Send JSON (RFC 8259): something is wrong at character 17.', position: 17 },
   },
   missing_field: {
     status: 400,
     title: 'A required field is missing or empty',
     detail: 'Send both image1 and image2, each with the bytes of a picture.',
     group: 'request',
-    requests: 'pictures',
-    example: { detail: 'Send the bytes of a picture as image2.', field: 'image2' },
   },
   invalid_field: {
     status: 400,
     title: 'A field has a value of the wrong form or out of range',
     detail: 'Correct the field named in "field"; "expected" says what it takes.',
     group: 'request',
-    requests: 'body',
-    example: {
-      detail: 'Send a decimal number from 0 to 100, such as 50 as threshold_percent, not "70,5".',
-      field: 'threshold_percent',
-      expected: 'a decimal number from 0 to 100, such as 50',
-    },
   },
   too_many_images: {
     status: 400,
     title: 'There are too many pictures',
     detail: 'Send fewer pictures at once; "limit" is the most that can be compared with one by this key.',
     group: 'request',
-    requests: 'several',
-    example: { limit: 16 },
   },
   duplicate_field: {
     status: 400,
     title: 'A field was sent twice',
     detail: 'Send each field once.',
     group: 'request',
-    requests: 'pictures',
-    example: { detail: 'Send image1 once.', field: 'image1' },
   },
   missing_api_key: {
     status: 401,
     title: 'No API key',
     detail: 'Send your key in the x-api-key header, or as Authorization: Bearer.',
     group: 'key',
-    requests: 'keyed',
-    example: {},
   },
   invalid_api_key: {
     status: 401,
     title: 'The API key is not valid',
     detail: 'The key is unknown, revoked or expired; ask the operator for a new one.',
     group: 'key',
-    requests: 'keyed',
-    example: {},
   },
   forbidden_scope: {
     status: 403,
     title: 'The key may not use this endpoint',
     detail: 'Ask the operator for a key with the scope named in "required_scope".',
     group: 'key',
-    requests: 'scoped',
-    example: { required_scope: 'match:advanced' },
   },
   not_found: {
     status: 404,
     title: 'No such endpoint',
     detail: 'Check the host, the version prefix and the exact path.',
     group: 'request',
-    requests: 'path',
-    example: {},
   },
   endpoint_disabled: {
     status: 404,
     title: 'This endpoint is switched off',
     detail: 'The operator has disabled this endpoint on this server.',
     group: 'request',
-    requests: 'any',
-    example: {},
   },
   method_not_allowed: {
     status: 405,
     title: 'This path takes another method',
     detail: 'Use a method listed in the Allow header.',
     group: 'request',
-    requests: 'path',
-    example: {},
   },
   upload_timeout: {
     status: 408,
     title: 'The body did not arrive in time',
     detail: 'Send the pictures faster, or smaller ones.',
     group: 'request',
-    requests: 'body',
-    example: {},
   },
   body_too_large: {
     status: 413,
     title: 'The body is too large',
     detail: 'Send smaller pictures; "limit_bytes" is the most a body may have.',
     group: 'request',
-    requests: 'body',
-    example: { limit_bytes: 20_971_520 },
   },
   image_too_large: {
     status: 413,
     title: 'An image is too large',
     detail: 'Send a smaller picture; "limit_bytes" is the most an image may have.',
     group: 'picture',
-    requests: 'pictures',
-    example: { limit_bytes: 10_485_760, field: 'image1' },
   },
   unsupported_media_type: {
     status: 415,
@@ -169,8 +112,6 @@ export const errorTable = {
     detail:
       'Send the form as multipart/form-data with a boundary, or as application/json with the pictures in base64.',
     group: 'request',
-    requests: 'body',
-    example: {},
   },
   unsupported_image_format: {
     status: 415,
@@ -178,29 +119,18 @@ export const errorTable = {
     detail:
       'Send JPEG, PNG or WebP; "detected" says what this looks like. An iPhone converts HEIC itself for a file input with accept="image/jpeg"; on a server use heif-convert.',
     group: 'picture',
-    requests: 'pictures',
-    example: {
-      detail:
-        'Send image1 as JPEG, PNG or WebP; this one looks like heic. An iPhone converts it for a file input with accept="image/jpeg"; elsewhere use heif-convert.',
-      field: 'image1',
-      detected: 'heic',
-    },
   },
   expectation_failed: {
     status: 417,
     title: 'The expectation cannot be met',
     detail: 'Send `Expect: 100-continue`, or no Expect header.',
     group: 'request',
-    requests: 'any',
-    example: {},
   },
   image_decode_failed: {
     status: 422,
     title: 'The image is damaged',
     detail: 'The picture cannot be decoded; send an intact one.',
     group: 'picture',
-    requests: 'pictures',
-    example: { detail: 'Send image2 again: the picture is damaged or cut short.', field: 'image2' },
   },
   image_dimensions: {
     status: 422,
@@ -208,54 +138,30 @@ export const errorTable = {
     detail:
       'Scale the picture to fit within "limit_pixels", with at most 65535 pixels on a side and at least the shortest side allowed.',
     group: 'picture',
-    requests: 'pictures',
-    example: { field: 'image1', width: 65_500, height: 65_500, limit_pixels: 64_000_000 },
   },
   image_too_complex: {
     status: 422,
     title: 'The image takes too long to decode',
     detail: 'Save the picture again, as an ordinary JPEG or with fewer pixels, and send that.',
     group: 'picture',
-    requests: 'pictures',
-    example: {
-      detail: 'Save image1 again, as an ordinary JPEG or with fewer pixels: decoding it takes too long.',
-      field: 'image1',
-    },
   },
   no_face_found: {
     status: 422,
     title: 'No face was found',
     detail: '"errors" lists each image without a face; send a picture in which the face is clearly visible.',
     group: 'picture',
-    requests: 'faces',
-    example: {
-      detail: 'Send a picture in which the face is clearly visible as image2.',
-      errors: [{ field: 'image2', code: 'no_face_found' }],
-    },
   },
   face_index_out_of_range: {
     status: 422,
     title: 'There is no face with that index',
     detail: '"faces_found" faces were found; indices start at 0, and -1 chooses automatically.',
     group: 'picture',
-    requests: 'choice',
-    example: {
-      detail: 'Choose a face of image1 from 0 to 2, or -1 for automatic choice; there is no face 3.',
-      field: 'image1',
-      faces_found: 3,
-    },
   },
   low_quality_face: {
     status: 422,
     title: 'A compared face is too poor',
     detail: '"errors" lists each image with such a face and the reasons; send a better picture of it.',
     group: 'picture',
-    requests: 'choice',
-    example: {
-      detail:
-        'The face compared in image1 is too small: its face_pixels is 24, and below 36 pixels the same person is recognised less often. Send a larger picture, or one taken from nearer.',
-      errors: [{ field: 'image1', reasons: ['small'] }],
-    },
   },
   presentation_attack: {
     status: 422,
@@ -263,79 +169,54 @@ export const errorTable = {
     detail:
       '"errors" lists each such face with its live_score; take a new picture of the person. It is a hint and often wrong: let a person decide.',
     group: 'picture',
-    requests: 'choice',
-    example: {
-      detail:
-        'Take a new picture of the person for image1: a face looks like one on a photo or a screen, with a live_score below 0.5.',
-      errors: [{ field: 'image1', face_index: 0, live_score: 0.113 }],
-    },
   },
   embedding_mismatch: {
     status: 422,
     title: 'The embeddings are of another model pack',
     detail: 'Embed the images again with "expected": embeddings of "given" cannot be compared with it.',
     group: 'request',
-    requests: 'embeddings',
-    example: { expected: 'default 3.0.0', given: 'default 2.2.0' },
   },
   invalid_embedding: {
     status: 422,
     title: 'An embedding is malformed',
     detail: 'Send the embedding named in "field" as embed gave it.',
     group: 'request',
-    requests: 'embeddings',
-    example: {
-      detail: 'Send the embedding as embed gave it: its length is not 1.',
-      field: '/candidates/3/embedding',
-    },
   },
   rate_limit_exceeded: {
     status: 429,
     title: 'Rate limit exceeded',
     detail: 'Wait as long as Retry-After says, then send again.',
     group: 'rate',
-    requests: 'keyed',
-    example: {},
   },
   internal_error: {
     status: 500,
     title: 'Internal error',
     detail: 'Something went wrong on our side; quote the request_id to the operator.',
     group: 'fault',
-    requests: 'any',
-    example: {},
   },
   overloaded: {
     status: 503,
     title: 'The server is at its limit',
     detail: 'Wait as long as Retry-After says, then send again.',
     group: 'load',
-    requests: 'body',
-    example: {},
   },
   not_ready: {
     status: 503,
     title: 'The server is not ready yet',
     detail: 'Wait as long as Retry-After says, then send again.',
     group: 'lifecycle',
-    requests: 'body',
-    example: {},
   },
   shutting_down: {
     status: 503,
     title: 'The server is shutting down',
     detail: 'Send the request again; another server or the restarted one will take it.',
     group: 'lifecycle',
-    requests: 'any',
-    example: {},
   },
   deadline_exceeded: {
     status: 504,
     title: 'The deadline passed before there was an answer',
     detail: 'The server was too busy to answer in time; send again later.',
     group: 'load',
-    requests: 'body',
-    example: {},
   },
 } as const satisfies Record<string, ErrorRow>;
 
@@ -367,13 +248,13 @@ export interface ProblemExtras {
 }
 
 /** Most characters that a detail repeats of what a client sent. */
-const mostRepeated = 32;
+const maxRepeated = 32;
 
 /** What a client sent, to be repeated in a detail: cut, in the quotes given, and without what could control a terminal or a line. */
 export function printable(text: string, quote = ''): string {
-  const characters = [...text.slice(0, 2 * mostRepeated + 1)];
-  const kept = characters.slice(0, mostRepeated).join('');
-  const more = characters.length > mostRepeated ? '…' : '';
+  const characters = [...text.slice(0, 2 * maxRepeated + 1)];
+  const kept = characters.slice(0, maxRepeated).join('');
+  const more = characters.length > maxRepeated ? '…' : '';
   return quote + kept.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd') + quote + more;
 }
 

@@ -46,8 +46,8 @@ export class KeyStore {
     this.#follower = new FileFollower({
       files: [file],
       interval_ms: watch_ms,
-      takeOver: () => this.#reload(),
-      onRefused: (error) => {
+      reload: () => this.#reload(),
+      onFailure: (error) => {
         const reason = error instanceof KeyFileError ? error.reason : 'cannot be read';
         log.warn({ reason }, 'the key file was not taken over; the keys before it stay in force');
       },

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../config/config.ts';
-import type { AccuracyMode } from '../engine/addon.ts';
+import { type AccuracyMode, accuracyModes } from '../engine/addon.ts';
 import { type PackManifest, packDirectory, packNets, readDraft, verifyPack } from '../engine/manifest.ts';
 import { type CalibrationCheck, fitTable } from '../lab/calibrate.ts';
 import { embedImages } from '../lab/embed-images.ts';
@@ -35,7 +35,6 @@ export interface SetFolder {
   folder: string;
 }
 
-const modes: readonly AccuracyMode[] = ['fast', 'balance'];
 /** Both modes share the cohort; it is made with the more accurate embeddings. */
 const cohortMode: AccuracyMode = 'balance';
 /** The set name of faces found in images without people. Names given by users have no spaces. */
@@ -120,7 +119,7 @@ export async function calibratePack(
     };
     const others: Example[] = [];
     const atDefault = new Set<Example>();
-    for (const mode of modes) {
+    for (const mode of accuracyModes) {
       const read = async (list: readonly SetFolder[], into: Record<AccuracyMode, PeopleSet[]>) => {
         for (const { name, folder } of list) {
           const labelled = readPeople(name, folder, groups);
@@ -145,7 +144,7 @@ export async function calibratePack(
     const cohortImages = allSets(cohortMode).flatMap(({ images }, set) =>
       images.map(({ person, embedding }) => ({ person, embedding, set: String(set) })),
     );
-    const judged = modes.flatMap((mode) => tableSets(mode).flatMap(({ images }) => images));
+    const judged = accuracyModes.flatMap((mode) => tableSets(mode).flatMap(({ images }) => images));
     const { centres, heldOut } = await withBar('cohorts', cohortTasks, (onTask) =>
       makeCohorts(cohortImages, { workers: config.workers, onTask }, judged),
     );
@@ -154,9 +153,9 @@ export async function calibratePack(
         'There are too few people to make a cohort. Nothing was written. Use pictures of some hundred people.',
       );
     }
-    const fits = modes.map((mode) => fitMode(mode, tableSets(mode), heldOut, options));
+    const fits = accuracyModes.map((mode) => fitMode(mode, tableSets(mode), heldOut, options));
     const examples = (sets: (mode: AccuracyMode) => PeopleSet[], set?: string) =>
-      modes.flatMap((mode) => sets(mode).flatMap((one) => examplesOf(one, set)));
+      accuracyModes.flatMap((mode) => sets(mode).flatMap((one) => examplesOf(one, set)));
     const humans = examples(allSets);
     const covered = examples((mode) => people.covered[mode], occludedSet);
     const uncovered = examples((mode) => [...people.table[mode], ...people.cohortOnly[mode]]);

@@ -1,16 +1,11 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import type { AccuracyMode } from '../engine/addon.ts';
+import type { Command } from 'commander';
 import { addHelp } from './help.ts';
 import type { DetectedFile } from './image-files.ts';
-import { modeOption } from './match.ts';
+import { givenOptions, matchFlag } from './match-flags.ts';
 import { type Colours, coloursFor, complain, count, printable, progressBar } from './terminal.ts';
 
 interface DetectCommandOptions {
   draw?: string;
-  mode: AccuracyMode;
-  fallback: boolean;
-  minDetScore?: number;
-  liveScore?: boolean;
   json?: boolean;
 }
 
@@ -20,10 +15,10 @@ export function registerDetect(program: Command): void {
     .description('find the faces of pictures, and draw them')
     .argument('<image...>', 'JPEG, PNG or WebP files')
     .option('--draw <out>', 'also write a PNG with the faces drawn; with several pictures a folder of them')
-    .addOption(modeOption())
-    .option('--no-fallback', 'do not use the fallback where no face was found')
-    .option('--min-det-score <score>', "least detection score; by default the pack's own", parseScore)
-    .option('--live-score', 'also tell how likely each face is live; needs a pack with liveness nets')
+    .addOption(matchFlag('accuracy_mode'))
+    .addOption(matchFlag('use_heuristic_fallback'))
+    .addOption(matchFlag('min_det_score'))
+    .addOption(matchFlag('detect_presentation_attack'))
     .option('--json', 'print a list with the faces of each picture as the server would give them')
     .action(detect);
   addHelp(command, {
@@ -47,8 +42,7 @@ async function detect(files: string[], options: DetectCommandOptions): Promise<v
   const outcomes = [];
   const complaints: string[] = [];
   try {
-    const { draw, mode, fallback, minDetScore, liveScore } = options;
-    for await (const outcome of detectFiles(files, { draw, mode, fallback, minDetScore, liveScore })) {
+    for await (const outcome of detectFiles(files, givenOptions(options), options.draw)) {
       bar?.advance();
       if (json) outcomes.push(outcome);
       else if (!('error' in outcome)) console.log(describeFaces(outcome, coloursFor('stdout')));
@@ -59,13 +53,6 @@ async function detect(files: string[], options: DetectCommandOptions): Promise<v
   }
   if (json) console.log(JSON.stringify(outcomes, null, 2));
   complain(complaints);
-}
-
-/** Shared with `embed`. */
-export function parseScore(text: string): number {
-  const value = Number(text);
-  if (/^\d+(\.\d+)?$/.test(text) && value <= 1) return value;
-  throw new InvalidArgumentError('Expected a number from 0 to 1.');
 }
 
 /** A line for the image, and one for each face. */

@@ -1,18 +1,9 @@
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import type { Command } from 'commander';
-import type { AccuracyMode } from '../engine/addon.ts';
-import { parseScore } from './detect.ts';
 import { addHelp } from './help.ts';
-import { modeOption } from './match.ts';
+import { givenOptions, matchFlag } from './match-flags.ts';
 import { complain, progressBar } from './terminal.ts';
-
-interface EmbedCommandOptions {
-  out?: string;
-  mode: AccuracyMode;
-  fallback: boolean;
-  minDetScore?: number;
-}
 
 export function registerEmbed(program: Command): void {
   const command = program
@@ -20,9 +11,9 @@ export function registerEmbed(program: Command): void {
     .description('print an embedding of each face of pictures, as lines of JSON')
     .argument('<image...>', 'JPEG, PNG or WebP files')
     .option('--out <out>', 'write the lines to a new file, for its owner alone')
-    .addOption(modeOption())
-    .option('--no-fallback', 'do not use the fallback where no face was found')
-    .option('--min-det-score <score>', "least detection score; by default the pack's own", parseScore)
+    .addOption(matchFlag('accuracy_mode'))
+    .addOption(matchFlag('use_heuristic_fallback'))
+    .addOption(matchFlag('min_det_score'))
     .action(embed);
   addHelp(command, {
     notes: `Each line is a face: file, box, quality, embedding (little-endian 32-bit floats, base64), and the pack, version and
@@ -32,7 +23,7 @@ cannot be read is a failure, but only after the others are done.`,
   });
 }
 
-async function embed(files: string[], { out, ...options }: EmbedCommandOptions): Promise<void> {
+async function embed(files: string[], { out, ...options }: { out?: string }): Promise<void> {
   const { embedFiles } = await import('./image-files.ts');
   // Opened before the work begins. An existing file is not overwritten.
   const target = out === undefined ? process.stdout : createWriteStream(out, { flags: 'wx', mode: 0o600 });
@@ -41,7 +32,7 @@ async function embed(files: string[], { out, ...options }: EmbedCommandOptions):
   const bar = files.length > 1 && out !== undefined ? await progressBar('pictures', files.length) : undefined;
   const complaints: string[] = [];
   try {
-    for await (const outcome of embedFiles(files, options)) {
+    for await (const outcome of embedFiles(files, givenOptions(options))) {
       bar?.advance();
       if ('error' in outcome) complaints.push(outcome.error.detail);
       else for (const face of outcome) target.write(`${JSON.stringify(face)}\n`);

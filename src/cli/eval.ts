@@ -5,7 +5,7 @@ import type { Grouping } from '../lab/groupings.ts';
 import { groupsOption, parseSetFolder, samePersonOption } from './calibrate.ts';
 import type { SetFolder } from './calibrate-pack.ts';
 import { addHelp } from './help.ts';
-import { modeOption } from './match.ts';
+import { matchFlag } from './match-flags.ts';
 
 interface EvalOptions {
   images?: string;
@@ -36,7 +36,7 @@ export function registerEval(program: Command): void {
       (text, before: SetArgument[] | undefined) => [...(before ?? []), parseSet(text)],
     )
     .option('--images <dir>', "folder that a list's paths start from, for sets that do not name their own")
-    .addOption(modeOption())
+    .addOption(matchFlag('accuracy_mode'))
     .option(
       '--people <name=dir...>',
       'labelled people as for calibrate: false matches within each group, false non-matches and pictures without a face, at 50, 60 and 70 percent',

@@ -5,33 +5,28 @@ import type { AccuracyMode, AnalyseOptions, Analysis, ImageLimits, ImageReport }
 import { base64 } from '../engine/cosine.ts';
 import { loadAddon } from '../engine/load-addon.ts';
 import { packDirectory, readDraft, verifyPack } from '../engine/manifest.ts';
+import { analysisOptions, completeOptions, type MatchOptions } from '../engine/match-options.ts';
 import { tellText } from '../engine/not-an-image.ts';
+import type { Outcome } from '../engine/pool.ts';
 import { Problem } from '../errors.ts';
 import type { Embed, Face, Image, Many, Match } from '../scoring/answers.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
-import { compare, faultsOf } from '../scoring/compare.ts';
-import { problemOf } from '../scoring/faults.ts';
+import { compare, faultsOf, problemOf } from '../scoring/compare.ts';
 import { manyAnswer, type Target } from '../scoring/many.ts';
 import { imageBody, matchAnswer } from '../scoring/match.ts';
-import { choicesOf } from '../scoring/match-options.ts';
 import { drawingFiles, readImage } from './files.ts';
 
 // match, detect and embed for files, in this process, without a server.
 
-interface MatchFilesOptions {
-  accuracy_mode: AccuracyMode;
-  threshold_percent: number;
-}
-
 /** Compares two files on this thread; the answer is the server's own. Throws an Error with a message for people. */
 export async function matchFiles(
   files: readonly [string, string],
-  options: MatchFilesOptions,
+  given: Partial<MatchOptions>,
 ): Promise<Match> {
   const start = performance.now();
-  const { analyse, calibration, ...known } = await openMatch(options);
+  const { analyse, calibration, ...known } = await openMatch(given);
   const [first, second] = await Promise.all(files.map(readImage));
-  const result = compare([analyse(first!.bytes), analyse(second!.bytes)], known.choices);
+  const result = compare([analyse(first!.bytes), analyse(second!.bytes)], known.options);
   if (Array.isArray(result)) throw problemOf(result);
   return matchAnswer({ ...known, total_ms: performance.now() - start }, result, calibration);
 }
@@ -40,14 +35,14 @@ export async function matchFiles(
 export async function matchManyFiles(
   file: string,
   others: readonly string[],
-  options: MatchFilesOptions,
+  given: Partial<MatchOptions>,
 ): Promise<Many> {
   const start = performance.now();
-  const { analyse, ...known } = await openMatch(options);
+  const { analyse, ...known } = await openMatch(given);
   const reference = analyse((await readImage(file)).bytes);
   const faults = faultsOf(file, reference, -1);
   if (faults.length > 0) throw problemOf(faults, file);
-  const outcomes = [reference];
+  const outcomes: [Analysis, ...Outcome[]] = [reference as Analysis];
   const targets: Target[] = [];
   for (const name of others) {
     try {
@@ -64,7 +59,6 @@ export async function matchManyFiles(
   return manyAnswer({
     ...known,
     targets,
-    reference: reference as Analysis,
     outcomes,
     total_ms: performance.now() - start,
   });
@@ -87,31 +81,18 @@ async function openPack() {
 }
 
 /** What a match needs of the pack, and the parts of its answer that do not depend on the images. */
-async function openMatch(options: MatchFilesOptions) {
+async function openMatch(given: Partial<MatchOptions>) {
   const { manifest, model, analyse } = await openPack();
-  const choices = choicesOf(options, manifest);
+  const options = completeOptions(given, manifest);
   return {
-    choices,
+    options,
     warnings: [],
-    analyse: (image: Uint8Array) => analyse(image, choices),
+    analyse: (image: Uint8Array) => analyse(image, analysisOptions(options)),
     request_id: randomUUID(),
     calibration: calibrationOf(manifest.calibration?.[options.accuracy_mode]),
     model,
     queue_ms: 0,
   };
-}
-
-interface LookOptions {
-  mode: AccuracyMode;
-  fallback: boolean;
-  /** The pack's own when undefined. */
-  minDetScore?: number | undefined;
-  liveScore?: boolean | undefined;
-}
-
-interface DetectFilesOptions extends LookOptions {
-  /** Where drawings go; see drawingFiles(). */
-  draw: string | undefined;
 }
 
 export type DetectedFile = { file: string } & Omit<Image, 'face_index'> & { drawing?: string };
@@ -127,15 +108,16 @@ type EmbeddedFile = { file: string; embedding: string } & Face &
   Pick<Embed['embedding'], 'pack' | 'version' | 'accuracy_mode'>;
 
 /**
- * Finds the faces of one image after the other, on this thread, and draws them if wanted. A faulty image does not stop the
- * others. Throws an Error with a message for people when the pack or the drawings cannot be used.
+ * Finds the faces of one image after the other, on this thread, and draws them if `draw` says where; see drawingFiles(). A faulty
+ * image does not stop the others. Throws an Error with a message for people when the pack or the drawings cannot be used.
  */
 export async function* detectFiles(
   files: readonly string[],
-  { draw, ...options }: DetectFilesOptions,
+  given: Partial<MatchOptions>,
+  draw: string | undefined,
 ): AsyncGenerator<DetectedFile | RefusedFile> {
   const drawings = draw === undefined ? [] : drawingFiles(files, draw);
-  for await (const looked of lookAt(files, options)) {
+  for await (const looked of lookAt(files, given)) {
     if ('error' in looked) {
       yield looked;
       continue;
@@ -154,19 +136,19 @@ export async function* detectFiles(
 /** The same with embeddings; yields the faces of each image. */
 export async function* embedFiles(
   files: readonly string[],
-  options: LookOptions,
+  given: Partial<MatchOptions>,
 ): AsyncGenerator<EmbeddedFile[] | RefusedFile> {
-  for await (const looked of lookAt(files, options)) {
+  for await (const looked of lookAt(files, given)) {
     if ('error' in looked) {
       yield looked;
       continue;
     }
-    const { file, image, model } = looked;
+    const { file, image, model, accuracy_mode } = looked;
     yield imageBody(image).faces.map((face, index) => ({
       file,
       ...face,
       ...model,
-      accuracy_mode: options.mode,
+      accuracy_mode,
       embedding: base64(image.faces[index]!),
     }));
   }
@@ -180,17 +162,19 @@ interface LookedAt {
   image: ImageReport;
   limits: ImageLimits;
   model: { pack: string; version: string };
+  accuracy_mode: AccuracyMode;
 }
 
 async function* lookAt(
   files: readonly string[],
-  options: LookOptions,
+  given: Partial<MatchOptions>,
 ): AsyncGenerator<LookedAt | RefusedFile> {
   const { manifest, limits, model, analyse } = await openPack();
-  const { liveScore: detect_presentation_attack = false } = options;
-  if (detect_presentation_attack && manifest.liveness === undefined) {
+  if (given.detect_presentation_attack && manifest.liveness === undefined) {
     throw new Error(`The pack ${manifest.name} has no liveness nets; facematch packs add takes them.`);
   }
+  const options = completeOptions(given, manifest);
+  const { accuracy_mode } = options;
   for (const [index, file] of files.entries()) {
     let bytes: Uint8Array;
     try {
@@ -199,13 +183,8 @@ async function* lookAt(
       yield { file, error: unreadable(error as Error) };
       continue;
     }
-    const result = analyse(bytes, {
-      accuracy_mode: options.mode,
-      min_det_score: options.minDetScore ?? manifest.min_det_score,
-      use_heuristic_fallback: options.fallback,
-      detect_presentation_attack,
-    });
-    if (result.ok) yield { index, file, bytes, image: result.image, limits, model };
+    const result = analyse(bytes, analysisOptions(options));
+    if (result.ok) yield { index, file, bytes, image: result.image, limits, model, accuracy_mode };
     else yield { file, error: refusal(problemOf(faultsOf('image', result, -1), file)) };
   }
 }

@@ -1,12 +1,10 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { AccuracyMode } from '../engine/addon.ts';
+import type { Command } from 'commander';
 import { addHelp } from './help.ts';
+import { givenOptions, matchFlag } from './match-flags.ts';
 import { coloursFor, complain } from './terminal.ts';
 
 interface MatchCommandOptions {
   json?: boolean;
-  mode: AccuracyMode;
-  threshold: number;
 }
 
 export function registerMatch(program: Command): void {
@@ -16,8 +14,8 @@ export function registerMatch(program: Command): void {
     .argument('<reference>', 'a JPEG, PNG or WebP file')
     .argument('<candidate...>', 'the other one, or several, each compared by itself')
     .option('--json', 'print the answer as the server would')
-    .addOption(modeOption())
-    .option('--threshold <percent>', 'confidence from which it is a match', parsePercent, 70)
+    .addOption(matchFlag('accuracy_mode'))
+    .addOption(matchFlag('threshold_percent'))
     .action((reference: string, candidates: string[], options: MatchCommandOptions) =>
       candidates.length === 1
         ? matchTwo(reference, candidates[0]!, options)
@@ -39,7 +37,7 @@ export function registerMatch(program: Command): void {
 async function matchTwo(file1: string, file2: string, options: MatchCommandOptions): Promise<void> {
   const { matchFiles } = await import('./image-files.ts');
   const start = performance.now();
-  const answer = await matchFiles([file1, file2], wishesOf(options));
+  const answer = await matchFiles([file1, file2], givenOptions(options));
   if (options.json) {
     console.log(JSON.stringify(answer, null, 2));
     return;
@@ -55,7 +53,7 @@ async function matchMany(
   options: MatchCommandOptions,
 ): Promise<void> {
   const { matchManyFiles } = await import('./image-files.ts');
-  const answer = await matchManyFiles(reference, candidates, wishesOf(options));
+  const answer = await matchManyFiles(reference, candidates, givenOptions(options));
   const refused = answer.results.flatMap((result) => ('problem' in result ? [result.problem.detail] : []));
   if (options.json) console.log(JSON.stringify(answer, null, 2));
   else {
@@ -63,19 +61,4 @@ async function matchMany(
     console.log(describeResults(answer, reference, coloursFor('stdout')));
   }
   complain(refused);
-}
-
-function wishesOf({ mode, threshold }: MatchCommandOptions) {
-  return { accuracy_mode: mode, threshold_percent: threshold };
-}
-
-/** Shared with `eval`. */
-export function modeOption(): Option {
-  return new Option('--mode <mode>', 'accuracy mode').choices(['fast', 'balance']).default('balance');
-}
-
-function parsePercent(text: string): number {
-  const value = Number(text);
-  if (/^\d+(\.\d+)?$/.test(text) && value <= 100) return value;
-  throw new InvalidArgumentError('Expected a number from 0 to 100.');
 }

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { version } from '../config/version.ts';
+import { version } from '../config/paths.ts';
 import { registerCalibrate } from './calibrate.ts';
 import { registerCompletion } from './completion.ts';
 import { registerConfig } from './config.ts';

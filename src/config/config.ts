@@ -1,4 +1,3 @@
-import { type EndpointId, endpoints } from '../endpoints/index.ts';
 import { cpuLimit } from './cpus.ts';
 import { readSettingsFile, type SettingsFile } from './file.ts';
 import { choice, integer, list, type Setting, text } from './kinds.ts';
@@ -10,8 +9,21 @@ import { RedisAddress } from './redis-address.ts';
  * docs/configuration.md is generated from the table.
  */
 
-/** The endpoints that FACEMATCH_ENDPOINTS switches on and off. */
-export const endpointIds: readonly EndpointId[] = endpoints.map(({ id }) => id);
+/** The endpoints that FACEMATCH_ENDPOINTS switches on and off, and whether each is on by default; src/endpoints has what they are. */
+const endpoints = {
+  match: true,
+  match_advanced: true,
+  match_many: true,
+  match_embeddings: false,
+  detect: true,
+  embed: false,
+  models: true,
+  openapi: true,
+  docs: true,
+  demo: true,
+};
+export type EndpointId = keyof typeof endpoints;
+export const endpointIds = Object.keys(endpoints) as readonly EndpointId[];
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -72,7 +84,7 @@ const table = {
   endpoints: list(
     (item) => (endpointIds as readonly string[]).includes(item),
     `a comma-separated list out of ${endpointIds.join(', ')}`,
-    endpoints.filter(({ off }) => !off).map(({ id }) => id),
+    endpointIds.filter((id) => endpoints[id]),
     'Endpoints that are switched on',
   ) as Setting<readonly EndpointId[]>,
   cors_origins: list(

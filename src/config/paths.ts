@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +19,11 @@ const root = findRoot();
 /** Absolute path of a file given relative to the project's root. */
 export function projectPath(relative: string): string {
   return join(root, relative);
+}
+
+/** The version of this program, from package.json. */
+export function version(): string {
+  return (JSON.parse(readFileSync(projectPath('package.json'), 'utf8')) as { version: string }).version;
 }
 
 /**

@@ -4,8 +4,7 @@ import type { Config } from '../config/config.ts';
 import { projectPath } from '../config/paths.ts';
 import { samples } from '../config/samples.ts';
 import { endpoints } from '../endpoints/index.ts';
-import { matchAdvanced } from '../endpoints/match.ts';
-import { mostTargets } from '../scoring/match-options.ts';
+import { maxTargets, optionEntries, optionRules } from '../engine/match-options.ts';
 import type { Settings } from './browser/types.ts';
 
 /** The demo page: HTML, style and script in one document, which needs no further request. */
@@ -62,20 +61,23 @@ function policy(script: string, style: string): string {
 const sha256 = (text: string) => `sha256-${createHash('sha256').update(text).digest('base64')}`;
 
 function settingsOf(config: Config): Settings {
-  const { threshold_percent, accuracy_mode, use_heuristic_fallback, min_det_score } = matchAdvanced.fields;
-  const { auto_pair_best, reject_low_quality } = matchAdvanced.fields;
-  const options = { use_heuristic_fallback, min_det_score, auto_pair_best, reject_low_quality };
+  // Face indices are chosen by a click, and few packs can tell what is live.
+  const shown = optionEntries.filter(
+    ([name, { endpoints, liveness }]) =>
+      endpoints.includes('match_advanced') && !name.endsWith('face_index') && !liveness,
+  );
+  const { threshold_percent: _, accuracy_mode: __, ...options } = Object.fromEntries(shown);
   const open = endpoints.filter(({ id }) => config.endpoints.includes(id));
   return {
     paths: Object.fromEntries(open.map(({ id, path }) => [id, path])),
     fields: Object.fromEntries(open.map((one) => [one.id, 'fields' in one ? Object.keys(one.fields) : []])),
-    threshold_percent,
-    accuracy_mode,
+    threshold_percent: optionRules.threshold_percent,
+    accuracy_mode: optionRules.accuracy_mode,
     options,
     limits: {
       max_body_bytes: config.max_body_bytes,
       max_image_bytes: config.max_image_bytes,
-      targets: mostTargets,
+      targets: maxTargets,
     },
     samples: samples.every((file) => existsSync(file)),
   };

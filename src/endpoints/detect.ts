@@ -1,24 +1,10 @@
 import type { Analysis } from '../engine/addon.ts';
-import type { Detect } from '../scoring/answers.ts';
 import { faultsOf } from '../scoring/compare.ts';
-import { detectAnswer } from '../scoring/faces.ts';
-import { withQualityComponents } from '../scoring/quality-components.ts';
-import { imageCounts, refusalOf } from './counts.ts';
+import { detectAnswer } from '../scoring/match.ts';
 import { define, key, prefix } from './endpoint.ts';
-import { detect_presentation_attack, look, onlyImage } from './fields.ts';
-import { example as match } from './match.ts';
+import { imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 
 /** The faces of one picture. No face is an empty list. */
-
-const { face_index: _, faces, ...image } = match.image1;
-export const example: Detect = {
-  request_id: match.request_id,
-  accuracy_mode: 'balance',
-  image: { ...image, faces: withQualityComponents(faces) },
-  model: match.model,
-  warnings: [],
-  timings_ms: { queue: 0.2, decode: 3.1, detect: 3.7, align: 1.3, embed: 5.6, total: 14.4 },
-};
 
 export const detect = define({
   id: 'detect',
@@ -27,9 +13,9 @@ export const detect = define({
   scope: 'detect',
   price: 1,
   takes: 'pictures',
-  fields: { image: onlyImage, ...look, detect_presentation_attack },
+  fields: { image: imageRule('The'), ...optionsOf('detect') },
   values: 'DetectValues',
-  success: { description: 'The faces, if any', name: 'Detect', schema: ({ Detect }) => Detect, example },
+  success: { description: 'The faces, if any', name: 'Detect', schema: ({ Detect }) => Detect },
   errors: [],
   docs: {
     tag: 'faces',

@@ -1,26 +1,10 @@
 import type { Analysis } from '../engine/addon.ts';
-import type { Embed } from '../scoring/answers.ts';
 import { faultsOf } from '../scoring/compare.ts';
-import { embedAnswer } from '../scoring/faces.ts';
-import { answerUnlessRefused, imageCounts, refusalOf } from './counts.ts';
-import { example as detect } from './detect.ts';
+import { embedAnswer } from '../scoring/match.ts';
 import { define, key, prefix } from './endpoint.ts';
-import { attack, face_index, look, onlyImage, reject_low_quality } from './fields.ts';
+import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 
 /** The faces of one picture with their embeddings. No face is a refusal. */
-
-const { image, model } = detect;
-const example: Embed = {
-  ...detect,
-  image: { ...image, faces: image.faces.map((face) => ({ ...face, embedding: 'zcxMPc3MTL0=' })) },
-  embedding: {
-    ...model,
-    accuracy_mode: 'balance',
-    dimensions: 512,
-    encoding: 'float32-le-base64',
-    normalised: true,
-  },
-};
 
 export const embed = define({
   id: 'embed',
@@ -28,13 +12,12 @@ export const embed = define({
   path: `${prefix}/face/embed/upload`,
   scope: 'embed',
   price: 1,
-  off: true,
   sensitive: true,
   audited: true,
   takes: 'pictures',
-  fields: { image: onlyImage, face_index, ...look, reject_low_quality, ...attack },
+  fields: { image: imageRule('The'), ...optionsOf('embed') },
   values: 'EmbedValues',
-  success: { description: 'The faces were embedded', name: 'Embed', schema: ({ Embed }) => Embed, example },
+  success: { description: 'The faces were embedded', name: 'Embed', schema: ({ Embed }) => Embed },
   errors: ['faces', 'choice'],
   docs: {
     tag: 'faces',
@@ -45,14 +28,14 @@ export const embed = define({
     curl: [key, '-F image=@one.jpg', '-F face_index=0', '-F reject_low_quality=true'],
   },
   answer({ question, outcomes: [outcome], dimensions }) {
-    const { choices } = question;
-    const faults = faultsOf('image', outcome!, choices.face_index);
+    const { options } = question;
+    const faults = faultsOf('image', outcome!, options.face_index);
     if (faults.length > 0) return refusalOf(faults);
     const body = embedAnswer(question, outcome as Analysis, dimensions);
     const given = body.image.faces.filter((face) => 'embedding' in face);
     return answerUnlessRefused(
       body,
-      choices,
+      options,
       given.map((face) => ({ field: 'image', face })),
       { comparisons: [], images: [imageCounts(body.image)] },
       [{ accuracy_mode: body.accuracy_mode, faces: given.length }],

@@ -1,26 +1,26 @@
 import type { z } from 'zod';
-import type { OnnxRuntime } from '../engine/addon.ts';
+import type { EndpointId } from '../config/config.ts';
+import type { FoundBy, OnnxRuntime } from '../engine/addon.ts';
 import type { RankedEmbeddings } from '../engine/embeddings.ts';
 import type { PackDraft } from '../engine/manifest.ts';
+import type { ValueRule } from '../engine/match-options.ts';
 import type { Outcome } from '../engine/pool.ts';
-import type { Problem, Requests } from '../errors.ts';
+import type { Problem } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { Target } from '../scoring/many.ts';
 import type { Question } from '../scoring/match.ts';
-import type { Decision, MatchCounts } from '../telemetry/record.ts';
-import type { Fields } from './fields.ts';
 
 /**
  * An endpoint is one value: everything that the server, its settings, its metrics and its documents say of it is derived from
  * that. These files load nothing heavy, because programs read the list for its names only.
  */
-export type Endpoint = PictureEndpoint | EmbeddingsEndpoint | PlainEndpoint | DocumentEndpoint;
+export type Endpoint = ImageEndpoint | EmbeddingsEndpoint | PlainEndpoint | DocumentEndpoint;
 
 export const prefix = '/API/v1.0';
 
 interface Common {
   /** In settings, metrics, logs and the OpenAPI document. */
-  id: string;
+  id: EndpointId;
   method: 'GET' | 'POST';
   /** Exact and case-sensitive. */
   path: string;
@@ -28,8 +28,6 @@ interface Common {
   scope: string;
   /** Tokens taken from the key's bucket, before the body is read. */
   price: number;
-  /** The operator has to switch it on. */
-  off?: true;
   /** The scope of a key has to be asked for, and what was found in its pictures is not cached. */
   sensitive?: true;
   /** Its decisions, or that it gave templates out, are lines of the audit log. */
@@ -61,13 +59,38 @@ export interface Success {
   /** Of its component; the clients' type of it ends with `Answer`. */
   name: string;
   schema: (schemas: Schemas) => z.ZodType;
-  example: object;
 }
 
 /** What a handler gives: an answer, or a refusal. Both are counted. */
 export type Answered =
   | { body: Answer; counts?: MatchCounts; decisions?: readonly Decision[] }
   | { refusal: Problem; counts?: MatchCounts | undefined; timings_ms?: Answer['timings_ms'] };
+
+/** What the metrics count of a match: numbers and words of tables, nothing of the faces themselves. */
+export interface MatchCounts {
+  /** Empty when the client got none: an image had no face, or a poor face was refused. */
+  comparisons: readonly { accuracy_mode: string; match: boolean; confidence_percent: number }[];
+  /** The images in which faces were looked for. */
+  images: readonly { faces: number; found_by: FoundBy | 'none' }[];
+}
+
+/** One comparison's result, or why there is none. A line of the audit log. */
+export interface Decision {
+  accuracy_mode?: string;
+  threshold_percent?: number;
+  /** In one against many: the index of the target. */
+  target?: number;
+  /** In a match of embeddings, where one line stands for all: how many were compared, and how many match. */
+  candidates?: number;
+  matches?: number;
+  /** The best one's. */
+  confidence_percent?: number;
+  match?: boolean;
+  /** In embed: how many faces' embeddings were given out. */
+  faces?: number;
+  /** Code of the problem that was answered instead. */
+  refused?: string;
+}
 
 type Answer = object & { timings_ms?: Readonly<Record<string, number>> };
 
@@ -83,7 +106,17 @@ export interface Analysed {
   dimensions: number;
 }
 
-export interface PictureEndpoint extends Common {
+export interface ImageRule {
+  kind: 'image';
+  /** It may be sent up to `maxTargets` times. */
+  several?: true;
+  description: string;
+}
+export type FieldRule = ImageRule | ValueRule;
+/** By name; images in the order in which they are checked. */
+export type Fields = Readonly<Record<string, FieldRule>>;
+
+export interface ImageEndpoint extends Common {
   takes: 'pictures';
   fields: Fields;
   /** Fields that another endpoint takes, of which a warning says so. */
@@ -91,14 +124,14 @@ export interface PictureEndpoint extends Common {
   /** Name of the clients' type of its fields without the pictures. */
   values: string;
   success: Success;
-  /** Groups of the error table that the fields do not tell. */
-  errors: readonly Requests[];
+  /** Problems that its fields do not tell: that a face is lacking, and that the client chose one. */
+  errors: readonly ('faces' | 'choice')[];
   /** Returns the refusal of faulty images, or throws it. */
   answer(analysed: Analysed): Answered;
 }
 
 export interface Ranked {
-  question: Omit<Question, 'choices'>;
+  question: Omit<Question, 'options'>;
   ranked: RankedEmbeddings;
   calibration: Calibration;
 }

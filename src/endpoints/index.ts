@@ -1,3 +1,4 @@
+import type { EndpointId } from '../config/config.ts';
 import { detect } from './detect.ts';
 import { demo, docs, openapi } from './documents.ts';
 import { embed } from './embed.ts';
@@ -7,24 +8,23 @@ import { matchEmbeddings } from './match-embeddings.ts';
 import { matchMany } from './match-many.ts';
 import { models } from './models.ts';
 
-/** The endpoints, in the order in which documents list them. */
-const list = [
+/** By id, in the order in which documents list them. */
+const table = {
   match,
-  matchAdvanced,
-  matchMany,
-  matchEmbeddings,
+  match_advanced: matchAdvanced,
+  match_many: matchMany,
+  match_embeddings: matchEmbeddings,
   detect,
   embed,
   models,
   openapi,
   docs,
   demo,
-] as const;
+} satisfies { [Id in EndpointId]: Endpoint & { id: Id } };
 
-export type EndpointId = (typeof list)[number]['id'];
-export type Scope = Exclude<(typeof list)[number]['scope'], 'any' | 'none'>;
+export type Scope = Exclude<(typeof table)[EndpointId]['scope'], 'any' | 'none'>;
 
-/** An endpoint of the list. */
-export type Listed = Endpoint & { id: EndpointId; scope: Scope | 'any' | 'none' };
+/** An endpoint of the table. */
+export type Listed = Endpoint & { scope: Scope | 'any' | 'none' };
 
-export const endpoints: readonly Listed[] = list;
+export const endpoints: readonly Listed[] = Object.values(table);

@@ -2,20 +2,19 @@ import type { z } from 'zod';
 import { mostCandidates } from '../engine/cosine.ts';
 import type { RankedEmbeddings } from '../engine/embeddings.ts';
 import type { embeddingsSchema } from '../engine/embeddings-schema.ts';
-import { judgedPair, round, thresholdBelowOne, uncalibrated } from '../scoring/match.ts';
+import { assessPair, round, thresholdBelowOne, uncalibrated } from '../scoring/match.ts';
 import { define, key, prefix, type Ranked, type Schemas } from './endpoint.ts';
-import { example as match } from './match.ts';
 
 /** One embedding against many, as a worker ranked them. */
 
-const schema = ({ z, object, text, count, milliseconds, judged, ...shared }: Schemas) =>
+const schema = ({ z, object, text, count, milliseconds, verdict, ...shared }: Schemas) =>
   object('One embedding against many.', {
     request_id: shared.request_id,
     threshold_percent: shared.threshold_percent,
     accuracy_mode: shared.accuracy_mode,
     searched: z.int().min(1).describe('The number that each false_match_rate is multiplied by'),
     results: z
-      .array(object('A candidate.', { id: text('As sent'), ...judged }))
+      .array(object('A candidate.', { id: text('As sent'), ...verdict }))
       .max(mostCandidates)
       .describe('Best first: at most `limit`, and none below `min_percent`'),
     matches: count.describe('How many candidates match, including those that `limit` leaves out'),
@@ -27,34 +26,13 @@ const schema = ({ z, object, text, count, milliseconds, judged, ...shared }: Sch
     }),
   });
 
-type Embeddings = z.infer<ReturnType<typeof schema>>;
-
-const example: Embeddings = {
-  request_id: match.request_id,
-  threshold_percent: match.threshold_percent,
-  accuracy_mode: 'balance',
-  searched: 1_000_000,
-  results: [
-    {
-      id: 'member-4711',
-      match: true,
-      confidence_percent: 74,
-      similarity: 0.6832,
-      false_match_rate: 0.00004,
-      extrapolated: false,
-    },
-  ],
-  matches: 1,
-  model: match.model,
-  warnings: [],
-  timings_ms: { queue: 0.2, total: 1.1 },
-};
+export type Embeddings = z.infer<ReturnType<typeof schema>>;
 
 function bodyOf({ question, ranked, calibration }: Ranked): Embeddings {
   const { request_id, model, queue_ms, total_ms } = question;
   const { threshold_percent, accuracy_mode, searched, min_percent, limit } = ranked.values;
   const results = ranked.candidates
-    .map(({ id, ...scores }) => ({ id, ...judgedPair(scores, calibration, searched, threshold_percent) }))
+    .map(({ id, ...scores }) => ({ id, ...assessPair(scores, calibration, searched, threshold_percent) }))
     .filter(({ confidence_percent }) => confidence_percent >= min_percent);
   return {
     request_id,
@@ -99,11 +77,10 @@ export const matchEmbeddings = define({
   path: `${prefix}/face/match/embeddings`,
   scope: 'match:embeddings',
   price: 1,
-  off: true,
   audited: true,
   takes: 'embeddings',
   members: Object.keys(members),
-  success: { description: 'The embeddings were compared', name: 'Embeddings', schema, example },
+  success: { description: 'The embeddings were compared', name: 'Embeddings', schema },
   docs: {
     tag: 'match',
     summary: 'Compare one embedding with many',

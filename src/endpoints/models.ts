@@ -69,38 +69,7 @@ const schema = ({ z, object, text, word, Calibration }: Schemas) => {
   });
 };
 
-type Models = z.infer<ReturnType<typeof schema>>;
-
-const fitted = {
-  fitted_on: '6,000 pairs of photos',
-  points: [
-    [-0.1, 1],
-    [0.2, 0.01],
-    [0.42, 0.0001],
-  ] as [number, number][],
-  floor: 0.00001,
-};
-
-const example: Models = {
-  pack: 'default',
-  version: '3.0.0',
-  description: 'A detector, 68 landmarks and an embedding of 512 numbers',
-  source: { kind: 'npm', name: 'some-package', version: '1.2.3', licence: 'MIT' },
-  runtime: { onnxruntime: '1.30.0', providers: ['cpu'] },
-  files: [
-    {
-      role: 'detector',
-      file: 'detect.onnx',
-      pack: 'default',
-      licence: 'MIT',
-      sha256: 'd6eb1c6ad8c1aa3a2d5a3ff8d5b6e1ad0f3a5f0f1d4e1c4b8d3f6a7e9c2b1a05',
-      source_sha256: '0b1c2d3e4f5061728394a5b6c7d8e9f00112233445566778899aabbccddeeff0',
-    },
-  ],
-  min_det_score: 0.7,
-  human: { bar: -1.25, fitted_on: '6,000 photos of people and 3,000 of animals' },
-  calibration: { fast: fitted, balance: fitted },
-};
+export type Models = z.infer<ReturnType<typeof schema>>;
 
 function bodyOf(manifest: PackDraft, runtime: OnnxRuntime): Models {
   const { name, version, description, human, liveness, min_det_score, calibration } = manifest;
@@ -154,7 +123,7 @@ export const models = define({
   scope: 'any',
   price: 1,
   takes: 'nothing',
-  success: { description: 'The model pack', name: 'Models', schema, example },
+  success: { description: 'The model pack', name: 'Models', schema },
   docs: {
     tag: 'about',
     summary: 'Show the model pack',

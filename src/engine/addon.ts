@@ -6,7 +6,9 @@
 import type { Detected } from './detected.ts';
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp';
-export type FoundBy = 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';
+/** The detection steps in their order. */
+export const foundBy = ['primary', 'tiled', 'rotated', 'padded', 'enhanced'] as const;
+export type FoundBy = (typeof foundBy)[number];
 export type Point = [x: number, y: number];
 
 /** Coordinates are pixels of the upright image, origin top left; left and right are the person's own. */
@@ -60,7 +62,8 @@ export interface Analysis {
   timings_ms: StageTimings;
 }
 
-export type AccuracyMode = 'fast' | 'balance';
+export const accuracyModes = ['fast', 'balance'] as const;
+export type AccuracyMode = (typeof accuracyModes)[number];
 export interface ImageLimits {
   /** Most pixels (width × height as the header declares them) that are decoded. */
   max_pixels: number;

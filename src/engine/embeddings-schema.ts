@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { accuracyModes } from './addon.ts';
 import { mostCandidates } from './cosine.ts';
+import { optionRules } from './match-options.ts';
 
 const longestId = 128;
 
@@ -12,7 +14,7 @@ const number = (min: number, max: number, kind: 'a number' | 'a whole number') =
 const base64 = z
   .string({ error: 'an embedding in base64' })
   .describe('Numbers in the encoding that embed gives: little-endian 32-bit floats, in base64');
-const modes = ['fast', 'balance'] as const;
+const { threshold_percent } = optionRules;
 
 /** The request's body; the docs are generated from it too. */
 export const embeddingsSchema = z.object(
@@ -37,11 +39,11 @@ export const embeddingsSchema = z.object(
     pack: text(200, "the model pack's name, as embed answered").describe('The pack that all of them are of'),
     version: text(200, "the model pack's version, as embed answered").describe('Its version'),
     accuracy_mode: z
-      .enum(modes, { error: `one of ${modes.join(', ')}` })
+      .enum(accuracyModes, { error: `one of ${accuracyModes.join(', ')}` })
       .describe('The mode that all of them were made in'),
-    threshold_percent: number(0, 100, 'a number')
-      .default(70)
-      .describe('Least confidence_percent that counts as a match'),
+    threshold_percent: number(threshold_percent.min, threshold_percent.max, 'a number')
+      .default(threshold_percent.default)
+      .describe(threshold_percent.description),
     searched: number(1, 1e12, 'a whole number')
       .optional()
       .describe(

@@ -54,7 +54,6 @@ const adminRoutes: Readonly<Record<string, Answer>> = {
     const wedged_workers = wedged > 0 ? wedged : undefined;
     return json(status === 'ready' ? 200 : 503, { status, http, wedged_workers, detail });
   },
-  '/usage': ({ telemetry }) => json(200, telemetry.usage.report()),
   '/metrics': async ({ telemetry }) => text(200, await telemetry.exposition(), telemetry.expositionType),
 };
 

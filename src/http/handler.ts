@@ -1,9 +1,9 @@
 import type { Config } from '../config/config.ts';
-import type { Answered, EmbeddingsEndpoint, PictureEndpoint } from '../endpoints/endpoint.ts';
+import type { Answered, EmbeddingsEndpoint, ImageEndpoint } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
 import { mostJson_bytes } from '../engine/cosine.ts';
+import { analysisOptions } from '../engine/match-options.ts';
 import { Problem } from '../errors.ts';
-import { wantsLiveScores } from '../scoring/presentation-attack.ts';
 import { asProblem, type Form, readForm } from './body/form.ts';
 import { readJsonForm } from './body/json-form.ts';
 import { boundaryOf, endsForm } from './body/multipart.ts';
@@ -110,7 +110,7 @@ export function bodyLimit(
 
 export const hasJson = (headers: Request['headers']) => isJson(headers.get('content-type') ?? '');
 
-function withPictures(context: Context, endpoint: PictureEndpoint): Promise<Reply> {
+function withPictures(context: Context, endpoint: ImageEndpoint): Promise<Reply> {
   const { config, manifest } = context.services;
   const json = hasJson(context.exchange.request.headers);
   const limit_bytes = bodyLimit(config, json);
@@ -126,7 +126,7 @@ function withPictures(context: Context, endpoint: PictureEndpoint): Promise<Repl
 
 async function analyse(
   context: Context,
-  endpoint: PictureEndpoint,
+  endpoint: ImageEndpoint,
   read: (body: Buffer) => Form,
   uploaded: Promise<Buffer>,
 ): Promise<Reply> {
@@ -134,17 +134,15 @@ async function analyse(
   const { config, manifest, engine, model } = services;
   const body = await uploaded;
   const arrived = performance.now();
-  const { images, targets, choices, warnings } = read(body);
+  const { images, targets, options, warnings } = read(body);
   if (targets.length > 1) await chargeFurther(context, targets.length - 1);
   if (!exchange.open) throw new ClientLeft();
-  const { accuracy_mode, min_det_score, use_heuristic_fallback } = choices;
   const names = Object.keys({ ...endpoint.fields, ...endpoint.advanced });
   const ignored = ignoredQuery(exchange.request.query, names);
-  const live = wantsLiveScores(choices) ? { detect_presentation_attack: true } : {};
   const { max_pixels, min_side, picture_ms } = config;
   const ticket = engine.analyse(
     images.map(({ start, end }) => body.subarray(start, end)),
-    { accuracy_mode, min_det_score, use_heuristic_fallback, ...live, max_pixels, min_side, picture_ms },
+    { ...analysisOptions(options), max_pixels, min_side, picture_ms },
     !endpoint.sensitive,
     context.origin,
   );
@@ -155,10 +153,10 @@ async function analyse(
   context.timings_ms = { queue: Math.round(queue_ms * 10) / 10 };
   const total_ms = performance.now() - arrived;
   const answered = endpoint.answer({
-    question: { request_id, choices, warnings: [...ignored, ...warnings], model, queue_ms, total_ms },
+    question: { request_id, options, warnings: [...ignored, ...warnings], model, queue_ms, total_ms },
     targets,
     outcomes,
-    calibration: services.calibrations[accuracy_mode],
+    calibration: services.calibrations[options.accuracy_mode],
     dimensions: manifest.embedder.dimensions,
   });
   return replyOf(context, answered);

@@ -1,5 +1,6 @@
+import type { EndpointId } from '../config/config.ts';
 import { prefix } from '../endpoints/endpoint.ts';
-import { type EndpointId, endpoints, type Listed } from '../endpoints/index.ts';
+import { endpoints, type Listed } from '../endpoints/index.ts';
 import { Problem } from '../errors.ts';
 
 /** Finds endpoints among those that are switched on. HEAD works wherever GET does (RFC 9110 section 9.1). */

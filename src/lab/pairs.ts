@@ -29,7 +29,7 @@ export function scoredBy(pairs: readonly JudgedPair[], kind: ScoreKind): Scored[
 
 /** The confidence percent of a score of one pair; undefined without a calibration, as for cosines. */
 export function percentOf(score: number, calibration: Calibration | undefined): number | undefined {
-  return calibration?.judge(score, 1).confidence_percent;
+  return calibration?.assess(score, 1).confidence_percent;
 }
 
 const required = ['image1', 'image2', 'same'] as const;

@@ -1,7 +1,7 @@
 /** [normalised similarity, false-match rate] */
 export type CalibrationPoint = readonly [similarity: number, falseMatchRate: number];
 
-interface Judgement {
+interface Assessment {
   /** 0..1, corrected for the number of pairs; the rate of a single pair is never below the floor. */
   false_match_rate: number;
   /** Whether false_match_rate is only an upper bound: the pair's own rate lies below the floor, or nothing was measured. */
@@ -23,7 +23,7 @@ export function promisedRate(confidencePercent: number): number {
 export function measuredUpTo({
   false_match_rate,
   extrapolated,
-}: Pick<Judgement, 'false_match_rate' | 'extrapolated'>): number {
+}: Pick<Assessment, 'false_match_rate' | 'extrapolated'>): number {
   return extrapolated && false_match_rate <= 0.5 ? 30 - 10 * Math.log10(false_match_rate) : 100;
 }
 
@@ -85,7 +85,7 @@ export class Calibration {
    * The best of n pairs is n times as likely to be a false match: min(1, n × FMR). The percent uses the rate without the
    * floor, so that thresholds beyond it still separate pairs.
    */
-  judge(similarity: number, pairsCompared: number): Judgement {
+  assess(similarity: number, pairsCompared: number): Assessment {
     const rate = this.falseMatchRate(similarity);
     const corrected = (own: number) => {
       const all = Math.max(1, pairsCompared) * own;
@@ -120,9 +120,9 @@ class Uncalibrated extends Calibration {
     return false;
   }
 
-  override judge(similarity: number, pairsCompared: number): Judgement {
+  override assess(similarity: number, pairsCompared: number): Assessment {
     // A normalised similarity may be above 1.
-    const { confidence_percent } = super.judge(Math.min(1, similarity), pairsCompared);
+    const { confidence_percent } = super.assess(Math.min(1, similarity), pairsCompared);
     return { false_match_rate: 1, extrapolated: true, confidence_percent };
   }
 }

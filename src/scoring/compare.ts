@@ -1,7 +1,9 @@
 import type { Analysis, Face, Failure, ImageReport, NativeFailure, StageTimings } from '../engine/addon.ts';
 import { cosine } from '../engine/cosine.ts';
+import { kindWords } from '../engine/detected.ts';
+import { Problem } from '../errors.ts';
 
-/** Compares the faces of two analysed images, pair by pair. */
+/** Compares the faces of two analysed images, pair by pair, or says what is wrong with the images. */
 
 export type ImageField = 'image1' | 'image2';
 
@@ -100,4 +102,60 @@ export function sum(a: StageTimings, b: StageTimings): StageTimings {
     align: a.align + b.align,
     embed: a.embed + b.embed,
   };
+}
+
+/** Checked in this order, after everything else that can be wrong with an image. */
+const stages: readonly ImageFault['code'][] = ['no_face_found', 'face_index_out_of_range'];
+
+/**
+ * Names every image with a fault. Code and members are those of the first image that fails at the earliest stage. `name`
+ * is what `detail` calls the image; by default the form's field.
+ */
+export function problemOf(faults: readonly ImageFault[], name?: string): Problem {
+  const stage = (fault: ImageFault) => stages.indexOf(fault.code);
+  const [main] = faults.toSorted((a, b) => stage(a) - stage(b)).map(membersOf);
+  const errors = faults.map(membersOf);
+  const detail = detailsOf(faults, name);
+  const { code, ...members } = main!;
+  if (code === 'no_face_found') return new Problem(code, { detail, errors });
+  return new Problem(code, { detail, ...members, ...(faults.length > 1 ? { errors } : {}) });
+}
+
+/** What `detail` alone says, in words. */
+const inWords = { look_cut_short: undefined, beginning: undefined, index: undefined };
+
+function membersOf(fault: ImageFault) {
+  const { look_cut_short: _, beginning: __, index: ___, ...members } = { ...inWords, ...fault };
+  return members;
+}
+
+function detailsOf(faults: readonly ImageFault[], name: string | undefined): string {
+  const faceless = faults.filter((fault) => fault.code === 'no_face_found');
+  const others = faults
+    .filter((fault) => fault.code !== 'no_face_found')
+    .map((fault) => detailOf(fault, name));
+  if (faceless.length === 0) return others.join(' ');
+  const fields = faceless.map(({ field }) => field).join(' and ');
+  const cut = faceless.filter(({ look_cut_short }) => look_cut_short).map(({ field }) => field);
+  const short =
+    cut.length > 0 ? [`The search for faces in ${cut.join(' and ')} was stopped: it took too long.`] : [];
+  return [...others, `Send a picture in which the face is clearly visible as ${fields}.`, ...short].join(' ');
+}
+
+function detailOf(fault: Exclude<ImageFault, { code: 'no_face_found' }>, name = fault.field): string {
+  switch (fault.code) {
+    case 'unsupported_image_format':
+      return `Send ${name} as JPEG, PNG or WebP; this one ${kindWords(fault.detected, fault.beginning)}`;
+    case 'image_decode_failed':
+      return `Send ${name} again: the picture is damaged or cut short.`;
+    case 'image_dimensions':
+      return (
+        `Scale ${name}: ${fault.width} × ${fault.height} pixels are out of range; at most ` +
+        `${fault.limit_pixels} pixels in all are taken, 65535 on a side, and a shortest side that still shows a face.`
+      );
+    case 'image_too_complex':
+      return `Save ${name} again, as an ordinary JPEG or with fewer pixels: decoding it takes too long.`;
+    case 'face_index_out_of_range':
+      return `Choose a face of ${name} from 0 to ${fault.faces_found - 1}, or -1 for automatic choice; there is no face ${fault.index}.`;
+  }
 }

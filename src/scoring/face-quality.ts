@@ -1,12 +1,11 @@
 import type { Face } from '../engine/addon.ts';
+import type { MatchOptions } from '../engine/match-options.ts';
 import { Problem } from '../errors.ts';
 
 /**
  * Warns when a compared face is so poor that the same person is recognised less often. A warning never changes the verdict:
  * a poor image lowers the confidence by itself. With reject_low_quality the match is refused instead.
  */
-
-export type QualityReason = 'small' | 'blurred' | 'bright' | 'turned' | 'occluded';
 
 export interface LowQualityFace {
   code: 'low_quality_face';
@@ -17,107 +16,122 @@ export interface LowQualityFace {
   detail: string;
 }
 
-type Judged = Pick<Face, 'pose' | 'quality' | 'occlusion_score'>;
+type MeasuredFace = Pick<Face, 'pose' | 'quality' | 'occlusion_score'>;
 
 interface QualityLimit {
-  reason: QualityReason;
+  reason: string;
+  /** Such a face, to end a sentence with. */
+  words: string;
   /** The measured member of a face, by its name in the answer. */
   member: string;
-  measured(face: Judged): number;
+  measured(face: MeasuredFace): number;
   /** The smallest or the largest value without a warning. */
-  least?: number;
-  most?: number;
+  min?: number;
+  max?: number;
   unit: string;
   cure: string;
 }
 
-/**
- * Beyond each limit, same-person pairs stay below 60 percent (false non-matches) at least two to three times as often as
- * other pairs. Measured for version 0.1 on degraded copies of photos, in mode balance; the figures are false non-matches per
- * 100 pairs. The unchanged photos of lfw-dev have 2. There is no limit where the effect is too small: darkness (3 below 0.12
- * in darkened copies, 2 otherwise) and pitch (none of 29 pairs of lfw-dev beyond 25 degrees).
- */
-export const qualityLimits: readonly QualityLimit[] = [
+/** Beyond each limit the same person is missed two to three times as often, or more; docs/images.md has the figures. */
+const limits = [
   {
     reason: 'small',
+    words: 'too small',
     member: 'face_pixels',
     measured: ({ quality }) => quality.face_pixels,
-    // smaller copies of lfw-dev: 46 below the limit, 8 from 32 to 36, 1 otherwise
-    least: 36,
+    min: 36,
     unit: ' pixels',
     cure: 'Send a larger picture, or one taken from nearer',
   },
   {
     reason: 'blurred',
+    words: 'blurred',
     member: 'sharpness',
     measured: ({ quality }) => quality.sharpness,
-    // lfw-dev unchanged: 8 below the limit (1 of 13 pairs); blurred copies: 22 from 0.5 to 0.55; rmfd-dev: 86 below, 64
-    // otherwise
-    least: 0.55,
+    min: 0.55,
     unit: '',
     cure: 'Send a picture that is in focus, not shaken, and not enlarged',
   },
   {
     reason: 'bright',
+    words: 'overexposed',
     member: 'brightness',
     measured: ({ quality }) => quality.brightness,
-    // brighter copies of lfw-dev: 9 from 0.8 to 0.85, 19 from 0.85 to 0.9, 4 otherwise
-    most: 0.8,
+    max: 0.8,
     unit: '',
     cure: 'Send a picture with less light on the face, or a shorter exposure',
   },
   {
     reason: 'turned',
+    words: 'turned to the side',
     member: 'yaw',
     measured: ({ pose }) => Math.abs(pose.yaw),
-    // Pack 3.0.0: web-dev: 23 from 45 to 55, 27 from 55 to 70, 33 beyond, 14 from 35 to 45, 7 to 11 below. cfp-dev, a profile
-    // and a frontal photo: 31 from 55 to 70, 51 beyond; two frontal ones: 4. lfw-dev: 1 of 63 pairs beyond 45, but its photos
-    // were chosen with a detector of frontal faces
-    most: 45,
+    max: 45,
     unit: ' degrees',
     cure: 'Send a picture in which the person looks into the camera',
   },
   {
     reason: 'occluded',
+    words: 'covered over nose and mouth',
     member: 'occlusion_score',
-    // Pack 3.0.0: web-dev: 29 beyond (49 pairs), 11 otherwise; rmfd-dev: 56 beyond, 38 otherwise
     measured: ({ occlusion_score }) => occlusion_score ?? 0,
-    most: 0,
+    max: 0,
     unit: '',
     cure: 'Send a picture without a mask, a scarf or a hand over nose and mouth',
   },
-];
+] as const satisfies readonly QualityLimit[];
 
-/** A description of such a face, to end a sentence with. */
-export const qualityWords: Readonly<Record<QualityReason, string>> = {
-  small: 'too small',
-  blurred: 'blurred',
-  bright: 'overexposed',
-  turned: 'turned to the side',
-  occluded: 'covered over nose and mouth',
-};
+export type QualityReason = (typeof limits)[number]['reason'];
+export const qualityLimits: readonly (QualityLimit & { reason: QualityReason })[] = limits;
 
 /**
  * Checks the compared face of one image by the rounded numbers of the answer, so that a client can repeat it. One warning
  * for each row of the table, in its order.
  */
-export function lowQuality(field: string, face: Judged): LowQualityFace[] {
-  return qualityLimits.flatMap(({ reason, member, measured, least, most, unit, cure }) => {
+export function lowQuality(field: string, face: MeasuredFace): LowQualityFace[] {
+  return qualityLimits.flatMap(({ reason, words, member, measured, min, max, unit, cure }) => {
     const value = measured(face);
     const side =
-      least !== undefined && value < least ? 'below' : most !== undefined && value > most ? 'beyond' : '';
+      min !== undefined && value < min ? 'below' : max !== undefined && value > max ? 'beyond' : '';
     if (side === '') return [];
-    const limit = `${side} ${least ?? most}${unit}`;
+    const limit = `${side} ${min ?? max}${unit}`;
     const detail =
-      `The face compared in ${field} is ${qualityWords[reason]}: its ${member} is ${value}, and ${limit} the same ` +
+      `The face compared in ${field} is ${words}: its ${member} is ${value}, and ${limit} the same ` +
       `person is recognised less often. ${cure}.`;
     return { code: 'low_quality_face', field, reason, detail };
   });
 }
 
-/** The problem that refuses a match for these warnings; undefined when there are none. */
-export function lowQualityProblem(warnings: readonly LowQualityFace[]): Problem | undefined {
-  if (warnings.length === 0) return undefined;
+/** A face that an answer is about, and the image that it is in. */
+export interface AskedFace {
+  field: string;
+  face: { index: number; live_score?: number };
+}
+
+/**
+ * The problem that refuses faces as the client asked: those that are poor by their warnings, or look like a presentation attack by
+ * the rounded scores of the answer. A poor face comes first: its live score says little. undefined when there are none.
+ */
+export function refusalOfFaces(
+  options: Pick<MatchOptions, 'reject_low_quality' | 'reject_presentation_attack' | 'live_threshold'>,
+  warnings: readonly { code: string }[],
+  asked: readonly AskedFace[],
+): Problem | undefined {
+  const poor = warnings.filter(({ code }) => code === 'low_quality_face') as LowQualityFace[];
+  if (options.reject_low_quality && poor.length > 0) return lowQualityProblem(poor);
+  const { reject_presentation_attack, live_threshold } = options;
+  const attacks = asked.flatMap(({ field, face: { index, live_score } }) =>
+    live_score !== undefined && live_score < live_threshold ? [{ field, face_index: index, live_score }] : [],
+  );
+  if (!reject_presentation_attack || attacks.length === 0) return undefined;
+  const fields = [...new Set(attacks.map(({ field }) => field))].join(' and ');
+  return new Problem('presentation_attack', {
+    detail: `Take a new picture of the person for ${fields}: a face looks like one on a photo or a screen, with a live_score below ${live_threshold}.`,
+    errors: attacks,
+  });
+}
+
+function lowQualityProblem(warnings: readonly LowQualityFace[]): Problem {
   const fields = [...new Set(warnings.map(({ field }) => field))];
   return new Problem('low_quality_face', {
     detail: warnings.map(({ detail }) => detail).join(' '),
@@ -127,3 +141,32 @@ export function lowQualityProblem(warnings: readonly LowQualityFace[]): Problem 
     })),
   });
 }
+
+type Measured = Pick<Face, 'landmarks' | 'pose'>;
+
+/**
+ * Quality components of ISO/IEC 29794-5, 0 to 100, by the mappings that its reference implementation OFIQ 1.0.3 publishes. Not
+ * conformant: OFIQ finds landmarks and pose by other nets. Why these of its 28: docs/images.md.
+ */
+export function qualityComponents({ landmarks, pose }: Measured) {
+  const [[x1, y1], [x2, y2]] = [landmarks.right_eye, landmarks.left_eye];
+  // A turned head foreshortens the distance; beyond some 85 degrees that says nothing any more.
+  const distance = Math.hypot(x2 - x1, y2 - y1) / Math.max(0.1, Math.cos(radians(pose.yaw)));
+  return {
+    inter_eye_distance: sigmoid(distance, { middle: 70, width: 20 }),
+    head_pose_yaw: straightness(pose.yaw),
+    head_pose_roll: straightness(pose.roll),
+  };
+}
+
+export function withQualityComponents<F extends Measured>(faces: readonly F[]) {
+  return faces.map((face) => ({ ...face, quality_components: qualityComponents(face) }));
+}
+
+const radians = (degrees: number) => (degrees * Math.PI) / 180;
+
+const sigmoid = (value: number, { middle, width }: { middle: number; width: number }) =>
+  Math.round(100 / (1 + Math.exp((middle - value) / width)));
+
+/** OFIQ's cos² rises again beyond 90 degrees, to 100 for a face that is upside down; here it stays 0. */
+const straightness = (degrees: number) => Math.round(100 * Math.max(0, Math.cos(radians(degrees))) ** 2);

@@ -3,20 +3,18 @@ import type { Outcome } from '../engine/pool.ts';
 import { errorTable, Problem } from '../errors.ts';
 import type { Compared, Many, Uncompared, Warning } from './answers.ts';
 import type { Calibration } from './calibration.ts';
-import { compare, sum } from './compare.ts';
-import { lowQuality, lowQualityProblem } from './face-quality.ts';
-import { problemOf } from './faults.ts';
+import { compare, problemOf, sum } from './compare.ts';
+import { lowQuality, refusalOfFaces } from './face-quality.ts';
 import {
+  assessBest,
   cutShort,
   imageBody,
-  judgedBest,
   notTheLargest,
   type Question,
   thresholdBelowOne,
   timingsBody,
   uncalibrated,
 } from './match.ts';
-import { presentationAttack } from './presentation-attack.ts';
 
 export interface Target {
   /** As sent; only a label. */
@@ -30,28 +28,26 @@ export interface Target {
 /** One image against several. */
 export interface ManyQuestion extends Question {
   targets: readonly Target[];
-  /** The analysis of image1. */
-  reference: Analysis;
-  /** In the order of the images. */
-  outcomes: readonly Outcome[];
+  /** In the order of the images; the first, image1, has no fault. */
+  outcomes: readonly [Analysis, ...Outcome[]];
   calibration: Calibration;
 }
 
 /** One image against several → the answer of the contract. Each target gets a result of its own. */
 export function manyAnswer(question: ManyQuestion): Many {
-  const { request_id, choices, targets, reference, outcomes, model, queue_ms, total_ms } = question;
-  const { threshold_percent, accuracy_mode, image1_face_index } = choices;
+  const { request_id, options, targets, outcomes, model, queue_ms, total_ms } = question;
+  const { threshold_percent, accuracy_mode, image1_face_index } = options;
   const results = targets.map((target, index) => ({
     index,
     ...(target.filename === undefined ? {} : { filename: target.filename }),
-    ...judgedTarget(question, target),
+    ...resultOf(question, target),
   }));
   const best = results
     .filter((result) => 'match' in result)
     .toSorted((a, b) => b.confidence_percent - a.confidence_percent)[0];
   const matches = results.filter((result) => 'match' in result && result.match).length;
   const image1 = {
-    ...imageBody(reference.image),
+    ...imageBody(outcomes[0].image),
     face_index: best?.image1_face_index ?? Math.max(0, image1_face_index),
   };
   const analysed = outcomes.filter((outcome) => outcome.ok).map(({ timings_ms }) => timings_ms);
@@ -67,7 +63,7 @@ export function manyAnswer(question: ManyQuestion): Many {
       ...question.warnings,
       ...thresholdBelowOne(threshold_percent),
       ...uncalibrated(question.calibration, model),
-      ...cutShort('image1', reference.image),
+      ...cutShort('image1', outcomes[0].image),
       // Where nothing was compared, no face was chosen.
       ...(best === undefined ? [] : notTheLargest('image1', image1, image1_face_index)),
       ...lowQuality('image1', image1.faces[image1.face_index]!),
@@ -78,7 +74,7 @@ export function manyAnswer(question: ManyQuestion): Many {
 }
 
 /** The result of a target, or its problem. */
-function judgedTarget(question: ManyQuestion, target: Target) {
+function resultOf(question: ManyQuestion, target: Target) {
   try {
     return comparedTarget(question, target);
   } catch (error) {
@@ -88,28 +84,27 @@ function judgedTarget(question: ManyQuestion, target: Target) {
 }
 
 function comparedTarget(
-  { choices, reference, outcomes, calibration }: ManyQuestion,
+  { options, outcomes, calibration }: ManyQuestion,
   { image, name }: Target,
 ): Omit<Compared, 'index' | 'filename'> {
   if (image instanceof Problem) throw image;
-  const result = compare([reference, outcomes[image]!], { ...choices, image2_face_index: -1 });
+  const result = compare([outcomes[0], outcomes[image]!], { ...options, image2_face_index: -1 });
   if (Array.isArray(result)) throw problemOf(result, name);
-  const { best, ...judged } = judgedBest(result.pairs, calibration, choices.threshold_percent);
+  const { best, ...verdict } = assessBest(result.pairs, calibration, options.threshold_percent);
   const image1 = { ...imageBody(result.image1), face_index: best.image1_face_index };
   const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
   const poor = lowQuality('image2', image2.faces[image2.face_index]!);
   const asked = [{ field: 'image2', face: image2.faces[image2.face_index]! }];
-  const refusal =
-    (choices.reject_low_quality ? lowQualityProblem(poor) : undefined) ?? presentationAttack(asked, choices);
+  const refusal = refusalOfFaces(options, poor, asked);
   if (refusal) throw refusal;
   return {
-    ...judged,
+    ...verdict,
     image1_face_index: best.image1_face_index,
     image2,
     pairs_compared: result.pairs.length,
     warnings: [
       ...cutShort('image2', result.image2),
-      ...notTheLargest('image1', image1, choices.image1_face_index),
+      ...notTheLargest('image1', image1, options.image1_face_index),
       ...notTheLargest('image2', image2, -1),
       ...poor,
     ],

@@ -1,14 +1,15 @@
-import type { ImageReport, Point, StageTimings } from '../engine/addon.ts';
-import type { Face, Image, Match, Timings, Warning } from './answers.ts';
+import type { Analysis, ImageReport, Point, StageTimings } from '../engine/addon.ts';
+import { base64 } from '../engine/cosine.ts';
+import type { MatchOptions } from '../engine/match-options.ts';
+import type { Detect, Embed, Face, Image, Match, Timings, Warning } from './answers.ts';
 import type { Calibration } from './calibration.ts';
 import type { Comparison, ImageField, Pair } from './compare.ts';
-import { lowQuality } from './face-quality.ts';
-import type { Choices } from './match-options.ts';
+import { lowQuality, withQualityComponents } from './face-quality.ts';
 
 /** What every answer about pictures is made from, whoever asked. */
 export interface Question {
   request_id: string;
-  choices: Choices;
+  options: MatchOptions;
   /** About the question itself. */
   warnings: readonly Warning[];
   model: { pack: string; version: string };
@@ -18,20 +19,20 @@ export interface Question {
 
 /** A comparison → the answer of the contract. Matching uses exact numbers; they are rounded afterwards. */
 export function matchAnswer(question: Question, result: Comparison, calibration: Calibration): Match {
-  const { request_id, choices, warnings, model, queue_ms, total_ms } = question;
+  const { request_id, options, warnings, model, queue_ms, total_ms } = question;
   const { pairs } = result;
-  const { best, ...judged } = judgedBest(pairs, calibration, choices.threshold_percent);
+  const { best, ...verdict } = assessBest(pairs, calibration, options.threshold_percent);
   const image1 = { ...imageBody(result.image1), face_index: best.image1_face_index };
   const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
   return {
     request_id,
-    match: judged.match,
-    confidence_percent: judged.confidence_percent,
-    threshold_percent: choices.threshold_percent,
-    similarity: judged.similarity,
-    false_match_rate: judged.false_match_rate,
-    extrapolated: judged.extrapolated,
-    accuracy_mode: choices.accuracy_mode,
+    match: verdict.match,
+    confidence_percent: verdict.confidence_percent,
+    threshold_percent: options.threshold_percent,
+    similarity: verdict.similarity,
+    false_match_rate: verdict.false_match_rate,
+    extrapolated: verdict.extrapolated,
+    accuracy_mode: options.accuracy_mode,
     image1,
     image2,
     pairs_compared: pairs.length,
@@ -40,45 +41,87 @@ export function matchAnswer(question: Question, result: Comparison, calibration:
       image2_face_index: pair.image2_face_index,
       similarity: round(pair.similarity, 4),
       confidence_percent: round(
-        calibration.judge(pair.normalised_similarity, pairs.length).confidence_percent,
+        calibration.assess(pair.normalised_similarity, pairs.length).confidence_percent,
         1,
       ),
     })),
     model,
     warnings: [
       ...warnings,
-      ...thresholdBelowOne(choices.threshold_percent),
+      ...thresholdBelowOne(options.threshold_percent),
       ...uncalibrated(calibration, model),
       ...cutShort('image1', result.image1),
       ...cutShort('image2', result.image2),
-      ...comparedFace('image1', image1, choices.image1_face_index),
-      ...comparedFace('image2', image2, choices.image2_face_index),
+      ...comparedFace('image1', image1, options.image1_face_index),
+      ...comparedFace('image2', image2, options.image2_face_index),
     ],
     timings_ms: timingsBody(queue_ms, result.timings_ms, total_ms),
   };
 }
 
+/** The analysis of one image → the answer of detect. */
+export function detectAnswer(question: Question, analysis: Analysis): Detect {
+  const { request_id, options, warnings, model, queue_ms, total_ms } = question;
+  const image = imageBody(analysis.image);
+  return {
+    request_id,
+    accuracy_mode: options.accuracy_mode,
+    image: { ...image, faces: withQualityComponents(image.faces) },
+    model,
+    warnings: [...warnings, ...cutShort('image', analysis.image)],
+    timings_ms: timingsBody(queue_ms, analysis.timings_ms, total_ms),
+  };
+}
+
+/** The same with embeddings, of a length. Faces that were not asked for get no embedding and no quality warnings. */
+export function embedAnswer(question: Question, analysis: Analysis, dimensions: number): Embed {
+  const body = detectAnswer(question, analysis);
+  const { face_index, accuracy_mode } = question.options;
+  const wanted = (index: number) => face_index < 0 || index === face_index;
+  return {
+    ...body,
+    image: {
+      ...body.image,
+      faces: body.image.faces.map((face, index) =>
+        wanted(index) ? { ...face, embedding: base64(analysis.image.faces[index]!) } : face,
+      ),
+    },
+    /** Needed to compare the embeddings. */
+    embedding: {
+      ...question.model,
+      accuracy_mode,
+      dimensions,
+      encoding: 'float32-le-base64',
+      normalised: true,
+    },
+    warnings: [
+      ...body.warnings,
+      ...body.image.faces.filter(({ index }) => wanted(index)).flatMap((face) => lowQuality('image', face)),
+    ],
+  };
+}
+
 /** The best of the pairs, and what the answer says of it. */
-export function judgedBest(pairs: readonly Pair[], calibration: Calibration, threshold_percent: number) {
+export function assessBest(pairs: readonly Pair[], calibration: Calibration, threshold_percent: number) {
   const best = pairs[0];
   if (best === undefined) throw new Error('The engine compared no pair');
-  return { best, ...judgedPair(best, calibration, pairs.length, threshold_percent) };
+  return { best, ...assessPair(best, calibration, pairs.length, threshold_percent) };
 }
 
 /** What the answer says of the best of `pairs` pairs, rounded. */
-export function judgedPair(
+export function assessPair(
   { similarity, normalised_similarity }: Pick<Pair, 'similarity' | 'normalised_similarity'>,
   calibration: Calibration,
   pairs: number,
   threshold_percent: number,
 ) {
-  const judged = calibration.judge(normalised_similarity, pairs);
+  const verdict = calibration.assess(normalised_similarity, pairs);
   return {
-    match: judged.confidence_percent >= threshold_percent,
-    confidence_percent: round(judged.confidence_percent, 1),
+    match: verdict.confidence_percent >= threshold_percent,
+    confidence_percent: round(verdict.confidence_percent, 1),
     similarity: round(similarity, 4),
-    false_match_rate: Number(judged.false_match_rate.toPrecision(2)),
-    extrapolated: judged.extrapolated,
+    false_match_rate: Number(verdict.false_match_rate.toPrecision(2)),
+    extrapolated: verdict.extrapolated,
   };
 }
 

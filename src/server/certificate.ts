@@ -156,8 +156,8 @@ export class CertificateWatch {
     this.#follower = new FileFollower({
       files: [files.cert, files.key],
       interval_ms,
-      takeOver: () => this.#takeOver(),
-      onRefused: (error) => {
+      reload: () => this.#reload(),
+      onFailure: (error) => {
         const reason = error instanceof CertificateError ? error.reason : error.message;
         log.warn({ reason }, 'the TLS certificate was not taken over; the one before stays in force');
       },
@@ -189,7 +189,7 @@ export class CertificateWatch {
   }
 
   /** Rejects with a CertificateError, or with what `renew` rejects with. */
-  async #takeOver(): Promise<void> {
+  async #reload(): Promise<void> {
     const next = readCertificate(this.#files, Date.now());
     if (next.fingerprint === this.#current.fingerprint) return;
     await this.#renew();

@@ -2,7 +2,7 @@ import { totalmem } from 'node:os';
 import type { KeyStore } from '../auth/key-store.ts';
 import type { SharedLimiter } from '../auth/shared-limiter.ts';
 import type { Config } from '../config/config.ts';
-import { version } from '../config/version.ts';
+import { version } from '../config/paths.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Readiness } from '../http/admin.ts';
 import type { Uploads } from '../http/body/upload.ts';

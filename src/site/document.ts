@@ -5,7 +5,8 @@ import { type Success, tags } from '../endpoints/endpoint.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { embeddingsSchema } from '../engine/embeddings-schema.ts';
 import { errorCodes, errorTable } from '../errors.ts';
-import * as answers from '../scoring/answers.ts';
+import * as answerParts from '../scoring/answers.ts';
+import { answerExamples } from './answer-examples.ts';
 import { type ComponentKind, jsonSchemas, ref } from './json-schema.ts';
 import { type Header, headers, type Operation, operationOf, requestIdPattern } from './operations.ts';
 import { problemExample, problemSchemas } from './problems.ts';
@@ -61,7 +62,7 @@ export function openApiDocument(config: Config) {
       },
       headers: headers as Record<string, Header>,
       schemas: reached('schemas', { ...jsonSchemas(answerSchemas()), ...problemSchemas() }, paths),
-      examples: reached('examples', { ...answerExamples(), ...problemExamples() }, paths),
+      examples: reached('examples', { ...answers, ...problemExamples() }, paths),
     },
   };
 }
@@ -73,8 +74,8 @@ function successes(): Success[] {
 
 /** All schemas by the names of their components. */
 function answerSchemas(): Record<string, z.ZodType> {
-  const own = successes().map(({ name, schema }) => [name, schema({ ...answers, z })] as const);
-  return { ...Object.fromEntries(own), EmbeddingsRequest: embeddingsSchema, ...answers.shared };
+  const own = successes().map(({ name, schema }) => [name, schema({ ...answerParts, z })] as const);
+  return { ...Object.fromEntries(own), EmbeddingsRequest: embeddingsSchema, ...answerParts.shared };
 }
 
 /** The components that `from` refers to, directly or not. Those of endpoints that are off are left out. */
@@ -96,11 +97,9 @@ interface Example {
   value: object;
 }
 
-function answerExamples(): Record<string, Example> {
-  return Object.fromEntries(
-    successes().map(({ name, example }) => [name, { summary: 'An answer', value: example }]),
-  );
-}
+const answers: Record<string, Example> = Object.fromEntries(
+  Object.entries(answerExamples).map(([name, value]) => [name, { summary: 'An answer', value }]),
+);
 
 function problemExamples(): Record<string, Example> {
   return Object.fromEntries(

@@ -1,9 +1,10 @@
-import type { PictureEndpoint } from '../endpoints/endpoint.ts';
-import { type FieldRule, imageFields, type NumberRule, repeatedField } from '../endpoints/fields.ts';
+import type { FieldRule, ImageEndpoint } from '../endpoints/endpoint.ts';
+import { imageFields, repeatedField } from '../endpoints/images.ts';
 import type { Listed } from '../endpoints/index.ts';
-import { type ErrorCode, errorCodes, errorTable, type Requests } from '../errors.ts';
-import { mostTargets } from '../scoring/match-options.ts';
+import { maxTargets, type NumberRule } from '../engine/match-options.ts';
+import { type ErrorCode, errorCodes, errorTable } from '../errors.ts';
 import { ref, type Schema } from './json-schema.ts';
+import { problemDocs, type Requests } from './problem-examples.ts';
 import { problemName } from './problems.ts';
 import { samplesOf } from './samples.ts';
 
@@ -81,7 +82,7 @@ function codesOf(endpoint: Listed): ErrorCode[] {
     several: pictures !== undefined && repeatedField(pictures.fields) !== undefined,
     ...Object.fromEntries((pictures?.errors ?? []).map((group) => [group, true])),
   };
-  return errorCodes.filter((code) => applies[errorTable[code].requests]);
+  return errorCodes.filter((code) => applies[problemDocs[code].requests]);
 }
 
 /** The answer of one status, for the codes that have it. */
@@ -125,7 +126,7 @@ function bodyOf(endpoint: Listed): { requestBody?: RequestBody } {
   }
 }
 
-function formBody({ fields }: PictureEndpoint): RequestBody {
+function formBody({ fields }: ImageEndpoint): RequestBody {
   const repeated = repeatedField(fields);
   const images = imageFields(fields);
   const schemaOf = (picture: Schema): Schema => ({
@@ -181,7 +182,7 @@ function fieldSchema(rule: FieldRule, picture: Schema): Schema {
 
 /** A field that may be sent several times. */
 function severalOf(items: Schema): Schema {
-  return { type: 'array', minItems: 1, maxItems: mostTargets, items };
+  return { type: 'array', minItems: 1, maxItems: maxTargets, items };
 }
 
 function bounds({ min, max, default: fallback }: NumberRule): Schema {

@@ -7,10 +7,11 @@ import {
   extraSchemas,
   imageFaults,
   live_score,
-  mostFaces,
+  maxFaces,
   qualityReasonNames,
 } from '../scoring/answers.ts';
 import { jsonSchemas, type Schema } from './json-schema.ts';
+import { problemDocs } from './problem-examples.ts';
 
 /** The error table as schemas and examples. */
 
@@ -23,7 +24,7 @@ export function problemName(code: ErrorCode): string {
 
 /** The further members of a problem, by the contract. */
 export function extrasOf(code: ErrorCode): Extra[] {
-  return Object.keys(errorTable[code].example).filter((name): name is Extra => name !== 'detail');
+  return Object.keys(problemDocs[code].example).filter((name): name is Extra => name !== 'detail');
 }
 
 const images = ['image1', 'image2', 'image'];
@@ -87,7 +88,7 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
         }),
       )
       .min(1)
-      .max(mostFaces)
+      .max(maxFaces)
       .describe('One for each face that was compared, or would be embedded, and looks like an attack'),
   },
 };
@@ -120,7 +121,8 @@ export function problemSchemas(): Record<string, Schema> {
 
 /** An answer as a client would see it. */
 export function problemExample(code: ErrorCode): object {
-  const { status, title, detail, example } = errorTable[code];
+  const { status, title, detail } = errorTable[code];
+  const { example } = problemDocs[code];
   const request_id = '01JD8ZK3V6Q4M9T2X7B5C1W0RN';
   return { type: problemTypes + code, title, status, detail, code, request_id, ...example };
 }

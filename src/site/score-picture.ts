@@ -1,6 +1,6 @@
 import type { PackManifest } from '../engine/manifest.ts';
+import { defaults } from '../engine/match-options.ts';
 import { Calibration, promisedRate } from '../scoring/calibration.ts';
-import { usual } from '../scoring/match-options.ts';
 import { html } from './html.ts';
 
 /** docs/scores/percent.svg: a pack's calibration from normalised similarity to percent. */
@@ -56,14 +56,14 @@ export function scorePicture({ name, version, calibration }: PackManifest): stri
   const curves = lines.map(({ name, label, mode, pairs }, row) => {
     const points = Array.from({ length: 241 }, (_, step) => {
       const similarity = from + ((to - from) * step) / 240;
-      return `${x(similarity)} ${y(tables[mode].judge(similarity, pairs).confidence_percent)}`;
+      return `${x(similarity)} ${y(tables[mode].assess(similarity, pairs).confidence_percent)}`;
     });
     const height = bottom - 62 + row * 20;
     return html`<path class="line ${name}" d="M${points.join('L')}"/>
 <path class="line ${name}" d="M${right - 220} ${height}h28"/><text x="${right - 184}" y="${height + 4}">${label}</text>
 `;
   });
-  const threshold = y(usual.threshold_percent);
+  const threshold = y(defaults.threshold_percent);
   return html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 440" role="img" aria-labelledby="title text">
 <title id="title">From similarity to percent</title>
 <desc id="text">confidence_percent over the normalised similarity of two faces: it rises in a line to 40, where one pair of strangers in ten scores this high, and then by ten points for each tenfold lower false-match rate. The best of nine pairs gets nine and a half points less.</desc>

@@ -1,9 +1,10 @@
 import { closeSync, openSync } from 'node:fs';
 import type { Logger } from 'pino';
+import type { Decision } from '../endpoints/endpoint.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { type ErrorCode, type ErrorGroup, errorTable } from '../errors.ts';
 import { Lines } from './lines.ts';
-import type { Decision, RequestRecord } from './record.ts';
+import type { RequestRecord } from './record.ts';
 
 /** The endpoints that decide something, and the one that gives templates out. */
 const routes: readonly string[] = endpoints.filter(({ audited }) => audited).map(({ id }) => id);

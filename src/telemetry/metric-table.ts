@@ -1,4 +1,5 @@
 import { endpointIds } from '../config/config.ts';
+import { accuracyModes, foundBy } from '../engine/addon.ts';
 import { errorGroups } from '../errors.ts';
 
 /**
@@ -18,10 +19,7 @@ export interface Metric {
 }
 
 const routes = [...endpointIds, 'none'];
-const accuracyModes = ['fast', 'balance'];
 export const stages = ['queue', 'decode', 'detect', 'align', 'embed', 'total'] as const;
-/** The detection steps in their order; `none` for an image in which no step found a face. */
-export const foundBy = ['primary', 'tiled', 'rotated', 'padded', 'enhanced', 'none'] as const;
 
 /** Bucket bounds in seconds: from a refusal without a body to the longest deadline. */
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -71,7 +69,7 @@ export const counted = {
   images_total: {
     type: 'counter',
     help: 'Images of answered matches, and images without a face, by the detection step that found the largest face',
-    labels: { found_by: foundBy },
+    labels: { found_by: [...foundBy, 'none'] },
   },
   image_faces: {
     type: 'histogram',

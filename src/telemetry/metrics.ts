@@ -2,7 +2,6 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { type ErrorCode, errorCodes, errorTable } from '../errors.ts';
 import { build, counted, type Metric, metricName, read, type stages } from './metric-table.ts';
 import type { RequestRecord } from './record.ts';
-import type { KeyUse } from './usage.ts';
 
 /** Where the metrics of the table `read` get their values at each scrape; undefined for no series. */
 export type Readings = Readonly<Record<keyof typeof read, () => number | undefined>>;
@@ -42,7 +41,8 @@ export class Metrics {
     new Gauge(this.#options('build_info', build.build_info)).set(info, 1);
   }
 
-  observe({ route, status, code = 'ok', bytes, duration_ms, timings_ms, counts }: RequestRecord): void {
+  observe(record: RequestRecord): void {
+    const { route, status, code = 'ok', bytes, duration_ms, timings_ms, counts } = record;
     this.#requests.inc({ route, status, code });
     if (isErrorCode(code)) this.#refusals.inc({ reason: errorTable[code].group, code });
     this.#durations.observe({ route }, duration_ms / 1000);
@@ -50,6 +50,7 @@ export class Metrics {
     for (const stage in timings_ms) {
       this.#stages.observe({ stage }, timings_ms[stage as (typeof stages)[number]]! / 1000);
     }
+    this.#observeKey(record);
     if (counts === undefined) return;
     for (const { faces, found_by } of counts.images) {
       this.#images.inc({ found_by });
@@ -61,11 +62,17 @@ export class Metrics {
     }
   }
 
-  /** What a request used of the key of that name. */
-  use(key: string, { requests, pictures, comparisons }: KeyUse): void {
-    this.#keyRequests.inc({ key }, requests);
+  /** A key that was rotated keeps its name, and so its counts. */
+  #observeKey({ key_name: key, pictures, decisions }: RequestRecord): void {
+    if (key === undefined) return;
+    this.#keyRequests.inc({ key });
     this.#keyPictures.inc({ key }, pictures);
-    this.#keyComparisons.inc({ key }, comparisons);
+    // On the candidates of a match of embeddings, or on two pictures.
+    const verdicts = decisions.map(({ candidates, match }) => candidates ?? (match === undefined ? 0 : 1));
+    this.#keyComparisons.inc(
+      { key },
+      verdicts.reduce((sum, count) => sum + count, 0),
+    );
   }
 
   /** Redis decided about one request, in this time. */

@@ -1,4 +1,4 @@
-import type { FoundBy } from '../engine/addon.ts';
+import type { Decision, MatchCounts } from '../endpoints/endpoint.ts';
 
 /** All that is kept of a request. Never an image, an embedding, a key or a path. */
 export interface RequestRecord {
@@ -28,30 +28,4 @@ export interface RequestRecord {
   counts: MatchCounts | undefined;
   /** For the audit log only. */
   decisions: readonly Decision[];
-}
-
-/** What the metrics count of a match: numbers and words of tables, nothing of the faces themselves. */
-export interface MatchCounts {
-  /** Empty when the client got none: an image had no face, or a poor face was refused. */
-  comparisons: readonly { accuracy_mode: string; match: boolean; confidence_percent: number }[];
-  /** The images in which faces were looked for. */
-  images: readonly { faces: number; found_by: FoundBy | 'none' }[];
-}
-
-/** One comparison's result, or why there is none. A line of the audit log. */
-export interface Decision {
-  accuracy_mode?: string;
-  threshold_percent?: number;
-  /** In one against many: the index of the target. */
-  target?: number;
-  /** In a match of embeddings, where one line stands for all: how many were compared, and how many match. */
-  candidates?: number;
-  matches?: number;
-  /** The best one's. */
-  confidence_percent?: number;
-  match?: boolean;
-  /** In embed: how many faces' embeddings were given out. */
-  faces?: number;
-  /** Code of the problem that was answered instead. */
-  refused?: string;
 }

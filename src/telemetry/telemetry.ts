@@ -4,7 +4,6 @@ import type { AuditLog } from './audit.ts';
 import { Lines } from './lines.ts';
 import { type BuildInfo, Metrics, type Readings } from './metrics.ts';
 import type { RequestRecord } from './record.ts';
-import { Usage, useOf } from './usage.ts';
 
 /** JSON lines on standard error. */
 export interface Log {
@@ -37,7 +36,6 @@ export class Telemetry {
   readonly #log: Log;
   readonly #audit: AuditLog | undefined;
   readonly metrics: Metrics;
-  readonly usage = new Usage();
 
   constructor(log: Log, readings: Readings, info: BuildInfo, audit: AuditLog | undefined) {
     this.#log = log;
@@ -56,20 +54,12 @@ export class Telemetry {
 
   #record(record: RequestRecord): void {
     this.metrics.observe(record);
-    this.#use(record);
     this.#audit?.write(record);
     // pino leaves out members that are undefined.
     const duration_ms = Math.round(record.duration_ms * 10) / 10;
     const { key_name: _, pictures: __, counts: ___, decisions: ____, ...line } = { ...record, duration_ms };
     if (record.fault === undefined) this.#log.logger.info(line, 'request');
     else this.#log.logger.error(line, 'request');
-  }
-
-  #use(record: RequestRecord): void {
-    const use = useOf(record);
-    if (use === undefined) return;
-    this.usage.add(record.key_name!, use);
-    this.metrics.use(record.key_name!, use);
   }
 
   /** Prometheus text. */

@@ -40,7 +40,7 @@ describe.each(packs)('the pack %s', (name) => {
     if (Array.isArray(result)) throw new Error(JSON.stringify(result));
     const best = result.pairs[0]!;
     const judge = new Calibration(calibration[accuracy_mode].points);
-    return { ...result, best, ...judge.judge(best.normalised_similarity, result.pairs.length) };
+    return { ...result, best, ...judge.assess(best.normalised_similarity, result.pairs.length) };
   }
 
   test.each(modes)('finds every person of six group photos and nobody else, mode %s', (accuracy_mode) => {

@@ -10,9 +10,9 @@ import type {
   Problem,
 } from '../../dist/src/client/types.d.ts';
 import { projectPath } from '../../src/config/paths.ts';
+import type { MatchOptions } from '../../src/engine/match-options.ts';
 import type { errorTable, ErrorCode as OwnErrorCode, ProblemExtras } from '../../src/errors.ts';
 import type { Match } from '../../src/scoring/answers.ts';
-import type { Choices } from '../../src/scoring/match-options.ts';
 import { newFolder } from '../support/folder.ts';
 import { run } from './support/cli.ts';
 import { match, paths, send, twoPhotos } from './support/client.ts';
@@ -111,7 +111,7 @@ test('the types are those of the server', () => {
   expectTypeOf<Match>().toExtend<MatchAnswer>();
   expectTypeOf<ErrorCode>().toEqualTypeOf<OwnErrorCode>();
   type AllFields = Omit<AdvancedMatchFields, ImageField> & Omit<EmbedFields, 'image'>;
-  expectTypeOf<{ [Name in keyof AllFields]-?: AllFields[Name] }>().toEqualTypeOf<Choices>();
+  expectTypeOf<{ [Name in keyof AllFields]-?: AllFields[Name] }>().toEqualTypeOf<MatchOptions>();
   expectTypeOf<Problem['status']>().toEqualTypeOf<(typeof errorTable)[OwnErrorCode]['status']>();
   expectTypeOf<
     Omit<Problem, 'type' | 'title' | 'status' | 'code' | 'request_id'>

@@ -53,14 +53,6 @@ describe('a match', () => {
     expect(body.match).toBe(false);
     expect(body.confidence_percent).toBeLessThan(70);
   });
-
-  test.each([
-    ['0', true],
-    ['100', false],
-  ])('threshold_percent %s decides', async (threshold_percent, expected) => {
-    const { body } = await match(server, { image1: samples.one, image2: samples.two, threshold_percent });
-    expect(body).toMatchObject({ match: expected, threshold_percent: Number(threshold_percent) });
-  });
 });
 
 describe('headers of an answer', () => {

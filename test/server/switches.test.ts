@@ -89,7 +89,7 @@ describe('the admin listener', () => {
     ].map((host) => [host, 403] as const),
   ])('is asked for the host %s: %i', async (host, status) => {
     const client = new RawClient(Number(new URL(server.adminAddress).port));
-    client.write(`GET /usage HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
+    client.write(`GET /healthz HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
     const answer = await client.answer();
     expect(answer.status).toBe(status);
     if (status === 403) expect(answer.body.detail).toContain('FACEMATCH_ADMIN_HOSTS');

@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { endpointIds, readConfig } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
-import type { FieldRule } from '../../src/endpoints/fields.ts';
+import type { FieldRule } from '../../src/endpoints/endpoint.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import { errorCodes, errorTable } from '../../src/errors.ts';
 import { openApiDocument } from '../../src/site/document.ts';
+import { problemDocs } from '../../src/site/problem-examples.ts';
 
 /** docs/api.md is written by hand: it says what the tables say. */
 
@@ -15,14 +16,17 @@ const rows = text.match(/^\| .*$/gm)!.map((row) => row.slice(2, -2).split(' | ')
 const quoted = new Set([...text.matchAll(/`([\w-]+)`/g)].map(([, word]) => word!));
 const names = (cell: string) => [...cell.matchAll(/`([\w-]+)`/g)].map(([, word]) => word!);
 
-test.each(endpoints)('$method $path, its scope and its fields', ({ method, path, scope, ...endpoint }) => {
-  const row = rows.find(([cell]) => cell!.includes(`\`${method} ${path}\``))!;
-  expect(row[1]).toBe({ any: 'any', none: 'no key' }[scope as string] ?? `\`${scope}\``);
-  expect(row[2]!.includes('off by default')).toBe(endpoint.off === true);
-  if (endpoint.takes !== 'pictures') return;
-  const [, taken] = new RegExp(`^\`${method} ${path}\` takes (.*)\\.$`, 'm').exec(text)!;
-  expect(names(taken!)).toEqual(Object.keys(endpoint.fields));
-});
+test.each(endpoints)(
+  '$method $path, its scope and its fields',
+  ({ id, method, path, scope, ...endpoint }) => {
+    const row = rows.find(([cell]) => cell!.includes(`\`${method} ${path}\``))!;
+    expect(row[1]).toBe({ any: 'any', none: 'no key' }[scope as string] ?? `\`${scope}\``);
+    expect(row[2]!.includes('off by default')).toBe(!readConfig({}).endpoints.includes(id));
+    if (endpoint.takes !== 'pictures') return;
+    const [, taken] = new RegExp(`^\`${method} ${path}\` takes (.*)\\.$`, 'm').exec(text)!;
+    expect(names(taken!)).toEqual(Object.keys(endpoint.fields));
+  },
+);
 
 const fields = Object.assign({}, ...endpoints.map((one) => ('fields' in one ? one.fields : {})));
 
@@ -36,7 +40,8 @@ test.each(Object.entries<FieldRule>(fields))('the field %s with its default', (n
 });
 
 test.each(errorCodes)('the error %s with its status and members', (code) => {
-  const { status, title, example } = errorTable[code];
+  const { status, title } = errorTable[code];
+  const { example } = problemDocs[code];
   const row = rows.find(([, cell]) => cell?.endsWith(`</a>\`${code}\``))!;
   expect([row[0], row[1]]).toEqual([String(status), `<a id="error-${code}"></a>\`${code}\``]);
   expect(row[2]).toContain(`${title}. `);

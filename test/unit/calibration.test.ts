@@ -33,7 +33,7 @@ const anySimilarity = fc.double({ min: -2, max: 2, noNaN: true });
 const anyNumber = fc.double();
 
 function percentOf(scale: Calibration, similarity: number): number {
-  return scale.judge(similarity, 1).confidence_percent;
+  return scale.assess(similarity, 1).confidence_percent;
 }
 
 /** Similarities and rates by turns. */
@@ -141,7 +141,7 @@ describe('the percent', () => {
 
 describe('the best of several pairs', () => {
   test('reports the number of pairs times the rate, and the percent that follows from it', () => {
-    expect(calibration.judge(0.33, 10)).toEqual({
+    expect(calibration.assess(0.33, 10)).toEqual({
       false_match_rate: 0.01,
       confidence_percent: expect.closeTo(50, 9),
       extrapolated: false,
@@ -152,7 +152,7 @@ describe('the best of several pairs', () => {
     fc.assert(
       fc.property(anyTable, anySimilarity, fc.integer({ min: 1, max: 400 }), (points, similarity, pairs) => {
         const scale = new Calibration(points);
-        const { confidence_percent } = scale.judge(similarity, pairs);
+        const { confidence_percent } = scale.assess(similarity, pairs);
         expect(confidence_percent).toBeLessThanOrEqual(percentOf(scale, similarity) + rounding);
       }),
     );
@@ -163,9 +163,9 @@ describe('a floor', () => {
   const floored = new Calibration(table, 0.001);
 
   test('is told in the place of a lower rate, and that it is', () => {
-    expect(floored.judge(0.33 + 1e-6, 1)).toMatchObject({ false_match_rate: 0.001, extrapolated: true });
-    expect(floored.judge(0.58, 1)).toMatchObject({ false_match_rate: 0.001, extrapolated: true });
-    expect(floored.judge(Number.POSITIVE_INFINITY, 1)).toEqual({
+    expect(floored.assess(0.33 + 1e-6, 1)).toMatchObject({ false_match_rate: 0.001, extrapolated: true });
+    expect(floored.assess(0.58, 1)).toMatchObject({ false_match_rate: 0.001, extrapolated: true });
+    expect(floored.assess(Number.POSITIVE_INFINITY, 1)).toEqual({
       false_match_rate: 0.001,
       confidence_percent: 100,
       extrapolated: true,
@@ -173,18 +173,18 @@ describe('a floor', () => {
   });
 
   test('is that of each pair: the best of several has a higher bound', () => {
-    expect(floored.judge(0.58, 9)).toMatchObject({
+    expect(floored.assess(0.58, 9)).toMatchObject({
       false_match_rate: expect.closeTo(0.009, 9),
       extrapolated: true,
     });
-    expect(floored.judge(0.58, 1_000_000)).toMatchObject({ false_match_rate: 1, extrapolated: true });
+    expect(floored.assess(0.58, 1_000_000)).toMatchObject({ false_match_rate: 1, extrapolated: true });
   });
 
   test('never changes the percent', () => {
     fc.assert(
       fc.property(anyTable, anySimilarity, fc.integer({ min: 1, max: 400 }), (points, similarity, pairs) => {
-        const { confidence_percent } = new Calibration(points, 0.01).judge(similarity, pairs);
-        expect(confidence_percent).toBe(new Calibration(points).judge(similarity, pairs).confidence_percent);
+        const { confidence_percent } = new Calibration(points, 0.01).assess(similarity, pairs);
+        expect(confidence_percent).toBe(new Calibration(points).assess(similarity, pairs).confidence_percent);
       }),
     );
   });
@@ -210,7 +210,7 @@ describe('without a table', () => {
   ])(
     'a similarity of %d among %d pairs is %d percent, and no rate is promised',
     (similarity, pairs, percent) => {
-      expect(none.judge(similarity, pairs)).toEqual({
+      expect(none.assess(similarity, pairs)).toEqual({
         false_match_rate: 1,
         extrapolated: true,
         confidence_percent: expect.closeTo(percent, 9),
@@ -226,7 +226,7 @@ describe('without a table', () => {
 test('any numbers at all give a rate from 0 to 1 and a percent from 0 to 100', () => {
   fc.assert(
     fc.property(anyTable, anyNumber, anyNumber, (points, similarity, pairs) => {
-      const { false_match_rate, confidence_percent } = new Calibration(points).judge(similarity, pairs);
+      const { false_match_rate, confidence_percent } = new Calibration(points).assess(similarity, pairs);
       expect(false_match_rate).toBeGreaterThanOrEqual(0);
       expect(false_match_rate).toBeLessThanOrEqual(1);
       expect(confidence_percent).toBeGreaterThanOrEqual(0);

@@ -1,5 +1,16 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { readConfig, settings, unknownVariables } from '../../src/config/config.ts';
+import {
+  readConfig,
+  settings,
+  surveySettings,
+  unknownVariables,
+  variableOf,
+} from '../../src/config/config.ts';
+import { RedisAddress } from '../../src/config/redis-address.ts';
+import { newFolder } from '../support/folder.ts';
 
 describe('readConfig', () => {
   test('an empty environment gives the defaults of the contract', () => {
@@ -111,4 +122,163 @@ test('a misspelt variable is noticed, a known one and a foreign one are not', ()
     HOME: 'x',
   };
   expect(unknownVariables(env)).toEqual(['FACEMATCH_PROT']);
+});
+
+const folder = newFolder();
+const file = join(folder, 'facematch.json');
+
+/** Settings of a file with this content, beside these variables. */
+function survey(content: unknown, env: NodeJS.ProcessEnv = {}) {
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+  return surveySettings({ FACEMATCH_CONFIG: file, ...env });
+}
+
+describe('a file of settings', () => {
+  test('may hold the default of every setting, as numbers, texts and lists', () => {
+    const { config, sources } = surveySettings({});
+    const all = Object.entries(config).filter(([name, value]) => name !== 'config' && String(value) !== '');
+    const written = Object.fromEntries(all.map(([name, value]) => [variableOf(name), value]));
+    const filled = survey(`\ufeff${JSON.stringify(written)}`);
+    expect(filled.faults).toEqual([]);
+    expect({ ...filled.config, config: '' }).toEqual(config);
+    expect(new Set(Object.values(sources))).toEqual(new Set(['default']));
+    for (const [name] of all) expect(filled.sources[name as keyof typeof settings], name).toBe('file');
+  });
+
+  test('gives way to a variable, and not to an empty one', () => {
+    const written = { FACEMATCH_PORT: 1, FACEMATCH_QUEUE: 2, FACEMATCH_WORKERS: 3, FACEMATCH_HOST: '' };
+    const { config, sources, set } = survey(written, { FACEMATCH_PORT: '11', FACEMATCH_QUEUE: '' });
+    expect(config).toMatchObject({ port: 11, queue: 2, workers: 3, max_parts: 16, host: '127.0.0.1' });
+    expect(sources).toMatchObject({
+      config: 'environment',
+      port: 'environment',
+      queue: 'file',
+      workers: 'file',
+      max_parts: 'default',
+      host: 'default',
+    });
+    expect(set).toEqual(['FACEMATCH_CONFIG', 'FACEMATCH_PORT', 'FACEMATCH_WORKERS', 'FACEMATCH_QUEUE']);
+  });
+
+  test('feeds the defaults that depend on its settings', () => {
+    expect(survey({ FACEMATCH_WORKERS: 3 }).config.queue).toBe(24);
+  });
+
+  test('stops the start with its first fault', () => {
+    writeFileSync(file, '{"FACEMATCH_PORT": 99999}');
+    const read = () => readConfig({ FACEMATCH_CONFIG: file });
+    const fault = 'FACEMATCH_PORT: expected a whole number from 0 to 65535 but received "99999"';
+    expect(read).toThrow(`${fault} (${file})`);
+  });
+});
+
+describe('a file with faults', () => {
+  const notSetting = 'is not a setting; facematch config shows them all';
+  const notValue = 'expected a text, a number, true or false, or a list of them without commas in it';
+  const notPort = 'expected a whole number from 0 to 65535 but received';
+
+  test.each<[what: string, content: unknown, fault: string]>([
+    ['a misspelt name', { FACEMATCH_PROT: 1 }, `FACEMATCH_PROT: ${notSetting}`],
+    ['a name of JavaScript', '{"__proto__": 1}', `__proto__: ${notSetting}`],
+    ['the name of the file', { FACEMATCH_CONFIG: 'x' }, 'FACEMATCH_CONFIG: cannot be set in the file itself'],
+    ['a fraction', { FACEMATCH_PORT: 80.5 }, `FACEMATCH_PORT: ${notPort} "80.5"`],
+    ['a number beyond all', '{"FACEMATCH_PORT": 1e999}', `FACEMATCH_PORT: ${notPort} "Infinity"`],
+    ['null', { FACEMATCH_PORT: null }, `FACEMATCH_PORT: ${notValue}`],
+    ['an object', { FACEMATCH_PORT: { http: 80 } }, `FACEMATCH_PORT: ${notValue}`],
+    ['a comma in a list', { FACEMATCH_ENDPOINTS: ['match,models'] }, `FACEMATCH_ENDPOINTS: ${notValue}`],
+    ['a list at the top', [1], 'FACEMATCH_CONFIG: expected one JSON object { }'],
+    ['half an object', '{"FACEMATCH_PORT": 8', 'FACEMATCH_CONFIG: not valid JSON, line 1, column 21'],
+  ])('%s: one line that names the file', (_what, content, fault) => {
+    expect(survey(content).faults).toEqual([`${fault} (${file})`]);
+  });
+
+  test.each(['"secret', 'secret', '"secret" "B": 1', '["secret", secret]'])('%s is not shown', (value) => {
+    const { faults } = survey(`{"FACEMATCH_LIMITER": ${value}}`);
+    expect(faults).toEqual([expect.stringMatching(/^FACEMATCH_CONFIG: not valid JSON/)]);
+    expect(faults[0]).not.toContain('secret');
+  });
+
+  test('tells all of them, those of the environment and those between settings as well', () => {
+    const written = { FACEMATCH_PROT: 1, FACEMATCH_QUEUE: 'many', FACEMATCH_TLS_CERT: 'x.pem' };
+    const { faults } = survey(written, { FACEMATCH_WORKERS: '0' });
+    expect(faults.map((fault) => fault.split(':')[0]).sort()).toEqual([
+      'FACEMATCH_PROT',
+      'FACEMATCH_QUEUE',
+      'FACEMATCH_TLS_KEY',
+      'FACEMATCH_WORKERS',
+    ]);
+  });
+
+  test('is at fault even where a variable wins', () => {
+    expect(survey({ FACEMATCH_PORT: 'x' }, { FACEMATCH_PORT: '1' }).faults).toHaveLength(1);
+  });
+
+  test.each([
+    { what: 'is not there', path: () => join(folder, 'nowhere.json'), fault: 'the file does not exist' },
+    { what: 'is a folder', path: () => folder, fault: 'the file cannot be read (EISDIR)' },
+  ])('that $what is told', ({ path, fault }) => {
+    const { faults } = surveySettings({ FACEMATCH_CONFIG: path() });
+    expect(faults).toEqual([`FACEMATCH_CONFIG: ${fault} (${path()})`]);
+  });
+});
+
+const plain = { host: 'localhost', port: 6379, db: 0, tls: false, username: undefined, password: undefined };
+
+describe('the address of a Redis', () => {
+  test.each([
+    ['redis://localhost', {}, 'redis://localhost:6379/0'],
+    ['redis://localhost/', {}, 'redis://localhost:6379/0'],
+    ['redis://localhost:7000/15', { port: 7000, db: 15 }, 'redis://localhost:7000/15'],
+    ['rediss://localhost', { tls: true }, 'rediss://localhost:6379/0'],
+    ['redis://[::1]:7000', { host: '::1', port: 7000 }, 'redis://[::1]:7000/0'],
+    ['redis://:secret@localhost', { password: 'secret' }, 'redis://:***@localhost:6379/0'],
+    [
+      'redis://app:p%40ss%2Fw%3Ard@localhost/2',
+      { username: 'app', password: 'p@ss/w:rd', db: 2 },
+      'redis://app:***@localhost:6379/2',
+    ],
+  ])('%s is taken', (text, parts, shown) => {
+    const address = RedisAddress.parse(text)!;
+    const { host, port, db, tls, username, password } = address;
+    expect({ host, port, db, tls, username, password }).toEqual({ ...plain, ...parts });
+    expect(String(address)).toBe(shown);
+  });
+
+  test.each([
+    ...[
+      '',
+      'localhost:6379',
+      'http://localhost',
+      'unix:///run/redis.sock',
+      'redis://',
+      'redis://localhost:0',
+    ],
+    ...[
+      'redis://localhost/db',
+      'redis://localhost/0/1',
+      'redis://localhost/0?password=x',
+      'redis://app@localhost',
+    ],
+    ...['redis://:50%@localhost', 'redis://:pass word@localhost', 'redis://:secret@localhost\n'],
+    'redis://one,redis://two',
+  ])('%j is refused', (text) => {
+    expect(RedisAddress.parse(text)).toBeUndefined();
+  });
+
+  test('shows its password to nobody who prints the configuration', () => {
+    const config = readConfig({ FACEMATCH_LIMITER: 'redis://app:hunter2@localhost' });
+    const printed = [
+      JSON.stringify(config),
+      inspect(config, { depth: 9, showHidden: true }),
+      `${config.limiter}`,
+    ];
+    for (const text of printed) expect(text).not.toContain('hunter2');
+    expect(JSON.parse(printed[0]!).limiter).toBe('redis://app:***@localhost:6379/0');
+  });
+
+  test('that is wrong is named without its password', () => {
+    expect(() => readConfig({ FACEMATCH_LIMITER: 'redis://app:hunter2@localhost:x' })).toThrow(
+      'FACEMATCH_LIMITER: expected local, or redis://[[user]:password@]host[:port][/db], or rediss:// for TLS but received a text that may hold a secret',
+    );
+  });
 });

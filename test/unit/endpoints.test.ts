@@ -1,16 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Analysed, PictureEndpoint, Success } from '../../src/endpoints/endpoint.ts';
-import { expectation, type FieldRule, imageFields, repeatedField } from '../../src/endpoints/fields.ts';
+import type { Analysed, FieldRule, ImageEndpoint, Success } from '../../src/endpoints/endpoint.ts';
+import { imageFields, repeatedField } from '../../src/endpoints/images.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import type { Analysis, Face, FoundBy, ImageFormat, NativeFailure } from '../../src/engine/addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
+import { defaults, expectation, type PackDefaults } from '../../src/engine/match-options.ts';
 import { Problem } from '../../src/errors.ts';
 import { readForm } from '../../src/http/body/form.ts';
+import { readJsonForm } from '../../src/http/body/json-form.ts';
 import * as answers from '../../src/scoring/answers.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
-import { usual } from '../../src/scoring/match-options.ts';
+import { answerExamples } from '../../src/site/answer-examples.ts';
 
 /** Every answer is of its schema, whatever was found; every field comes back as it was sent, and a wrong one is refused. */
 
@@ -20,7 +22,7 @@ const pack = {
   min_det_score: 0.7,
   liveness: { family: 'minifasnet' as const, live_threshold: 0.4, nets: [] },
 };
-const limits = { max_parts: 16, max_part_header_bytes: 1024, max_field_bytes: 64, max_image_bytes: 100 };
+const limits = { max_parts: 64, max_part_header_bytes: 1024, max_field_bytes: 64, max_image_bytes: 100 };
 
 /** Unknown members are a fault here. */
 const schemaOf = ({ schema }: Success) => {
@@ -101,10 +103,10 @@ describe('answers', () => {
       face: fc.integer({ min: -1, max: 2 }),
     })
     .map(({ outcomes, face, ...chosen }): Analysed => {
-      const choices = { ...usual, ...own, ...chosen, image1_face_index: face, face_index: face };
+      const options = { ...defaults, ...own, ...chosen, image1_face_index: face, face_index: face };
       const missing = { filename: undefined, image: new Problem('missing_field', { field: 'image2' }) };
       const targets = outcomes.slice(1).map((_, at) => ({ filename: `${at}.png`, image: at + 1 }));
-      const question = { request_id: 'r', choices, warnings: [], queue_ms: 0.123, total_ms: 9.876 };
+      const question = { request_id: 'r', options, warnings: [], queue_ms: 0.123, total_ms: 9.876 };
       return {
         question: { ...question, model: { pack: 'default', version: '1' } },
         ...{ targets: [...targets, missing], outcomes, calibration, dimensions: 2 },
@@ -138,7 +140,7 @@ describe('answers', () => {
         const { match, pairs_compared, confidence_percent } = answered.body as answers.Match;
         const [a, b] = given.outcomes as [Analysis, Analysis];
         expect(pairs_compared).toBeLessThanOrEqual(a.image.faces.length * b.image.faces.length);
-        const distance = confidence_percent - given.question.choices.threshold_percent;
+        const distance = confidence_percent - given.question.options.threshold_percent;
         if (Math.abs(distance) > 0.05) expect(match).toBe(distance > 0);
       }),
     );
@@ -147,7 +149,7 @@ describe('answers', () => {
   test('of the loaded pack is of its schema, and every example is', () => {
     for (const endpoint of endpoints) {
       if (!('success' in endpoint)) continue;
-      schemaOf(endpoint.success).parse(endpoint.success.example);
+      schemaOf(endpoint.success).parse(answerExamples[endpoint.success.name]);
       if (endpoint.takes !== 'nothing') continue;
       for (const name of ['default', 'yunet']) {
         const answered = endpoint.answer(readManifest(packDirectory(name)), {
@@ -162,7 +164,7 @@ describe('answers', () => {
 });
 
 /** A form of one picture for each image field, and some texts. */
-function bodyOf({ fields }: PictureEndpoint, texts: Readonly<Record<string, string>>): Buffer {
+function bodyOf({ fields }: ImageEndpoint, texts: Readonly<Record<string, string>>): Buffer {
   const parts = Object.entries({
     ...Object.fromEntries(imageFields(fields).map((name) => [name, 'picture'])),
     ...texts,
@@ -171,6 +173,23 @@ function bodyOf({ fields }: PictureEndpoint, texts: Readonly<Record<string, stri
     ([name, text]) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`,
   );
   return Buffer.from(`${lines.join('')}--b--\r\n`);
+}
+
+const formOf = (
+  endpoint: ImageEndpoint,
+  texts: Readonly<Record<string, string>>,
+  itsPack: PackDefaults = pack,
+) => readForm(bodyOf(endpoint, texts), 'b', endpoint, limits, itsPack);
+
+function jsonOf(endpoint: ImageEndpoint, members: object) {
+  const picture = Buffer.from('picture').toString('base64');
+  const { fields } = endpoint;
+  const images = imageFields(fields).map((name) => [
+    name,
+    name === repeatedField(fields) ? [picture] : picture,
+  ]);
+  const body = JSON.stringify({ ...Object.fromEntries(images), ...members });
+  return readJsonForm(Buffer.from(body), endpoint, limits, pack);
 }
 
 function anyOf(rule: FieldRule): fc.Arbitrary<string | number | boolean> {
@@ -192,23 +211,7 @@ function anyOf(rule: FieldRule): fc.Arbitrary<string | number | boolean> {
 
 /** Text that no field may take, or none of its kind. */
 const everywhere = [' ', '\0', '1 ', ' 1', '1\t', 'yes', 'null', 'NaN', 'Infinity', 'FAST'];
-const numbers = [
-  '1e2',
-  '+1',
-  '-0',
-  '٣',
-  '0x1',
-  '1_0',
-  '1,5',
-  '1.',
-  '.5',
-  '00',
-  '--1',
-  '-0.0',
-  '1/2',
-  '50%',
-  '-2',
-];
+const numbers = '1e2 +1 -0 ٣ 0x1 1_0 1,5 1. .5 00 --1 -0.0 1/2 50% -2'.split(' ');
 const wrong: Record<FieldRule['kind'], readonly string[]> = {
   image: [],
   decimal: [...everywhere, ...numbers, 'True', '100.0000001'],
@@ -224,19 +227,16 @@ describe('fields', () => {
       .map(([name, rule]) => ({ endpoint, id: endpoint.id, name, rule })),
   );
 
-  test.each(cases)('$id: $name comes back, and the others are as usual', ({ endpoint, name, rule }) => {
+  test.each(cases)('$id: $name comes back, the others stay at their defaults', ({ endpoint, name, rule }) => {
     fc.assert(
       fc.property(anyOf(rule), (value) => {
-        const { choices, warnings } = readForm(
-          bodyOf(endpoint, { [name]: String(value) }),
-          'b',
-          endpoint,
-          limits,
-          pack,
-        );
-        const isTrue = rule.kind === 'boolean' ? /true|1/i.test(String(value)) : value;
-        expect(choices).toEqual({ ...usual, ...own, [name]: isTrue });
-        expect(warnings).toEqual([]);
+        const read = rule.kind === 'boolean' ? /true|1/i.test(String(value)) : value;
+        const includes = name === 'reject_presentation_attack' ? { detect_presentation_attack: read } : {};
+        const options = { ...defaults, ...own, ...includes, [name]: read };
+        expect(formOf(endpoint, { [name]: String(value) })).toMatchObject({ options, warnings: [] });
+        // In JSON as itself, or as the text that a form would have.
+        for (const sent of [value, String(value)])
+          expect(jsonOf(endpoint, { [name]: sent })).toMatchObject({ options, warnings: [] });
       }),
       { numRuns: 20 },
     );
@@ -245,21 +245,39 @@ describe('fields', () => {
   test.each(cases)('$id: $name refuses what it does not take', ({ endpoint, name, rule }) => {
     if (rule.kind === 'image') return;
     const expected = expectation(rule);
-    const refuse = (text: string, sent: string) =>
-      expect(() => readForm(bodyOf(endpoint, { [name]: text }), 'b', endpoint, limits, pack)).toThrow(
-        expect.objectContaining({
-          extras: { detail: `Send ${expected} as ${name}, not ${sent}.`, field: name, expected },
-        }),
-      );
-    for (const text of wrong[rule.kind]) refuse(text, `"${text.replace(/[\0\t]/, '\ufffd')}"`);
-    refuse('é'.repeat(65), `"${'é'.repeat(32)}"…`);
-    refuse('\u202e\u2028\u2029', `"${'\ufffd'.repeat(3)}"`);
+    const refuse = (read: () => unknown, sent: string) => {
+      const detail = `Send ${expected} as ${name}, not ${sent}.`;
+      expect(read).toThrow(expect.objectContaining({ extras: { detail, field: name, expected } }));
+    };
+    const refuseText = (text: string, sent: string) => {
+      refuse(() => formOf(endpoint, { [name]: text }), sent);
+      refuse(() => jsonOf(endpoint, { [name]: text }), sent);
+    };
+    for (const text of wrong[rule.kind]) refuseText(text, `"${text.replace(/[\0\t]/, '\ufffd')}"`);
+    refuseText('é'.repeat(65), `"${'é'.repeat(32)}"…`);
+    refuseText('\u202e\u2028\u2029', `"${'\ufffd'.repeat(3)}"`);
+    const values = rule.kind === 'decimal' ? [-1, 101] : [-2, 0.5, 3e9];
+    for (const value of values) refuse(() => jsonOf(endpoint, { [name]: value }), String(value));
+    for (const value of [[1], {}]) refuse(() => jsonOf(endpoint, { [name]: value }), 'a list or an object');
   });
 
-  test.each(cases)('$id: $name is as usual when it is empty', ({ endpoint, name }) => {
-    const { choices } = readForm(bodyOf(endpoint, { [name]: '' }), 'b', endpoint, limits, pack);
-    expect(choices).toEqual({ ...usual, ...own });
+  test.each(cases)('$id: $name has its default when it is empty', ({ endpoint, name }) => {
+    const options = { ...defaults, ...own };
+    expect(formOf(endpoint, { [name]: '' }).options).toEqual(options);
+    for (const nothing of ['', null]) expect(jsonOf(endpoint, { [name]: nothing }).options).toEqual(options);
   });
+
+  test.each(['detect_presentation_attack', 'reject_presentation_attack'])(
+    '%s is refused where the pack has no liveness nets',
+    (field) => {
+      const advanced = takers.find(({ id }) => id === 'match_advanced')!;
+      const ask = (sent: string) => formOf(advanced, { [field]: sent }, { min_det_score: 0.7 });
+      const expected = 'false, because the model pack has no liveness nets';
+      const extras = { field, expected, detail: expect.stringContaining(`Send false as ${field}`) };
+      expect(() => ask('true')).toThrow(expect.objectContaining({ code: 'invalid_field', extras }));
+      expect(ask('false').options).toEqual({ ...defaults, min_det_score: 0.7, live_threshold: 0.5 });
+    },
+  );
 
   test.each(takers)('$id: a missing picture is told with the files that came instead', (endpoint) => {
     const part = (name: string) =>
@@ -276,8 +294,8 @@ describe('fields', () => {
     const names = new Set(['colour', '__proto__', ...takers.flatMap(({ fields }) => Object.keys(fields))]);
     const foreign = [...names].filter((name) => !Object.hasOwn(endpoint.fields, name));
     const body = bodyOf(endpoint, Object.fromEntries(foreign.map((name) => [name, 'x'])));
-    const { choices, warnings } = readForm(body, 'b', endpoint, limits, pack);
-    expect(choices).toEqual({ ...usual, ...own });
+    const { options, warnings } = readForm(body, 'b', endpoint, limits, pack);
+    expect(options).toEqual({ ...defaults, ...own });
     expect(warnings.map(({ field }) => field)).toEqual(foreign);
   });
 

@@ -133,7 +133,7 @@ describe('error rates by group', () => {
     expect(files(worst.same)).toEqual(mated.slice(0, 12).map((pair) => pair.files));
     const [first] = worst.different;
     expect(first!.normalised).toBeCloseTo(strangers[0]!.score, 12);
-    expect(first!.confidence_percent).toBe(calibration.judge(first!.normalised, 1).confidence_percent);
+    expect(first!.confidence_percent).toBe(calibration.assess(first!.normalised, 1).confidence_percent);
   });
 
   test('of a group without a pair are NaN, and no group is compared that shows nothing', async () => {

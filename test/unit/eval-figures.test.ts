@@ -94,7 +94,7 @@ describe('thresholds', () => {
     expect(hundredth).toEqual({
       fmr: 0.01,
       threshold: 0.398,
-      confidence_percent: calibration.judge(0.398, 1).confidence_percent,
+      confidence_percent: calibration.assess(0.398, 1).confidence_percent,
       tar: 0.5,
       tar_interval: wilson(2, 4),
       measured_fmr: 1 / 200,
@@ -115,7 +115,7 @@ describe('thresholds', () => {
       [0.1, 0.2, 0.3].map((at) => expect.closeTo(at, 12)),
     );
     for (const { threshold, confidence_percent } of points) {
-      expect(calibration.judge(threshold, 1).confidence_percent).toBeCloseTo(confidence_percent!, 9);
+      expect(calibration.assess(threshold, 1).confidence_percent).toBeCloseTo(confidence_percent!, 9);
     }
     expect(points[2]).toMatchObject({ tar: 0.75, measured_fmr: 50 / 200 });
   });
@@ -144,7 +144,7 @@ describe('the worst pairs', () => {
       image2: 'b',
       normalised: 0.29,
       cosine: 0.5,
-      confidence_percent: calibration.judge(0.29, 1).confidence_percent,
+      confidence_percent: calibration.assess(0.29, 1).confidence_percent,
     });
     expect(matches.map(({ normalised }) => normalised).slice(0, 3)).toEqual([0, 0.01, 0.02]);
   });

@@ -1,9 +1,10 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   lowQuality,
-  lowQualityProblem,
+  qualityComponents,
   qualityLimits,
-  qualityWords,
+  refusalOfFaces,
 } from '../../src/scoring/face-quality.ts';
 
 const good = {
@@ -44,9 +45,9 @@ describe('a face', () => {
   test.each(qualityLimits)(
     'is warned of as $reason one step past the limit of $member, not at it',
     (limit) => {
-      const { reason, member, least, most } = limit;
-      const edge = least ?? most!;
-      const past = edge + (least === undefined ? 1 : -1) * steps[member as Member];
+      const { reason, member, min, max } = limit;
+      const edge = min ?? max!;
+      const past = edge + (min === undefined ? 1 : -1) * steps[member as Member];
       expect(reasons(face(member, edge))).toEqual([]);
       expect(reasons(face(member, past))).toEqual([reason]);
     },
@@ -93,31 +94,80 @@ describe('a face', () => {
   });
 });
 
-test('every reason has words and a limit, and limits of one member do not cross', () => {
-  expect(new Set(qualityLimits.map(({ reason }) => reason))).toEqual(new Set(Object.keys(qualityWords)));
-  for (const { member, least } of qualityLimits) {
-    const most = qualityLimits.find((other) => other.member === member && other.most !== undefined)?.most;
-    if (least !== undefined && most !== undefined) expect(least).toBeLessThan(most);
-  }
-});
+describe('a refusal of faces', () => {
+  const rejecting = { reject_low_quality: true, reject_presentation_attack: true, live_threshold: 0.4 };
+  const [bright, small] = [face('brightness', 1), face('face_pixels', 1)];
+  const poor = [
+    ...lowQuality('image1', { ...bright, quality: { ...bright.quality, face_pixels: 1 } }),
+    ...lowQuality('image2', small),
+  ];
+  const asked = [0.4, 0.399, undefined].map((live_score, index) => ({
+    ...{ field: `image${index}`, face: { index, ...(live_score === undefined ? {} : { live_score }) } },
+  }));
 
-describe('the refusal of poor faces', () => {
-  test('is none where there is no warning', () => {
-    expect(lowQualityProblem([])).toBeUndefined();
+  test('is made where the client asked for it, and there is a reason', () => {
+    const reasons = [...poor, { code: 'unknown_field' }];
+    const none = { ...rejecting, reject_low_quality: false, reject_presentation_attack: false };
+    expect(refusalOfFaces(none, reasons, asked)).toBeUndefined();
+    expect(refusalOfFaces(rejecting, [{ code: 'unknown_field' }], [asked[0]!, asked[2]!])).toBeUndefined();
+    expect(refusalOfFaces(rejecting, reasons, asked)?.code).toBe('low_quality_face');
+    expect(
+      refusalOfFaces({ ...rejecting, reject_low_quality: false }, reasons, asked)?.extras.errors,
+    ).toEqual([{ field: 'image1', face_index: 1, live_score: 0.399 }]);
   });
 
   test('has each picture once, with its reasons, and all that the warnings say to do', () => {
-    const [first, second] = [face('brightness', 1), face('face_pixels', 1)];
-    const warnings = [
-      ...lowQuality('image1', { ...first, quality: { ...first.quality, face_pixels: 1 } }),
-      ...lowQuality('image2', second),
-    ];
-    const problem = lowQualityProblem(warnings);
-    expect(problem?.code).toBe('low_quality_face');
+    const problem = refusalOfFaces(rejecting, poor, []);
     expect(problem?.extras.errors).toEqual([
       { field: 'image1', reasons: ['small', 'bright'] },
       { field: 'image2', reasons: ['small'] },
     ]);
-    for (const { detail } of warnings) expect(problem?.extras.detail).toContain(detail);
+    for (const { detail } of poor) expect(problem?.extras.detail).toContain(detail);
+  });
+});
+
+describe('quality components', () => {
+  /** Of a face whose eyes are `distance` pixels apart. */
+  function componentsOf({ distance = 70, yaw = 0, roll = 0 }) {
+    const landmarks = { right_eye: [0, 0], left_eye: [distance, 0] };
+    const turned = { landmarks, pose: { yaw, pitch: 0, roll } };
+    return qualityComponents(turned as Parameters<typeof qualityComponents>[0]);
+  }
+
+  test.each([
+    [{ distance: 10 }, { inter_eye_distance: 5 }],
+    [{ distance: 70 }, { inter_eye_distance: 50, head_pose_yaw: 100, head_pose_roll: 100 }],
+    [{ distance: 90 }, { inter_eye_distance: 73 }],
+    [{ distance: 200 }, { inter_eye_distance: 100 }],
+    // As far apart as they would be from the front.
+    [{ distance: 35, yaw: 60 }, { inter_eye_distance: 50 }],
+    [
+      { yaw: -30, roll: 45 },
+      { head_pose_yaw: 75, head_pose_roll: 50 },
+    ],
+    [
+      { yaw: 90, roll: 180 },
+      { head_pose_yaw: 0, head_pose_roll: 0 },
+    ],
+  ])('of %j are %j', (given, expected) => {
+    expect(componentsOf(given)).toMatchObject(expected);
+  });
+
+  test('are whole numbers from 0 to 100, and do not rise when eyes come closer or the head turns further', () => {
+    const twoUpTo = (max: number) => {
+      const one = fc.double({ min: 0, max, noNaN: true });
+      return fc.tuple(one, one).map((two) => two.toSorted((a, b) => a - b) as [number, number]);
+    };
+    fc.assert(
+      fc.property(twoUpTo(1e5), twoUpTo(180), ([near, far], [less, more]) => {
+        const better = componentsOf({ distance: far, yaw: less, roll: -less });
+        const worse = componentsOf({ distance: near, yaw: less, roll: -more });
+        for (const value of Object.values({ ...better, ...worse }))
+          expect(Number.isInteger(value) && value >= 0 && value <= 100).toBe(true);
+        expect(worse.inter_eye_distance).toBeLessThanOrEqual(better.inter_eye_distance);
+        expect(worse.head_pose_roll).toBeLessThanOrEqual(better.head_pose_roll);
+        expect(componentsOf({ yaw: more }).head_pose_yaw).toBeLessThanOrEqual(better.head_pose_yaw);
+      }),
+    );
   });
 });

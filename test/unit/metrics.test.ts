@@ -62,3 +62,15 @@ test('a code that is none of the table is no refusal, and makes no series of its
     'facematch_refusals_total{reason="load",code="overloaded"} 1',
   ]);
 });
+
+test('every verdict of a key is counted: on two pictures, on each candidate, and none where it was refused', async () => {
+  const metrics = new Metrics(readings(), info);
+  const decisions = [{ match: true }, { refused: 'no_face_found' }, { candidates: 40, match: false }];
+  metrics.observe({ ...record, status: 200, code: undefined, key_name: 'shop', pictures: 3, decisions });
+  metrics.observe({ ...record, status: 200, code: undefined });
+  expect((await seriesOf(metrics)).filter((line) => line.startsWith('facematch_key_'))).toEqual([
+    'facematch_key_requests_total{key="shop"} 1',
+    'facematch_key_pictures_total{key="shop"} 3',
+    'facematch_key_comparisons_total{key="shop"} 41',
+  ]);
+});

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { NativeFailure } from '../../src/engine/addon.ts';
 import { tellText } from '../../src/engine/not-an-image.ts';
-import { problemOf } from '../../src/scoring/faults.ts';
+import { problemOf } from '../../src/scoring/compare.ts';
 import { sample } from '../fixtures/pictures.ts';
 
 /** What clients send in place of a picture gets a name, and words that say what to do. */

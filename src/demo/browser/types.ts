@@ -1,7 +1,6 @@
-import type { ChoiceRule, NumberRule, ValueRule } from '../../endpoints/fields.ts';
-import type { EndpointId } from '../../endpoints/index.ts';
+import type { EndpointId } from '../../config/config.ts';
+import type { ChoiceRule, MatchOptions, NumberRule, ValueRule } from '../../engine/match-options.ts';
 import type { Detect, Many, Match } from '../../scoring/answers.ts';
-import type { Choices } from '../../scoring/match-options.ts';
 
 /** Types that server and page share. */
 
@@ -52,7 +51,7 @@ export type Outcome =
   | { problem: Problem; retry_after_s?: number | undefined };
 
 /** Fields of the form as text, without the photos. */
-export type Fields = Partial<Record<keyof Choices, string>>;
+export type Fields = Partial<Record<keyof MatchOptions, string>>;
 
 /** A request before it is sent. */
 export interface Plan {

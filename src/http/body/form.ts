@@ -1,20 +1,18 @@
-import type { PictureEndpoint } from '../../endpoints/endpoint.ts';
-import {
-  type FieldRule,
-  type Fields,
-  type FieldValue,
-  imageFields,
-  invalidField,
-  readField,
-  repeatedField,
-  ruleOf,
-} from '../../endpoints/fields.ts';
+import type { FieldRule, Fields, ImageEndpoint } from '../../endpoints/endpoint.ts';
+import { imageFields, repeatedField, ruleOf } from '../../endpoints/images.ts';
 import { endpoints } from '../../endpoints/index.ts';
+import {
+  completeOptions,
+  invalidOption,
+  type MatchOptions,
+  maxTargets,
+  type OptionValue,
+  type PackDefaults,
+  readOption,
+} from '../../engine/match-options.ts';
 import { Problem, printable } from '../../errors.ts';
 import type { Warning } from '../../scoring/answers.ts';
 import type { Target } from '../../scoring/many.ts';
-import { type ChoicePack, type Choices, choicesOf, mostTargets } from '../../scoring/match-options.ts';
-import { requireLiveness } from '../../scoring/presentation-attack.ts';
 import { MultipartError, type Part, parseMultipart } from './multipart.ts';
 
 /** The bytes of an image in the body, from `start` up to, not including, `end`. */
@@ -29,7 +27,7 @@ export interface Form {
   images: ByteRange[];
   /** The images of a repeated field, in the order sent. */
   targets: Target[];
-  choices: Choices;
+  options: MatchOptions;
   warnings: Warning[];
 }
 
@@ -40,7 +38,7 @@ export interface FormLimits {
   max_image_bytes: number;
 }
 
-type Taker = Pick<PictureEndpoint, 'fields' | 'advanced'>;
+type Taker = Pick<ImageEndpoint, 'fields' | 'advanced'>;
 
 /** An image that was sent; its filename is only a label. */
 interface SentImage extends ByteRange {
@@ -57,10 +55,10 @@ export function readForm(
   boundary: string,
   taker: Taker,
   limits: FormLimits,
-  pack: ChoicePack,
+  pack: PackDefaults,
 ): Form {
   const sent = new SentFields(taker, limits);
-  for (const part of partsOf(body, boundary, limits, repeatedField(taker.fields) ? mostTargets : 0)) {
+  for (const part of partsOf(body, boundary, limits, repeatedField(taker.fields) ? maxTargets : 0)) {
     const { name, filename, start, end } = part;
     const rule = sent.claim(name);
     const text = () =>
@@ -68,8 +66,8 @@ export function readForm(
     // Decided by its name: a part without a filename is an image too.
     if (rule?.kind === 'image') sent.image(part);
     else if (rule !== undefined && end - start > limits.max_field_bytes)
-      throw invalidField(name, rule, text());
-    else if (rule !== undefined) sent.choose(name, readField(name, rule, text()));
+      throw invalidOption(name, rule, text());
+    else if (rule !== undefined) sent.choose(name, readOption(name, rule, text()));
     else if (filename !== undefined) sent.stray(name);
   }
   return sent.form(pack);
@@ -83,7 +81,7 @@ export class SentFields {
   readonly #claimed = new Set<string>();
   readonly #images = new Map<string, ByteRange>();
   readonly #several: SentImage[] = [];
-  readonly #choices: Record<string, FieldValue> = {};
+  readonly #options: Record<string, OptionValue> = {};
   readonly #unknown = new Set<string>();
   readonly #strays = new Set<string>();
 
@@ -99,7 +97,7 @@ export class SentFields {
     if (rule === undefined) {
       this.#unknown.add(name);
     } else if (name === this.#repeated) {
-      if (this.#several.length === mostTargets) throw new Problem('too_many_images', { limit: mostTargets });
+      if (this.#several.length === maxTargets) throw new Problem('too_many_images', { limit: maxTargets });
     } else if (this.#claimed.has(name)) {
       throw new Problem('duplicate_field', { detail: `Send ${name} once.`, field: name });
     }
@@ -113,8 +111,8 @@ export class SentFields {
   }
 
   /** undefined: its default. */
-  choose(name: string, value: FieldValue | undefined): void {
-    if (value !== undefined) this.#choices[name] = value;
+  choose(name: string, value: OptionValue | undefined): void {
+    if (value !== undefined) this.#options[name] = value;
   }
 
   /** A field that the endpoint does not know, and that may have been meant as a picture. */
@@ -123,10 +121,9 @@ export class SentFields {
   }
 
   /** Throws Problem when an image is missing, or the pack cannot do what was asked. */
-  form(pack: ChoicePack): Form {
+  form(pack: PackDefaults): Form {
     const { fields } = this.#taker;
-    const choices = choicesOf(this.#choices, pack);
-    requireLiveness(choices, pack);
+    const options = completeOptions(this.#options, pack);
     const single = imageFields(fields).filter((name) => name !== this.#repeated);
     const images = single.map((name) => required(this.#images.get(name), name, this.#strays));
     if (this.#repeated !== undefined && this.#several.length === 0)
@@ -134,7 +131,7 @@ export class SentFields {
     return {
       images,
       targets: this.#several.map((image) => this.#target(image, images)),
-      choices,
+      options,
       warnings: [...this.#unknown].map((name) => unknownField(name, this.#taker)),
     };
   }

@@ -1,9 +1,8 @@
-import type { PictureEndpoint } from '../../endpoints/endpoint.ts';
-import { readField } from '../../endpoints/fields.ts';
+import type { ImageEndpoint } from '../../endpoints/endpoint.ts';
 import { kinds } from '../../engine/detected.ts';
+import { maxTargets, type PackDefaults, readOption } from '../../engine/match-options.ts';
 import { kindOfText } from '../../engine/not-an-image.ts';
 import { Problem, printable, sentWords } from '../../errors.ts';
-import { type ChoicePack, mostTargets } from '../../scoring/match-options.ts';
 import { decodedSize, decodeInPlace } from './base64.ts';
 import { type Form, type FormLimits, SentFields } from './form.ts';
 import { JsonScan } from './json-scan.ts';
@@ -14,9 +13,9 @@ import { JsonScan } from './json-scan.ts';
  */
 export function readJsonForm(
   body: Buffer,
-  taker: Pick<PictureEndpoint, 'fields' | 'advanced'>,
+  taker: Pick<ImageEndpoint, 'fields' | 'advanced'>,
   limits: FormLimits,
-  pack: ChoicePack,
+  pack: PackDefaults,
 ): Form {
   const json = new JsonScan(body);
   const sent = new SentFields(taker, limits);
@@ -43,10 +42,10 @@ export function readJsonForm(
     if (rule === undefined) {
       if ('"[{'.includes(json.peek())) sent.stray(name);
       json.skip();
-    } else if (rule.kind !== 'image') sent.choose(name, readField(name, rule, json.scalar()));
+    } else if (rule.kind !== 'image') sent.choose(name, readOption(name, rule, json.scalar()));
     else if (!rule.several) takePicture(name);
     else if (json.peek() !== '[') {
-      throw invalidMember(name, `a list of 1 to ${mostTargets} pictures`, body, json);
+      throw invalidMember(name, `a list of 1 to ${maxTargets} pictures`, body, json);
     } else {
       json.array(() => {
         sent.claim(name);

@@ -1,0 +1,61 @@
+import type { EndpointId } from '../config/config.ts';
+import { type MatchOptions, optionEntries, type ValueRule } from '../engine/match-options.ts';
+import type { Image, Timings, Warning } from '../scoring/answers.ts';
+import { type ImageFault, problemOf } from '../scoring/compare.ts';
+import { type AskedFace, refusalOfFaces } from '../scoring/face-quality.ts';
+import type { Answered, Decision, FieldRule, Fields, ImageRule, MatchCounts } from './endpoint.ts';
+
+/** What endpoints that take images have in common: their fields, and what is counted and refused. */
+
+export const imageRule = (which: string): ImageRule => ({
+  kind: 'image',
+  description: `${which} picture: JPEG, PNG or WebP, recognised by content`,
+});
+
+/** The options that an endpoint takes. */
+export const optionsOf = (id: EndpointId): Readonly<Record<string, ValueRule>> =>
+  Object.fromEntries(optionEntries.filter(([, { endpoints }]) => endpoints.includes(id)));
+
+/** The rule of a field by its name; undefined when there is none. */
+export function ruleOf(name: string, fields: Fields): FieldRule | undefined {
+  return Object.hasOwn(fields, name) ? fields[name] : undefined;
+}
+
+/** The image fields, all required, in the order in which they are checked. */
+export function imageFields(fields: Fields): string[] {
+  return Object.keys(fields).filter((name) => fields[name]!.kind === 'image');
+}
+
+/** The image field that may be sent more than once, if any. */
+export function repeatedField(fields: Fields): string | undefined {
+  return imageFields(fields).find((name) => (fields[name] as ImageRule).several);
+}
+
+export function imageCounts({ faces }: Pick<Image, 'faces'>): MatchCounts['images'][number] {
+  return { faces: faces.length, found_by: faces[0]?.found_by ?? 'none' };
+}
+
+/** The face of an image that an answer is about. */
+export function askedFace(field: string, { faces, face_index }: Image): AskedFace {
+  return { field, face: faces[face_index]! };
+}
+
+/** Refuses faulty images. Those without a face are counted; nothing is known of the others. */
+export function refusalOf(faults: readonly ImageFault[]): Answered {
+  const faceless = faults.filter(({ code }) => code === 'no_face_found');
+  const images = faceless.map(() => ({ faces: 0, found_by: 'none' as const }));
+  return { refusal: problemOf(faults), counts: images.length > 0 ? { comparisons: [], images } : undefined };
+}
+
+/** The answer, or a refusal of its faces where the client asked for that: then no comparison is counted, for the client gets none. */
+export function answerUnlessRefused(
+  body: { warnings: readonly Warning[]; timings_ms: Timings },
+  options: MatchOptions,
+  asked: readonly AskedFace[],
+  counts: MatchCounts,
+  decisions: readonly Decision[],
+): Answered {
+  const refusal = refusalOfFaces(options, body.warnings, asked);
+  if (refusal === undefined) return { body, counts, decisions };
+  return { refusal, counts: { ...counts, comparisons: [] }, timings_ms: body.timings_ms };
+}

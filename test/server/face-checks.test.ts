@@ -1,0 +1,149 @@
+import { join } from 'node:path';
+import sharp, { type Sharp } from 'sharp';
+import { describe, expect, test } from 'vitest';
+import { livePack, redAndBlue, redIsLive } from '../fixtures/liveness.ts';
+import { newFolder } from '../support/folder.ts';
+import { cutOuts } from '../support/portraits.mjs';
+import { program, run } from './support/cli.ts';
+import { type Fields, type Json, match, paths, send } from './support/client.ts';
+import { blank, samples } from './support/pictures.ts';
+import { expectProblem } from './support/problem.ts';
+import { TestServer } from './support/server.ts';
+
+/** Poor faces, and live scores by nets that take pictures that are rather red than blue for live. */
+
+const folder = newFolder();
+const nets = [2.7, 4].map((scale) => ({ net: redIsLive, scale }));
+const FACEMATCH_PACK = livePack(folder, nets, 0.4);
+const FACEMATCH_ENDPOINTS = 'match_advanced,match_many,detect,embed,models';
+const server = await TestServer.forFile({ env: { FACEMATCH_PACK, FACEMATCH_ENDPOINTS } });
+
+const ask = (path: string, fields: Fields) => match(server, fields, { path });
+const compare = (image1: Buffer, image2: Buffer, fields: Fields = {}) =>
+  ask(paths.advanced, { image1, image2, ...fields });
+const detect = '/API/v1.0/face/detect/upload';
+
+describe('a compared face', () => {
+  const [stranger, portrait] = cutOuts() as [Sharp, Sharp];
+  const changed = async (how: (picture: Sharp) => Sharp) =>
+    how(sharp(await portrait.png().toBuffer()))
+      .png()
+      .toBuffer();
+  const good = changed((picture) => picture);
+  const small = changed((picture) => picture.resize({ width: 50 }));
+  const reasonsOf = ({ warnings }: Json, field: string) =>
+    warnings.filter((warning: Json) => warning.field === field).map(({ reason }: Json) => reason);
+
+  test.each<[reason: string, how: (picture: Sharp) => Sharp]>([
+    ['small', (picture) => picture.resize({ width: 50 })],
+    ['blurred', (picture) => picture.blur(6)],
+    ['bright', (picture) => picture.linear(1.6, 0)],
+  ])('that is %s is warned of, with the number that the answer has', async (reason, how) => {
+    const { status, body } = await compare(await good, await changed(how));
+    expect([status, reasonsOf(body, 'image1')]).toEqual([200, []]);
+    const { detail } = body.warnings.find((warning: Json) => warning.reason === reason);
+    const { quality } = body.image2.faces[body.image2.face_index];
+    expect(Object.values(quality).some((value) => detail.includes(` ${value}, `))).toBe(true);
+  });
+
+  test('is the one that was chosen: a poor bystander is not warned of', async () => {
+    const both = await sharp(await good)
+      .resize({ width: 200 })
+      .extend({ right: 70, background: '#789' })
+      .composite([{ input: await changed((picture) => picture.resize({ width: 62 })), gravity: 'east' }])
+      .png()
+      .toBuffer();
+    const large = (await compare(both, await good, { image1_face_index: '0' })).body;
+    expect([large.image1.faces.length, large.warnings]).toEqual([2, []]);
+    const chosen = (await compare(both, await good, { image1_face_index: '1' })).body;
+    expect(reasonsOf(chosen, 'image1')).toContain('small');
+  });
+
+  test('is refused with its picture alone, and nothing is told of the match', async () => {
+    const reject = { reject_low_quality: 'true' };
+    const { body } = await compare(await small, await good);
+    const same = await compare(await small, await good, reject);
+    const other = await compare(await small, await stranger.png().toBuffer(), reject);
+    expectProblem(same, 'low_quality_face', {
+      errors: [{ field: 'image1', reasons: reasonsOf(body, 'image1') }],
+      detail: body.warnings.map(({ detail }: Json) => detail).join(' '),
+    });
+    const { request_id: _, ...told } = same.body;
+    expect({ ...other.body, request_id: undefined }).toEqual(told);
+    expect(same.headers.get('server-timing')).toBeNull();
+    expectProblem(await compare(await small, await blank(320, 320, 'png'), reject), 'no_face_found');
+  });
+});
+
+describe('a live score', () => {
+  const pictures = redAndBlue();
+  const detecting = { detect_presentation_attack: 'true' };
+  const rejecting = { reject_presentation_attack: 'true' };
+  const scoresOf = ({ faces }: Json): number[] => faces.map(({ live_score }: Json) => live_score);
+
+  test('is given where it is asked for, of three digits, and is no verdict', async () => {
+    const [live, attack] = await pictures;
+    const { status, body } = await compare(live, attack, detecting);
+    expect([status, body.warnings]).toEqual([200, []]);
+    const [score, low] = [body.image1, body.image2].map((image) => scoresOf(image)[0]!);
+    expect([score! > 0.6, low! < 0.2, low! * 1000]).toEqual([true, true, Math.round(low! * 1000)]);
+    expect(JSON.stringify((await compare(live, attack)).body)).not.toContain('live_score');
+  });
+
+  test('is the same at every endpoint', async () => {
+    const seen = scoresOf((await ask(detect, { image: samples.one, ...detecting })).body.image);
+    expect(seen).toEqual([expect.any(Number), expect.any(Number), expect.any(Number)]);
+    const embedded = await ask(paths.embed, { image: samples.one, ...detecting });
+    const many = await ask(paths.many, { image1: samples.one, image2: [samples.one], ...detecting });
+    for (const image of [embedded.body.image, many.body.image1, many.body.results[0].image2])
+      expect(scoresOf(image)).toEqual(seen);
+  });
+
+  test('below the threshold of the request, or else of the pack, is refused', async () => {
+    const [live, attack] = await pictures;
+    const seen = await compare(live, attack, detecting);
+    expectProblem(await compare(live, attack, rejecting), 'presentation_attack', {
+      errors: [{ field: 'image2', face_index: 0, live_score: scoresOf(seen.body.image2)[0] }],
+    });
+    const { status, body } = await compare(live, live, rejecting);
+    expect([status, body.match]).toEqual([200, true]);
+    expect(scoresOf(body.image1)[0]).toBeGreaterThan(0.4);
+    const lenient = await compare(live, attack, { ...rejecting, live_threshold: '0' });
+    const strict = await compare(live, attack, { ...rejecting, live_threshold: '1' });
+    expect([lenient.status, strict.body.errors.length]).toEqual([200, 2]);
+  });
+
+  test('refuses one target, or for image1 the request, and at embed those that are asked for', async () => {
+    const [live, attack] = await pictures;
+    const { status, body } = await ask(paths.many, { image1: live, image2: [attack, live], ...rejecting });
+    expect([status, body.results[1].match]).toEqual([200, true]);
+    const problem = { code: 'presentation_attack', status: 422, face_index: 0 };
+    expect(body.results[0].problem).toMatchObject({ ...problem, live_score: expect.any(Number) });
+    const first = await ask(paths.many, { image1: attack, image2: [live], ...rejecting });
+    expectProblem(first, 'presentation_attack', {
+      errors: [{ field: 'image1', face_index: 0, live_score: expect.any(Number) }],
+    });
+    const strict = { image: samples.one, ...rejecting, live_threshold: '1' };
+    const all = await ask(paths.embed, strict);
+    expect(all.body.errors.map(({ face_index }: Json) => face_index)).toEqual([0, 1, 2]);
+    const one = await ask(paths.embed, { ...strict, face_index: '1' });
+    expect(one.body.errors).toMatchObject([{ field: 'image', face_index: 1 }]);
+  });
+
+  test('comes from nets that GET models names, with the threshold', async () => {
+    const { body } = await send(server, { method: 'GET', path: paths.models });
+    expect(body.liveness).toEqual({ live_threshold: 0.4 });
+    const listed = body.files.filter(({ role }: Json) => role === 'liveness');
+    expect(listed).toMatchObject([{ file: 'live-1.onnx', pack: 'live' }, { file: 'live-2.onnx' }]);
+  });
+
+  test('is printed by facematch detect, or it says that the pack has no such nets', async () => {
+    await sharp((await pictures)[0]).toFile(join(folder, 'live.png'));
+    const print = (pack: string) =>
+      run(program, ['detect', '--live-score', 'live.png'], folder, { FACEMATCH_PACK: pack });
+    const found = { code: 0, stderr: '', stdout: expect.stringMatching(/ live 0\.\d{3} /) };
+    expect(await print(FACEMATCH_PACK)).toEqual(found);
+    const none = { code: 1, stderr: expect.stringContaining('The pack default has no liveness nets') };
+    expect(await print('default')).toMatchObject(none);
+  });
+});
