@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { mostCandidates } from '../engine/cosine.ts';
-import type { RankedEmbeddings } from '../engine/embeddings.ts';
-import type { embeddingsSchema } from '../engine/embeddings-schema.ts';
+import type { embeddingsSchema, RankedEmbeddings } from '../engine/embeddings.ts';
 import { judgedPair, round, thresholdBelowOne, uncalibrated } from '../scoring/match.ts';
 import { define, key, prefix, type Ranked, type Schemas } from './endpoint.ts';
 import { example as match } from './match.ts';

@@ -1,13 +1,12 @@
+import { hash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import type { Addon, AnalyseOptions, OnnxRuntime } from './addon.ts';
 import { AnalysisCache } from './analysis-cache.ts';
 import type { EmbeddingsJob } from './embeddings.ts';
-import { noteOf, type PictureNote } from './image-note.ts';
 import { loadAddon } from './load-addon.ts';
 import { type PackDraft, verifyPack } from './manifest.ts';
 import { type EmbeddingsOutcome, type Outcome, Pool } from './pool.ts';
-import { ImageQueue } from './queue.ts';
-import type { Harm, Origin, Ticket } from './ticket.ts';
+import { type Harm, ImageQueue, type Origin, type Ticket } from './queue.ts';
 
 interface EngineOptions {
   config: Pick<Config, 'workers' | 'queue' | 'deadline_ms' | 'embedding_cache'>;
@@ -183,4 +182,26 @@ export class Engine {
       embedding_cache_pictures: () => this.#cache?.size ?? 0,
     };
   }
+}
+
+/** What a log line may say of a picture that did harm: enough to find it among one's own, and nothing to see. */
+export interface PictureNote {
+  bytes: number;
+  /** By its first bytes. */
+  format: 'jpeg' | 'png' | 'webp' | 'unknown';
+  /** The first 16 digits. */
+  sha256: string;
+}
+
+export function noteOf(picture: Uint8Array): PictureNote {
+  // A copy, because hash() takes no shared memory.
+  const bytes = Buffer.from(picture);
+  return { bytes: bytes.length, format: formatOf(bytes), sha256: hash('sha256', bytes).slice(0, 16) };
+}
+
+function formatOf(bytes: Buffer): PictureNote['format'] {
+  const start = bytes.toString('latin1', 0, 12);
+  if (start.startsWith('\xff\xd8\xff')) return 'jpeg';
+  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'png';
+  return /^RIFF[\s\S]{4}WEBP/.test(start) ? 'webp' : 'unknown';
 }

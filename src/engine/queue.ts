@@ -1,9 +1,45 @@
 import { Problem } from '../errors.ts';
 import { Turns } from './fair-queue.ts';
-import type { Done, Harm, Origin, Ticket } from './ticket.ts';
+
+/** What the queue of images has in common with those who use it. */
+
+/** Where a request comes from. */
+export interface Origin {
+  /** Whose it is: the id of a key. */
+  owner: string;
+  request_id: string;
+}
+
+export interface Done<Outcome> {
+  /** In the order of the images. */
+  outcomes: Outcome[];
+  /** Milliseconds between submit and the start of the first image. */
+  queue_ms: number;
+}
+
+/** The images of one request in the queue. */
+export interface Ticket<Outcome> {
+  /** Rejects with a Problem (overloaded, deadline_exceeded) or with the error of `run`. */
+  readonly done: Promise<Done<Outcome>>;
+  /** Resolves when no worker reads or will read the images: their memory may be discarded. Never rejects. */
+  readonly idle: Promise<void>;
+  /** Drops waiting images and cancels running ones. `done` rejects with `reason`. */
+  cancel(reason: Error): void;
+}
 
 /**
- * A bounded queue of images in front of the pool, fair between keys (turns.ts). One key alone may use all places; when others
+ * `broke`: `run` rejected. `overdue`: they ran when the deadline passed. `wedged`: they still run long after they were
+ * cancelled, and hold their worker.
+ */
+export interface Harm<Image> {
+  kind: 'broke' | 'overdue' | 'wedged';
+  images: readonly Image[];
+  request_id: string;
+  reason?: unknown;
+}
+
+/**
+ * A bounded queue of images in front of the pool, fair between keys (fair-queue.ts). One key alone may use all places; when others
  * come to a full queue, the key that holds most makes room. The images of a request go to any free workers: two idle ones
  * take one each. While other requests wait too, a worker gets two images of a request at once, which saves a message.
  * Piscina gets images only when a worker is free, because its own queue moves its head to the tail when none is.

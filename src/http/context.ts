@@ -1,22 +1,20 @@
 import { clientAddress } from '../auth/client-address.ts';
-import { type Gate, rateHeaders, type Verdict } from '../auth/gate.ts';
+import { type Gate, presentedKey, rateHeaders, type Verdict } from '../auth/gate.ts';
 import type { ApiKey } from '../auth/key-store.ts';
-import { presentedKey } from '../auth/presented-key.ts';
 import type { Config } from '../config/config.ts';
 import type { EndpointId, Listed, Scope } from '../endpoints/index.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { PackDraft } from '../engine/manifest.ts';
-import type { Origin } from '../engine/ticket.ts';
+import type { Origin } from '../engine/queue.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { Decision, MatchCounts } from '../telemetry/record.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Readiness } from './admin.ts';
 import type { Upload, Uploads } from './body/upload.ts';
 import type { Exchange } from './exchange.ts';
-import { requestId } from './request.ts';
+import { requestId, traceOf } from './request.ts';
 import type { Published } from './responses.ts';
-import { traceOf } from './trace.ts';
 
 /** Everything that requests use; made once, by src/server/start.ts. */
 export interface Services {

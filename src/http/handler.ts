@@ -9,8 +9,8 @@ import { readJsonForm } from './body/json-form.ts';
 import { boundaryOf, endsForm } from './body/multipart.ts';
 import type { Context } from './context.ts';
 import { ClientLeft, type Expected, type Reply } from './exchange.ts';
-import { ignoredQuery } from './query.ts';
 import type { Request } from './request.ts';
+import { ignoredQuery } from './request.ts';
 import { json, published, serverTiming } from './responses.ts';
 
 /**

@@ -1,5 +1,77 @@
-import type { Connections } from './connections.ts';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Exchange, ExchangeLimits } from './exchange.ts';
+
+/** The connections of a listener: how many there are, how many there may be, and which of them made no request. */
+export class Connections {
+  readonly limit: number;
+  #open = 0;
+  #refused = 0;
+  #silent = 0;
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+
+  get open(): number {
+    return this.#open;
+  }
+
+  /** Connections that were closed at once, because there were as many as there may be. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /** Connections that ended before a request of theirs was read: their head was refused or dropped, or none came. */
+  get silent(): number {
+    return this.#silent;
+  }
+
+  /** False when there is no room: then close it. `leave` follows in either case. */
+  enter(): boolean {
+    this.#open += 1;
+    if (this.#open <= this.limit) return true;
+    this.refuse();
+    return false;
+  }
+
+  refuse(): void {
+    this.#refused += 1;
+  }
+
+  leave(): void {
+    this.#open -= 1;
+  }
+
+  endedSilent(): void {
+    this.#silent += 1;
+  }
+}
+
+/** For files that are followed, logs, Redis and what libraries open. */
+const spareDescriptors = 64;
+/** The loop of a worker and its messages. */
+const descriptorsPerWorker = 8;
+
+/**
+ * How many connections there is room for below the limit of open files. Without such a bound, a process that has no descriptor left
+ * can neither accept nor refuse a connection, and µWS asks for it again and again. Infinity where the limit is not known.
+ */
+export function connectionsThatFit(workers: number): number {
+  const limit = openFilesLimit();
+  if (limit === undefined) return Number.POSITIVE_INFINITY;
+  const used = readdirSync('/proc/self/fd').length;
+  return limit - used - spareDescriptors - descriptorsPerWorker * workers;
+}
+
+/** Undefined on systems other than Linux. Node raises the soft limit to the hard one when it starts. */
+function openFilesLimit(): number | undefined {
+  try {
+    const [, soft] = /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return soft === undefined || soft === 'unlimited' ? undefined : Number(soft);
+  } catch {
+    return undefined;
+  }
+}
 
 /** What the listeners of both transports have in common. */
 

@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto';
+import type { Warning } from '../scoring/answers.ts';
 import type { HttpRequest, HttpResponse } from './uws/uws.ts';
 
 /**
@@ -112,4 +113,44 @@ export function newRequestId(now_ms = Date.now()): string {
 /** The client's own X-Request-Id if it is safe in a header and a log line, or else a new id. */
 export function requestId(sent: string | undefined): string {
   return sent !== undefined && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : newRequestId();
+}
+
+/** A request's place in a distributed trace. */
+interface Trace {
+  /** 32 hexadecimal digits. */
+  trace_id: string;
+  /** `traceparent` as it is given on. */
+  traceparent: string;
+}
+
+/**
+ * Reads a `traceparent` (W3C Trace Context, section 3.2); undefined for an invalid one. Of a later version only what version
+ * 00 has is given on, as the specification asks (section 4.3).
+ */
+export function traceOf(header: string | undefined): Trace | undefined {
+  const fields = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(header ?? '');
+  if (fields === null) return undefined;
+  const [, version, trace_id, parent_id, flags, rest] = fields as unknown as [string, ...string[]];
+  if (version === 'ff' || (version === '00' && rest !== undefined)) return undefined;
+  if (/^0+$/.test(trace_id!) || /^0+$/.test(parent_id!)) return undefined;
+  return { trace_id: trace_id!, traceparent: `00-${trace_id}-${parent_id}-${flags}` };
+}
+
+/** A name without the style of a language, such as thresholdPercent or Threshold-Percent. */
+const unstyled = (name: string) => name.toLowerCase().replaceAll(/[-_]/g, '');
+
+/**
+ * Warnings of the fields that stand in a query, where they count for nothing: an option that was meant to be strict must not vanish
+ * in silence, however its name is written. `known`: the names of fields.
+ */
+export function ignoredQuery(query: string, known: readonly string[]): Warning[] {
+  if (query === '') return [];
+  const sent = new Set(Array.from(new URLSearchParams(query).keys(), unstyled));
+  return known
+    .filter((field) => sent.has(unstyled(field)))
+    .map((field) => ({
+      code: 'query_ignored',
+      field,
+      detail: `${field} stands in the query of the address, where it counts for nothing. Send it in the body, as the pictures are.`,
+    }));
 }

@@ -1,8 +1,7 @@
 import { uwsFolder } from '../config/environment.ts';
 import type { ListenerOptions, Listening, TlsListenerOptions, TlsListening } from './listening.ts';
 import { NodeListener, NodeTlsListener } from './node/listener.ts';
-import { Listener } from './uws/listener.ts';
-import { TlsListener } from './uws/tls-listener.ts';
+import { Listener, TlsListener } from './uws/listener.ts';
 import { loadUws, type Uws } from './uws/uws.ts';
 
 export type TransportName = 'uws' | 'node';

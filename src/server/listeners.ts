@@ -1,10 +1,10 @@
 import type { Config } from '../config/config.ts';
 import { handleAdmin } from '../http/admin.ts';
-import { Connections, connectionsThatFit } from '../http/connections.ts';
 import type { Services } from '../http/context.ts';
 import type { Dispatcher } from '../http/dispatch.ts';
 import type { ExchangeLimits } from '../http/exchange.ts';
 import type { ListenerOptions, Listening } from '../http/listening.ts';
+import { Connections, connectionsThatFit } from '../http/listening.ts';
 import type { Transport } from '../http/transport.ts';
 import type { Log } from '../telemetry/telemetry.ts';
 import { type CertificateFiles, CertificateWatch, certificateFiles } from './certificate.ts';

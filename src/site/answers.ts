@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Success } from '../endpoints/endpoint.ts';
 import { endpoints } from '../endpoints/index.ts';
-import { embeddingsSchema } from '../engine/embeddings-schema.ts';
+import { embeddingsSchema } from '../engine/embeddings.ts';
 import * as answers from '../scoring/answers.ts';
 
 /** What the endpoints answer in JSON. */

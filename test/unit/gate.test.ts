@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Gate, type GateRequest, type Verdict } from '../../src/auth/gate.ts';
-import { create } from '../../src/auth/key-edits.ts';
-import { editKeyFile } from '../../src/auth/key-file.ts';
+import { create, editKeyFile } from '../../src/auth/key-file.ts';
 import { KeyStore } from '../../src/auth/key-store.ts';
 import type { Scope } from '../../src/auth/keys.ts';
 import { newFolder } from '../support/folder.ts';

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { matchMany } from '../../src/endpoints/match-many.ts';
+import { JsonScan } from '../../src/engine/json-scan.ts';
 import { Problem } from '../../src/errors.ts';
-import { decodedSize, decodeInPlace } from '../../src/http/body/base64.ts';
-import { readJsonForm } from '../../src/http/body/json-form.ts';
-import { JsonScan } from '../../src/http/body/json-scan.ts';
+import { decodedSize, decodeInPlace, readJsonForm } from '../../src/http/body/json-form.ts';
 
 /** JSON is read as JSON.parse reads it, and base64 as Node writes it; what they would not take is refused. */
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { create, type KeySettings, revoke, rotate } from '../../src/auth/key-edits.ts';
+import { create, type KeySettings, revoke, rotate } from '../../src/auth/key-file.ts';
 import { createKey, endOf, keyHash, keyId, statusOf } from '../../src/auth/keys.ts';
 
 const wellFormed = `fm_${'a'.repeat(12)}_${'b'.repeat(43)}`;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
-import type { Connections } from '../connections.ts';
+import type { Connections } from '../listening.ts';
 import {
   cannotListen,
   type ListenerOptions,
@@ -12,8 +12,7 @@ import {
   type TlsListening,
   urlOf,
 } from '../listening.ts';
-import { endSoon, endWith, exchangesOf, NodeExchange, UnclearExchange } from './exchange.ts';
-import { readUnclear } from './request.ts';
+import { endSoon, endWith, exchangesOf, NodeExchange, readUnclear, UnclearExchange } from './exchange.ts';
 
 /** The clocks that µWS has, with its times. */
 const head_ms = 10_000;

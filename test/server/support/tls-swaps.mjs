@@ -4,7 +4,7 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { loadAddon } from '../../../dist/src/engine/load-addon.js';
-import { Connections } from '../../../dist/src/http/connections.js';
+import { Connections } from '../../../dist/src/http/listening.js';
 import { json } from '../../../dist/src/http/responses.js';
 import { chooseTransport } from '../../../dist/src/http/transport.js';
 
