@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import { visit } from 'jsonc-parser';
 import { z } from 'zod';
 import { Problem, sentWords } from '../errors.ts';
 import type { AccuracyMode } from './addon.ts';
 import { cosine, mostCandidates } from './cosine.ts';
+import { JsonScan } from './json-scan.ts';
 
 const longestId = 128;
 
@@ -129,37 +129,19 @@ export function rankEmbeddings(
   };
 }
 
+/** Throws Problem invalid_json with the position of the first fault, which V8 does not always report. */
 function parseJson(body: Uint8Array): unknown {
   // A copy, because isUtf8 does not accept shared memory.
   const bytes = Buffer.from(body);
-  const utf8 = isUtf8(bytes);
-  const text = bytes.toString();
-  if (utf8) {
+  if (isUtf8(bytes)) {
     try {
-      return JSON.parse(text);
+      return JSON.parse(bytes.toString());
     } catch {}
   }
-  const position = utf8 ? faultOf(text) : text.indexOf('\ufffd');
-  const detail = utf8
-    ? `Send JSON (RFC 8259): something is wrong at character ${position}.`
-    : `Send JSON in UTF-8: character ${position} is not.`;
-  throw new Problem('invalid_json', { detail, position });
-}
-
-/** The position of the first fault in JSON; V8 does not always report it. */
-function faultOf(text: string): number {
-  let position: number | undefined;
-  const onError = (_: unknown, offset: number) => {
-    position = offset;
-    throw new RangeError('found');
-  };
-  try {
-    visit(text, { onError }, { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false });
-  } catch (error) {
-    // The first fault, or a stack overflow of deeply nested JSON.
-    if (!(error instanceof RangeError)) throw error;
-  }
-  return position ?? 0;
+  const json = new JsonScan(bytes, Number.POSITIVE_INFINITY);
+  json.skip();
+  json.end();
+  return json.fail();
 }
 
 /** An optional member that is empty means its default. */

@@ -20,8 +20,8 @@ export function unescaped(text: string): string | undefined {
   }
 }
 
-/** Most bytes of all that is neither a picture nor could be one, so that whatever is sent is read in no time. */
-const most_bytes = 64 * 1024;
+/** Limit by default, so that whatever is sent is read in no time. */
+const maxOther_bytes = 64 * 1024;
 /** Characters that are looked at together. */
 const piece_bytes = 64 * 1024;
 /** Most levels of lists and objects. */
@@ -48,6 +48,7 @@ function isPlain(text: string): boolean {
  */
 export class JsonScan {
   readonly #body: Buffer;
+  readonly #max_bytes: number;
   #at = 0;
   /** Bytes so far that the limit is not for. */
   #exempt = 0;
@@ -55,8 +56,10 @@ export class JsonScan {
   #surplus = 0;
   #depth = 0;
 
-  constructor(body: Buffer) {
+  /** `max_bytes`: of all that is neither an image nor could be one. */
+  constructor(body: Buffer, max_bytes = maxOther_bytes) {
     this.#body = body;
+    this.#max_bytes = max_bytes;
   }
 
   /** The first character of what comes next, without reading it; a null character at the end. */
@@ -203,8 +206,11 @@ export class JsonScan {
 
   /** 0 at the end. */
   #byte(): number {
-    if (this.#at - this.#exempt > most_bytes) {
-      this.fail(this.#at, `Send no more than ${most_bytes} bytes besides the pictures; this is character`);
+    if (this.#at - this.#exempt > this.#max_bytes) {
+      this.fail(
+        this.#at,
+        `Send no more than ${this.#max_bytes} bytes besides the pictures; this is character`,
+      );
     }
     return this.#body[this.#at] ?? 0;
   }

@@ -101,6 +101,10 @@ test('there are limits to depth and to what is no picture', () => {
   for (const piece of ['x', '/', '\\/', '\\u00e9']) {
     expect(accepts(Buffer.from(`["${piece.repeat(70_000)}","${piece}"]`))).toBe(true);
   }
+  const long = new JsonScan(Buffer.from(`{"é":"${'é'.repeat(70_000)}",}`), Number.POSITIVE_INFINITY);
+  expect(() => long.skip()).toThrow(
+    expect.objectContaining({ extras: expect.objectContaining({ position: 70_008 }) }),
+  );
 });
 
 /** Around the pieces that are decoded at a time. */
