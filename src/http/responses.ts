@@ -1,6 +1,6 @@
 import { prefix } from '../endpoints/endpoint.ts';
 import { type ErrorCode, errorTable, type Problem } from '../errors.ts';
-import type { Exchange, Headers, Reply } from './exchange.ts';
+import type { Headers, Reply } from './exchange.ts';
 import type { Request } from './request.ts';
 
 /** Turns results and problems into replies with their headers. No other file does. */
@@ -61,17 +61,8 @@ export function serverTiming(timings_ms: Readonly<Record<string, number>>): read
 }
 
 /** A document that does not change while the server runs. */
-export interface Published {
+export interface Document {
   reply(if_none_match: string | undefined): Reply;
-}
-
-/** Unlike other answers, a document may be cached: it changes only when the server restarts. */
-export function published(
-  context: { exchange: Exchange; setHeader(header: readonly [name: string, value: string]): void },
-  document: Published,
-): Reply {
-  context.setHeader(['Cache-Control', 'public, max-age=300']);
-  return document.reply(context.exchange.request.headers.get('if-none-match'));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Gate, mostBuckets } from '../auth/gate.ts';
+import { Gate, maxBuckets } from '../auth/gate.ts';
 import { KeyStore } from '../auth/key-store.ts';
 import { SharedLimiter } from '../auth/shared-limiter.ts';
 import { type Config, uwsKeepAlive_s } from '../config/config.ts';
@@ -184,7 +184,7 @@ function openLimiter(
   const redis = String(address);
   return new SharedLimiter({
     address,
-    capacity: mostBuckets,
+    capacity: maxBuckets,
     onUp: () => logger.info({ redis }, 'rate limits are shared'),
     onDown: (reason) => logger.warn({ redis, reason }, 'rate limits are local: Redis is not reachable'),
     onFallback: () => metrics.limiterFallback(),

@@ -49,7 +49,7 @@ describe('a reading', () => {
 const record = {
   ...{ request_id: 'x', key_id: undefined, route: 'match', bytes: 0, duration_ms: 1, timings_ms: {} },
   ...{ trace_id: undefined, client: undefined, key_name: undefined, pictures: 0 },
-  ...{ fault: undefined, counts: undefined, decisions: [] },
+  ...{ fault: undefined, field: undefined, reason: undefined, counts: undefined, decisions: [] },
 };
 
 test('a code that is none of the table is no refusal, and makes no series of its own', async () => {
