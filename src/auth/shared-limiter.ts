@@ -27,8 +27,8 @@ interface SharedLimiterOptions {
 }
 
 /** The pause before a new connection is random, so that replicas that lost Redis together do not reconnect together. */
-const leastPause_ms = 100;
-const longestPause_ms = 1000;
+const minPause_ms = 100;
+const maxPause_ms = 1000;
 
 /**
  * Token buckets that several processes share in Redis. Each has a local mirror with the last state that Redis reported:
@@ -96,7 +96,7 @@ export class SharedLimiter implements RateLimiter {
       if (this.#ended) return;
       if (!this.#down) this.#options.onDown(reason.message);
       this.#down = true;
-      const pause_ms = leastPause_ms + Math.random() * (longestPause_ms - leastPause_ms);
+      const pause_ms = minPause_ms + Math.random() * (maxPause_ms - minPause_ms);
       await pause(pause_ms, undefined, { ref: false });
     }
   }

@@ -2,10 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { Problem, sentWords } from '../errors.ts';
 import type { AccuracyMode } from './addon.ts';
-import { cosine, mostCandidates } from './cosine.ts';
+import { cosine, maxCandidates } from './cosine.ts';
 import { JsonScan } from './json-scan.ts';
 
-const longestId = 128;
+const maxId_characters = 128;
 
 const text = (most: number, expected: string) => z.string({ error: expected }).max(most, { error: expected });
 const number = (min: number, max: number, kind: 'a number' | 'a whole number') => {
@@ -26,17 +26,17 @@ export const embeddingsSchema = z.object(
       .array(
         z.object(
           {
-            id: text(longestId, `a text of up to ${longestId} characters`).describe(
+            id: text(maxId_characters, `a text of up to ${maxId_characters} characters`).describe(
               'Comes back with the result',
             ),
             embedding: base64,
           },
           { error: 'an object with "id" and "embedding"' },
         ),
-        { error: `a list of 1 to ${mostCandidates} candidates` },
+        { error: `a list of 1 to ${maxCandidates} candidates` },
       )
-      .min(1, { error: `a list of 1 to ${mostCandidates} candidates` })
-      .max(mostCandidates, { error: `a list of 1 to ${mostCandidates} candidates` })
+      .min(1, { error: `a list of 1 to ${maxCandidates} candidates` })
+      .max(maxCandidates, { error: `a list of 1 to ${maxCandidates} candidates` })
       .describe('What it is compared with'),
     pack: text(200, "the model pack's name, as embed answered").describe('The pack that all of them are of'),
     version: text(200, "the model pack's version, as embed answered").describe('Its version'),
@@ -52,7 +52,7 @@ export const embeddingsSchema = z.object(
         'Among how many the candidates were found: each false_match_rate is multiplied by it. By default the number of candidates',
       ),
     min_percent: number(0, 100, 'a number').default(0).describe('Results below are left out'),
-    limit: number(1, mostCandidates, 'a whole number').default(100).describe('Most results'),
+    limit: number(1, maxCandidates, 'a whole number').default(100).describe('Most results'),
   },
   { error: 'an object' },
 );
@@ -63,7 +63,7 @@ export const embeddingsSchema = z.object(
 const lengthTolerance = 1e-3;
 
 /** At most this many unknown members are named, so that the answer stays smaller than the request. */
-const mostNamed = 16;
+const maxNamed = 16;
 
 export interface EmbeddingsJob {
   /** JSON, in shared memory. */
@@ -124,7 +124,7 @@ export function rankEmbeddings(
     values: { accuracy_mode, threshold_percent, searched, min_percent, limit },
     unknown: Object.keys(json as object)
       .filter((name) => !Object.hasOwn(embeddingsSchema.shape, name))
-      .slice(0, mostNamed),
+      .slice(0, maxNamed),
     candidates: ranked.sort((a, b) => b.normalised_similarity - a.normalised_similarity),
   };
 }

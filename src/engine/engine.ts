@@ -6,7 +6,7 @@ import type { EmbeddingsJob } from './embeddings.ts';
 import { loadAddon } from './load-addon.ts';
 import { type PackDraft, verifyPack } from './manifest.ts';
 import { type EmbeddingsOutcome, type Outcome, Pool } from './pool.ts';
-import { type Harm, ImageQueue, type Origin, type Ticket } from './queue.ts';
+import { ImageQueue, type JobFault, type Origin, type Ticket } from './queue.ts';
 
 interface EngineOptions {
   config: Pick<Config, 'workers' | 'queue' | 'deadline_ms' | 'embedding_cache'>;
@@ -14,8 +14,8 @@ interface EngineOptions {
   manifest: PackDraft;
   /** A worker died or failed while it had no job; it is replaced. */
   onWorkerError(error: Error): void;
-  /** See Harm. No pictures for a match of embeddings. */
-  onHarm?(harm: Omit<Harm<Job>, 'images'> & { pictures: readonly PictureNote[] }): void;
+  /** See JobFault. No pictures for a match of embeddings. */
+  onJobFault?(fault: Omit<JobFault<Job>, 'images'> & { pictures: readonly ImageNote[] }): void;
 }
 
 /** What one place in the queue stands for. */
@@ -28,7 +28,7 @@ const images_in_match = 2;
 const nativeFrom_bytes = 512;
 
 /** What was cancelled ends within milliseconds, on a machine that is very busy within this time. */
-const leastWedged_ms = 5000;
+const minWedged_ms = 5000;
 
 /** A model pack with its workers, the queue in front of them, and the cache of analyses. */
 export class Engine {
@@ -47,12 +47,12 @@ export class Engine {
       workers,
       capacity: images_in_match * (workers + queue),
       deadline_ms,
-      wedged_ms: Math.max(leastWedged_ms, deadline_ms),
+      wedged_ms: Math.max(minWedged_ms, deadline_ms),
       run: (jobs, slot) => this.#run(jobs, slot),
       cancel: (slot) => this.#pool!.cancel(slot),
-      onHarm: ({ images, ...harm }) => {
+      onJobFault: ({ images, ...fault }) => {
         const pictures = images.flatMap((job) => ('image' in job ? [noteOf(job.image)] : []));
-        options.onHarm?.({ ...harm, pictures });
+        options.onJobFault?.({ ...fault, pictures });
       },
     });
     if (embedding_cache > 0) this.#cache = new AnalysisCache(embedding_cache);
@@ -184,8 +184,8 @@ export class Engine {
   }
 }
 
-/** What a log line may say of a picture that did harm: enough to find it among one's own, and nothing to see. */
-export interface PictureNote {
+/** What a log line may say of an image at which a job failed: enough to find it among one's own, and nothing to see. */
+export interface ImageNote {
   bytes: number;
   /** By its first bytes. */
   format: 'jpeg' | 'png' | 'webp' | 'unknown';
@@ -193,13 +193,13 @@ export interface PictureNote {
   sha256: string;
 }
 
-export function noteOf(picture: Uint8Array): PictureNote {
+export function noteOf(picture: Uint8Array): ImageNote {
   // A copy, because hash() takes no shared memory.
   const bytes = Buffer.from(picture);
   return { bytes: bytes.length, format: formatOf(bytes), sha256: hash('sha256', bytes).slice(0, 16) };
 }
 
-function formatOf(bytes: Buffer): PictureNote['format'] {
+function formatOf(bytes: Buffer): ImageNote['format'] {
   const start = bytes.toString('latin1', 0, 12);
   if (start.startsWith('\xff\xd8\xff')) return 'jpeg';
   if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'png';

@@ -25,7 +25,7 @@ const maxOther_bytes = 64 * 1024;
 /** Characters that are looked at together. */
 const piece_bytes = 64 * 1024;
 /** Most levels of lists and objects. */
-const deepest = 32;
+const maxDepth = 32;
 
 const codeOf = (char: string) => char.charCodeAt(0);
 const QUOTE = codeOf('"');
@@ -73,7 +73,7 @@ export class JsonScan {
     this.#list('{', '}', () => {
       if (this.peek() !== '"') this.fail();
       const name = this.#text();
-      this.#take(':');
+      this.#expect(':');
       each(name);
     });
   }
@@ -99,7 +99,7 @@ export class JsonScan {
   }
 
   /** Where the characters of a text begin and end. It has no quote in it, and the caller checks it. */
-  picture(): { start: number; end: number } {
+  rawText(): { start: number; end: number } {
     const start = this.#at + 1;
     const length = this.#body.subarray(start).indexOf(QUOTE);
     if (length < 0) this.fail(this.#body.length);
@@ -124,8 +124,8 @@ export class JsonScan {
   }
 
   #list(open: string, close: string, each: () => void): void {
-    this.#take(open);
-    if (++this.#depth > deepest) this.fail(this.#at - 1);
+    this.#expect(open);
+    if (++this.#depth > maxDepth) this.fail(this.#at - 1);
     if (this.peek() !== close) {
       for (;;) {
         each();
@@ -133,11 +133,11 @@ export class JsonScan {
         this.#at += 1;
       }
     }
-    this.#take(close);
+    this.#expect(close);
     this.#depth -= 1;
   }
 
-  #take(char: string): void {
+  #expect(char: string): void {
     if (this.peek() !== char) this.fail();
     this.#at += 1;
   }

@@ -48,7 +48,7 @@ interface PoolOptions {
 }
 
 /** How long after a worker's death the pool checks for a replacement: the first and the longest pause. */
-const heal_ms = { first: 1000, most: 30_000 };
+const heal_ms = { first: 1000, max: 30_000 };
 
 /**
  * The worker threads. Each loads the addon and the pack, whose sessions the whole process shares, and runs one job at a time.
@@ -175,7 +175,7 @@ export class Pool {
       await this.#allUp(fresh);
     } catch (error) {
       this.#options.onWorkerError(error as Error);
-      this.#pause_ms = Math.min(2 * this.#pause_ms, heal_ms.most);
+      this.#pause_ms = Math.min(2 * this.#pause_ms, heal_ms.max);
       if (!this.#closing) this.#healSoon();
       return;
     }

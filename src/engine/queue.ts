@@ -1,5 +1,5 @@
 import { Problem } from '../errors.ts';
-import { Turns } from './fair-queue.ts';
+import { FairQueue } from './fair-queue.ts';
 
 /** What the queue of images has in common with those who use it. */
 
@@ -28,11 +28,11 @@ export interface Ticket<Outcome> {
 }
 
 /**
- * `broke`: `run` rejected. `overdue`: they ran when the deadline passed. `wedged`: they still run long after they were
+ * `failed`: `run` rejected. `overdue`: they ran when the deadline passed. `wedged`: they still run long after they were
  * cancelled, and hold their worker.
  */
-export interface Harm<Image> {
-  kind: 'broke' | 'overdue' | 'wedged';
+export interface JobFault<Image> {
+  kind: 'failed' | 'overdue' | 'wedged';
   images: readonly Image[];
   request_id: string;
   reason?: unknown;
@@ -63,8 +63,8 @@ interface QueueOptions<Image, Outcome> {
   run(images: readonly Image[], slot: number): Promise<readonly Outcome[]>;
   /** The outcomes of that slot are no longer needed: `run` should end soon, with any. */
   cancel(slot: number): void;
-  /** Images that did harm, whether or not anybody waits for the answer. */
-  onHarm?(harm: Harm<Image>): void;
+  /** Whether or not anybody waits for the answer. */
+  onJobFault?(fault: JobFault<Image>): void;
 }
 
 const nowhere: Origin = { owner: '', request_id: '' };
@@ -104,7 +104,7 @@ class Broken {
 
 export class ImageQueue<Image, Outcome> {
   readonly #options: QueueOptions<Image, Outcome>;
-  readonly #turns = new Turns<Request<Image, Outcome>>();
+  readonly #fair = new FairQueue<Request<Image, Outcome>>();
   readonly #free: number[];
   readonly #wedged = new Set<number>();
   /** Until the time `#counted`. */
@@ -118,7 +118,7 @@ export class ImageQueue<Image, Outcome> {
 
   /** Images that run or wait. */
   get size(): number {
-    return this.running + this.#turns.waiting;
+    return this.running + this.#fair.waiting;
   }
 
   /** Busy workers, including those whose client got a 504 or has left. */
@@ -172,7 +172,7 @@ export class ImageQueue<Image, Outcome> {
       onIdle,
     };
     if (images.length === 0) this.#finish(request);
-    else this.#turns.add(request);
+    else this.#fair.add(request);
     this.#assign();
     return { done, idle, cancel: (reason) => this.#end(request, reason) };
   }
@@ -180,19 +180,19 @@ export class ImageQueue<Image, Outcome> {
   /** What has to leave so that a request of so many images finds room; undefined when it is refused. */
   #toPushOut(owner: string, images: number): Request<Image, Outcome>[] | undefined {
     const lacking = this.size - this.#options.capacity + 1;
-    return lacking <= 0 ? [] : this.#turns.victims(owner, Math.min(images, lacking));
+    return lacking <= 0 ? [] : this.#fair.victims(owner, Math.min(images, lacking));
   }
 
   #assign(): void {
     while (this.#free.length > 0) {
-      const { next } = this.#turns;
+      const { next } = this.#fair;
       if (next === undefined) return;
       const { request, allowed } = next;
       // Two at once spare a message, but only where another request would use the other worker.
-      const count = this.#turns.requests > 1 ? allowed : 1;
+      const count = this.#fair.requests > 1 ? allowed : 1;
       const from = request.next;
       request.next += count;
-      this.#turns.took(request, count);
+      this.#fair.started(request, count);
       void this.#run(request, from, request.next);
     }
   }
@@ -207,11 +207,11 @@ export class ImageQueue<Image, Outcome> {
     const outcomes = await this.#options.run(images, slot).catch((error: unknown) => new Broken(error));
     this.#count();
     this.#free.push(slot);
-    this.#turns.release(request.owner);
+    this.#fair.release(request.owner);
     request.running.delete(slot);
     this.#wedged.delete(slot);
     if (outcomes instanceof Broken) {
-      this.#harm('broke', request, images, outcomes.reason);
+      this.#report('failed', request, images, outcomes.reason);
       this.#end(request, outcomes.reason);
     } else {
       for (const [at, outcome] of outcomes.entries()) request.outcomes[from + at] = outcome;
@@ -239,35 +239,35 @@ export class ImageQueue<Image, Outcome> {
     if (request.over) return;
     request.over = true;
     clearTimeout(request.timer);
-    this.#turns.drop(request);
+    this.#fair.drop(request);
     for (const slot of request.running.keys()) this.#options.cancel(slot);
     request.reject(error);
     if (request.running.size === 0) request.onIdle();
-    else request.timer = setTimeout(() => this.#find(request), this.#options.wedged_ms).unref();
+    else request.timer = setTimeout(() => this.#markWedged(request), this.#options.wedged_ms).unref();
   }
 
   /** The deadline has passed. */
   #expire(request: Request<Image, Outcome>): void {
     const running = [...request.running.values()];
     this.#end(request, new Problem('deadline_exceeded'));
-    for (const images of running) this.#harm('overdue', request, images);
+    for (const images of running) this.#report('overdue', request, images);
   }
 
   /** Whatever still runs of a request that was cancelled long ago. */
-  #find(request: Request<Image, Outcome>): void {
+  #markWedged(request: Request<Image, Outcome>): void {
     for (const [slot, images] of request.running) {
       this.#wedged.add(slot);
-      this.#harm('wedged', request, images);
+      this.#report('wedged', request, images);
     }
   }
 
-  #harm(
-    kind: Harm<Image>['kind'],
+  #report(
+    kind: JobFault<Image>['kind'],
     { request_id }: Request<Image, Outcome>,
     images: readonly Image[],
     reason?: unknown,
   ): void {
-    this.#options.onHarm?.({ kind, images, request_id, reason });
+    this.#options.onJobFault?.({ kind, images, request_id, reason });
   }
 
   /** Call it before the number of running images changes. */

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { Answered, EmbeddingsEndpoint, PictureEndpoint } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
-import { mostJson_bytes } from '../engine/cosine.ts';
+import { maxJson_bytes } from '../engine/cosine.ts';
 import { Problem } from '../errors.ts';
 import { wantsLiveScores } from '../scoring/presentation-attack.ts';
 import { asProblem, type Form, readForm } from './body/form.ts';
@@ -178,7 +178,7 @@ function declaredBoundary(contentType: string): string {
 }
 
 function withEmbeddings(context: Context, endpoint: EmbeddingsEndpoint): Promise<Reply> {
-  const limit_bytes = Math.min(mostJson_bytes, context.services.config.max_body_bytes);
+  const limit_bytes = Math.min(maxJson_bytes, context.services.config.max_body_bytes);
   checkHead(context, limit_bytes, malformedJson, requireJson);
   return rank(context, endpoint, limit_bytes, receiveBody(context, limit_bytes, expectedJson));
 }

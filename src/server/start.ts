@@ -144,8 +144,8 @@ function openTransport({ http, keep_alive_s }: Config, { logger }: Log): Transpo
   return transport;
 }
 
-const harms = {
-  broke: 'a worker failed at these pictures',
+const jobFaults = {
+  failed: 'a worker failed at these pictures',
   overdue: 'these pictures were not done at the deadline',
   wedged: 'a worker hangs at these pictures',
 };
@@ -157,10 +157,10 @@ function openEngine(config: Config, pack_directory: string, manifest: PackDraft,
     manifest,
     onWorkerError: (error) => logger.error({ fault: error.message }, 'a worker died; it is replaced'),
     // The line of the request itself tells a fault only where the answer is late enough for it.
-    onHarm: ({ kind, request_id, pictures, reason }) => {
+    onJobFault: ({ kind, request_id, pictures, reason }) => {
       const fault = reason === undefined ? undefined : String(reason);
-      if (kind === 'overdue') logger.warn({ request_id, pictures }, harms[kind]);
-      else logger.error({ request_id, pictures, fault }, harms[kind]);
+      if (kind === 'overdue') logger.warn({ request_id, pictures }, jobFaults[kind]);
+      else logger.error({ request_id, pictures, fault }, jobFaults[kind]);
     },
   });
 }
@@ -211,7 +211,7 @@ async function becomeReady(engine: Engine, readiness: Readiness, { logger }: Log
 }
 
 /** What is left of the time of a shutdown for the workers, at least: they end within milliseconds, or not at all. */
-const leastForWorkers_ms = 1000;
+const minForWorkers_ms = 1000;
 
 async function shutDown(
   { config, engine, readiness }: Services,
@@ -229,7 +229,7 @@ async function shutDown(
   const closing = opened.splice(0).map((thing) => thing.close());
   // A start that failed has already reported it and ended its workers.
   const ended = await within(
-    Math.max(leastForWorkers_ms, end - performance.now()),
+    Math.max(minForWorkers_ms, end - performance.now()),
     ready.then(() => engine.close()).catch(() => {}),
   );
   await Promise.all(closing);

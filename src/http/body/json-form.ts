@@ -20,8 +20,8 @@ export function readJsonForm(
   const json = new JsonScan(body);
   const sent = new SentFields(taker, limits);
   const names = new Set<string>();
-  const takePicture = (name: string) => {
-    sent.image({ name, ...pictureOf(body, json, name, limits.max_image_bytes) });
+  const readImage = (name: string) => {
+    sent.image({ name, ...imageRange(body, json, name, limits.max_image_bytes) });
   };
   if (json.peek() !== '{') {
     json.skip();
@@ -43,13 +43,13 @@ export function readJsonForm(
       if ('"[{'.includes(json.peek())) sent.stray(name);
       json.skip();
     } else if (rule.kind !== 'image') sent.choose(name, readField(name, rule, json.scalar()));
-    else if (!rule.several) takePicture(name);
+    else if (!rule.several) readImage(name);
     else if (json.peek() !== '[') {
       throw invalidMember(name, `a list of 1 to ${mostTargets} pictures`, body, json);
     } else {
       json.array(() => {
         sent.claim(name);
-        takePicture(name);
+        readImage(name);
       });
     }
   });
@@ -59,12 +59,12 @@ export function readJsonForm(
 
 const expected = 'a picture in base64 without blanks';
 
-function pictureOf(body: Buffer, json: JsonScan, name: string, most_bytes: number) {
+function imageRange(body: Buffer, json: JsonScan, name: string, max_bytes: number) {
   if (json.peek() !== '"') throw invalidMember(name, expected, body, json);
-  const { start, end } = json.picture();
+  const { start, end } = json.rawText();
   const size = decodedSize(body, start, end);
   // Too large for its endpoint, and so not decoded; with escapes it is shorter.
-  if (size > most_bytes && !body.subarray(start, end).includes('\\')) return { start, end: start + size };
+  if (size > max_bytes && !body.subarray(start, end).includes('\\')) return { start, end: start + size };
   const beginning = beginningOf(body, start, end);
   const decoded = decodeInPlace(body, start, end);
   if ('end' in decoded) return { start, end: decoded.end };
@@ -102,7 +102,7 @@ function invalidMember(field: string, expected: string, body: Buffer, json: Json
 
 /** How a text begins, which may be a whole picture. */
 function textOf(body: Buffer, json: JsonScan): string {
-  const { start, end } = json.picture();
+  const { start, end } = json.rawText();
   return beginningOf(body, start, end);
 }
 

@@ -33,10 +33,10 @@ export interface Part {
 }
 
 /** RFC 2046 §5.1.1 */
-const LONGEST_BOUNDARY = 70;
+const MAX_BOUNDARY_LENGTH = 70;
 
 /** Most lines of a body that begin as a delimiter and are none: each costs some steps, and pictures have none. */
-const MOST_LOOKALIKES = 1000;
+const MAX_LOOKALIKES = 1000;
 /** Node searches longer needles, of at least so many bytes, in far fewer steps than there are bytes, whatever the body. */
 const FAST_NEEDLE = 8;
 
@@ -68,8 +68,8 @@ export function boundaryOf(contentType: string): string | undefined {
   if (boundary === undefined) {
     throw new MultipartError('missing_boundary', 'The Content-Type header has no boundary', header.length);
   }
-  if (boundary.length < 1 || boundary.length > LONGEST_BOUNDARY) {
-    throw refuse(`the boundary is not 1 to ${LONGEST_BOUNDARY} characters long`, typeEnd);
+  if (boundary.length < 1 || boundary.length > MAX_BOUNDARY_LENGTH) {
+    throw refuse(`the boundary is not 1 to ${MAX_BOUNDARY_LENGTH} characters long`, typeEnd);
   }
   if (!bchars.test(boundary)) throw refuse('the boundary has a character that it may not have', typeEnd);
   if (boundary.endsWith(' ')) throw refuse('the boundary ends with a blank', typeEnd);
@@ -136,7 +136,7 @@ class DelimiterSearch {
   first(): Delimiter {
     const dashBoundary = this.#needle.subarray(2);
     const opensBody = this.#body.subarray(0, dashBoundary.length).equals(dashBoundary);
-    const delimiter = opensBody ? this.#judge(-2) : 0;
+    const delimiter = opensBody ? this.#delimiterAt(-2) : 0;
     if (typeof delimiter === 'object') return delimiter;
     return this.after(0, 'The body does not contain the boundary that Content-Type declares');
   }
@@ -147,10 +147,10 @@ class DelimiterSearch {
     for (;;) {
       const start = this.#find(at);
       if (start === -1) throw new MultipartError('truncated', otherwise, this.#body.length);
-      const delimiter = this.#judge(start);
+      const delimiter = this.#delimiterAt(start);
       if (typeof delimiter === 'object') return delimiter;
-      if (++this.#lookalikes > MOST_LOOKALIKES) {
-        const words = `More than ${MOST_LOOKALIKES} lines begin with the boundary and go on otherwise; choose another one`;
+      if (++this.#lookalikes > MAX_LOOKALIKES) {
+        const words = `More than ${MAX_LOOKALIKES} lines begin with the boundary and go on otherwise; choose another one`;
         throw new MultipartError('too_many_lookalikes', words, start);
       }
       at = delimiter;
@@ -167,7 +167,7 @@ class DelimiterSearch {
    * CR LF or the end. RFC 2046 §5.1.1 would accept anything that begins with the boundary, but image bytes may contain its
    * text, and a longer boundary that begins with ours is a different one.
    */
-  #judge(start: number): Delimiter | number {
+  #delimiterAt(start: number): Delimiter | number {
     const body = this.#body;
     let at = start + this.#needle.length;
     const closes = body[at] === DASH && body[at + 1] === DASH;

@@ -26,8 +26,8 @@ interface Kept {
 }
 
 /** Capacities are powers of two between these; larger bodies get what they need, and their memory is not kept. */
-const smallest_bytes = 64 * 1024;
-const largestKept_bytes = 32 * 1024 * 1024;
+const minCapacity_bytes = 64 * 1024;
+const maxKeptBuffer_bytes = 32 * 1024 * 1024;
 
 /** Below this size memory comes from the heap and is written at once; above, its pages take memory when they are written. */
 const ownPagesFrom_bytes = 1024 * 1024;
@@ -58,7 +58,7 @@ export class BodyBuffers {
   }
 
   /** At least `size` bytes. Throws a RangeError when there is no memory. */
-  take(size: number): BodyBuffer {
+  acquire(size: number): BodyBuffer {
     const capacity = capacityFor(size);
     const kept = this.#kept.get(capacity)?.pop();
     if (kept === undefined) return { bytes: allocate(capacity), resident: 0, hugeUpTo: 0 };
@@ -71,9 +71,9 @@ export class BodyBuffers {
   }
 
   /** `written`: bytes from its start that are not 0. Nobody may read it any more. */
-  giveBack(buffer: BodyBuffer, written: number): void {
+  release(buffer: BodyBuffer, written: number): void {
     const { bytes, resident } = buffer;
-    if (bytes.length > largestKept_bytes || this.#kept_bytes + resident > this.#keep_bytes) {
+    if (bytes.length > maxKeptBuffer_bytes || this.#kept_bytes + resident > this.#keep_bytes) {
       this.#memory.discard(bytes, written);
       return;
     }
@@ -119,8 +119,8 @@ export class BodyBuffers {
 }
 
 function capacityFor(size: number): number {
-  if (size > largestKept_bytes) return size;
-  return Math.max(smallest_bytes, 2 ** Math.ceil(Math.log2(size)));
+  if (size > maxKeptBuffer_bytes) return size;
+  return Math.max(minCapacity_bytes, 2 ** Math.ceil(Math.log2(size)));
 }
 
 /** Growable, though it never grows: then it has pages of its own, and a false length costs only address space. */
@@ -266,7 +266,7 @@ export class Upload {
     this.#released = true;
     const { charge, buffers } = this.#options;
     charge(-this.#charged);
-    if (this.#buffer !== undefined) buffers.giveBack(this.#buffer, this.#filled);
+    if (this.#buffer !== undefined) buffers.release(this.#buffer, this.#filled);
     this.#buffer = undefined;
     this.#filled = 0;
   }
@@ -288,17 +288,17 @@ export class Upload {
       this.#charge(before, filled);
       return before;
     }
-    const buffer = buffers.take(length ?? Math.max(first_bytes, filled));
+    const buffer = buffers.acquire(length ?? Math.max(first_bytes, filled));
     try {
       this.#charge(buffer, filled);
     } catch (error) {
-      buffers.giveBack(buffer, 0);
+      buffers.release(buffer, 0);
       throw error;
     }
     this.#buffer = buffer;
     if (before !== undefined) {
       buffers.copy(buffer, 0, before.bytes.subarray(0, this.#filled));
-      buffers.giveBack(before, this.#filled);
+      buffers.release(before, this.#filled);
     }
     return buffer;
   }

@@ -103,7 +103,7 @@ async function listen(server: Server, options: ListenerOptions): Promise<void> {
   count(server, connections);
   // The size of the head limits how many there are; Node would drop the others silently.
   server.maxHeadersCount = 0;
-  const take = (...[req, res]: ConstructorParameters<typeof NodeExchange>) => {
+  const handleRequest = (...[req, res]: ConstructorParameters<typeof NodeExchange>) => {
     heard.add(req.socket);
     try {
       handle(new NodeExchange(req, res, limits));
@@ -112,9 +112,9 @@ async function listen(server: Server, options: ListenerOptions): Promise<void> {
       req.socket.destroy();
     }
   };
-  server.on('request', (req, res) => take(req, res, limits));
+  server.on('request', (req, res) => handleRequest(req, res, limits));
   // An expectation that Node does not know; it would answer without problem+json.
-  server.on('checkExpectation', (req, res) => take(req, res, limits));
+  server.on('checkExpectation', (req, res) => handleRequest(req, res, limits));
   // Node would close the connection without a word, and has let go of its errors.
   server.on('connect', ({ socket }) => {
     socket.on('error', () => {});

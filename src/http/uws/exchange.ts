@@ -159,9 +159,9 @@ export class UwsExchange extends Exchange {
    * Writes a complete answer and leaves the exchange open. µWS has no call for that: `end` ends the response, and `write`
    * switches to chunks. Its writeHeader sends any text, so the value of the last header carries the body.
    */
-  #writeWhole(res: HttpResponse, reply: Reply, least_bytes: number): void {
+  #writeWhole(res: HttpResponse, reply: Reply, min_bytes: number): void {
     // writeHeader adds CRLF after its value. JSON and text may end with it; it is counted below.
-    const text = this.request.method === 'HEAD' ? '' : reply.body.toString().padEnd(least_bytes);
+    const text = this.request.method === 'HEAD' ? '' : reply.body.toString().padEnd(min_bytes);
     const length = Buffer.byteLength(text) + 2;
     this.#cork(res, () => {
       this.#writeHead(res, reply);

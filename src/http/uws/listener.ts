@@ -29,7 +29,7 @@ export class Listener implements Listening {
   }
 
   static open(uws: Uws, options: ListenerOptions): Listener {
-    const app = serve(uws.App(), options);
+    const app = handleRequests(uws.App(), options);
     const socket = listen(app, options.host, options.port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT);
     if (socket === undefined) throw cannotListen(options);
     return new Listener(uws, app, socket, options);
@@ -50,7 +50,7 @@ export class Listener implements Listening {
 }
 
 /** Makes the app hand every request to `handle`, and count its connections. */
-export function serve(app: App, { limits, handle, onFault, connections }: ListenerOptions): App {
+export function handleRequests(app: App, { limits, handle, onFault, connections }: ListenerOptions): App {
   app.any('/*', (res, req) => {
     // A JavaScript exception in a callback of µWS would end the process.
     try {
@@ -130,7 +130,7 @@ export class TlsListener implements TlsListening {
 
   /** Throws an Error for people when it cannot listen, or when µWS cannot use the files. */
   static open(uws: Uws, options: Options): TlsListener {
-    return new TlsListener(uws, options, claim(uws, options));
+    return new TlsListener(uws, options, reservePort(uws, options));
   }
 
   get url(): string {
@@ -165,7 +165,7 @@ export class TlsListener implements TlsListening {
 
   #open(): Front {
     const { certificate, host } = this.#options;
-    const app = serve(tlsApp(this.#uws, certificate), this.#options);
+    const app = handleRequests(tlsApp(this.#uws, certificate), this.#options);
     const socket = listen(app, host, this.port, this.#uws.LIBUS_LISTEN_SHARED_PORT);
     if (socket === undefined) throw cannotListen({ ...this.#options, port: this.port });
     return { app, socket };
@@ -198,7 +198,7 @@ function tlsApp(uws: Uws, { cert, key }: Options['certificate']): App {
  * The port to listen on, after checking that no other process has it: two processes that share a port would get half of the
  * requests each. For 0, a free one.
  */
-function claim(uws: Uws, options: Options): number {
+function reservePort(uws: Uws, options: Options): number {
   const app = uws.App();
   const socket = listen(app, options.host, options.port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT);
   if (socket === undefined) throw cannotListen(options);
