@@ -1,49 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Exchange, ExchangeLimits } from './exchange.ts';
 
-/** The connections of a listener: how many there are, how many there may be, and which of them made no request. */
+/** The connections of a listener. */
 export class Connections {
+  open = 0;
+  /** Closed at once, because there were as many as there may be. */
+  refused = 0;
+  /** Ended before a request of theirs was read: their head was refused or dropped, or none came. */
+  silent = 0;
   readonly limit: number;
-  #open = 0;
-  #refused = 0;
-  #silent = 0;
 
   constructor(limit: number) {
     this.limit = limit;
-  }
-
-  get open(): number {
-    return this.#open;
-  }
-
-  /** Connections that were closed at once, because there were as many as there may be. */
-  get refused(): number {
-    return this.#refused;
-  }
-
-  /** Connections that ended before a request of theirs was read: their head was refused or dropped, or none came. */
-  get silent(): number {
-    return this.#silent;
-  }
-
-  /** False when there is no room: then close it. `leave` follows in either case. */
-  enter(): boolean {
-    this.#open += 1;
-    if (this.#open <= this.limit) return true;
-    this.refuse();
-    return false;
-  }
-
-  refuse(): void {
-    this.#refused += 1;
-  }
-
-  leave(): void {
-    this.#open -= 1;
-  }
-
-  endedSilent(): void {
-    this.#silent += 1;
   }
 }
 
@@ -80,6 +48,8 @@ export interface ListenerOptions {
   port: number;
   /** The variables to name in the message when listening fails. */
   variables: string;
+  /** PEM files for TLS: the certificate followed by its signers, and its private key. */
+  certificate?: { cert: string; key: string } | undefined;
   limits: ExchangeLimits;
   /** Counts the connections of this listener. */
   connections: Connections;
@@ -88,13 +58,8 @@ export interface ListenerOptions {
   handle(exchange: Exchange): void;
   /** An exception in a callback of the transport. */
   onFault(error: unknown): void;
-}
-
-export interface TlsListenerOptions extends ListenerOptions {
-  /** PEM files: the certificate followed by its signers, and its private key. */
-  certificate: { cert: string; key: string };
-  /** Makes the kernel give new connections to the newest socket on `port`; only µWS needs it. */
-  preferNewest(port: number): void;
+  /** Makes the kernel give new connections to the newest socket on `port`; only µWS needs it, for `renew`. */
+  preferNewest?(port: number): void;
 }
 
 export interface Listening {
@@ -103,18 +68,15 @@ export interface Listening {
   /** SCHEME://HOST:PORT */
   readonly url: string;
   readonly connections: Connections;
+  /**
+   * Reads the certificate again. Resolves when all new connections use it; existing ones are not affected. When it cannot be used,
+   * rejects with an Error and changes nothing.
+   */
+  renew(): Promise<void>;
   /** Accepts no connection any more; those that there are go on. */
   stopListening(): void;
   /** Ends every connection at once, answered or not. */
   close(): void;
-}
-
-export interface TlsListening extends Listening {
-  /**
-   * Reads the files again. Resolves when all new connections use them; existing connections are not affected. When they cannot
-   * be used, rejects with an Error and changes nothing.
-   */
-  renew(): Promise<void>;
 }
 
 export function cannotListen({ host, port, variables }: ListenerOptions): Error {
@@ -124,6 +86,6 @@ export function cannotListen({ host, port, variables }: ListenerOptions): Error 
   );
 }
 
-export function urlOf(scheme: 'http' | 'https', { host, port }: { host: string; port: number }): string {
-  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+export function urlOf({ host, certificate }: ListenerOptions, port: number): string {
+  return `${certificate ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -17,7 +17,7 @@ const put = (name) => {
 };
 
 put('one');
-const listener = await chooseTransport(process.env.FACEMATCH_HTTP ?? 'auto').openTls({
+const listener = await chooseTransport(process.env.FACEMATCH_HTTP ?? 'auto').open({
   host: '127.0.0.1',
   port: 0,
   variables: '',
