@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
-import type { Addon, AnalyseOptions, OnnxRuntime } from './addon.ts';
+import type { Addon, AnalyseOptions } from './addon.ts';
 import { AnalysisCache } from './analysis-cache.ts';
 import type { EmbeddingsJob } from './embeddings.ts';
 import { loadAddon } from './load-addon.ts';
@@ -24,24 +24,22 @@ type Job = { image: Uint8Array; options: AnalyseOptions } | { embeddings: Embedd
 /** Queue settings and metrics count matches of two images; the queue itself counts images. */
 const images_in_match = 2;
 
-/** Fewer bytes are copied in less time than a call of the addon takes. */
-const nativeFrom_bytes = 512;
-
 /** What was cancelled ends within milliseconds, on a machine that is very busy within this time. */
 const minWedged_ms = 5000;
 
 /** A model pack with its workers, the queue in front of them, and the cache of analyses. */
 export class Engine {
+  readonly addon: Addon;
   readonly #queue: ImageQueue<Job, Outcome | EmbeddingsOutcome>;
   readonly #cache: AnalysisCache | undefined;
   readonly #options: EngineOptions;
-  #addon: Addon | undefined;
   #pool: Pool | undefined;
   #workerReplacements = 0;
 
-  /** Starts nothing yet. */
+  /** Loads the addon, so that a fault of it is reported once, and starts nothing yet. Throws an Error with a message for people. */
   constructor(options: EngineOptions) {
     this.#options = options;
+    this.addon = loadAddon();
     const { workers, queue, deadline_ms, embedding_cache } = options.config;
     this.#queue = new ImageQueue({
       workers,
@@ -62,9 +60,8 @@ export class Engine {
   async start(): Promise<void> {
     const { config, pack_directory, manifest, onWorkerError } = this.#options;
     await verifyPack(pack_directory, manifest);
-    // Loaded here once for the whole process, so that a fault is reported once; the workers then share the sessions.
-    this.#addon ??= loadAddon();
-    this.#addon.loadPack(pack_directory);
+    // Here once for the whole process, so that a fault is reported once; the workers then share the sessions.
+    this.addon.loadPack(pack_directory);
     this.#pool = await Pool.start({
       workers: config.workers,
       pack_directory,
@@ -73,12 +70,6 @@ export class Engine {
       },
       onWorkerError,
     });
-  }
-
-  /** What runs the nets. */
-  get onnxRuntime(): OnnxRuntime {
-    this.#addon ??= loadAddon();
-    return this.#addon.onnxRuntime();
   }
 
   /** Whether a further request of this key would be refused. */
@@ -122,48 +113,16 @@ export class Engine {
   }
 
   /** All jobs belong to one request, and so are of one kind. */
-  async #run(jobs: readonly Job[], slot: number): Promise<(Outcome | EmbeddingsOutcome)[]> {
+  #run(jobs: readonly Job[], slot: number): Promise<(Outcome | EmbeddingsOutcome)[]> {
     const first = jobs[0]!;
-    if ('embeddings' in first) return [await this.#pool!.rank(first.embeddings, slot)];
+    if ('embeddings' in first) return this.#pool!.run({ ...first, slot });
     const images = jobs.flatMap((job) => ('image' in job ? [job.image] : []));
-    return this.#pool!.run(images, first.options, slot);
+    return this.#pool!.run({ images, options: first.options, slot });
   }
 
   /** Ends the workers after native calls in progress. Call it after `start` has settled. */
   async close(): Promise<void> {
     await this.#pool?.close();
-  }
-
-  /** See Addon. */
-  preferNewestListener(port: number): void {
-    this.#addon?.preferNewestListener(port);
-  }
-
-  /** See Addon. */
-  dropNewConnections(port: number): void {
-    this.#addon?.dropNewConnections(port);
-  }
-
-  /** See Addon. */
-  useHugePages(bytes: Uint8Array): void {
-    this.#addon?.useHugePages(bytes);
-  }
-
-  /** See Addon. */
-  copyBytes(to: Uint8Array, at: number, from: Uint8Array): void {
-    if (this.#addon === undefined || from.length < nativeFrom_bytes) to.set(from, at);
-    else this.#addon.copyBytes(to, at, from);
-  }
-
-  /** See Addon. */
-  wipe(bytes: Uint8Array, count: number): void {
-    if (this.#addon === undefined) bytes.fill(0, 0, count);
-    else this.#addon.wipe(bytes, count);
-  }
-
-  /** See Addon. */
-  discard(bytes: Uint8Array, written: number): void {
-    this.#addon?.discard(bytes, written);
   }
 
   /** Values of the metrics of the same names. */

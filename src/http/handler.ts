@@ -24,7 +24,7 @@ export function handleRequest(context: Context, endpoint: Listed): Reply | Promi
   }
   switch (endpoint.takes) {
     case 'nothing':
-      return replyOf(context, endpoint.answer(services.manifest, services.engine.onnxRuntime));
+      return replyOf(context, endpoint.answer(services.manifest, services.engine.addon.onnxRuntime()));
     case 'pictures':
       return withPictures(context, endpoint);
     case 'embeddings':

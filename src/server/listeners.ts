@@ -59,7 +59,7 @@ export async function openFront(
     handle: (exchange) => dispatcher.handle(exchange),
     onFault: faultLog(log),
     certificate: certificate?.files,
-    preferNewest: (port) => engine.preferNewestListener(port),
+    preferNewest: (port) => void engine.addon.preferNewestListener(port),
   });
   certificate?.watch.onRenew(() => listener.renew());
   return listener;

@@ -3,6 +3,7 @@ import { Gate, maxBuckets } from '../auth/gate.ts';
 import { KeyStore } from '../auth/key-store.ts';
 import { SharedLimiter } from '../auth/shared-limiter.ts';
 import { type Config, uwsKeepAlive_s } from '../config/config.ts';
+import type { Addon } from '../engine/addon.ts';
 import { Engine } from '../engine/engine.ts';
 import { type PackDraft, packDirectory, readDraft } from '../engine/manifest.ts';
 import { Readiness } from '../http/admin.ts';
@@ -170,7 +171,7 @@ function openUploads({ max_upload_bytes, max_body_bytes }: Config, engine: Engin
   return new Uploads({
     limit_bytes: max_upload_bytes,
     share_bytes: Math.max(max_upload_bytes / 2, Math.min(max_upload_bytes, max_body_bytes)),
-    memory: engine,
+    memory: engine.addon,
   });
 }
 
@@ -224,7 +225,7 @@ async function shutDown(
   const end = performance.now() + config.shutdown_ms;
   readiness.drain();
   logger.info({ unanswered: dispatcher.unanswered }, 'shutting down');
-  await within(config.shutdown_ms, drain(front, engine, dispatcher));
+  await within(config.shutdown_ms, drain(front, engine.addon, dispatcher));
   const cut = dispatcher.unanswered;
   const closing = opened.splice(0).map((thing) => thing.close());
   // A start that failed has already reported it and ended its workers.
@@ -253,10 +254,10 @@ const check_ms = 25;
  */
 export async function drain(
   front: Listening,
-  engine: Pick<Engine, 'dropNewConnections'>,
+  addon: Pick<Addon, 'dropNewConnections'>,
   dispatcher: Pick<Dispatcher, 'quiet_ms'>,
 ): Promise<void> {
-  engine.dropNewConnections(front.port);
+  addon.dropNewConnections(front.port);
   await pause(handshake_ms);
   front.stopListening();
   const since = performance.now();
