@@ -1,6 +1,5 @@
 import { randomFillSync } from 'node:crypto';
 import type { Warning } from '../scoring/answers.ts';
-import type { HttpRequest, HttpResponse } from './uws/uws.ts';
 
 /**
  * How the end of the body is known (RFC 9112 section 6.3). `unclear`: two parsers could read it differently, or µWS gives up;
@@ -42,35 +41,26 @@ export class HeaderFields {
   }
 }
 
-export function copyRequest(res: HttpResponse, req: HttpRequest): Request {
-  const fields = new HeaderFields();
-  req.forEach((name, value) => {
-    fields.add(name, value);
-  });
-  const { headers, typed_twice } = fields;
-  const framing = framingOf(headers);
+/** `target`: path and query as sent. */
+export function requestOf(
+  method: string,
+  target: string,
+  { headers, typed_twice }: HeaderFields,
+  framing: Framing,
+  peer: string,
+): Request {
+  const query = target.indexOf('?');
   return {
-    method: req.getCaseSensitiveMethod(),
-    path: req.getUrl(),
-    query: req.getQuery() ?? '',
+    method,
+    path: query < 0 ? target : target.slice(0, query),
+    query: query < 0 ? '' : target.slice(query + 1),
     headers,
     typed_twice,
     framing,
     content_length: framing === 'length' ? Number(headers.get('content-length')) : undefined,
     closes: headers.get('connection')?.toLowerCase() === 'close',
-    peer: addressText(new Uint8Array(res.getRemoteAddress())),
+    peer,
   };
-}
-
-/**
- * An IP address of 4 or 16 bytes as text, IPv6 with all its groups; '' for anything else, such as a Unix socket. µWS can give
- * the text too, but that takes several times as long.
- */
-export function addressText(bytes: Uint8Array): string {
-  if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
-  if (bytes.length !== 16) return '';
-  const groups = Array.from({ length: 8 }, (_, i) => (bytes[2 * i]! << 8) | bytes[2 * i + 1]!);
-  return groups.map((group) => group.toString(16)).join(':');
 }
 
 /** µWS uses the first Content-Length, takes any Transfer-Encoding for chunked, and reads at most nine digits. */

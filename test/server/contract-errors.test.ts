@@ -102,6 +102,7 @@ const errors: readonly Row[] = [
         body: '--b\r\n',
         headers: { 'content-type': 'multipart/form-data; boundary=b' },
       }),
+    logged: { reason: 'truncated' },
   },
   {
     code: 'invalid_json',
