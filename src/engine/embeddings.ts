@@ -57,7 +57,7 @@ export const embeddingsSchema = z.object(
   { error: 'an object' },
 );
 
-/** One embedding against many: the request's body → similarities. Runs in a worker, because a thousand take about 100 ms. */
+/** One embedding against many: the request's body → similarities. Runs in a worker, because a thousand would hold the main thread up. */
 
 /** How far the length of a unit vector may be from 1. */
 const lengthTolerance = 1e-3;

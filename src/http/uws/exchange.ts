@@ -192,7 +192,7 @@ function copyRequest(res: HttpResponse, req: HttpRequest): Request {
 
 /**
  * An IP address of 4 or 16 bytes as text, IPv6 with all its groups; '' for anything else, such as a Unix socket. µWS can give
- * the text too, but that takes several times as long.
+ * the text too, but more slowly.
  */
 function addressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
