@@ -1,5 +1,5 @@
 import type { Analysis } from '../engine/addon.ts';
-import { kindWords } from '../engine/detected.ts';
+import { kindWords } from '../engine/not-an-image.ts';
 import type { Many } from '../scoring/answers.ts';
 import { faultsOf } from '../scoring/compare.ts';
 import { manyAnswer } from '../scoring/many.ts';

@@ -3,7 +3,7 @@
  * Field names (snake_case) are the same from the C++ struct to the JSON answer.
  */
 
-import type { Detected } from './detected.ts';
+import type { Detected } from './not-an-image.ts';
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp';
 export type FoundBy = 'primary' | 'tiled' | 'rotated' | 'padded' | 'enhanced';

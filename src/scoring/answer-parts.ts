@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { FoundBy, ImageFormat } from '../engine/addon.ts';
-import { type Detected, kinds } from '../engine/detected.ts';
+import { type Detected, kinds } from '../engine/not-an-image.ts';
 import type { ErrorCode } from '../errors.ts';
 import { type QualityReason, qualityLimits, qualityWords } from './face-quality.ts';
 

@@ -1,4 +1,4 @@
-import { kindWords } from '../engine/detected.ts';
+import { kindWords } from '../engine/not-an-image.ts';
 import { Problem } from '../errors.ts';
 import type { ImageFault } from './compare.ts';
 

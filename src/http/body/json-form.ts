@@ -1,8 +1,7 @@
 import type { PictureEndpoint } from '../../endpoints/endpoint.ts';
 import { readField } from '../../endpoints/fields.ts';
-import { kinds } from '../../engine/detected.ts';
 import { JsonScan, unescaped, withoutCutEscape } from '../../engine/json-scan.ts';
-import { kindOfText } from '../../engine/not-an-image.ts';
+import { kindOfText, kinds } from '../../engine/not-an-image.ts';
 import { Problem, printable, sentWords } from '../../errors.ts';
 import { type ChoicePack, mostTargets } from '../../scoring/match-options.ts';
 import { type Form, type FormLimits, SentFields } from './form.ts';
