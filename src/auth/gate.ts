@@ -108,6 +108,7 @@ export class Charge {
   /** Tokens that the request has paid. */
   #paid = 0;
   #running = false;
+  #ended = false;
   #rate: RateState | undefined;
   #retry_s: number | undefined;
 
@@ -152,7 +153,8 @@ export class Charge {
       throw price > 1 ? tooDear(price) : refusals.rate;
     }
     this.#paid = price;
-    if (this.key !== undefined) return;
+    // It may have been answered meanwhile.
+    if (this.key !== undefined || this.#ended) return;
     this.key = key;
     if (this.#gate.hasRoom(key)) {
       this.#gate.enter(key);
@@ -172,8 +174,9 @@ export class Charge {
     this.#paid = 0;
   }
 
-  /** Gives the place back. Call it when the answer is there. */
+  /** Gives the place back, and takes none any more. Call it when the answer is there. */
   leave(): void {
+    this.#ended = true;
     if (this.#running) this.#gate.leave(this.key!);
     this.#running = false;
   }

@@ -95,6 +95,10 @@ describe('a key', () => {
     expect(Object.fromEntries(charges[1]!.headers).RateLimit).toContain('r=3;');
     charges[0]!.leave();
     charges[1]!.leave();
+    const answered = new Charge(gate, sender);
+    const late = answered.take('match:basic', 0, now_ms);
+    answered.leave();
+    await late;
     await new Charge(gate, sender).take('match:basic', 1, now_ms);
   });
 });
