@@ -270,12 +270,15 @@ export function sentWords(sent: unknown): string {
 export class Problem extends Error {
   readonly code: ErrorCode;
   readonly extras: ProblemExtras;
+  /** For the log, never for the client. */
+  readonly reason: string | undefined;
 
-  constructor(code: ErrorCode, extras: ProblemExtras = {}) {
+  constructor(code: ErrorCode, extras: ProblemExtras = {}, reason?: string) {
     super(extras.detail ?? errorTable[code].detail);
     this.name = 'Problem';
     this.code = code;
     this.extras = extras;
+    this.reason = reason;
   }
 
   get status(): number {

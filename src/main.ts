@@ -16,7 +16,7 @@ export async function main(): Promise<void> {
     void end(log, 1, server?.flush());
   });
   // Before the start, because a signal may come during it.
-  obeySignals(log, () => server);
+  endOnSignals(log, () => server);
   // Without an audit log SIGHUP keeps its default: it ends the process.
   if (config.audit_log !== '') process.on('SIGHUP', () => server?.reopenAuditLog());
   try {
@@ -30,11 +30,11 @@ export async function main(): Promise<void> {
   process.stdout.write(`facematch listens on ${server.address} (admin ${server.adminAddress})\n`);
 }
 
-function obeySignals(log: Log, server: () => Server | undefined): void {
+function endOnSignals(log: Log, server: () => Server | undefined): void {
   let asked = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      if (asked) return dieOf(signal);
+      if (asked) return killSelf(signal);
       asked = true;
       const closed = server()?.close() ?? Promise.resolve(true);
       void closed.then((ended) => (ended ? end(log, 0) : endHard(log)));
@@ -47,17 +47,17 @@ async function end(log: Log, code: number, further?: Promise<void>): Promise<voi
   const [written] = await Promise.all([log.flush(), further]);
   if (written) process.exit(code);
   // A thread is still trying to write the log, and process.exit() would wait for it.
-  dieOf('SIGKILL');
+  killSelf('SIGKILL');
 }
 
 /** A worker is in a native call that does not return, and process.exit() would wait for it. */
 async function endHard(log: Log): Promise<void> {
   await log.flush();
-  dieOf('SIGKILL');
+  killSelf('SIGKILL');
 }
 
 /** Ends the process at once: process.exit() would wait for native calls in the workers. */
-function dieOf(signal: NodeJS.Signals): void {
+function killSelf(signal: NodeJS.Signals): void {
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
   // Only reached by PID 1 of a container, for which the kernel ignores signals without a handler (pid_namespaces(7)).

@@ -139,6 +139,8 @@ Napi::Value from_error(Napi::Env env, const Error& error) {
       object.Set("detected", error.detected);
       break;
     case ErrorCode::kImageDecodeFailed:
+      object.Set("reason", error.message);
+      break;
     case ErrorCode::kImageTooComplex:
       break;
     case ErrorCode::kImageDimensions:

@@ -12,7 +12,7 @@ namespace facematch {
 
 enum class ErrorCode {
   kUnsupportedImageFormat,  // not JPEG, PNG or WebP: `detected`
-  kImageDecodeFailed,       // damaged
+  kImageDecodeFailed,       // damaged: `message`, for the log
   kImageDimensions,         // checked in the header: `width`, `height`, `limit_pixels`
   kImageTooComplex,         // decoding took more time than a picture may take
   kInternalError,           // `message`, for the log

@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js';
 const unknownAddress = 'unknown';
 
 /** More than the longest text of an IP address: IPv4-mapped IPv6 with brackets, port and zone. */
-const longestEntry = 80;
+const maxEntry_characters = 80;
 
 /**
  * The address that a request is charged to: IPv4 as it is, IPv6 as its /64, since one subscriber holds at least that
@@ -32,7 +32,7 @@ export function clientAddress(peer: string, forwardedFor: string | undefined, tr
 function normalise(text: string): string | undefined {
   // Fast path: nearly every peer is IPv4.
   if (isIPv4(text)) return text;
-  if (text.length > longestEntry) return undefined;
+  if (text.length > maxEntry_characters) return undefined;
   const host = withoutPort(text.trim());
   // Checked by Node first: ipaddr.js also accepts octal and short forms, and rejects some zones.
   if (isIP(host) === 0) return undefined;

@@ -1,11 +1,16 @@
 import { Problem } from '../errors.ts';
 import { clientAddress } from './client-address.ts';
 import type { ApiKey, KeyStore } from './key-store.ts';
-import { type Scope, scopes } from './keys.ts';
-import { type Admission, Limiter, type RateLimiter, type RateState } from './limiter.ts';
-import { checkQuota, type Quota } from './token-bucket.ts';
-
-export { rateHeaders } from './limiter.ts';
+import { keyId, type Scope, scopes } from './keys.ts';
+import {
+  type Admission,
+  checkQuota,
+  Limiter,
+  type Quota,
+  type RateLimiter,
+  type RateState,
+  rateHeaders,
+} from './limiter.ts';
 
 interface GateOptions {
   keys: KeyStore;
@@ -19,29 +24,16 @@ interface GateOptions {
   callers?: RateLimiter | undefined;
 }
 
-export interface GateRequest {
-  api_key: string | undefined;
+/** The head of a request, as far as it says who sends it. */
+interface Sender {
   /** The socket's remote address as text. */
-  peer: string;
-  /** Every X-Forwarded-For line in order, joined by commas. */
-  forwarded_for: string | undefined;
-  scope: Scope | 'any';
-  /** Tokens that the endpoint costs; 0 is never limited. */
-  cost: number;
-  /** Tokens that the same request has already paid. */
-  paid?: number;
-  now_ms: number;
-  /** Called before a limiter is asked: the key is valid and has the scope. */
-  onKey?(key: ApiKey): void;
+  readonly peer: string;
+  /** Lower-case names. */
+  readonly headers: ReadonlyMap<string, string>;
 }
 
-export type Verdict =
-  /** `paid`: tokens that the request has paid by now. */
-  | { ok: true; key: ApiKey; rate: RateState; paid: number }
-  | { ok: false; problem: Problem; retry_after_seconds?: number; rate?: RateState; key_id?: string };
-
-/** Most buckets that are kept: about 10 MB, however many addresses send requests. */
-export const mostBuckets = 65_536;
+/** About 10 MB of buckets, however many addresses send requests. */
+export const maxBuckets = 65_536;
 
 /** When a request of the key will have been answered is not known. */
 const busyRetry_s = 1;
@@ -62,99 +54,145 @@ const refusals = {
   ) as Record<Scope, Problem>,
 };
 
-/** Decides whether a request may go on, in the contract's order: key, scope, rate limit. */
+/** The keys, their limits, and how many requests of each are running. */
 export class Gate {
-  readonly #keys: KeyStore;
+  readonly keys: KeyStore;
+  readonly callers: RateLimiter;
   readonly #trustedHops: number;
   readonly #failureQuota: Quota;
-  readonly #callers: RateLimiter;
   /** Running requests of each key in this process, also of keys without a limit: they may get one meanwhile. */
   readonly #running = new Map<string, number>();
   /** Always local: client addresses do not leave the process, and more replicas do not make guessing feasible. */
-  readonly #failures = new Limiter(mostBuckets);
+  readonly #failures = new Limiter(maxBuckets);
 
   /** Throws RangeError for a failure quota out of range. */
   constructor(options: GateOptions) {
-    this.#keys = options.keys;
+    this.keys = options.keys;
+    this.callers = options.callers ?? new Limiter(maxBuckets);
     this.#trustedHops = options.trustedHops;
-    this.#callers = options.callers ?? new Limiter(mostBuckets);
     this.#failureQuota = { rate: options.failuresPerMinute / 60, burst: options.failureBurst };
     checkQuota(this.#failureQuota);
   }
 
-  /** A promise only when a shared limiter asks Redis; it never rejects. */
-  check(request: GateRequest): Verdict | Promise<Verdict> {
-    const { api_key, scope, cost, paid = 0, now_ms } = request;
-    // A request without a key is not a guess, so it is not limited.
-    if (api_key === undefined || api_key === '') return { ok: false, problem: refusals.missing };
-    // Valid keys are checked before the failures of their address, so that nobody behind the same proxy can lock out their owner.
-    const key = this.#keys.verify(api_key, now_ms);
-    if (key === undefined) return this.#refuseGuess(request);
-    if (scope !== 'any' && !key.scopes.includes(scope)) {
-      return { ok: false, problem: refusals.scope[scope], key_id: key.id };
-    }
-    request.onKey?.(key);
-    // No wait would help.
-    if (cost + paid > key.burst) {
-      return { ok: false, problem: new Problem('too_many_images', { limit: key.burst }), key_id: key.id };
-    }
-    const busy = paid === 0 ? this.#busy(key) : undefined;
-    if (busy) {
-      const rate = this.#callers.giveBack(key.id, key, 0, now_ms);
-      return { ok: false, problem: busy, retry_after_seconds: busyRetry_s, rate, key_id: key.id };
-    }
-    const admission = this.#callers.take(key.id, key, cost, now_ms, paid);
-    return admission instanceof Promise
-      ? admission.then((late) => verdictOn(key, late, cost + paid))
-      : verdictOn(key, admission, cost + paid);
-  }
-
-  /** Counts a request of the key as running until `leave`. The refusal when as many as may be run already. */
-  enter(key: ApiKey): Problem | undefined {
-    const busy = this.#busy(key);
-    if (busy === undefined) this.#running.set(key.id, (this.#running.get(key.id) ?? 0) + 1);
-    return busy;
-  }
-
-  /** Ends what `enter` began. */
-  leave(key: ApiKey): void {
-    const left = this.#running.get(key.id)! - 1;
-    if (left > 0) this.#running.set(key.id, left);
-    else this.#running.delete(key.id);
-  }
-
-  #busy({ id, concurrent = Number.POSITIVE_INFINITY }: ApiKey): Problem | undefined {
-    return (this.#running.get(id) ?? 0) < concurrent ? undefined : tooMany(concurrent);
-  }
-
-  /** Returns what a request paid that the server was too busy to serve. */
-  giveBack(key: ApiKey, tokens: number, now_ms: number): RateState {
-    return this.#callers.giveBack(key.id, key, tokens, now_ms);
-  }
-
-  #refuseGuess({ peer, forwarded_for, now_ms }: GateRequest): Verdict {
-    const address = clientAddress(peer, forwarded_for, this.#trustedHops);
+  /** Counts a wrong key for its sender. The seconds to wait when there were too many; undefined otherwise. */
+  guess({ peer, headers }: Sender, now_ms: number): number | undefined {
+    const address = clientAddress(peer, headers.get('x-forwarded-for'), this.#trustedHops);
     const { admitted, rate } = this.#failures.take(address, this.#failureQuota, 1, now_ms);
-    if (admitted) return { ok: false, problem: refusals.invalid };
-    return { ok: false, problem: refusals.guessing, retry_after_seconds: rate.reset_seconds };
+    return admitted ? undefined : rate.reset_seconds;
+  }
+
+  hasRoom({ id, concurrent = Number.POSITIVE_INFINITY }: ApiKey): boolean {
+    return (this.#running.get(id) ?? 0) < concurrent;
+  }
+
+  /** Counts a request of the key as running until `leave`. */
+  enter({ id }: ApiKey): void {
+    this.#running.set(id, (this.#running.get(id) ?? 0) + 1);
+  }
+
+  leave({ id }: ApiKey): void {
+    const left = this.#running.get(id)! - 1;
+    if (left > 0) this.#running.set(id, left);
+    else this.#running.delete(id);
   }
 }
 
-/** `price`: of the whole request. */
-function verdictOn(key: ApiKey, { admitted, rate }: Admission, price: number): Verdict {
-  if (admitted) return { ok: true, key, rate, paid: price };
-  return {
-    ok: false,
-    problem: price > 1 ? tooDear(price) : refusals.rate,
-    retry_after_seconds: rate.reset_seconds,
-    rate,
-    key_id: key.id,
-  };
-}
+/** What one request costs its key: its tokens, and its place among the key's running requests. */
+export class Charge {
+  readonly #gate: Gate;
+  readonly #sender: Sender;
+  /** Known once the key is verified. */
+  key_id: string | undefined;
+  /** Known once the request is admitted. */
+  key: ApiKey | undefined;
+  /** Tokens that the request has paid. */
+  #paid = 0;
+  #running = false;
+  #ended = false;
+  #rate: RateState | undefined;
+  #retry_s: number | undefined;
 
-function tooMany(concurrent: number): Problem {
-  const detail = `This key may have ${concurrent} running at once; wait for an answer, then send again.`;
-  return new Problem('rate_limit_exceeded', { detail });
+  constructor(gate: Gate, sender: Sender) {
+    this.#gate = gate;
+    this.#sender = sender;
+  }
+
+  /**
+   * Checks key, scope and rate limit, in this order, and takes tokens; 0 are never limited. The first time it also takes a place
+   * until `leave`. A promise only when a shared limiter asks Redis. Throws a Problem, or rejects with it.
+   */
+  take(scope: Scope | 'any', tokens: number, now_ms = Date.now()): void | Promise<void> {
+    const { keys, callers } = this.#gate;
+    const presented = presentedKey(this.#sender.headers);
+    // A request without a key is not a guess, so it is not limited.
+    if (presented === undefined) throw refusals.missing;
+    // Valid keys are checked before the failures of their address, so that nobody behind the same proxy can lock out their owner.
+    const key = keys.verify(presented, now_ms);
+    if (key === undefined) {
+      this.#retry_s = this.#gate.guess(this.#sender, now_ms);
+      throw this.#retry_s === undefined ? refusals.invalid : refusals.guessing;
+    }
+    this.key_id = key.id;
+    if (scope !== 'any' && !key.scopes.includes(scope)) throw refusals.scope[scope];
+    const price = this.#paid + tokens;
+    // No wait would help.
+    if (price > key.burst) throw new Problem('too_many_images', { limit: key.burst });
+    if (this.key === undefined && !this.#gate.hasRoom(key)) {
+      this.#rate = callers.giveBack(key.id, key, 0, now_ms);
+      throw this.#tooMany(key);
+    }
+    const admission = callers.take(key.id, key, tokens, now_ms, this.#paid);
+    if (admission instanceof Promise) return admission.then((late) => this.#settle(key, late, price));
+    return this.#settle(key, admission, price);
+  }
+
+  #settle(key: ApiKey, { admitted, rate }: Admission, price: number): void {
+    this.#rate = rate;
+    if (!admitted) {
+      this.#retry_s = rate.reset_seconds;
+      throw price > 1 ? tooDear(price) : refusals.rate;
+    }
+    this.#paid = price;
+    // It may have been answered meanwhile.
+    if (this.key !== undefined || this.#ended) return;
+    this.key = key;
+    if (this.#gate.hasRoom(key)) {
+      this.#gate.enter(key);
+      this.#running = true;
+      return;
+    }
+    // Others came in between, while a shared limiter was asked.
+    this.giveBack();
+    this.key = undefined;
+    throw this.#tooMany(key);
+  }
+
+  /** Gives the tokens of a request back that the server was too busy to serve. */
+  giveBack(now_ms = Date.now()): void {
+    if (this.key === undefined || this.#paid === 0) return;
+    this.#rate = this.#gate.callers.giveBack(this.key.id, this.key, this.#paid, now_ms);
+    this.#paid = 0;
+  }
+
+  /** Gives the place back, and takes none any more. Call it when the answer is there. */
+  leave(): void {
+    this.#ended = true;
+    if (this.#running) this.#gate.leave(this.key!);
+    this.#running = false;
+  }
+
+  /** The headers of the answer that say what is left, and how long to wait. */
+  get headers(): [string, string][] {
+    const headers = this.#rate === undefined ? [] : rateHeaders(this.#rate);
+    if (this.#retry_s !== undefined) headers.push(['Retry-After', String(this.#retry_s)]);
+    return headers;
+  }
+
+  #tooMany({ concurrent }: ApiKey): Problem {
+    this.#retry_s = busyRetry_s;
+    const detail = `This key may have ${concurrent} running at once; wait for an answer, then send again.`;
+    return new Problem('rate_limit_exceeded', { detail });
+  }
 }
 
 function tooDear(price: number): Problem {
@@ -166,4 +204,19 @@ function tooDear(price: number): Problem {
 function fixed(problem: Problem): Problem {
   Object.freeze(problem.extras);
   return Object.freeze(problem);
+}
+
+/** No text that could be a key: it is refused as one that is wrong. */
+const contradictory = 'two keys';
+
+/**
+ * The key that a request presents: `x-api-key`, or the token of `Authorization: Bearer` (RFC 6750 section 2.1), whose scheme is
+ * written in any case. Beside `x-api-key`, a token without the form of a key belongs to somebody else, such as a gateway, and is
+ * ignored; one that could be another key makes none of both. Undefined where there is no key.
+ */
+export function presentedKey(headers: ReadonlyMap<string, string>): string | undefined {
+  const key = headers.get('x-api-key') || undefined;
+  const bearer = /^bearer +(.+)$/i.exec(headers.get('authorization') ?? '')?.[1];
+  if (key === undefined || bearer === undefined) return key ?? bearer;
+  return key === bearer || keyId(bearer) === undefined ? key : contradictory;
 }

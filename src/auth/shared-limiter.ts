@@ -1,8 +1,16 @@
+import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
 import type { RedisAddress } from '../config/redis-address.ts';
-import { type Admission, Limiter, type RateLimiter, type RateState } from './limiter.ts';
-import { RedisClient } from './redis-client.ts';
-import type { Quota } from './token-bucket.ts';
+import {
+  type Admission,
+  type BucketDecision,
+  Limiter,
+  type Quota,
+  type RateLimiter,
+  type RateState,
+} from './limiter.ts';
 
 interface SharedLimiterOptions {
   address: RedisAddress;
@@ -19,8 +27,8 @@ interface SharedLimiterOptions {
 }
 
 /** The pause before a new connection is random, so that replicas that lost Redis together do not reconnect together. */
-const leastPause_ms = 100;
-const longestPause_ms = 1000;
+const minPause_ms = 100;
+const maxPause_ms = 1000;
 
 /**
  * Token buckets that several processes share in Redis. Each has a local mirror with the last state that Redis reported:
@@ -88,7 +96,7 @@ export class SharedLimiter implements RateLimiter {
       if (this.#ended) return;
       if (!this.#down) this.#options.onDown(reason.message);
       this.#down = true;
-      const pause_ms = leastPause_ms + Math.random() * (longestPause_ms - leastPause_ms);
+      const pause_ms = minPause_ms + Math.random() * (maxPause_ms - minPause_ms);
       await pause(pause_ms, undefined, { ref: false });
     }
   }
@@ -110,4 +118,182 @@ export class SharedLimiter implements RateLimiter {
       this.#client = undefined;
     }
   }
+}
+
+/**
+ * TokenBucket of limiter.ts as a Redis script, with the same steps, so that both decide the same. A bucket is one
+ * string, "tokens at_ms rate burst", each with the 17 digits that a double needs; Lua's tostring would cut times short.
+ *
+ * A missing bucket counts as full. So it is kept until it is full, and for a day at least: a replica with another key file may
+ * find a larger burst or a slower rate there, by which it is not full yet.
+ */
+export const bucketFunction = `
+local epsilon = 1e-9
+local day_ms = 86400000
+
+local function take(key, now_ms, rate, burst, cost)
+  local tokens = burst
+  local kept = redis.call('GET', key)
+  if kept then
+    local held, at_ms, old_rate, old_burst = kept:match('^(%S+) (%S+) (%S+) (%S+)$')
+    held, at_ms, old_rate, old_burst = tonumber(held), tonumber(at_ms), tonumber(old_rate), tonumber(old_burst)
+    local elapsed_ms = now_ms - at_ms
+    if elapsed_ms > 0 then held = math.min(old_burst, held + elapsed_ms * math.min(old_rate, rate) / 1000) end
+    tokens = math.min(held, burst)
+  end
+  local admitted = tokens + epsilon >= cost
+  if admitted then tokens = math.min(burst, math.max(0, tokens - cost)) end
+  local kept_ms = math.max(day_ms, math.ceil((burst - tokens) * 1000 / rate))
+  redis.call('SET', key, string.format('%.17g %.17g %.17g %.17g', tokens, now_ms, rate, burst), 'PX', kept_ms)
+  return {admitted and 1 or 0, string.format('%.17g', tokens)}
+end
+`;
+
+/**
+ * Uses the clock of Redis: the clocks of the replicas differ, and each difference would add tokens. Atomic, because Redis runs
+ * nothing else during a script.
+ */
+export const bucketScript = `${bucketFunction}
+local seconds, microseconds = unpack(redis.call('TIME'))
+return take(KEYS[1], seconds * 1000 + microseconds / 1000, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))
+`;
+
+/** The name of the script for EVALSHA. */
+const scriptSha1 = createHash('sha1').update(bucketScript).digest('hex');
+
+export function bucketKey(caller: string): string {
+  return `facematch:bucket:${caller}`;
+}
+
+/** Longest time to connect, log in and run the script once. */
+const connectLimit_ms = 1000;
+/** Longest time that a request waits for an answer. */
+const answerLimit_ms = 200;
+
+/** Not the id of any key: those are longer. */
+const probeCaller = 'probe';
+
+/**
+ * One connection to Redis, until its first fault. It never reconnects: its owner opens a new one, so that login, writing and
+ * script are tested together within one time limit.
+ */
+export class RedisClient {
+  readonly #redis: Redis;
+  readonly #password: string | undefined;
+  #close: (fault: Error) => void = () => {};
+  /** Resolves with the reason when the connection can no longer be used. */
+  readonly closed = new Promise<Error>((resolve) => {
+    this.#close = resolve;
+  });
+
+  private constructor(redis: Redis, password: string | undefined) {
+    this.#redis = redis;
+    this.#password = password;
+    redis.on('error', (error: Error) => this.#fail(error));
+    redis.on('close', () => this.#fail(new Error('the connection was closed')));
+  }
+
+  /**
+   * Connects, logs in, and runs the script on a test bucket, which fails when Redis is loading, read-only or full, or when
+   * this user lacks rights. Rejects with an Error of one line without a password.
+   */
+  static async open(address: RedisAddress): Promise<RedisClient> {
+    const { host, port, db, tls, username, password } = address;
+    // Imported here, so that a server without a shared limiter does not load it.
+    const { Redis } = await import('ioredis');
+    const redis = new Redis({
+      host,
+      port,
+      ...(tls ? { tls: isIP(host) === 0 ? { servername: host } : {} } : {}),
+      // This class itself logs in, retries, and waits until Redis is ready.
+      lazyConnect: true,
+      retryStrategy: null,
+      enableOfflineQueue: false,
+      enableReadyCheck: false,
+      maxRetriesPerRequest: 0,
+      autoResubscribe: false,
+      disableClientInfo: true,
+      // Sends the commands of one turn of the event loop in one write. RESP2 works with every version of Redis.
+      enableAutoPipelining: true,
+      protocol: 2,
+    });
+    const client = new RedisClient(redis, password);
+    const start = async () => {
+      await redis.connect();
+      if (password !== undefined) await redis.call('AUTH', ...(username ? [username, password] : [password]));
+      if (db !== 0) await redis.select(db);
+      await client.#run(probeCaller, { rate: 1, burst: 1 }, 1);
+      return client;
+    };
+    const failed = client.closed.then((fault) => Promise.reject(fault));
+    return client.#within(connectLimit_ms, Promise.race([start(), failed]));
+  }
+
+  /**
+   * Charges a caller; a cost below 0 gives tokens back. Rejects when Redis does not answer in time, or not as it should; the
+   * client is closed then.
+   */
+  take(caller: string, quota: Quota, cost: number): Promise<BucketDecision> {
+    return this.#within(answerLimit_ms, this.#run(caller, quota, cost));
+  }
+
+  /** Redis's version, such as "7.0.15"; undefined when it does not tell. */
+  async version(): Promise<string | undefined> {
+    const info = await this.#redis.info('server').catch(() => '');
+    return /^redis_version:(\S+)/m.exec(info)?.[1];
+  }
+
+  close(): void {
+    this.#fail(new Error('it was closed'));
+  }
+
+  async #run(caller: string, { rate, burst }: Quota, cost: number): Promise<BucketDecision> {
+    const values = [bucketKey(caller), rate, burst, cost] as const;
+    const reply = await this.#redis.evalsha(scriptSha1, 1, ...values).catch((error: Error) => {
+      // Redis was restarted, or its scripts were flushed.
+      if (!error.message.startsWith('NOSCRIPT')) throw error;
+      return this.#redis.eval(bucketScript, 1, ...values);
+    });
+    return readDecision(reply);
+  }
+
+  /** Limits the time of `work`. Any fault closes the client; rejects with its first fault. */
+  async #within<T>(limit_ms: number, work: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const fault = new Error(`no answer within ${limit_ms} ms`);
+      // If this process was suspended, the answer may be waiting: sockets are read between timers and immediates.
+      timer = setTimeout(() => setImmediate(reject, fault), limit_ms);
+    });
+    try {
+      return await Promise.race([work, late]);
+    } catch (error) {
+      this.#fail(error as Error);
+      throw await this.closed;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Only the first fault counts: later ones are its consequences. */
+  #fail({ message }: Error): void {
+    this.#close(new Error(this.#presentable(message)));
+    this.#redis.disconnect();
+  }
+
+  /** Without the password: Redis repeats the arguments of unknown commands. */
+  #presentable(message: string): string {
+    const line = message.replaceAll(/\s+/g, ' ').slice(0, 200);
+    return this.#password === undefined ? line : line.replaceAll(this.#password, '***');
+  }
+}
+
+/** Throws an Error for anything but a reply of the script. */
+function readDecision(reply: unknown): BucketDecision {
+  const [admitted, text] = Array.isArray(reply) ? reply : [];
+  const tokens = typeof text === 'string' ? Number.parseFloat(text) : Number.NaN;
+  if ((admitted !== 0 && admitted !== 1) || !Number.isFinite(tokens)) {
+    throw new Error('unexpected reply from Redis');
+  }
+  return { admitted: admitted === 1, tokens };
 }

@@ -4,8 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { create } from '../auth/key-edits.ts';
-import { editKeyFile } from '../auth/key-file.ts';
+import { create, editKeyFile } from '../auth/key-file.ts';
 import { surveySettings } from '../config/config.ts';
 import { projectPath } from '../config/paths.ts';
 

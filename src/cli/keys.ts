@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { KeySettings } from '../auth/key-edits.ts';
+import type { KeySettings } from '../auth/key-file.ts';
 import { defaultScopes, type KeyRecord, type KeyStatus, statusOf } from '../auth/keys.ts';
 import { addHelp } from './help.ts';
 import * as parse from './key-options.ts';
@@ -51,7 +51,7 @@ function registerCreate(keys: Command): void {
     .addOption(fileOption())
     .action(async ({ file: _, json, expires, ...chosen }: CreateOptions) => {
       const { editKeyFile } = await import('../auth/key-file.ts');
-      const { create } = await import('../auth/key-edits.ts');
+      const { create } = await import('../auth/key-file.ts');
       const file = fileOf(command);
       const settings = expires === undefined ? chosen : { ...chosen, expires_in_ms: expires };
       const { key, record } = editKeyFile(file, (records) => create(records, settings, Date.now()));
@@ -93,7 +93,7 @@ function registerRevoke(keys: Command): void {
     .action(async (id: string, { json }: { json?: true }) => {
       checkNoKey(id, command);
       const { editKeyFile } = await import('../auth/key-file.ts');
-      const { revoke } = await import('../auth/key-edits.ts');
+      const { revoke } = await import('../auth/key-file.ts');
       const { record } = editKeyFile(fileOf(command), (records) => revoke(records, id, Date.now()));
       console.error(`The key ${describeKey(record)} is revoked since ${record.revoked_at}.`);
       if (json) printJson(shown(record));
@@ -112,7 +112,7 @@ function registerRotate(keys: Command): void {
     .action(async (id: string, { grace, json }: { grace: number; json?: true }) => {
       checkNoKey(id, command);
       const { editKeyFile } = await import('../auth/key-file.ts');
-      const { rotate } = await import('../auth/key-edits.ts');
+      const { rotate } = await import('../auth/key-file.ts');
       const file = fileOf(command);
       const { key, record, retired } = editKeyFile(file, (records) => rotate(records, id, Date.now(), grace));
       console.error(`Made the key ${describeKey(record)} in ${file}.`);

@@ -1,7 +1,6 @@
 import type { z } from 'zod';
-import { mostCandidates } from '../engine/cosine.ts';
-import type { RankedEmbeddings } from '../engine/embeddings.ts';
-import type { embeddingsSchema } from '../engine/embeddings-schema.ts';
+import { maxCandidates } from '../engine/cosine.ts';
+import type { embeddingsSchema, RankedEmbeddings } from '../engine/embeddings.ts';
 import { assessPair, round, thresholdBelowOne, uncalibrated } from '../scoring/match.ts';
 import { define, key, prefix, type Ranked, type Schemas } from './endpoint.ts';
 
@@ -15,7 +14,7 @@ const schema = ({ z, object, text, count, milliseconds, verdict, ...shared }: Sc
     searched: z.int().min(1).describe('The number that each false_match_rate is multiplied by'),
     results: z
       .array(object('A candidate.', { id: text('As sent'), ...verdict }))
-      .max(mostCandidates)
+      .max(maxCandidates)
       .describe('Best first: at most `limit`, and none below `min_percent`'),
     matches: count.describe('How many candidates match, including those that `limit` leaves out'),
     model: shared.rest.model,
@@ -85,7 +84,7 @@ export const matchEmbeddings = define({
     tag: 'match',
     summary: 'Compare one embedding with many',
     description:
-      `Compares an embedding from the embed endpoint with up to ${mostCandidates.toLocaleString('en')} others, as if their ` +
+      `Compares an embedding from the embed endpoint with up to ${maxCandidates.toLocaleString('en')} others, as if their ` +
       'images had been compared. `searched` says how many embeddings were searched to find the candidates: the most similar ' +
       'of a million strangers is more similar than one stranger. Off unless the operator switches it on.',
     curl: [key, '-H "content-type: application/json"', '--data @embeddings.json'],

@@ -3,7 +3,7 @@
  * Field names (snake_case) are the same from the C++ struct to the JSON answer.
  */
 
-import type { Detected } from './detected.ts';
+import type { Detected } from './not-an-image.ts';
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp';
 /** The detection steps in their order. */
@@ -95,7 +95,9 @@ export type NativeFailure = { ok: false } & Failure;
 export type Failure =
   /** `beginning`: of text, how it begins; src/engine/not-an-image.ts adds it. */
   | { code: 'unsupported_image_format'; detected: Detected; beginning?: string }
-  | { code: 'image_decode_failed' | 'image_too_complex' }
+  /** `reason`: what its decoder says; for the log, never for the client. */
+  | { code: 'image_decode_failed'; reason?: string }
+  | { code: 'image_too_complex' }
   | { code: 'image_dimensions'; width: number; height: number; limit_pixels: number }
   /** `message` is for the log, never for the client. */
   | { code: 'internal_error'; message: string };

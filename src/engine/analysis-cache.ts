@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { AnalyseOptions, Analysis } from './addon.ts';
 import type { Outcome } from './pool.ts';
-import type { Done, Ticket } from './ticket.ts';
+import type { Done, Ticket } from './queue.ts';
 
 /** Sends images to the workers. */
 type Analyse = (images: readonly Uint8Array[], options: AnalyseOptions) => Ticket<Outcome>;

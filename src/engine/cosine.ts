@@ -1,8 +1,8 @@
 import type { Face } from './addon.ts';
 
 /** Most candidates that an embedding is compared with at once. */
-export const mostCandidates = 1000;
-export const mostJson_bytes = 4 * 1024 * 1024;
+export const maxCandidates = 1000;
+export const maxJson_bytes = 4 * 1024 * 1024;
 
 /** Cosine of two unit vectors, -1..1. */
 export function cosine(a: Float32Array, b: Float32Array): number {

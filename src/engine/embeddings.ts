@@ -1,18 +1,70 @@
 import { isUtf8 } from 'node:buffer';
-import { visit } from 'jsonc-parser';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { Problem, sentWords } from '../errors.ts';
-import type { AccuracyMode } from './addon.ts';
-import { cosine } from './cosine.ts';
-import { embeddingsSchema } from './embeddings-schema.ts';
+import { type AccuracyMode, accuracyModes } from './addon.ts';
+import { cosine, maxCandidates } from './cosine.ts';
+import { JsonScan } from './json-scan.ts';
+import { optionRules } from './match-options.ts';
 
-/** One embedding against many: the request's body → similarities. Runs in a worker, because a thousand take about 100 ms. */
+const maxId_characters = 128;
+
+const text = (most: number, expected: string) => z.string({ error: expected }).max(most, { error: expected });
+const number = (min: number, max: number, kind: 'a number' | 'a whole number') => {
+  const error = `${kind} from ${min.toLocaleString('en')} to ${max.toLocaleString('en')}`;
+  const base = kind === 'a number' ? z.number({ error }) : z.int({ error });
+  return base.min(min, { error }).max(max, { error });
+};
+const base64 = z
+  .string({ error: 'an embedding in base64' })
+  .describe('Numbers in the encoding that embed gives: little-endian 32-bit floats, in base64');
+const { threshold_percent } = optionRules;
+
+/** The request's body; the docs are generated from it too. */
+export const embeddingsSchema = z.object(
+  {
+    embedding: base64,
+    candidates: z
+      .array(
+        z.object(
+          {
+            id: text(maxId_characters, `a text of up to ${maxId_characters} characters`).describe(
+              'Comes back with the result',
+            ),
+            embedding: base64,
+          },
+          { error: 'an object with "id" and "embedding"' },
+        ),
+        { error: `a list of 1 to ${maxCandidates} candidates` },
+      )
+      .min(1, { error: `a list of 1 to ${maxCandidates} candidates` })
+      .max(maxCandidates, { error: `a list of 1 to ${maxCandidates} candidates` })
+      .describe('What it is compared with'),
+    pack: text(200, "the model pack's name, as embed answered").describe('The pack that all of them are of'),
+    version: text(200, "the model pack's version, as embed answered").describe('Its version'),
+    accuracy_mode: z
+      .enum(accuracyModes, { error: `one of ${accuracyModes.join(', ')}` })
+      .describe('The mode that all of them were made in'),
+    threshold_percent: number(threshold_percent.min, threshold_percent.max, 'a number')
+      .default(threshold_percent.default)
+      .describe(threshold_percent.description),
+    searched: number(1, 1e12, 'a whole number')
+      .optional()
+      .describe(
+        'Among how many the candidates were found: each false_match_rate is multiplied by it. By default the number of candidates',
+      ),
+    min_percent: number(0, 100, 'a number').default(0).describe('Results below are left out'),
+    limit: number(1, maxCandidates, 'a whole number').default(100).describe('Most results'),
+  },
+  { error: 'an object' },
+);
+
+/** One embedding against many: the request's body → similarities. Runs in a worker, because a thousand would hold the main thread up. */
 
 /** How far the length of a unit vector may be from 1. */
 const lengthTolerance = 1e-3;
 
 /** At most this many unknown members are named, so that the answer stays smaller than the request. */
-const mostNamed = 16;
+const maxNamed = 16;
 
 export interface EmbeddingsJob {
   /** JSON, in shared memory. */
@@ -73,42 +125,24 @@ export function rankEmbeddings(
     values: { accuracy_mode, threshold_percent, searched, min_percent, limit },
     unknown: Object.keys(json as object)
       .filter((name) => !Object.hasOwn(embeddingsSchema.shape, name))
-      .slice(0, mostNamed),
+      .slice(0, maxNamed),
     candidates: ranked.sort((a, b) => b.normalised_similarity - a.normalised_similarity),
   };
 }
 
+/** Throws Problem invalid_json with the position of the first fault, which V8 does not always report. */
 function parseJson(body: Uint8Array): unknown {
   // A copy, because isUtf8 does not accept shared memory.
   const bytes = Buffer.from(body);
-  const utf8 = isUtf8(bytes);
-  const text = bytes.toString();
-  if (utf8) {
+  if (isUtf8(bytes)) {
     try {
-      return JSON.parse(text);
+      return JSON.parse(bytes.toString());
     } catch {}
   }
-  const position = utf8 ? faultOf(text) : text.indexOf('\ufffd');
-  const detail = utf8
-    ? `Send JSON (RFC 8259): something is wrong at character ${position}.`
-    : `Send JSON in UTF-8: character ${position} is not.`;
-  throw new Problem('invalid_json', { detail, position });
-}
-
-/** The position of the first fault in JSON; V8 does not always report it. */
-function faultOf(text: string): number {
-  let position: number | undefined;
-  const onError = (_: unknown, offset: number) => {
-    position = offset;
-    throw new RangeError('found');
-  };
-  try {
-    visit(text, { onError }, { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false });
-  } catch (error) {
-    // The first fault, or a stack overflow of deeply nested JSON.
-    if (!(error instanceof RangeError)) throw error;
-  }
-  return position ?? 0;
+  const json = new JsonScan(bytes, Number.POSITIVE_INFINITY);
+  json.skip();
+  json.end();
+  return json.fail();
 }
 
 /** An optional member that is empty means its default. */

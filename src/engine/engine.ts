@@ -1,13 +1,12 @@
+import { hash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
-import type { Addon, AnalyseOptions, OnnxRuntime } from './addon.ts';
+import type { Addon, AnalyseOptions } from './addon.ts';
 import { AnalysisCache } from './analysis-cache.ts';
 import type { EmbeddingsJob } from './embeddings.ts';
-import { noteOf, type PictureNote } from './image-note.ts';
 import { loadAddon } from './load-addon.ts';
 import { type PackDraft, verifyPack } from './manifest.ts';
 import { type EmbeddingsOutcome, type Outcome, Pool } from './pool.ts';
-import { ImageQueue } from './queue.ts';
-import type { Harm, Origin, Ticket } from './ticket.ts';
+import { ImageQueue, type JobFault, type Origin, type Ticket } from './queue.ts';
 
 interface EngineOptions {
   config: Pick<Config, 'workers' | 'queue' | 'deadline_ms' | 'embedding_cache'>;
@@ -15,8 +14,8 @@ interface EngineOptions {
   manifest: PackDraft;
   /** A worker died or failed while it had no job; it is replaced. */
   onWorkerError(error: Error): void;
-  /** See Harm. No pictures for a match of embeddings. */
-  onHarm?(harm: Omit<Harm<Job>, 'images'> & { pictures: readonly PictureNote[] }): void;
+  /** See JobFault. No pictures for a match of embeddings. */
+  onJobFault?(fault: Omit<JobFault<Job>, 'images'> & { pictures: readonly ImageNote[] }): void;
 }
 
 /** What one place in the queue stands for. */
@@ -25,35 +24,33 @@ type Job = { image: Uint8Array; options: AnalyseOptions } | { embeddings: Embedd
 /** Queue settings and metrics count matches of two images; the queue itself counts images. */
 const images_in_match = 2;
 
-/** Fewer bytes are copied in less time than a call of the addon takes. */
-const nativeFrom_bytes = 512;
-
 /** What was cancelled ends within milliseconds, on a machine that is very busy within this time. */
-const leastWedged_ms = 5000;
+const minWedged_ms = 5000;
 
 /** A model pack with its workers, the queue in front of them, and the cache of analyses. */
 export class Engine {
+  readonly addon: Addon;
   readonly #queue: ImageQueue<Job, Outcome | EmbeddingsOutcome>;
   readonly #cache: AnalysisCache | undefined;
   readonly #options: EngineOptions;
-  #addon: Addon | undefined;
   #pool: Pool | undefined;
   #workerReplacements = 0;
 
-  /** Starts nothing yet. */
+  /** Loads the addon, so that a fault of it is reported once, and starts nothing yet. Throws an Error with a message for people. */
   constructor(options: EngineOptions) {
     this.#options = options;
+    this.addon = loadAddon();
     const { workers, queue, deadline_ms, embedding_cache } = options.config;
     this.#queue = new ImageQueue({
       workers,
       capacity: images_in_match * (workers + queue),
       deadline_ms,
-      wedged_ms: Math.max(leastWedged_ms, deadline_ms),
+      wedged_ms: Math.max(minWedged_ms, deadline_ms),
       run: (jobs, slot) => this.#run(jobs, slot),
       cancel: (slot) => this.#pool!.cancel(slot),
-      onHarm: ({ images, ...harm }) => {
+      onJobFault: ({ images, ...fault }) => {
         const pictures = images.flatMap((job) => ('image' in job ? [noteOf(job.image)] : []));
-        options.onHarm?.({ ...harm, pictures });
+        options.onJobFault?.({ ...fault, pictures });
       },
     });
     if (embedding_cache > 0) this.#cache = new AnalysisCache(embedding_cache);
@@ -63,9 +60,8 @@ export class Engine {
   async start(): Promise<void> {
     const { config, pack_directory, manifest, onWorkerError } = this.#options;
     await verifyPack(pack_directory, manifest);
-    // Loaded here once for the whole process, so that a fault is reported once; the workers then share the sessions.
-    this.#addon ??= loadAddon();
-    this.#addon.loadPack(pack_directory);
+    // Here once for the whole process, so that a fault is reported once; the workers then share the sessions.
+    this.addon.loadPack(pack_directory);
     this.#pool = await Pool.start({
       workers: config.workers,
       pack_directory,
@@ -74,12 +70,6 @@ export class Engine {
       },
       onWorkerError,
     });
-  }
-
-  /** What runs the nets. */
-  get onnxRuntime(): OnnxRuntime {
-    this.#addon ??= loadAddon();
-    return this.#addon.onnxRuntime();
   }
 
   /** Whether a further request of this key would be refused. */
@@ -123,48 +113,16 @@ export class Engine {
   }
 
   /** All jobs belong to one request, and so are of one kind. */
-  async #run(jobs: readonly Job[], slot: number): Promise<(Outcome | EmbeddingsOutcome)[]> {
+  #run(jobs: readonly Job[], slot: number): Promise<(Outcome | EmbeddingsOutcome)[]> {
     const first = jobs[0]!;
-    if ('embeddings' in first) return [await this.#pool!.rank(first.embeddings, slot)];
+    if ('embeddings' in first) return this.#pool!.run({ ...first, slot });
     const images = jobs.flatMap((job) => ('image' in job ? [job.image] : []));
-    return this.#pool!.run(images, first.options, slot);
+    return this.#pool!.run({ images, options: first.options, slot });
   }
 
   /** Ends the workers after native calls in progress. Call it after `start` has settled. */
   async close(): Promise<void> {
     await this.#pool?.close();
-  }
-
-  /** See Addon. */
-  preferNewestListener(port: number): void {
-    this.#addon?.preferNewestListener(port);
-  }
-
-  /** See Addon. */
-  dropNewConnections(port: number): void {
-    this.#addon?.dropNewConnections(port);
-  }
-
-  /** See Addon. */
-  useHugePages(bytes: Uint8Array): void {
-    this.#addon?.useHugePages(bytes);
-  }
-
-  /** See Addon. */
-  copyBytes(to: Uint8Array, at: number, from: Uint8Array): void {
-    if (this.#addon === undefined || from.length < nativeFrom_bytes) to.set(from, at);
-    else this.#addon.copyBytes(to, at, from);
-  }
-
-  /** See Addon. */
-  wipe(bytes: Uint8Array, count: number): void {
-    if (this.#addon === undefined) bytes.fill(0, 0, count);
-    else this.#addon.wipe(bytes, count);
-  }
-
-  /** See Addon. */
-  discard(bytes: Uint8Array, written: number): void {
-    this.#addon?.discard(bytes, written);
   }
 
   /** Values of the metrics of the same names. */
@@ -183,4 +141,26 @@ export class Engine {
       embedding_cache_pictures: () => this.#cache?.size ?? 0,
     };
   }
+}
+
+/** What a log line may say of an image at which a job failed: enough to find it among one's own, and nothing to see. */
+export interface ImageNote {
+  bytes: number;
+  /** By its first bytes. */
+  format: 'jpeg' | 'png' | 'webp' | 'unknown';
+  /** The first 16 digits. */
+  sha256: string;
+}
+
+export function noteOf(picture: Uint8Array): ImageNote {
+  // A copy, because hash() takes no shared memory.
+  const bytes = Buffer.from(picture);
+  return { bytes: bytes.length, format: formatOf(bytes), sha256: hash('sha256', bytes).slice(0, 16) };
+}
+
+function formatOf(bytes: Buffer): ImageNote['format'] {
+  const start = bytes.toString('latin1', 0, 12);
+  if (start.startsWith('\xff\xd8\xff')) return 'jpeg';
+  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'png';
+  return /^RIFF[\s\S]{4}WEBP/.test(start) ? 'webp' : 'unknown';
 }

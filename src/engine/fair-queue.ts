@@ -31,7 +31,7 @@ const quantum = 2;
  * arrival. So the wait of a key depends on how many other keys wait, and not on how much they have sent. A key that had nothing
  * waiting comes before those that had, but once a round (as in FQ-CoDel, RFC 8290 section 4.2).
  */
-export class Turns<R extends Waiting> {
+export class FairQueue<R extends Waiting> {
   readonly #owners = new Map<string, Owner<R>>();
   /** The next one first. */
   readonly #round: Owner<R>[] = [];
@@ -69,7 +69,7 @@ export class Turns<R extends Waiting> {
   }
 
   /** Images of the next request were given to one worker, which is one place; `request.waiting` is already without them. */
-  took(request: R, images: number): void {
+  started(request: R, images: number): void {
     const owner = this.#owners.get(request.owner)!;
     owner.held -= images - 1;
     owner.deficit -= images;

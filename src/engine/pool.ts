@@ -48,7 +48,7 @@ interface PoolOptions {
 }
 
 /** How long after a worker's death the pool checks for a replacement: the first and the longest pause. */
-const heal_ms = { first: 1000, most: 30_000 };
+const heal_ms = { first: 1000, max: 30_000 };
 
 /**
  * The worker threads. Each loads the addon and the pack, whose sessions the whole process shares, and runs one job at a time.
@@ -86,19 +86,12 @@ export class Pool {
   }
 
   /**
-   * Runs one job. Rejects when the worker dies; it is replaced, and other jobs are not affected. `slot`: not used by any
-   * other running job.
+   * Runs one job, whose slot is not used by any other running job; outcomes in the order of its images, one for embeddings. Rejects
+   * when the worker dies; it is replaced, and other jobs are not affected.
    */
-  run(images: readonly Uint8Array[], options: AnalyseOptions, slot: number): Promise<Outcome[]> {
-    return this.#run({ images, options, slot });
-  }
-
-  /** The same for embeddings. */
-  rank(embeddings: EmbeddingsJob, slot: number): Promise<EmbeddingsOutcome> {
-    return this.#run({ embeddings, slot });
-  }
-
-  #run(task: ImagesJob | EmbeddingsTask) {
+  run(task: ImagesJob): Promise<Outcome[]>;
+  run(task: EmbeddingsTask): Promise<EmbeddingsOutcome[]>;
+  run(task: ImagesJob | EmbeddingsTask): Promise<Outcome[] | EmbeddingsOutcome[]> {
     Atomics.store(this.#flags, task.slot, 0);
     return this.#piscina.run(task);
   }
@@ -175,7 +168,7 @@ export class Pool {
       await this.#allUp(fresh);
     } catch (error) {
       this.#options.onWorkerError(error as Error);
-      this.#pause_ms = Math.min(2 * this.#pause_ms, heal_ms.most);
+      this.#pause_ms = Math.min(2 * this.#pause_ms, heal_ms.max);
       if (!this.#closing) this.#healSoon();
       return;
     }
@@ -205,20 +198,4 @@ export function threads(count: number) {
     resourceLimits: { maxYoungGenerationSizeMb: 3 },
     execArgv: ['--no-experimental-require-module'],
   };
-}
-
-/** Runs `work` with a pool of `count` threads for one kind of task. Rejects when a thread cannot start. */
-export async function withThreads<Task, Answer, Result>(
-  filename: URL,
-  count: number,
-  work: (run: (task: Task) => Promise<Answer>) => Promise<Result>,
-): Promise<Result> {
-  const pool = new Piscina<Task, Answer>({ filename: filename.href, ...threads(count) });
-  // Also listens while the pool ends: piscina emits an error for a late answer, and an unhandled one ends the process.
-  const failed = new Promise<never>((_, reject) => pool.on('error', reject));
-  try {
-    return await Promise.race([work((task) => pool.run(task)), failed]);
-  } finally {
-    await pool.destroy();
-  }
 }

@@ -1,9 +1,45 @@
 import { Problem } from '../errors.ts';
-import { Turns } from './fair-queue.ts';
-import type { Done, Harm, Origin, Ticket } from './ticket.ts';
+import { FairQueue } from './fair-queue.ts';
+
+/** What the queue of images has in common with those who use it. */
+
+/** Where a request comes from. */
+export interface Origin {
+  /** Whose it is: the id of a key. */
+  owner: string;
+  request_id: string;
+}
+
+export interface Done<Outcome> {
+  /** In the order of the images. */
+  outcomes: Outcome[];
+  /** Milliseconds between submit and the start of the first image. */
+  queue_ms: number;
+}
+
+/** The images of one request in the queue. */
+export interface Ticket<Outcome> {
+  /** Rejects with a Problem (overloaded, deadline_exceeded) or with the error of `run`. */
+  readonly done: Promise<Done<Outcome>>;
+  /** Resolves when no worker reads or will read the images: their memory may be discarded. Never rejects. */
+  readonly idle: Promise<void>;
+  /** Drops waiting images and cancels running ones. `done` rejects with `reason`. */
+  cancel(reason: Error): void;
+}
 
 /**
- * A bounded queue of images in front of the pool, fair between keys (turns.ts). One key alone may use all places; when others
+ * `failed`: `run` rejected. `overdue`: they ran when the deadline passed. `wedged`: they still run long after they were
+ * cancelled, and hold their worker.
+ */
+export interface JobFault<Image> {
+  kind: 'failed' | 'overdue' | 'wedged';
+  images: readonly Image[];
+  request_id: string;
+  reason?: unknown;
+}
+
+/**
+ * A bounded queue of images in front of the pool, fair between keys (fair-queue.ts). One key alone may use all places; when others
  * come to a full queue, the key that holds most makes room. The images of a request go to any free workers: two idle ones
  * take one each. While other requests wait too, a worker gets two images of a request at once, which saves a message.
  * Piscina gets images only when a worker is free, because its own queue moves its head to the tail when none is.
@@ -27,8 +63,8 @@ interface QueueOptions<Image, Outcome> {
   run(images: readonly Image[], slot: number): Promise<readonly Outcome[]>;
   /** The outcomes of that slot are no longer needed: `run` should end soon, with any. */
   cancel(slot: number): void;
-  /** Images that did harm, whether or not anybody waits for the answer. */
-  onHarm?(harm: Harm<Image>): void;
+  /** Whether or not anybody waits for the answer. */
+  onJobFault?(fault: JobFault<Image>): void;
 }
 
 const nowhere: Origin = { owner: '', request_id: '' };
@@ -68,7 +104,7 @@ class Broken {
 
 export class ImageQueue<Image, Outcome> {
   readonly #options: QueueOptions<Image, Outcome>;
-  readonly #turns = new Turns<Request<Image, Outcome>>();
+  readonly #fair = new FairQueue<Request<Image, Outcome>>();
   readonly #free: number[];
   readonly #wedged = new Set<number>();
   /** Until the time `#counted`. */
@@ -82,7 +118,7 @@ export class ImageQueue<Image, Outcome> {
 
   /** Images that run or wait. */
   get size(): number {
-    return this.running + this.#turns.waiting;
+    return this.running + this.#fair.waiting;
   }
 
   /** Busy workers, including those whose client got a 504 or has left. */
@@ -136,7 +172,7 @@ export class ImageQueue<Image, Outcome> {
       onIdle,
     };
     if (images.length === 0) this.#finish(request);
-    else this.#turns.add(request);
+    else this.#fair.add(request);
     this.#assign();
     return { done, idle, cancel: (reason) => this.#end(request, reason) };
   }
@@ -144,19 +180,19 @@ export class ImageQueue<Image, Outcome> {
   /** What has to leave so that a request of so many images finds room; undefined when it is refused. */
   #toPushOut(owner: string, images: number): Request<Image, Outcome>[] | undefined {
     const lacking = this.size - this.#options.capacity + 1;
-    return lacking <= 0 ? [] : this.#turns.victims(owner, Math.min(images, lacking));
+    return lacking <= 0 ? [] : this.#fair.victims(owner, Math.min(images, lacking));
   }
 
   #assign(): void {
     while (this.#free.length > 0) {
-      const { next } = this.#turns;
+      const { next } = this.#fair;
       if (next === undefined) return;
       const { request, allowed } = next;
       // Two at once spare a message, but only where another request would use the other worker.
-      const count = this.#turns.requests > 1 ? allowed : 1;
+      const count = this.#fair.requests > 1 ? allowed : 1;
       const from = request.next;
       request.next += count;
-      this.#turns.took(request, count);
+      this.#fair.started(request, count);
       void this.#run(request, from, request.next);
     }
   }
@@ -171,11 +207,11 @@ export class ImageQueue<Image, Outcome> {
     const outcomes = await this.#options.run(images, slot).catch((error: unknown) => new Broken(error));
     this.#count();
     this.#free.push(slot);
-    this.#turns.release(request.owner);
+    this.#fair.release(request.owner);
     request.running.delete(slot);
     this.#wedged.delete(slot);
     if (outcomes instanceof Broken) {
-      this.#harm('broke', request, images, outcomes.reason);
+      this.#report('failed', request, images, outcomes.reason);
       this.#end(request, outcomes.reason);
     } else {
       for (const [at, outcome] of outcomes.entries()) request.outcomes[from + at] = outcome;
@@ -203,35 +239,35 @@ export class ImageQueue<Image, Outcome> {
     if (request.over) return;
     request.over = true;
     clearTimeout(request.timer);
-    this.#turns.drop(request);
+    this.#fair.drop(request);
     for (const slot of request.running.keys()) this.#options.cancel(slot);
     request.reject(error);
     if (request.running.size === 0) request.onIdle();
-    else request.timer = setTimeout(() => this.#find(request), this.#options.wedged_ms).unref();
+    else request.timer = setTimeout(() => this.#markWedged(request), this.#options.wedged_ms).unref();
   }
 
   /** The deadline has passed. */
   #expire(request: Request<Image, Outcome>): void {
     const running = [...request.running.values()];
     this.#end(request, new Problem('deadline_exceeded'));
-    for (const images of running) this.#harm('overdue', request, images);
+    for (const images of running) this.#report('overdue', request, images);
   }
 
   /** Whatever still runs of a request that was cancelled long ago. */
-  #find(request: Request<Image, Outcome>): void {
+  #markWedged(request: Request<Image, Outcome>): void {
     for (const [slot, images] of request.running) {
       this.#wedged.add(slot);
-      this.#harm('wedged', request, images);
+      this.#report('wedged', request, images);
     }
   }
 
-  #harm(
-    kind: Harm<Image>['kind'],
+  #report(
+    kind: JobFault<Image>['kind'],
     { request_id }: Request<Image, Outcome>,
     images: readonly Image[],
     reason?: unknown,
   ): void {
-    this.#options.onHarm?.({ kind, images, request_id, reason });
+    this.#options.onJobFault?.({ kind, images, request_id, reason });
   }
 
   /** Call it before the number of running images changes. */

@@ -21,20 +21,20 @@ addon.loadPack(pack_directory);
 warmUp();
 parentPort?.postMessage({ worker_up: threadId } satisfies WorkerUp);
 
-export default function run(task: ImagesJob | EmbeddingsTask): Outcome[] | Promise<EmbeddingsOutcome> {
+export default function run(task: ImagesJob | EmbeddingsTask): Outcome[] | Promise<EmbeddingsOutcome[]> {
   const cancelled = flags.subarray(task.slot, task.slot + 1);
   if ('embeddings' in task) return rank(task, cancelled);
   const { images, options } = task;
   return images.map((image) => tellText(addon.analyse(pack_directory, image, options, cancelled), image));
 }
 
-async function rank({ embeddings }: EmbeddingsTask, cancelled: Uint8Array): Promise<EmbeddingsOutcome> {
+async function rank({ embeddings }: EmbeddingsTask, cancelled: Uint8Array): Promise<EmbeddingsOutcome[]> {
   // Loaded when needed: the packages that check the JSON take some MB in each worker.
   const { rankEmbeddings } = await import('./embeddings.ts');
   try {
-    return rankEmbeddings(embeddings, (vectors) => addon.cohortScores(pack_directory, vectors, cancelled));
+    return [rankEmbeddings(embeddings, (vectors) => addon.cohortScores(pack_directory, vectors, cancelled))];
   } catch (error) {
-    if (error instanceof Problem) return { ok: false, code: error.code, extras: error.extras };
+    if (error instanceof Problem) return [{ ok: false, code: error.code, extras: error.extras }];
     throw error;
   }
 }

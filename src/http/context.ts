@@ -1,22 +1,19 @@
 import { clientAddress } from '../auth/client-address.ts';
-import { type Gate, rateHeaders, type Verdict } from '../auth/gate.ts';
-import type { ApiKey } from '../auth/key-store.ts';
-import { presentedKey } from '../auth/presented-key.ts';
+import { Charge, type Gate } from '../auth/gate.ts';
 import type { Config, EndpointId } from '../config/config.ts';
 import type { Decision, MatchCounts } from '../endpoints/endpoint.ts';
-import type { Listed, Scope } from '../endpoints/index.ts';
+import type { Listed } from '../endpoints/index.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { PackDraft } from '../engine/manifest.ts';
-import type { Origin } from '../engine/ticket.ts';
+import type { Origin } from '../engine/queue.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Readiness } from './admin.ts';
 import type { Upload, Uploads } from './body/upload.ts';
 import type { Exchange } from './exchange.ts';
-import { requestId } from './request.ts';
-import type { Published } from './responses.ts';
-import { traceOf } from './trace.ts';
+import { requestId, traceOf } from './request.ts';
+import type { Document } from './responses.ts';
 
 /** Everything that requests use; made once, by src/server/start.ts. */
 export interface Services {
@@ -30,50 +27,44 @@ export interface Services {
   readonly uploads: Uploads;
   readonly readiness: Readiness;
   readonly telemetry: Telemetry;
-  /** A document of the site, by the id of its endpoint and the request's query. */
-  documents(id: EndpointId, query: string): Published | Promise<Published>;
+  /** A page of the site, by the id of its endpoint and the request's query. */
+  documents(id: EndpointId, query: string): Document | Promise<Document>;
 }
 
 /** One request, and what is recorded about it. */
-export class Context {
+export class Context implements Origin {
   readonly exchange: Exchange;
   readonly services: Services;
+  readonly charge: Charge;
   readonly request_id: string;
   /** Of a valid `traceparent`; for the log. */
   readonly trace_id: string | undefined;
+  /** Headers of the answer, whatever it is. */
+  readonly headers: (readonly [name: string, value: string])[];
   /** Known once it is found. */
   endpoint: Listed | undefined;
-  /** Known once the key is checked. */
-  key_id: string | undefined;
-  /** Known once the key is admitted. */
-  key: ApiKey | undefined;
-  /** Pictures that were analysed. */
-  pictures = 0;
-  /** Tokens that the request has paid. */
-  paid = 0;
-  #entered = false;
   /** The request's body, once it is being received. */
   upload: Upload | undefined;
   /** Resolves when the workers no longer read the body. Never rejects. */
   idle: Promise<void> = Promise.resolve();
-  /** Headers of the answer, whatever it is. */
-  readonly headers: (readonly [name: string, value: string])[] = [];
+  /** Images that were analysed. */
+  images = 0;
   /** Milliseconds of each stage, for the log and the metrics. */
   timings_ms: Readonly<Record<string, number>> = {};
   /** For the metrics. */
   counts: MatchCounts | undefined;
   /** For the audit log. */
   decisions: readonly Decision[] = [];
-  /** Why the answer is internal_error; for the log only. */
-  fault: string | undefined;
 
   constructor(exchange: Exchange, services: Services) {
+    const { request } = exchange;
     this.exchange = exchange;
     this.services = services;
-    this.request_id = requestId(exchange.request.headers.get('x-request-id'));
-    this.headers.push(['X-Request-Id', this.request_id], ['Cache-Control', 'no-store']);
-    const trace = traceOf(exchange.request.headers.get('traceparent'));
+    this.charge = new Charge(services.gate, request);
+    this.request_id = requestId(request.headers.get('x-request-id'));
+    const trace = traceOf(request.headers.get('traceparent'));
     this.trace_id = trace?.trace_id;
+    this.headers = [['X-Request-Id', this.request_id]];
     if (trace) this.headers.push(['traceparent', trace.traceparent]);
   }
 
@@ -85,77 +76,8 @@ export class Context {
     return clientAddress(peer, headers.get('x-forwarded-for'), trusted_hops);
   }
 
-  /** Checks key, scope and rate limit; obey the verdict before the next check. */
-  check(scope: Scope | 'any', cost: number): Verdict | Promise<Verdict> {
-    const { headers, peer } = this.exchange.request;
-    return this.services.gate.check({
-      api_key: presentedKey(headers),
-      peer,
-      forwarded_for: headers.get('x-forwarded-for'),
-      scope,
-      cost,
-      paid: this.paid,
-      now_ms: Date.now(),
-      onKey: ({ id }) => {
-        this.key_id = id;
-      },
-    });
-  }
-
-  /** Sets rate headers and key id from the verdict. Throws its Problem when the request is refused. */
-  obey(verdict: Verdict): void {
-    if (verdict.rate) for (const header of rateHeaders(verdict.rate)) this.setHeader(header);
-    if (verdict.ok) {
-      this.key_id = verdict.key.id;
-      this.paid = verdict.paid;
-      if (this.key === undefined) this.#enter(verdict.key);
-      return;
-    }
-    this.key_id = verdict.key_id;
-    if (verdict.retry_after_seconds !== undefined) {
-      this.setHeader(['Retry-After', String(verdict.retry_after_seconds)]);
-    }
-    throw verdict.problem;
-  }
-
-  /** For the queue. */
-  get origin(): Origin {
-    return { owner: this.key_id ?? '', request_id: this.request_id };
-  }
-
-  /** Counts it among the running requests of its key, from now to `leave`. Throws Problem when there are too many. */
-  #enter(key: ApiKey): void {
-    const refusal = this.services.gate.enter(key);
-    this.key = key;
-    if (refusal === undefined) {
-      this.#entered = true;
-      return;
-    }
-    // Others came in between, while a shared limiter was asked.
-    this.giveBack();
-    this.key = undefined;
-    this.setHeader(['Retry-After', '1']);
-    throw refusal;
-  }
-
-  /** Call it when the answer is there. */
-  leave(): void {
-    if (this.#entered) this.services.gate.leave(this.key!);
-    this.#entered = false;
-  }
-
-  /** Gives the tokens of a request back that the server was too busy to serve. */
-  giveBack(): void {
-    if (this.key === undefined || this.paid === 0) return;
-    const rate = this.services.gate.giveBack(this.key, this.paid, Date.now());
-    this.paid = 0;
-    for (const header of rateHeaders(rate)) this.setHeader(header);
-  }
-
-  /** Replaces a header of the same name. */
-  setHeader(header: readonly [name: string, value: string]): void {
-    const at = this.headers.findIndex(([name]) => name === header[0]);
-    if (at < 0) this.headers.push(header);
-    else this.headers[at] = header;
+  /** Whose memory and places in the queue it uses. */
+  get owner(): string {
+    return this.charge.key_id ?? this.exchange.request.peer;
   }
 }

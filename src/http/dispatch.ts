@@ -1,14 +1,14 @@
-import type { Verdict } from '../auth/gate.ts';
-import type { Listed } from '../endpoints/index.ts';
+import type { EndpointId } from '../config/config.ts';
+import { prefix } from '../endpoints/endpoint.ts';
+import { endpoints, type Listed } from '../endpoints/index.ts';
 import { Problem } from '../errors.ts';
 import { Context, type Services } from './context.ts';
 import { ClientLeft, type Exchange, type Reply } from './exchange.ts';
-import { bodyLimit, hasJson, serve } from './handler.ts';
+import { bodyLimit, handleRequest, hasJson } from './handler.ts';
 import { Cors, problem } from './responses.ts';
-import { Router } from './router.ts';
 
 /**
- * Checks the head of each request in the contract's order (endpoint, key, scope, rate limit), serves it, and answers, logs and
+ * Checks the head of each request in the contract's order (endpoint, key, scope, rate limit), handles it, and answers, logs and
  * counts it once.
  */
 export class Dispatcher {
@@ -42,21 +42,22 @@ export class Dispatcher {
     this.#lastHead_ms = exchange.started;
     const context = new Context(exchange, this.#services);
     try {
-      const outcome = this.#judge(context);
-      if (outcome instanceof Promise) {
-        outcome.then(
+      const reply = this.#route(context);
+      if (reply instanceof Promise) {
+        reply.then(
           (late) => this.#send(context, late),
           (error: unknown) => this.#fail(context, error),
         );
       } else {
-        this.#send(context, outcome);
+        this.#send(context, reply);
       }
     } catch (error) {
       this.#fail(context, error);
     }
   }
 
-  #judge(context: Context): Reply | Promise<Reply> {
+  /** Throws a Problem, or rejects with it. */
+  #route(context: Context): Reply | Promise<Reply> {
     const { request } = context.exchange;
     for (const header of this.#cors.headers(request)) context.headers.push(header);
     const preflight = this.#cors.preflight(request, this.#router.methods(request.path));
@@ -67,33 +68,32 @@ export class Dispatcher {
     // RFC 9110 section 10.1.1.
     const expect = request.headers.get('expect') ?? '100-continue';
     if (expect.toLowerCase() !== '100-continue') throw new Problem('expectation_failed');
-    if (endpoint.scope === 'none') return serve(context, endpoint);
-    const verdict = context.check(endpoint.scope, endpoint.price);
-    if (verdict instanceof Promise) {
-      // µWS closes the connection right after this callback; serving it refuses such a request in any case.
-      const unclear = request.framing === 'unclear' && endpoint.method === 'POST';
-      return unclear ? serve(context, endpoint) : this.#await(context, endpoint, verdict);
+    if (endpoint.scope === 'none') return handleRequest(context, endpoint);
+    const admission = context.charge.take(endpoint.scope, endpoint.price);
+    if (admission === undefined) return handleRequest(context, endpoint);
+    if (request.framing === 'unclear' && endpoint.method === 'POST') {
+      // µWS closes the connection right after this callback; handling it refuses such a request in any case.
+      admission.catch(() => {});
+      return handleRequest(context, endpoint);
     }
-    context.obey(verdict);
-    return serve(context, endpoint);
+    return this.#handleAdmitted(context, endpoint, admission);
   }
 
   /** Waits for a shared limiter; meanwhile the arriving body is kept. */
-  async #await(context: Context, endpoint: Listed, asked: Promise<Verdict>): Promise<Reply> {
-    if (endpoint.method === 'POST') this.#hold(context);
-    context.obey(await asked);
-    return serve(context, endpoint);
+  async #handleAdmitted(context: Context, endpoint: Listed, admission: Promise<void>): Promise<Reply> {
+    if (endpoint.method === 'POST') this.#holdBody(context);
+    await admission;
+    return handleRequest(context, endpoint);
   }
 
   /** A body without room is not kept, and the request is refused later. */
-  #hold(context: Context): void {
+  #holdBody(context: Context): void {
     const { config, uploads } = this.#services;
-    const { peer, content_length, headers } = context.exchange.request;
-    const owner = context.key_id ?? peer;
+    const { content_length, headers } = context.exchange.request;
     const limit = bodyLimit(config, hasJson(headers));
     if (content_length !== undefined && content_length > limit) return;
     try {
-      context.upload = uploads.open(owner, content_length, limit);
+      context.upload = uploads.open(context.owner, content_length, limit);
       context.exchange.hold(context.upload);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
@@ -101,53 +101,56 @@ export class Dispatcher {
   }
 
   #fail(context: Context, error: unknown): void {
-    if (error instanceof Problem) {
-      this.#refuse(context, error);
-    } else {
-      if (!(error instanceof ClientLeft)) context.fault ??= faultOf(error);
-      this.#refuse(context, new Problem('internal_error'));
-    }
+    if (error instanceof Problem) this.#refuse(context, error);
+    else
+      this.#refuse(context, new Problem('internal_error'), error instanceof ClientLeft ? undefined : error);
   }
 
-  #refuse(context: Context, refusal: Problem): void {
+  #refuse(context: Context, refusal: Problem, fault?: unknown): void {
     if (refusal.code === 'method_not_allowed') {
       context.headers.push(['Allow', this.#router.methods(context.exchange.request.path).join(', ')]);
     }
-    if (refusal.status === 503) context.giveBack();
-    this.#send(context, problem(refusal, context.request_id), refusal.code);
+    if (refusal.status === 503) context.charge.giveBack();
+    this.#send(context, problem(refusal, context.request_id), refusal, fault);
   }
 
-  #send(context: Context, reply: Reply, code?: string): void {
-    const { exchange } = context;
+  #send(context: Context, reply: Reply, refusal?: Problem, fault?: unknown): void {
+    const { charge, endpoint, exchange, headers } = context;
+    let { status } = reply;
+    let code: string | undefined = refusal?.code;
+    headers.push(['Cache-Control', endpoint && 'document' in endpoint && !refusal ? cacheable : 'no-store']);
+    headers.push(...charge.headers);
     // After a 408 the rest of the body may come at any time or never (RFC 9110 section 15.5.9).
     const close = this.#services.readiness.stage === 'draining' || code === 'upload_timeout';
-    context.leave();
-    let sent = false;
-    let { status } = reply;
+    charge.leave();
     try {
-      sent = exchange.reply(reply, context.headers, close);
+      if (!exchange.reply(reply, headers, close)) {
+        // nginx's status for a client that left.
+        status = 499;
+        code = 'client_left';
+      }
     } catch (error) {
       // The connection has ended; the request is still counted, and nothing is thrown into nowhere.
-      sent = true;
       status = 500;
       code = 'internal_error';
-      context.fault = faultOf(error);
+      fault = error;
     }
     this.#services.telemetry.finished({
       request_id: context.request_id,
       trace_id: context.trace_id,
       client: context.client,
-      key_id: context.key_id,
-      key_name: context.key?.name,
-      pictures: context.pictures,
-      route: context.endpoint?.id ?? 'none',
-      // nginx's status for a client that left.
-      status: sent ? status : 499,
-      code: sent ? code : 'client_left',
+      key_id: charge.key_id,
+      key_name: charge.key?.name,
+      pictures: context.images,
+      route: endpoint?.id ?? 'none',
+      status,
+      code,
+      field: refusal && fieldOf(refusal),
+      reason: refusal?.reason,
       bytes: exchange.received,
       duration_ms: performance.now() - exchange.started,
       timings_ms: context.timings_ms,
-      fault: context.fault,
+      fault: fault === undefined ? undefined : faultOf(fault),
       counts: context.counts,
       decisions: context.decisions,
     });
@@ -161,6 +164,56 @@ export class Dispatcher {
   }
 }
 
+/** Unlike other answers, a document may be cached: it changes only when the server restarts. */
+const cacheable = 'public, max-age=300';
+
+/** What was refused, by our names: a field that was sent twice may have any name, so it is not logged. */
+function fieldOf({ code, extras: { field, errors } }: Problem): string | undefined {
+  if (code === 'duplicate_field') return undefined;
+  return field ?? errors?.map((one) => one.field).join(', ');
+}
+
 function faultOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** Finds endpoints among those that are switched on. HEAD works wherever GET does (RFC 9110 section 9.1). */
+export class Router {
+  readonly #places: ReadonlyMap<string, Place>;
+  readonly #hint: string;
+
+  constructor(enabled: readonly EndpointId[]) {
+    const open = endpoints.filter(({ id }) => enabled.includes(id));
+    this.#places = new Map(endpoints.map(({ path }) => [path, placeOf(path, open)]));
+    this.#hint =
+      `Every endpoint lies under ${prefix}, and paths are case-sensitive. ` +
+      `There are: ${open.map(({ method, path }) => `${method} ${path}`).join(', ')}.`;
+  }
+
+  /** Throws Problem not_found, endpoint_disabled or method_not_allowed. */
+  find(method: string, path: string): Listed {
+    const place = this.#places.get(path);
+    if (place === undefined) throw new Problem('not_found', { detail: this.#hint });
+    if (place.open.length === 0) throw new Problem('endpoint_disabled');
+    const wanted = method === 'HEAD' ? 'GET' : method;
+    const found = place.open.find((candidate) => candidate.method === wanted);
+    if (found === undefined) throw new Problem('method_not_allowed');
+    return found;
+  }
+
+  /** Methods that a path takes, for Allow; empty when there is no such path. */
+  methods(path: string): readonly string[] {
+    return this.#places.get(path)?.methods ?? [];
+  }
+}
+
+/** What is switched on at one path. */
+interface Place {
+  open: readonly Listed[];
+  methods: readonly string[];
+}
+
+function placeOf(path: string, all: readonly Listed[]): Place {
+  const open = all.filter((endpoint) => endpoint.path === path);
+  return { open, methods: open.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])) };
 }

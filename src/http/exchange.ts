@@ -38,8 +38,8 @@ export class ClientLeft extends Error {
 const keepAlive_bytes = 1024 * 1024;
 
 /**
- * Smaller chunks than this are limited in number. Each is a call of a transport, which takes longer than its bytes: a body of 20 MiB
- * in chunks of one byte would hold the main thread for ten seconds.
+ * Smaller chunks than this are limited in number. Each is a call of a transport, which takes longer than its bytes: a large
+ * body in chunks of one byte would hold the main thread up.
  */
 const smallChunk_bytes = 256;
 

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { Answered, EmbeddingsEndpoint, ImageEndpoint } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
-import { mostJson_bytes } from '../engine/cosine.ts';
+import { maxJson_bytes } from '../engine/cosine.ts';
 import { analysisOptions } from '../engine/match-options.ts';
 import { Problem } from '../errors.ts';
 import { asProblem, type Form, readForm } from './body/form.ts';
@@ -9,21 +9,21 @@ import { readJsonForm } from './body/json-form.ts';
 import { boundaryOf, endsForm } from './body/multipart.ts';
 import type { Context } from './context.ts';
 import { ClientLeft, type Expected, type Reply } from './exchange.ts';
-import { ignoredQuery } from './query.ts';
 import type { Request } from './request.ts';
-import { json, published, serverTiming } from './responses.ts';
+import { ignoredQuery } from './request.ts';
+import { documentReply, json, serverTiming } from './responses.ts';
 
 /**
  * From a request that may be served to its reply: head, body, work, answer, in the contract's order. Throws a Problem, also
  * later. Asks for the body before its first await, or µWS drops it.
  */
-export function serve(context: Context, endpoint: Listed): Reply | Promise<Reply> {
-  const { services } = context;
+export function handleRequest(context: Context, endpoint: Listed): Reply | Promise<Reply> {
+  const { exchange, services } = context;
   if ('document' in endpoint)
-    return published(context, services.documents(endpoint.id, context.exchange.request.query));
+    return documentReply(context, services.documents(endpoint.id, exchange.request.query));
   switch (endpoint.takes) {
     case 'nothing':
-      return replyOf(context, endpoint.answer(services.manifest, services.engine.onnxRuntime));
+      return replyOf(context, endpoint.answer(services.manifest, services.engine.addon.onnxRuntime()));
     case 'pictures':
       return withPictures(context, endpoint);
     case 'embeddings':
@@ -38,14 +38,14 @@ const unclearEnd =
  * Checks a request by its head, in the contract's order, so that nothing is uploaded that cannot be served. `malformed` is
  * thrown when it is not clear where the body ends; `typeOf` checks the declared type. Throws Problem.
  */
-function judgeHead<T>(
-  { services, exchange, origin }: Context,
+function checkHead<T>(
+  { services, exchange, owner }: Context,
   limit_bytes: number,
   malformed: Problem,
   typeOf: (contentType: string) => T,
 ): T {
   if (services.readiness.stage !== 'ready') throw new Problem('not_ready');
-  if (services.engine.isFull(origin.owner)) throw new Problem('overloaded');
+  if (services.engine.isFull(owner)) throw new Problem('overloaded');
   const { framing, headers, typed_twice } = exchange.request;
   const declared = headers.get('content-length') ?? '';
   if (/^\d+$/.test(declared) && Number(declared) > limit_bytes) {
@@ -65,8 +65,7 @@ function judgeHead<T>(
 /** Call it before the first await: µWS drops a body that has no reader by then. */
 function receiveBody(context: Context, limit_bytes: number, expected: Expected): Promise<Buffer> {
   const { services, exchange } = context;
-  const { content_length, peer } = exchange.request;
-  context.upload ??= services.uploads.open(context.key_id ?? peer, content_length, limit_bytes);
+  context.upload ??= services.uploads.open(context.owner, exchange.request.content_length, limit_bytes);
   return exchange.receive(context.upload, expected);
 }
 
@@ -115,7 +114,7 @@ function withPictures(context: Context, endpoint: ImageEndpoint): Promise<Reply>
   const json = hasJson(context.exchange.request.headers);
   const limit_bytes = bodyLimit(config, json);
   const malformed = json ? malformedJson : malformedForm;
-  const boundary = judgeHead(context, limit_bytes, malformed, json ? () => '' : declaredBoundary);
+  const boundary = checkHead(context, limit_bytes, malformed, json ? () => '' : declaredBoundary);
   const read = (body: Buffer) =>
     json
       ? readJsonForm(body, endpoint, config, manifest)
@@ -135,7 +134,9 @@ async function analyse(
   const body = await uploaded;
   const arrived = performance.now();
   const { images, targets, options, warnings } = read(body);
-  if (targets.length > 1) await chargeFurther(context, targets.length - 1);
+  const { scope } = context.endpoint!;
+  // The endpoint's price is that of one target.
+  if (targets.length > 1 && scope !== 'none') await context.charge.take(scope, targets.length - 1);
   if (!exchange.open) throw new ClientLeft();
   const names = Object.keys({ ...endpoint.fields, ...endpoint.advanced });
   const ignored = ignoredQuery(exchange.request.query, names);
@@ -144,12 +145,12 @@ async function analyse(
     images.map(({ start, end }) => body.subarray(start, end)),
     { ...analysisOptions(options), max_pixels, min_side, picture_ms },
     !endpoint.sensitive,
-    context.origin,
+    context,
   );
   context.idle = ticket.idle;
   exchange.onLeft(() => ticket.cancel(new ClientLeft()));
   const { outcomes, queue_ms } = await ticket.done;
-  context.pictures = outcomes.length;
+  context.images = outcomes.length;
   context.timings_ms = { queue: Math.round(queue_ms * 10) / 10 };
   const total_ms = performance.now() - arrived;
   const answered = endpoint.answer({
@@ -160,12 +161,6 @@ async function analyse(
     dimensions: manifest.embedder.dimensions,
   });
   return replyOf(context, answered);
-}
-
-/** Charges what a request costs beyond its endpoint's price: a token for each target after the first. Throws Problem. */
-async function chargeFurther(context: Context, tokens: number): Promise<void> {
-  const { scope } = context.endpoint!;
-  if (scope !== 'none') context.obey(await context.check(scope, tokens));
 }
 
 function declaredBoundary(contentType: string): string {
@@ -180,8 +175,8 @@ function declaredBoundary(contentType: string): string {
 }
 
 function withEmbeddings(context: Context, endpoint: EmbeddingsEndpoint): Promise<Reply> {
-  const limit_bytes = Math.min(mostJson_bytes, context.services.config.max_body_bytes);
-  judgeHead(context, limit_bytes, malformedJson, requireJson);
+  const limit_bytes = Math.min(maxJson_bytes, context.services.config.max_body_bytes);
+  checkHead(context, limit_bytes, malformedJson, requireJson);
   return rank(context, endpoint, limit_bytes, receiveBody(context, limit_bytes, expectedJson));
 }
 
@@ -198,7 +193,7 @@ async function rank(
   // A body that was held while a shared limiter was asked had the larger limit of a form.
   if (body.length > limit_bytes) throw new Problem('body_too_large', { limit_bytes });
   if (!context.exchange.open) throw new ClientLeft();
-  const ticket = engine.rank({ body, ...model, dimensions: manifest.embedder.dimensions }, context.origin);
+  const ticket = engine.rank({ body, ...model, dimensions: manifest.embedder.dimensions }, context);
   context.idle = ticket.idle;
   context.exchange.onLeft(() => ticket.cancel(new ClientLeft()));
   const { outcomes, queue_ms } = await ticket.done;

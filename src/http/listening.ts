@@ -1,5 +1,45 @@
-import type { Connections } from './connections.ts';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Exchange, ExchangeLimits } from './exchange.ts';
+
+/** The connections of a listener. */
+export class Connections {
+  open = 0;
+  /** Closed at once, because there were as many as there may be. */
+  refused = 0;
+  /** Ended before a request of theirs was read: their head was refused or dropped, or none came. */
+  silent = 0;
+  readonly limit: number;
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+}
+
+/** For files that are followed, logs, Redis and what libraries open. */
+const spareDescriptors = 64;
+/** The loop of a worker and its messages. */
+const descriptorsPerWorker = 8;
+
+/**
+ * How many connections there is room for below the limit of open files. Without such a bound, a process that has no descriptor left
+ * can neither accept nor refuse a connection, and µWS asks for it again and again. Infinity where the limit is not known.
+ */
+export function connectionsThatFit(workers: number): number {
+  const limit = openFilesLimit();
+  if (limit === undefined) return Number.POSITIVE_INFINITY;
+  const used = readdirSync('/proc/self/fd').length;
+  return limit - used - spareDescriptors - descriptorsPerWorker * workers;
+}
+
+/** Undefined on systems other than Linux. Node raises the soft limit to the hard one when it starts. */
+function openFilesLimit(): number | undefined {
+  try {
+    const [, soft] = /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return soft === undefined || soft === 'unlimited' ? undefined : Number(soft);
+  } catch {
+    return undefined;
+  }
+}
 
 /** What the listeners of both transports have in common. */
 
@@ -8,6 +48,8 @@ export interface ListenerOptions {
   port: number;
   /** The variables to name in the message when listening fails. */
   variables: string;
+  /** PEM files for TLS: the certificate followed by its signers, and its private key. */
+  certificate?: { cert: string; key: string } | undefined;
   limits: ExchangeLimits;
   /** Counts the connections of this listener. */
   connections: Connections;
@@ -16,13 +58,8 @@ export interface ListenerOptions {
   handle(exchange: Exchange): void;
   /** An exception in a callback of the transport. */
   onFault(error: unknown): void;
-}
-
-export interface TlsListenerOptions extends ListenerOptions {
-  /** PEM files: the certificate followed by its signers, and its private key. */
-  certificate: { cert: string; key: string };
-  /** Makes the kernel give new connections to the newest socket on `port`; only µWS needs it. */
-  preferNewest(port: number): void;
+  /** Makes the kernel give new connections to the newest socket on `port`; only µWS needs it, for `renew`. */
+  preferNewest?(port: number): void;
 }
 
 export interface Listening {
@@ -31,18 +68,15 @@ export interface Listening {
   /** SCHEME://HOST:PORT */
   readonly url: string;
   readonly connections: Connections;
+  /**
+   * Reads the certificate again. Resolves when all new connections use it; existing ones are not affected. When it cannot be used,
+   * rejects with an Error and changes nothing.
+   */
+  renew(): Promise<void>;
   /** Accepts no connection any more; those that there are go on. */
   stopListening(): void;
   /** Ends every connection at once, answered or not. */
   close(): void;
-}
-
-export interface TlsListening extends Listening {
-  /**
-   * Reads the files again. Resolves when all new connections use them; existing connections are not affected. When they cannot
-   * be used, rejects with an Error and changes nothing.
-   */
-  renew(): Promise<void>;
 }
 
 export function cannotListen({ host, port, variables }: ListenerOptions): Error {
@@ -52,6 +86,6 @@ export function cannotListen({ host, port, variables }: ListenerOptions): Error 
   );
 }
 
-export function urlOf(scheme: 'http' | 'https', { host, port }: { host: string; port: number }): string {
-  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+export function urlOf({ host, certificate }: ListenerOptions, port: number): string {
+  return `${certificate ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

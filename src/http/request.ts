@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import type { HttpRequest, HttpResponse } from './uws/uws.ts';
+import type { Warning } from '../scoring/answers.ts';
 
 /**
  * How the end of the body is known (RFC 9112 section 6.3). `unclear`: two parsers could read it differently, or µWS gives up;
@@ -41,35 +41,26 @@ export class HeaderFields {
   }
 }
 
-export function copyRequest(res: HttpResponse, req: HttpRequest): Request {
-  const fields = new HeaderFields();
-  req.forEach((name, value) => {
-    fields.add(name, value);
-  });
-  const { headers, typed_twice } = fields;
-  const framing = framingOf(headers);
+/** `target`: path and query as sent. */
+export function requestOf(
+  method: string,
+  target: string,
+  { headers, typed_twice }: HeaderFields,
+  framing: Framing,
+  peer: string,
+): Request {
+  const query = target.indexOf('?');
   return {
-    method: req.getCaseSensitiveMethod(),
-    path: req.getUrl(),
-    query: req.getQuery() ?? '',
+    method,
+    path: query < 0 ? target : target.slice(0, query),
+    query: query < 0 ? '' : target.slice(query + 1),
     headers,
     typed_twice,
     framing,
     content_length: framing === 'length' ? Number(headers.get('content-length')) : undefined,
     closes: headers.get('connection')?.toLowerCase() === 'close',
-    peer: addressText(new Uint8Array(res.getRemoteAddress())),
+    peer,
   };
-}
-
-/**
- * An IP address of 4 or 16 bytes as text, IPv6 with all its groups; '' for anything else, such as a Unix socket. µWS can give
- * the text too, but that takes several times as long.
- */
-export function addressText(bytes: Uint8Array): string {
-  if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
-  if (bytes.length !== 16) return '';
-  const groups = Array.from({ length: 8 }, (_, i) => (bytes[2 * i]! << 8) | bytes[2 * i + 1]!);
-  return groups.map((group) => group.toString(16)).join(':');
 }
 
 /** µWS uses the first Content-Length, takes any Transfer-Encoding for chunked, and reads at most nine digits. */
@@ -112,4 +103,44 @@ export function newRequestId(now_ms = Date.now()): string {
 /** The client's own X-Request-Id if it is safe in a header and a log line, or else a new id. */
 export function requestId(sent: string | undefined): string {
   return sent !== undefined && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : newRequestId();
+}
+
+/** A request's place in a distributed trace. */
+interface Trace {
+  /** 32 hexadecimal digits. */
+  trace_id: string;
+  /** `traceparent` as it is given on. */
+  traceparent: string;
+}
+
+/**
+ * Reads a `traceparent` (W3C Trace Context, section 3.2); undefined for an invalid one. Of a later version only what version
+ * 00 has is given on, as the specification asks (section 4.3).
+ */
+export function traceOf(header: string | undefined): Trace | undefined {
+  const fields = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(header ?? '');
+  if (fields === null) return undefined;
+  const [, version, trace_id, parent_id, flags, rest] = fields as unknown as [string, ...string[]];
+  if (version === 'ff' || (version === '00' && rest !== undefined)) return undefined;
+  if (/^0+$/.test(trace_id!) || /^0+$/.test(parent_id!)) return undefined;
+  return { trace_id: trace_id!, traceparent: `00-${trace_id}-${parent_id}-${flags}` };
+}
+
+/** A name without the style of a language, such as thresholdPercent or Threshold-Percent. */
+const unstyled = (name: string) => name.toLowerCase().replaceAll(/[-_]/g, '');
+
+/**
+ * Warnings of the fields that stand in a query, where they count for nothing: an option that was meant to be strict must not vanish
+ * in silence, however its name is written. `known`: the names of fields.
+ */
+export function ignoredQuery(query: string, known: readonly string[]): Warning[] {
+  if (query === '') return [];
+  const sent = new Set(Array.from(new URLSearchParams(query).keys(), unstyled));
+  return known
+    .filter((field) => sent.has(unstyled(field)))
+    .map((field) => ({
+      code: 'query_ignored',
+      field,
+      detail: `${field} stands in the query of the address, where it counts for nothing. Send it in the body, as the pictures are.`,
+    }));
 }

@@ -61,19 +61,17 @@ export function serverTiming(timings_ms: Readonly<Record<string, number>>): read
 }
 
 /** A document that does not change while the server runs. */
-export interface Published {
+export interface Document {
   reply(if_none_match: string | undefined, accept_encoding: string | undefined): Reply;
 }
 
-/** Unlike other answers, a document may be cached: it changes only when the server restarts. */
-export function published(
-  context: { exchange: Exchange; setHeader(header: readonly [name: string, value: string]): void },
-  document: Published | Promise<Published>,
+/** At once where it can be: on µWS an answer that is late ends a pipeline. */
+export function documentReply(
+  { exchange }: { exchange: Exchange },
+  document: Document | Promise<Document>,
 ): Reply | Promise<Reply> {
-  context.setHeader(['Cache-Control', 'public, max-age=300']);
-  const { headers } = context.exchange.request;
-  const reply = (made: Published) => made.reply(headers.get('if-none-match'), headers.get('accept-encoding'));
-  // At once where it can be: on µWS an answer that is late ends a pipeline.
+  const { headers } = exchange.request;
+  const reply = (made: Document) => made.reply(headers.get('if-none-match'), headers.get('accept-encoding'));
   return document instanceof Promise ? document.then(reply) : reply(document);
 }
 

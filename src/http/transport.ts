@@ -1,8 +1,7 @@
 import { uwsFolder } from '../config/environment.ts';
-import type { ListenerOptions, Listening, TlsListenerOptions, TlsListening } from './listening.ts';
-import { NodeListener, NodeTlsListener } from './node/listener.ts';
-import { Listener } from './uws/listener.ts';
-import { TlsListener } from './uws/tls-listener.ts';
+import type { ListenerOptions, Listening } from './listening.ts';
+import { NodeListener } from './node/listener.ts';
+import { UwsListener } from './uws/listener.ts';
 import { loadUws, type Uws } from './uws/uws.ts';
 
 export type TransportName = 'uws' | 'node';
@@ -14,10 +13,8 @@ export interface Transport {
   readonly uws: string | undefined;
   /** Why it is not the one that was preferred; undefined when it is. */
   readonly reason: string | undefined;
-  /** Throws an Error for people when it cannot listen. */
+  /** Rejects with an Error for people when it cannot listen, or cannot use the certificate. */
   open(options: ListenerOptions): Promise<Listening>;
-  /** Throws an Error for people when it cannot listen or cannot use the files. */
-  openTls(options: TlsListenerOptions): Promise<TlsListening>;
 }
 
 /** `auto`: µWebSockets.js, or node:http where no binary of it loads. Throws an Error for people when `uws` does not load. */
@@ -39,11 +36,10 @@ function uwsTransport(uws: Uws): Transport {
     uws: uws.version,
     // Without FACEMATCH_UWS, that the newer build does not load says nothing wrong.
     reason: uwsFolder() === undefined ? undefined : passedOver,
-    open: async (options) => Listener.open(uws, options),
-    openTls: async (options) => TlsListener.open(uws, options),
+    open: async (options) => new UwsListener(uws, options),
   };
 }
 
 function nodeTransport(reason: string | undefined): Transport {
-  return { name: 'node', uws: undefined, reason, open: NodeListener.open, openTls: NodeTlsListener.open };
+  return { name: 'node', uws: undefined, reason, open: NodeListener.open };
 }

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
+import { Piscina } from 'piscina';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { loadAddon } from '../engine/load-addon.ts';
-import { withThreads } from '../engine/pool.ts';
+import { threads } from '../engine/pool.ts';
 import type { EmbeddedImage, EmbedJob } from './embed-worker.ts';
 
 interface EmbedImagesOptions {
@@ -35,4 +36,20 @@ export async function embedImages(
       return new Map(await Promise.all(names.map(embed)));
     },
   );
+}
+
+/** Runs `work` with a pool of `count` threads for one kind of task. Rejects when a thread cannot start. */
+export async function withThreads<Task, Answer, Result>(
+  filename: URL,
+  count: number,
+  work: (run: (task: Task) => Promise<Answer>) => Promise<Result>,
+): Promise<Result> {
+  const pool = new Piscina<Task, Answer>({ filename: filename.href, ...threads(count) });
+  // Also listens while the pool ends: piscina emits an error for a late answer, and an unhandled one ends the process.
+  const failed = new Promise<never>((_, reject) => pool.on('error', reject));
+  try {
+    return await Promise.race([work((task) => pool.run(task)), failed]);
+  } finally {
+    await pool.destroy();
+  }
 }

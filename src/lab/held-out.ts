@@ -1,4 +1,3 @@
-import { withThreads } from '../engine/pool.ts';
 import {
   candidates,
   type LabelledEmbedding,
@@ -8,6 +7,7 @@ import {
   type ScoresTask,
   seedsOf,
 } from './cohort.ts';
+import { withThreads } from './embed-images.ts';
 import { foldOf } from './people.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { accuracyModes, type FoundBy, type ImageFormat } from '../engine/addon.ts';
-import { type Detected, kinds } from '../engine/detected.ts';
 import { maxTargets } from '../engine/match-options.ts';
+import { type Detected, kinds } from '../engine/not-an-image.ts';
 import type { ErrorCode } from '../errors.ts';
 import { type QualityReason, qualityLimits } from './face-quality.ts';
 

@@ -1,6 +1,6 @@
 import type { Analysis, Face, Failure, ImageReport, NativeFailure, StageTimings } from '../engine/addon.ts';
 import { cosine } from '../engine/cosine.ts';
-import { kindWords } from '../engine/detected.ts';
+import { kindWords } from '../engine/not-an-image.ts';
 import { Problem } from '../errors.ts';
 
 /** Compares the faces of two analysed images, pair by pair, or says what is wrong with the images. */
@@ -113,19 +113,36 @@ const stages: readonly ImageFault['code'][] = ['no_face_found', 'face_index_out_
  */
 export function problemOf(faults: readonly ImageFault[], name?: string): Problem {
   const stage = (fault: ImageFault) => stages.indexOf(fault.code);
-  const [main] = faults.toSorted((a, b) => stage(a) - stage(b)).map(membersOf);
+  const [main] = faults.toSorted((a, b) => stage(a) - stage(b));
   const errors = faults.map(membersOf);
   const detail = detailsOf(faults, name);
-  const { code, ...members } = main!;
-  if (code === 'no_face_found') return new Problem(code, { detail, errors });
-  return new Problem(code, { detail, ...members, ...(faults.length > 1 ? { errors } : {}) });
+  const { code, ...members } = membersOf(main!);
+  const reason = reasonOf(main!);
+  if (code === 'no_face_found') return new Problem(code, { detail, errors }, reason);
+  return new Problem(code, { detail, ...members, ...(faults.length > 1 ? { errors } : {}) }, reason);
 }
 
-/** What `detail` alone says, in words. */
-const inWords = { look_cut_short: undefined, beginning: undefined, index: undefined };
+/** For the log: what is wrong with the image as a file, and nothing of what it shows. */
+function reasonOf(fault: ImageFault): string | undefined {
+  switch (fault.code) {
+    case 'unsupported_image_format':
+      return fault.detected;
+    case 'image_decode_failed':
+      return fault.reason;
+    case 'image_dimensions':
+      return `${fault.width} × ${fault.height} pixels`;
+    case 'no_face_found':
+      return fault.look_cut_short && 'the search was stopped';
+    default:
+      return undefined;
+  }
+}
+
+/** What `detail` or the log alone says. */
+const inWords = { look_cut_short: undefined, beginning: undefined, index: undefined, reason: undefined };
 
 function membersOf(fault: ImageFault) {
-  const { look_cut_short: _, beginning: __, index: ___, ...members } = { ...inWords, ...fault };
+  const { look_cut_short: _, beginning: __, index: ___, reason: ____, ...members } = { ...inWords, ...fault };
   return members;
 }
 

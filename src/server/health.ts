@@ -4,7 +4,7 @@ import { type Config, readConfig } from '../config/config.ts';
 
 /**
  * The HEALTHCHECK of a container: asks whether the server of these settings is ready. A program of its own, because the command
- * line loads ten times as much, and this runs every half minute.
+ * line loads far more, and this runs every half minute.
  */
 
 /** Less than the HEALTHCHECK's own limit, so that the message is printed. */

@@ -1,10 +1,9 @@
 import type { Config } from '../config/config.ts';
 import { handleAdmin } from '../http/admin.ts';
-import { Connections, connectionsThatFit } from '../http/connections.ts';
 import type { Services } from '../http/context.ts';
 import type { Dispatcher } from '../http/dispatch.ts';
 import type { ExchangeLimits } from '../http/exchange.ts';
-import type { ListenerOptions, Listening } from '../http/listening.ts';
+import { Connections, connectionsThatFit, type Listening } from '../http/listening.ts';
 import type { Transport } from '../http/transport.ts';
 import type { Log } from '../telemetry/telemetry.ts';
 import { type CertificateFiles, CertificateWatch, certificateFiles } from './certificate.ts';
@@ -50,7 +49,7 @@ export async function openFront(
   connections: Connections,
   log: Log,
 ): Promise<Listening> {
-  const options: ListenerOptions = {
+  const listener = await transport.open({
     host: config.host,
     port: config.port,
     variables: 'FACEMATCH_HOST and FACEMATCH_PORT',
@@ -59,14 +58,10 @@ export async function openFront(
     keep_alive_ms: config.keep_alive_s * 1000,
     handle: (exchange) => dispatcher.handle(exchange),
     onFault: faultLog(log),
-  };
-  if (certificate === undefined) return transport.open(options);
-  const listener = await transport.openTls({
-    ...options,
-    certificate: certificate.files,
-    preferNewest: (port) => engine.preferNewestListener(port),
+    certificate: certificate?.files,
+    preferNewest: (port) => void engine.addon.preferNewestListener(port),
   });
-  certificate.watch.onRenew(() => listener.renew());
+  certificate?.watch.onRenew(() => listener.renew());
   return listener;
 }
 

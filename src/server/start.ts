@@ -1,7 +1,9 @@
-import { Gate, mostBuckets } from '../auth/gate.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Gate, maxBuckets } from '../auth/gate.ts';
 import { KeyStore } from '../auth/key-store.ts';
 import { SharedLimiter } from '../auth/shared-limiter.ts';
 import { type Config, uwsKeepAlive_s } from '../config/config.ts';
+import type { Addon } from '../engine/addon.ts';
 import { Engine } from '../engine/engine.ts';
 import { type PackDraft, packDirectory, readDraft } from '../engine/manifest.ts';
 import { Readiness } from '../http/admin.ts';
@@ -14,7 +16,6 @@ import { calibrationOf } from '../scoring/calibration.ts';
 import { publication } from '../site/publications.ts';
 import type { Log, Telemetry } from '../telemetry/telemetry.ts';
 import { openAdmin, openCertificate, openConnections, openFront } from './listeners.ts';
-import { drain, within } from './stop.ts';
 import { openTelemetry } from './telemetry.ts';
 
 export interface Server {
@@ -144,8 +145,8 @@ function openTransport({ http, keep_alive_s }: Config, { logger }: Log): Transpo
   return transport;
 }
 
-const harms = {
-  broke: 'a worker failed at these pictures',
+const jobFaults = {
+  failed: 'a worker failed at these pictures',
   overdue: 'these pictures were not done at the deadline',
   wedged: 'a worker hangs at these pictures',
 };
@@ -157,10 +158,10 @@ function openEngine(config: Config, pack_directory: string, manifest: PackDraft,
     manifest,
     onWorkerError: (error) => logger.error({ fault: error.message }, 'a worker died; it is replaced'),
     // The line of the request itself tells a fault only where the answer is late enough for it.
-    onHarm: ({ kind, request_id, pictures, reason }) => {
+    onJobFault: ({ kind, request_id, pictures, reason }) => {
       const fault = reason === undefined ? undefined : String(reason);
-      if (kind === 'overdue') logger.warn({ request_id, pictures }, harms[kind]);
-      else logger.error({ request_id, pictures, fault }, harms[kind]);
+      if (kind === 'overdue') logger.warn({ request_id, pictures }, jobFaults[kind]);
+      else logger.error({ request_id, pictures, fault }, jobFaults[kind]);
     },
   });
 }
@@ -170,7 +171,7 @@ function openUploads({ max_upload_bytes, max_body_bytes }: Config, engine: Engin
   return new Uploads({
     limit_bytes: max_upload_bytes,
     share_bytes: Math.max(max_upload_bytes / 2, Math.min(max_upload_bytes, max_body_bytes)),
-    memory: engine,
+    memory: engine.addon,
   });
 }
 
@@ -184,7 +185,7 @@ function openLimiter(
   const redis = String(address);
   return new SharedLimiter({
     address,
-    capacity: mostBuckets,
+    capacity: maxBuckets,
     onUp: () => logger.info({ redis }, 'rate limits are shared'),
     onDown: (reason) => logger.warn({ redis, reason }, 'rate limits are local: Redis is not reachable'),
     onFallback: () => metrics.limiterFallback(),
@@ -211,7 +212,7 @@ async function becomeReady(engine: Engine, readiness: Readiness, { logger }: Log
 }
 
 /** What is left of the time of a shutdown for the workers, at least: they end within milliseconds, or not at all. */
-const leastForWorkers_ms = 1000;
+const minForWorkers_ms = 1000;
 
 async function shutDown(
   { config, engine, readiness }: Services,
@@ -224,16 +225,51 @@ async function shutDown(
   const end = performance.now() + config.shutdown_ms;
   readiness.drain();
   logger.info({ unanswered: dispatcher.unanswered }, 'shutting down');
-  await within(config.shutdown_ms, drain(front, engine, dispatcher));
+  await within(config.shutdown_ms, drain(front, engine.addon, dispatcher));
   const cut = dispatcher.unanswered;
   const closing = opened.splice(0).map((thing) => thing.close());
   // A start that failed has already reported it and ended its workers.
   const ended = await within(
-    Math.max(leastForWorkers_ms, end - performance.now()),
+    Math.max(minForWorkers_ms, end - performance.now()),
     ready.then(() => engine.close()).catch(() => {}),
   );
   await Promise.all(closing);
   if (!ended) logger.warn('a worker did not end in time');
   logger.info({ cut }, 'stopped');
   return ended;
+}
+
+/** How long handshakes that have begun may take: a round trip to the other side of the world. */
+const handshake_ms = 250;
+
+/** Kept connections are closed when no request has come on any of them for so long: clients that are in use send sooner. */
+const quiet_ms = 500;
+
+const check_ms = 25;
+
+/**
+ * Ends the connections of a listener without a reset. New ones are not accepted any more, but those whose handshake has begun are.
+ * Requests under way are answered, those that come on kept connections are refused with `Connection: close`. Resolves when no
+ * connection is left, or when no client seems to use one. The readiness has to say `draining` before.
+ */
+export async function drain(
+  front: Listening,
+  addon: Pick<Addon, 'dropNewConnections'>,
+  dispatcher: Pick<Dispatcher, 'quiet_ms'>,
+): Promise<void> {
+  addon.dropNewConnections(front.port);
+  await pause(handshake_ms);
+  front.stopListening();
+  const since = performance.now();
+  const isQuiet = () => Math.min(dispatcher.quiet_ms, performance.now() - since + handshake_ms) >= quiet_ms;
+  while (front.connections.open > 0 && !isQuiet()) await pause(check_ms);
+}
+
+/** Whether `work` ended in time. Also keeps the process alive, which piscina's workers do not. */
+export function within(limit_ms: number, work: Promise<void>): Promise<boolean> {
+  let timer: NodeJS.Timeout;
+  const limit = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), limit_ms);
+  });
+  return Promise.race([work.then(() => true), limit]).finally(() => clearTimeout(timer));
 }

@@ -6,7 +6,7 @@ import { version } from '../config/paths.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Readiness } from '../http/admin.ts';
 import type { Uploads } from '../http/body/upload.ts';
-import type { Connections } from '../http/connections.ts';
+import type { Connections } from '../http/listening.ts';
 import type { Transport } from '../http/transport.ts';
 import { AuditLog } from '../telemetry/audit.ts';
 import type { Readings } from '../telemetry/metrics.ts';

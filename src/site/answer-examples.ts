@@ -1,6 +1,6 @@
 import type { Embeddings } from '../endpoints/match-embeddings.ts';
 import type { Models } from '../endpoints/models.ts';
-import { kindWords } from '../engine/detected.ts';
+import { kindWords } from '../engine/not-an-image.ts';
 import type { Detect, Embed, Many, Match } from '../scoring/answers.ts';
 import { withQualityComponents } from '../scoring/face-quality.ts';
 

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { demo } from '../endpoints/documents.ts';
 import { type Success, tags } from '../endpoints/endpoint.ts';
 import { endpoints } from '../endpoints/index.ts';
-import { embeddingsSchema } from '../engine/embeddings-schema.ts';
+import { embeddingsSchema } from '../engine/embeddings.ts';
 import { errorCodes, errorTable } from '../errors.ts';
 import * as answerParts from '../scoring/answers.ts';
 import { answerExamples } from './answer-examples.ts';

@@ -13,7 +13,7 @@ interface LinesOptions {
 }
 
 /** Most bytes of lines that wait for a slow reader or disk. */
-const most_bytes = 8 * 1024 * 1024;
+const maxWaiting_bytes = 8 * 1024 * 1024;
 /** As much as this is written together at most. */
 const batch_bytes = 64 * 1024;
 const flush_ms = 1000;
@@ -36,7 +36,7 @@ export class Lines {
   constructor({ dest, mode, gather_ms = 0, onError, onDropped }: LinesOptions) {
     this.#gather_ms = gather_ms;
     // With a minLength of 0 flush() would not wait for the write in progress.
-    const options = { dest, append: true, sync: false, minLength: 1, maxLength: most_bytes };
+    const options = { dest, append: true, sync: false, minLength: 1, maxLength: maxWaiting_bytes };
     this.#destination = pino.destination(mode === undefined ? options : { ...options, mode });
     this.#destination.on('error', (error: Error) => {
       this.#broken = true;

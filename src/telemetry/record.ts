@@ -16,6 +16,10 @@ export interface RequestRecord {
   status: number;
   /** Error code; undefined for a 200 answer. */
   code: string | undefined;
+  /** The field or member that was refused. */
+  field: string | undefined;
+  /** Why an image was refused, in more words than the client gets. */
+  reason: string | undefined;
   /** Bytes of the body that arrived. */
   bytes: number;
   duration_ms: number;

@@ -8,6 +8,7 @@ import { analyseOptions, gradient, manifest, pack, sample } from '../fixtures/pi
 const addon: Addon = loadAddon();
 const one = sample(1);
 const blank = await gradient(200, 150).jpeg().toBuffer();
+const [png, webp] = [await gradient(200, 150).png().toBuffer(), await gradient(200, 150).webp().toBuffer()];
 
 const point = [expect.any(Number), expect.any(Number)];
 const face = (index: number) => ({
@@ -165,7 +166,24 @@ describe('failures are data', () => {
       analyseOptions,
       { code: 'unsupported_image_format', detected: 'unknown' },
     ],
-    ['a damaged picture', one.subarray(0, one.length / 2), analyseOptions, { code: 'image_decode_failed' }],
+    [
+      'a JPEG that is cut short',
+      one.subarray(0, one.length / 2),
+      analyseOptions,
+      { code: 'image_decode_failed', reason: 'Corrupt JPEG data: premature end of data segment' },
+    ],
+    [
+      'a PNG that is cut short',
+      png.subarray(0, png.length / 2),
+      analyseOptions,
+      { code: 'image_decode_failed', reason: 'truncated' },
+    ],
+    [
+      'a WebP that is cut short',
+      webp.subarray(0, webp.length / 2),
+      analyseOptions,
+      { code: 'image_decode_failed', reason: 'the data of the frame are damaged or cut short' },
+    ],
     [
       'a picture that is too large',
       one,

@@ -89,6 +89,8 @@ interface Row {
   ask(): Promise<Answer>;
   members?: object;
   headers?: Record<string, string | RegExp>;
+  /** What the log's line has besides. */
+  logged?: { field?: string; reason?: string };
 }
 
 const errors: readonly Row[] = [
@@ -100,6 +102,7 @@ const errors: readonly Row[] = [
         body: '--b\r\n',
         headers: { 'content-type': 'multipart/form-data; boundary=b' },
       }),
+    logged: { reason: 'truncated' },
   },
   {
     code: 'invalid_json',
@@ -216,18 +219,21 @@ const errors: readonly Row[] = [
     when: 'a picture is a GIF',
     ask: async () => photos({ image1: await blank(20, 20, 'gif') }),
     members: { field: 'image1', detected: 'gif' },
+    logged: { field: 'image1', reason: 'gif' },
   },
   {
     code: 'image_decode_failed',
     when: 'a picture is cut short',
     ask: () => photos({ image2: samples.one.subarray(0, 9000) }),
     members: { field: 'image2' },
+    logged: { field: 'image2', reason: 'Corrupt JPEG data: premature end of data segment' },
   },
   {
     code: 'image_dimensions',
     when: 'a side has 15 pixels',
     ask: async () => photos({ image1: await blank(15, 40, 'png') }),
     members: { field: 'image1', width: 15, height: 40, limit_pixels: 64_000_000 },
+    logged: { field: 'image1', reason: '15 × 40 pixels' },
   },
   {
     code: 'image_too_complex',
@@ -250,6 +256,7 @@ const errors: readonly Row[] = [
         { field: 'image2', code: 'no_face_found' },
       ],
     },
+    logged: { field: 'image1, image2' },
   },
   {
     code: 'face_index_out_of_range',
@@ -386,7 +393,7 @@ describe('errors', () => {
   });
 
   const judge = new AnswerJudge(openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') })));
-  test.each(errors)('$code: $when', async ({ code, at, ask, members, headers = {} }) => {
+  test.each(errors)('$code: $when', async ({ code, at, ask, members, headers = {}, logged }) => {
     const answer = await ask();
     const [method, path] = at ?? ['POST', paths.match];
     expect(judge.faultsOf(method, path, answer)).toEqual([]);
@@ -394,5 +401,9 @@ describe('errors', () => {
     for (const [name, value] of Object.entries(headers)) {
       expect(answer.headers.get(name)).toMatch(value);
     }
+    if (logged === undefined) return;
+    expect(JSON.stringify(answer.body)).not.toContain('reason');
+    const { field, reason } = await server.logged(answer.body.request_id);
+    expect({ field, reason }).toEqual(logged);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mostCandidates } from '../../src/engine/cosine.ts';
+import { maxCandidates } from '../../src/engine/cosine.ts';
 import { chunk, type Json, lastChunk, match, paths, RawClient, send } from './support/client.ts';
 import { samples } from './support/pictures.ts';
 import { Home, TestServer } from './support/server.ts';
@@ -75,12 +75,12 @@ describe('embeddings that the server gave out', () => {
   });
 
   test('come back as many as are asked for, and as good', async () => {
-    const candidates = Array.from({ length: mostCandidates }, (_, index) => ({
+    const candidates = Array.from({ length: maxCandidates }, (_, index) => ({
       id: String(index),
       embedding: three[index % three.length].embedding,
     }));
     const { body } = await ask({ candidates, limit: 1000, searched: 1 });
-    expect(body.results).toHaveLength(mostCandidates);
+    expect(body.results).toHaveLength(maxCandidates);
     expect((await ask({ candidates, searched: 1 })).body).toMatchObject({
       results: body.results.slice(0, 100),
       matches: body.matches,
@@ -125,7 +125,7 @@ test.each<[string, Json, number, Json]>([
   ['no candidate', { candidates: [] }, 400, { code: 'invalid_field', field: '/candidates' }],
   [
     'too many candidates',
-    { candidates: Array.from({ length: mostCandidates + 1 }, () => ({ id: '', embedding: '' })) },
+    { candidates: Array.from({ length: maxCandidates + 1 }, () => ({ id: '', embedding: '' })) },
     400,
     { code: 'invalid_field', field: '/candidates', expected: expect.stringContaining('1000') },
   ],

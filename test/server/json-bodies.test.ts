@@ -8,7 +8,6 @@ import {
   lasting,
   match,
   paths,
-  RawClient,
   send,
   twoPhotos,
 } from './support/client.ts';
@@ -114,22 +113,6 @@ describe('an answer is that to the form', () => {
     ).toEqual([...Object.keys(strange)]);
     expect(body.warnings[0].detail).toContain('advanced');
   });
-
-  test('that comes in pieces', async () => {
-    const client = new RawClient(server.port);
-    const body = JSON.stringify({ image1: one, image2: three });
-    client.write(
-      `POST ${paths.match} HTTP/1.1\r\nhost: test\r\nx-api-key: ${server.key}\r\n` +
-        'content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
-    );
-    for (let at = 0; at < body.length; at += 7777) {
-      const piece = body.slice(at, at + 7777);
-      client.write(`${piece.length.toString(16)}\r\n${piece}\r\n`);
-    }
-    client.write('0\r\n\r\n');
-    expect((await client.answer()).body.match).toBe(true);
-    client.leave();
-  });
 });
 
 describe('a fault is told', () => {
@@ -144,15 +127,7 @@ describe('a fault is told', () => {
     ['a number for a picture', { image1: 1 }, 'invalid_field', told(/ as image1, not 1\.$/)],
     ['a list for a picture', { image1: [small] }, 'invalid_field', { field: 'image1', expected }],
     ['a blank in it', { image1: 'AAA ' }, 'invalid_field', { field: 'image1', expected, position: 14 }],
-    [
-      'a line break in it',
-      { image1: 'AAAA\nAAAA' },
-      'invalid_field',
-      { field: 'image1', expected, position: 15 },
-    ],
-    ['half of its padding', { image1: 'AA=' }, 'invalid_field', { field: 'image1', expected, position: 14 }],
     ['base64url', { é: 'é', image1: 'AA-_' }, 'invalid_field', { field: 'image1', position: 21 }],
-    ['unused bits', { image1: 'AB==' }, 'invalid_field', { field: 'image1', position: 13 }],
     [
       'an address',
       { image1: 'data:image/png;base64,AAAA' },
@@ -200,7 +175,9 @@ describe('a fault is told', () => {
     expectProblem(await ask('{"image1":"AAAA","imag\\u00651":"AAAA"}'), 'duplicate_field', {
       field: 'image1',
     });
-    expectProblem(await ask('{"a":1,"a":1}'), 'duplicate_field', { field: 'a' });
+    const unknown = await ask('{"a":1,"a":1}');
+    expectProblem(unknown, 'duplicate_field', { field: 'a' });
+    expect(await server.logged(unknown.body.request_id)).not.toHaveProperty('field');
   });
 
   test('a picture is measured by its bytes and not by its characters', async () => {
@@ -216,22 +193,6 @@ describe('a fault is told', () => {
 });
 
 describe('hostile bodies', () => {
-  test('cut anywhere, or with a byte changed, get a problem and harm no other request', async () => {
-    const whole = Buffer.from(JSON.stringify({ ...pair, threshold_percent: 50, colour: ['r', { g: 1 }] }));
-    const cuts = Array.from({ length: 40 }, (_, i) => whole.subarray(0, Math.floor((i / 40) * whole.length)));
-    const changes = Array.from({ length: 40 }, (_, i) => {
-      const copy = Buffer.from(whole);
-      copy[Math.floor((i / 40) * whole.length)] = i % 2 ? 0x5c : 0x00;
-      return copy;
-    });
-    const answers = await Promise.all([...cuts, ...changes].map((body) => ask(body)));
-    for (const { status, body } of answers) {
-      expect(status).toBe(400);
-      expect(['invalid_json', 'invalid_field', 'missing_field']).toContain(body.code);
-    }
-    expect((await json(pair)).status).toBe(200);
-  });
-
   test.each<[string, string]>([
     ['of brackets', '['],
     ['of quotes', '"'],

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bucketFunction, bucketKey, bucketScript } from '../../src/auth/redis-client.ts';
-import { type Quota, TokenBucket } from '../../src/auth/token-bucket.ts';
+import { type Quota, TokenBucket } from '../../src/auth/limiter.ts';
+import { bucketFunction, bucketKey, bucketScript } from '../../src/auth/shared-limiter.ts';
 import { redisInstalled, TestRedis } from './support/redis.ts';
 
 /** The script in a real Redis, beside the bucket that it repeats. */

@@ -2,17 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { makePair } from '../fixtures/certificates.ts';
-import {
-  chunk,
-  head,
-  lastChunk,
-  match,
-  paths,
-  photoForm,
-  RawClient,
-  send,
-  twoPhotos,
-} from './support/client.ts';
+import { head, match, paths, photoForm, RawClient, send, twoPhotos } from './support/client.ts';
 import { WorkerGate } from './support/gate.ts';
 import { redisInstalled, TestRedis } from './support/redis.ts';
 import { Home, idOf, type StartOptions, TestServer } from './support/server.ts';
@@ -267,16 +257,6 @@ describe.skipIf(!redisInstalled)('a body that comes while Redis is asked', () =>
     );
     await server.metricBecomes(up, 0);
     client.write(photos.subarray(70_000));
-    expect(await client.answer()).toMatchObject({ status: 200, body: { match: true } });
-    client.leave();
-  });
-
-  test('in chunks is put together', async () => {
-    const { server, client } = await waiting();
-    client.write(head(server, { 'transfer-encoding': 'chunked' }));
-    for (let at = 0; at < photos.length; at += 9999) client.write(chunk(photos.subarray(at, at + 9999)));
-    await server.metricBecomes(up, 0);
-    client.write(lastChunk);
     expect(await client.answer()).toMatchObject({ status: 200, body: { match: true } });
     client.leave();
   });

@@ -6,7 +6,7 @@ vi.stubEnv('FACEMATCH_HTTP', 'node');
 vi.resetModules();
 
 const files = [
-  ...['heads', 'upload', 'refusals', 'limits', 'large-answers', 'connections', 'switches'],
+  ...['heads', 'upload', 'refusals', 'limits', 'connections', 'switches'],
   ...['tls', 'tls-renewal'],
 ];
 

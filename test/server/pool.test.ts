@@ -37,7 +37,8 @@ describe('two workers', () => {
   });
   afterAll(() => pool.close());
 
-  const one = async (image: Uint8Array, slot: number) => (await pool.run([image], options, slot))[0]!;
+  const one = async (image: Uint8Array, slot: number) =>
+    (await pool.run({ images: [image], options, slot }))[0]!;
 
   test('a picture is shared with the worker: it is there afterwards, and has not changed', async () => {
     const image = shared(samples.one);
@@ -46,7 +47,7 @@ describe('two workers', () => {
   });
 
   test('two pictures in one job come back in their order', async () => {
-    const outcomes = await pool.run([shared(faceless), shared(samples.one)], options, 0);
+    const outcomes = await pool.run({ images: [shared(faceless), shared(samples.one)], options, slot: 0 });
     expect(outcomes.map(faces)).toEqual([0, 3]);
   });
 

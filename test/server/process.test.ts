@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, truncateSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
@@ -73,26 +72,18 @@ describe('the start', () => {
     expect(words).not.toMatch(/^\s+at .*:\d+:\d+/m);
   });
 
-  test('a port that is taken ends it, and is not shared', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const port = String((other.address() as { port: number }).port);
-    const home = newHome();
-    home.key();
-    for (const variable of ['FACEMATCH_PORT', 'FACEMATCH_ADMIN_PORT']) {
-      const { code, words } = await failing(home, { [variable]: port });
-      expect(code).toBe(1);
-      expect(words).toContain(variable);
-    }
-    other.close();
-  });
-
-  test('a second server on the port of the first is refused', async () => {
+  test('a port of another server ends it, and is not shared', async () => {
     const first = await TestServer.start({}, newHome());
     const home = newHome();
     home.key();
-    const { code } = await failing(home, { FACEMATCH_PORT: String(first.port) });
-    expect(code).toBe(1);
+    for (const [variable, address] of [
+      ['FACEMATCH_PORT', first.address],
+      ['FACEMATCH_ADMIN_PORT', first.adminAddress],
+    ] as const) {
+      const { code, words } = await failing(home, { [variable]: new URL(address).port });
+      expect(code).toBe(1);
+      expect(words).toContain(variable);
+    }
     await first.stop();
   });
 

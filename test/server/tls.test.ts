@@ -134,25 +134,6 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     });
     const length = (bytes = body.length) => head(server, { 'content-length': String(bytes) });
 
-    test('serves many requests one after the other, and one behind a refused one', async () => {
-      for (let count = 1; count <= 2; count++) {
-        client.write(Buffer.concat([Buffer.from(length()), body]));
-        expect((await client.answers(count))[count - 1]!.body).toMatchObject({ match: true });
-      }
-      client.write(head(server, { 'x-api-key': 'wrong', 'content-length': String(body.length) }));
-      expect((await client.answers(3))[2]!.body).toMatchObject({ code: 'invalid_api_key' });
-      client.write(Buffer.concat([body, Buffer.from(length()), body]));
-      expect((await client.answers(4))[3]!.body).toMatchObject({ match: true });
-    });
-
-    test('behind whose early answer a body comes is read up to twice the limit', async () => {
-      client.write(head(server, { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' }));
-      expect((await client.answer()).headers.connection).toBe('close');
-      const sent = await client.flood(100);
-      expect(sent).toBeGreaterThanOrEqual(40);
-      expect(sent).toBeLessThan(100);
-    });
-
     test('that breaks in the middle of its body is noticed, and what it held is given back', async () => {
       client.write(Buffer.concat([Buffer.from(length()), body.subarray(0, 50_000)]));
       await server.metricBecomes('facematch_requests_unanswered', 1);

@@ -9,7 +9,6 @@ import {
   paths,
   photoForm,
   RawClient,
-  send,
   twoPhotos,
 } from './support/client.ts';
 import { Home, TestServer, transport } from './support/server.ts';
@@ -214,14 +213,6 @@ describe('memory for uploads', () => {
     return one;
   };
 
-  test('is charged for what has arrived, and not for what was declared', async () => {
-    const holders = await Promise.all(Array.from({ length: 10 }, () => holder(19_000_000, 1000)));
-    await server.metricBecomes('facematch_upload_bytes', 10_000);
-    expect((await match(server, twoPhotos())).status).toBe(200);
-    for (const one of holders) one.leave();
-    await server.metricBecomes('facematch_upload_bytes', 0);
-  });
-
   test('that one key has used up is there for others, and comes back', async () => {
     const one = await holder(19_000_000, 18_999_999);
     // The last byte is charged already: it lies in a huge page.
@@ -293,21 +284,4 @@ describe('behind an answer that came early', () => {
     await client.answer();
     await client.closed;
   });
-});
-
-test('requests of every kind at once do not disturb each other', async () => {
-  const requests = Array.from({ length: 24 }, async (_, index) => {
-    if (index % 4 === 0) return (await match(server, twoPhotos())).status;
-    if (index % 4 === 1) return (await send(server, { path: '/nowhere' })).status;
-    if (index % 4 === 2)
-      return (await send(server, { body, headers: { 'content-type': 'text/plain' } })).status;
-    const other = new RawClient(server.port);
-    other.write(Buffer.concat([Buffer.from(length()), body.subarray(0, 1000 * index)]));
-    other.leave();
-    await other.closed;
-    return 'left';
-  });
-  const outcomes = await Promise.all(requests);
-  for (const [index, outcome] of outcomes.entries()) expect(outcome).toBe([200, 404, 415, 'left'][index % 4]);
-  await server.metricBecomes('facematch_requests_unanswered', 0);
 });

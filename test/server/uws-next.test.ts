@@ -13,7 +13,7 @@ if (nextLibc() === undefined) {
 } else {
   vi.stubEnv('FACEMATCH_TEST_LIBC', 'next');
   vi.resetModules();
-  const files = ['heads', 'upload', 'refusals', 'limits', 'large-answers', 'connections', 'switches', 'tls'];
+  const files = ['heads', 'upload', 'refusals', 'limits', 'connections', 'switches', 'tls'];
 
   describe.each(files)('%s', async (file) => {
     await import(`./${file}.test.ts`);

@@ -1,7 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { endpointIds } from '../../src/config/config.ts';
 import { endpoints, type Listed } from '../../src/endpoints/index.ts';
-import { Problem } from '../../src/errors.ts';
 import type { Services } from '../../src/http/context.ts';
 import { Dispatcher } from '../../src/http/dispatch.ts';
 import { Exchange } from '../../src/http/exchange.ts';
@@ -21,14 +20,20 @@ class Broken extends Exchange {
 }
 
 const request = ({ method, path }: Listed) =>
-  ({ method, path, headers: new Map(), framing: 'none' }) as unknown as Request;
+  ({ method, path, headers: new Map([['x-api-key', 'any']]), framing: 'none' }) as unknown as Request;
 
 test.each([
   ['at once', 'openapi', { documents: () => ({ reply: () => ({ status: 200, headers: [], body: '' }) }) }],
   [
     'later',
     'models',
-    { gate: { check: async () => ({ ok: false, problem: new Problem('missing_api_key') }) } },
+    {
+      gate: {
+        keys: { verify: () => ({ id: 'a', scopes: [], burst: 1 }) },
+        hasRoom: () => true,
+        callers: { take: async () => ({ admitted: false, rate: {} }) },
+      },
+    },
   ],
 ])(
   'an answer %s that cannot be written ends its connection, and is logged and counted',

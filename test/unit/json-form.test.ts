@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { matchMany } from '../../src/endpoints/match-many.ts';
+import { JsonScan } from '../../src/engine/json-scan.ts';
 import { Problem } from '../../src/errors.ts';
-import { decodedSize, decodeInPlace } from '../../src/http/body/base64.ts';
-import { readJsonForm } from '../../src/http/body/json-form.ts';
-import { JsonScan } from '../../src/http/body/json-scan.ts';
+import { decodedSize, decodeInPlace, readJsonForm } from '../../src/http/body/json-form.ts';
 
 /** JSON is read as JSON.parse reads it, and base64 as Node writes it; what they would not take is refused. */
 
@@ -102,6 +101,10 @@ test('there are limits to depth and to what is no picture', () => {
   for (const piece of ['x', '/', '\\/', '\\u00e9']) {
     expect(accepts(Buffer.from(`["${piece.repeat(70_000)}","${piece}"]`))).toBe(true);
   }
+  const long = new JsonScan(Buffer.from(`{"é":"${'é'.repeat(70_000)}",}`), Number.POSITIVE_INFINITY);
+  expect(() => long.skip()).toThrow(
+    expect.objectContaining({ extras: expect.objectContaining({ position: 70_008 }) }),
+  );
 });
 
 /** Around the pieces that are decoded at a time. */

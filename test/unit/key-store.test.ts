@@ -3,7 +3,6 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, wr
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { editKeyFile } from '../../src/auth/key-file.ts';
 import { KeyStore } from '../../src/auth/key-store.ts';
 import { addKey, expireKeys, revokeKey } from '../fixtures/key-files.ts';
 import { newFolder } from '../support/folder.ts';
@@ -36,53 +35,26 @@ function open(): KeyStore {
   return store;
 }
 
-describe('opening the key store', () => {
-  test.each([
-    { what: 'no file', make: () => {}, message: 'npx facematch keys create --name NAME' },
-    {
-      what: 'no key',
-      make: () => editKeyFile(file, () => ({ records: [] })),
-      message: 'holds no usable key',
+test.each([
+  ['revoked', () => revokeKey(file, addKey(file).id)],
+  [
+    'expired',
+    () => {
+      addKey(file);
+      expireKeys(file);
     },
-    {
-      what: 'revoked keys only',
-      make: () => revokeKey(file, addKey(file).id),
-      message: 'holds no usable key',
-    },
-    {
-      what: 'expired keys only',
-      make: () => {
-        addKey(file);
-        expireKeys(file);
-      },
-      message: 'holds no usable key',
-    },
-    {
-      what: 'a file that others can read',
-      make: () => {
-        addKey(file);
-        chmodSync(file, 0o644);
-      },
-      message: 'chmod 600',
-    },
-  ])('fails with $what', ({ make, message }) => {
-    make();
-    expect(() => open()).toThrow(message);
-  });
+  ],
+])('a key store does not open when all keys are %s', (_what, make) => {
+  make();
+  expect(() => open()).toThrow('holds no usable key');
 });
 
 describe('verifying a key', () => {
-  test.each([
-    ['another secret', (key: string) => `${key.slice(0, -1)}${key.endsWith('a') ? 'b' : 'a'}`],
-    ['another id', (key: string) => key.replace(/^fm_./, (start) => (start === 'fm_a' ? 'fm_b' : 'fm_a'))],
-    ['one character less', (key: string) => key.slice(0, -1)],
-    ['a blank after it', (key: string) => `${key} `],
-    ['the id alone', (key: string) => key.slice(3, 15)],
-    ['nothing', () => ''],
-    ['letters beyond ASCII', (key: string) => `${key.slice(0, -1)}é`],
-  ])('refuses %s', (_what, change) => {
-    const { key } = addKey(file);
-    expect(open().verify(change(key), Date.now())).toBeUndefined();
+  test('refuses another secret, and the secret of another id', () => {
+    const [{ key }, other] = [addKey(file), addKey(file)];
+    const keys = open();
+    expect(keys.verify(key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a'), Date.now())).toBeUndefined();
+    expect(keys.verify(key.replace(/^fm_\w{12}/, `fm_${other.id}`), Date.now())).toBeUndefined();
   });
 
   test('refuses the hash of a key, which is all that a thief of the file has', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { create, type KeySettings, revoke, rotate } from '../../src/auth/key-edits.ts';
-import { createKey, endOf, keyHash, keyId, statusOf } from '../../src/auth/keys.ts';
+import { create, type KeySettings, revoke, rotate } from '../../src/auth/key-file.ts';
+import { createKey, endOf, keyId, statusOf } from '../../src/auth/keys.ts';
 
 const wellFormed = `fm_${'a'.repeat(12)}_${'b'.repeat(43)}`;
 
@@ -48,35 +48,6 @@ const settings: KeySettings = {
   burst: 7,
   note: 'for tests',
 };
-
-describe('making a key', () => {
-  test('records its hash and settings, and the key nowhere', () => {
-    const { records, record, key } = create([], { ...settings, expires_in_ms: 90 * day_ms }, now_ms);
-    expect(records).toEqual([record]);
-    expect(record).toEqual({
-      id: key.split('_')[1],
-      name: 'app',
-      sha256: keyHash(key),
-      scopes: ['match:basic'],
-      rate: 2.5,
-      burst: 7,
-      created_at: '2030-01-01T00:00:00.000Z',
-      expires_at: '2030-04-01T00:00:00.000Z',
-      note: 'for tests',
-    });
-    expect(JSON.stringify(records)).not.toContain(key.split('_')[2]);
-  });
-});
-
-describe('revoking a key', () => {
-  test('ends it at once and leaves the others', () => {
-    const first = create([], settings, now_ms);
-    const { records, record } = create(first.records, settings, now_ms);
-    const revoked = revoke(records, first.record.id, now_ms + 5);
-    expect(revoked.records.map((each) => statusOf(each, now_ms + 5))).toEqual(['revoked', 'active']);
-    expect(revoked.records[1]).toEqual(record);
-  });
-});
 
 describe('rotating a key', () => {
   test('makes a new one with the same settings and the same lifetime, and revokes the old one', () => {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Limiter, rateHeaders } from '../../src/auth/limiter.ts';
-import { TokenBucket } from '../../src/auth/token-bucket.ts';
+import { Limiter, rateHeaders, TokenBucket } from '../../src/auth/limiter.ts';
 
 /** One request: it comes `after_ms` after the one before it, and asks for `cost`. */
 interface Step {

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import {
   boundaryOf,
+  indexOfShort,
   MultipartError,
   type MultipartReason,
   parseMultipart,
 } from '../../src/http/body/multipart.ts';
-import { indexOfShort } from '../../src/http/body/short-search.ts';
 import {
   bytes,
   crlf,

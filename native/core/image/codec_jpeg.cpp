@@ -57,6 +57,7 @@ struct Client {
   jpeg_memory_mgr memory;  // libjpeg's own methods
   std::array<Coefficients, MAX_COMPONENTS> coefficients;
   size_t arrays = 0;
+  const char* damage = nullptr;  // of which libjpeg has no message
 };
 
 Client& client_of(j_common_ptr info) { return *static_cast<Client*>(info->client_data); }
@@ -136,8 +137,12 @@ boolean on_app1(j_decompress_ptr info) {
   const size_t left = source->bytes_in_buffer;  // the whole rest of the file
   const JOCTET* block = source->next_input_byte;
   const size_t length = left < 2 ? 0 : static_cast<size_t>(block[0]) << 8 | block[1];
-  if (length < 2 || length > left) leave(reinterpret_cast<j_common_ptr>(info));
-  Notes* notes = &client_of(reinterpret_cast<j_common_ptr>(info)).notes;
+  Client& client = client_of(reinterpret_cast<j_common_ptr>(info));
+  if (length < 2 || length > left) {
+    client.damage = "the APP1 segment is longer than the file";
+    leave(reinterpret_cast<j_common_ptr>(info));
+  }
+  Notes* notes = &client.notes;
   if (!notes->has_exif && length >= 8 && std::equal(block + 2, block + 6, "Exif")) {
     notes->has_exif = true;
     notes->orientation = exif_orientation({block + 2, length - 2});
@@ -225,7 +230,9 @@ class Decoder {
         scale_eighths(static_cast<int>(std::max(info_.image_width, info_.image_height)), min_side);
     info_.scale_denom = 8;
     // Reads all scans of a file that has more than one.
-    return jpeg_start_decompress(&info_) != 0 && has_all_scans(info_);
+    if (jpeg_start_decompress(&info_) == 0) return false;
+    if (!has_all_scans(info_)) client_.damage = "scans are missing";
+    return client_.damage == nullptr;
   }
 
   // Leaves out columns; after start(). `left` and `width` become what will be read.
@@ -290,10 +297,12 @@ class Decoder {
   }
 
   // Why a step has returned false.
-  Error fault() const {
+  Error fault() {
     if (const char* kind = refused_kind()) return unsupported_format(kind);
-    return Error(progress_.budget_spent ? ErrorCode::kImageTooComplex
-                                        : ErrorCode::kImageDecodeFailed);
+    if (progress_.budget_spent) return Error(ErrorCode::kImageTooComplex);
+    char text[JMSG_LENGTH_MAX] = "";
+    errors_.base.format_message(reinterpret_cast<j_common_ptr>(&info_), text);
+    return Error(ErrorCode::kImageDecodeFailed, client_.damage != nullptr ? client_.damage : text);
   }
 
  private:

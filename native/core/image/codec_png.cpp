@@ -2,6 +2,7 @@
 #include <png.h>
 
 #include <algorithm>
+#include <array>
 #include <csetjmp>
 #include <cstring>
 
@@ -22,6 +23,7 @@ struct Source {
   const Budget& budget;
   size_t unchecked = 0;  // bytes read since the last check
   bool budget_spent = false;
+  std::array<char, 100> damage = {};  // what libpng says, cut
 };
 
 constexpr char kExif[] = "eXIf";
@@ -39,7 +41,11 @@ void read_bytes(png_structp png, png_bytep out, size_t count) {
   if (source->budget_spent) png_error(png, "budget");
 }
 
-[[noreturn]] void on_error(png_structp png, png_const_charp) { png_longjmp(png, 1); }
+[[noreturn]] void on_error(png_structp png, png_const_charp text) {
+  auto& damage = static_cast<Source*>(png_get_error_ptr(png))->damage;
+  std::strncpy(damage.data(), text, damage.size() - 1);
+  png_longjmp(png, 1);
+}
 void on_warning(png_structp, png_const_charp) {}
 
 // Owns the reader, so that everything is destroyed after a longjmp out of libpng. As in
@@ -48,7 +54,7 @@ class Decoder {
  public:
   Decoder(std::span<const uint8_t> bytes, const Budget& budget)
       : source_{.rest = bytes, .budget = budget},
-        png_(png_create_read_struct(PNG_LIBPNG_VER_STRING, nullptr, on_error, on_warning)) {
+        png_(png_create_read_struct(PNG_LIBPNG_VER_STRING, &source_, on_error, on_warning)) {
     if (png_ == nullptr) throw std::bad_alloc();
     info_ = png_create_info_struct(png_);
     if (info_ == nullptr) {
@@ -129,8 +135,9 @@ class Decoder {
 
   int width() const { return static_cast<int>(png_get_image_width(png_, info_)); }
   int height() const { return static_cast<int>(png_get_image_height(png_, info_)); }
-  ErrorCode fault() const {
-    return source_.budget_spent ? ErrorCode::kImageTooComplex : ErrorCode::kImageDecodeFailed;
+  Error fault() const {
+    if (source_.budget_spent) return Error(ErrorCode::kImageTooComplex);
+    return Error(ErrorCode::kImageDecodeFailed, source_.damage.data());
   }
 
   // eXIf may come before or after the pixels (PNG specification, third edition, 11.3.4.6).
@@ -161,15 +168,15 @@ class Decoder {
 RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,
                     const Budget& budget) {
   Decoder decoder(bytes, budget);
-  if (!decoder.read_header()) throw Error(decoder.fault());
+  if (!decoder.read_header()) throw decoder.fault();
   RawImage raw;
   raw.width = decoder.width();
   raw.height = decoder.height();
   check_dimensions(raw.width, raw.height, limits);
-  if (!decoder.start()) throw Error(ErrorCode::kImageDecodeFailed);
+  if (!decoder.start()) throw decoder.fault();
   raw.bgr = new_pixels({raw.width, raw.height}, CV_8UC3);
   cv::Mat bgra = new_pixels({raw.width, decoder.buffered_rows()}, CV_8UC4);
-  if (!decoder.read_rows(bgra, raw.bgr)) throw Error(decoder.fault());
+  if (!decoder.read_rows(bgra, raw.bgr)) throw decoder.fault();
   raw.orientation = decoder.orientation();
   return raw;
 }

@@ -12,12 +12,14 @@
 namespace facematch {
 namespace {
 
+Error damaged(const char* what) { return Error(ErrorCode::kImageDecodeFailed, what); }
+
 class Demuxer {
  public:
   explicit Demuxer(std::span<const uint8_t> bytes) {
     const WebPData data = {bytes.data(), bytes.size()};
     demuxer_ = WebPDemuxPartial(&data, &state_);
-    if (demuxer_ == nullptr) throw Error(ErrorCode::kImageDecodeFailed);
+    if (demuxer_ == nullptr) throw damaged("the container is damaged");
   }
   ~Demuxer() {
     WebPDemuxReleaseIterator(&frame_);
@@ -33,9 +35,8 @@ class Demuxer {
   }
 
   std::span<const uint8_t> first_frame() {
-    if (is_cut() || WebPDemuxGetFrame(demuxer_, 1, &frame_) == 0) {
-      throw Error(ErrorCode::kImageDecodeFailed);
-    }
+    if (is_cut()) throw damaged("the file is cut short");
+    if (WebPDemuxGetFrame(demuxer_, 1, &frame_) == 0) throw damaged("there is no whole frame");
     return {frame_.fragment.bytes, frame_.fragment.size};
   }
 
@@ -82,7 +83,7 @@ void decode_frame(std::span<const uint8_t> frame, WebPDecoderConfig& config, con
     if (status == VP8_STATUS_OK) return;
     if (status != VP8_STATUS_SUSPENDED) break;
   }
-  throw Error(ErrorCode::kImageDecodeFailed);
+  throw damaged("the data of the frame are damaged or cut short");
 }
 
 }  // namespace
@@ -94,13 +95,13 @@ RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
   WebPDecoderConfig config;
   if (WebPInitDecoderConfig(&config) == 0 ||
       WebPGetFeatures(frame.data(), frame.size(), &config.input) != VP8_STATUS_OK) {
-    throw Error(ErrorCode::kImageDecodeFailed);
+    throw damaged("the header of the frame is damaged");
   }
   const WebPBitstreamFeatures& features = config.input;
   const cv::Size canvas = demuxer.canvas();
   check_dimensions(canvas.width, canvas.height, limits);
   const cv::Rect place(demuxer.first_frame_at(), cv::Size(features.width, features.height));
-  if ((place & cv::Rect({}, canvas)) != place) throw Error(ErrorCode::kImageDecodeFailed);
+  if ((place & cv::Rect({}, canvas)) != place) throw damaged("the frame lies outside the canvas");
   RawImage raw;
   raw.width = canvas.width;
   raw.height = canvas.height;

@@ -186,7 +186,7 @@ function partsOf(body: Buffer, boundary: string, limits: FormLimits, further: nu
 /** A MultipartError as a problem, whose detail is the parser's message; other errors as they are. */
 export function asProblem(error: unknown): unknown {
   return error instanceof MultipartError
-    ? new Problem('invalid_multipart', { detail: `${error.message}.` })
+    ? new Problem('invalid_multipart', { detail: `${error.message}.` }, error.reason)
     : error;
 }
 

@@ -1,11 +1,9 @@
 import type { ImageEndpoint } from '../../endpoints/endpoint.ts';
-import { kinds } from '../../engine/detected.ts';
+import { JsonScan, unescaped, withoutCutEscape } from '../../engine/json-scan.ts';
 import { maxTargets, type PackDefaults, readOption } from '../../engine/match-options.ts';
-import { kindOfText } from '../../engine/not-an-image.ts';
+import { kindOfText, kinds } from '../../engine/not-an-image.ts';
 import { Problem, printable, sentWords } from '../../errors.ts';
-import { decodedSize, decodeInPlace } from './base64.ts';
 import { type Form, type FormLimits, SentFields } from './form.ts';
-import { JsonScan } from './json-scan.ts';
 
 /**
  * A form as JSON: an object with the form's fields, its pictures in base64, which is decoded where it lies. A choice that is null
@@ -20,8 +18,8 @@ export function readJsonForm(
   const json = new JsonScan(body);
   const sent = new SentFields(taker, limits);
   const names = new Set<string>();
-  const takePicture = (name: string) => {
-    sent.image({ name, ...pictureOf(body, json, name, limits.max_image_bytes) });
+  const readImage = (name: string) => {
+    sent.image({ name, ...imageRange(body, json, name, limits.max_image_bytes) });
   };
   if (json.peek() !== '{') {
     json.skip();
@@ -43,13 +41,13 @@ export function readJsonForm(
       if ('"[{'.includes(json.peek())) sent.stray(name);
       json.skip();
     } else if (rule.kind !== 'image') sent.choose(name, readOption(name, rule, json.scalar()));
-    else if (!rule.several) takePicture(name);
+    else if (!rule.several) readImage(name);
     else if (json.peek() !== '[') {
       throw invalidMember(name, `a list of 1 to ${maxTargets} pictures`, body, json);
     } else {
       json.array(() => {
         sent.claim(name);
-        takePicture(name);
+        readImage(name);
       });
     }
   });
@@ -59,12 +57,12 @@ export function readJsonForm(
 
 const expected = 'a picture in base64 without blanks';
 
-function pictureOf(body: Buffer, json: JsonScan, name: string, most_bytes: number) {
+function imageRange(body: Buffer, json: JsonScan, name: string, max_bytes: number) {
   if (json.peek() !== '"') throw invalidMember(name, expected, body, json);
-  const { start, end } = json.picture();
+  const { start, end } = json.rawText();
   const size = decodedSize(body, start, end);
   // Too large for its endpoint, and so not decoded; with escapes it is shorter.
-  if (size > most_bytes && !body.subarray(start, end).includes('\\')) return { start, end: start + size };
+  if (size > max_bytes && !body.subarray(start, end).includes('\\')) return { start, end: start + size };
   const beginning = beginningOf(body, start, end);
   const decoded = decodeInPlace(body, start, end);
   if ('end' in decoded) return { start, end: decoded.end };
@@ -102,6 +100,71 @@ function invalidMember(field: string, expected: string, body: Buffer, json: Json
 
 /** How a text begins, which may be a whole picture. */
 function textOf(body: Buffer, json: JsonScan): string {
-  const { start, end } = json.picture();
+  const { start, end } = json.rawText();
   return beginningOf(body, start, end);
+}
+
+/** Characters that are decoded at a time. */
+const chunk = 64 * 1024;
+
+/** How many bytes a text of base64 stands for, when it is well-formed and has no escapes. */
+export function decodedSize(body: Buffer, start: number, end: number): number {
+  const padding = /=?=?$/.exec(body.toString('latin1', Math.max(start, end - 2), end))![0].length;
+  return Math.floor(((end - start - padding) * 3) / 4);
+}
+
+/**
+ * Decodes base64 (RFC 4648 section 4) of a JSON text in place. Strict: no blanks, with all of its padding or none, and with unused
+ * bits 0. JSON's escapes are taken, because some libraries write `\/` or `\u002B`. Gives where the bytes end, or the byte from which
+ * it is wrong.
+ */
+export function decodeInPlace(body: Buffer, start: number, end: number): { end: number } | { wrong: number } {
+  let to = start;
+  let carry = '';
+  for (let from = start; from < end; ) {
+    const raw = body.toString('latin1', from, Math.min(end, from + chunk));
+    const whole = from + raw.length < end ? withoutCutEscape(raw) : raw;
+    const plain = whole.includes('\\') ? (unescaped(whole) ?? roughlyUnescaped(whole)) : whole;
+    const next = from + whole.length;
+    const text = carry + plain;
+    const length = next < end ? text.length - (text.length % 4) : text.length;
+    const part = text.slice(0, length);
+    const written = body.write(part, to, 'base64');
+    // Node's decoder is lenient; what it gives is encoded in one way only, but for the padding, which ends the text.
+    const padded = next < end || part.endsWith('=') ? part : part.padEnd(Math.ceil(part.length / 4) * 4, '=');
+    const again = body.toString('base64', to, to + written);
+    if (again !== padded || (part.endsWith('=') && next < end)) {
+      const fault = faultOf(part) - carry.length;
+      return { wrong: from + (plain === whole ? fault : writtenLength(whole, fault)) };
+    }
+    carry = text.slice(length);
+    to += written;
+    from = next;
+  }
+  return { end: to };
+}
+
+/** For what is no JSON, and so no base64: where it is wrong is found now, and no further piece is read. */
+const roughlyUnescaped = (text: string) =>
+  text.replace(/\\(?:\/|u([0-9A-Fa-f]{4}))/g, (_, code?: string) =>
+    code === undefined ? '/' : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+
+/** How long a text with escapes is up to the character at `index` of what it says. */
+function writtenLength(text: string, index: number): number {
+  let at = 0;
+  for (let passed = 0; passed < index; passed++) at += text[at] !== '\\' ? 1 : text[at + 1] === 'u' ? 6 : 2;
+  return at;
+}
+
+/** The index of the first character that no base64 goes on with; the end, where there is too little. */
+function faultOf(text: string): number {
+  const other = text.search(/[^A-Za-z0-9+/]/);
+  const at = other < 0 ? text.length : other;
+  const group = at - (at % 4);
+  // Padding only follows a letter whose unused bits are 0.
+  const padded = /^[A-Za-z0-9+/](?:[AQgw]==?|[A-Za-z0-9+/][AEIMQUYcgkosw048]=)/.exec(
+    text.slice(group, group + 4),
+  );
+  return padded === null ? at : group + padded[0].length;
 }

@@ -1,6 +1,11 @@
-import { MultipartError, parsePartHeaders } from './multipart-headers.ts';
-import { bchars, parseParameters, tokenEnd, trimSpace } from './parameters.ts';
-import { indexOfShort } from './short-search.ts';
+import {
+  bchars,
+  MultipartError,
+  parseParameters,
+  parsePartHeaders,
+  tokenEnd,
+  trimSpace,
+} from './multipart-headers.ts';
 
 /**
  * Parses multipart/form-data (RFC 7578) from a whole body in one buffer, without copying the parts. Strict wherever two parsers
@@ -28,10 +33,10 @@ export interface Part {
 }
 
 /** RFC 2046 §5.1.1 */
-const LONGEST_BOUNDARY = 70;
+const MAX_BOUNDARY_LENGTH = 70;
 
 /** Most lines of a body that begin as a delimiter and are none: each costs some steps, and pictures have none. */
-const MOST_LOOKALIKES = 1000;
+const MAX_LOOKALIKES = 1000;
 /** Node searches longer needles, of at least so many bytes, in far fewer steps than there are bytes, whatever the body. */
 const FAST_NEEDLE = 8;
 
@@ -63,8 +68,8 @@ export function boundaryOf(contentType: string): string | undefined {
   if (boundary === undefined) {
     throw new MultipartError('missing_boundary', 'The Content-Type header has no boundary', header.length);
   }
-  if (boundary.length < 1 || boundary.length > LONGEST_BOUNDARY) {
-    throw refuse(`the boundary is not 1 to ${LONGEST_BOUNDARY} characters long`, typeEnd);
+  if (boundary.length < 1 || boundary.length > MAX_BOUNDARY_LENGTH) {
+    throw refuse(`the boundary is not 1 to ${MAX_BOUNDARY_LENGTH} characters long`, typeEnd);
   }
   if (!bchars.test(boundary)) throw refuse('the boundary has a character that it may not have', typeEnd);
   if (boundary.endsWith(' ')) throw refuse('the boundary ends with a blank', typeEnd);
@@ -131,7 +136,7 @@ class DelimiterSearch {
   first(): Delimiter {
     const dashBoundary = this.#needle.subarray(2);
     const opensBody = this.#body.subarray(0, dashBoundary.length).equals(dashBoundary);
-    const delimiter = opensBody ? this.#judge(-2) : 0;
+    const delimiter = opensBody ? this.#delimiterAt(-2) : 0;
     if (typeof delimiter === 'object') return delimiter;
     return this.after(0, 'The body does not contain the boundary that Content-Type declares');
   }
@@ -142,10 +147,10 @@ class DelimiterSearch {
     for (;;) {
       const start = this.#find(at);
       if (start === -1) throw new MultipartError('truncated', otherwise, this.#body.length);
-      const delimiter = this.#judge(start);
+      const delimiter = this.#delimiterAt(start);
       if (typeof delimiter === 'object') return delimiter;
-      if (++this.#lookalikes > MOST_LOOKALIKES) {
-        const words = `More than ${MOST_LOOKALIKES} lines begin with the boundary and go on otherwise; choose another one`;
+      if (++this.#lookalikes > MAX_LOOKALIKES) {
+        const words = `More than ${MAX_LOOKALIKES} lines begin with the boundary and go on otherwise; choose another one`;
         throw new MultipartError('too_many_lookalikes', words, start);
       }
       at = delimiter;
@@ -162,7 +167,7 @@ class DelimiterSearch {
    * CR LF or the end. RFC 2046 §5.1.1 would accept anything that begins with the boundary, but image bytes may contain its
    * text, and a longer boundary that begins with ours is a different one.
    */
-  #judge(start: number): Delimiter | number {
+  #delimiterAt(start: number): Delimiter | number {
     const body = this.#body;
     let at = start + this.#needle.length;
     const closes = body[at] === DASH && body[at + 1] === DASH;
@@ -175,4 +180,47 @@ class DelimiterSearch {
     if (byte === LF) throw new MultipartError('bad_line_end', 'A boundary line ends with a bare LF', at);
     return at;
   }
+}
+
+/** Bytes that are looked through at a time; by the last eight it overlaps with the next such piece. */
+const piece_bytes = 16 * 1024;
+const overlap_bytes = 8;
+const piece = new Uint8Array(piece_bytes);
+const pairs = new Uint16Array(piece.buffer);
+/** CR LF, and LF "-", as one number each. */
+const [crLf, lfDash] = new Uint16Array(Uint8Array.of(0x0d, 0x0a, 0x0a, 0x2d).buffer);
+
+/**
+ * As body.indexOf(needle, from), for a needle of up to eight bytes that begins with CR LF "-". Node looks for such short ones by
+ * their first byte, so a body of CRs would hold the main thread up. Here each step reads a pair of bytes: wherever the needle
+ * is, a pair of it is CR LF or LF "-".
+ */
+export function indexOfShort(body: Buffer, needle: Buffer, from: number): number {
+  const last = needle.length - 1;
+  let found = -1;
+  for (let start = from; found < 0 && start + last < body.length; start += piece_bytes - overlap_bytes) {
+    // A copy is read faster than shared memory that may grow.
+    const length = Math.min(piece_bytes, body.length - start);
+    piece.set(body.subarray(start, start + length));
+    const at = indexInPiece(needle, length);
+    if (at >= 0) found = start + at;
+  }
+  // Nothing of a body stays.
+  piece.fill(0);
+  return found;
+}
+
+function indexInPiece(needle: Buffer, length: number): number {
+  const last = needle.length - 1;
+  const lastByte = needle[last];
+  for (let index = 0; 2 * index < length; index++) {
+    const pair = pairs[index];
+    if (pair !== crLf && pair !== lfDash) continue;
+    const at = pair === crLf ? 2 * index : 2 * index - 1;
+    if (at < 0 || at + last >= length || piece[at + last] !== lastByte) continue;
+    let same = 0;
+    while (same < last && piece[at + same] === needle[same]) same++;
+    if (same === last) return at;
+  }
+  return -1;
 }

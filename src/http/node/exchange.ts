@@ -1,8 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Exchange, type ExchangeLimits, type Headers, isBodiless, type Reply } from '../exchange.ts';
-import type { Request } from '../request.ts';
-import { readRequest } from './request.ts';
+import { framingOf, HeaderFields, type Request, requestOf } from '../request.ts';
 
 /** A client that does not read its answer for this long is let go, as by µWS. */
 const unread_ms = 10_000;
@@ -181,4 +180,37 @@ function rawHead({ status, headers, body }: Reply, further: Headers): string[] {
   const head = [...headers, ...further].flat();
   if (!isBodiless(status)) head.push('Content-Length', String(Buffer.byteLength(body)));
   return head;
+}
+
+/** A request's head as node:http read it. */
+function readRequest({ method, url, rawHeaders, httpVersionMinor, socket }: IncomingMessage): Request {
+  const fields = new HeaderFields();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    fields.add(rawHeaders[at]!.toLowerCase(), rawHeaders[at + 1]!);
+  }
+  // HTTP/1.0 knows no transfer coding (RFC 9112 section 6.1).
+  const unclear = httpVersionMinor === 0 && fields.headers.has('transfer-encoding');
+  const framing = unclear ? 'unclear' : framingOf(fields.headers);
+  return requestOf(method!, url!, fields, framing, socket.remoteAddress ?? '');
+}
+
+/**
+ * The head of a request that node:http does not read because its body could end in two places. `packet`: the bytes in which that
+ * was seen, up to `seen` and beyond. Undefined when the head did not come in one packet.
+ */
+export function readUnclear(packet: Buffer, seen: number, peer = ''): Request | undefined {
+  const text = packet.toString('latin1');
+  const start = text.lastIndexOf('\r\n\r\n', seen - 1);
+  const [first = '', ...lines] = text
+    .slice(start < 0 ? 0 : start + 4)
+    .split('\r\n\r\n', 1)[0]!
+    .split('\r\n');
+  const [, method, target] = /^([A-Z]+) (\/\S*) HTTP\/1\.[01]$/.exec(first) ?? [];
+  if (method === undefined) return undefined;
+  const fields = new HeaderFields();
+  for (const line of lines) {
+    const [, name, value] = /^([^\s:]+):[\t ]*(.*?)[\t ]*$/.exec(line) ?? [];
+    if (name !== undefined) fields.add(name.toLowerCase(), value!);
+  }
+  return requestOf(method, target!, fields, 'unclear', peer);
 }

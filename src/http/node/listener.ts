@@ -3,17 +3,8 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
-import type { Connections } from '../connections.ts';
-import {
-  cannotListen,
-  type ListenerOptions,
-  type Listening,
-  type TlsListenerOptions,
-  type TlsListening,
-  urlOf,
-} from '../listening.ts';
-import { endSoon, endWith, exchangesOf, NodeExchange, UnclearExchange } from './exchange.ts';
-import { readUnclear } from './request.ts';
+import { type Connections, cannotListen, type ListenerOptions, type Listening, urlOf } from '../listening.ts';
+import { endSoon, endWith, exchangesOf, NodeExchange, readUnclear, UnclearExchange } from './exchange.ts';
 
 /** The clocks that µWS has, with its times. */
 const head_ms = 10_000;
@@ -28,24 +19,44 @@ const serverOptions = ({ keep_alive_ms }: ListenerOptions): ServerOptions => ({
   insecureHTTPParser: false,
 });
 
+/** As of µWS: forward secrecy and authenticated encryption only. Node lists those of TLS 1.3 together with those of 1.2. */
+const ciphers = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE+AESGCM',
+  'ECDHE+CHACHA20',
+].join(':');
+
 /** A server of node:http or node:https on one address. */
 export class NodeListener implements Listening {
   readonly port: number;
   readonly url: string;
   readonly connections: Connections;
   readonly #server: Server;
+  readonly #options: ListenerOptions;
 
-  protected constructor(server: Server, scheme: 'http' | 'https', { host, connections }: ListenerOptions) {
+  private constructor(server: Server, options: ListenerOptions) {
     this.#server = server;
-    this.connections = connections;
+    this.#options = options;
+    this.connections = options.connections;
     this.port = (server.address() as AddressInfo).port;
-    this.url = urlOf(scheme, { host, port: this.port });
+    this.url = urlOf(options, this.port);
   }
 
   static async open(options: ListenerOptions): Promise<NodeListener> {
-    const server = createServer(serverOptions(options));
+    const plain = serverOptions(options);
+    const server =
+      options.certificate === undefined
+        ? createServer(plain)
+        : createTlsServer({ ...plain, ...secureContext(options), handshakeTimeout: head_ms });
     await listen(server, options);
-    return new NodeListener(server, 'http', options);
+    return new NodeListener(server, options);
+  }
+
+  /** Node changes the certificate of a server that runs; connections keep theirs. */
+  async renew(): Promise<void> {
+    if (this.#server instanceof TlsServer) this.#server.setSecureContext(secureContext(this.#options));
   }
 
   /** Past the `close` of node:http, which would end idle connections although their next request may be on its way. */
@@ -59,42 +70,8 @@ export class NodeListener implements Listening {
   }
 }
 
-/** As of µWS: forward secrecy and authenticated encryption only. Node lists those of TLS 1.3 together with those of 1.2. */
-const ciphers = [
-  'TLS_AES_128_GCM_SHA256',
-  'TLS_AES_256_GCM_SHA384',
-  'TLS_CHACHA20_POLY1305_SHA256',
-  'ECDHE+AESGCM',
-  'ECDHE+CHACHA20',
-].join(':');
-
-export class NodeTlsListener extends NodeListener implements TlsListening {
-  readonly #tls: TlsServer;
-  readonly #options: TlsListenerOptions;
-
-  private constructor(server: TlsServer, options: TlsListenerOptions) {
-    super(server, 'https', options);
-    this.#tls = server;
-    this.#options = options;
-  }
-
-  static override async open(options: TlsListenerOptions): Promise<NodeTlsListener> {
-    const server = createTlsServer({
-      ...serverOptions(options),
-      ...secureContext(options),
-      handshakeTimeout: head_ms,
-    });
-    await listen(server, options);
-    return new NodeTlsListener(server, options);
-  }
-
-  /** Node changes the certificate of a server that runs; connections keep theirs. */
-  async renew(): Promise<void> {
-    this.#tls.setSecureContext(secureContext(this.#options));
-  }
-}
-
-function secureContext({ certificate: { cert, key } }: TlsListenerOptions) {
+function secureContext({ certificate }: ListenerOptions) {
+  const { cert, key } = certificate!;
   return { cert: readFileSync(cert), key: readFileSync(key), ciphers, minVersion: 'TLSv1.2' } as const;
 }
 
@@ -104,7 +81,7 @@ async function listen(server: Server, options: ListenerOptions): Promise<void> {
   count(server, connections);
   // The size of the head limits how many there are; Node would drop the others silently.
   server.maxHeadersCount = 0;
-  const take = (...[req, res]: ConstructorParameters<typeof NodeExchange>) => {
+  const handleRequest = (...[req, res]: ConstructorParameters<typeof NodeExchange>) => {
     heard.add(req.socket);
     try {
       handle(new NodeExchange(req, res, limits));
@@ -113,9 +90,9 @@ async function listen(server: Server, options: ListenerOptions): Promise<void> {
       req.socket.destroy();
     }
   };
-  server.on('request', (req, res) => take(req, res, limits));
+  server.on('request', (req, res) => handleRequest(req, res, limits));
   // An expectation that Node does not know; it would answer without problem+json.
-  server.on('checkExpectation', (req, res) => take(req, res, limits));
+  server.on('checkExpectation', (req, res) => handleRequest(req, res, limits));
   // Node would close the connection without a word, and has let go of its errors.
   server.on('connect', ({ socket }) => {
     socket.on('error', () => {});
@@ -136,16 +113,22 @@ const heard = new WeakSet<Socket>();
 
 function count(server: Server, connections: Connections): void {
   if (Number.isFinite(connections.limit)) server.maxConnections = connections.limit;
-  server.on('drop', () => connections.refuse());
+  server.on('drop', () => {
+    connections.refused += 1;
+  });
   server.on('connection', (socket: Socket) => {
-    connections.enter();
-    socket.once('close', () => connections.leave());
+    connections.open += 1;
+    socket.once('close', () => {
+      connections.open -= 1;
+    });
   });
   // A failed handshake is no connection of node:https.
-  server.on('tlsClientError', () => connections.endedSilent());
+  server.on('tlsClientError', () => {
+    connections.silent += 1;
+  });
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     socket.once('close', () => {
-      if (!heard.has(socket)) connections.endedSilent();
+      if (!heard.has(socket)) connections.silent += 1;
     });
   });
 }

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { Exchange, type ExchangeLimits, isBodiless, type Reply } from '../exchange.ts';
-import { copyRequest } from '../request.ts';
+import { framingOf, HeaderFields, type Request, requestOf } from '../request.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
 
 /** A write that is larger than µWS's cork buffer of 16 KiB goes to the socket at once. */
@@ -159,9 +159,9 @@ export class UwsExchange extends Exchange {
    * Writes a complete answer and leaves the exchange open. µWS has no call for that: `end` ends the response, and `write`
    * switches to chunks. Its writeHeader sends any text, so the value of the last header carries the body.
    */
-  #writeWhole(res: HttpResponse, reply: Reply, least_bytes: number): void {
+  #writeWhole(res: HttpResponse, reply: Reply, min_bytes: number): void {
     // writeHeader adds CRLF after its value. JSON and text may end with it; it is counted below.
-    const text = this.request.method === 'HEAD' ? '' : reply.body.toString().padEnd(least_bytes);
+    const text = this.request.method === 'HEAD' ? '' : reply.body.toString().padEnd(min_bytes);
     const length = Buffer.byteLength(text) + 2;
     this.#cork(res, () => {
       this.#writeHead(res, reply);
@@ -176,4 +176,27 @@ export class UwsExchange extends Exchange {
     if (this.#inCallback) write();
     else res.cork(write);
   }
+}
+
+/** Copies the head: µWS's own is valid only inside its callback. */
+function copyRequest(res: HttpResponse, req: HttpRequest): Request {
+  const fields = new HeaderFields();
+  req.forEach((name, value) => {
+    fields.add(name, value);
+  });
+  const query = req.getQuery();
+  const target = query === undefined ? req.getUrl() : `${req.getUrl()}?${query}`;
+  const peer = addressText(new Uint8Array(res.getRemoteAddress()));
+  return requestOf(req.getCaseSensitiveMethod(), target, fields, framingOf(fields.headers), peer);
+}
+
+/**
+ * An IP address of 4 or 16 bytes as text, IPv6 with all its groups; '' for anything else, such as a Unix socket. µWS can give
+ * the text too, but more slowly.
+ */
+function addressText(bytes: Uint8Array): string {
+  if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
+  if (bytes.length !== 16) return '';
+  const groups = Array.from({ length: 8 }, (_, i) => (bytes[2 * i]! << 8) | bytes[2 * i + 1]!);
+  return groups.map((group) => group.toString(16)).join(':');
 }

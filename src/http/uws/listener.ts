@@ -1,49 +1,119 @@
-import type { Connections } from '../connections.ts';
-import { cannotListen, type ListenerOptions, type Listening, urlOf } from '../listening.ts';
+import { type Connections, cannotListen, type ListenerOptions, type Listening, urlOf } from '../listening.ts';
 import { UwsExchange } from './exchange.ts';
 import type { App, HttpResponse, ListenSocket, Uws } from './uws.ts';
 
-/** A µWS app on one address. */
-export class Listener implements Listening {
+interface Options extends ListenerOptions {
+  /** How long an old socket stays open for connections that it has begun to accept; 5 s by default. */
+  handover_ms?: number;
+}
+
+/** Enough for some retransmissions of a client's first packets. */
+const defaultHandover_ms = 5000;
+
+/** Forward secrecy and authenticated encryption only, for TLS 1.2; TLS 1.3 has no others. µWS itself refuses older versions. */
+const ciphers = 'ECDHE+AESGCM:ECDHE+CHACHA20';
+
+/**
+ * A µWS app on one address. µWS reads a certificate only when it makes an app, so a new certificate gets a new app and a new socket
+ * on the same port (SO_REUSEPORT). Then the old socket closes, and the connections of the old app go on until they end. µWS never
+ * frees an app: each replacement leaks some tens of KiB.
+ */
+export class UwsListener implements Listening {
   readonly port: number;
-  readonly host: string;
+  readonly url: string;
   readonly connections: Connections;
   readonly #uws: Uws;
-  readonly #app: App;
+  readonly #options: Options;
+  /** The last one listens; those before it may still have connections. */
+  readonly #apps: App[] = [];
+  /** Undefined when it does not listen any more. */
   #socket: ListenSocket | undefined;
+  /** Set while an old socket still listens. */
+  #leaving: { timer: NodeJS.Timeout; left: Promise<void>; leave(): void } | undefined;
+  #closed = false;
 
-  private constructor(uws: Uws, app: App, socket: ListenSocket, { host, connections }: ListenerOptions) {
+  /** Throws an Error for people when it cannot listen, or when µWS cannot use the certificate. */
+  constructor(uws: Uws, options: Options) {
     this.#uws = uws;
-    this.#app = app;
-    this.#socket = socket;
-    this.host = host;
-    this.port = uws.us_socket_local_port(socket);
-    this.connections = connections;
+    this.#options = options;
+    this.connections = options.connections;
+    this.#socket = this.#open(options.certificate === undefined ? options.port : findPort(uws, options));
+    this.port = uws.us_socket_local_port(this.#socket);
+    this.url = urlOf(options, this.port);
   }
 
-  static open(uws: Uws, options: ListenerOptions): Listener {
-    const app = serve(uws.App(), options);
-    const socket = listen(app, options.host, options.port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT);
-    if (socket === undefined) throw cannotListen(options);
-    return new Listener(uws, app, socket, options);
-  }
-
-  get url(): string {
-    return urlOf('http', this);
+  async renew(): Promise<void> {
+    // Never three sockets at once: the kernel is told to use the second one of the port.
+    await this.#leaving?.left;
+    const old = this.#socket;
+    if (this.#closed || old === undefined) return;
+    this.#socket = this.#open(this.port);
+    this.#options.preferNewest?.(this.port);
+    this.#leave(old);
   }
 
   stopListening(): void {
+    this.#leaving?.leave();
     if (this.#socket !== undefined) this.#uws.us_listen_socket_close(this.#socket);
     this.#socket = undefined;
   }
 
   close(): void {
-    this.#app.close();
+    this.#closed = true;
+    clearTimeout(this.#leaving?.timer);
+    this.#leaving = undefined;
+    for (const app of this.#apps) app.close();
+  }
+
+  #open(port: number): ListenSocket {
+    const { certificate, host } = this.#options;
+    const app = certificate === undefined ? this.#uws.App() : tlsApp(this.#uws, certificate);
+    handleRequests(app, this.#options);
+    const mode =
+      certificate === undefined ? this.#uws.LIBUS_LISTEN_EXCLUSIVE_PORT : this.#uws.LIBUS_LISTEN_SHARED_PORT;
+    const socket = listen(app, host, port, mode);
+    if (socket === undefined) throw cannotListen({ ...this.#options, port });
+    this.#apps.push(app);
+    return socket;
+  }
+
+  #leave(socket: ListenSocket): void {
+    let leave!: () => void;
+    const left = new Promise<void>((resolve) => {
+      leave = () => {
+        clearTimeout(timer);
+        this.#leaving = undefined;
+        this.#uws.us_listen_socket_close(socket);
+        resolve();
+      };
+    });
+    const timer = setTimeout(leave, this.#options.handover_ms ?? defaultHandover_ms).unref();
+    this.#leaving = { timer, left, leave };
   }
 }
 
+function tlsApp(uws: Uws, { cert, key }: NonNullable<Options['certificate']>): App {
+  try {
+    return uws.SSLApp({ cert_file_name: cert, key_file_name: key, ssl_ciphers: ciphers });
+  } catch {
+    throw new Error('µWebSockets cannot use the TLS certificate and key');
+  }
+}
+
+/**
+ * The port to listen on, after checking that no other process has it: two processes that share a port would get half of the
+ * requests each. For 0, a free one. Throws an Error for people.
+ */
+function findPort(uws: Uws, options: Options): number {
+  const socket = listen(uws.App(), options.host, options.port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT);
+  if (socket === undefined) throw cannotListen(options);
+  const port = uws.us_socket_local_port(socket);
+  uws.us_listen_socket_close(socket);
+  return port;
+}
+
 /** Makes the app hand every request to `handle`, and count its connections. */
-export function serve(app: App, { limits, handle, onFault, connections }: ListenerOptions): App {
+function handleRequests(app: App, { limits, handle, onFault, connections }: ListenerOptions): void {
   app.any('/*', (res, req) => {
     // A JavaScript exception in a callback of µWS would end the process.
     try {
@@ -59,17 +129,23 @@ export function serve(app: App, { limits, handle, onFault, connections }: Listen
     }
   });
   const count = (res: HttpResponse, change: number): void => {
-    if (change < 0) connections.leave();
-    else if (!connections.enter()) res.close();
+    connections.open += change;
+    if (change < 0) return;
+    if (connections.open > connections.limit) {
+      connections.refused += 1;
+      res.close();
+      return;
+    }
     // The first request of the connection replaces this listener with its own, or removes it by its answer.
-    else res.onAborted(() => connections.endedSilent());
+    res.onAborted(() => {
+      connections.silent += 1;
+    });
   };
   app.filter(count);
-  return app;
 }
 
 /** Undefined when listening fails. */
-export function listen(app: App, host: string, port: number, mode: number): ListenSocket | undefined {
+function listen(app: App, host: string, port: number, mode: number): ListenSocket | undefined {
   let opened: ListenSocket | undefined;
   app.listen(host, port, mode, (socket) => {
     if (socket) opened = socket;

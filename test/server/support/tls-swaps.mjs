@@ -4,7 +4,7 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { loadAddon } from '../../../dist/src/engine/load-addon.js';
-import { Connections } from '../../../dist/src/http/connections.js';
+import { Connections } from '../../../dist/src/http/listening.js';
 import { json } from '../../../dist/src/http/responses.js';
 import { chooseTransport } from '../../../dist/src/http/transport.js';
 
@@ -17,7 +17,7 @@ const put = (name) => {
 };
 
 put('one');
-const listener = await chooseTransport(process.env.FACEMATCH_HTTP ?? 'auto').openTls({
+const listener = await chooseTransport(process.env.FACEMATCH_HTTP ?? 'auto').open({
   host: '127.0.0.1',
   port: 0,
   variables: '',

@@ -1,12 +1,31 @@
-import { Problem } from '../../errors.ts';
-import { unescaped, withoutCutEscape } from './json-escapes.ts';
+import { Problem } from '../errors.ts';
 
-/** Most bytes of all that is neither a picture nor could be one, so that whatever is sent is read in no time. */
-const most_bytes = 64 * 1024;
+/** Texts of JSON (RFC 8259 section 7) that are read in pieces. */
+
+/** A piece without the escape that its end may cut. The caller takes no escaped backslash, of which this may leave one half. */
+export function withoutCutEscape(piece: string): string {
+  const last = piece.lastIndexOf('\\');
+  return last > piece.length - 6 ? piece.slice(0, last) : piece;
+}
+
+/**
+ * What the characters of a text say, or undefined where they are no JSON. JSON.parse does it: to replace each escape by itself would
+ * hold the main thread up.
+ */
+export function unescaped(text: string): string | undefined {
+  try {
+    return JSON.parse(`"${text}"`);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Limit by default, so that whatever is sent is read in no time. */
+const maxOther_bytes = 64 * 1024;
 /** Characters that are looked at together. */
 const piece_bytes = 64 * 1024;
 /** Most levels of lists and objects. */
-const deepest = 32;
+const maxDepth = 32;
 
 const codeOf = (char: string) => char.charCodeAt(0);
 const QUOTE = codeOf('"');
@@ -29,6 +48,7 @@ function isPlain(text: string): boolean {
  */
 export class JsonScan {
   readonly #body: Buffer;
+  readonly #max_bytes: number;
   #at = 0;
   /** Bytes so far that the limit is not for. */
   #exempt = 0;
@@ -36,8 +56,10 @@ export class JsonScan {
   #surplus = 0;
   #depth = 0;
 
-  constructor(body: Buffer) {
+  /** `max_bytes`: of all that is neither an image nor could be one. */
+  constructor(body: Buffer, max_bytes = maxOther_bytes) {
     this.#body = body;
+    this.#max_bytes = max_bytes;
   }
 
   /** The first character of what comes next, without reading it; a null character at the end. */
@@ -51,7 +73,7 @@ export class JsonScan {
     this.#list('{', '}', () => {
       if (this.peek() !== '"') this.fail();
       const name = this.#text();
-      this.#take(':');
+      this.#expect(':');
       each(name);
     });
   }
@@ -77,7 +99,7 @@ export class JsonScan {
   }
 
   /** Where the characters of a text begin and end. It has no quote in it, and the caller checks it. */
-  picture(): { start: number; end: number } {
+  rawText(): { start: number; end: number } {
     const start = this.#at + 1;
     const length = this.#body.subarray(start).indexOf(QUOTE);
     if (length < 0) this.fail(this.#body.length);
@@ -102,8 +124,8 @@ export class JsonScan {
   }
 
   #list(open: string, close: string, each: () => void): void {
-    this.#take(open);
-    if (++this.#depth > deepest) this.fail(this.#at - 1);
+    this.#expect(open);
+    if (++this.#depth > maxDepth) this.fail(this.#at - 1);
     if (this.peek() !== close) {
       for (;;) {
         each();
@@ -111,11 +133,11 @@ export class JsonScan {
         this.#at += 1;
       }
     }
-    this.#take(close);
+    this.#expect(close);
     this.#depth -= 1;
   }
 
-  #take(char: string): void {
+  #expect(char: string): void {
     if (this.peek() !== char) this.fail();
     this.#at += 1;
   }
@@ -184,8 +206,11 @@ export class JsonScan {
 
   /** 0 at the end. */
   #byte(): number {
-    if (this.#at - this.#exempt > most_bytes) {
-      this.fail(this.#at, `Send no more than ${most_bytes} bytes besides the pictures; this is character`);
+    if (this.#at - this.#exempt > this.#max_bytes) {
+      this.fail(
+        this.#at,
+        `Send no more than ${this.#max_bytes} bytes besides the pictures; this is character`,
+      );
     }
     return this.#body[this.#at] ?? 0;
   }
