@@ -168,10 +168,7 @@ describe('the report of facematch eval', () => {
     }
     expect(cells).toContain('–');
     // For age and for sex: three charts, each with the set and two groups.
-    const named = elements.filter(
-      ({ name, attributes }) => name === 'text' && attributes.get('class') === 'name',
-    );
-    const names = named.map(({ text }) => text);
+    const names = elements.filter(({ name }) => name === 'text').map(({ text }) => text);
     for (const group of ['age 3-9', 'age <b>20+', 'sex F', 'sex M']) {
       expect(names.filter((text) => text === group)).toHaveLength(3);
     }

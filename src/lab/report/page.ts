@@ -5,7 +5,6 @@ import type { CohortUse, Figures } from '../figures.ts';
 import { kindTexts } from '../number-text.ts';
 import { scoreKinds } from '../pairs.ts';
 import type { Results } from '../results.ts';
-import { chartView } from './chart.ts';
 import { detChart, histogramChart, rocChart, thresholdChart } from './charts.ts';
 import { missingView } from './missing.ts';
 import { type Gallery, pairsView } from './pairs.ts';
@@ -83,9 +82,9 @@ function allSets({ evaluations, shared_thresholds }: Results): Html {
 <h2 id="all-name">All sets</h2>
 <p>Where the falling lines of two sets differ, one threshold accepts more strangers of one set than of the other.</p>
 <div class="charts">
-${chartView(thresholdChart('all-normalised', 'normalised', sets))}
-${chartView(thresholdChart('all-cosine', 'cosine', sets))}
-${chartView(detChart('all-det', curves))}
+${thresholdChart('normalised', sets)}
+${thresholdChart('cosine', sets)}
+${detChart(curves)}
 </div>
 ${sharedTable('normalised', shared_thresholds)}
 ${sharedTable('cosine', shared_thresholds)}
@@ -105,10 +104,10 @@ function setView(figures: Figures, id: string, gallery: Gallery): Html {
 <h2 id="${id}-name"><bdi>${set}</bdi></h2>
 ${summaryTable(figures)}
 <div class="charts">
-${chartView(detChart(`${id}-det`, curves))}
-${chartView(rocChart(`${id}-roc`, curves))}
-${chartView(histogramChart(`${id}-normalised`, 'normalised', by.normalised))}
-${chartView(histogramChart(`${id}-cosine`, 'cosine', by.cosine))}
+${detChart(curves)}
+${rocChart(curves)}
+${histogramChart('normalised', by.normalised)}
+${histogramChart('cosine', by.cosine)}
 </div>
 ${thresholdTable(figures)}
 ${pairsView('Different people who look most alike', worst.different, gallery)}
