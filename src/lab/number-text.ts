@@ -1,5 +1,8 @@
+import type { PeopleFigures } from './evaluate.ts';
+import type { Figures } from './figures.ts';
 import type { Interval } from './metrics.ts';
 import type { ScoreKind } from './pairs.ts';
+import type { ThresholdPoint } from './thresholds.ts';
 
 /** Figures as text, for the terminal and the report. NaN, such as a rate of no pairs, is a dash. */
 
@@ -34,6 +37,41 @@ export function countText(count: number): string {
 /** A requested or promised false-match rate. */
 export function rateText(rate: number): string {
   return `1 in ${integers.format(1 / rate)}`;
+}
+
+/** What happens at the highest of the percents, in a sentence; nothing of pairs that there are none of. */
+export function verdictText(figures: Figures | PeopleFigures, isNamed: boolean): string {
+  const { percent, strangers, mated } = 'by' in figures ? ofPairs(figures) : ofPeople(figures);
+  const of = ({ rate, trials }: { rate: number; trials: number }, what: string) =>
+    trials === 0 ? [] : [`${countText(rate * trials)} of ${countText(trials)} ${what}`];
+  const told = [
+    ...of(strangers, 'pairs of strangers passed'),
+    ...of(mated, 'pairs of one person were recognised'),
+  ];
+  return `${isNamed ? `${figures.set}, at` : 'At'} ${percent} %: ${told.join(', ')}.`;
+}
+
+function ofPairs({ by, pairs }: Figures) {
+  const { confidence_percent: percent, measured_fmr, tar } = by.normalised.percent_points.at(-1)!;
+  return {
+    percent,
+    strangers: { rate: measured_fmr, trials: pairs.different },
+    mated: { rate: tar, trials: pairs.same },
+  };
+}
+
+function ofPeople({ everybody: { by_percent } }: PeopleFigures) {
+  const { percent, false_match, false_non_match } = by_percent.at(-1)!;
+  return { percent, strangers: false_match, mated: { ...false_non_match, rate: 1 - false_non_match.rate } };
+}
+
+/** What a threshold was chosen by: a rate of a set (`where`), or a percent of the pack. */
+export function chosenByText(
+  { fmr, confidence_percent }: Pick<ThresholdPoint, 'fmr' | 'confidence_percent'>,
+  where?: string,
+): string {
+  if (where !== undefined) return `at most ${rateText(fmr)} ${where}`;
+  return `${confidence_percent} %, promises ${rateText(fmr)}`;
 }
 
 /** How many times as large, with as many digits as matter. */

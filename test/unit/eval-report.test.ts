@@ -29,7 +29,7 @@ const linesOf = (chart: Html) =>
     return d!.endsWith('Z') || corners.length < 3 ? [] : [corners];
   });
 
-/** Scores of three pairs of one person and of ten of two. */
+/** A set of pairs by their scores. */
 function setOf(set: string, same: number[], different: number[]) {
   const pairOf =
     (isSame: boolean) =>
@@ -45,8 +45,8 @@ function setOf(set: string, same: number[], different: number[]) {
   return figuresOf({ set, mode: 'fast', cohort: 'none', pairs, images: new Map(), calibration, seconds: 1 });
 }
 
-const strangers = Array.from({ length: 10 }, (_, i) => i / 20);
-const few = setOf('few', [0.9, 0.43, 0.2], strangers);
+const strangers = Array.from({ length: 100 }, (_, i) => i / 200);
+const few = setOf('few', [0.9, 0.432, 0.2], strangers);
 const curves = (name: string) => [{ name, figures: few.by.normalised, pairs: few.pairs }];
 
 describe('error curves', () => {
@@ -66,12 +66,11 @@ describe('error curves', () => {
 
   test('show at each false-match rate what the table beside them says', () => {
     const [line] = linesOf(rocChart(curves('few')));
-    const heightsAt = (x: number) => new Set(line!.filter((corner) => corner[0] === x).map(([, y]) => y));
-    // Without a false match one of three passes, and so until the first stranger does, of ten; beside that one, two of three do.
-    const [left, tenth] = [heightsAt(60), heightsAt(239)];
-    expect([left.size, tenth.size]).toEqual([1, 2]);
-    expect(tenth).toContain([...left][0]);
-    expect(few.by.normalised.operating_points[0]).toMatchObject({ fmr: 0.01, tar: 1 / 3, measured_fmr: 0 });
+    // At 1 in 100, which is the left edge, one of three of one person passes, and so until 13 strangers do.
+    const rise = line!.findIndex(([, y]) => y !== line![0]![1]);
+    expect(line![0]![0]).toBe(60);
+    expect(line![rise]![0]).toBeCloseTo(60 + 179 * Math.log10(13), 0);
+    expect(few.by.normalised.operating_points).toMatchObject([{ fmr: 0.01, tar: 1 / 3, measured_fmr: 0 }]);
   });
 
   test.each([

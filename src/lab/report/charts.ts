@@ -271,11 +271,11 @@ function most(sets: readonly Pick<Figures, 'pairs'>[], kind: 'same' | 'different
 }
 
 function inWords(curves: readonly NamedCurve[]): string {
-  const words = curves.map(({ name, figures }) => {
-    const points = figures.operating_points.map(
+  const words = curves.flatMap(({ name, figures: { operating_points } }) => {
+    const points = operating_points.map(
       ({ fmr, tar }) => `${percentText(tar)} accepted at ${rateText(fmr)} false matches`,
     );
-    return `${name}: ${points.join(', ')}.`;
+    return points.length === 0 ? [] : `${name}: ${points.join(', ')}.`;
   });
   return words.join(' ');
 }

@@ -1,13 +1,14 @@
 import { type Content, type Html, html } from '../../site/html.ts';
 import type { Figures } from '../figures.ts';
 import {
+  chosenByText,
   confidenceText,
   countText,
   intervalText,
   kindTexts,
   percentText,
-  rateText,
   scoreText,
+  verdictText,
 } from '../number-text.ts';
 import { type ScoreKind, scoreKinds } from '../pairs.ts';
 import type { SharedThreshold } from '../results.ts';
@@ -28,14 +29,16 @@ export function table(caption: string, head: readonly string[], rows: readonly (
 }
 
 /** Accuracy, and the number of pairs and images. */
-export function summaryTable({ by, pairs, pictures, without_face, failures }: Figures): Html {
+export function summaryTable(figures: Figures): Html {
+  const { by, pairs, pictures, without_face, failures } = figures;
   const rows = scoreKinds.map((kind) => {
     const { accuracy, equal_error_rate } = by[kind];
     const { mean, deviation, threshold } = accuracy;
     const spread = deviation === undefined ? ' (not cross-validated)' : ` ± ${percentText(deviation)}`;
     return [kindTexts[kind], percentText(mean) + spread, scoreText(threshold), percentText(equal_error_rate)];
   });
-  return html`<p>${countText(pairs.same)} pairs of one person, ${countText(pairs.different)} of different people, ${countText(pictures)} pictures;
+  return html`<p><strong>${verdictText(figures, false)}</strong></p>
+<p>${countText(pairs.same)} pairs of one person, ${countText(pairs.different)} of different people, ${countText(pictures)} pictures;
 ${countText(without_face.length)} without a face, ${countText(Object.keys(failures).length)} that could not be read. A pair that lacks a face counts as no match.</p>
 ${table('Accuracy', ['score', 'accuracy', 'best threshold', 'equal error rate'], rows)}`;
 }
@@ -45,8 +48,8 @@ export function thresholdTable({ by }: Figures): Html {
   const tables = scoreKinds.map((kind) => {
     const { operating_points, percent_points } = by[kind];
     const rows = [
-      ...operating_points.map((point) => ({ name: `at most ${rateText(point.fmr)} here`, point })),
-      ...percent_points.map((point) => ({ name: promise(point), point })),
+      ...operating_points.map((point) => ({ name: chosenByText(point, 'here'), point })),
+      ...percent_points.map((point) => ({ name: chosenByText(point), point })),
     ];
     return table(
       `Thresholds of the ${kindTexts[kind]}, with 95 % confidence intervals`,
@@ -73,21 +76,11 @@ export function sharedTable(by: ScoreKind, thresholds: readonly SharedThreshold[
     `One threshold for all sets, by the ${kindTexts[by]}`,
     ['chosen by', 'threshold', ...columns],
     own.map((point) => {
-      const { chosen_on, fmr, threshold, sets: observed } = point;
-      const name = chosen_on === undefined ? promise(point) : `at most ${rateText(fmr)} on ${chosen_on}`;
+      const { chosen_on, threshold, sets: observed } = point;
+      const name = chosenByText(point, chosen_on && `on ${chosen_on}`);
       return [name, scoreText(threshold), ...sets.flatMap((set) => ratesOf(observed[set]!))];
     }),
   );
-}
-
-function promise({
-  confidence_percent,
-  fmr,
-}: {
-  confidence_percent: number | undefined;
-  fmr: number;
-}): string {
-  return `${confidence_percent} %, promises ${rateText(fmr)}`;
 }
 
 /** False-match rate and true-accept rate with their intervals. */
