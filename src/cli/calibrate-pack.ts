@@ -8,7 +8,6 @@ import { type BrokenPromise, brokenPromises, type CalibrationCheck, fitTable } f
 import { embedImages } from '../lab/embed-images.ts';
 import type { EmbeddedImage } from '../lab/embed-worker.ts';
 import { requirePeople } from '../lab/fmr-table.ts';
-import type { Grouping } from '../lab/groupings.ts';
 import { cohortTasks, type HeldOutCohorts, makeCohorts } from '../lab/held-out.ts';
 import {
   type Example,
@@ -19,6 +18,7 @@ import {
 } from '../lab/linear-score.ts';
 import { manifestText } from '../lab/packs/manifest-text.ts';
 import {
+  type Grouping,
   imagesBelow,
   type PeopleSet,
   type PersonImage,

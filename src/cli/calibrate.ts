@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { BrokenPromise, CalibrationCheck } from '../lab/calibrate.ts';
-import { type Grouping, parseGroupings } from '../lab/groupings.ts';
 import type { Tally } from '../lab/linear-score.ts';
 import { countText, percentText, rateText, timesText } from '../lab/number-text.ts';
+import { type Grouping, parseGroupings } from '../lab/people.ts';
 import { Calibration } from '../scoring/calibration.ts';
 import type { ModeFit, PackFit, SetFolder } from './calibrate-pack.ts';
 import { addHelp } from './help.ts';

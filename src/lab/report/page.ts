@@ -6,8 +6,7 @@ import { kindTexts } from '../number-text.ts';
 import { scoreKinds } from '../pairs.ts';
 import type { Results } from '../results.ts';
 import { detChart, histogramChart, rocChart, thresholdChart } from './charts.ts';
-import { missingView } from './missing.ts';
-import { type Gallery, pairsView } from './pairs.ts';
+import { type Gallery, missingView, pairsView } from './pairs.ts';
 import { peopleView } from './people.ts';
 import { sharedTable, summaryTable, thresholdTable } from './tables.ts';
 

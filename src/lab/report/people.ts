@@ -4,8 +4,7 @@ import { differentialTables } from '../differential-tables.ts';
 import type { PeopleFigures } from '../evaluate.ts';
 import { countText } from '../number-text.ts';
 import { failureChart, falseMatchChart, falseNonMatchChart } from './charts.ts';
-import { missingView } from './missing.ts';
-import { type Gallery, pairsView } from './pairs.ts';
+import { type Gallery, missingView, pairsView } from './pairs.ts';
 import { table } from './tables.ts';
 
 /** One set of labelled people: rates by group, and the worst pairs. `id` is unique in the page. */
