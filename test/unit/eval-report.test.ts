@@ -2,13 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { GroupFigures } from '../../src/lab/differential.ts';
 import { figuresOf } from '../../src/lab/figures.ts';
 import type { JudgedPair } from '../../src/lab/pairs.ts';
-import {
-  detChart,
-  falseMatchChart,
-  histogramChart,
-  rocChart,
-  thresholdChart,
-} from '../../src/lab/report/charts.ts';
+import { detChart, falseMatchChart, rocChart, thresholdChart } from '../../src/lab/report/charts.ts';
 import { cropAround } from '../../src/lab/report/pairs.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
 import type { Html } from '../../src/site/html.ts';
@@ -85,16 +79,6 @@ describe('error curves', () => {
     );
     const chart = rocChart([{ name: 'many', figures: many.by.normalised, pairs: many.pairs }]);
     expect(textsOf(readHtml(chart.text)).filter((text) => /^1(?:0⁻.)?$/.test(text))).toEqual(labels);
-  });
-
-  test('of pairs of one kind alone are empty, and no number is wrong', () => {
-    const alike = setOf('alike', [0.9, 0.4], []);
-    const charts = [detChart, rocChart].map((chart) =>
-      chart([{ name: 'alike', figures: alike.by.normalised, pairs: alike.pairs }]),
-    );
-    for (const { text } of [...charts, histogramChart('normalised', alike.by.normalised)]) {
-      expect(text).not.toMatch(/NaN|Infinity/);
-    }
   });
 
   test('escape their words', () => {
