@@ -28,7 +28,7 @@ export function groupingText(grouping: Grouping): string {
 }
 
 /** The group of an image, such as "origin Indian × sex Female". */
-export function groupLabel(grouping: Grouping, cellOf: (column: string) => string): string {
+function groupLabel(grouping: Grouping, cellOf: (column: string) => string): string {
   return grouping.map((column) => `${column} ${cellOf(column)}`).join(' × ');
 }
 

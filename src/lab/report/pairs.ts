@@ -31,7 +31,7 @@ ${names.map((name) => html`<p><bdi>${name}</bdi><br>${faceText(gallery.get(name)
 }
 
 /** Images without a face, uncropped. */
-export function imagesView(names: readonly string[], gallery: Gallery): Html {
+function imagesView(names: readonly string[], gallery: Gallery): Html {
   return html`<ul class="pictures">${names.map((name) => {
     const image = imageView(name, gallery.get(name)!);
     return html`<li><figure>${image}<figcaption><bdi>${name}</bdi></figcaption></figure></li>
