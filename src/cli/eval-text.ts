@@ -1,36 +1,21 @@
-import { differentialTables } from '../lab/differential-tables.ts';
+import { differentialTables, type TextTable } from '../lab/differential-tables.ts';
 import type { PeopleFigures } from '../lab/evaluate.ts';
-import type { CohortUse, Figures, ScoreFigures } from '../lab/figures.ts';
-import {
-  chosenByText,
-  countText,
-  intervalText,
-  kindTexts,
-  percentText,
-  rateText,
-  scoreText,
-  verdictText,
-} from '../lab/number-text.ts';
-import { type ScoreKind, scoreKinds } from '../lab/pairs.ts';
+import type { CohortUse, Figures } from '../lab/figures.ts';
+import { countText, rateText, verdictText } from '../lab/number-text.ts';
 import type { Results } from '../lab/results.ts';
-import { askedRates, canShow, type Observed } from '../lab/thresholds.ts';
+import { setTables, sharedTables } from '../lab/set-tables.ts';
+import { askedRates, canShow } from '../lab/thresholds.ts';
 import { columns, printable } from './terminal.ts';
 
 /** The figures as text for the terminal; first of all what happens at the percent that a match needs by default. */
 export function describeResults({ evaluations, shared_thresholds, people }: Results): string {
   const all = [...evaluations, ...people].map(({ figures }) => figures);
   const sentences = all.map((figures) => verdictText(figures, all.length > 1));
-  const shared = shared_thresholds.length === 0 ? [] : scoreKinds;
+  const sets = evaluations.map(({ figures }) => figures);
   return [
     sentences.join('\n'),
-    ...evaluations.map(({ figures }) => describeSet(figures)),
-    ...shared.map((by) =>
-      describeShared(
-        by,
-        shared_thresholds,
-        evaluations.map(({ figures }) => figures),
-      ),
-    ),
+    ...sets.map(describeSet),
+    ...sharedTables(shared_thresholds, sets).map((table) => describeTable(table).join('\n')),
     ...people.map(({ figures }) => describePeople(figures)),
   ].join('\n\n');
 }
@@ -42,37 +27,15 @@ const cohortWords: Readonly<Record<CohortUse, string>> = {
 };
 
 function describeSet(figures: Figures): string {
-  const { set, by, cohort, pairs } = figures;
+  const { set, cohort, pairs } = figures;
   return [
     `${set}: ${pairs.same} same, ${pairs.different} different pairs; mode ${figures.mode}`,
     `cohort             ${cohortWords[cohort]}`,
     ...describeUnshown(pairs.different),
-    ...scoreKinds.flatMap((kind) => describeScores(kind, by[kind], pairs)),
+    ...setTables(figures).flatMap(describeTable),
     ...describeMissing(figures, figures.pictures),
     `speed              ${figures.pictures_per_second.toFixed(0)} pictures/s`,
   ].join('\n');
-}
-
-function describeScores(kind: ScoreKind, figures: ScoreFigures, pairs: Figures['pairs']): string[] {
-  const { accuracy, equal_error_rate, operating_points, percent_points } = figures;
-  const spread =
-    accuracy.deviation === undefined ? ', not cross-validated' : ` ± ${percentText(accuracy.deviation)}`;
-  const points = [
-    ...operating_points.map((point) => ({ ...point, name: chosenByText(point, 'here') })),
-    ...percent_points.map((point) => ({ ...point, name: chosenByText(point) })),
-  ];
-  return [
-    `by the ${kindTexts[kind]}`,
-    `  accuracy         ${percentText(accuracy.mean)}${spread} (best threshold ${scoreText(accuracy.threshold)})`,
-    `  equal error rate ${percentText(equal_error_rate)}`,
-    ...columns(
-      ['chosen by', 'threshold', 'percent', 'strangers who passed', 'one person, recognised'],
-      points.map(({ name, threshold, confidence_percent, ...point }) => [
-        ...[name, scoreText(threshold), confidence_percent?.toFixed(1) ?? '–'],
-        ...countsOf(point, pairs).map(({ text, interval }) => `${text} ${intervalText(interval)} %`),
-      ]),
-    ),
-  ];
 }
 
 /** Says which rates the pairs of strangers are too few to show. */
@@ -82,35 +45,6 @@ function describeUnshown(different: number): string[] {
   return [
     `too few strangers  to show ${rateText(unshown)} or less: that takes ${countText(1 / unshown)} pairs of them`,
   ];
-}
-
-/** Counts, because a rate of few pairs says more than they show: strangers who passed, and pairs of one person. */
-function countsOf({ measured_fmr, fmr_interval, tar, tar_interval }: Observed, pairs: Figures['pairs']) {
-  const count = (rate: number, trials: number) =>
-    trials === 0 ? '–' : `${countText(rate * trials)} of ${countText(trials)}`;
-  return [
-    { text: count(measured_fmr, pairs.different), interval: fmr_interval },
-    { text: count(tar, pairs.same), interval: tar_interval },
-  ];
-}
-
-function describeShared(
-  by: ScoreKind,
-  thresholds: Results['shared_thresholds'],
-  sets: readonly Figures[],
-): string {
-  const rows = thresholds
-    .filter((one) => one.by === by)
-    .map(({ chosen_on, threshold, sets: observed, ...point }) => [
-      chosenByText(point, chosen_on && `on ${chosen_on}`),
-      scoreText(threshold),
-      ...sets.flatMap(({ set, pairs }) => countsOf(observed[set]!, pairs).map(({ text }) => text)),
-    ]);
-  const head = sets.flatMap(({ set }) => [`${set}: strangers`, 'one person']);
-  return [
-    `one threshold for all sets, by the ${kindTexts[by]}`,
-    ...columns(['chosen by', 'threshold', ...head], rows),
-  ].join('\n');
 }
 
 /** Error rates of labelled people by group. */
@@ -124,14 +58,11 @@ function describePeople(figures: PeopleFigures): string {
     ...(same_person_above === undefined
       ? []
       : [`one person         pictures of two people with a cosine above ${same_person_above} are left out`]),
-    ...tables.flatMap((grouping) =>
-      differentialTables(figures, grouping).flatMap(({ title, head, rows }) => [
-        title,
-        ...columns(head, rows),
-      ]),
-    ),
+    ...tables.flatMap((grouping) => differentialTables(figures, grouping).flatMap(describeTable)),
   ].join('\n');
 }
+
+const describeTable = ({ title, head, rows }: TextTable) => [title, ...columns(head, rows)];
 
 function describeMissing(
   { without_face, failures }: Pick<Figures, 'without_face' | 'failures'>,

@@ -2,7 +2,6 @@ import type { PeopleFigures } from './evaluate.ts';
 import type { Figures } from './figures.ts';
 import type { Interval } from './metrics.ts';
 import type { ScoreKind } from './pairs.ts';
-import type { ThresholdPoint } from './thresholds.ts';
 
 /** Figures as text, for the terminal and the report. NaN, such as a rate of no pairs, is a dash. */
 
@@ -63,15 +62,6 @@ function ofPairs({ by, pairs }: Figures) {
 function ofPeople({ everybody: { by_percent } }: PeopleFigures) {
   const { percent, false_match, false_non_match } = by_percent.at(-1)!;
   return { percent, strangers: false_match, mated: { ...false_non_match, rate: 1 - false_non_match.rate } };
-}
-
-/** What a threshold was chosen by: a rate of a set (`where`), or a percent of the pack. */
-export function chosenByText(
-  { fmr, confidence_percent }: Pick<ThresholdPoint, 'fmr' | 'confidence_percent'>,
-  where?: string,
-): string {
-  if (where !== undefined) return `at most ${rateText(fmr)} ${where}`;
-  return `${confidence_percent} %, promises ${rateText(fmr)}`;
 }
 
 /** How many times as large, with as many digits as matter. */

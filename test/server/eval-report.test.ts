@@ -130,11 +130,14 @@ describe('the report of facematch eval', () => {
     expect(shared_thresholds).toHaveLength(3 + 1 + 1);
     const elements = readHtml(read('several/index.html'));
     const cells = cellsOf(elements);
+    const counted = (rate: number, trials: number, [low, high]: [number, number]) =>
+      `${Math.round(rate * trials)} of ${trials} [${(low * 100).toFixed(2)}, ${(high * 100).toFixed(2)}] %`;
     for (const { threshold, sets: observed } of shared_thresholds) {
       expect(cells).toContain(threshold.toFixed(3));
-      for (const { tar, tar_interval, measured_fmr, fmr_interval } of Object.values<Json>(observed)) {
-        expect(cells).toContain(withInterval(tar, tar_interval));
-        expect(cells).toContain(withInterval(measured_fmr, fmr_interval));
+      for (const { set, pairs } of sets) {
+        const { tar, tar_interval, measured_fmr, fmr_interval } = observed[set];
+        expect(cells).toContain(counted(tar, pairs.same, tar_interval));
+        expect(cells).toContain(counted(measured_fmr, pairs.different, fmr_interval));
       }
     }
     expect(elements.filter(({ name }) => name === 'h2').map(({ text }) => text)).toEqual([

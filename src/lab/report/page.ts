@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs';
 import { projectPath } from '../../config/paths.ts';
 import { Html, html } from '../../site/html.ts';
 import type { GroupingFigures } from '../differential.ts';
-import { differentialTables } from '../differential-tables.ts';
+import { differentialTables, type TextTable } from '../differential-tables.ts';
 import type { PeopleFigures } from '../evaluate.ts';
 import type { CohortUse, Figures } from '../figures.ts';
-import { countText, kindTexts } from '../number-text.ts';
+import { countText, kindTexts, verdictText } from '../number-text.ts';
 import { scoreKinds } from '../pairs.ts';
 import type { Results } from '../results.ts';
+import { setTables, sharedTables } from '../set-tables.ts';
 import {
   detChart,
   failureChart,
@@ -18,7 +19,6 @@ import {
   thresholdChart,
 } from './charts.ts';
 import { type Gallery, missingView, pairsView } from './pairs.ts';
-import { sharedTable, summaryTable, table, thresholdTable } from './tables.ts';
 
 /** Marks a page as a report. */
 export const generator = '<meta name="generator" content="facematch eval">';
@@ -95,8 +95,7 @@ ${thresholdChart('normalised', sets)}
 ${thresholdChart('cosine', sets)}
 ${detChart(curves)}
 </div>
-${sharedTable('normalised', shared_thresholds)}
-${sharedTable('cosine', shared_thresholds)}
+${sharedTables(shared_thresholds, sets).map(tableView)}
 </section>
 `;
 }
@@ -104,6 +103,7 @@ ${sharedTable('cosine', shared_thresholds)}
 /** One set: figures, curves, thresholds and the worst pairs. `id` is unique in the page. */
 function setView(figures: Figures, id: string, gallery: Gallery): Html {
   const { set, by, pairs, worst } = figures;
+  const [accuracy, ...thresholds] = setTables(figures);
   const curves = scoreKinds.map((kind) => ({
     name: kindTexts[kind],
     figures: by[kind],
@@ -111,14 +111,17 @@ function setView(figures: Figures, id: string, gallery: Gallery): Html {
   }));
   return html`<section id="${id}" aria-labelledby="${id}-name">
 <h2 id="${id}-name"><bdi>${set}</bdi></h2>
-${summaryTable(figures)}
+<p><strong>${verdictText(figures, false)}</strong></p>
+<p>${countText(pairs.same)} pairs of one person, ${countText(pairs.different)} of different people, ${countText(figures.pictures)} pictures;
+${countText(figures.without_face.length)} without a face, ${countText(Object.keys(figures.failures).length)} that could not be read. A pair that lacks a face counts as no match.</p>
+${tableView(accuracy!)}
 <div class="charts">
 ${detChart(curves)}
 ${rocChart(curves)}
 ${histogramChart('normalised', by.normalised)}
 ${histogramChart('cosine', by.cosine)}
 </div>
-${thresholdTable(figures)}
+${thresholds.map(tableView)}
 ${pairsView('Different people who look most alike', worst.different, gallery)}
 ${pairsView('One person who looks least alike', worst.same, gallery)}
 ${missingView(figures, gallery)}
@@ -157,6 +160,20 @@ ${falseMatchChart(groups)}
 ${hasMated ? falseNonMatchChart(groups) : undefined}
 ${failureChart(groups)}
 </div>
-${tables.map(({ title, head, rows }) => table(title, head, rows))}
+${tables.map(tableView)}
+`;
+}
+
+/** A table that scrolls on small screens, also by keyboard. */
+function tableView({ title: caption, head, rows }: TextTable): Html {
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
+<caption><span>${caption}</span></caption>
+<thead><tr>${head.map((title) => html`<th scope="col">${title}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    ([first, ...cells]) =>
+      html`<tr><th scope="row">${first}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>
+`,
+  )}</tbody>
+</table></div>
 `;
 }
