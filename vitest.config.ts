@@ -8,7 +8,7 @@ const slow = [
   'test/native/{afterimage,face-properties,memory}.test.ts',
   'test/server/{hard-pictures,no-files}.test.ts',
   // Other programs: clients, shells, proxies, databases, several servers, whole commands.
-  'test/server/{client-*,clients,cli-completion,cli-eval,cli-terminal,eval-report}.test.ts',
+  'test/server/{client-*,clients,cli-eval,cli-terminal,eval-report}.test.ts',
   'test/server/{documented-requests,identification}.test.ts',
   'test/server/{limiter-shared,proxies,replicas,systemd-unit,tls-renewal}.test.ts',
   'test/unit/deploy-alerts.test.ts',

@@ -1,28 +1,23 @@
-// Which faces are found in hard pictures, with and without the fallback:
-//   node bench/hard-pictures.mjs [--only WORD] [--every N] [--fallback] [--json | --write]
+// Which faces are found in hard pictures, as JSON; test/model/hard-pictures.test.ts has the goals:
+//   node bench/hard-pictures.mjs [--only WORD] [--every N]
 // Rotated, shrunk, dark, pale, close-up and tiny variants of photos in which the pipeline finds a face, and pictures with
-// known contents. --only measures the rows with that word, --every each Nth face for the variants, --fallback leaves out the
-// columns without it, --write puts the table into docs/benchmarks.md. Needs npm run setup -- --dev. Rows that need ../shared
-// are left out where it does not exist.
+// known contents. --only measures the rows with that word, --every each Nth face for the variants. Needs npm run setup -- --dev.
+// Rows that need ../shared are left out where it does not exist.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import sharp from 'sharp';
 import { loadAddon } from '../dist/src/engine/load-addon.js';
 import { root } from '../test/support/programs.mjs';
-import { environment, progress } from '../test/support/report.mjs';
+import { progress } from '../test/support/report.mjs';
 import * as sets from './hard/sets.mjs';
 import { applied, variants } from './hard/variants.mjs';
-import { table, writeBetween } from './lib/data.mjs';
 import { intersectionOverUnion, landmarkDistance, moveFace, sameFace, still } from './lib/geometry.mjs';
 
 const { values: options } = parseArgs({
   options: {
-    json: { type: 'boolean', default: false },
-    write: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
     every: { type: 'string', default: '1' },
-    fallback: { type: 'boolean', default: false },
   },
 });
 
@@ -32,12 +27,9 @@ const addon = loadAddon();
 addon.loadPack(pack);
 
 /** Options of the analysis; the key is the column's. */
-const ways = ['fast', 'balance']
-  .flatMap((accuracy_mode) => [
-    { key: `${accuracy_mode}, without`, accuracy_mode, use_heuristic_fallback: false },
-    { key: accuracy_mode, accuracy_mode, use_heuristic_fallback: true },
-  ])
-  .filter((way) => way.use_heuristic_fallback || !options.fallback);
+const ways = ['fast', 'balance'].map((accuracy_mode) => {
+  return { key: accuracy_mode, accuracy_mode, use_heuristic_fallback: true };
+});
 const plain = { accuracy_mode: 'balance', use_heuristic_fallback: false };
 
 function seen(bytes, { accuracy_mode, use_heuristic_fallback }) {
@@ -226,17 +218,4 @@ function sum(asked) {
 }
 if (rows.some((each) => each.what.startsWith('portraits'))) rows.push(sum(true), sum(false));
 
-function cell({ of, found, false_faces }) {
-  const right = of > 0 ? `${found} of ${of}` : 'none';
-  return false_faces > 0 ? `${right}, ${false_faces} false` : right;
-}
-
-function markdown() {
-  const columns = ways.map(({ key }) => key);
-  const body = rows.map(({ what, counts }) => [what, ...columns.map((key) => cell(counts[key]))]);
-  return table(['what', ...columns], body);
-}
-
-if (options.json) console.log(JSON.stringify({ environment: environment(), rows }));
-else if (options.write) writeBetween('benchmarks.md', { 'hard images': markdown() });
-else console.log(markdown());
+console.log(JSON.stringify({ rows }));

@@ -57,8 +57,6 @@ const devPackages = [
   'curl',
   'bsdutils',
   'python3',
-  'zsh',
-  'fish',
   'openssl',
   'redis-server',
   'nginx',

@@ -1,6 +1,9 @@
 // Results as text for a terminal, and as the tables and the plot of docs/benchmarks.md.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { barX, text } from '@observablehq/plot';
+import { drawSvg } from '../../dist/src/site/plot.js';
+import { fileStyle } from '../../dist/src/site/score-picture.js';
 import { root } from '../../test/support/programs.mjs';
 import { table, writeBetween } from '../lib/data.mjs';
 import { saturating } from './plan.mjs';
@@ -108,37 +111,33 @@ export const consoleText = (results) =>
   [measuredOn(results), ...blockSections(results), floorTable(results), figureTable(results)].join('\n\n');
 
 /** Requests a second of each contender as bars, for light and dark pages. */
-function plot({ rows, contenders }) {
-  const width = 720;
-  const left = 150;
+export function throughputPicture({ rows, contenders }) {
   const bars = rows
     .filter(({ block, clients }) => block === 'small fast' && clients === saturating)
     .filter(({ contender }) => contender !== 'floor' && contender !== 'facematch-again')
-    .sort((a, b) => b.requests_per_second - a.requests_per_second);
-  const longest = width - left - 90;
-  const drawn = bars.flatMap(({ contender, requests_per_second }, index) => {
-    const y = 52 + index * 30;
-    const length = Math.max(1, (requests_per_second / bars[0].requests_per_second) * longest);
-    return [
-      `<text x="${left - 8}" y="${y + 15}" text-anchor="end">${contenders[contender].title}</text>`,
-      `<rect x="${left}" y="${y}" width="${length.toFixed(1)}" height="20" class="${contender === 'facematch' ? 'own' : 'other'}"/>`,
-      `<text x="${(left + length + 6).toFixed(1)}" y="${y + 15}">${number(requests_per_second)}</text>`,
-    ];
-  });
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${60 + bars.length * 30}" role="img" aria-label="Requests a second">
-<style>
-text { font: 13px system-ui, sans-serif; fill: #1f2328; }
-.title { font-size: 15px; font-weight: 600; }
-.small { font-size: 11px; fill: #59636e; }
-.own { fill: #0969da; }
-.other { fill: #818b98; }
-@media (prefers-color-scheme: dark) { text { fill: #f0f6fc; } .small { fill: #9198a1; } }
-</style>
-<text x="0" y="18" class="title">Requests a second</text>
-<text x="0" y="36" class="small">two JPEGs of 250 pixels, mode fast, ${saturating} clients, two workers; more is better</text>
-${drawn.join('\n')}
-</svg>
-`;
+    .map(({ contender, requests_per_second: x }) => ({ contender, x, y: contenders[contender].title }));
+  const title = 'Requests a second';
+  const about = `two JPEGs of 250 pixels, mode fast, ${saturating} clients, two workers; more is better`;
+  const heading = { frameAnchor: 'top-left', dx: -150 };
+  return `${drawSvg(
+    {
+      ...{ width: 720, height: 60 + bars.length * 30, marginTop: 46, marginRight: 90, marginLeft: 150 },
+      ariaLabel: title,
+      ariaDescription: about,
+      x: { axis: null },
+      y: { label: null, tickSize: 0 },
+      marks: [
+        barX(bars, {
+          ...{ x: 'x', y: 'y', sort: { y: '-x' } },
+          fill: ({ contender }) => (contender === 'facematch' ? '#0969da' : '#818b98'),
+        }),
+        text(bars, { x: 'x', y: 'y', text: ({ x }) => number(x), dx: 6, textAnchor: 'start' }),
+        text([title], { ...heading, dy: -44, fontWeight: 600 }),
+        text([about], { ...heading, dy: -24, className: 'small' }),
+      ],
+    },
+    fileStyle,
+  )}\n`;
 }
 
 /** JSON with one entry on each line. */
@@ -155,7 +154,7 @@ export function writePage(results) {
   const folder = join(root, 'docs/benchmarks');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'results.json'), resultsText(results));
-  writeFileSync(join(folder, 'throughput.svg'), plot(results));
+  writeFileSync(join(folder, 'throughput.svg'), throughputPicture(results));
   const { contenders, options, pictures } = results;
   const versions = (found) =>
     Object.entries(found)

@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import { readConfig } from '../config/config.ts';
 import { type AccuracyMode, accuracyModes } from '../engine/addon.ts';
 import { type PackManifest, packDirectory, packNets, readDraft, verifyPack } from '../engine/manifest.ts';
-import { type CalibrationCheck, fitTable } from '../lab/calibrate.ts';
+import { type BrokenPromise, brokenPromises, type CalibrationCheck, fitTable } from '../lab/calibrate.ts';
 import { embedImages } from '../lab/embed-images.ts';
 import type { EmbeddedImage } from '../lab/embed-worker.ts';
 import { requirePeople } from '../lab/fmr-table.ts';
-import type { Grouping } from '../lab/groupings.ts';
 import { cohortTasks, type HeldOutCohorts, makeCohorts } from '../lab/held-out.ts';
 import {
   type Example,
@@ -19,6 +18,7 @@ import {
 } from '../lab/linear-score.ts';
 import { manifestText } from '../lab/packs/manifest-text.ts';
 import {
+  type Grouping,
   imagesBelow,
   type PeopleSet,
   type PersonImage,
@@ -54,11 +54,18 @@ export interface ModeFit {
   /** With --same-person-above: the pairs of each group that it left out. */
   taken_for_one_person?: { group: string; pairs: number }[];
   /** Observed rates of people in neither cohort nor fit, with --check. */
-  check?: { with_cohort: CalibrationCheck[]; without_cohort: CalibrationCheck[] };
+  check?: {
+    with_cohort: CalibrationCheck[];
+    without_cohort: CalibrationCheck[];
+    /** What the check with the cohort contradicts. */
+    broken: BrokenPromise[];
+  };
 }
 
 export interface PackFit {
   pack: string;
+  /** Whether it was written into the pack. */
+  written: boolean;
   centres: number;
   modes: ModeFit[];
   /** Cross-validated: the sets of people, then the folders without people. */
@@ -79,16 +86,21 @@ interface CalibrateOptions {
   samePersonAbove: number;
   write: boolean;
   check: boolean;
+  /** Whether to write also what the check contradicts. */
+  force: boolean;
 }
 
 type Images = ReadonlyMap<string, EmbeddedImage>;
 
-/** Fits cohort, human check, occlusion score and a table for each mode, and with `write` writes them into the configured pack. */
+/**
+ * Fits cohort, human check, occlusion score and a table for each mode, and with `write` writes them into the configured pack, unless
+ * the check contradicts a table.
+ */
 export async function calibratePack(
   folders: readonly SetFolder[],
   options: CalibrateOptions,
 ): Promise<PackFit> {
-  const { cohortOnly, occluded, withoutPeople, groups, write, check } = options;
+  const { cohortOnly, occluded, withoutPeople, groups, write, check, force } = options;
   const paths = [...folders, ...occluded].map(({ folder }) => folder);
   if (groups) requireColumns(groups, paths);
   requirePeople(largestGroup(folders.map(({ name, folder }) => readPeople(name, folder, groups))));
@@ -169,7 +181,8 @@ export async function calibratePack(
       check && covered.length > 0
         ? { occlusion: tallyLinear(covered, uncovered, occlusionThreshold, () => true) }
         : undefined;
-    if (write) {
+    const written = write && (force || fits.every((fit) => (fit.check?.broken ?? []).length === 0));
+    if (written) {
       for (const { mode, fitted_on, points, floor } of fits) {
         manifest.calibration[mode] = {
           fitted_on,
@@ -182,7 +195,7 @@ export async function calibratePack(
       if (covered.length > 0) writeOcclusion(directory, manifest, covered, uncovered);
       replaceFile(join(directory, 'manifest.json'), manifestText(manifest));
     }
-    return { pack: manifest.name, centres: centres.length, modes: fits, ...human, ...occlusion };
+    return { pack: manifest.name, written, centres: centres.length, modes: fits, ...human, ...occlusion };
   } finally {
     unchecked.remove();
   }
@@ -246,7 +259,8 @@ function fitMode(
     ...(Number.isFinite(samePersonAbove) ? { taken_for_one_person } : {}),
   };
   if (!check) return fit;
-  return { ...fit, check: { with_cohort, without_cohort: fitWith(undefined).check } };
+  const broken = brokenPromises(with_cohort, floor);
+  return { ...fit, check: { with_cohort, without_cohort: fitWith(undefined).check, broken } };
 }
 
 function describeSets(sets: readonly PeopleSet[]): string {

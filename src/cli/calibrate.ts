@@ -1,11 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { CalibrationCheck } from '../lab/calibrate.ts';
-import { type Grouping, parseGroupings } from '../lab/groupings.ts';
+import type { BrokenPromise, CalibrationCheck } from '../lab/calibrate.ts';
 import type { Tally } from '../lab/linear-score.ts';
-import { percentText, rateText } from '../lab/number-text.ts';
+import { countText, percentText, rateText, timesText } from '../lab/number-text.ts';
+import { type Grouping, parseGroupings } from '../lab/people.ts';
 import { Calibration } from '../scoring/calibration.ts';
 import type { ModeFit, PackFit, SetFolder } from './calibrate-pack.ts';
 import { addHelp } from './help.ts';
+import { columns } from './terminal.ts';
 
 interface Options {
   cohortOnly?: SetFolder[];
@@ -15,6 +16,7 @@ interface Options {
   samePersonAbove?: number;
   write?: boolean;
   check?: boolean;
+  force?: boolean;
   json?: boolean;
 }
 
@@ -48,6 +50,7 @@ export function registerCalibrate(program: Command): void {
       '--check',
       'also cross-validate over people: promised and observed rates of each group, with and without the cohort',
     )
+    .option('--force', 'with --check and --write, write also a table that the check contradicts')
     .option('--json', 'print what was fitted as JSON')
     .action(async (sets: SetFolder[], options: Options) => {
       const { calibratePack } = await import('./calibrate-pack.ts');
@@ -59,14 +62,21 @@ export function registerCalibrate(program: Command): void {
         samePersonAbove: options.samePersonAbove ?? Number.POSITIVE_INFINITY,
         write: options.write ?? false,
         check: options.check ?? false,
+        force: options.force ?? false,
       });
       if (options.json) console.log(JSON.stringify(fit, null, 2));
-      else printFit(fit);
-      if (options.write) console.error(`Written into the pack ${fit.pack}`);
+      else console.log(describeFit(fit).join('\n'));
+      if (fit.written) console.error(`Written into the pack ${fit.pack}`);
+      else if (options.write) {
+        throw new Error(
+          'Nothing was written, because the check contradicts the table. --force writes it nevertheless.',
+        );
+      }
     });
   addHelp(command, {
-    notes:
-      'The table is fitted to the group with the most false matches: a set, or all who share a label of its people.tsv, or several with --groups.',
+    notes: `The table is fitted to the group with the most false matches: a set, or all who share a label of its people.tsv, or several with --groups.
+With --check, --write refuses a table that people without a part in it contradict: where the whole 95 % interval of the observed rate
+of a group lies above the promised one, by more than a point of percent (1.26 times). It says about how many more people it takes.`,
     examples: [
       'facematch calibrate lfw=lfw/images ages=ages/images --without-people animals --check',
       "facematch calibrate staff=staff/photos --groups 'origin*sex,age' --check",
@@ -106,55 +116,77 @@ export function parseSetFolder(text: string, before: SetFolder[] | undefined): S
   return [...(before ?? []), { name: match[1]!, folder: match[2]! }];
 }
 
-/** Prints what was fitted as tables. */
-function printFit({ centres, modes, human, occlusion }: PackFit): void {
-  console.log(`${centres} centres`);
-  for (const fit of modes) printMode(fit);
-  if (human) printTally('The human check', human);
-  if (occlusion) printTally('Faces taken for covered', occlusion);
+function describeFit({ centres, modes, human, occlusion }: PackFit): string[] {
+  return [
+    `${centres} centres`,
+    ...modes.flatMap(describeMode),
+    ...(human ? describeTally('The human check', human) : []),
+    ...(occlusion ? describeTally('Faces taken for covered', occlusion) : []),
+  ];
 }
 
-function printMode({ mode, points, floor, taken_for_one_person, check }: ModeFit): void {
-  console.log(`${mode}:`);
-  console.table(points.map(([similarity, false_match_rate]) => ({ similarity, false_match_rate })));
+function describeMode({ mode, points, floor, taken_for_one_person, check }: ModeFit): string[] {
   const percent = Math.round(new Calibration(points).confidencePercent(floor));
-  console.log(
+  const left = taken_for_one_person?.map(({ group, pairs }) => [group, countText(pairs)]) ?? [];
+  return [
+    `${mode}:`,
+    ...columns(
+      ['similarity', 'false-match rate'],
+      points.map(([similarity, rate]) => [similarity.toFixed(5), rateText(rate)]),
+    ),
     `Floor ${rateText(floor)}, ${percent} percent: these people show nothing rarer, so answers above it are "extrapolated".`,
-  );
-  if (taken_for_one_person) {
-    console.log('Pairs of two people that were taken for one person, and left out:');
-    console.table(taken_for_one_person);
-  }
-  if (!check) return;
-  printCheck(`${mode}, with the cohort`, check.with_cohort);
-  printCheck(`${mode}, without it`, check.without_cohort);
+    ...(left.length === 0
+      ? []
+      : [
+          'Pairs of two people that were taken for one person, and left out:',
+          ...columns(['group', 'pairs'], left),
+        ]),
+    ...(check === undefined
+      ? []
+      : [
+          ...describeCheck(`${mode}, with the cohort`, check.with_cohort),
+          ...describeCheck(`${mode}, without it`, check.without_cohort),
+          ...check.broken.map((row) => `${mode}: ${brokenText(row)}`),
+        ]),
+  ];
 }
 
-function printCheck(title: string, rows: readonly CalibrationCheck[]): void {
-  console.log(`Cross-validated over people, ${title}:`);
-  console.table(
-    rows.map(({ group, percent, promised, observed, interval, pairs }) => ({
-      group,
-      percent,
-      promised: promised.toPrecision(2),
-      observed: observed.toPrecision(2),
-      '95 % interval': interval.map((rate) => rate.toPrecision(2)).join(' – '),
-      'observed / promised': (observed / promised).toFixed(2),
-      pairs,
-    })),
-  );
+function describeCheck(title: string, rows: readonly CalibrationCheck[]): string[] {
+  return [
+    `Cross-validated over people, ${title}:`,
+    ...columns(
+      ['group', 'percent', 'promised', 'observed', '95 % interval', 'observed / promised', 'pairs'],
+      rows.map(({ group, percent, promised, observed, interval, pairs }) => [
+        ...[group, String(percent), promised.toPrecision(2), observed.toPrecision(2)],
+        interval.map((rate) => rate.toPrecision(2)).join(' – '),
+        ...[(observed / promised).toFixed(2), countText(pairs)],
+      ]),
+    ),
+  ];
 }
 
-function printTally(title: string, rows: readonly Tally[]): void {
-  console.log(`${title}, cross-validated over people and pictures, both modes:`);
-  console.table(
-    rows.map(({ set, faces, passed, sources, sources_passed }) => ({
-      set,
-      faces,
-      passed,
-      share: percentText(passed / faces),
-      'people or pictures': sources,
-      'of them with a face that passed': sources_passed,
-    })),
-  );
+function brokenText({
+  group,
+  percent,
+  promised,
+  observed,
+  interval,
+  people,
+  more_people,
+}: BrokenPromise): string {
+  const times = [observed, ...interval].map((rate) => timesText(rate / promised));
+  return `the check contradicts the table: strangers of ${group} reach ${percent} percent ${times[0]} times as often as the promised ${rateText(promised)} (95 %: ${times[1]} to ${times[2]} times). It takes about ${countText(more_people)} more people than its ${countText(people)}.`;
+}
+
+function describeTally(title: string, rows: readonly Tally[]): string[] {
+  return [
+    `${title}, cross-validated over people and pictures, both modes:`,
+    ...columns(
+      ['set', 'faces', 'passed', 'share', 'people or pictures', 'of them with a face that passed'],
+      rows.map(({ set, faces, passed, sources, sources_passed }) => [
+        ...[set, countText(faces), countText(passed), percentText(passed / faces)],
+        ...[countText(sources), countText(sources_passed)],
+      ]),
+    ),
+  ];
 }

@@ -1,24 +1,22 @@
-import type { CohortUse, Figures, ScoreFigures } from '../lab/figures.ts';
-import { intervalText, kindTexts, percentText, scoreText } from '../lab/number-text.ts';
-import { type ScoreKind, scoreKinds } from '../lab/pairs.ts';
-import type { Results, SharedThreshold } from '../lab/results.ts';
-import type { ThresholdPoint } from '../lab/thresholds.ts';
-import { list } from './eval-list.ts';
-import { describePeople } from './eval-people-text.ts';
+import { differentialTables, type TextTable } from '../lab/differential-tables.ts';
+import type { PeopleFigures } from '../lab/evaluate.ts';
+import type { CohortUse, Figures } from '../lab/figures.ts';
+import { countText, rateText, verdictText } from '../lab/number-text.ts';
+import type { Results } from '../lab/results.ts';
+import { setTables, sharedTables } from '../lab/set-tables.ts';
+import { askedRates, canShow } from '../lab/thresholds.ts';
+import { columns, printable } from './terminal.ts';
 
-/** The figures as text for the terminal. */
+/** The figures as text for the terminal; first of all what happens at the percent that a match needs by default. */
 export function describeResults({ evaluations, shared_thresholds, people }: Results): string {
-  const sets = evaluations.map(({ figures }) => describeSet(figures));
-  const shared = scoreKinds.map((by) =>
-    describeShared(
-      by,
-      shared_thresholds.filter((one) => one.by === by),
-    ),
-  );
+  const all = [...evaluations, ...people].map(({ figures }) => figures);
+  const sentences = all.map((figures) => verdictText(figures, all.length > 1));
+  const sets = evaluations.map(({ figures }) => figures);
   return [
-    ...sets,
-    ...(shared_thresholds.length > 0 ? shared : []),
-    ...people.map(({ figures }) => describePeople(figures, cohortWords[figures.cohort])),
+    sentences.join('\n'),
+    ...sets.map(describeSet),
+    ...sharedTables(shared_thresholds, sets).map((table) => describeTable(table).join('\n')),
+    ...people.map(({ figures }) => describePeople(figures)),
   ].join('\n\n');
 }
 
@@ -29,50 +27,62 @@ const cohortWords: Readonly<Record<CohortUse, string>> = {
 };
 
 function describeSet(figures: Figures): string {
-  const { set, by, cohort, pairs, pictures, without_face, failures } = figures;
-  const failed = Object.entries(failures).map(([name, reason]) => `${name} (${reason})`);
+  const { set, cohort, pairs } = figures;
   return [
     `${set}: ${pairs.same} same, ${pairs.different} different pairs; mode ${figures.mode}`,
     `cohort             ${cohortWords[cohort]}`,
-    ...describeScores(kindTexts.normalised, by.normalised),
-    ...describeScores(kindTexts.cosine, by.cosine),
-    `without a face     ${without_face.length} of ${pictures} pictures${list(without_face)}`,
-    ...(failed.length > 0 ? [`could not be read  ${failed.length}${list(failed)}`] : []),
+    ...describeUnshown(pairs.different),
+    ...setTables(figures).flatMap(describeTable),
+    ...describeMissing(figures, figures.pictures),
     `speed              ${figures.pictures_per_second.toFixed(0)} pictures/s`,
   ].join('\n');
 }
 
-function describeScores(kind: string, figures: ScoreFigures): string[] {
-  const { accuracy, equal_error_rate, operating_points, percent_points } = figures;
-  const spread =
-    accuracy.deviation === undefined ? ', not cross-validated' : ` ± ${percentText(accuracy.deviation)}`;
+/** Says which rates the pairs of strangers are too few to show. */
+function describeUnshown(different: number): string[] {
+  const unshown = askedRates.find((fmr) => !canShow(fmr, different));
+  if (unshown === undefined) return [];
   return [
-    `by the ${kind}`,
-    `  accuracy         ${percentText(accuracy.mean)}${spread} (best threshold ${scoreText(accuracy.threshold)})`,
-    `  equal error rate ${percentText(equal_error_rate)}`,
-    ...operating_points.map(
-      (point) =>
-        `  TAR at FMR ${point.fmr.toString().padEnd(6)}${percentText(point.tar)} ${intervalText(point.tar_interval)} (${thresholdOf(point)})`,
-    ),
-    ...percent_points.map(
-      (point) =>
-        `  FMR at ${point.confidence_percent} %      ${percentText(point.measured_fmr)} ${intervalText(point.fmr_interval)}, promised ${point.fmr}; TAR ${percentText(point.tar)} (threshold ${scoreText(point.threshold)})`,
-    ),
+    `too few strangers  to show ${rateText(unshown)} or less: that takes ${countText(1 / unshown)} pairs of them`,
   ];
 }
 
-function thresholdOf({ threshold, confidence_percent }: ThresholdPoint): string {
-  const calibrated = confidence_percent === undefined ? '' : `, ${confidence_percent.toFixed(1)} %`;
-  return `threshold ${scoreText(threshold)}${calibrated}`;
+/** Error rates of labelled people by group. */
+function describePeople(figures: PeopleFigures): string {
+  const { set, mode, cohort, everybody, groupings, same_person_above } = figures;
+  const tables = groupings.length > 0 ? groupings : [undefined];
+  return [
+    `${set}: ${countText(everybody.people)} people, ${countText(everybody.pictures)} pictures; mode ${mode}`,
+    `cohort             ${cohortWords[cohort]}`,
+    ...describeMissing(figures, everybody.pictures),
+    ...(same_person_above === undefined
+      ? []
+      : [`one person         pictures of two people with a cosine above ${same_person_above} are left out`]),
+    ...tables.flatMap((grouping) => differentialTables(figures, grouping).flatMap(describeTable)),
+  ].join('\n');
 }
 
-function describeShared(by: ScoreKind, thresholds: readonly SharedThreshold[]): string {
-  const rows = thresholds.map(({ chosen_on, fmr, confidence_percent, threshold, sets }) => {
-    const origin = chosen_on === undefined ? `${confidence_percent} %` : `${chosen_on} FMR ${fmr}`;
-    const rates = Object.entries(sets).map(
-      ([set, { measured_fmr, tar }]) => `${set} FMR ${percentText(measured_fmr)}, TAR ${percentText(tar)}`,
-    );
-    return `  ${origin.padEnd(18)} ${scoreText(threshold)}: ${rates.join('; ')}`;
-  });
-  return [`one threshold for all sets, by the ${kindTexts[by]}`, ...rows].join('\n');
+const describeTable = ({ title, head, rows }: TextTable) => [title, ...columns(head, rows)];
+
+function describeMissing(
+  { without_face, failures }: Pick<Figures, 'without_face' | 'failures'>,
+  pictures: number,
+) {
+  return [
+    `without a face     ${countText(without_face.length)} of ${countText(pictures)} pictures${list(without_face)}`,
+    ...describeFailures(failures),
+  ];
+}
+
+/** The pictures that could not be read, in a line; none without any. */
+export function describeFailures(failures: Figures['failures']): string[] {
+  const failed = Object.entries(failures).map(([name, reason]) => `${name} (${reason})`);
+  return failed.length > 0 ? [`could not be read  ${failed.length}${list(failed)}`] : [];
+}
+
+/** The first of some names, after a colon; nothing for no names. */
+function list(names: readonly string[]): string {
+  if (names.length === 0) return '';
+  const shown = names.slice(0, 10).map(printable).join(', ');
+  return `: ${shown}${names.length > 10 ? ', …' : ''}`;
 }

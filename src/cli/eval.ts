@@ -1,7 +1,7 @@
 import { basename, extname } from 'node:path';
 import type { Command } from 'commander';
 import type { AccuracyMode } from '../engine/addon.ts';
-import type { Grouping } from '../lab/groupings.ts';
+import type { Grouping } from '../lab/people.ts';
 import { groupsOption, parseSetFolder, samePersonOption } from './calibrate.ts';
 import type { SetFolder } from './calibrate-pack.ts';
 import { addHelp } from './help.ts';

@@ -9,7 +9,7 @@ import {
 } from '../lab/attacks.ts';
 import { embedImages } from '../lab/embed-images.ts';
 import { intervalText, percentText } from '../lab/number-text.ts';
-import { list } from './eval-list.ts';
+import { describeFailures } from './eval-text.ts';
 import { printable, withBar } from './terminal.ts';
 
 /** Measures the hint at presentation attacks of the configured pack, and prints the figures. */
@@ -41,7 +41,6 @@ export async function evaluateAttacks(
 }
 
 function describeAttacks(pack: string, { threshold, attacks, live, acer, failures }: AttackFigures): string {
-  const failed = Object.entries(failures).map(([name, reason]) => `${name} (${reason})`);
   const width = Math.max(4, ...attacks.map(({ type }) => type.length));
   const line = (rate: string, type: string, its: PresentationFigures, wrong: string) =>
     `${rate}  ${printable(type).padEnd(width)}  ${percentText(its.error_rate)} ${intervalText(its.error_interval)}: ${its.errors} of ${its.pictures - its.non_responses} ${wrong}`;
@@ -59,6 +58,6 @@ function describeAttacks(pack: string, { threshold, attacks, live, acer, failure
     `ACER   ${percentText(acer)}, the mean of both`,
     ...attacks.map((its) => silent('APNRR', its.type, its)),
     ...(live.pictures === 0 ? [] : [silent('BPNRR', 'live', live)]),
-    ...(failed.length > 0 ? [`could not be read  ${failed.length}${list(failed)}`] : []),
+    ...describeFailures(failures),
   ].join('\n');
 }

@@ -15,10 +15,9 @@ import {
   type PeopleEvaluation,
 } from '../lab/evaluate.ts';
 import { openable } from '../lab/file-names.ts';
-import type { Grouping } from '../lab/groupings.ts';
 import { cohortTasks } from '../lab/held-out.ts';
 import { imagesOf, personOf, readPairs } from '../lab/pairs.ts';
-import { groupingsOf, readPeople, requireColumns } from '../lab/people.ts';
+import { type Grouping, groupingsOf, readPeople, requireColumns } from '../lab/people.ts';
 import { resultsJson, resultsOf } from '../lab/results.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
 import type { SetFolder } from './calibrate-pack.ts';

@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import { version } from '../config/paths.ts';
 import { registerCalibrate } from './calibrate.ts';
-import { registerCompletion } from './completion.ts';
 import { registerConfig } from './config.ts';
 import { registerDemo } from './demo.ts';
 import { registerDetect } from './detect.ts';
@@ -28,10 +27,9 @@ const commands = [
   registerPacks,
   registerConfig,
   registerDoctor,
-  registerCompletion,
 ];
 
-/** The definitions of all commands, for running, help, completion and docs. */
+/** The definitions of all commands, for running, help and docs. */
 export function buildProgram(): Command {
   // Before the commands, which inherit these settings when they are made.
   const program = new Command('facematch')

@@ -33,6 +33,15 @@ export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, '\ufffd');
 }
 
+/** Lines of a table, indented, each column as wide as needed; none without rows. */
+export function columns(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  if (rows.length === 0) return [];
+  const cells = [head, ...rows].map((row) => row.map(printable));
+  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
+  const lines = cells.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  '));
+  return lines.map((line) => `  ${line.trimEnd()}`);
+}
+
 /** A bar on standard error: on a terminal only, and removed when the work is over. */
 interface ProgressBar {
   /** One more is done, or `count` more. */

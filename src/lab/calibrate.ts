@@ -1,5 +1,5 @@
 import { Calibration, type CalibrationPoint, promisedRate } from '../scoring/calibration.ts';
-import { binOf, bins, floorOf, fmrTable } from './fmr-table.ts';
+import { allowedRate, binOf, bins, canShow, floorOf, fmrTable } from './fmr-table.ts';
 import { foldPair, folds, type HeldOutCohorts, heldOutFits } from './held-out.ts';
 import type { Interval } from './metrics.ts';
 import { PairRate } from './pairs.ts';
@@ -28,7 +28,52 @@ export interface CalibrationCheck {
   /** 95 % confidence interval of `observed`. */
   interval: Interval;
   pairs: number;
+  people: number;
 }
+
+/** A promise that the check shows to be broken. */
+export interface BrokenPromise extends CalibrationCheck {
+  /** About how many more people of the group it takes, in tens. */
+  more_people: number;
+}
+
+/** The lowest rate whose promise counts below the floor of a table: that of 70 percent, which a match needs by default. */
+const leastJudged = 1e-4;
+
+/** How many times the promise is still taken for kept: one point of percent, because the fit allows for small numbers. */
+const tolerated = 10 ** 0.1;
+
+/** The rows of a check whose whole interval lies above what is tolerated; of each group the one that takes the most people. */
+export function brokenPromises(check: readonly CalibrationCheck[], floor: number): BrokenPromise[] {
+  const broken = check
+    .filter(
+      ({ promised, interval }) =>
+        interval[0] > tolerated * promised && promised > 0.99 * Math.min(floor, leastJudged),
+    )
+    .map((row) => ({ ...row, more_people: Math.ceil((peopleNeeded(row) - row.people) / 10) * 10 }))
+    .sort((a, b) => b.more_people - a.more_people);
+  return broken.filter(({ group }, i) => broken.findIndex((other) => other.group === group) === i);
+}
+
+/**
+ * The size of group from which on what the table allows for small numbers is within the interval of the check, whose logarithm
+ * narrows with the root of the number of people.
+ */
+function peopleNeeded({ promised, observed, interval, people }: CalibrationCheck): number {
+  const spread = Math.log(observed / interval[0]);
+  let needed = people + 1;
+  const isEnough = () => {
+    // The tables of a check are fitted without two of the folds.
+    const fitted = Math.floor((needed * (folds - 2)) / folds);
+    const excess = Math.log(allowedRate(promised, fitted) / (tolerated * promised));
+    return canShow(promised, fitted) && excess <= spread * Math.sqrt(people / needed);
+  };
+  while (needed < mostPeople && !isEnough()) needed++;
+  return needed;
+}
+
+/** People of a group are numbered in 16 bits. */
+const mostPeople = 2 ** 16;
 
 interface TableFit {
   points: CalibrationPoint[];
@@ -89,7 +134,11 @@ function checkOf(
     seen.add(group.first[i]!, group.second[i]!, score >= thresholdOf(group.folds[i]!));
   }
   const { rate, interval, pairs } = seen;
-  return { group: group.group, percent, promised: promisedRate(percent), observed: rate, interval, pairs };
+  const { length: people } = group.foldOfPerson;
+  return {
+    ...{ group: group.group, percent, promised: promisedRate(percent), observed: rate, interval, pairs },
+    people,
+  };
 }
 
 /** The cohort score of an image, for a pair with a person of fold `other`. */

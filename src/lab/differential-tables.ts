@@ -57,6 +57,8 @@ function falseMatches(groups: readonly GroupFigures[], by: string, isCleaned: bo
       ...by_percent.map(({ false_match: { rate, interval, trials }, promised, ratio }) => {
         if (trials === 0) return '–';
         const [low, high] = interval.map((bound) => timesText(bound / promised));
+        // Of no false match only the bound is known.
+        if (rate === 0) return `none: at most ${high}`;
         return `${smallPercentText(rate)}: ${timesText(ratio)} [${low}, ${high}]`;
       }),
     ]),

@@ -1,11 +1,9 @@
 import { type Calibration, promisedRate } from '../scoring/calibration.ts';
 import type { CohortScore } from './calibrate.ts';
-import { type Grouping, groupingText } from './groupings.ts';
 import { folds } from './held-out.ts';
-import type { Interval } from './metrics.ts';
+import { type Interval, PersonRate } from './metrics.ts';
 import { PairRate, type WorstPairs, WorstPairsSeen } from './pairs.ts';
-import { type FoundPeople, foldOf } from './people.ts';
-import { PersonRate } from './person-rate.ts';
+import { type FoundPeople, foldOf, type Grouping, groupingText } from './people.ts';
 import { eachMated, eachStrangers, type NumberedPeople, numberPeople } from './strangers.ts';
 
 /**

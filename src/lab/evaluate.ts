@@ -6,11 +6,11 @@ import { type Differential, differentialOf } from './differential.ts';
 import { embedImages } from './embed-images.ts';
 import type { EmbeddedImage } from './embed-worker.ts';
 import { type CohortUse, type Figures, figuresOf, missing } from './figures.ts';
-import type { Grouping } from './groupings.ts';
 import { type HeldOutCohorts, makeCohorts } from './held-out.ts';
 import { imagesOf, type JudgedPair, type LabelledPair, personOf } from './pairs.ts';
 import {
   type FoundPeople,
+  type Grouping,
   type LabelledImage,
   type PeopleSet,
   type PersonImage,

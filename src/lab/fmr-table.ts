@@ -102,11 +102,12 @@ interface Tallied extends ImpostorScores {
   pairs: number;
 }
 
-function allowedRate(rate: number, people: number): number {
+/** How often strangers of a group may pass where the table promises a rate. */
+export function allowedRate(rate: number, people: number): number {
   return Math.min(1, rate + allowedErrors * Math.sqrt(rate / peoplePairs(people)));
 }
 
-function canShow(rate: number, people: number): boolean {
+export function canShow(rate: number, people: number): boolean {
   return allowedRate(rate, people) * peoplePairs(people) >= fewPairs;
 }
 

@@ -1,3 +1,5 @@
+import type { PeopleFigures } from './evaluate.ts';
+import type { Figures } from './figures.ts';
 import type { Interval } from './metrics.ts';
 import type { ScoreKind } from './pairs.ts';
 
@@ -34,6 +36,32 @@ export function countText(count: number): string {
 /** A requested or promised false-match rate. */
 export function rateText(rate: number): string {
   return `1 in ${integers.format(1 / rate)}`;
+}
+
+/** What happens at the highest of the percents, in a sentence; nothing of pairs that there are none of. */
+export function verdictText(figures: Figures | PeopleFigures, isNamed: boolean): string {
+  const { percent, strangers, mated } = 'by' in figures ? ofPairs(figures) : ofPeople(figures);
+  const of = ({ rate, trials }: { rate: number; trials: number }, what: string) =>
+    trials === 0 ? [] : [`${countText(rate * trials)} of ${countText(trials)} ${what}`];
+  const told = [
+    ...of(strangers, 'pairs of strangers passed'),
+    ...of(mated, 'pairs of one person were recognised'),
+  ];
+  return `${isNamed ? `${figures.set}, at` : 'At'} ${percent} %: ${told.join(', ')}.`;
+}
+
+function ofPairs({ by, pairs }: Figures) {
+  const { confidence_percent: percent, measured_fmr, tar } = by.normalised.percent_points.at(-1)!;
+  return {
+    percent,
+    strangers: { rate: measured_fmr, trials: pairs.different },
+    mated: { rate: tar, trials: pairs.same },
+  };
+}
+
+function ofPeople({ everybody: { by_percent } }: PeopleFigures) {
+  const { percent, false_match, false_non_match } = by_percent.at(-1)!;
+  return { percent, strangers: false_match, mated: { ...false_non_match, rate: 1 - false_non_match.rate } };
 }
 
 /** How many times as large, with as many digits as matter. */

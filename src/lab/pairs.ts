@@ -101,23 +101,11 @@ const shown = 12;
 
 /** The pairs closest to an error, or beyond. Pairs without a score, because an image has no face, are left out. */
 export function worstPairs(pairs: readonly JudgedPair[], calibration: Calibration): WorstPairs {
-  const rising = pairs
-    .filter(({ normalised }) => Number.isFinite(normalised))
-    .sort((a, b) => a.normalised - b.normalised);
-  const worst = (chosen: readonly JudgedPair[]) =>
-    chosen.slice(0, shown).map(
-      ({ image1, image2, normalised, cosine }): WorstPair => ({
-        image1,
-        image2,
-        normalised,
-        cosine,
-        confidence_percent: percentOf(normalised, calibration)!,
-      }),
-    );
-  return {
-    different: worst(rising.filter(({ same }) => !same).reverse()),
-    same: worst(rising.filter(({ same }) => same)),
-  };
+  const seen = new WorstPairsSeen();
+  for (const { same, image1, image2, normalised, cosine } of pairs) {
+    if (Number.isFinite(normalised)) seen.add(same, image1, image2, normalised, cosine);
+  }
+  return seen.judged(calibration);
 }
 
 type ScoredPair = Omit<WorstPair, 'confidence_percent'>;

@@ -3,10 +3,34 @@ import { dirname, join, relative, resolve } from 'node:path';
 import type { LabelledEmbedding } from './cohort.ts';
 import type { EmbeddedImage } from './embed-worker.ts';
 import { namesBelow, openable } from './file-names.ts';
-import { type Grouping, groupingText, groupLabel } from './groupings.ts';
 import { pathOf, readTable, type Table } from './table.ts';
 
 const listName = 'people.tsv';
+
+/** Columns of `people.tsv` whose values make a group: one column, or several crossed. */
+export type Grouping = readonly string[];
+
+/** Reads groupings such as `origin*sex,age`. Throws an Error with a message for people. */
+export function parseGroupings(text: string): Grouping[] {
+  const groupings = text.split(',').map((one) => one.split('*').map((column) => column.trim()));
+  const isSound = (columns: Grouping) => !columns.includes('') && new Set(columns).size === columns.length;
+  if (!groupings.every(isSound)) {
+    throw new Error(
+      'Expected columns of people.tsv, crossed with * and separated by commas, such as origin*sex,age.',
+    );
+  }
+  return groupings;
+}
+
+/** As it is written in options and tables. */
+export function groupingText(grouping: Grouping): string {
+  return grouping.join(' × ');
+}
+
+/** The group of an image, such as "origin Indian × sex Female". */
+function groupLabel(grouping: Grouping, cellOf: (column: string) => string): string {
+  return grouping.map((column) => `${column} ${cellOf(column)}`).join(' × ');
+}
 
 /** An image in a folder of labelled people. */
 export interface PersonImage {

@@ -16,16 +16,15 @@ export interface ThresholdPoint extends Operating, Observed {
   confidence_percent: number | undefined;
 }
 
-const rates = [1e-2, 1e-3, 1e-4];
-/** Rates down to this are reported for every set, lower ones only if there are enough pairs. */
-const commonRate = 1e-3;
+/** False-match rates whose thresholds are looked for. */
+export const askedRates = [1e-2, 1e-3, 1e-4];
 const percents = [50, 60, 70];
 
-/** The lowest thresholds for certain false-match rates on this set. */
+/** The lowest thresholds for certain false-match rates on this set, as far as its pairs of strangers can show them. */
 export function ratePoints(pairs: readonly Scored[], calibration: Calibration | undefined): ThresholdPoint[] {
   const different = pairs.filter(({ same }) => !same).length;
-  return rates
-    .filter((fmr) => fmr >= commonRate || fmr * different >= 1)
+  return askedRates
+    .filter((fmr) => canShow(fmr, different))
     .map((fmr) => {
       const { threshold } = tarAtFmr(pairs, fmr);
       return {
@@ -45,6 +44,11 @@ export function percentPoints(pairs: readonly Scored[], calibration: Calibration
     const threshold = calibration.similarityAt(fmr);
     return { fmr, threshold, confidence_percent, ...observe(pairs, threshold) };
   });
+}
+
+/** Whether so many pairs of strangers can show a false-match rate at all: one of them is as seldom. */
+export function canShow(fmr: number, different: number): boolean {
+  return fmr * different >= 1 - 1e-9;
 }
 
 export function observe(pairs: readonly Scored[], threshold: number): Observed {

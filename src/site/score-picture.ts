@@ -1,82 +1,87 @@
+import { axisX, axisY, gridY, line, rect, ruleY, text } from '@observablehq/plot';
 import type { PackManifest } from '../engine/manifest.ts';
 import { defaults } from '../engine/match-options.ts';
 import { Calibration, promisedRate } from '../scoring/calibration.ts';
-import { html } from './html.ts';
+import { drawSvg } from './plot.ts';
 
-/** docs/scores/percent.svg: a pack's calibration from normalised similarity to percent. */
+/** An SVG file does not get the style of a page: text and axes are light on dark by the reader's system. */
+export const fileStyle = `svg { color: #1f2328; } .plot text { font-size: 13px; } .plot .small text { font-size: 11px; }
+@media (prefers-color-scheme: dark) { svg { color: #f0f6fc; } }`;
 
-/** Pixels. */
-const plot = { left: 52, right: 600, top: 56, bottom: 388 };
-
-/** Its own style, light and dark: an SVG image does not get the style of the page. */
-const style = `
-text { font: 13px system-ui, sans-serif; fill: #1f2328; }
-.title { font-size: 15px; font-weight: 600; }
-.small { font-size: 11px; fill: #59636e; }
-.grid { stroke: #d1d9e0; }
-.line { fill: none; stroke-width: 2; }
-.balance { stroke: #0969da; } .fast { stroke: #9a6700; stroke-dasharray: 2 4; } .nine { stroke: #818b98; stroke-dasharray: 6 4; }
-.threshold { stroke: #1a7f37; stroke-width: 1.5; } .match { fill: #1a7f37; opacity: 0.08; }
-@media (prefers-color-scheme: dark) { text { fill: #f0f6fc; } .small { fill: #9198a1; } .grid { stroke: #3d444d; } }
-`;
-
+const match = '#1a7f37';
 const lines = [
-  { name: 'balance', label: 'balance, one pair of faces', mode: 'balance', pairs: 1 },
-  { name: 'fast', label: 'fast, one pair of faces', mode: 'fast', pairs: 1 },
-  { name: 'nine', label: 'balance, best of nine pairs', mode: 'balance', pairs: 9 },
+  { label: 'balance, one pair of faces', mode: 'balance', pairs: 1, stroke: '#0969da' },
+  { label: 'fast, one pair of faces', mode: 'fast', pairs: 1, stroke: '#9a6700', dashes: '2 4' },
+  { label: 'balance, best of nine pairs', mode: 'balance', pairs: 9, stroke: '#818b98', dashes: '6 4' },
 ] as const;
 
-/** The horizontal axis goes from the similarity of FMR 1 to that of 100 percent. */
+/**
+ * docs/scores/percent.svg: a pack's calibration from normalised similarity to percent. The horizontal axis goes from the
+ * similarity of FMR 1 to that of 100 percent.
+ */
 export function scorePicture({ name, version, calibration }: PackManifest): string {
   const tables = {
     fast: new Calibration(calibration.fast.points),
     balance: new Calibration(calibration.balance.points),
   };
-  const { left, right, top, bottom } = plot;
   const from = calibration.balance.points[0]![0];
   const to = tables.balance.similarityAt(promisedRate(100));
-  const x = (similarity: number) => fixed(left + ((similarity - from) / (to - from)) * (right - left));
-  const y = (percent: number) => fixed(bottom - (percent / 100) * (bottom - top));
-
-  const grid = Array.from({ length: 11 }, (_, tenth) => {
-    const percent = tenth * 10;
-    // Below 40 the percent is not a function of the rate only.
-    const rate = percent >= 40 && `1 in ${Math.round(1 / promisedRate(percent)).toLocaleString('en')}`;
-    return html`<line x1="${left}" x2="${right}" y1="${y(percent)}" y2="${y(percent)}" class="grid"/><text x="${left - 8}" y="${y(percent) + 4}" text-anchor="end">${percent}</text>${rate ? html`<text x="${right + 8}" y="${y(percent) + 4}">${rate}</text>` : undefined}
-`;
-  });
-  const ticks = Array.from({ length: 11 }, (_, fifth) => fifth / 5 - 1)
-    .filter((tick) => tick >= from && tick <= to)
-    .map(
-      (
-        tick,
-      ) => html`<text x="${x(tick)}" y="${bottom + 18}" text-anchor="middle">${tick.toFixed(1).replace('-', '−')}</text>
-`,
-    );
-  const curves = lines.map(({ name, label, mode, pairs }, row) => {
+  const threshold = defaults.threshold_percent;
+  const strangers = (percent: number) => `1 in ${Math.round(1 / promisedRate(percent)).toLocaleString('en')}`;
+  const curves = lines.flatMap(({ label, mode, pairs, stroke, ...look }, row) => {
     const points = Array.from({ length: 241 }, (_, step) => {
       const similarity = from + ((to - from) * step) / 240;
-      return `${x(similarity)} ${y(tables[mode].assess(similarity, pairs).confidence_percent)}`;
+      return [similarity, tables[mode].assess(similarity, pairs).confidence_percent] as const;
     });
-    const height = bottom - 62 + row * 20;
-    return html`<path class="line ${name}" d="M${points.join('L')}"/>
-<path class="line ${name}" d="M${right - 220} ${height}h28"/><text x="${right - 184}" y="${height + 4}">${label}</text>
-`;
+    const style = { stroke, strokeWidth: 2, ...('dashes' in look ? { strokeDasharray: look.dashes } : {}) };
+    const [legend, at] = [to - 0.4 * (to - from), 18 - 6 * row];
+    return [
+      line(points, style),
+      line(
+        [
+          [legend, at],
+          [legend + 0.05 * (to - from), at],
+        ],
+        style,
+      ),
+      text([label], { x: legend + 0.06 * (to - from), y: at, textAnchor: 'start' }),
+    ];
   });
-  const threshold = y(defaults.threshold_percent);
-  return html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 440" role="img" aria-labelledby="title text">
-<title id="title">From similarity to percent</title>
-<desc id="text">confidence_percent over the normalised similarity of two faces: it rises in a line to 40, where one pair of strangers in ten scores this high, and then by ten points for each tenfold lower false-match rate. The best of nine pairs gets nine and a half points less.</desc>
-<style>${style}</style>
-<text x="0" y="18" class="title">From similarity to percent</text>
-<text x="0" y="36" class="small">pack ${name} ${version}; left: confidence_percent, right: how many strangers score at least this high</text>
-<rect x="${left}" y="${top}" width="${right - left}" height="${fixed(threshold - top)}" class="match"/>
-${grid}${ticks}<text x="${(left + right) / 2}" y="432" text-anchor="middle" class="small">normalised similarity</text>
-<line x1="${left}" x2="${right}" y1="${threshold}" y2="${threshold}" class="threshold"/>
-<text x="${left + 8}" y="${threshold - 6}" class="small">match, at the default threshold</text>
-${curves}</svg>
-`.text;
+  const tens = Array.from({ length: 11 }, (_, tenth) => 10 * tenth);
+  return `${drawSvg(
+    {
+      ...{ width: 720, height: 440, marginLeft: 52, marginRight: 120, marginTop: 56, marginBottom: 52 },
+      ariaLabel: 'From similarity to percent',
+      ariaDescription:
+        'confidence_percent over the normalised similarity of two faces: it rises in a line to 40, where one pair of strangers in ten scores this high, and then by ten points for each tenfold lower false-match rate. The best of nine pairs gets nine and a half points less.',
+      x: { domain: [from, to] },
+      y: { domain: [0, 100] },
+      marks: [
+        rect([0], { x1: from, x2: to, y1: threshold, y2: 100, fill: match, fillOpacity: 0.08 }),
+        gridY(tens),
+        axisX({ label: 'normalised similarity', labelAnchor: 'center', labelArrow: 'none', tickSize: 0 }),
+        axisY(tens, { label: null, tickSize: 0 }),
+        // Below 40 the percent is not a function of the rate only.
+        axisY(
+          tens.filter((percent) => percent >= 40),
+          { anchor: 'right', label: null, tickSize: 0, tickFormat: strangers },
+        ),
+        ruleY([threshold], { stroke: match, strokeWidth: 1.5 }),
+        text(['match, at the default threshold'], {
+          ...{ x: from, y: threshold, dx: 8, dy: -9, textAnchor: 'start', className: 'small' },
+        }),
+        ...curves,
+        text(['From similarity to percent'], {
+          ...{ frameAnchor: 'top-left', dx: -52, dy: -54, fontWeight: 600 },
+        }),
+        text(
+          [
+            `pack ${name} ${version}; left: confidence_percent, right: how many strangers score at least this high`,
+          ],
+          { frameAnchor: 'top-left', dx: -52, dy: -32, className: 'small' },
+        ),
+      ],
+    },
+    fileStyle,
+  )}\n`;
 }
-
-/** A tenth of a unit is less than a pixel. */
-const fixed = (value: number) => Number(value.toFixed(1));

@@ -26,7 +26,7 @@ type Mode = (typeof modes)[number];
 let rows: Row[];
 beforeAll(() => {
   const bench = projectPath('bench/hard-pictures.mjs');
-  const { stdout, stderr } = spawnSync(process.execPath, [bench, '--json', '--fallback', '--every', '4'], {
+  const { stdout, stderr } = spawnSync(process.execPath, [bench, '--every', '4'], {
     encoding: 'utf8',
     maxBuffer: 1 << 24,
   });

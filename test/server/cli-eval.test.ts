@@ -16,16 +16,20 @@ beforeAll(async () => {
 const evaluate = (...args: string[]) => run(program, ['eval', '--mode', 'fast', ...args], folder);
 
 describe('facematch eval', () => {
-  test('in words says which cohort was used and what each threshold does', async () => {
+  test('in words begins with what happens at the percent of a match, and prints no rate that is not shown', async () => {
     const { code, stdout, stderr } = await evaluate('few.tsv', '--images', 'images');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toContain('few: 3 same, 5 different pairs; mode fast');
-    expect(stdout).toMatch(/^cohort +the pack's/m);
+    expect(stdout.split('\n').slice(0, 5)).toEqual([
+      'At 70 %: 0 of 5 pairs of strangers passed, 3 of 3 pairs of one person were recognised.',
+      '',
+      'few: 3 same, 5 different pairs; mode fast',
+      expect.stringMatching(/^cohort +the pack's/),
+      'too few strangers  to show 1 in 100 or less: that takes 100 pairs of them',
+    ]);
     expect(stdout).toMatch(
-      /^ {2}TAR at FMR 0\.01 +100\.00 % \[43\.85, 100\.00\] \(threshold -?\d\.\d{3}, \d+\.\d %\)$/m,
+      /^ {2}70 %, promises 1 in 10,000 +-?\d\.\d{3} +70\.0 % +0 of 5 \[0\.00, 43\.45\] % +3 of 3 \[43\.85, 100\.00\] %$/m,
     );
-    expect(stdout).toMatch(/^ {2}FMR at 70 % +0\.00 % \[0\.00, 43\.45\], promised 0\.0001; TAR /m);
-    expect(stdout).not.toContain('one threshold for all');
+    expect(stdout).not.toMatch(/One threshold for all|at most 1 in/);
   });
 
   test.each([
@@ -101,7 +105,7 @@ describe('facematch eval', () => {
       );
       expect(stdout).toMatch(/^ {2}strangers of +people +pairs +50 %, promises 1 in 100 +60 %/m);
       // Five people of each sex have two pictures each, which are 40 pairs of strangers; the sixth has no face.
-      expect(stdout).toMatch(/^ {2}sex F +6 +40 +0\.00 %: 0\.0 \[0\.0, 8\.8\] /m);
+      expect(stdout).toMatch(/^ {2}sex F +6 +40 +none: at most 8\.8 /m);
       expect(stdout).toMatch(/^ {2}sex M +5 +0\.00 % \[0\.00, 43\.45\] /m);
       expect(stdout).toMatch(/^ {2}sex F +6 +11 +9\.09 % \[/m);
     });
@@ -199,15 +203,28 @@ test.skipIf(!people)(
     cpSync(packDirectory('default'), pack, { recursive: true });
     const before = readManifest(pack);
     const data = (name: string) => join(people!, 'data', name);
-    const args = [
-      'calibrate',
-      `ages=${data('ages-dev/images')}`,
+    const env = { FACEMATCH_PACK: pack };
+    const calibrate = (...options: string[]) =>
+      run(program, ['calibrate', `ages=${data('ages-dev/images')}`, '--write', ...options], folder, env);
+
+    // So few people that strangers of their groups reach 70 percent more often than the table says.
+    const refused = await calibrate('--check');
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Nothing was written, because'),
+    });
+    expect(refused.stdout).toMatch(
+      /^balance: the check contradicts .* reach \d0 percent [\d.]+ times as often as .* takes about [\d,]+ more people than its \d+\.$/m,
+    );
+    expect(refused.stdout).toMatch(/^ {2}group +percent +promised +observed +95 % interval /m);
+    expect(readManifest(pack)).toEqual(before);
+
+    const { code, stderr } = await calibrate(
+      '--check',
+      '--force',
       '--without-people',
       data('negatives-animals'),
-      '--write',
-    ];
-    const env = { FACEMATCH_PACK: pack };
-    const { code, stderr } = await run(program, args, folder, env);
+    );
     expect({ code, stderr }).toEqual({ code: 0, stderr: 'Written into the pack default\n' });
     const after = readManifest(pack);
     await verifyPack(pack, after);

@@ -66,12 +66,8 @@ describe('the bin', () => {
 test('every command that tells something has --json', () => {
   const leaves = everyCommand(buildProgram()).filter(({ command }) => command.commands.length === 0);
   const without = leaves.filter(({ command }) => command.options.every(({ long }) => long !== '--json'));
-  // A server's log and embeddings are JSON anyway, and a script is for a shell.
-  expect(without.map(({ path }) => path)).toEqual([
-    'facematch serve',
-    'facematch embed',
-    'facematch completion',
-  ]);
+  // A server's log and embeddings are JSON anyway.
+  expect(without.map(({ path }) => path)).toEqual(['facematch serve', 'facematch embed']);
 });
 
 describe('demo --json', () => {

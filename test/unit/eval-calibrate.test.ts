@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
-import { fitTable } from '../../src/lab/calibrate.ts';
+import { brokenPromises, fitTable } from '../../src/lab/calibrate.ts';
 import { dot } from '../../src/lab/cohort.ts';
 import {
   binOf,
@@ -87,6 +87,47 @@ describe('of few people', () => {
     expect(() => requirePeople(40)).toThrow(
       /40 in the largest group, and at least 5\d are needed, .* 1\d\d show 1 in 10,000, and 5\d\d show 1 in 100,000/,
     );
+  });
+});
+
+describe('a promise', () => {
+  const row = (promised: number, observed: number, low: number) => ({
+    ...{
+      group: 'a',
+      percent: 30 - 10 * Math.log10(promised),
+      promised,
+      observed,
+      interval: [low, 1] as [number, number],
+    },
+    ...{ pairs: 12_720, people: 160 },
+  });
+
+  test.each([
+    ['is kept', 1e-3, 1e-3, row(1e-3, 5e-4, 1e-4), false],
+    ['may be kept, within a point of percent', 1e-3, 1e-3, row(1e-3, 2e-3, 1.2e-3), false],
+    ['is broken', 1e-3, 1e-3, row(1e-3, 2e-3, 1.3e-3), true],
+    ['of 70 percent counts below any floor', 1e-3, 1e-4, row(1e-4, 6e-4, 2e-4), true],
+    ['of 80 percent does not below the floor', 2e-4, 1e-5, row(1e-5, 2e-4, 5e-5), false],
+    ['of 80 percent counts down to it', 1e-5, 1e-5, row(1e-5, 2e-4, 5e-5), true],
+  ])('%s', (_, floor, promised, checked, isBroken) => {
+    expect(brokenPromises([checked], floor).map((one) => one.promised)).toEqual(isBroken ? [promised] : []);
+  });
+
+  test('that is broken takes more people, the more the rarer it is, and each group is told once', () => {
+    const rows = [
+      row(1e-3, 2.04e-3, 1.4e-3),
+      row(1e-4, 6.3e-4, 2.5e-4),
+      { ...row(1e-3, 3e-3, 2e-3), group: 'b' },
+    ];
+    const broken = brokenPromises(rows, 2e-4);
+    expect(broken.map(({ group, promised }) => [group, promised])).toEqual([
+      ['a', 1e-4],
+      ['b', 1e-3],
+    ]);
+    const [{ more_people }] = broken as [(typeof broken)[0]];
+    expect(more_people).toBeGreaterThan(200);
+    expect(more_people).toBeLessThan(500);
+    expect(brokenPromises([rows[0]!], 2e-4)[0]!.more_people).toBeLessThan(more_people);
   });
 });
 

@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { dot } from '../../src/lab/cohort.ts';
 import { differentialOf, type GroupFigures, groupCount } from '../../src/lab/differential.ts';
-import { parseGroupings } from '../../src/lab/groupings.ts';
-import { wilson } from '../../src/lab/metrics.ts';
-import type { FoundPeople } from '../../src/lab/people.ts';
-import { PersonRate } from '../../src/lab/person-rate.ts';
+import { PersonRate, wilson } from '../../src/lab/metrics.ts';
+import { type FoundPeople, parseGroupings } from '../../src/lab/people.ts';
 import { eachMated, eachStrangers, numberPeople } from '../../src/lab/strangers.ts';
 import { Calibration, promisedRate } from '../../src/scoring/calibration.ts';
 import { Random } from '../support/random.mjs';

@@ -1,9 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { parseGroupings } from '../../src/lab/groupings.ts';
 import { imagesOf, readPairs } from '../../src/lab/pairs.ts';
-import { imagesBelow, readPeople, requireColumns } from '../../src/lab/people.ts';
+import { imagesBelow, parseGroupings, readPeople, requireColumns } from '../../src/lab/people.ts';
 import { newFolder } from '../support/folder.ts';
 
 let folder: string;

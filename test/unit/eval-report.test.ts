@@ -1,112 +1,120 @@
 import { describe, expect, test } from 'vitest';
-import { type Chart, chartView, linearAxis, rateAxis } from '../../src/lab/report/chart.ts';
-import { groupChartView, timesAxis } from '../../src/lab/report/group-chart.ts';
+import type { GroupFigures } from '../../src/lab/differential.ts';
+import { figuresOf } from '../../src/lab/figures.ts';
+import type { JudgedPair } from '../../src/lab/pairs.ts';
+import { detChart, falseMatchChart, rocChart, thresholdChart } from '../../src/lab/report/charts.ts';
 import { cropAround } from '../../src/lab/report/pairs.ts';
-import { readHtml } from '../fixtures/html.ts';
+import { Calibration } from '../../src/scoring/calibration.ts';
+import type { Html } from '../../src/site/html.ts';
+import { type Element, readHtml } from '../fixtures/html.ts';
 
-describe('an axis of rates', () => {
+const textsOf = (elements: readonly Element[]) =>
+  elements.filter(({ name }) => name === 'text').map(({ text }) => text);
+const drawn = (chart: Html, name: string, attribute: string) =>
+  readHtml(chart.text)
+    .filter((element) => element.name === name)
+    .map(({ attributes }) => attributes.get(attribute));
+/** The thick lines of the series, as corners. */
+const linesOf = (chart: Html) =>
+  drawn(chart, 'path', 'd').flatMap((d) => {
+    const corners = [...d!.matchAll(/[ML](-?[\d.]+),(-?[\d.]+)/g)].map(
+      ([, x, y]) => [Number(x), Number(y)] as const,
+    );
+    return d!.endsWith('Z') || corners.length < 3 ? [] : [corners];
+  });
+
+/** A set of pairs by their scores. */
+function setOf(set: string, same: number[], different: number[]) {
+  const pairOf =
+    (isSame: boolean) =>
+    (score: number): JudgedPair => {
+      return { image1: 'a', image2: 'b', same: isSame, fold: undefined, cosine: score, normalised: score };
+    };
+  const calibration = new Calibration([
+    [-0.5, 1],
+    [0, 0.1],
+    [0.4, 1e-5],
+  ]);
+  const pairs = [...same.map(pairOf(true)), ...different.map(pairOf(false))];
+  return figuresOf({ set, mode: 'fast', cohort: 'none', pairs, images: new Map(), calibration, seconds: 1 });
+}
+
+const strangers = Array.from({ length: 100 }, (_, i) => i / 200);
+const few = setOf('few', [0.9, 0.432, 0.2], strangers);
+const curves = (name: string) => [{ name, figures: few.by.normalised, pairs: few.pairs }];
+
+describe('error curves', () => {
   test.each([
-    [1e-4, 0],
-    [1e-3, 0.25],
-    [1, 1],
-    [0, 0],
-    [1e-9, 0],
-    [2, 1],
-    [Number.NaN, 0],
-  ])('puts %d at %d', (rate, share) => {
-    expect(rateAxis('', 1200).share(rate)).toBeCloseTo(share, 12);
+    ['detection error trade-off', detChart(curves('few'))],
+    ['receiver operating characteristic', rocChart(curves('few'))],
+    ['rates by threshold', thresholdChart('normalised', [few])],
+  ])('are steps: %s', (_, chart) => {
+    const lines = linesOf(chart);
+    expect(lines.length).toBeGreaterThan(0);
+    for (const corners of lines) {
+      for (const [i, [x, y]] of corners.slice(1).entries()) {
+        expect([x === corners[i]![0], y === corners[i]![1]]).toContain(true);
+      }
+    }
+  });
+
+  test('show at each false-match rate what the table beside them says', () => {
+    const [line] = linesOf(rocChart(curves('few')));
+    // At 1 in 100, which is the left edge, one of three of one person passes, and so until 13 strangers do.
+    const rise = line!.findIndex(([, y]) => y !== line![0]![1]);
+    expect(line![0]![0]).toBe(60);
+    expect(line![rise]![0]).toBeCloseTo(60 + 179 * Math.log10(13), 0);
+    expect(few.by.normalised.operating_points).toMatchObject([{ fmr: 0.01, tar: 1 / 3, measured_fmr: 0 }]);
   });
 
   test.each([
-    [1200, ['1', '10⁻¹', '10⁻²', '10⁻³', '10⁻⁴']],
-    [1000, ['1', '10⁻¹', '10⁻²', '10⁻³']],
-    [0, ['1', '10⁻¹', '10⁻²']],
-  ])('of %i pairs reaches down to one of them', (pairs, labels) => {
-    expect(rateAxis('', pairs).ticks.map(({ label }) => label)).toEqual(labels);
-  });
-});
-
-test.each([
-  [0.985, 1, ['0.984', '0.986', '0.988', '0.990', '0.992', '0.994', '0.996', '0.998', '1.000']],
-  [-0.43, 0.71, ['-0.6', '-0.4', '-0.2', '0.0', '0.2', '0.4', '0.6', '0.8']],
-  [0, 0.087, ['0.00', '0.02', '0.04', '0.06', '0.08', '0.10']],
-  [0.5, 0.5, ['0.4', '0.6']],
-])('a linear axis from %d to %d has round ticks around both', (min, max, labels) => {
-  const { ticks, share } = linearAxis('', min, max);
-  expect(ticks.map(({ label }) => label)).toEqual(labels);
-  expect(share(ticks[0]!.value)).toBeCloseTo(0, 12);
-  expect(share(ticks.at(-1)!.value)).toBeCloseTo(1, 12);
-});
-
-describe('a chart', () => {
-  const axis = linearAxis('x < y', 0, 1);
-  const points = [[0, 0] as const, [0.5, 1] as const, [1, 0.25] as const];
-  const chart: Chart = {
-    id: 'one',
-    title: 'A & B',
-    description: 'words',
-    x: axis,
-    y: axis,
-    lines: [
-      { series: 0, label: '<script>', points },
-      { series: 7, points: [] },
-    ],
-    markers: [0.5, 0.9, 0.5].map((x) => ({ x, label: `at ${x}` })),
-    dots: [{ series: 0, x: 0.5, y: 0.5, low: 0.25, high: 1 }],
-  };
-  const elements = readHtml(chartView(chart).text);
-  const drawn = (name: string, attribute: string) =>
-    elements.filter((element) => element.name === name).map(({ attributes }) => attributes.get(attribute));
-
-  test('draws a line through its points, and none of no points: the plot is 358 wide and 222 high', () => {
-    expect(drawn('path', 'd')).toEqual(['M60 222L239 0L418 166.5', 'M0 4L28 4']);
+    [10, ['10⁻²', '10⁻¹', '1']],
+    [1000, ['10⁻³', '10⁻²', '10⁻¹', '1']],
+    [1200, ['10⁻⁴', '10⁻³', '10⁻²', '10⁻¹', '1']],
+  ])('of %i strangers have an axis that reaches down to one of them', (count, labels) => {
+    const many = setOf(
+      'many',
+      [0.9],
+      Array.from({ length: count }, (_, i) => i / count),
+    );
+    const chart = rocChart([{ name: 'many', figures: many.by.normalised, pairs: many.pairs }]);
+    expect(textsOf(readHtml(chart.text)).filter((text) => /^1(?:0⁻.)?$/.test(text))).toEqual(labels);
   });
 
-  test('escapes its words', () => {
-    expect(elements.find(({ name }) => name === 'li')!.text).toBe(' <script>');
+  test('escape their words', () => {
+    const elements = readHtml(detChart(curves('<b>&')).text);
+    expect(elements.map(({ name }) => name)).not.toContain('b');
+    expect(elements.find(({ name }) => name === 'li')!.text).toBe(' <b>&');
   });
 });
 
 describe('a chart of groups', () => {
-  const one = (value: number, low: number, high: number) => ({ value, low, high });
-  const groups = [
-    { name: '<b>', values: [one(1, 0.1, 10), one(0, 0, 10)] },
-    { name: 'none', values: [one(Number.NaN, 0, 1), one(10, 1, 1e9)] },
-  ];
-  const x = timesAxis('times', [1, 10]);
-  const chart = { id: 'g', title: 't', description: 'd', x, marker: { x: 1, label: 'as promised' }, groups };
-  const elements = readHtml(groupChartView({ ...chart, series: ['at 50 %', 'at 60 %'] }).text);
-  const drawn = (name: string, attribute: string) =>
-    elements.filter((element) => element.name === name).map(({ attributes }) => attributes.get(attribute));
-
-  test('has a row for each group and a dot for each value that is known', () => {
-    // From 0.1 to 10 the plot is 406 wide, from 12 on.
-    expect(drawn('circle', 'cx')).toEqual(['215', '12', '418']);
-    expect(new Set(drawn('circle', 'cy')).size).toBe(3);
-    expect(elements.filter(({ text }) => text === '<b>').length).toBeGreaterThan(0);
-    expect(elements.filter(({ name }) => name === 'li').map(({ text }) => text)).toEqual([
-      ' at 50 %',
-      ' at 60 %',
-    ]);
+  const rate = (value: number, low: number, high: number) => ({
+    rate: value,
+    interval: [low, high],
+    trials: 100,
   });
+  const group = (name: string, ...rates: ReturnType<typeof rate>[]) =>
+    ({
+      group: name,
+      by_percent: rates.map((false_match, i) => ({
+        ...{ percent: 50 + 10 * i, promised: 0.01, ratio: false_match.rate / 0.01, false_match },
+      })),
+    }) as unknown as GroupFigures;
+  const chart = falseMatchChart([
+    group('<b>', rate(0.01, 0.001, 0.1), rate(0, 0, 0.1)),
+    group('none', rate(Number.NaN, 0, 0.01), rate(0.1, 0.01, 1e7)),
+  ]);
 
-  test('of one series has no legend', () => {
-    expect(groupChartView({ ...chart, series: [] }).text).not.toContain('legend');
-  });
-
-  test.each([
-    [[], ['0.1', '1', '10']],
-    [
-      [0, 0.5, 12, 3000],
-      ['0.1', '1', '10', '100', '1,000', '10,000'],
-    ],
-    [
-      [0.02, Number.NaN, Number.POSITIVE_INFINITY],
-      ['0.01', '0.1', '1', '10'],
-    ],
-    [[1e-9], ['0.01', '0.1', '1', '10']],
-  ])('%j times has an axis of whole decades', (values, labels) => {
-    expect(timesAxis('', values).ticks.map(({ label }) => label)).toEqual(labels);
+  test('has a row for each group and a dot for each value that is known, on an axis of whole decades', () => {
+    const elements = readHtml(chart.text);
+    expect(drawn(chart, 'circle', 'cx')).toHaveLength(3);
+    expect(new Set(drawn(chart, 'circle', 'cx')).size).toBe(3);
+    const texts = textsOf(elements);
+    expect(texts).toEqual(expect.arrayContaining(['<b>', 'none', 'as promised', '0.1', '1', '10']));
+    expect(texts.filter((text) => text === 'as promised')).toHaveLength(1);
+    const legend = elements.filter(({ name }) => name === 'li').map(({ text }) => text);
+    expect(legend).toEqual([' at 50 %', ' at 60 %']);
   });
 });
 

@@ -6,9 +6,8 @@ import { loadAddon } from '../../engine/load-addon.ts';
 import type { Evaluation, PeopleEvaluation } from '../evaluate.ts';
 import { openable } from '../file-names.ts';
 import { type Results, resultsJson } from '../results.ts';
-import { imagesShown } from './missing.ts';
 import { generator, reportPage } from './page.ts';
-import type { Gallery } from './pairs.ts';
+import { type Gallery, imagesShown } from './pairs.ts';
 
 const extensions: Readonly<Record<ImageFormat, string>> = { jpeg: 'jpg', png: 'png', webp: 'webp' };
 /** Names of copies are made from their content, because an image's own name may be anything. */

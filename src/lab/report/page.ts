@@ -1,16 +1,24 @@
 import { readFileSync } from 'node:fs';
 import { projectPath } from '../../config/paths.ts';
 import { Html, html } from '../../site/html.ts';
+import type { GroupingFigures } from '../differential.ts';
+import { differentialTables, type TextTable } from '../differential-tables.ts';
+import type { PeopleFigures } from '../evaluate.ts';
 import type { CohortUse, Figures } from '../figures.ts';
-import { kindTexts } from '../number-text.ts';
+import { countText, kindTexts, verdictText } from '../number-text.ts';
 import { scoreKinds } from '../pairs.ts';
 import type { Results } from '../results.ts';
-import { chartView } from './chart.ts';
-import { detChart, histogramChart, rocChart, thresholdChart } from './charts.ts';
-import { missingView } from './missing.ts';
-import { type Gallery, pairsView } from './pairs.ts';
-import { peopleView } from './people.ts';
-import { sharedTable, summaryTable, thresholdTable } from './tables.ts';
+import { setTables, sharedTables } from '../set-tables.ts';
+import {
+  detChart,
+  failureChart,
+  falseMatchChart,
+  falseNonMatchChart,
+  histogramChart,
+  rocChart,
+  thresholdChart,
+} from './charts.ts';
+import { type Gallery, missingView, pairsView } from './pairs.ts';
 
 /** Marks a page as a report. */
 export const generator = '<meta name="generator" content="facematch eval">';
@@ -83,12 +91,11 @@ function allSets({ evaluations, shared_thresholds }: Results): Html {
 <h2 id="all-name">All sets</h2>
 <p>Where the falling lines of two sets differ, one threshold accepts more strangers of one set than of the other.</p>
 <div class="charts">
-${chartView(thresholdChart('all-normalised', 'normalised', sets))}
-${chartView(thresholdChart('all-cosine', 'cosine', sets))}
-${chartView(detChart('all-det', curves))}
+${thresholdChart('normalised', sets)}
+${thresholdChart('cosine', sets)}
+${detChart(curves)}
 </div>
-${sharedTable('normalised', shared_thresholds)}
-${sharedTable('cosine', shared_thresholds)}
+${sharedTables(shared_thresholds, sets).map(tableView)}
 </section>
 `;
 }
@@ -96,6 +103,7 @@ ${sharedTable('cosine', shared_thresholds)}
 /** One set: figures, curves, thresholds and the worst pairs. `id` is unique in the page. */
 function setView(figures: Figures, id: string, gallery: Gallery): Html {
   const { set, by, pairs, worst } = figures;
+  const [accuracy, ...thresholds] = setTables(figures);
   const curves = scoreKinds.map((kind) => ({
     name: kindTexts[kind],
     figures: by[kind],
@@ -103,17 +111,69 @@ function setView(figures: Figures, id: string, gallery: Gallery): Html {
   }));
   return html`<section id="${id}" aria-labelledby="${id}-name">
 <h2 id="${id}-name"><bdi>${set}</bdi></h2>
-${summaryTable(figures)}
+<p><strong>${verdictText(figures, false)}</strong></p>
+<p>${countText(pairs.same)} pairs of one person, ${countText(pairs.different)} of different people, ${countText(figures.pictures)} pictures;
+${countText(figures.without_face.length)} without a face, ${countText(Object.keys(figures.failures).length)} that could not be read. A pair that lacks a face counts as no match.</p>
+${tableView(accuracy!)}
 <div class="charts">
-${chartView(detChart(`${id}-det`, curves))}
-${chartView(rocChart(`${id}-roc`, curves))}
-${chartView(histogramChart(`${id}-normalised`, 'normalised', by.normalised))}
-${chartView(histogramChart(`${id}-cosine`, 'cosine', by.cosine))}
+${detChart(curves)}
+${rocChart(curves)}
+${histogramChart('normalised', by.normalised)}
+${histogramChart('cosine', by.cosine)}
 </div>
-${thresholdTable(figures)}
+${thresholds.map(tableView)}
 ${pairsView('Different people who look most alike', worst.different, gallery)}
 ${pairsView('One person who looks least alike', worst.same, gallery)}
 ${missingView(figures, gallery)}
 </section>
+`;
+}
+
+/** One set of labelled people: rates by group, and the worst pairs. `id` is unique in the page. */
+function peopleView(figures: PeopleFigures, id: string, gallery: Gallery): Html {
+  const { set, everybody, groupings, same_person_above, worst } = figures;
+  return html`<section id="${id}" aria-labelledby="${id}-name">
+<h2 id="${id}-name">Differential performance: <bdi>${set}</bdi></h2>
+<p>${countText(everybody.people)} people, ${countText(everybody.pictures)} pictures. Rates are in the terms of ISO/IEC 19795-10, with confidence intervals of 95 % by person.
+Strangers of a group are two people of that group (within-group, non-mated). Two people of different groups (cross-group) look less alike: they are only among the strangers of the whole set.
+Pairs of one person (mated) are counted where both pictures are of the group and have a face.</p>
+${
+  same_person_above === undefined
+    ? undefined
+    : html`<p>Pictures of two people with a cosine above ${same_person_above} were taken for one person's, and counted neither as strangers nor as one person.</p>`
+}
+${groupings.length === 0 ? groupingView(figures, undefined) : groupings.map((one) => groupingView(figures, one))}
+${pairsView(groupings.length === 0 ? 'Different people who look most alike' : 'Different people of one group who look most alike', worst.different, gallery)}
+${pairsView('One person who looks least alike', worst.same, gallery)}
+${missingView(figures, gallery)}
+</section>
+`;
+}
+
+function groupingView(figures: PeopleFigures, grouping: GroupingFigures | undefined): Html {
+  const groups = [figures.everybody, ...(grouping?.groups ?? [])];
+  const tables = differentialTables(figures, grouping);
+  const hasMated = groups.some(({ by_percent }) => by_percent[0]!.false_non_match.trials > 0);
+  return html`${grouping && html`<h3>By <bdi>${grouping.grouping}</bdi></h3>`}
+<div class="charts">
+${falseMatchChart(groups)}
+${hasMated ? falseNonMatchChart(groups) : undefined}
+${failureChart(groups)}
+</div>
+${tables.map(tableView)}
+`;
+}
+
+/** A table that scrolls on small screens, also by keyboard. */
+function tableView({ title: caption, head, rows }: TextTable): Html {
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
+<caption><span>${caption}</span></caption>
+<thead><tr>${head.map((title) => html`<th scope="col">${title}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    ([first, ...cells]) =>
+      html`<tr><th scope="row">${first}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>
+`,
+  )}</tbody>
+</table></div>
 `;
 }

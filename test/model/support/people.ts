@@ -4,8 +4,7 @@ import { addonFile } from '../../../src/config/environment.ts';
 import { projectPath } from '../../../src/config/paths.ts';
 import type { AccuracyMode } from '../../../src/engine/addon.ts';
 import { packDirectory, readManifest, sha256 } from '../../../src/engine/manifest.ts';
-import type { Grouping } from '../../../src/lab/groupings.ts';
-import { type LabelledImage, type PeopleSet, readPeople } from '../../../src/lab/people.ts';
+import { type Grouping, type LabelledImage, type PeopleSet, readPeople } from '../../../src/lab/people.ts';
 import { sharedFolder } from '../../fixtures/pictures.ts';
 
 /**

@@ -34,9 +34,8 @@ export class DocShell {
 
   private constructor(server: TestServer) {
     this.server = server;
-    // Where npx and the PATH below look for the program; and where the shells' own lie.
-    for (const path of ['node_modules/.bin', '.zfunc', '.config/fish/completions'])
-      mkdirSync(join(this.folder, path), { recursive: true });
+    // Where npx and the PATH below look for the program.
+    mkdirSync(join(this.folder, 'node_modules/.bin'), { recursive: true });
     symlinkSync(projectPath('scripts/facematch.mjs'), join(this.folder, 'node_modules/.bin/facematch'));
     // The README's photos.
     symlinkSync(projectPath('node_modules/@vladmandic'), join(this.folder, 'node_modules/@vladmandic'));

@@ -43,7 +43,7 @@ function list(folder: string, name: string, lines: readonly (readonly [string, s
 }
 
 /**
- * A folder of its own with `images`, and lists of their pairs: `<b>.tsv` has 10 pairs of one person, 45 of different
+ * A folder of its own with `images`, and lists of their pairs: `<b>.tsv` has 10 pairs of one person, 135 of different
  * people, and two with a picture that has no face or is none; `few.tsv` has 3 and 5, `strangers.tsv`
  * and `alike.tsv` have pairs of one kind. `listed` has the same images with a `people.tsv`, half of the people of each
  * sex.
@@ -54,7 +54,14 @@ export async function evalFolder(): Promise<string> {
   const second = (person: string) => `${person}/${person === people[0] ? hostile : 'b.jpg'}`;
   const same = people.map((person) => [`${person}/a.png`, second(person), 1] as const);
   const different = people.flatMap((a, i) =>
-    people.slice(i + 1).map((b) => [`${a}/a.png`, second(b), 0] as const),
+    people.slice(i + 1).flatMap((b) => {
+      const [first, other] = [`${a}/a.png`, `${b}/a.png`];
+      return [
+        [first, second(b), 0],
+        [second(a), other, 0],
+        [first, other, 0],
+      ] as const;
+    }),
   );
   mkdirSync(join(folder, 'images/nobody'));
   writeFileSync(join(folder, 'images/nobody/blank.png'), await blank(60, 90, 'png'));
