@@ -23,7 +23,7 @@ const slow = [
   'test/fuzz/{corpus,decode,server}.test.ts',
   'test/server/{hard-pictures,no-files}.test.ts',
   // Other programs: clients, shells, proxies, databases, several servers, whole commands.
-  'test/server/{client-*,clients,cli-completion}.test.ts',
+  'test/server/{client-types,clients,cli-completion}.test.ts',
   'test/server/{documented-requests,identification}.test.ts',
   'test/server/{limiter-shared,proxies,replicas,systemd-unit,tls-renewal}.test.ts',
   'test/unit/deploy-alerts.test.ts',

@@ -104,17 +104,6 @@ const undici: Client = async (upload) => {
   return statusCode;
 };
 
-const nodeFetch: Client = async (upload) => {
-  const response = await fetch(server.url(paths.match), {
-    method: 'POST',
-    headers: { 'x-api-key': upload.key, 'content-type': contentType },
-    body: bytesOf(upload) as RequestInit['body'],
-    duplex: 'half',
-  } as RequestInit);
-  await response.arrayBuffer();
-  return response.status;
-};
-
 /** The answer may come while it writes; writing on may then fail, which is no error as long as the answer is there. */
 const nodeHttp: Client = (upload) =>
   new Promise((resolve, reject) => {
@@ -132,8 +121,8 @@ const nodeHttp: Client = (upload) =>
 const clients: [name: string, client: Client, there: boolean][] = [
   ['curl', curl('-H', 'expect:'), has('curl')],
   ['curl that expects 100-continue', curl('-H', 'expect: 100-continue'), has('curl')],
+  // Node's fetch as well.
   ['undici', undici, true],
-  ['fetch', nodeFetch, true],
   ["Node's http", nodeHttp, true],
   ["Python's http.client", pythonClient('http.client'), has('python3')],
   ["Python's urllib", pythonClient('urllib'), has('python3')],
