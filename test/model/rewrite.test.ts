@@ -1,47 +1,24 @@
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { describe, expect, test } from 'vitest';
 import { offsetsOutput, priorsFor } from '../../models/prepare/boxes.ts';
-import { attributeOf, decodeModel, encodeModel, floatsOf } from '../../models/prepare/graph.ts';
+import { attributeOf, decodeModel, encodeModel } from '../../models/prepare/graph.ts';
 import { rewriteNet } from '../../models/prepare/rewrite.ts';
-import { compareNets, inputShape, verifyRewrite } from '../../models/prepare/verify.ts';
+import { verifyRewrite } from '../../models/prepare/verify.ts';
 import { sha256 } from '../../src/engine/manifest.ts';
-import { photoInputs } from './support/inputs.ts';
 import { manifest, nets, type OwnNet, originals, tarball } from './support/originals.ts';
 
-const { detector, landmarks, embedder } = manifest;
+const { detector } = manifest;
 
 function operatorsOf(bytes: Uint8Array): string[] {
   return decodeModel(bytes).graph!.node!.map(({ opType }) => opType!);
 }
 
-function tinyWeights(bytes: Uint8Array): number {
-  const constants = decodeModel(bytes).graph!.initializer!.filter(({ dataType }) => dataType === 1);
-  const tiny = (value: number) => value !== 0 && Math.abs(value) < 1e-20;
-  return constants.reduce((sum, constant) => sum + floatsOf(constant).filter(tiny).length, 0);
-}
-
 describe.skipIf(!tarball)('the rewritten nets', () => {
-  test.each(nets)('$file gives the numbers of $from on photos', async (net) => {
-    const original = originals.get(net.from)!;
-    const inputs = await photoInputs(net);
-    const differences = await compareNets(net.input, inputShape(net), original, rewriteNet(original), inputs);
-    expect(differences).toHaveLength(inputs.length * (net === detector ? 2 : 1));
-    for (const { cosine, max_error } of differences) {
-      expect(cosine).toBeGreaterThan(0.999999);
-      expect(max_error).toBeLessThan(1e-5);
-    }
-  });
-
+  // preparePack compares their numbers with the original's.
   test.each(nets)('$file comes out as the same bytes each time, the ones that the manifest pins', (net) => {
     const original = originals.get(net.from)!;
     expect(sha256(rewriteNet(original))).toBe(net.sha256);
     expect(sha256(rewriteNet(original))).toBe(net.sha256);
-  });
-
-  test.each([landmarks, embedder])('$file has no weight left that makes denormal products', (net) => {
-    const original = originals.get(net.from)!;
-    expect(tinyWeights(original)).toBeGreaterThan(0);
-    expect(tinyWeights(rewriteNet(original))).toBe(0);
   });
 });
 
@@ -113,11 +90,6 @@ describe.skipIf(!tarball)('checking a rewrite', () => {
     kernel.rawData = new Uint8Array(values.buffer);
     return encodeModel(model);
   }
-
-  test.each(nets)('passes $file as it is rewritten', async (net) => {
-    const original = originals.get(net.from)!;
-    await expect(verifyRewrite(net, original, rewriteNet(original))).resolves.toBeUndefined();
-  });
 
   test.each(nets)('refuses $file with one kernel off by two percent', async (net) => {
     await expect(verifyRewrite(net, originals.get(net.from)!, scaled(net, 1.02))).rejects.toThrow(
