@@ -3,10 +3,7 @@ import { nextLibc } from './test/support/programs.mjs';
 
 /** A fork a file: these load nets or the addon into it, or change its environment, and a crash takes one file down. */
 const alone = {
-  fast: [
-    'test/native/*.test.ts',
-    'test/server/{cli-detect,cli-packs,cli-pictures,faces,pool,presentation-attack,provider}.test.ts',
-  ],
+  fast: ['test/native/*.test.ts', 'test/server/{cli-packs,cli-pictures,faces,pool,provider}.test.ts'],
   slow: [
     'test/model/*.test.ts',
     'test/native/{afterimage,face-properties,memory}.test.ts',
