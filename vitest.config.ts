@@ -17,7 +17,7 @@ const alone = {
 const slow = [
   'test/browser/*.test.ts',
   // Hostile requests and pictures.
-  'test/fuzz/{corpus,decode,server}.test.ts',
+  'test/fuzz/{corpus,programs}.test.ts',
   'test/server/{hard-pictures,no-files}.test.ts',
   // Other programs: clients, shells, proxies, databases, several servers, whole commands.
   'test/server/{client-types,clients,cli-completion}.test.ts',
