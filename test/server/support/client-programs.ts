@@ -98,13 +98,14 @@ async function askShell(second: string, way: Way): Promise<Json> {
 }
 
 /** Says so where there is none. */
-export function isInstalled(command: string): boolean {
+function isInstalled(command: string): boolean {
   if (spawnSync(command, ['--version']).error === undefined) return true;
   process.stderr.write(`A client is not run: ${command} is not installed\n`);
   return false;
 }
 
 export const hasPython = isInstalled('python3');
+export const hasCurl = isInstalled('curl');
 
 /** Each asks whether the person of `one.jpg` is on a second image. */
 export const programs: {
@@ -132,7 +133,7 @@ export const programs: {
   },
   {
     name: 'match.sh',
-    runs: isInstalled('curl'),
+    runs: hasCurl,
     tries: 4,
     passing: [429, 503],
     ask: (second, way) => askShell(String(second), way),
