@@ -16,7 +16,7 @@ import type { PictureSet } from './support/people.ts';
 
 /**
  * Whether percentages are right for people who were not used for cohort and calibration, group by group, without a loss in
- * recognition, and whether false faces are rejected. docs/model-card.md has the same figures with intervals.
+ * recognition, and whether false faces are rejected. docs/model-card.md has the figures of all of them, with intervals.
  */
 
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });
