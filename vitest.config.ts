@@ -1,43 +1,69 @@
 import { defineConfig } from 'vitest/config';
+import { nextLibc } from './test/support/programs.mjs';
 
-/** Left out of `npm test`, and run by `npm run test:full`. */
+/** A fork a file: these load nets or the addon into it, or change its environment, and a crash takes one file down. */
+const alone = {
+  fast: [
+    'test/native/*.test.ts',
+    'test/server/{cli-packs,cli-pictures,faces,packs-pull,pool,provider}.test.ts',
+  ],
+  slow: [
+    'test/model/*.test.ts',
+    'test/native/{afterimage,face-properties,memory}.test.ts',
+    'test/server/{cli-eval,cli-terminal,eval-report}.test.ts',
+    // The contract's answers once more, on other packs.
+    'test/server/{int8,yunet}.test.ts',
+  ],
+};
+
+/** Left out of `npm test`, and run by `npm run test:full`, besides alone.slow. */
 const slow = [
-  'test/{browser,model}/**/*.test.ts',
-  // Many requests and pictures: hostile ones, properties of faces, memory.
-  'test/fuzz/{corpus,decode,server}.test.ts',
-  'test/native/{afterimage,face-properties,memory}.test.ts',
+  'test/browser/*.test.ts',
+  // Hostile requests and pictures.
+  'test/fuzz/{corpus,programs}.test.ts',
   'test/server/{hard-pictures,no-files}.test.ts',
   // Other programs: clients, shells, proxies, databases, several servers, whole commands.
-  'test/server/{client-*,clients,cli-eval,cli-terminal,eval-report}.test.ts',
+  'test/server/{client-types,clients}.test.ts',
   'test/server/{documented-requests,identification}.test.ts',
   'test/server/{limiter-shared,proxies,replicas,systemd-unit,tls-renewal}.test.ts',
   'test/unit/deploy-alerts.test.ts',
   // Machines that lack something.
   'test/server/cli-doctor-machine.test.ts',
-  // The contract once more, on the other transport and on another build of µWebSockets.js.
-  'test/server/{node-http,uws-next}.test.ts',
-  // And on other packs.
-  'test/server/{int8,yunet}.test.ts',
 ];
 
-const unit = ['test/unit/*.test.ts'];
+/** The contract over HTTP once more, with a setting of every server that these start. */
+const onNode = '{connections,heads,limits,refusals,switches,tls,tls-renewal,upload}';
+/** On the newest µWebSockets.js, where the C library of this machine is too old for it. */
+const onNextUws = '{connections,heads,tls,upload}';
+
+/** One fork for many files, so that what they share is imported once. */
+const together = (name: string, include: string[], rest: object = {}) => ({
+  extends: true as const,
+  test: { name, include, isolate: false, ...rest },
+});
+const servers = (names: string) => [`test/server/${names}.test.ts`];
 
 // The tests' programs load the native addon by themselves, which wants it.
 process.env.ORT_DISABLE_TELEMETRY = '1';
 
 export default defineConfig({
   test: {
-    // A fork a file: a crash of the addon takes one file down, not the run.
     pool: 'forks',
-    maxWorkers: 2,
+    // Most tests wait for programs that they start: one more than two cores.
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     globalSetup: 'test/support/compile.ts',
+    // A project's name begins with its tier.
     projects: [
-      // These load no addon and start no server: a fork for many, so that what they share is imported once.
-      { extends: true, test: { name: 'unit', include: unit, exclude: slow, isolate: false } },
-      { extends: true, test: { name: 'fast', include: ['test/**/*.test.ts'], exclude: [...unit, ...slow] } },
-      { extends: true, test: { name: 'slow', include: slow } },
+      together('fast', ['test/**/*.test.ts'], { exclude: [...slow, ...alone.slow, ...alone.fast] }),
+      { extends: true, test: { name: 'fast-alone', include: alone.fast, exclude: alone.slow } },
+      together('slow', slow),
+      { extends: true, test: { name: 'slow-alone', include: alone.slow } },
+      together('slow-node', servers(onNode), { env: { FACEMATCH_HTTP: 'node' } }),
+      ...(nextLibc() === undefined
+        ? []
+        : [together('slow-next', servers(onNextUws), { env: { FACEMATCH_TEST_LIBC: 'next' } })]),
     ],
   },
 });

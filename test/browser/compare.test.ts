@@ -4,9 +4,9 @@ import { chromiumFile, Session } from './support/session.ts';
 
 /** From two photos to an answer, and from there to two faces of one's own choice. */
 
-describe.skipIf(chromiumFile === undefined)('two photos', () => {
-  const session = new Session();
+const session = new Session();
 
+describe.skipIf(chromiumFile === undefined)('two photos', () => {
   test('of one person are a match, with its percent, its rate in words and its timings', async () => {
     const demo = await session.open();
     await demo.givePhotos(samples.one, samples.three);
@@ -83,8 +83,6 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
 });
 
 describe.skipIf(chromiumFile === undefined)('two faces out of groups', () => {
-  const session = new Session();
-
   test('are compared when they are clicked, and automatic choice comes back', async () => {
     const demo = await session.open();
     await demo.givePhotos(samples.one, samples.three);

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { hasOpenssl, makePair, overwrite } from '../fixtures/certificates.ts';
 import { WorkerGate } from '../server/support/gate.ts';
 import { blank, samples } from '../server/support/pictures.ts';
 import { Home, TestServer } from '../server/support/server.ts';
+import { startTls } from '../server/support/tls.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
@@ -123,6 +125,24 @@ describe.skipIf(chromiumFile === undefined)('a server', () => {
     expect(await demo.page.getByRole('navigation').getByRole('link').count()).toBe(0);
     await demo.givePhotos(samples.one, samples.three);
     expect((await demo.compare()).match).toBe(true);
+    await server.stop();
+  });
+
+  test.skipIf(!hasOpenssl)('that speaks TLS is asked on when its certificate is renewed', async () => {
+    // The certificate is one that no browser knows, and it is told so.
+    const { server, pair } = await startTls();
+    const demo = await session.open({ server, key: server.key, ignoreHTTPSErrors: true });
+    await demo.givePhotos(samples.one, samples.three);
+    expect(await demo.compare()).toMatchObject({ match: true });
+    const protocol = await demo.page.evaluate(() => {
+      const [entry] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
+      return entry!.nextHopProtocol;
+    });
+    expect(protocol).toBe('http/1.1');
+    overwrite(pair, makePair(server.home.folder, 'two'));
+    await server.line(server.stderr, /"the TLS certificate was renewed"/);
+    expect(await demo.compare()).toMatchObject({ match: true });
+    expect(await demo.page.evaluate(() => window.isSecureContext)).toBe(true);
     await server.stop();
   });
 });

@@ -5,9 +5,9 @@ import { chromiumFile, Session } from './support/session.ts';
 
 /** What the page does beside comparing two photos. */
 
-describe.skipIf(chromiumFile === undefined)('one against many', () => {
-  const session = new Session();
+const session = new Session();
 
+describe.skipIf(chromiumFile === undefined)('one against many', () => {
   test('shows the best first, with its face, and what is wrong with one that cannot be judged', async () => {
     const demo = await session.open();
     await demo.page.getByLabel('One against many').check();
@@ -55,8 +55,6 @@ describe.skipIf(chromiumFile === undefined)('one against many', () => {
 });
 
 describe.skipIf(chromiumFile === undefined)('the faces of a photo', () => {
-  const session = new Session();
-
   test('have their details in a table, and their places in the photo', async () => {
     const demo = await session.open();
     await demo.page.getByLabel('Faces of a photo').check();

@@ -1,21 +1,30 @@
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { type ClientOptions, FacematchClient, FacematchError } from 'facematch/client';
+import { FacematchClient } from 'facematch/client';
 import { describe, expect, test } from 'vitest';
 import { endpointIds } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
-import { newFolder } from '../support/folder.ts';
 import { run } from './support/cli.ts';
-import { empty, type Fields, type Json, lasting, match, paths, send } from './support/client.ts';
-import { photos } from './support/client-programs.ts';
+import { empty, type Fields, type Json, lasting, match, paths, send, twoPhotos } from './support/client.ts';
+import {
+  askNode,
+  askPython,
+  example,
+  folder,
+  hasPython,
+  images,
+  oddName,
+  programs,
+  python,
+  shell,
+  type Way,
+} from './support/client-programs.ts';
 import { WorkerGate } from './support/gate.ts';
-import { blank, samples } from './support/pictures.ts';
-import { proxy, reset } from './support/proxy.ts';
+import { answer, proxy, reset } from './support/proxy.ts';
 import { Home, TestServer } from './support/server.ts';
 
-/** `facematch/client`, as a program that depends on the package imports it. */
+/** Our clients, each as its readers use it: as a package, as a file beside their program, as a command. */
 
 const home = new Home();
 const gate = new WorkerGate(home);
@@ -24,294 +33,395 @@ const keys = {
   /** The next token comes after a second, after ten minutes. */
   poor: home.key({ rate: 1, burst: 1 }),
   poorest: home.key({ rate: 1 / 600, burst: 1 }),
-  poorestToo: home.key({ rate: 1 / 600, burst: 1 }),
 };
-const { one, three } = samples;
 const env = { ...gate.env, FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_QUEUE: '1' };
 const server = await TestServer.forFile({ env }, home);
+/** Slashes at the end of the address count for nothing. */
+const way = (other: Partial<Way> = {}): Way => ({ url: `${server.address}//`, key: server.key, ...other });
 
-/** A client, and the status of every answer that it gets; 0 where there is none. */
-function watched(options: Partial<ClientOptions> = {}) {
-  const statuses: number[] = [];
-  const watchedFetch: typeof fetch = async (...request) => {
-    const at = statuses.push(0) - 1;
-    const response = await fetch(...request);
-    statuses[at] = response.status;
-    return response;
+const { 'one.jpg': one, 'two.jpg': two } = images;
+
+/** How often the server answered with each status to a match while `act` ran. */
+async function answeredDuring(act: () => Promise<unknown>): Promise<Record<string, number>> {
+  const counts = async () => {
+    const series = /^facematch_requests_total\{route="match",status="(\d+)".*\} (\d+)$/gm;
+    return [...(await server.metrics()).matchAll(series)].map(
+      ([, status, count]) => [status!, Number(count)] as const,
+    );
   };
-  const client = new FacematchClient({
-    url: server.address,
-    key: server.key,
-    fetch: watchedFetch,
-    ...options,
-  });
-  return { client, statuses };
+  const during: Record<string, number> = {};
+  const add = (sign: 1 | -1) => (all: Awaited<ReturnType<typeof counts>>) => {
+    for (const [status, count] of all) during[status] = (during[status] ?? 0) + sign * count;
+  };
+  add(-1)(await counts());
+  await act();
+  add(1)(await counts());
+  return Object.fromEntries(Object.entries(during).filter(([, count]) => count !== 0));
 }
 
-async function errorOf(answer: Promise<unknown>): Promise<FacematchError> {
-  const error = await answer.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(FacematchError);
-  return error as FacematchError;
-}
+const refusals = (code: string) => `facematch_refusals_total{reason="load",code="${code}"}`;
 
-const raw = async (path: string, fields: Fields) => lasting((await match(server, fields, { path })).body);
-
-test.each<[given: unknown, message: RegExp]>([
-  ['one.jpg', /^image1 is text, .*readFile/],
-  [Readable.from([]), /^image1 is a stream: .*node:stream\/consumers/],
-  [new Blob([]).stream(), /^image1 is a stream/],
-  [Promise.resolve(one), /^image1 is a promise/],
-  [undefined, /^image1 is undefined/],
-  [{ uri: 'one.jpg' }, /^image1 is an object/],
-])('%o for a picture is a TypeError, and nothing is sent', async (given, message) => {
-  for (const json of [false, true]) {
-    const { client, statuses } = watched({ json });
-    await expect(client.match(given as Buffer, three)).rejects.toThrow(message);
-    await expect(client.many(one, [given as Buffer])).rejects.toThrow(TypeError);
-    expect(statuses).toEqual([]);
-  }
-});
-
-describe('answers as the server does', () => {
-  const client = () => new FacematchClient({ url: `${server.address}/`, key: server.key });
-
-  test('match', async () => {
-    const buffer = Uint8Array.from(one).buffer;
-    expect(lasting(await client().match(buffer, new Blob([three])))).toEqual(
-      await raw(paths.match, { image1: one, image2: three }),
-    );
+describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passing }) => {
+  test('tells a match, and no match', async () => {
+    expect(await ask('two.jpg', way())).toMatchObject({ match: true });
+    expect(await ask('three.jpg', way())).toMatchObject({ match: false });
   });
 
-  test('match with fields of the advanced endpoint', async () => {
-    const fields = { accuracy_mode: 'fast', image1_face_index: 0, min_det_score: 1e-7 } as const;
-    const text = { accuracy_mode: 'fast', image1_face_index: '0', min_det_score: '0.0000001' };
-    expect(lasting(await client().match(one, three, fields))).toEqual(
-      await raw(paths.advanced, { image1: one, image2: three, ...text }),
-    );
-  });
-
-  test('match with a threshold alone, by the scope match:basic', async () => {
-    const { client } = watched({ key: keys.basic });
-    expect(await client.match(one, three, { threshold_percent: 99.9 })).toMatchObject({
-      threshold_percent: 99.9,
+  test.each<[what: string, second: keyof typeof images, other: Partial<Way>, status: number, code: string]>([
+    ['a wrong key', 'two.jpg', { key: 'fm_wrong' }, 401, 'invalid_api_key'],
+    ['an image without a face', 'nobody.png', {}, 422, 'no_face_found'],
+  ])('shows what is wrong with %s, and asks once', async (_what, second, other, status, code) => {
+    const counts = await answeredDuring(async () => {
+      const failure = await ask(second, way(other));
+      expect(failure).toMatchObject({ status, code });
+      const id = /\d{3} \w+: .*\(request_id (\w{26})\)/.exec(failure.error)![1]!;
+      expect(await server.logged(id)).toMatchObject({ status });
     });
-    const error = await errorOf(client.match(one, three, { min_det_score: 0.4 }));
-    expect(error.problem).toMatchObject({ code: 'forbidden_scope', required_scope: 'match:advanced' });
+    expect(counts).toEqual({ [status]: 1 });
   });
 
-  test('many, with the names of files', async () => {
-    const files = [new File([three], 'é "b"\r\n.jpg'), new File(['no picture'], 'none.txt')];
-    const answer = await client().many(one, [...files, three], { accuracy_mode: 'fast' });
-    const { results, ...rest } = await raw(paths.many, {
-      image1: one,
-      image2: [three, Buffer.from('no picture'), three],
-      accuracy_mode: 'fast',
+  test('comes again after 429, and not before Retry-After is over: one refusal, then the answer', async () => {
+    // The token goes when the client is there, so that its start does not give it back.
+    const through = await proxy(server.port, async (_socket, count) => {
+      if (count === 1) await empty(server, keys.poor);
+      return false;
     });
-    const names = answer.results.map(({ filename }) => filename);
-    expect(lasting(answer)).toEqual({
-      ...rest,
-      results: results.map((result: Json, index: number) => ({ ...result, filename: names[index] })),
+    const counts = await answeredDuring(async () => {
+      expect(await ask('two.jpg', way({ url: through.url, key: keys.poor }))).toMatchObject({ match: true });
     });
-    expect(names).toEqual(['é "b"\r\n.jpg', 'none.txt', 'image2']);
+    through.close();
+    expect(counts).toEqual({ 200: 1, 400: 1, 429: 1 });
   });
 
-  test('the same when pictures go as JSON', async () => {
-    const client = new FacematchClient({ url: server.address, key: server.key, json: true });
-    const fields = { accuracy_mode: 'fast', image1_face_index: 0, min_det_score: undefined } as never;
-    expect(lasting(await client.match(one, new Blob([three]), fields))).toEqual(
-      await raw(paths.advanced, {
-        image1: one,
-        image2: three,
-        accuracy_mode: 'fast',
-        image1_face_index: '0',
-      }),
-    );
-    const { results } = await client.many(one.subarray(0), [three, Buffer.from('no picture')]);
-    expect(results.map((result) => ('match' in result ? result.match : result.problem.code))).toEqual([
-      ...[true, 'unsupported_image_format'],
-    ]);
-  });
-
-  test('detect and embed, and what embed gives to matchEmbeddings', async () => {
-    expect(lasting(await client().detect(one))).toEqual(
-      await raw('/API/v1.0/face/detect/upload', { image: one }),
-    );
-    const embedded = await client().embed(one, { face_index: -1 });
-    expect(lasting(embedded)).toEqual(await raw(paths.embed, { image: one }));
-    const { pack, version, accuracy_mode } = embedded.embedding;
-    const [embedding, ...others] = embedded.image.faces.map((face) => face.embedding!);
-    const candidates = others.map((other, index) => ({ id: String(index), embedding: other }));
-    const question = { embedding: embedding!, candidates, pack, version, accuracy_mode };
-    const { body } = await send(server, {
-      path: paths.embeddings,
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(question),
+  test('does not wait where Retry-After asks for more than a minute', async () => {
+    // Takes the token, unless it is gone.
+    await match(server, {}, { key: keys.poorest });
+    const counts = await answeredDuring(async () => {
+      const failure = await ask('two.jpg', way({ key: keys.poorest }));
+      expect(failure).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
+      expect(failure.wait_s ?? Number(/it asks to wait (\d+) s/.exec(failure.error)![1])).toBeGreaterThan(60);
     });
-    expect(body.results).toHaveLength(candidates.length);
-    expect(lasting(await client().matchEmbeddings(question))).toEqual(lasting(body));
+    expect(counts).toEqual({ 429: 1 });
   });
 
-  test('models', async () => {
-    expect(await client().models()).toEqual((await send(server, { path: paths.models, method: 'GET' })).body);
-  });
-});
-
-test('a problem is an error with its code and its members, and asked once', async () => {
-  const { client, statuses } = watched();
-  const error = await errorOf(client.match(one, await blank(64, 64, 'png')));
-  expect(error).toMatchObject({ status: 422, code: 'no_face_found', retryAfter_ms: undefined });
-  expect(error.problem).toMatchObject({ errors: [{ field: 'image2' }], request_id: expect.any(String) });
-  expect(error.message).toMatch(/^422 no_face_found: .*\(request_id \w{26}\)$/);
-  expect(statuses).toEqual([422]);
-});
-
-test.each([{ url: 'nowhere' }, { url: 'file:///etc/hosts' }, { key: 'a\nb' }])(
-  'a client that could ask nobody is not made: %j',
-  (options) => {
-    expect(() => new FacematchClient({ url: 'http://127.0.0.1', key: 'k', ...options })).toThrow(TypeError);
-  },
-);
-
-describe('comes again', () => {
-  test('after 429, and not before Retry-After is over: one refusal, then the answer', async () => {
-    await empty(server, keys.poor);
-    const { client, statuses } = watched({ key: keys.poor });
-    expect(await client.match(one, three)).toMatchObject({ match: true });
-    expect(statuses).toEqual([429, 200]);
-  });
-
-  test('after 503, when the queue was full', async () => {
-    const { client, statuses } = watched();
+  test('comes again after 503, when the queue was full', async () => {
     gate.close();
-    const held = [match(server, { image1: one, image2: three })];
+    const held = [match(server, twoPhotos())];
     await server.metricBecomes('facematch_workers_busy', 1);
-    held.push(match(server, { image1: one, image2: three }));
+    held.push(match(server, twoPhotos()));
     await server.metricBecomes('facematch_queue_depth', 1);
-    const overloaded = 'facematch_refusals_total{reason="load",code="overloaded"}';
-    const before = await server.metric(overloaded);
-    const answer = client.match(one, three);
-    await server.metricBecomes(overloaded, before + 1);
+    const before = await server.metric(refusals('overloaded'));
+    const told = ask('two.jpg', way());
+    await server.metricBecomes(refusals('overloaded'), before + 1);
     gate.open();
-    await Promise.all(held);
-    expect(await answer).toMatchObject({ match: true });
-    expect(statuses).toEqual([503, 200]);
+    expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200]);
+    expect(await told).toMatchObject({ match: true });
   });
 
-  test('after a connection that was reset, with the same pictures', async () => {
+  test('comes again when its connection is reset, with the same images', async () => {
     const through = await proxy(server.port, (socket, count) => count === 1 && reset(socket));
-    const { client, statuses } = watched({ url: through.url });
-    expect(await client.match(one, three)).toMatchObject({ match: true });
+    expect(await ask('two.jpg', way({ url: through.url }))).toMatchObject({ match: true });
     through.close();
-    expect(statuses).toEqual([0, 200]);
-  });
-});
-
-describe('gives up', () => {
-  test('when every connection is reset', async () => {
-    const through = await proxy(server.port, reset);
-    const { client } = watched({ url: through.url, retries: 1 });
-    const error = await errorOf(client.models());
-    through.close();
-    expect(error).toMatchObject({ code: 'network', status: undefined, problem: undefined });
-    expect(error.cause).toBeInstanceOf(Error);
     expect(through.connections).toBe(2);
   });
 
-  test('at once when Retry-After asks for more than the longest wait', async () => {
-    await empty(server, keys.poorest);
-    const { client, statuses } = watched({ key: keys.poorest });
-    const error = await errorOf(client.match(one, three));
-    expect(error).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
-    expect(error.retryAfter_ms).toBeGreaterThan(60_000);
-    expect(statuses).toEqual([429]);
-  });
-
-  test('when no answer comes in time, and does not come again', async () => {
-    gate.close();
-    const { client, statuses } = watched({ timeout_ms: 200 });
-    const error = await errorOf(client.match(one, three));
-    gate.open();
-    expect(error).toMatchObject({ code: 'timeout', status: undefined });
-    expect(statuses).toEqual([0]);
+  test('gives up when every connection is reset', async () => {
+    const through = await proxy(server.port, reset);
+    const failure = await ask('two.jpg', way({ url: through.url }));
+    through.close();
+    expect(failure).toMatchObject({ status: null });
+    expect([undefined, 'network']).toContain(failure.code);
+    expect(through.connections).toBe(tries);
   });
 
   /** What a gateway in front of the server may say; the server itself cannot be made to. */
   test.each([
-    [503, { 'retry-after': '0' }, 2],
-    [504, { 'retry-after': '0' }, 2],
-    [408, { 'retry-after': '0' }, 2],
-    [502, {}, 1],
-    [200, {}, 1],
-    [307, { location: '/elsewhere' }, 1],
-  ])('after %i of a gateway with %j: asks %i times', async (status, headers, times) => {
-    const gateway = createServer((request, response) => {
-      request.resume();
-      request.on('end', () => response.writeHead(status, headers).end('<h1>Oops</h1>'));
-    });
-    await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.2', resolve));
-    const { port } = gateway.address() as { port: number };
-    const { client, statuses } = watched({ url: `http://127.0.0.2:${port}`, retries: 1 });
-    const error = await errorOf(client.match(one, three));
+    [503, 'Service Unavailable\r\nretry-after: 0'],
+    [504, 'Gateway Timeout\r\nretry-after: 0'],
+    [408, 'Request Timeout\r\nretry-after: 0'],
+    [502, 'Bad Gateway'],
+    [307, 'Temporary Redirect\r\nlocation: http://127.0.0.1:1/'],
+    [200, 'OK'],
+  ])('takes %i of a gateway for no answer', async (status, rest) => {
+    const head = `HTTP/1.1 ${status} ${rest}\r\ncontent-length: 4\r\nconnection: close\r\n\r\n`;
+    const gateway = await proxy(server.port, (socket) => answer(socket, `${head}Oops`));
+    const failure = await ask('two.jpg', way({ url: gateway.url }));
     gateway.close();
-    expect(error).toMatchObject({ code: 'unexpected', status, message: `${status}: <h1>Oops</h1>` });
-    expect(statuses).toEqual(Array(times).fill(status));
+    expect(failure).toMatchObject({ status });
+    if (failure.code) expect(failure).toMatchObject({ code: 'unexpected', error: `${status}: Oops` });
+    expect(gateway.connections).toBe(passing.includes(status) ? tries : 1);
   });
 });
 
-describe('an aborted signal', () => {
-  const reason = new Error('no longer wanted');
+/** By path: the form of a call, and the call in both languages. */
+interface Call {
+  what: string;
+  path: string;
+  fields: Fields;
+  node: (client: FacematchClient) => Promise<unknown>;
+  python: string;
+  way?: Partial<Way>;
+}
 
-  test('asks nobody', async () => {
-    const { client, statuses } = watched();
-    await expect(client.models({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
-    expect(statuses).toEqual([]);
+const many = [new File([two], oddName), new File([images['none.txt']], 'none.txt'), two];
+const chosen = { accuracy_mode: 'fast', image1_face_index: '0', auto_pair_best: 'false' };
+const controls = { accuracy_mode: 'fast', image1_face_index: 0, auto_pair_best: false } as const;
+const pythonControls = 'accuracy_mode="fast", image1_face_index=0, auto_pair_best=False';
+
+const calls: Call[] = [
+  {
+    what: 'match',
+    path: paths.match,
+    fields: { image1: one, image2: two },
+    node: (client) => client.match(Uint8Array.from(one).buffer, new Blob([two])),
+    python: 'client.match("one.jpg", open("two.jpg", "rb").read())',
+  },
+  {
+    what: 'match with fields of the advanced endpoint',
+    path: paths.advanced,
+    fields: { image1: one, image2: two, ...chosen, min_det_score: '0.0000001' },
+    node: (client) => client.match(one, two, { ...controls, min_det_score: 1e-7 }),
+    python: `client.match("one.jpg", "two.jpg", ${pythonControls}, min_det_score=1e-7)`,
+  },
+  {
+    what: 'match with a threshold alone, by the scope match:basic',
+    path: paths.match,
+    fields: { image1: one, image2: two, threshold_percent: '99.9' },
+    node: (client) => client.match(one, two, { threshold_percent: 99.9 }),
+    python: 'client.match("one.jpg", "two.jpg", threshold_percent=99.9)',
+    way: { key: keys.basic },
+  },
+  {
+    what: 'match as JSON',
+    path: paths.advanced,
+    fields: { image1: one, image2: two, ...chosen },
+    node: (client) => client.match(one, new Blob([two]), { ...controls, min_det_score: undefined } as never),
+    python: `client.match("one.jpg", open("two.jpg", "rb").read(), ${pythonControls}, min_det_score=None)`,
+    way: { json: true },
+  },
+  {
+    what: 'detect',
+    path: '/API/v1.0/face/detect/upload',
+    fields: { image: one },
+    node: (client) => client.detect(one),
+    python: 'client.detect("one.jpg")',
+  },
+  {
+    what: 'embed',
+    path: paths.embed,
+    fields: { image: one },
+    node: (client) => client.embed(one, { face_index: -1 }),
+    python: 'client.embed("one.jpg", face_index=-1)',
+  },
+];
+
+const languages = ['Node', ...(hasPython ? ['Python'] : [])] as const;
+const askIn = (
+  language: string,
+  { node, python }: Pick<Call, 'node' | 'python'>,
+  other: Partial<Way> = {},
+) => (language === 'Node' ? askNode(node, way(other)) : askPython(python, way(other)));
+
+describe.each(languages)('the client for %s', (language) => {
+  test.each(calls)('answers as the server does: $what', async ({ path, fields, way, ...call }) => {
+    expect(lasting(await askIn(language, call, way))).toEqual(
+      lasting((await match(server, fields, { path })).body),
+    );
   });
 
-  test('ends a request, which the server then gives up', async () => {
+  test('answers as the server does: many, with names of files whatever is in them', async () => {
+    const image2 = [two, images['none.txt'], two];
+    const { body } = await match(server, { image1: one, image2 }, { path: paths.many });
+    const call = {
+      node: (client: FacematchClient) => client.many(one, many),
+      python: `client.many("one.jpg", [${JSON.stringify(oddName)}, "none.txt", open("two.jpg", "rb").read()])`,
+    };
+    const names = [oddName, 'none.txt', 'image2'];
+    const named = body.results.map((result: Json, at: number) => ({ ...result, filename: names[at] }));
+    expect(lasting(await askIn(language, call))).toEqual(lasting({ ...body, results: named }));
+    const { results } = await askIn(language, call, { json: true });
+    expect(results.map((result: Json) => result.match ?? result.problem.code)).toEqual([
+      ...[true, 'unsupported_image_format', true],
+    ]);
+  });
+
+  test('answers as the server does: what embed gave to matchEmbeddings, and models', async () => {
+    const { body: embedded } = await match(server, { image: one }, { path: paths.embed });
+    const { pack, version, accuracy_mode } = embedded.embedding;
+    const [{ embedding }, ...others] = embedded.image.faces;
+    const candidates = others.map((other: Json) => ({ id: 'é', embedding: other.embedding }));
+    const question = { embedding, candidates, pack, version, accuracy_mode };
+    writeFileSync(join(folder, 'question.json'), JSON.stringify(question));
+    const headers = { 'content-type': 'application/json' };
+    const { body } = await send(server, { path: paths.embeddings, headers, body: JSON.stringify(question) });
+    expect(body.results).toHaveLength(candidates.length);
+    const compared = await askIn(language, {
+      node: (client) => client.matchEmbeddings(question),
+      python: 'client.match_embeddings(json.load(open("question.json", encoding="utf-8")))',
+    });
+    expect(lasting(compared)).toEqual(lasting(body));
+    const models = { node: (client: FacematchClient) => client.models(), python: 'client.models()' };
+    const { body: told } = await send(server, { path: paths.models, method: 'GET' });
+    expect(await askIn(language, models)).toEqual(told);
+  });
+
+  test('gives a problem with its members', async () => {
+    const call = {
+      node: (client: FacematchClient) => client.match(one, two, { min_det_score: 0.4 }),
+      python: 'client.match("one.jpg", "two.jpg", min_det_score=0.4)',
+    };
+    expect(await askIn(language, call, { key: keys.basic })).toMatchObject({
+      error: expect.stringMatching(/^403 forbidden_scope: .*\(request_id \w{26}\)$/),
+      status: 403,
+      problem: { code: 'forbidden_scope', required_scope: 'match:advanced' },
+      wait_s: null,
+    });
+  });
+
+  test('gives up when no answer comes in time, and does not come again', async () => {
     gate.close();
-    const { client, statuses } = watched();
-    const leaving = new AbortController();
-    const answer = client.match(one, three, {}, { signal: leaving.signal });
-    await Promise.all([
-      expect(answer).rejects.toBe(reason),
-      server.metricBecomes('facematch_workers_busy', 1).then(() => leaving.abort(reason)),
-    ]);
+    const through = await proxy(server.port, () => false);
+    const call = {
+      node: (client: FacematchClient) => client.match(one, two),
+      python: 'client.match("one.jpg", "two.jpg")',
+    };
+    const failure = await askIn(language, call, { url: through.url, timeout_s: 0.5 });
     gate.open();
-    await server.metricBecomes('facematch_workers_busy', 0);
-    expect(statuses).toEqual([0]);
-  });
-
-  test('ends the wait before a retry', async () => {
-    await empty(server, keys.poorestToo);
-    const { client, statuses } = watched({ key: keys.poorestToo, maxWait_ms: 1e6 });
-    const refused = 'facematch_requests_total{route="match",status="429",code="rate_limit_exceeded"}';
-    const before = await server.metric(refused);
-    const leaving = new AbortController();
-    const answer = client.match(one, three, {}, { signal: leaving.signal });
-    await Promise.all([
-      expect(answer).rejects.toBe(reason),
-      server.metricBecomes(refused, before + 1).then(() => leaving.abort(reason)),
-    ]);
-    expect(statuses).toEqual([429]);
+    through.close();
+    expect(failure).toMatchObject({ code: 'timeout', status: null, problem: null });
+    expect(through.connections).toBe(1);
   });
 });
 
-test('the example of docs/clients/README.md runs where the package is installed', async () => {
-  const folder = newFolder();
-  mkdirSync(join(folder, 'node_modules'));
-  symlinkSync(projectPath('.'), join(folder, 'node_modules/facematch'));
-  for (const [name, path] of Object.entries({ one: photos.one, two: photos.three, three: photos.two }))
-    copyFileSync(path, join(folder, `${name}.jpg`));
-  const page = readFileSync(projectPath('docs/clients/README.md'), 'utf8');
-  const [, program] = /```js\n(.*?)```/s.exec(page)!;
-  writeFileSync(join(folder, 'program.mjs'), program!);
-  const ask = (key: string) =>
-    run(join(folder, 'program.mjs'), [], folder, { FACEMATCH_URL: server.address, FACEMATCH_KEY: key });
-  const { stdout, stderr } = await ask(server.key);
-  expect(stderr).toBe('');
-  expect(stdout).toMatch(/^true [\d.]+\n\[ true, false \]\n$/);
-  expect((await ask('fm_wrong')).stderr).toMatch(/^invalid_api_key The key is unknown.*\n$/);
+describe('the client for Node', () => {
+  test.each<[given: unknown, message: RegExp]>([
+    ['one.jpg', /^image1 is text, .*readFile/],
+    [Readable.from([]), /^image1 is a stream: .*node:stream\/consumers/],
+    [new Blob([]).stream(), /^image1 is a stream/],
+    [Promise.resolve(one), /^image1 is a promise/],
+    [undefined, /^image1 is undefined/],
+    [{ uri: 'one.jpg' }, /^image1 is an object/],
+  ])('%o for an image is a TypeError, and nothing is sent', async (given, message) => {
+    for (const json of [false, true]) {
+      const counts = await answeredDuring(async () => {
+        const client = new FacematchClient({ ...way(), json });
+        await expect(client.match(given as Buffer, two)).rejects.toThrow(message);
+        await expect(client.many(one, [given as Buffer])).rejects.toThrow(TypeError);
+      });
+      expect(counts).toEqual({});
+    }
+  });
+
+  test.each([{ url: 'nowhere' }, { url: 'file:///etc/hosts' }, { key: 'a\nb' }])(
+    'that could ask nobody is not made: %j',
+    (options) => {
+      expect(() => new FacematchClient({ ...way(), ...options })).toThrow(TypeError);
+    },
+  );
+
+  describe('whose signal is aborted', () => {
+    const reason = new Error('no longer wanted');
+
+    test('asks nobody', async () => {
+      const counts = await answeredDuring(() =>
+        expect(
+          new FacematchClient(way()).match(one, two, {}, { signal: AbortSignal.abort(reason) }),
+        ).rejects.toBe(reason),
+      );
+      expect(counts).toEqual({});
+    });
+
+    const ask = (key: string) => {
+      const leaving = new AbortController();
+      const client = new FacematchClient({ ...way({ key }), maxWait_ms: 1e6 });
+      const { signal } = leaving;
+      const left = expect(client.match(one, two, {}, { signal })).rejects.toBe(reason);
+      return { left, leave: () => leaving.abort(reason) };
+    };
+
+    test('ends its request, which the server then gives up', async () => {
+      gate.close();
+      const { left, leave } = ask(server.key);
+      await server.metricBecomes('facematch_workers_busy', 1);
+      leave();
+      await left;
+      gate.open();
+      await server.metricBecomes('facematch_workers_busy', 0);
+    });
+
+    test('ends its wait before a retry', async () => {
+      await match(server, {}, { key: keys.poorest });
+      const refused = 'facematch_requests_total{route="match",status="429",code="rate_limit_exceeded"}';
+      const before = await server.metric(refused);
+      const { left, leave } = ask(keys.poorest);
+      await server.metricBecomes(refused, before + 1);
+      leave();
+      await left;
+      expect(await server.metric(refused)).toBe(before + 1);
+    });
+  });
+
+  test('runs as docs/clients/README.md shows, where the package is installed', async () => {
+    mkdirSync(join(folder, 'node_modules'));
+    symlinkSync(projectPath('.'), join(folder, 'node_modules/facematch'));
+    writeFileSync(join(folder, 'program.mjs'), example('js'));
+    const ask = (key: string) =>
+      run(join(folder, 'program.mjs'), [], folder, { FACEMATCH_URL: server.address, FACEMATCH_KEY: key });
+    const { stdout, stderr } = await ask(server.key);
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/^true [\d.]+\n\[ true, false \]\n$/);
+    expect((await ask('fm_wrong')).stderr).toMatch(/^invalid_api_key The key is unknown.*\n$/);
+  });
 });
+
+describe.skipIf(!hasPython)('the client for Python', () => {
+  test.each(['5', 'None', 'open("one.jpg", "rb")'])('%s for an image is a TypeError', async (given) => {
+    const call = `facematch.FacematchClient("http://x", "k").match(${given}, "two.jpg")`;
+    const { stderr } = await python(['-c', `import facematch; ${call}`], way());
+    expect(stderr).toMatch(/TypeError: image1 is \w+: give bytes, or the path of a file\n$/);
+  });
+
+  test('runs as docs/clients/README.md shows', async () => {
+    const { stdout, stderr } = await python(['-c', example('python')], way());
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/^True [\d.]+\ntwo\.jpg True\nthree\.jpg False\n$/);
+  });
+});
+
+const commands = {
+  'facematch.py': (args: readonly string[], way: Way) => python(['facematch.py', ...args], way),
+  'match.sh': shell,
+};
+
+describe.each(programs.flatMap(({ name, runs }) => (runs && name in commands ? [name] : [])))(
+  '%s',
+  (name) => {
+    const command = commands[name as keyof typeof commands];
+
+    test.each([
+      ['two.jpg', 0, /^match: [\d.]+ % \(the threshold is 70 %\)\n/, /^$/],
+      ['three.jpg', 1, /^no match: [\d.]+ % \(the threshold is 70 %\)\n/, /^$/],
+      ['nobody.png', 2, /^$/, /^error: 422 no_face_found: .*image2.*\n$/],
+    ])('with one.jpg and %s exits with %i', async (second, exit, out, err) => {
+      const { code, stdout, stderr } = await command(['one.jpg', second], way());
+      expect(code).toBe(exit);
+      expect(stdout).toMatch(out);
+      expect(stderr).toMatch(err);
+    });
+
+    test.each<[what: string, args: readonly string[], other: Partial<Way>, words: RegExp]>([
+      ['one image', ['one.jpg'], {}, /^error: usage: /],
+      ['three images', ['one.jpg', 'two.jpg', 'three.jpg'], {}, /^error: usage: /],
+      ['no key', ['one.jpg', 'two.jpg'], { key: '' }, /FACEMATCH_KEY/],
+      ['a file that is not there', ['one.jpg', 'nowhere.jpg'], {}, /nowhere\.jpg/],
+      ['an address that is none', ['one.jpg', 'two.jpg'], { url: 'nowhere' }, /^error: ./],
+    ])('asks nothing with %s, says so, and exits with 2', async (_what, args, other, words) => {
+      const counts = await answeredDuring(async () => {
+        const { code, stdout, stderr } = await command(args, way(other));
+        expect([code, stdout]).toEqual([2, '']);
+        expect(stderr).toMatch(words);
+      });
+      expect(counts).toEqual({});
+    });
+  },
+);

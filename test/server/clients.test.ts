@@ -1,11 +1,13 @@
-import { execFile, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { projectPath } from '../../src/config/paths.ts';
+import { execute } from './support/cli.ts';
 import { paths } from './support/client.ts';
+import { hasCurl, hasPython } from './support/client-programs.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /**
@@ -14,28 +16,19 @@ import { Home, TestServer } from './support/server.ts';
  */
 
 const sizes = { small: 30_000, 'a megabyte and a half': 1_500_000, 'beyond the limit': 25_000_000 } as const;
-const has = (program: string) => spawnSync(program, ['--version']).status === 0;
 
-let server: TestServer;
-const home = new Home();
 const files: Record<string, string> = {};
+const home = new Home();
+for (const [name, bytes] of Object.entries(sizes)) {
+  files[name] = join(home.folder, name);
+  writeFileSync(files[name], Buffer.alloc(bytes, 120));
+}
+const server = await TestServer.forFile({ env: { FACEMATCH_AUTH_FAILURE_BURST: '50000' } }, home);
 
-beforeAll(async () => {
-  server = await TestServer.start({ env: { FACEMATCH_AUTH_FAILURE_BURST: '50000' } }, home);
-  for (const [name, bytes] of Object.entries(sizes)) {
-    files[name] = join(home.folder, name);
-    writeFileSync(files[name], Buffer.alloc(bytes, 120));
-  }
-});
-afterAll(() => server.stop());
-
-function run(program: string, args: readonly string[]): Promise<string> {
-  return new Promise((resolve, reject) => {
-    execFile(program, args, { encoding: 'utf8' }, (error, stdout, stderr) => {
-      if (error) reject(new Error(`${error.message}\n${stderr}`));
-      else resolve(stdout);
-    });
-  });
+async function run(program: string, args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await execute(program, args, projectPath('.'), { PATH: process.env.PATH });
+  if (code !== 0) throw new Error(stderr);
+  return stdout;
 }
 
 interface Upload {
@@ -104,17 +97,6 @@ const undici: Client = async (upload) => {
   return statusCode;
 };
 
-const nodeFetch: Client = async (upload) => {
-  const response = await fetch(server.url(paths.match), {
-    method: 'POST',
-    headers: { 'x-api-key': upload.key, 'content-type': contentType },
-    body: bytesOf(upload) as RequestInit['body'],
-    duplex: 'half',
-  } as RequestInit);
-  await response.arrayBuffer();
-  return response.status;
-};
-
 /** The answer may come while it writes; writing on may then fail, which is no error as long as the answer is there. */
 const nodeHttp: Client = (upload) =>
   new Promise((resolve, reject) => {
@@ -130,17 +112,16 @@ const nodeHttp: Client = (upload) =>
   });
 
 const clients: [name: string, client: Client, there: boolean][] = [
-  ['curl', curl('-H', 'expect:'), has('curl')],
-  ['curl that expects 100-continue', curl('-H', 'expect: 100-continue'), has('curl')],
+  ['curl', curl('-H', 'expect:'), hasCurl],
+  ['curl that expects 100-continue', curl('-H', 'expect: 100-continue'), hasCurl],
+  // Node's fetch as well.
   ['undici', undici, true],
-  ['fetch', nodeFetch, true],
   ["Node's http", nodeHttp, true],
-  ["Python's http.client", pythonClient('http.client'), has('python3')],
-  ["Python's urllib", pythonClient('urllib'), has('python3')],
+  ["Python's http.client", pythonClient('http.client'), hasPython],
+  ["Python's urllib", pythonClient('urllib'), hasPython],
 ];
 
 for (const [name, client, there] of clients) {
-  if (!there) process.stderr.write(`${name} is left out: the program is not installed\n`);
   describe.skipIf(!there)(name, () => {
     for (const size of Object.keys(sizes) as (keyof typeof sizes)[]) {
       for (const chunked of [false, true]) {
@@ -157,7 +138,7 @@ for (const [name, client, there] of clients) {
   });
 }
 
-test.runIf(has('curl'))('curl -F gets its match, with and without Expect: 100-continue', async () => {
+test.runIf(hasCurl)('curl -F gets its match, with and without Expect: 100-continue', async () => {
   const demo = 'node_modules/@vladmandic/face-api/demo';
   const form = ['-F', `image1=@${demo}/sample1.jpg`, '-F', `image2=@${demo}/sample3.jpg`];
   for (const expectation of ['expect:', 'expect: 100-continue']) {

@@ -3,8 +3,8 @@ import { chunk, head, lastChunk, paths, photoForm, RawClient } from './support/c
 import { TestServer, transport } from './support/server.ts';
 
 /**
- * Heads and framings as networks, proxies and clients send them, on whatever speaks HTTP here; node-http.test.ts and
- * uws-next.test.ts run the same on the others. docs/uws-lifecycle.md has the table "What µWS does not take".
+ * Heads and framings as networks, proxies and clients send them, on whatever speaks HTTP here; vitest.config.ts has
+ * the same run on the others. docs/uws-lifecycle.md has the table "What µWS does not take".
  */
 
 const server = await TestServer.forFile();

@@ -5,7 +5,7 @@ import { head, RawClient } from './support/client.ts';
 import { diagnose } from './support/doctor.ts';
 import { type StartOptions, TestServer, transport } from './support/server.ts';
 
-/** What speaks HTTP, and where that is told. node-http.test.ts tries the contract on node:http. */
+/** What speaks HTTP, and where that is told. vitest.config.ts lists the files that run on node:http once more. */
 
 /** For node: as on a machine for which no package has a binary. */
 const withoutUws = `data:text/javascript,${encodeURIComponent(`

@@ -65,12 +65,6 @@ describe('the provider', () => {
       expect(of('nets')).toMatchObject({ status: 'wrong', value: expect.stringContaining(message) });
     },
   );
-
-  test.each(['CUDA', 'cuda;cpu', '-'])('%j is no list of names', async (provider) => {
-    const { code, output } = await refused({ FACEMATCH_PROVIDER: provider });
-    expect(code).toBe(1);
-    expect(output).toContain('FACEMATCH_PROVIDER: expected a comma-separated list of names');
-  });
 });
 
 describe('another build of ONNX Runtime', () => {

@@ -18,7 +18,17 @@ function findChromium(): string | undefined {
   return found;
 }
 
-/** A browser and a server for the tests of one file. Whatever a page did that no page may do fails its test. */
+let launched: Promise<Browser> | undefined;
+
+/** One for all files of this process, with which it ends. */
+function launch(): Promise<Browser> {
+  // A moving test picture in place of a camera; who may see it is asked as ever.
+  const args = ['--use-fake-device-for-media-stream'];
+  launched ??= chromium.launch({ executablePath: chromiumFile!, args });
+  return launched;
+}
+
+/** A browser, and a server for the tests of one file. Whatever a page did that no page may do fails its test. */
 export class Session {
   browser!: Browser;
   server!: TestServer;
@@ -27,24 +37,17 @@ export class Session {
   readonly #pages: DemoPage[] = [];
 
   constructor(options: StartOptions = {}) {
+    if (chromiumFile === undefined) return;
     beforeAll(async () => {
       this.home = new Home();
-      const launched = chromium.launch({
-        executablePath: chromiumFile!,
-        // A moving test picture in place of a camera; who may see it is asked as ever.
-        args: ['--use-fake-device-for-media-stream'],
-      });
-      [this.browser, this.server] = await Promise.all([launched, TestServer.start(options, this.home)]);
+      [this.browser, this.server] = await Promise.all([launch(), TestServer.start(options, this.home)]);
     });
     afterEach(async () => {
       const pages = this.#pages.splice(0);
       await Promise.all(pages.map((page) => page.close()));
       expect(pages.flatMap(({ faults }) => faults)).toEqual([]);
     });
-    afterAll(async () => {
-      await this.browser?.close();
-      await this.server?.stop();
-    });
+    afterAll(() => this.server?.stop());
   }
 
   /** A new key that the server knows. */

@@ -4,7 +4,13 @@ import { addonFile } from '../../../src/config/environment.ts';
 import { projectPath } from '../../../src/config/paths.ts';
 import type { AccuracyMode } from '../../../src/engine/addon.ts';
 import { packDirectory, readManifest, sha256 } from '../../../src/engine/manifest.ts';
-import { type Grouping, type LabelledImage, type PeopleSet, readPeople } from '../../../src/lab/people.ts';
+import {
+  type Grouping,
+  type LabelledImage,
+  type PeopleSet,
+  type PersonImage,
+  readPeople,
+} from '../../../src/lab/people.ts';
 import { sharedFolder } from '../../fixtures/pictures.ts';
 
 /**
@@ -27,15 +33,16 @@ export interface PictureSet extends PeopleSet {
   images: readonly (LabelledImage & { file: string })[];
 }
 
-/** The pictures of a set that have a face; `groupings` as of readPeople. */
+/** Those pictures of a set that are `wanted` and have a face; `groupings` as of readPeople. */
 export async function peopleOf(
   set: string,
   mode: AccuracyMode,
   groupings?: readonly Grouping[],
+  wanted: (image: PersonImage) => boolean = () => true,
 ): Promise<PictureSet> {
   const data = join(sharedFolder()!, 'data', set);
   const folder = existsSync(join(data, 'images')) ? join(data, 'images') : data;
-  const people = readPeople(set, folder, groupings);
+  const people = readPeople(set, folder, groupings).filter(wanted);
   const names = people.map(({ file }) => file);
   const file = join(kept, `${set}-${mode}-${keyOf(mode, names)}.f32`);
   const rows = read(file, names.length) ?? write(file, await embed(folder, mode, names));

@@ -1,4 +1,4 @@
-// Analyses every picture below a folder, in both modes, and a valid one after each: `corpus.mjs FOLDER VALID`.
+// Analyses every picture below a folder, in both modes, and a valid one after each eight: `corpus.mjs FOLDER VALID`.
 // Writes one line of JSON for each.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,12 +13,13 @@ const files = readdirSync(folder, { withFileTypes: true, recursive: true })
   .sort();
 const word = (outcome) => (outcome.ok ? 'ok' : outcome.code);
 
-for (const file of files) {
+for (const [at, file] of files.entries()) {
   const picture = readFileSync(file);
   const outcomes = [
     word(addon.analyse(pack, picture, { ...options, accuracy_mode: 'balance', min_det_score: 0.3 })),
     word(addon.analyse(pack, picture, options)),
   ];
-  if (word(addon.analyse(pack, sound, options)) !== 'ok') throw new Error(`after ${file} nothing works`);
+  if (at % 8 === 0 && word(addon.analyse(pack, sound, options)) !== 'ok')
+    throw new Error(`after ${file} nothing works`);
   process.stdout.write(`${JSON.stringify({ file, outcomes })}\n`);
 }

@@ -11,7 +11,7 @@ export interface Looked {
 /** For any picture: never an internal error, which would be a 500. */
 export const allowedOutcomes = ['ok', 'unsupported_image_format', 'image_decode_failed', 'image_dimensions'];
 
-/** Analyses every picture below a folder in a process of its own, and a valid one after each; the process must survive. */
+/** Analyses every picture below a folder in a process of its own, and a valid one now and then; the process must survive. */
 export async function lookAt(
   build: Build,
   folder: string,

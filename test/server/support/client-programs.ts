@@ -1,17 +1,147 @@
 import { spawnSync } from 'node:child_process';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ClientOptions, FacematchClient, FacematchError } from 'facematch/client';
 import { projectPath } from '../../../src/config/paths.ts';
+import { newFolder } from '../../support/folder.ts';
+import { execute } from './cli.ts';
+import type { Json } from './client.ts';
+import { blank, samples } from './pictures.ts';
 
-/** The programs of docs/clients, and photos for them. */
+/** The clients that we offer, and a folder with the images that their users name. */
 
-export const example = (name: string) => projectPath(`docs/clients/${name}`);
+export const folder = newFolder();
+/** A name of a file that would break out of a form's header. */
+export const oddName = 'é "b"\r\n; name=image1.jpg';
+/** One woman is on `one.jpg` and `two.jpg`, and not on `three.jpg`. */
+export const images = {
+  'one.jpg': samples.one,
+  'two.jpg': samples.three,
+  'three.jpg': samples.two,
+  'nobody.png': await blank(64, 64, 'png'),
+  'none.txt': Buffer.from('no image'),
+  [oddName]: samples.three,
+};
+for (const [name, bytes] of Object.entries(images)) writeFileSync(join(folder, name), bytes);
+copyFileSync(projectPath('docs/clients/facematch.py'), join(folder, 'facematch.py'));
 
-const photo = (name: string) => projectPath(`node_modules/@vladmandic/face-api/demo/${name}.jpg`);
-/** One woman is in the first and the third; all others are different people. */
-export const photos = { one: photo('sample1'), two: photo('sample2'), three: photo('sample3') } as const;
+export interface Way {
+  url: string;
+  key: string;
+  /** Images go as JSON. */
+  json?: boolean;
+  timeout_s?: number;
+}
+
+/** What a client makes of a refusal, or of no answer. */
+export interface Failure {
+  error: string;
+  /** Undefined where a shell shows none. */
+  code?: string;
+  status: number | null;
+  problem?: Json;
+  wait_s?: number | null;
+}
+
+/** The client's answer or its FacematchError, as the other clients give them. It tries twice at most. */
+export async function askNode(
+  call: (client: FacematchClient) => Promise<unknown>,
+  { timeout_s, ...way }: Way & Partial<ClientOptions>,
+): Promise<Json> {
+  const limit = timeout_s === undefined ? {} : { timeout_ms: 1000 * timeout_s };
+  try {
+    return await call(new FacematchClient({ retries: 1, ...limit, ...way }));
+  } catch (error) {
+    if (!(error instanceof FacematchError)) throw error;
+    const { message, code, status = null, problem = null, retryAfter_ms, cause } = error;
+    if (code === 'network' && !(cause instanceof Error)) throw new Error('It does not say what it met');
+    const wait_s = retryAfter_ms === undefined ? null : retryAfter_ms / 1000;
+    return { error: message, code, status, problem, wait_s } satisfies Failure;
+  }
+}
+
+/** Runs python3 in the folder. */
+export function python(args: readonly string[], { url, key }: Way) {
+  const env = { PATH: process.env.PATH, FACEMATCH_URL: url, FACEMATCH_KEY: key, PYTHONUTF8: '1' };
+  return execute('python3', args, folder, env);
+}
+
+/** The value of an expression of `client`, which tries twice at most, or what its FacematchError says. */
+export async function askPython(expression: string, way: Way): Promise<Json> {
+  const { json, timeout_s } = way;
+  const options = `${json ? ', as_json=True' : ''}${timeout_s ? `, timeout=${timeout_s}` : ''}`;
+  const script = `
+import json, os, facematch
+client = facematch.FacematchClient(os.environ["FACEMATCH_URL"], os.environ["FACEMATCH_KEY"], retries=1${options})
+try:
+    print(json.dumps(${expression}))
+except facematch.FacematchError as error:
+    wait_s = error.retry_after
+    print(json.dumps({"error": str(error), "code": error.code, "status": error.status, "problem": error.problem, "wait_s": wait_s}))
+`;
+  const { code, stdout, stderr } = await python(['-c', script], way);
+  if (code !== 0) throw new Error(stderr);
+  return JSON.parse(stdout);
+}
+
+/** Runs match.sh in the folder. */
+export function shell(args: readonly string[], { url, key }: Way) {
+  const env = { PATH: process.env.PATH, FACEMATCH_URL: url, FACEMATCH_KEY: key };
+  return execute(projectPath('docs/clients/match.sh'), args, folder, env);
+}
+
+async function askShell(second: string, way: Way): Promise<Json> {
+  const { code, stderr } = await shell(['one.jpg', second], way);
+  if (code < 2) return { match: code === 0 };
+  const [, status, reason] = /error: (\d{3})(?: (\w+):)?/.exec(stderr) ?? [];
+  return { error: stderr, code: reason, status: status ? Number(status) : null };
+}
 
 /** Says so where there is none. */
-export function isInstalled(program: string): boolean {
-  if (spawnSync(program, ['--version']).error === undefined) return true;
-  process.stderr.write(`A client is not run: ${program} is not installed\n`);
+function isInstalled(command: string): boolean {
+  if (spawnSync(command, ['--version']).error === undefined) return true;
+  process.stderr.write(`A client is not run: ${command} is not installed\n`);
   return false;
+}
+
+export const hasPython = isInstalled('python3');
+export const hasCurl = isInstalled('curl');
+
+/** Each asks whether the person of `one.jpg` is on a second image. */
+export const programs: {
+  name: string;
+  runs: boolean;
+  /** How often it sends a request at most. */
+  tries: number;
+  /** The statuses after which it sends it again. */
+  passing: readonly number[];
+  ask: (second: keyof typeof images, way: Way) => Promise<Json>;
+}[] = [
+  {
+    name: 'facematch/client',
+    runs: true,
+    tries: 2,
+    passing: [408, 429, 503, 504],
+    ask: (second, way) => askNode((client) => client.match(images['one.jpg'], images[second]!), way),
+  },
+  {
+    name: 'facematch.py',
+    runs: hasPython,
+    tries: 2,
+    passing: [408, 429, 503, 504],
+    ask: (second, way) => askPython(`client.match("one.jpg", ${JSON.stringify(second)})`, way),
+  },
+  {
+    name: 'match.sh',
+    runs: hasCurl,
+    tries: 4,
+    passing: [429, 503],
+    ask: (second, way) => askShell(String(second), way),
+  },
+];
+
+/** The program of a language in docs/clients/README.md. */
+export function example(language: 'js' | 'python'): string {
+  const page = readFileSync(projectPath('docs/clients/README.md'), 'utf8');
+  return new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(page)![1]!;
 }

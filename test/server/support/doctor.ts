@@ -31,7 +31,7 @@ export async function diagnose(
   return { ...outcome, ok, findings, of };
 }
 
-/** A copy of what runs, in a folder, without some packages or `uws`; its bin. The addon is not copied. */
+/** A copy of what runs, in a folder, without some packages; its bin. The addon is not copied. */
 export function copyProgram(folder: string, without: readonly string[]): string {
   for (const part of ['dist', 'scripts', 'package.json', 'CMakeLists.txt', 'models/packs/default']) {
     cpSync(projectPath(part), join(folder, part), { recursive: true });
@@ -42,8 +42,7 @@ export function copyProgram(folder: string, without: readonly string[]): string 
     mkdirSync(dirname(link), { recursive: true });
     symlinkSync(projectPath(`node_modules/${name}`), link);
   }
-  if (!without.includes('uws'))
-    cpSync(projectPath('build/uws'), join(folder, 'build/uws'), { recursive: true });
+  cpSync(projectPath('build/uws'), join(folder, 'build/uws'), { recursive: true });
   return join(folder, 'scripts/facematch.mjs');
 }
 

@@ -6,14 +6,17 @@ import { connect, createServer, type Socket } from 'node:net';
 const host = '127.0.0.2';
 
 /** In front of the server on `port`: `meet` may end a connection, otherwise its bytes go through. Counts connections. */
-export async function proxy(port: number, meet: (connection: Socket, count: number) => boolean) {
+export async function proxy(
+  port: number,
+  meet: (connection: Socket, count: number) => boolean | Promise<boolean>,
+) {
   let connections = 0;
   const sockets = new Set<Socket>();
-  const listener = createServer((socket) => {
+  const listener = createServer(async (socket) => {
     connections += 1;
     sockets.add(socket);
     socket.on('error', () => {});
-    if (meet(socket, connections)) return;
+    if (await meet(socket, connections)) return;
     const onward = connect(port, '127.0.0.1');
     onward.on('error', () => {});
     socket.pipe(onward).pipe(socket);

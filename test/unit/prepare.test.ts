@@ -1,6 +1,8 @@
 import onnxProto from 'onnx-proto';
 import { describe, expect, test } from 'vitest';
 import { decodeModel, makeFloats, makeNode, type Node } from '../../models/prepare/graph.ts';
+import { roundFactors } from '../../models/prepare/int8/operators.ts';
+import { decodeFactors, readPlan } from '../../models/prepare/int8/plan.ts';
 import { rewriteNet } from '../../models/prepare/rewrite.ts';
 import { compareNets } from '../../models/prepare/verify.ts';
 
@@ -72,4 +74,50 @@ describe('a hand-made net', () => {
   ])('that is %s is refused', (_, bytes) => {
     expect(() => rewriteNet(bytes)).toThrow();
   });
+});
+
+test.each([
+  ['below 1', [0.3, -0.7], 15],
+  ['of nearly 1', [0.9999, 0.1], 15],
+  ['that would be rounded to 1', [0.99999, 0.1], 14],
+  ['of 1', [1, 0.1], 14],
+  ['of almost 2', [0.1, -1.9999], 14],
+  ['far above 1', [9.3, 0.01], 11],
+])('factors %s have the bits behind the point that 15 in all leave', (_, factors, bits) => {
+  const rounded = roundFactors(factors);
+  const whole = rounded.map((factor) => factor * 2 ** bits);
+  for (const [i, factor] of rounded.entries()) {
+    expect(Math.abs(whole[i]!)).toBeLessThanOrEqual(32767);
+    expect(Number.isInteger(whole[i])).toBe(true);
+    expect(Math.abs(factor - factors[i]!)).toBeLessThanOrEqual(2 ** -bits);
+  }
+});
+
+test.each([
+  [-4, 0.5],
+  [-1, 0.875],
+  [0, 1],
+  [1, 1.25],
+  [2, 1.5],
+  [3, 1.75],
+  [4, 2],
+  [127, 1.75 * 2 ** 31],
+])('the code %d is the factor %d', (code, expected) => {
+  expect([...decodeFactors(Buffer.from([code & 255]).toString('base64'))]).toEqual([expected]);
+});
+
+const plan = { fitted_on: 'two chips', floats: ['a'], factors: { a: 'AAAA' }, ranges: { a: [-1, 1] } };
+
+test('a plan is read as it was written', () => {
+  expect(readPlan(Buffer.from(JSON.stringify(plan)), 'my.int8.json')).toEqual(plan);
+});
+
+test.each([
+  ['is no JSON', '{', 'my.int8.json is not valid JSON: '],
+  ['is empty', '{}', 'my.int8.json is not a valid plan:\n'],
+  ['has half a range', JSON.stringify({ ...plan, ranges: { a: [1] } }), 'at ranges.a'],
+  ['has factors that are no base64', JSON.stringify({ ...plan, factors: { a: 'ä' } }), 'at factors.a'],
+  ['has a member that nobody knows', JSON.stringify({ ...plan, shifts: {} }), 'shifts'],
+])('a plan that %s is refused', (_, text, message) => {
+  expect(() => readPlan(Buffer.from(text), 'my.int8.json')).toThrow(message);
 });
