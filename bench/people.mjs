@@ -5,7 +5,8 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import sharp from 'sharp';
-import { loadAddon } from '../dist/src/engine/load-addon.js';
+import { loadPack } from '../dist/src/engine/load-addon.js';
+import { readDraft } from '../dist/src/engine/manifest.js';
 import { root } from '../test/support/programs.mjs';
 import { Random } from '../test/support/random.mjs';
 import { progress } from '../test/support/report.mjs';
@@ -24,9 +25,9 @@ const [origin, masks] = ['origin', 'origin-masks'].map((name) => join(root, 'bui
 for (const folder of [origin, masks]) rmSync(folder, { recursive: true, force: true });
 
 const pack = join(root, 'models/packs/default');
-const { min_det_score } = JSON.parse(readFileSync(join(pack, 'manifest.json'), 'utf8'));
-const addon = loadAddon();
-addon.loadPack(pack);
+const manifest = readDraft(pack);
+const { min_det_score } = manifest;
+const addon = loadPack(pack, manifest);
 
 /** Writes the picture with a mask; false where no face is found. */
 async function drawMask(bytes, file, random) {

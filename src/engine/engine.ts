@@ -65,7 +65,7 @@ export class Engine {
     await verifyPack(pack_directory, manifest);
     // Loaded here once for the whole process, so that a fault is reported once; the workers then share the sessions.
     this.#addon ??= loadAddon();
-    this.#addon.loadPack(pack_directory);
+    this.#addon.loadPack(pack_directory, manifest);
     this.#pool = await Pool.start({
       workers: config.workers,
       pack_directory,

@@ -20,10 +20,7 @@ import {
   weight,
 } from './manifest-parts.ts';
 
-/**
- * A model pack on disk: a directory with manifest.json and its prepared nets. native/core/runtime/pack.cpp reads the same
- * manifest and makes the same checks of the members that it reads.
- */
+/** A model pack on disk: a directory with manifest.json and its prepared nets. Nothing else reads a manifest. */
 
 const planName = z
   .string()

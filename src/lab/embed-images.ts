@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { AccuracyMode } from '../engine/addon.ts';
-import { loadAddon } from '../engine/load-addon.ts';
 import { withThreads } from '../engine/pool.ts';
 import type { EmbeddedImage, EmbedJob } from './embed-worker.ts';
 
 interface EmbedImagesOptions {
+  /** That of a pack that is loaded. */
   packDirectory: string;
   folder: string;
   mode: AccuracyMode;
@@ -19,7 +19,6 @@ export async function embedImages(
   names: readonly string[],
   options: EmbedImagesOptions,
 ): Promise<Map<string, EmbeddedImage>> {
-  loadAddon();
   const file = new URL('./embed-worker.js', import.meta.url);
   return withThreads<EmbedJob, EmbeddedImage, Map<string, EmbeddedImage>>(
     file,

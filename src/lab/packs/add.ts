@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { loadAddon } from '../../engine/load-addon.ts';
+import type { Feeding } from '../../engine/families.ts';
 import {
   type PackDraft,
   type PackManifest,
@@ -28,7 +28,6 @@ import {
   describeLandmarks,
   describeLiveness,
 } from './describe.ts';
-import type { Feeding } from './families.ts';
 import { manifestText } from './manifest-text.ts';
 import { betterFeeding, type Trial, tryPack } from './trial.ts';
 
@@ -115,7 +114,6 @@ export async function addPack(nameOrPath: string, options: AddOptions): Promise<
     };
     writeFileSync(join(made, 'manifest.json'), manifestText(manifest));
     const draft = readDraft(made);
-    loadAddon().loadPack(made);
     const trial = tryPack(made, draft);
     const better_feeding = options.embedder === undefined ? undefined : betterFeeding(made, draft, trial);
     renameSync(made, target);
