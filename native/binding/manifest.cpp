@@ -8,7 +8,7 @@ namespace {
 struct Node {
   Napi::Value value;
 
-  Node operator[](const char* member) const { return {value.As<Napi::Object>().Get(member)}; }
+  Node at(const char* member) const { return {value.As<Napi::Object>().Get(member)}; }
   bool present() const { return !value.IsUndefined(); }
   bool is_list() const { return value.IsArray(); }
   std::vector<Node> items() const {
@@ -25,11 +25,11 @@ struct Node {
 }  // namespace
 
 Pack to_pack(const std::string& directory, const Napi::Value& manifest) {
-  return ManifestReader<Node>::pack(directory, {manifest});
+  return pack_of(directory, ManifestValue<Node>{{manifest}});
 }
 
 Napi::Value detector_outputs(const Napi::Value& detector) {
-  const DetectorSpec spec = ManifestReader<Node>::grids({detector});
+  const DetectorSpec spec = grids_of(ManifestValue<Node>{{detector}});
   const auto outputs = detector_family(spec.family).outputs(spec, {spec.width, spec.height});
   auto array = Napi::Array::New(detector.Env(), outputs.size());
   for (uint32_t i = 0; i < outputs.size(); ++i) {

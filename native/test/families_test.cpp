@@ -409,11 +409,14 @@ TEST_CASE("outputs that are not those of the family are refused by what is wrong
   };
   const Case cases[] = {
       {"in order", open, {"443", "460"}, nullptr},
-      {"exchanged", open, {"460", "443"}, "\"scores\" for stride 32 has 192 numbers instead of 48"},
+      {"exchanged",
+       open,
+       {"460", "443"},
+       "\"scores\" for stride 32 has the shape 1×48×4 instead of 48×1"},
       {"another",
        open,
        {"443", "points"},
-       "\"boxes\" for stride 32 has 480 numbers instead of 192"},
+       "\"boxes\" for stride 32 has the shape 1×48×10 instead of 48×4"},
       {"missing",
        open,
        {"443", "446"},
@@ -422,7 +425,7 @@ TEST_CASE("outputs that are not those of the family are refused by what is wrong
       {"as many numbers, in another order",
        turned,
        {"443", "460"},
-       "has the shape 1×4×48, whose last side should be 4"},
+       "has the shape 1×4×48 instead of 48×4"},
       {"no floats", counting, {"443", "460"}, "the output \"443\" of the net"},
   };
   for (const Case& c : cases) {

@@ -392,27 +392,35 @@ TEST_CASE("the default pack is what its manifest says") {
   CHECK(anchors.liveness[0].scale == 2.7f);
 }
 
-TEST_CASE("a net that is not as described fails at loading, not at the first request") {
+TEST_CASE("a net that is not as described fails at loading, by what is wrong") {
   struct Case {
     const char* member;
     Json value;
+    const char* said;
   };
   const Case cases[] = {
-      {"/embedder/dimensions", 128},     {"/landmarks/size", 112},
-      {"/embedder/size", 224},           {"/detector/input", "picture"},
-      {"/embedder/output", "fc1"},       {"/detector/file", "missing.onnx"},
-      {"/landmarks/file", "embed.onnx"}, {"/cohort/centres", 4},
-      {"/detector/scores", "offsets"},   {"/human/file", "empty.i8"},
-      {"/cohort/file", "missing.i8"},    {"/detector/family", "haar"},
+      {"/detector/family", "haar", "unknown detector family \"haar\""},
+      {"/detector/input", "picture", "no input \"picture\"; there are \"input\""},
+      {"/detector/file", "missing.onnx", "missing.onnx cannot be used"},
+      {"/detector/scores", "offsets", "\"scores\" has the shape 235×4 instead of 235×2"},
+      {"/landmarks/size", 112, "landmark.onnx cannot be used"},
+      {"/landmarks/file", "embed.onnx", "has no output \"points\""},
+      {"/embedder/dimensions", 9, "has 8 numbers, but the manifest says 9 dimensions"},
+      {"/embedder/size", 224, "embed.onnx cannot be used"},
+      {"/embedder/output", "fc1", "no output \"fc1\"; there are \"embedding\""},
+      {"/cohort/centres", 4, "cohort.i8"},
+      {"/cohort/file", "missing.i8", "missing.i8"},
+      {"/human/file", "empty.i8", "empty.i8"},
   };
   const TinyPack pack;
   for (const Case& c : cases) {
     Json json = manifest();
     json[Json::json_pointer(c.member)] = c.value;
-    CAPTURE(c.member);
+    CAPTURE(c.said);
     const auto error = refusal([&] { load_engine(pack.as(json)); });
     REQUIRE(error);
-    CHECK_FALSE(error->message.empty());
+    CAPTURE(error->message);
+    CHECK(error->message.find(c.said) != std::string::npos);
   }
 }
 

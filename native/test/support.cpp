@@ -51,7 +51,7 @@ namespace {
 struct Node {
   const nlohmann::json* value;  // nullptr: absent
 
-  Node operator[](const char* member) const {
+  Node at(const char* member) const {
     const auto found = value->find(member);
     return {found == value->end() ? nullptr : &*found};
   }
@@ -70,7 +70,7 @@ struct Node {
 }  // namespace
 
 Pack pack_of(const fs::path& directory, const nlohmann::json& manifest) {
-  return ManifestReader<Node>::pack(directory.string(), {&manifest});
+  return facematch::pack_of(directory.string(), ManifestValue<Node>{{&manifest}});
 }
 
 Pack read_pack(const fs::path& directory) {

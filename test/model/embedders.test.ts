@@ -5,7 +5,10 @@ import { analyseOptions, smallSample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { type Kind, standIn, standInPack } from './support/standin.ts';
 
-/** Each kind of embedder by a small net that gives one face one direction, however it is fed: docs/packs.md lists them. */
+/**
+ * Each kind of embedder by a small net that gives one face one direction, however it is fed: docs/packs.md lists them. Their files are
+ * not to be had everywhere.
+ */
 
 const folder = newFolder();
 const photo = await smallSample(1, 960);
@@ -18,6 +21,8 @@ function embeddingsOf(kind: Kind): Float32Array[] {
   const fed = { channels, mean: same ? mean[0] : mean, scale, dimensions };
   const result = analysed(standInPack(folder, fed, standIn(kind)));
   if (!result.ok) throw new Error(JSON.stringify(result));
+  // Without a cohort similarities are cosines.
+  expect(result.image.faces.every(({ cohort_score }) => cohort_score === 0)).toBe(true);
   return result.image.faces.map(({ embedding }) => embedding);
 }
 

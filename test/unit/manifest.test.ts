@@ -2,6 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
+import { families } from '../../src/engine/families.ts';
 import {
   packDirectory,
   packNets,
@@ -11,7 +12,6 @@ import {
   sourceOf,
   verifyPack,
 } from '../../src/engine/manifest.ts';
-import { withDetector } from '../fixtures/detectors.ts';
 import { newFolder } from '../support/folder.ts';
 
 type Json = Record<string, unknown>;
@@ -27,6 +27,12 @@ beforeEach(() => {
 function writeManifest(text: string): void {
   writeFileSync(join(directory, 'manifest.json'), text);
 }
+
+/** The members that other families have in place of those of rfb. */
+const detectors = {
+  scrfd: { ...families.scrfd.usual!.grids, scores: ['443', '468', '493'], boxes: ['446', '471', '496'] },
+  retinaface: { ...families.retinaface.usual!.grids, scores: 'conf', boxes: 'loc' },
+};
 
 /** A manifest, the default one, with the member at a dotted path set; undefined takes it away. */
 function manifestWith(path: string, value: unknown, from = defaultManifest): string {
@@ -250,11 +256,14 @@ describe('a manifest', () => {
       };
       const nets = [2.7, 4].map((scale) => ({ ...net, scale }));
       const base = JSON.parse(family === 'yunet' ? yunetManifest : defaultManifest);
-      const its = family === 'scrfd' || family === 'retinaface' ? withDetector(base, family) : base;
-      const whole = { ...its, liveness: { family: 'minifasnet', nets } };
+      if (family === 'scrfd' || family === 'retinaface') {
+        const { offsets: _, ...rest } = base.detector;
+        base.detector = { ...rest, family, width: 640, height: 640, ...detectors[family] };
+      }
+      const whole = { ...base, liveness: { family: 'minifasnet', nets } };
       const read = (value: unknown) => {
         const merged =
-          path === 'detector' && value && !Array.isArray(value) ? { ...its.detector, ...value } : value;
+          path === 'detector' && value && !Array.isArray(value) ? { ...base.detector, ...value } : value;
         writeManifest(manifestWith(path, merged, JSON.stringify(whole)));
         return readManifest(directory);
       };

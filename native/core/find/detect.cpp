@@ -36,39 +36,30 @@ constexpr float kMaxScore = 1.05f;
 // cell.
 constexpr int kMinFrame = 64;
 
-std::string words(const OutputShape& output) {
-  std::string text = std::string("\"") + output.member + "\"";
-  if (output.stride > 0) text += " for stride " + std::to_string(output.stride);
-  return text;
-}
-
 #define FACEMATCH_FAMILY(name) &families::name::family,
 constexpr std::array kFamilies = {
 #include "families.inc"
 };
 #undef FACEMATCH_FAMILY
 
-// Why outputs of these sizes, in numbers, are not those of the family; empty when they are.
-std::string mismatch(std::span<const OutputShape> expected, std::span<const size_t> sizes) {
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const size_t numbers = expected[i].rows * expected[i].columns;
-    if (sizes[i] == numbers) continue;
-    return words(expected[i]) + " has " + std::to_string(sizes[i]) + " numbers instead of " +
-           std::to_string(numbers);
-  }
-  return {};
-}
+using Shape = std::vector<int64_t>;
 
-// As many numbers may be in another order.
-std::string misshapen(std::span<const OutputShape> expected,
-                      std::span<const std::vector<int64_t>> shapes) {
+// Why outputs of these shapes are not those of the family; empty when they are.
+std::string mismatch(std::span<const OutputShape> expected, std::span<const Shape> shapes) {
   for (size_t i = 0; i < expected.size(); ++i) {
-    const auto columns = static_cast<int64_t>(expected[i].columns);
-    if (!shapes[i].empty() && shapes[i].back() == columns) continue;
+    const auto& [member, stride, rows, columns] = expected[i];
+    size_t numbers = 1;
     std::string shape;
-    for (const int64_t side : shapes[i]) shape += (shape.empty() ? "" : "×") + std::to_string(side);
-    return words(expected[i]) + " has the shape " + shape + ", whose last side should be " +
-           std::to_string(columns);
+    for (const int64_t side : shapes[i]) {
+      numbers *= static_cast<size_t>(side);
+      shape += (shape.empty() ? "" : "×") + std::to_string(side);
+    }
+    const bool fits = !shapes[i].empty() && numbers == rows * columns &&
+                      shapes[i].back() == static_cast<int64_t>(columns);
+    if (fits) continue;
+    return std::string("\"") + member + "\"" +
+           (stride > 0 ? " for stride " + std::to_string(stride) : "") + " has the shape " + shape +
+           " instead of " + std::to_string(rows) + "×" + std::to_string(columns);
   }
   return {};
 }
@@ -125,13 +116,9 @@ Detector::Detector(const std::string& directory, const DetectorSpec& spec)
       net_(directory + "/" + spec_.file, spec_.input, {1, 3, spec_.height, spec_.width},
            spec_.outputs, Sides::kDynamic) {
   const auto expected = family_.outputs(spec_, {spec_.width, spec_.height});
-  std::string reason;
-  if (spec_.outputs.size() != expected.size()) {
-    reason = "it must name " + std::to_string(expected.size()) + " outputs";
-  } else {
-    reason = mismatch(expected, net_.output_sizes());
-    if (reason.empty()) reason = misshapen(expected, net_.output_shapes());
-  }
+  const std::string reason = spec_.outputs.size() == expected.size()
+                                 ? mismatch(expected, net_.output_shapes())
+                                 : "it must name " + std::to_string(expected.size()) + " outputs";
   if (reason.empty()) return;
   throw Error(
       ErrorCode::kInternalError,
@@ -159,12 +146,13 @@ std::vector<Detection> Detector::detect(const View& view, float min_score) const
   letterbox(bgr, spec_.normalisation, size, frame, input);
   std::vector<Ort::Value> values = net_.run(input, frame.height, frame.width);
   std::vector<std::span<float>> outputs;
-  std::vector<size_t> sizes;
+  std::vector<Shape> shapes;
   for (Ort::Value& value : values) {
-    sizes.push_back(value.GetTensorTypeAndShapeInfo().GetElementCount());
-    outputs.emplace_back(value.GetTensorMutableData<float>(), sizes.back());
+    const auto info = value.GetTensorTypeAndShapeInfo();
+    shapes.push_back(info.GetShape());
+    outputs.emplace_back(value.GetTensorMutableData<float>(), info.GetElementCount());
   }
-  if (const auto reason = mismatch(family_.outputs(spec_, frame), sizes); !reason.empty()) {
+  if (const auto reason = mismatch(family_.outputs(spec_, frame), shapes); !reason.empty()) {
     throw Error(ErrorCode::kInternalError, "the detector's outputs changed: " + reason);
   }
 

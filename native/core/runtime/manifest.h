@@ -1,8 +1,8 @@
 // A manifest that src/engine/manifest.ts has read and judged -> Pack.
 #pragma once
 
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "../find/families/family.h"
@@ -10,140 +10,132 @@
 
 namespace facematch {
 
-// `Node` is a value of the manifest, by whatever holds it, and has
-//   Node operator[](const char* member) const;  absent or not
-//   bool present() const;
-//   bool is_list() const;
-//   std::vector<Node> items() const;            of a list
-//   float number() const; int whole() const; std::string text() const;
-// A node may throw where it is of another type. Throws Error kInternalError for an unknown family.
+// A value of the manifest, which becomes what it is assigned to. `Node` is what holds it:
+//   Node at(const char* member) const; bool present() const; bool is_list() const;
+//   std::vector<Node> items() const; float number() const; int whole() const; std::string text()
+// A node may throw where it is of another type.
 template <typename Node>
-class ManifestReader {
- public:
-  static Pack pack(const std::string& directory, const Node& manifest) {
-    Pack pack{.directory = directory,
-              .detector = detector(manifest["detector"]),
-              .close_detector = {},
-              .landmarks = landmarks(manifest["landmarks"]),
-              .embedder = embedder(manifest["embedder"]),
-              .cohort = {},
-              .human = {},
-              .occlusion = {},
-              .liveness = {}};
-    if (const Node node = manifest["close_detector"]; node.present())
-      pack.close_detector = detector(node);
-    if (const Node node = manifest["cohort"]; node.present()) pack.cohort = cohort(node);
-    if (const Node node = manifest["human"]; node.present())
-      pack.human = HumanSpec{.score = linear(node), .bar = node["bar"].number()};
-    if (const Node node = manifest["occlusion"]; node.present()) pack.occlusion = linear(node);
-    if (const Node node = manifest["liveness"]; node.present())
-      for (const Node& net : node["nets"].items()) pack.liveness.push_back(liveness(net));
-    return pack;
-  }
+struct ManifestValue {
+  Node node;
 
-  static DetectorSpec detector(const Node& node) {
-    DetectorSpec spec = grids(node);
-    spec.file = node["file"].text();
-    spec.input = node["input"].text();
-    spec.normalisation = normalisation(node);
-    spec.nms_iou = node["nms_iou"].number();
-    spec.second_look_score = node["second_look_score"].number();
-    const char* before = nullptr;
-    for (const OutputShape& output :
-         detector_family(spec.family).outputs(spec, {spec.width, spec.height})) {
-      if (output.member != before) add_names(node[output.member], spec.outputs);
-      before = output.member;
-    }
-    return spec;
+  ManifestValue operator[](const char* member) const { return {node.at(member)}; }
+  operator float() const { return node.number(); }
+  operator int() const { return node.whole(); }
+  operator std::string() const { return node.text(); }
+  operator Point() const {
+    const std::vector<float> numbers = *this;
+    return {numbers.at(0), numbers.at(1)};
   }
-
-  // The part of a detector that says which outputs its family has.
-  static DetectorSpec grids(const Node& node) {
-    DetectorSpec spec;
-    spec.family = node["family"].text();
-    spec.width = node["width"].whole();
-    spec.height = node["height"].whole();
-    if (const Node list = node["strides"]; list.present())
-      for (const Node& stride : list.items()) spec.strides.push_back(stride.whole());
-    if (const Node anchors = node["anchors"]; anchors.present()) spec.anchors = anchors.whole();
-    if (const Node list = node["priors"]; list.present())
-      for (const Node& sides : list.items()) spec.priors.push_back(numbers(sides));
-    if (const Node list = node["variances"]; list.present())
-      spec.variances = {numbers(list).at(0), numbers(list).at(1)};
-    return spec;
-  }
-
- private:
-  static std::vector<float> numbers(const Node& list) {
-    std::vector<float> all;
-    for (const Node& item : list.items()) all.push_back(item.number());
+  // Absent: empty. Anything but a list is the only one.
+  template <typename T>
+  operator std::vector<T>() const {
+    std::vector<T> all;
+    if (!node.present()) return all;
+    if (!node.is_list()) return {static_cast<T>(*this)};
+    for (const Node& item : node.items()) all.push_back(ManifestValue{item});
     return all;
   }
-
-  static void add_names(const Node& node, std::vector<std::string>& names) {
-    if (!node.is_list()) return names.push_back(node.text());
-    for (const Node& item : node.items()) names.push_back(item.text());
-  }
-
-  static Normalisation normalisation(const Node& node) {
-    const std::string word = node["channels"].text();
-    Normalisation how{.channels = word == "rgb"   ? Channels::kRgb
-                                  : word == "bgr" ? Channels::kBgr
-                                                  : Channels::kGrey,
-                      .mean = {},
-                      .scale = node["scale"].number()};
-    const Node mean = node["mean"];
-    for (size_t plane = 0; plane < how.mean.size(); ++plane)
-      how.mean[plane] = mean.is_list() ? numbers(mean).at(plane) : mean.number();
-    return how;
-  }
-
-  static LandmarksSpec landmarks(const Node& node) {
-    return {.file = node["file"].text(),
-            .input = node["input"].text(),
-            .output = node["output"].text(),
-            .size = node["size"].whole(),
-            .normalisation = normalisation(node),
-            .crop = node["crop"].number(),
-            .upright_degrees = node["upright_degrees"].number()};
-  }
-
-  static EmbedderSpec embedder(const Node& node) {
-    EmbedderSpec spec{.file = node["file"].text(),
-                      .input = node["input"].text(),
-                      .output = node["output"].text(),
-                      .size = node["size"].whole(),
-                      .dimensions = node["dimensions"].whole(),
-                      .normalisation = normalisation(node),
-                      .template_points = {}};
-    const std::vector<Node> points = node["template"].items();
-    for (size_t i = 0; i < spec.template_points.size(); ++i) {
-      const std::vector<float> point = numbers(points.at(i));
-      spec.template_points[i] = {point.at(0), point.at(1)};
-    }
-    return spec;
-  }
-
-  static CohortSpec cohort(const Node& node) {
-    return {.file = node["file"].text(),
-            .centres = node["centres"].whole(),
-            .highest = node["highest"].whole(),
-            .weight = node["weight"].number()};
-  }
-
-  static LinearSpec linear(const Node& node) {
-    return {.file = node["file"].text(),
-            .scale = node["scale"].number(),
-            .bias = node["bias"].number()};
-  }
-
-  static LivenessSpec liveness(const Node& node) {
-    return {.file = node["file"].text(),
-            .input = node["input"].text(),
-            .output = node["output"].text(),
-            .size = node["size"].whole(),
-            .scale = node["scale"].number()};
+  template <typename T, size_t count>
+  operator std::array<T, count>() const {
+    const std::vector<T> all = *this;
+    std::array<T, count> some{};
+    for (size_t i = 0; i < count; ++i) some[i] = all.at(i);
+    return some;
   }
 };
+
+// The part of a detector that says which outputs its family has.
+template <typename Node>
+DetectorSpec grids_of(const ManifestValue<Node>& value) {
+  DetectorSpec spec;
+  spec.family = std::string(value["family"]);
+  spec.width = value["width"];
+  spec.height = value["height"];
+  spec.strides = value["strides"];
+  if (value["anchors"].node.present()) spec.anchors = value["anchors"];
+  spec.priors = value["priors"];
+  if (value["variances"].node.present()) spec.variances = value["variances"];
+  return spec;
+}
+
+template <typename Node>
+Normalisation normalisation_of(const ManifestValue<Node>& value) {
+  const std::string word = value["channels"];
+  std::vector<float> mean = value["mean"];
+  mean.resize(3, mean.at(0));  // one number is that of each plane
+  return {.channels = word == "rgb"   ? Channels::kRgb
+                      : word == "bgr" ? Channels::kBgr
+                                      : Channels::kGrey,
+          .mean = {mean[0], mean[1], mean[2]},
+          .scale = value["scale"]};
+}
+
+template <typename Node>
+DetectorSpec detector_of(const ManifestValue<Node>& value) {
+  DetectorSpec spec = grids_of(value);
+  spec.file = std::string(value["file"]);
+  spec.input = std::string(value["input"]);
+  spec.normalisation = normalisation_of(value);
+  spec.nms_iou = value["nms_iou"];
+  spec.second_look_score = value["second_look_score"];
+  const char* before = nullptr;
+  const cv::Size size(spec.width, spec.height);
+  for (const OutputShape& output : detector_family(spec.family).outputs(spec, size)) {
+    if (output.member == before) continue;
+    before = output.member;
+    const std::vector<std::string> names = value[before];
+    spec.outputs.insert(spec.outputs.end(), names.begin(), names.end());
+  }
+  return spec;
+}
+
+template <typename Node>
+LinearSpec linear_of(const ManifestValue<Node>& value) {
+  return {.file = value["file"], .scale = value["scale"], .bias = value["bias"]};
+}
+
+// Throws Error kInternalError for an unknown family.
+template <typename Node>
+Pack pack_of(const std::string& directory, const ManifestValue<Node>& manifest) {
+  const auto marks = manifest["landmarks"], embedder = manifest["embedder"];
+  Pack pack;
+  pack.directory = directory;
+  pack.detector = detector_of(manifest["detector"]);
+  pack.landmarks = {.file = marks["file"],
+                    .input = marks["input"],
+                    .output = marks["output"],
+                    .size = marks["size"],
+                    .normalisation = normalisation_of(marks),
+                    .crop = marks["crop"],
+                    .upright_degrees = marks["upright_degrees"]};
+  pack.embedder = {.file = embedder["file"],
+                   .input = embedder["input"],
+                   .output = embedder["output"],
+                   .size = embedder["size"],
+                   .dimensions = embedder["dimensions"],
+                   .normalisation = normalisation_of(embedder),
+                   .template_points = embedder["template"]};
+  if (const auto close = manifest["close_detector"]; close.node.present())
+    pack.close_detector = detector_of(close);
+  if (const auto cohort = manifest["cohort"]; cohort.node.present())
+    pack.cohort = {.file = cohort["file"],
+                   .centres = cohort["centres"],
+                   .highest = cohort["highest"],
+                   .weight = cohort["weight"]};
+  if (const auto human = manifest["human"]; human.node.present())
+    pack.human = {.score = linear_of(human), .bar = human["bar"]};
+  if (const auto occlusion = manifest["occlusion"]; occlusion.node.present())
+    pack.occlusion = linear_of(occlusion);
+  if (const auto liveness = manifest["liveness"]; liveness.node.present())
+    for (const Node& item : liveness["nets"].node.items()) {
+      const ManifestValue<Node> net{item};
+      pack.liveness.push_back({.file = net["file"],
+                               .input = net["input"],
+                               .output = net["output"],
+                               .size = net["size"],
+                               .scale = net["scale"]});
+    }
+  return pack;
+}
 
 }  // namespace facematch

@@ -32,7 +32,6 @@ class Net {
   // In floats, for the shape that the net was loaded with.
   size_t input_size() const { return input_size_; }
   size_t output_size(size_t index) const { return output_sizes_[index]; }
-  const std::vector<size_t>& output_sizes() const { return output_sizes_; }
   const std::vector<std::vector<int64_t>>& output_shapes() const { return output_shapes_; }
 
   // Copies nothing of floats: the net reads `input` and writes `outputs` in place. Sizes are in
