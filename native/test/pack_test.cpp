@@ -73,10 +73,13 @@ Json manifest() {
   return Json::parse(R"({
     "detector": {"file": "detect.onnx", "family": "rfb", "input": "input", "scores": "scores",
                  "offsets": "offsets", "width": 64, "height": 64, "channels": "rgb", "mean": 127,
-                 "scale": 0.0078125, "nms_iou": 0.4, "second_look_score": 0.9},
+                 "scale": 0.0078125, "nms_iou": 0.4, "second_look_score": 0.9,
+                 "clear_score": 0.999998},
     "landmarks": {"file": "landmark.onnx", "family": "points68", "input": "input",
                   "output": "points", "size": 16, "channels": "grey", "mean": 0, "scale": 0.004,
-                  "crop": 1.1, "upright_degrees": 6},
+                  "crop": 1.1, "upright_degrees": 6, "clear_template_error": 0.1,
+                  "max_instability": {"quick": 0.021, "thorough": 0.02, "closeup": 0.023,
+                                      "close_detector": 0.1}},
     "embedder": {"file": "embed.onnx", "family": "arcface", "input": "input",
                  "output": "embedding", "size": 16, "channels": "bgr", "dimensions": 8,
                  "mean": 127, "scale": 0.0078125,
@@ -294,6 +297,24 @@ TEST_CASE(
   // Seen by both it is one face.
   CHECK(faces("detect-scrfd.onnx", "detect-scrfd.onnx", false).size() == 1);
   CHECK(faces("detect-scrfd-blind.onnx", "detect-scrfd-blind.onnx", true).empty());
+}
+
+TEST_CASE("the manifest says how sure the nets must be of an upright face") {
+  const TinyPack pack;
+  const auto faces = [&](float clear_score, float clear_template_error, float instability) {
+    Json json = manifest();
+    json["landmarks"]["file"] = "landmark-moving.onnx";
+    json["detector"]["clear_score"] = clear_score;
+    json["landmarks"]["clear_template_error"] = clear_template_error;
+    for (auto& [which, most] : json["landmarks"]["max_instability"].items()) most = instability;
+    const auto analysis =
+        analysed(pack.as(json), encode_png(gradient(80, 80)), AccuracyMode::kFast);
+    REQUIRE(analysis);
+    return analysis->faces.size();
+  };
+  CHECK(faces(1, 1, 0) == 1);
+  CHECK(faces(1, 0, 0) == 0);
+  CHECK(faces(1, 0, 1) == 1);
 }
 
 TEST_CASE("nets that answer with NaN, infinity or huge numbers give an Error or finite faces") {

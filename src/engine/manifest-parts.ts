@@ -82,6 +82,8 @@ const anyDetector = {
   nms_iou: share,
   /** Least score of a face in the second detection, on an enlarged crop. */
   second_look_score: share,
+  /** That a face which is not upright rarely has. */
+  clear_score: share.default(0.999998),
 };
 
 const grids = {

@@ -86,6 +86,15 @@ const draftMembers = {
     crop: z.number().min(0.1).max(10),
     /** A face whose eye line leans more than this is turned upright, and its landmarks are found again. */
     upright_degrees: z.number().min(0).max(180),
+    /** How far a clear face may be from the embedder's template: one that is not upright rarely goes below. */
+    clear_template_error: share.default(0.1),
+    /**
+     * By how much the points of an upright face may move when the crop does, in sides of its box: with a few perturbations, with all,
+     * with all in a close-up; and those of any face that the close detector found, to keep out what has no layout at all.
+     */
+    max_instability: z
+      .strictObject({ quick: share, thorough: share, closeup: share, close_detector: share })
+      .default({ quick: 0.021, thorough: 0.02, closeup: 0.023, close_detector: 0.1 }),
   }),
   embedder: z
     .strictObject({

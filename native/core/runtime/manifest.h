@@ -78,6 +78,7 @@ DetectorSpec detector_of(const ManifestValue<Node>& value) {
   spec.normalisation = normalisation_of(value);
   spec.nms_iou = value["nms_iou"];
   spec.second_look_score = value["second_look_score"];
+  spec.clear_score = value["clear_score"];
   const char* before = nullptr;
   const cv::Size size(spec.width, spec.height);
   for (const OutputShape& output : detector_family(spec.family).outputs(spec, size)) {
@@ -98,6 +99,7 @@ LinearSpec linear_of(const ManifestValue<Node>& value) {
 template <typename Node>
 Pack pack_of(const std::string& directory, const ManifestValue<Node>& manifest) {
   const auto marks = manifest["landmarks"], embedder = manifest["embedder"];
+  const auto most = marks["max_instability"];
   Pack pack;
   pack.directory = directory;
   pack.detector = detector_of(manifest["detector"]);
@@ -107,7 +109,12 @@ Pack pack_of(const std::string& directory, const ManifestValue<Node>& manifest) 
                     .size = marks["size"],
                     .normalisation = normalisation_of(marks),
                     .crop = marks["crop"],
-                    .upright_degrees = marks["upright_degrees"]};
+                    .upright_degrees = marks["upright_degrees"],
+                    .clear_template_error = marks["clear_template_error"],
+                    .max_instability = {.quick = most["quick"],
+                                        .thorough = most["thorough"],
+                                        .closeup = most["closeup"],
+                                        .close_detector = most["close_detector"]}};
   pack.embedder = {.file = embedder["file"],
                    .input = embedder["input"],
                    .output = embedder["output"],

@@ -30,6 +30,7 @@ struct DetectorSpec {
   Normalisation normalisation;
   float nms_iou = 0.4f;
   float second_look_score = 0;  // least score of a face in a close-up, see Finder::verify()
+  float clear_score = 0;        // that a face which is not upright rarely has
 
   // Of families that leave them to the manifest.
   std::vector<int> strides;                // pixels from cell to cell of each grid
@@ -44,8 +45,15 @@ struct LandmarksSpec {
   std::string input, output;
   int size = 0;  // side of the square crop, pixels
   Normalisation normalisation;
-  float crop = 1;             // side of the crop / longer side of the box
-  float upright_degrees = 0;  // above this roll, predict again on an upright crop
+  float crop = 1;                  // side of the crop / longer side of the box
+  float upright_degrees = 0;       // above this roll, predict again on an upright crop
+  float clear_template_error = 0;  // that a face which is not upright rarely goes below
+  // Largest instability (see landmark_check.h) of an upright face, and of any face that the close
+  // detector found.
+  struct {
+    float quick = 0, thorough = 0;  // by the perturbations
+    float closeup = 0, close_detector = 0;
+  } max_instability;
 };
 
 // A net of the family arcface.

@@ -152,8 +152,9 @@ function describeAll(options: AddOptions, shared: PackManifest) {
     min_det_score = described.min_det_score;
   }
   if (options.landmarks !== undefined) {
-    const { mean, scale, crop, upright_degrees } = shared.landmarks;
-    use('landmarks', describeLandmarks(options.landmarks), { mean, scale, crop, upright_degrees });
+    const { mean, scale, crop, upright_degrees, clear_template_error, max_instability } = shared.landmarks;
+    const same = { mean, scale, crop, upright_degrees, clear_template_error, max_instability };
+    use('landmarks', describeLandmarks(options.landmarks), same);
   }
   if (options.embedder !== undefined) {
     const { output, feeding } = options;
