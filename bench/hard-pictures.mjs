@@ -3,11 +3,11 @@
 // Rotated, shrunk, dark, pale, close-up and tiny variants of photos in which the pipeline finds a face, and pictures with
 // known contents. --only measures the rows with that word, --every each Nth face for the variants. Needs npm run setup -- --dev.
 // Rows that need ../shared are left out where it does not exist.
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import sharp from 'sharp';
-import { loadAddon } from '../dist/src/engine/load-addon.js';
+import { loadPack } from '../dist/src/engine/load-addon.js';
+import { readDraft } from '../dist/src/engine/manifest.js';
 import { root } from '../test/support/programs.mjs';
 import { progress } from '../test/support/report.mjs';
 import * as sets from './hard/sets.mjs';
@@ -22,9 +22,9 @@ const { values: options } = parseArgs({
 });
 
 const pack = join(root, 'models/packs/default');
-const { min_det_score } = JSON.parse(readFileSync(join(pack, 'manifest.json'), 'utf8'));
-const addon = loadAddon();
-addon.loadPack(pack);
+const manifest = readDraft(pack);
+const { min_det_score } = manifest;
+const addon = loadPack(pack, manifest);
 
 /** Options of the analysis; the key is the column's. */
 const ways = ['fast', 'balance'].map((accuracy_mode) => {

@@ -43,7 +43,6 @@ const buildPackages = [
   'libjpeg62-turbo-dev',
   'libpng-dev',
   'libwebp-dev',
-  'nlohmann-json3-dev',
 ];
 const devPackages = [
   'clang-format-19',
@@ -61,6 +60,7 @@ const devPackages = [
   'redis-server',
   'nginx',
   'caddy',
+  'nlohmann-json3-dev',
 ];
 
 const headersTarget = '.cache/libonnxruntime-dev';

@@ -165,7 +165,7 @@ function findDecoding(graph: Graph): BoxDecoding | undefined {
 /**
  * The priors of Ultra-Light (RFB and slim), as its author trained it: in each cell of four grids two or three squares,
  * their sides in pixels. Cells share the input evenly, also where its side is no multiple of the stride.
- * `native/core/find/detect_families.cpp` says the same once more.
+ * `native/core/find/families/rfb.cpp` says the same once more.
  */
 const grids = [
   { stride: 8, sides: [10, 16, 24] },

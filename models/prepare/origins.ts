@@ -11,7 +11,7 @@ import {
   readDraft,
   sha256,
   sourceOf,
-  verifyNet,
+  verifyFile,
 } from '../../src/engine/manifest.ts';
 import { type NpmSource, withCure } from './tarball.ts';
 
@@ -125,6 +125,6 @@ export async function takeOver(
     );
   }
   report(`Copying ${file} from the pack ${from.pack}`);
-  await verifyNet(directory, other, net);
+  await verifyFile(directory, other, { role, file: net.file, sha256: net.sha256 });
   return readFile(join(directory, net.file));
 }

@@ -11,7 +11,7 @@ import {
   readDraft,
   sha256,
   verifiedFile,
-  verifyNet,
+  verifyFile,
 } from '../../src/engine/manifest.ts';
 import { type BroughtFiles, fetchOriginals, takeOver } from './origins.ts';
 import { withCure } from './tarball.ts';
@@ -60,8 +60,8 @@ export async function preparePack(
 async function unreadyNets(directory: string, manifest: PackDraft): Promise<Map<Role, PackNet>> {
   const nets = [...packNets(manifest)];
   const ready = await Promise.all(
-    nets.map(([, net]) =>
-      verifyNet(directory, manifest, net).then(
+    nets.map(([role, { file, sha256 }]) =>
+      verifyFile(directory, manifest, { role, file, sha256 }).then(
         () => true,
         () => false,
       ),

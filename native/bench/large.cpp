@@ -120,7 +120,8 @@ long median(std::vector<long> numbers) {
 }
 
 Json measure(const Options& arguments) {
-  const Engine& engine = load_engine(arguments.text("--pack", testing::default_pack()));
+  const Engine& engine =
+      load_engine(testing::read_pack(arguments.text("--pack", testing::default_pack())));
   const auto rounds = static_cast<int>(arguments.positive("--rounds", 7));
   AnalyseOptions options;
   options.accuracy_mode = AccuracyMode::kFast;

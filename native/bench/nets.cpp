@@ -40,7 +40,7 @@ void BareNet::run() {
 namespace {
 
 BareNet bare_detector(const Engine& engine, const cv::Mat& bgr) {
-  const DetectorSpec& spec = engine.detector.spec();
+  const DetectorSpec& spec = engine.pack.detector;
   const cv::Size frame = engine.detector.frame_for(bgr.size());
   cv::Mat small;
   cv::resize(bgr, small, frame, 0, 0, cv::INTER_AREA);

@@ -45,9 +45,10 @@ const std::vector<std::string> kNets = {"detector", "landmarks", "embedder"};
 
 Json measure(const Options& arguments) {
   const auto pack = arguments.text("--pack", testing::default_pack());
-  const Engine& engine = load_engine(pack);
-  const Engine* beside =
-      arguments.has("--beside") ? &load_engine(arguments.text("--beside", "")) : nullptr;
+  const Engine& engine = load_engine(testing::read_pack(pack));
+  const Engine* beside = arguments.has("--beside")
+                             ? &load_engine(testing::read_pack(arguments.text("--beside", "")))
+                             : nullptr;
   const auto picture = arguments.text("--picture", "");
   const auto bytes = picture.empty() ? draw_picture(engine) : testing::read_file(picture);
   const int rounds = static_cast<int>(arguments.positive("--rounds", 200));

@@ -22,6 +22,7 @@
 #include "../core/system/body_memory.h"
 #include "../core/system/reuseport.h"
 #include "faces.h"
+#include "manifest.h"
 #include "node_api.h"
 #include "onnx_runtime.h"
 #include "values.h"
@@ -57,7 +58,14 @@ void require_bytes(const Napi::CallbackInfo& info) {
 
 void LoadPack(const Napi::CallbackInfo& info) {
   const std::string directory = to_directory(info);
-  throwing(info.Env(), [&] { load_engine(directory); });
+  if (!info[1].IsObject())
+    throw Napi::TypeError::New(info.Env(), "Expected the pack's manifest second");
+  throwing(info.Env(), [&] { load_engine(to_pack(directory, info[1])); });
+}
+
+Napi::Value DetectorOutputs(const Napi::CallbackInfo& info) {
+  if (!info[0].IsObject()) throw Napi::TypeError::New(info.Env(), "Expected a detector");
+  return throwing(info.Env(), [&] { return detector_outputs(info[0]); });
 }
 
 // `cancelled` is a byte of shared memory that another thread may set.
@@ -75,7 +83,7 @@ Napi::Value AnalyseOne(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     AnalyseOptions options = to_analyse_options(info[2].As<Napi::Object>());
     options.cancelled = to_flag(info[3]);
-    return from_analysis(info.Env(), analyse(load_engine(directory), to_bytes(info[1]), options));
+    return from_analysis(info.Env(), analyse(engine_of(directory), to_bytes(info[1]), options));
   });
 }
 
@@ -88,7 +96,7 @@ Napi::Value CohortScores(const Napi::CallbackInfo& info) {
   if (!floats) throw Napi::TypeError::New(env, "Expected a Float32Array second");
   const Budget budget(std::numeric_limits<double>::infinity(), to_flag(info[2]));
   return throwing(env, [&]() -> Napi::Value {
-    const Engine& engine = load_engine(directory);
+    const Engine& engine = engine_of(directory);
     const auto array = info[1].As<Napi::Float32Array>();
     const std::span<const float> numbers(array.Data(), array.ElementLength());
     const auto length = static_cast<size_t>(engine.pack.embedder.dimensions);
@@ -189,6 +197,7 @@ Napi::Value Versions(const Napi::CallbackInfo& info) {
 // Keeps no state of a JavaScript environment, so any number of worker threads may load the addon.
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("loadPack", Napi::Function::New(env, LoadPack));
+  exports.Set("detectorOutputs", Napi::Function::New(env, DetectorOutputs));
   exports.Set("analyse", Napi::Function::New(env, AnalyseOne));
   exports.Set("cohortScores", Napi::Function::New(env, CohortScores));
   exports.Set("draw", Napi::Function::New(env, Draw));

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <opencv2/core/utility.hpp>
 
+#include "error.h"
+
 namespace facematch {
 namespace {
 
@@ -31,10 +33,21 @@ std::optional<LinearSpec> score_of(const std::optional<HumanSpec>& human) {
   return human->score;
 }
 
+struct Engines {
+  std::mutex mutex;
+  std::map<std::string, std::unique_ptr<const Engine>> by_directory;
+};
+
+// Never destroyed: see environment() in onnx_runtime.cpp.
+Engines& engines() {
+  static auto* all = new Engines;
+  return *all;
+}
+
 }  // namespace
 
-Engine::Engine(const std::string& directory)
-    : pack(read_pack(directory)),
+Engine::Engine(const Pack& of)
+    : pack(of),
       detector(pack.directory, pack.detector),
       close_detector(close_detector_of(pack)),
       landmarker(pack),
@@ -44,23 +57,27 @@ Engine::Engine(const std::string& directory)
       occlusion(pack, pack.occlusion),
       liveness(pack) {}
 
-const Engine& load_engine(const std::string& directory) {
-  // Neither is ever destroyed: see environment() in session.cpp.
-  static auto* mutex = new std::mutex;
-  static auto* engines = new std::map<std::string, std::unique_ptr<const Engine>>;
-  const std::lock_guard lock(*mutex);
-  auto& engine = (*engines)[directory];
+const Engine& load_engine(const Pack& pack) {
+  const std::lock_guard lock(engines().mutex);
+  auto& engine = engines().by_directory[pack.directory];
   if (!engine) {
     fix_malloc_thresholds();
     cv::setNumThreads(0);  // each worker is one thread: OpenCV must not start its own
     try {
-      engine = std::make_unique<const Engine>(directory);
+      engine = std::make_unique<const Engine>(pack);
     } catch (...) {
-      engines->erase(directory);
+      engines().by_directory.erase(pack.directory);
       throw;
     }
   }
   return *engine;
+}
+
+const Engine& engine_of(const std::string& directory) {
+  const std::lock_guard lock(engines().mutex);
+  const auto found = engines().by_directory.find(directory);
+  if (found != engines().by_directory.end()) return *found->second;
+  throw Error(ErrorCode::kInternalError, "the pack in \"" + directory + "\" was not loaded");
 }
 
 }  // namespace facematch

@@ -25,11 +25,15 @@ struct Engine {
   LinearScore occlusion;
   Liveness liveness;
 
-  explicit Engine(const std::string& directory);
+  explicit Engine(const Pack& pack);
 };
 
-// The engine of that directory, loaded at the first call and kept until the process ends.
-// Thread-safe. Throws Error kInternalError with a readable message.
-const Engine& load_engine(const std::string& directory);
+// Loads the engine of the pack's directory once and keeps it until the process ends; later calls
+// with that directory do nothing. Thread-safe, as is engine_of(). Throws Error kInternalError with
+// a readable message.
+const Engine& load_engine(const Pack& pack);
+
+// The engine that was loaded of that directory. Throws Error kInternalError when there is none.
+const Engine& engine_of(const std::string& directory);
 
 }  // namespace facematch

@@ -1,486 +1,462 @@
+// Packs whose nets are of any shape and answer with anything: one that loads gives an Analysis or
+// an Error. Most useful under AddressSanitizer and UBSan.
 #include "../core/runtime/pack.h"
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
-#include <span>
 
-#include "support.h"
+#include "../core/pipeline.h"
+#include "drawing.h"
+#include "tiny_net.h"
 
 namespace facematch::testing {
 namespace {
 
 using Json = nlohmann::json;
-namespace fs = std::filesystem;
 
-// Every member that the core reads.
-const char* const kMembers[] = {"/detector",
-                                "/landmarks",
-                                "/embedder",
-                                "/detector/file",
-                                "/detector/family",
-                                "/detector/input",
-                                "/detector/scores",
-                                "/detector/offsets",
-                                "/detector/width",
-                                "/detector/height",
-                                "/detector/channels",
-                                "/detector/mean",
-                                "/detector/scale",
-                                "/detector/nms_iou",
-                                "/landmarks/file",
-                                "/landmarks/family",
-                                "/landmarks/input",
-                                "/landmarks/output",
-                                "/landmarks/size",
-                                "/landmarks/channels",
-                                "/landmarks/mean",
-                                "/landmarks/scale",
-                                "/landmarks/crop",
-                                "/landmarks/upright_degrees",
-                                "/embedder/file",
-                                "/embedder/family",
-                                "/embedder/input",
-                                "/embedder/output",
-                                "/embedder/size",
-                                "/embedder/dimensions",
-                                "/embedder/channels",
-                                "/embedder/mean",
-                                "/embedder/scale",
-                                "/embedder/template",
-                                "/embedder/template/4",
-                                "/embedder/template/0/1",
-                                "/cohort/file",
-                                "/cohort/centres",
-                                "/cohort/highest",
-                                "/cohort/weight",
-                                "/detector/second_look_score"};
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// Members of the optional human check.
-const char* const kHumanMembers[] = {"/human/file", "/human/scale", "/human/bias", "/human/bar"};
-const char* const kOcclusionMembers[] = {"/occlusion/file", "/occlusion/scale", "/occlusion/bias"};
+constexpr int kFrame = 64;  // pixels, of the detector's input
+constexpr int kCrop = 16;
+constexpr int kChip = 16;
+constexpr int kDimensions = 8;
 
-const char* const kLivenessMembers[] = {"/liveness/family",        "/liveness/nets",
-                                        "/liveness/nets/0/file",   "/liveness/nets/0/input",
-                                        "/liveness/nets/1/output", "/liveness/nets/1/size",
-                                        "/liveness/nets/1/scale"};
+// Of a detector of the family rfb for a square frame: three, two, two and three in each cell.
+constexpr size_t kPriors = 8 * 8 * 3 + 4 * 4 * 2 + 2 * 2 * 2 + 1 * 1 * 3;
 
-// Members in which a YuNet detector differs.
-const char* const kYunetMembers[] = {
-    "/detector/family", "/detector/cls",   "/detector/obj",    "/detector/bbox",
-    "/detector/input",  "/detector/width", "/detector/height", "/detector/cls/2",
-};
-
-// Members of detectors whose manifest says strides and anchors.
-const char* const kScrfdMembers[] = {
-    "/detector/strides", "/detector/strides/2", "/detector/anchors",
-    "/detector/scores",  "/detector/boxes",     "/detector/boxes/2",
-    "/detector/input",   "/detector/width",     "/close_detector/file"};
-const char* const kRetinafaceMembers[] = {
-    "/detector/strides",   "/detector/strides/0",   "/detector/priors", "/detector/priors/1",
-    "/detector/variances", "/detector/variances/1", "/detector/scores", "/detector/boxes"};
-
-Json manifest_of(const std::string& pack) {
-  const ByteVector bytes = read_file(fs::path(pack) / "manifest.json");
-  return Json::parse(bytes.begin(), bytes.end());
+TinyOutput shaped(const char* name, int64_t rows, int64_t columns, std::vector<float> numbers) {
+  numbers.resize(static_cast<size_t>(rows * columns));
+  return {.name = name, .numbers = std::move(numbers), .shape = {rows, columns}};
 }
 
-Json manifest() { return manifest_of(default_pack()); }
+// One prior has a certain face in it: the largest one of the middle of the frame.
+TinyNet detector(std::vector<float> offsets = std::vector<float>(4 * kPriors), float score = 1) {
+  std::vector<float> scores(2 * kPriors);
+  scores.back() = score;
+  return {.shape = {1, 3, kFrame, kFrame},
+          .outputs = {shaped("scores", kPriors, 2, std::move(scores)),
+                      shaped("offsets", kPriors, 4, std::move(offsets))}};
+}
 
-// The default manifest with another detector. Each kind has one where the other has none.
-Json scrfd_manifest() {
+// Points in the order of the template: eyes, nose and mouth; all others lie on the nose.
+std::vector<float> face_points() {
+  std::vector<float> shares;
+  for (int i = 0; i < 68; ++i) {
+    const bool right_eye = i >= 36 && i <= 41, left_eye = i >= 42 && i <= 47;
+    const float x = right_eye || i == 48 ? 0.35f : left_eye || i == 54 ? 0.65f : 0.5f;
+    const float y = right_eye || left_eye ? 0.35f : i == 48 || i == 54 ? 0.7f : 0.52f;
+    shares.insert(shares.end(), {x, y});
+  }
+  return shares;
+}
+
+TinyNet landmarks(std::vector<float> points, float gain = 0) {
+  return {.shape = {1, 1, kCrop, kCrop},
+          .outputs = {{.name = "points", .numbers = std::move(points), .gain = gain}}};
+}
+
+TinyNet embedder(std::vector<float> numbers, float gain = 1) {
+  return {.shape = {1, 3, kChip, kChip},
+          .outputs = {{.name = "embedding", .numbers = std::move(numbers), .gain = gain}}};
+}
+
+TinyNet liveness(std::vector<float> logits, float gain = 0) {
+  return {.shape = {1, 3, kCrop, kCrop},
+          .outputs = {{.name = "logits", .numbers = std::move(logits), .gain = gain}}};
+}
+
+Json manifest() {
+  return Json::parse(R"({
+    "detector": {"file": "detect.onnx", "family": "rfb", "input": "input", "scores": "scores",
+                 "offsets": "offsets", "width": 64, "height": 64, "channels": "rgb", "mean": 127,
+                 "scale": 0.0078125, "nms_iou": 0.4, "second_look_score": 0.9,
+                 "clear_score": 0.999998},
+    "landmarks": {"file": "landmark.onnx", "family": "points68", "input": "input",
+                  "output": "points", "size": 16, "channels": "grey", "mean": 0, "scale": 0.004,
+                  "crop": 1.1, "upright_degrees": 6, "clear_template_error": 0.1,
+                  "max_instability": {"quick": 0.021, "thorough": 0.02, "closeup": 0.023,
+                                      "close_detector": 0.1}},
+    "embedder": {"file": "embed.onnx", "family": "arcface", "input": "input",
+                 "output": "embedding", "size": 16, "channels": "bgr", "dimensions": 8,
+                 "mean": 127, "scale": 0.0078125,
+                 "template": [[5.6, 5.6], [10.4, 5.6], [8, 8.32], [5.6, 11.2], [10.4, 11.2]]},
+    "cohort": {"file": "cohort.i8", "centres": 3, "highest": 2, "weight": 0.5},
+    "human": {"file": "human.i8", "scale": 0.01, "bias": 1, "bar": -1},
+    "occlusion": {"file": "human.i8", "scale": 0.01, "bias": 1},
+    "liveness": {"family": "minifasnet", "nets": [
+      {"file": "live.onnx", "input": "input", "output": "logits", "size": 16, "scale": 2.7},
+      {"file": "live.onnx", "input": "input", "output": "logits", "size": 16, "scale": 4}
+    ]}
+  })");
+}
+
+// The same with SCRFD and, for close faces, RetinaFace.
+Json manifest_with_anchors() {
   Json json = manifest();
   for (const char* member : {"scores", "offsets"}) json["detector"].erase(member);
+  json["close_detector"] = json["detector"];
   json["detector"].update(Json::parse(R"({
-    "family": "scrfd", "width": 640, "height": 640, "mean": 127.5, "strides": [8, 16, 32],
-    "anchors": 2, "scores": ["443", "468", "493"], "boxes": ["446", "471", "496"]
+    "file": "detect-scrfd.onnx", "family": "scrfd", "strides": [16, 32], "anchors": 2,
+    "scores": ["s16", "s32"], "boxes": ["b16", "b32"]
   })"));
-  return json;
-}
-
-Json retinaface_manifest() {
-  Json json = scrfd_manifest();
-  json["detector"].erase("anchors");
-  json["detector"].update(Json::parse(R"({
-    "family": "retinaface", "channels": "bgr", "mean": [104, 117, 123], "scale": 1,
-    "priors": [[16, 32], [64, 128], [256, 512]], "variances": [0.1, 0.2],
+  json["close_detector"].update(Json::parse(R"({
+    "file": "detect-retinaface.onnx", "family": "retinaface", "strides": [16, 32],
+    "priors": [[16, 32], [48]], "variances": [0.1, 0.2], "mean": [104, 117, 123],
     "scores": "conf", "boxes": "loc"
   })"));
   return json;
 }
 
-void write_manifest(const TemporaryFolder& folder, const std::string& text) {
-  write_file(folder.path() / "manifest.json", {text.begin(), text.end()});
+// Of a frame of 64 pixels.
+constexpr int64_t kRows16 = 4 * 4 * 2, kRows32 = 2 * 2 * 2, kRetinafaceRows = 4 * 4 * 2 + 2 * 2;
+
+// The last anchor, in the middle of the frame, has a certain face.
+TinyNet scrfd(float side = 0.9f, float score = 1) {
+  std::vector<float> scores(static_cast<size_t>(kRows32)), boxes(static_cast<size_t>(4 * kRows32));
+  scores.back() = score;
+  std::fill(boxes.end() - 4, boxes.end(), side);
+  return {.shape = {1, 3, kFrame, kFrame},
+          .outputs = {shaped("s16", kRows16, 1, {}), shaped("b16", kRows16, 4, {}),
+                      shaped("s32", kRows32, 1, scores), shaped("b32", kRows32, 4, boxes)}};
 }
 
-std::optional<Error> refusal_of(const std::string& text) {
-  const TemporaryFolder folder;
-  write_manifest(folder, text);
-  return refusal([&] { read_pack(folder.path().string()); });
+TinyNet retinaface() {
+  std::vector<float> scores(static_cast<size_t>(2 * kRetinafaceRows));
+  scores.back() = 1;
+  return {.shape = {1, 3, kFrame, kFrame},
+          .outputs = {shaped("conf", kRetinafaceRows, 2, scores),
+                      shaped("loc", kRetinafaceRows, 4, {})}};
 }
 
-void remove(Json& json, const Json::json_pointer& member) {
-  Json& parent = json[member.parent_pointer()];
-  if (parent.is_array()) {
-    parent.erase(static_cast<size_t>(std::stoul(member.back())));
-  } else {
-    parent.erase(member.back());
+struct TinyFile {
+  const char* name;
+  ByteVector bytes;
+};
+
+std::vector<TinyFile> pack_files() {
+  std::vector<float> wild(4 * kPriors);
+  for (size_t i = 0; i < wild.size(); ++i) {
+    constexpr std::array kWild = {kNan, kInfinity, -kInfinity, 1e38f, -1e38f, 500.0f};
+    wild[i] = kWild[i % kWild.size()];
   }
+  TinyNet open = detector();
+  open.shape = {-1, 3, -1, -1};
+  TinyNet doubles = landmarks(face_points());
+  doubles.input_type = kDoubleType;
+  TinyNet whole = embedder(std::vector<float>(kDimensions, 1));
+  whole.outputs[0].kind = TinyKind::kCast;
+  whole.outputs[0].type = kInt64Type;
+  TinyNet growing = embedder({});
+  growing.outputs[0].kind = TinyKind::kWhere;
+  growing.shape = {-1, -1, -1, -1};
+  TinyNet flat = embedder(std::vector<float>(kDimensions, 1));
+  flat.shape = {1, 3 * kChip * kChip};
+  std::vector<float> embedding(kDimensions), points = face_points();
+  for (size_t i = 0; i < embedding.size(); ++i) embedding[i] = static_cast<float>(i) - 3;
+  const auto with = [](std::vector<float> numbers, float number) {
+    numbers[1] = number;
+    return numbers;
+  };
+  return {
+      {"detect.onnx", detector().file()},
+      {"detect-wild.onnx", detector(wild).file()},
+      {"detect-nan.onnx", detector(std::vector<float>(4 * kPriors), kNan).file()},
+      {"detect-open.onnx", open.file()},
+      {"detect-scrfd.onnx", scrfd().file()},
+      {"detect-scrfd-blind.onnx", scrfd(0.9f, 0).file()},
+      {"detect-scrfd-wild.onnx", scrfd(kInfinity, kNan).file()},
+      {"detect-scrfd-huge.onnx", scrfd(1e38f).file()},
+      {"detect-retinaface.onnx", retinaface().file()},
+      {"landmark.onnx", landmarks(points).file()},
+      {"landmark-nan.onnx", landmarks(with(points, kNan)).file()},
+      {"landmark-infinite.onnx", landmarks(with(points, kInfinity)).file()},
+      {"landmark-far.onnx", landmarks(with(points, -3e38f)).file()},
+      {"landmark-one.onnx", landmarks(std::vector<float>(136, 0.5f)).file()},
+      {"landmark-moving.onnx", landmarks(points, 0.3f).file()},
+      {"landmark-doubles.onnx", doubles.file()},
+      {"embed.onnx", embedder(embedding).file()},
+      {"embed-nan.onnx", embedder(with(embedding, kNan)).file()},
+      {"embed-infinite.onnx", embedder(with(embedding, -kInfinity)).file()},
+      {"embed-huge.onnx", embedder(with(embedding, 3e38f)).file()},
+      {"embed-tiny.onnx", embedder(std::vector<float>(kDimensions, 1e-40f), 0).file()},
+      {"embed-zero.onnx", embedder(std::vector<float>(kDimensions), 0).file()},
+      {"embed-whole.onnx", whole.file()},
+      {"embed-growing.onnx", growing.file()},
+      {"embed-flat.onnx", flat.file()},
+      {"live.onnx", liveness({0, 1, 0}, 0.1f).file()},
+      {"live-nan.onnx", liveness({0, kNan, 0}).file()},
+      {"live-infinite.onnx", liveness({kInfinity, 0, 0}).file()},
+      {"live-huge.onnx", liveness({3e38f, -3e38f, 3e38f}).file()},
+      {"live-two.onnx", liveness({0, 1}).file()},
+      {"cohort.i8",
+       ByteVector{1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 3, 2, 0, 0, 0, 0, 0, 0, 0, 0}},
+      {"human.i8", ByteVector(kDimensions, 128)},
+      {"empty.i8", {}},
+  };
 }
 
-// Checks that the manifest is read, and rejected when one of the members is missing, of another
-// type or null.
-void check_members(const Json& whole, std::span<const char* const> members) {
-  CHECK_FALSE(refusal_of(whole.dump()));
-  for (const char* member : members) {
-    const Json::json_pointer pointer(member);
-    Json missing = whole, other = whole, empty = whole;
-    remove(missing, pointer);
-    other[pointer] = other[pointer].is_string() ? Json(17) : Json("a word");
-    empty[pointer] = nullptr;
-    for (const Json& json : {missing, other, empty}) {
-      CAPTURE(member);
-      const auto error = refusal_of(json.dump());
-      REQUIRE(error);
-      CHECK(error->code == ErrorCode::kInternalError);
-      CHECK(error->message.find("manifest.json") != std::string::npos);
+// A folder of tiny nets.
+class TinyPack {
+ public:
+  TinyPack() {
+    for (const auto& [name, bytes] : pack_files()) write_file(folder_.path() / name, bytes);
+  }
+
+  Pack as(const Json& manifest) const { return pack_of(folder_.path(), manifest); }
+  std::filesystem::path file(const std::string& name) const { return folder_.path() / name; }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+void check(const Analysis& analysis) {
+  for (const Face& face : analysis.faces) {
+    double square = 0;
+    for (const float number : face.embedding) square += static_cast<double>(number) * number;
+    REQUIRE((square == 0 || std::abs(square - 1) < 1e-3));
+    for (const Point& point : face.landmarks.points()) {
+      REQUIRE((std::isfinite(point.x) && std::isfinite(point.y)));
     }
+    REQUIRE(std::isfinite(face.cohort_score));
+    const float live = face.live_score.value_or(0);
+    REQUIRE((live >= 0 && live <= 1));
   }
 }
 
-// Writes a pack with the nets of the default one.
-void fill_pack(const TemporaryFolder& folder, const Json& json) {
-  copy_default_pack(folder);
-  write_manifest(folder, json.dump());
+// Analyses a picture with the pack. Exceptions other than Error pass through and fail the test.
+std::optional<Analysis> analysed(const Pack& pack, const ByteVector& picture, AccuracyMode mode) {
+  try {
+    const Engine engine(pack);
+    AnalyseOptions options = options_of(mode, 0.5f);
+    options.limits = kAnySize;
+    options.detect_presentation_attack = true;
+    Analysis analysis = analyse(engine, picture, options);
+    check(analysis);
+    return analysis;
+  } catch (const Error& error) {
+    REQUIRE(error.code == ErrorCode::kInternalError);
+    REQUIRE_FALSE(error.message.empty());
+    return std::nullopt;
+  }
 }
 
 }  // namespace
 
 TEST_SUITE_BEGIN("pack");
 
-TEST_CASE("the default pack is read as its manifest says") {
-  const Json json = manifest();
+TEST_CASE("a pack of tiny nets finds its face") {
+  const TinyPack pack;
+  const auto analysis =
+      analysed(pack.as(manifest()), encode_png(gradient(80, 80)), AccuracyMode::kBalance);
+  REQUIRE(analysis);
+  REQUIRE(analysis->faces.size() == 1);
+  CHECK(analysis->faces[0].embedding.size() == kDimensions);
+}
+
+TEST_CASE("so does one with SCRFD, and with RetinaFace for close faces") {
+  const TinyPack pack;
+  const ByteVector picture = encode_png(gradient(80, 80));
+  Json json = manifest_with_anchors();
+  auto analysis = analysed(pack.as(json), picture, AccuracyMode::kBalance);
+  REQUIRE(analysis);
+  CHECK(analysis->faces.size() == 1);
+  std::swap(json["detector"], json["close_detector"]);
+  analysis = analysed(pack.as(json), picture, AccuracyMode::kBalance);
+  REQUIRE(analysis);
+  CHECK(analysis->faces.size() == 1);
+  for (const char* file : {"detect-scrfd-wild.onnx", "detect-scrfd-huge.onnx"}) {
+    json = manifest_with_anchors();
+    json["detector"]["file"] = file;
+    CAPTURE(file);
+    CHECK(analysed(pack.as(json), picture, AccuracyMode::kFast));
+  }
+}
+
+TEST_CASE(
+    "a close detector of the same family sees what the detector does not, at the first look") {
+  const TinyPack pack;
+  const ByteVector picture = encode_png(gradient(80, 80));
+  const auto faces = [&](const char* file, const char* close, bool fallback) {
+    Json json = manifest_with_anchors();
+    json["close_detector"] = json["detector"];
+    json["detector"]["file"] = file;
+    json["close_detector"]["file"] = close;
+    const Engine engine(pack.as(json));
+    AnalyseOptions options = options_of(AccuracyMode::kFast, 0.5f);
+    options.limits = kAnySize;
+    options.use_heuristic_fallback = fallback;
+    return analyse(engine, picture, options).faces;
+  };
+  REQUIRE(faces("detect-scrfd-blind.onnx", "detect-scrfd.onnx", false).size() == 1);
+  CHECK(faces("detect-scrfd-blind.onnx", "detect-scrfd.onnx", false)[0].found_by ==
+        FoundBy::kPrimary);
+  // Seen by both it is one face.
+  CHECK(faces("detect-scrfd.onnx", "detect-scrfd.onnx", false).size() == 1);
+  CHECK(faces("detect-scrfd-blind.onnx", "detect-scrfd-blind.onnx", true).empty());
+}
+
+TEST_CASE("the manifest says how sure the nets must be of an upright face") {
+  const TinyPack pack;
+  const auto faces = [&](float clear_score, float clear_template_error, float instability) {
+    Json json = manifest();
+    json["landmarks"]["file"] = "landmark-moving.onnx";
+    json["detector"]["clear_score"] = clear_score;
+    json["landmarks"]["clear_template_error"] = clear_template_error;
+    for (auto& [which, most] : json["landmarks"]["max_instability"].items()) most = instability;
+    const auto analysis =
+        analysed(pack.as(json), encode_png(gradient(80, 80)), AccuracyMode::kFast);
+    REQUIRE(analysis);
+    return analysis->faces.size();
+  };
+  CHECK(faces(1, 1, 0) == 1);
+  CHECK(faces(1, 0, 0) == 0);
+  CHECK(faces(1, 0, 1) == 1);
+}
+
+TEST_CASE("nets that answer with NaN, infinity or huge numbers give an Error or finite faces") {
+  struct Case {
+    const char* role;
+    const char* file;
+    bool refused;
+  };
+  const Case cases[] = {
+      {"detector", "detect-wild.onnx", false},       {"detector", "detect-nan.onnx", false},
+      {"detector", "detect-open.onnx", false},       {"landmarks", "landmark-nan.onnx", true},
+      {"landmarks", "landmark-infinite.onnx", true}, {"landmarks", "landmark-far.onnx", false},
+      {"landmarks", "landmark-one.onnx", false},     {"landmarks", "landmark-moving.onnx", false},
+      {"landmarks", "landmark-doubles.onnx", true},  {"embedder", "embed-nan.onnx", true},
+      {"embedder", "embed-infinite.onnx", true},     {"embedder", "embed-huge.onnx", false},
+      {"embedder", "embed-tiny.onnx", false},        {"embedder", "embed-zero.onnx", false},
+      {"embedder", "embed-whole.onnx", true},        {"embedder", "embed-growing.onnx", true},
+      {"embedder", "embed-flat.onnx", true},         {"liveness", "live-nan.onnx", true},
+      {"liveness", "live-infinite.onnx", true},      {"liveness", "live-huge.onnx", false},
+      {"liveness", "live-two.onnx", true},
+  };
+  const TinyPack pack;
+  const ByteVector picture = encode_png(gradient(80, 80));
+  for (const Case& c : cases) {
+    Json json = manifest();
+    const bool listed = c.role == std::string("liveness");
+    (listed ? json[c.role]["nets"][1] : json[c.role])["file"] = c.file;
+    CAPTURE(c.file);
+    CHECK(analysed(pack.as(json), picture, AccuracyMode::kBalance).has_value() == !c.refused);
+  }
+}
+
+TEST_CASE("a net that answers with more numbers than at loading is an Error, not an overflow") {
+  const TinyPack pack;
+  Json json = manifest();
+  json["embedder"]["file"] = "embed-growing.onnx";
+  // At loading every input is 0 and none of them is counted; then every one.
+  json["embedder"]["dimensions"] = 1;
+  CHECK_FALSE(analysed(pack.as(json), encode_png(gradient(80, 80)), AccuracyMode::kBalance));
+  const TinyNet growing = {
+      .shape = {1, 3, kChip, kChip},
+      .outputs = {{.name = "embedding", .numbers = {}, .kind = TinyKind::kWhere}}};
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "growing.onnx";
+  write_file(path, growing.file());
+  const Net net(path.string(), "input", growing.shape, {"embedding"});
+  CHECK(net.output_size(0) == 0);
+  std::vector<float> input(net.input_size(), 1.0f), output;
+  CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(input, {output}); }));
+}
+
+TEST_CASE("a net with any bytes changed gives an Analysis or an Error") {
+  constexpr int kRounds = 300;
+  const TinyPack pack;
+  Random random(107);
+  const Pack wholes[] = {pack.as(manifest()), pack.as(manifest_with_anchors())};
+  const ByteVector picture = encode_png(gradient(80, 80));
+  for (int round = 0; round < kRounds; ++round) {
+    const size_t which = random.below(2);
+    const char* const names[] = {which == 0 ? "detect.onnx" : "detect-scrfd.onnx", "landmark.onnx",
+                                 "embed.onnx"};
+    const std::string name = names[random.below(3)];
+    const auto file = pack.file(name);
+    const ByteVector whole = read_file(file);
+    ByteVector changed = whole;
+    for (size_t i = 0; i <= random.below(3); ++i)
+      changed[random.below(changed.size())] = random.byte();
+    write_file(file, changed);
+    CAPTURE(round);
+    analysed(wholes[which], picture, AccuracyMode::kFast);
+    write_file(file, whole);
+  }
+}
+
+TEST_CASE("the default pack is what its manifest says") {
+  const ByteVector bytes = read_file(std::filesystem::path(default_pack()) / "manifest.json");
+  const Json json = Json::parse(bytes.begin(), bytes.end());
   const Pack pack = read_pack(default_pack());
   CHECK(pack.directory == default_pack());
   CHECK(pack.detector.width == json["detector"]["width"]);
+  CHECK(pack.detector.outputs == std::vector<std::string>{"scores", "offsets"});
   CHECK(pack.landmarks.normalisation.channels == Channels::kGrey);
-  CHECK(pack.embedder.dimensions == json["embedder"]["dimensions"]);
-  REQUIRE(pack.cohort);
-  CHECK(pack.cohort->weight == json["cohort"]["weight"].get<float>());
+  CHECK(pack.embedder.normalisation.mean == std::array{127.0f, 127.0f, 127.0f});
   CHECK(pack.embedder.template_points[2].y == json["embedder"]["template"][2][1].get<float>());
+  REQUIRE((pack.close_detector && pack.cohort && pack.human && pack.occlusion));
+  CHECK(pack.cohort->weight == json["cohort"]["weight"].get<float>());
+  CHECK(pack.human->bar == json["human"]["bar"].get<float>());
+  CHECK(pack.occlusion->bias == json["occlusion"]["bias"].get<float>());
+  const TinyPack tiny;
+  const Pack anchors = tiny.as(manifest_with_anchors());
+  CHECK(anchors.detector.outputs == std::vector<std::string>{"s16", "s32", "b16", "b32"});
+  CHECK(anchors.close_detector->priors == std::vector<std::vector<float>>{{16, 32}, {48}});
+  CHECK(anchors.close_detector->variances == std::array{0.1f, 0.2f});
+  CHECK(anchors.close_detector->normalisation.mean == std::array{104.0f, 117.0f, 123.0f});
+  REQUIRE(anchors.liveness.size() == 2);
+  CHECK(anchors.liveness[0].scale == 2.7f);
 }
 
-TEST_CASE("each member that is missing or of another type is an error that names the manifest") {
-  check_members(manifest(), kMembers);
-}
-
-TEST_CASE("each member of a YuNet detector that is missing or of another type is an error") {
-  check_members(manifest_of((project_root() / "models/packs/yunet").string()), kYunetMembers);
-}
-
-TEST_CASE("each member of a detector with anchors that is missing or of another type is an error") {
-  check_members(scrfd_manifest(), kScrfdMembers);
-  check_members(retinaface_manifest(), kRetinafaceMembers);
-}
-
-TEST_CASE("a detector with anchors is read; its outputs may be named or not") {
-  const TemporaryFolder folder;
-  const auto read = [&](const Json& json) {
-    write_manifest(folder, json.dump());
-    return read_pack(folder.path().string()).detector;
-  };
-  Json json = scrfd_manifest();
-  DetectorSpec spec = read(json);
-  CHECK(spec.strides == std::vector<int>{8, 16, 32});
-  CHECK(spec.anchors == 2);
-  CHECK(spec.outputs == std::vector<std::string>{"443", "468", "493", "446", "471", "496"});
-  CHECK(spec.normalisation.mean == std::array{127.5f, 127.5f, 127.5f});
-  for (const char* member : {"scores", "boxes"}) json["detector"].erase(member);
-  CHECK(read(json).outputs.empty());
-  spec = read(retinaface_manifest());
-  CHECK(spec.priors == std::vector<std::vector<float>>{{16, 32}, {64, 128}, {256, 512}});
-  CHECK(spec.variances == std::array{0.1f, 0.2f});
-  CHECK(spec.outputs == std::vector<std::string>{"conf", "loc"});
-  CHECK(spec.normalisation.mean == std::array{104.0f, 117.0f, 123.0f});
-}
-
-TEST_CASE("each value of a detector with anchors that does not fit is refused by its name") {
+TEST_CASE("a net that is not as described fails at loading, by what is wrong") {
   struct Case {
-    Json whole;
     const char* member;
-    const char* values;  // JSON
-  };
-  const Case cases[] = {
-      {scrfd_manifest(), "strides",
-       "[[], [8, 8, 16], [16, 8, 32], [8, 12, 24], [8, 16], [0, 8, 16], [8, 16, 160], [8.5, 17, "
-       "34],"
-       " [1, 2, 4, 8, 16, 32, 64, 128, 128], 8, {}, [[8], [16], [32]], [8, true, 16]]"},
-      {scrfd_manifest(), "anchors", "[0, 17, 1.5, -2, [2], true]"},
-      {scrfd_manifest(), "scores",
-       R"([[], ["443"], ["443", "443", "493"], ["a", "b", ""], "443"])"},
-      {scrfd_manifest(), "boxes", R"([[], ["443", "b", "c"], ["a", "b", "c", "d"]])"},
-      {retinaface_manifest(), "priors",
-       "[[], [16, 32], [[16], [32]], [[16], [], [32]], [[16], [32], [2049]], [[16], [32], [0]],"
-       " [[16], [32], [1e300]], [[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1], [1], [1]]]"},
-      {retinaface_manifest(), "variances",
-       "[[], [0.1], [0.1, 0], [0.1, -1], [1e300, 1], [1, 1, 1]]"},
-      {retinaface_manifest(), "mean", "[[], [1, 2], [1, 2, 3, 4], [1, 2, 1001], [1, 2, null]]"},
-      {retinaface_manifest(), "boxes", R"(["", "conf", ["loc"]])"},
-  };
-  for (const Case& c : cases) {
-    REQUIRE_FALSE(refusal_of(c.whole.dump()));
-    for (const Json& value : Json::parse(c.values)) {
-      Json json = c.whole;
-      json["detector"][c.member] = value;
-      CAPTURE(c.member);
-      CAPTURE(value.dump());
-      const auto error = refusal_of(json.dump());
-      REQUIRE(error);
-      // Fewer strides leave the names of too many outputs.
-      const bool named =
-          error->message.find('"' + std::string(c.member) + '"') != std::string::npos;
-      CHECK((named || value == Json::parse("[8, 16]") || value.is_string() ||
-             value == Json::parse(R"(["loc"])")));
-    }
-  }
-  Json json = manifest();
-  json["landmarks"]["mean"] = {1, 2, 3};
-  const auto error = refusal_of(json.dump());
-  REQUIRE(error);
-  CHECK(error->message.find("\"mean\" is a list, but the net has one plane") != std::string::npos);
-}
-
-TEST_CASE("an optional human check is read, with all its members") {
-  Json whole = manifest();
-  whole["human"] = {{"file", "human.i8"}, {"scale", 0.5}, {"bias", 1.5}, {"bar", -1}};
-  const TemporaryFolder folder;
-  write_manifest(folder, whole.dump());
-  const auto human = read_pack(folder.path().string()).human;
-  REQUIRE(human);
-  CHECK(human->score.file == "human.i8");
-  CHECK(human->score.scale == 0.5f);
-  CHECK(human->score.bias == 1.5f);
-  CHECK(human->bar == -1);
-  check_members(whole, kHumanMembers);
-  whole.erase("human");
-  write_manifest(folder, whole.dump());
-  CHECK_FALSE(read_pack(folder.path().string()).human);
-}
-
-TEST_CASE("an optional occlusion score is read, with all its members") {
-  Json whole = manifest();
-  whole["occlusion"] = {{"file", "occlusion.i8"}, {"scale", 0.5}, {"bias", -1.5}};
-  const TemporaryFolder folder;
-  write_manifest(folder, whole.dump());
-  const auto occlusion = read_pack(folder.path().string()).occlusion;
-  REQUIRE(occlusion);
-  CHECK(occlusion->file == "occlusion.i8");
-  CHECK(occlusion->scale == 0.5f);
-  CHECK(occlusion->bias == -1.5f);
-  check_members(whole, kOcclusionMembers);
-  whole.erase("occlusion");
-  write_manifest(folder, whole.dump());
-  CHECK_FALSE(read_pack(folder.path().string()).occlusion);
-}
-
-TEST_CASE("optional liveness nets are read, with all their members") {
-  Json whole = manifest();
-  whole["liveness"] = Json::parse(R"({"family": "minifasnet", "live_threshold": 0.5, "nets": [
-    {"file": "v2.onnx", "input": "input", "output": "logits", "size": 80, "scale": 2.7},
-    {"file": "v1se.onnx", "input": "input", "output": "logits", "size": 80, "scale": 4}
-  ]})");
-  const TemporaryFolder folder;
-  write_manifest(folder, whole.dump());
-  const auto liveness = read_pack(folder.path().string()).liveness;
-  REQUIRE(liveness.size() == 2);
-  CHECK(liveness[0].file == "v2.onnx");
-  CHECK(liveness[0].scale == 2.7f);
-  CHECK(liveness[1].output == "logits");
-  CHECK(liveness[1].size == 80);
-  check_members(whole, kLivenessMembers);
-  for (const char* refused :
-       {R"({"liveness": {"family": "other"}})", R"({"liveness": {"nets": []}})",
-        R"({"liveness": {"nets": [null]}})"}) {
-    Json json = whole;
-    json.merge_patch(Json::parse(refused));
-    CAPTURE(refused);
-    CHECK(refusal_of(json.dump()));
-  }
-  for (const char* scale : {"1", "0.5", "-2", "1001", "1e300", "true"}) {
-    Json json = whole;
-    json["liveness"]["nets"][0]["scale"] = Json::parse(scale);
-    CAPTURE(scale);
-    const auto error = refusal_of(json.dump());
-    REQUIRE(error);
-    CHECK(error->message.find("\"scale\"") != std::string::npos);
-  }
-  whole.erase("liveness");
-  write_manifest(folder, whole.dump());
-  CHECK(read_pack(folder.path().string()).liveness.empty());
-}
-
-TEST_CASE("a YuNet detector has one output of each kind for each of its three strides") {
-  for (const char* member : {"cls", "obj", "bbox"}) {
-    for (const size_t count : {size_t{0}, size_t{1}, size_t{2}, size_t{4}}) {
-      Json json = manifest_of((project_root() / "models/packs/yunet").string());
-      std::vector<std::string> names;
-      for (size_t i = 0; i < count; ++i) names.push_back("output" + std::to_string(i));
-      json["detector"][member] = names;
-      CAPTURE(member);
-      CAPTURE(count);
-      const auto error = refusal_of(json.dump());
-      REQUIRE(error);
-      CHECK(error->message.find('"' + std::string(member) + "\" must name 3 outputs") !=
-            std::string::npos);
-    }
-  }
-}
-
-TEST_CASE("the error names what is missing or unknown in a detector") {
-  struct Case {
-    const char* family;
+    Json value;
     const char* said;
   };
-  const Case cases[] = {{"yunet", "'cls'"},
-                        {"haar", "unknown detector family \"haar\"; there are rfb, yunet"}};
+  const Case cases[] = {
+      {"/detector/family", "haar", "unknown detector family \"haar\""},
+      {"/detector/input", "picture", "no input \"picture\"; there are \"input\""},
+      {"/detector/file", "missing.onnx", "missing.onnx cannot be used"},
+      {"/detector/scores", "offsets", "\"scores\" has the shape 235×4 instead of 235×2"},
+      {"/landmarks/size", 112, "landmark.onnx cannot be used"},
+      {"/landmarks/file", "embed.onnx", "has no output \"points\""},
+      {"/embedder/dimensions", 9, "has 8 numbers, but the manifest says 9 dimensions"},
+      {"/embedder/size", 224, "embed.onnx cannot be used"},
+      {"/embedder/output", "fc1", "no output \"fc1\"; there are \"embedding\""},
+      {"/cohort/centres", 4, "cohort.i8"},
+      {"/cohort/file", "missing.i8", "missing.i8"},
+      {"/human/file", "empty.i8", "empty.i8"},
+  };
+  const TinyPack pack;
   for (const Case& c : cases) {
     Json json = manifest();
-    json["detector"]["family"] = c.family;
-    CAPTURE(c.family);
-    const auto error = refusal_of(json.dump());
+    json[Json::json_pointer(c.member)] = c.value;
+    CAPTURE(c.said);
+    const auto error = refusal([&] { load_engine(pack.as(json)); });
     REQUIRE(error);
+    CAPTURE(error->message);
     CHECK(error->message.find(c.said) != std::string::npos);
   }
 }
 
-TEST_CASE("sizes out of range and unknown channel orders are errors, not allocations") {
-  for (const char* member : {"/detector/width", "/detector/height", "/landmarks/size",
-                             "/embedder/size", "/embedder/dimensions"}) {
-    for (const int64_t size : {int64_t{0}, int64_t{-1}, int64_t{4097}, int64_t{1} << 40}) {
-      Json json = manifest();
-      json[Json::json_pointer(member)] = size;
-      CAPTURE(member);
-      CAPTURE(size);
-      CHECK(refusal_of(json.dump()));
-    }
-  }
+TEST_CASE("a pack is in use from its first successful load on, whatever is loaded later") {
+  const TinyPack tiny;
   Json json = manifest();
-  json["embedder"]["channels"] = "gbr";
-  CHECK(refusal_of(json.dump()));
-}
-
-TEST_CASE("each value that would leave a buffer or the range of a number is refused by its name") {
-  struct Case {
-    const char* member;
-    const char* values;  // JSON
-  };
-  const Case cases[] = {
-      {"/detector/channels", R"(["grey", "RGB", ""])"},
-      {"/landmarks/channels", R"(["rgb", "bgr"])"},
-      {"/embedder/channels", R"(["grey"])"},
-      {"/detector/file", R"(["../detect.onnx", "/tmp/detect.onnx", ".onnx", ".a.onnx", "a/b.onnx",
-                             "detect", "detect.onnx\u0000", "détect.onnx", "detect.onnx\n"])"},
-      {"/cohort/file", R"(["../cohort.i8", "cohort.onnx", "/dev/zero"])"},
-      {"/detector/input", R"([""])"},
-      {"/embedder/output", R"([""])"},
-      {"/detector/offsets", R"(["", "scores"])"},
-      {"/detector/width", "[0, -1, 2049, 2.5, true, 4294967297, 1e300, -1e300]"},
-      {"/landmarks/size", "[513, 64.5, false, 18446744073709551615]"},
-      {"/embedder/size", "[513, 1e-300]"},
-      {"/embedder/dimensions", "[4097, 511.9999]"},
-      {"/detector/mean", "[1001, -1001, 1e39, true]"},
-      {"/embedder/mean", "[1e300, -1e300]"},
-      {"/detector/scale", "[0, -1, 9e-10, 1e-300, 1001, 1e300]"},
-      {"/landmarks/scale", "[0, -0.004]"},
-      {"/detector/nms_iou", "[-0.1, 1.1, 1e300]"},
-      {"/detector/second_look_score", "[-0.1, 1.1]"},
-      {"/landmarks/crop", "[0, -1, 0.09, 10.1, 1e300]"},
-      {"/landmarks/upright_degrees", "[-1, 180.5]"},
-      {"/cohort/centres", "[0, 16385, 1.5]"},
-      {"/cohort/highest", "[0, 16385]"},
-      {"/cohort/weight", "[-1, 1001, 1e300]"},
-      {"/embedder/template",
-       R"([[], {}, "five", [[1, 2], [3, 2], [2, 3], [1, 4], [3, 4], [1, 1]],
-           [[56, 56], [56, 56], [56, 56], [56, 56], [56, 56]],
-           [[40, 50], [70, 50], [56, 70], [40, 50.5], [70, 50.5]],
-           [[70, 50], [40, 50], [56, 70], [70, 90], [40, 90]],
-           [[40, 90], [70, 90], [56, 70], [40, 50], [70, 50]]])"},
-      {"/embedder/template/2", "[[56], [56, 70, 1], [56, 113], [-1, 70], [1e300, 70]]"},
-  };
-  for (const Case& c : cases) {
-    for (const Json& value : Json::parse(c.values)) {
-      Json json = manifest();
-      json[Json::json_pointer(c.member)] = value;
-      CAPTURE(c.member);
-      CAPTURE(value.dump());
-      const auto error = refusal_of(json.dump());
-      REQUIRE(error);
-      CHECK(error->code == ErrorCode::kInternalError);
-      const std::string path = c.member;
-      const std::string name = path.ends_with("/2") ? "template" : path.substr(path.rfind('/') + 1);
-      CHECK(error->message.find('"' + name + '"') != std::string::npos);
-    }
-  }
-}
-
-TEST_CASE("a whole number may be written as JavaScript or Python would") {
-  for (const char* width : {"320", "320.0", "3.2e2"}) {
-    std::string text = manifest().dump();
-    const std::string member = "\"width\":";
-    const size_t at = text.find(member) + member.size();
-    text.replace(at, text.find_first_of(",}", at) - at, width);
-    CAPTURE(width);
-    CHECK_FALSE(refusal_of(text));
-  }
-}
-
-TEST_CASE("what is not a manifest is an error") {
-  for (const char* text :
-       {"", "{", "[]", "null", "17", "\"manifest\"", "{}", "\xFF\xFE", "{\"detector\": {}}"}) {
-    CAPTURE(text);
-    CHECK(refusal_of(text));
-  }
-  const TemporaryFolder empty;
-  CHECK(refusal([&] { read_pack(empty.path().string()); }));
-  CHECK(refusal([&] { read_pack((empty.path() / "missing").string()); }));
-  CHECK(refusal([] { read_pack(""); }));
-  fs::create_directory(empty.path() / "manifest.json");
-  CHECK(refusal([&] { read_pack(empty.path().string()); }));
-}
-
-TEST_CASE(
-    "an unknown family or a net of another shape fails at loading, not at the first request") {
-  struct Case {
-    const char* member;
-    Json value;
-  };
-  const Case cases[] = {
-      {"/detector/family", "haar"},       {"/landmarks/family", "points5"},
-      {"/embedder/family", "eigenfaces"}, {"/embedder/dimensions", 128},
-      {"/landmarks/size", 112},           {"/embedder/size", 224},
-      {"/detector/input", "picture"},     {"/embedder/output", "fc1"},
-      {"/detector/file", "missing.onnx"}, {"/landmarks/file", "embed.onnx"},
-      {"/detector/scores", "offsets"},
-  };
-  for (const Case& c : cases) {
-    const TemporaryFolder folder;
-    Json json = manifest();
-    json[Json::json_pointer(c.member)] = c.value;
-    fill_pack(folder, json);
-    CAPTURE(c.member);
-    const auto error = refusal([&] { load_engine(folder.path().string()); });
-    REQUIRE(error);
-    CHECK_FALSE(error->message.empty());
-  }
-}
-
-TEST_CASE("a failed load can be repeated once the pack exists") {
-  const TemporaryFolder folder;
-  const std::string directory = folder.path().string();
-  CHECK(refusal([&] { load_engine(directory); }));
-  fill_pack(folder, manifest());
-  const Engine& engine = load_engine(directory);
-  CHECK(&engine == &load_engine(directory));
+  json["embedder"]["file"] = "missing.onnx";
+  const Pack faulty = tiny.as(json), sound = tiny.as(manifest());
+  CHECK(refusal([&] { load_engine(faulty); }));
+  const auto error = refusal([&] { engine_of(sound.directory); });
+  REQUIRE(error);
+  CHECK(error->message.find("was not loaded") != std::string::npos);
+  const Engine& engine = load_engine(sound);
+  CHECK(&engine == &load_engine(faulty));
+  CHECK(&engine == &engine_of(sound.directory));
 }
 
 TEST_SUITE_END();

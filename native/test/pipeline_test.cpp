@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <opencv2/imgproc.hpp>
 
@@ -43,7 +42,6 @@ void check_face(const Face& face, const Analysis& image) {
 class CheckedPack {
  public:
   CheckedPack(const Embedding& human, float bias, float bar) {
-    copy_default_pack(folder_);
     float longest = 1e-6f;
     for (const float number : human) longest = std::max(longest, std::abs(number));
     const float scale = longest / 127;
@@ -52,12 +50,14 @@ class CheckedPack {
       bytes.push_back(static_cast<uint8_t>(static_cast<int8_t>(std::lround(number / scale))));
     }
     write_file(folder_.path() / "human.i8", bytes);
-    const ByteVector manifest = read_file(folder_.path() / "manifest.json");
-    auto json = nlohmann::json::parse(manifest.begin(), manifest.end());
-    json["human"] = {{"file", "human.i8"}, {"scale", scale}, {"bias", bias}, {"bar", bar}};
-    const std::string text = json.dump();
-    write_file(folder_.path() / "manifest.json", {text.begin(), text.end()});
-    engine_ = std::make_unique<const Engine>(folder_.path().string());
+    // A path that leads out of the pack's directory, as no manifest may have.
+    Pack pack = read_pack(default_pack());
+    pack.human = {
+        .score = {.file = std::filesystem::relative(folder_.path(), default_pack()) / "human.i8",
+                  .scale = scale,
+                  .bias = bias},
+        .bar = bar};
+    engine_ = std::make_unique<const Engine>(pack);
   }
 
   const Engine& engine() const { return *engine_; }

@@ -173,56 +173,6 @@ TEST_CASE("a net without open sides runs only at its own size") {
   CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(smaller, 56, 112); }));
 }
 
-TEST_CASE("a net of half-precision floats takes and gives floats") {
-  const TemporaryFolder folder;
-  const auto path = (folder.path() / "half.onnx").string();
-  const std::vector<int64_t> shape = {1, 3, 4, 8};
-  struct Case {
-    const char* what;
-    int input, output;
-  };
-  const Case cases[] = {{"both", kHalfType, kHalfType},
-                        {"the input", kHalfType, kFloatType},
-                        {"the output", kFloatType, kHalfType}};
-  for (const Case& c : cases) {
-    CAPTURE(c.what);
-    TinyNet tiny = {.shape = {1, 3, -1, -1},
-                    .outputs = {{.name = "half",
-                                 .numbers = {1, -2, 1024, 1e6f},
-                                 .gain = 1,
-                                 .kind = TinyKind::kCast,
-                                 .type = c.output},
-                                {.name = "float", .numbers = {0.5f}, .gain = 1}}};
-    tiny.input_type = c.input;
-    write_file(path, tiny.file());
-    const Net net(path, "input", shape, {"half", "float"}, Sides::kDynamic);
-    std::vector<float> input(net.input_size(), 0.25f), half(4), whole(1);
-    net.run(input, {half, whole});
-    // A half has eleven bits, and is infinite beyond 65,504.
-    const bool rounds = c.output == kHalfType;
-    const float beyond = rounds ? std::numeric_limits<float>::infinity() : 1e6f + 0.25f;
-    CHECK(half == std::vector<float>{1.25f, -1.75f, rounds ? 1024.0f : 1024.25f, beyond});
-    CHECK(whole == std::vector<float>{0.75f});
-    std::vector<float> larger(size_t{3} * 8 * 8, 0.5f);
-    const auto values = net.run(larger, 8, 8);
-    CHECK(values[0].GetTensorData<float>()[1] == -1.5f);
-    CHECK(values[1].GetTensorData<float>()[0] == 1.0f);
-  }
-}
-
-TEST_CASE("a half-precision net that answers with another size is an Error, not an overflow") {
-  const TemporaryFolder folder;
-  const auto path = (folder.path() / "growing.onnx").string();
-  // At loading every input is 0 and none of them is counted.
-  TinyNet tiny = {.shape = {1, 3, 4, 4},
-                  .outputs = {{.name = "where", .numbers = {}, .kind = TinyKind::kWhere}}};
-  tiny.outputs[0].type = kHalfType;
-  write_file(path, tiny.file());
-  const Net net(path, "input", tiny.shape, {"where"});
-  std::vector<float> input(net.input_size(), 1.0f), output;
-  CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(input, {output}); }));
-}
-
 TEST_CASE("open dimensions may share a name, whatever they are to be") {
   const TemporaryFolder folder;
   const auto path = (folder.path() / "open.onnx").string();
@@ -236,13 +186,6 @@ TEST_CASE("open dimensions may share a name, whatever they are to be") {
     net.run(input, {output});
     CHECK(output[0] == 1);
   }
-}
-
-TEST_CASE("a file tells the names of its outputs") {
-  CHECK(output_names(net_path()) == std::vector<std::string>{"output"});
-  const auto error = refusal([] { output_names("missing.onnx"); });
-  REQUIRE(error);
-  CHECK(error->message.find("the net missing.onnx cannot be used") != std::string::npos);
 }
 
 TEST_CASE("buffers of the wrong size or number are rejected before the net runs") {

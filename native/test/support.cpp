@@ -3,10 +3,12 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "../core/image/decode.h"
 #include "../core/image/view.h"
+#include "../core/runtime/manifest.h"
 
 namespace facematch::testing {
 
@@ -44,7 +46,42 @@ ByteVector sample(int number) {
 
 std::string default_pack() { return (project_root() / "models/packs/default").string(); }
 
-const Engine& default_engine() { return load_engine(default_pack()); }
+namespace {
+
+struct Node {
+  const nlohmann::json* value;  // nullptr: absent
+
+  Node at(const char* member) const {
+    const auto found = value->find(member);
+    return {found == value->end() ? nullptr : &*found};
+  }
+  bool present() const { return value != nullptr; }
+  bool is_list() const { return value->is_array(); }
+  std::vector<Node> items() const {
+    std::vector<Node> all;
+    for (const auto& item : *value) all.push_back({&item});
+    return all;
+  }
+  float number() const { return value->get<float>(); }
+  int whole() const { return value->get<int>(); }
+  std::string text() const { return value->get<std::string>(); }
+};
+
+}  // namespace
+
+Pack pack_of(const fs::path& directory, const nlohmann::json& manifest) {
+  return facematch::pack_of(directory.string(), ManifestValue<Node>{{&manifest}});
+}
+
+Pack read_pack(const fs::path& directory) {
+  const ByteVector bytes = read_file(directory / "manifest.json");
+  return pack_of(directory, nlohmann::json::parse(bytes.begin(), bytes.end()));
+}
+
+const Engine& default_engine() {
+  static const Pack pack = read_pack(default_pack());
+  return load_engine(pack);
+}
 
 AnalyseOptions options_of(AccuracyMode mode, float min_det_score) {
   AnalyseOptions options;
@@ -88,12 +125,6 @@ TemporaryFolder::TemporaryFolder() {
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;  // a destructor must not throw; a folder left behind harms nobody
   fs::remove_all(path_, ignored);
-}
-
-void copy_default_pack(const TemporaryFolder& folder) {
-  for (const auto& entry : fs::directory_iterator(default_pack())) {
-    if (entry.is_regular_file()) fs::copy_file(entry, folder.path() / entry.path().filename());
-  }
 }
 
 }  // namespace facematch::testing

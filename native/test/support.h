@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <random>
 #include <vector>
@@ -27,6 +28,9 @@ void write_file(const std::filesystem::path& path, const ByteVector& bytes);
 ByteVector sample(int number);
 
 std::string default_pack();
+// A pack as its manifest says, which is not judged here.
+Pack read_pack(const std::filesystem::path& directory);
+Pack pack_of(const std::filesystem::path& directory, const nlohmann::json& manifest);
 const Engine& default_engine();
 
 AnalyseOptions options_of(AccuracyMode mode = AccuracyMode::kBalance, float min_det_score = 0.7f);
@@ -51,9 +55,6 @@ class TemporaryFolder {
  private:
   std::filesystem::path path_;
 };
-
-// The manifest of the default pack and the files that it names.
-void copy_default_pack(const TemporaryFolder& folder);
 
 // The Error that `act` throws, or nothing. Other exceptions pass through and fail the test.
 template <typename Act>

@@ -71,7 +71,7 @@ TEST_CASE("failed loads and failed pictures on some threads do not affect the ot
     });
     const std::jthread fails([&] {
       for (int i = 0; i < 40; ++i) {
-        refused += refusal([] { load_engine("no such folder"); }).has_value();
+        refused += refusal([] { engine_of("no such folder"); }).has_value();
         refused += refusal([&] { analyse(default_engine(), text, options); }).has_value();
       }
     });

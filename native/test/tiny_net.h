@@ -15,7 +15,7 @@ enum class TinyKind {
 };
 
 // ONNX's numbers for element types (TensorProto.DataType).
-constexpr int kFloatType = 1, kInt64Type = 7, kHalfType = 10, kDoubleType = 11;
+constexpr int kFloatType = 1, kInt64Type = 7, kDoubleType = 11;
 
 struct TinyOutput {
   std::string name;

@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../config/config.ts';
 import { type AccuracyMode, accuracyModes } from '../engine/addon.ts';
-import { type PackManifest, packDirectory, packNets, readDraft, verifyPack } from '../engine/manifest.ts';
+import { loadPack } from '../engine/load-addon.ts';
+import { type PackManifest, packDirectory, readDraft, verifyPack } from '../engine/manifest.ts';
 import { type BrokenPromise, brokenPromises, type CalibrationCheck, fitTable } from '../lab/calibrate.ts';
 import { embedImages } from '../lab/embed-images.ts';
 import type { EmbeddedImage } from '../lab/embed-worker.ts';
@@ -111,11 +110,19 @@ export async function calibratePack(
   const calibration = draft.calibration ?? ({} as PackManifest['calibration']);
   const manifest: PackManifest = { ...draft, calibration };
   await verifyPack(directory, manifest);
-  const unchecked = uncheckedPack(directory, manifest);
+  // Without its scores of the embedding, so that all faces of the detector are kept.
+  const {
+    human: _human,
+    occlusion: _occlusion,
+    cohort: _cohort,
+    liveness: _liveness,
+    ...unchecked
+  } = manifest;
+  loadPack(directory, unchecked);
   const embed = (title: string, folder: string, files: string[], mode: AccuracyMode, minDetScore: number) =>
     withBar(`${title} ${mode}`, files.length, (onImage) =>
       embedImages(files, {
-        packDirectory: unchecked.directory,
+        packDirectory: directory,
         folder,
         mode,
         minDetScore,
@@ -123,82 +130,78 @@ export async function calibratePack(
         onImage,
       }),
     );
-  try {
-    const people = {
-      table: byMode<PeopleSet>(),
-      cohortOnly: byMode<PeopleSet>(),
-      covered: byMode<PeopleSet>(),
+  const people = {
+    table: byMode<PeopleSet>(),
+    cohortOnly: byMode<PeopleSet>(),
+    covered: byMode<PeopleSet>(),
+  };
+  const others: Example[] = [];
+  const atDefault = new Set<Example>();
+  for (const mode of accuracyModes) {
+    const read = async (list: readonly SetFolder[], into: Record<AccuracyMode, PeopleSet[]>) => {
+      for (const { name, folder } of list) {
+        const labelled = readPeople(name, folder, groups);
+        const files = labelled.map(({ file }) => file);
+        const found = await embed(name, folder, files, mode, manifest.min_det_score);
+        into[mode].push(peopleSet(name, labelled, found));
+      }
     };
-    const others: Example[] = [];
-    const atDefault = new Set<Example>();
-    for (const mode of accuracyModes) {
-      const read = async (list: readonly SetFolder[], into: Record<AccuracyMode, PeopleSet[]>) => {
-        for (const { name, folder } of list) {
-          const labelled = readPeople(name, folder, groups);
-          const files = labelled.map(({ file }) => file);
-          const found = await embed(name, folder, files, mode, manifest.min_det_score);
-          into[mode].push(peopleSet(name, labelled, found));
-        }
-      };
-      await read(folders, people.table);
-      await read(cohortOnly, people.cohortOnly);
-      await read(occluded, people.covered);
-      for (const folder of withoutPeople) {
-        const found = await embed(withoutPeopleSet, folder, imagesBelow(folder), mode, leastOtherScore);
-        for (const { example, score } of falseFaces(folder, found)) {
-          others.push(example);
-          if (score >= manifest.min_det_score) atDefault.add(example);
-        }
+    await read(folders, people.table);
+    await read(cohortOnly, people.cohortOnly);
+    await read(occluded, people.covered);
+    for (const folder of withoutPeople) {
+      const found = await embed(withoutPeopleSet, folder, imagesBelow(folder), mode, leastOtherScore);
+      for (const { example, score } of falseFaces(folder, found)) {
+        others.push(example);
+        if (score >= manifest.min_det_score) atDefault.add(example);
       }
     }
-    const tableSets = (mode: AccuracyMode) => [...people.table[mode], ...people.covered[mode]];
-    const allSets = (mode: AccuracyMode) => [...tableSets(mode), ...people.cohortOnly[mode]];
-    const cohortImages = allSets(cohortMode).flatMap(({ images }, set) =>
-      images.map(({ person, embedding }) => ({ person, embedding, set: String(set) })),
-    );
-    const judged = accuracyModes.flatMap((mode) => tableSets(mode).flatMap(({ images }) => images));
-    const { centres, heldOut } = await withBar('cohorts', cohortTasks, (onTask) =>
-      makeCohorts(cohortImages, { workers: config.workers, onTask }, judged),
-    );
-    if (write && centres.length === 0) {
-      throw new Error(
-        'There are too few people to make a cohort. Nothing was written. Use pictures of some hundred people.',
-      );
-    }
-    const fits = accuracyModes.map((mode) => fitMode(mode, tableSets(mode), heldOut, options));
-    const examples = (sets: (mode: AccuracyMode) => PeopleSet[], set?: string) =>
-      accuracyModes.flatMap((mode) => sets(mode).flatMap((one) => examplesOf(one, set)));
-    const humans = examples(allSets);
-    const covered = examples((mode) => people.covered[mode], occludedSet);
-    const uncovered = examples((mode) => [...people.table[mode], ...people.cohortOnly[mode]]);
-    // False faces below the service's score are used for the fit, but not counted in the result.
-    const isCounted = (one: Example) => one.set !== withoutPeopleSet || atDefault.has(one);
-    const human =
-      check && others.length > 0
-        ? { human: tallyLinear(humans, others, humanThreshold, isCounted) }
-        : undefined;
-    const occlusion =
-      check && covered.length > 0
-        ? { occlusion: tallyLinear(covered, uncovered, occlusionThreshold, () => true) }
-        : undefined;
-    const written = write && (force || fits.every((fit) => (fit.check?.broken ?? []).length === 0));
-    if (written) {
-      for (const { mode, fitted_on, points, floor } of fits) {
-        manifest.calibration[mode] = {
-          fitted_on,
-          floor,
-          points: points.map(([similarity, rate]) => [similarity, rate]),
-        };
-      }
-      writeCohort(directory, manifest, centres);
-      if (others.length > 0) writeHumanCheck(directory, manifest, humans, others);
-      if (covered.length > 0) writeOcclusion(directory, manifest, covered, uncovered);
-      replaceFile(join(directory, 'manifest.json'), manifestText(manifest));
-    }
-    return { pack: manifest.name, written, centres: centres.length, modes: fits, ...human, ...occlusion };
-  } finally {
-    unchecked.remove();
   }
+  const tableSets = (mode: AccuracyMode) => [...people.table[mode], ...people.covered[mode]];
+  const allSets = (mode: AccuracyMode) => [...tableSets(mode), ...people.cohortOnly[mode]];
+  const cohortImages = allSets(cohortMode).flatMap(({ images }, set) =>
+    images.map(({ person, embedding }) => ({ person, embedding, set: String(set) })),
+  );
+  const judged = accuracyModes.flatMap((mode) => tableSets(mode).flatMap(({ images }) => images));
+  const { centres, heldOut } = await withBar('cohorts', cohortTasks, (onTask) =>
+    makeCohorts(cohortImages, { workers: config.workers, onTask }, judged),
+  );
+  if (write && centres.length === 0) {
+    throw new Error(
+      'There are too few people to make a cohort. Nothing was written. Use pictures of some hundred people.',
+    );
+  }
+  const fits = accuracyModes.map((mode) => fitMode(mode, tableSets(mode), heldOut, options));
+  const examples = (sets: (mode: AccuracyMode) => PeopleSet[], set?: string) =>
+    accuracyModes.flatMap((mode) => sets(mode).flatMap((one) => examplesOf(one, set)));
+  const humans = examples(allSets);
+  const covered = examples((mode) => people.covered[mode], occludedSet);
+  const uncovered = examples((mode) => [...people.table[mode], ...people.cohortOnly[mode]]);
+  // False faces below the service's score are used for the fit, but not counted in the result.
+  const isCounted = (one: Example) => one.set !== withoutPeopleSet || atDefault.has(one);
+  const human =
+    check && others.length > 0
+      ? { human: tallyLinear(humans, others, humanThreshold, isCounted) }
+      : undefined;
+  const occlusion =
+    check && covered.length > 0
+      ? { occlusion: tallyLinear(covered, uncovered, occlusionThreshold, () => true) }
+      : undefined;
+  const written = write && (force || fits.every((fit) => (fit.check?.broken ?? []).length === 0));
+  if (written) {
+    for (const { mode, fitted_on, points, floor } of fits) {
+      manifest.calibration[mode] = {
+        fitted_on,
+        floor,
+        points: points.map(([similarity, rate]) => [similarity, rate]),
+      };
+    }
+    writeCohort(directory, manifest, centres);
+    if (others.length > 0) writeHumanCheck(directory, manifest, humans, others);
+    if (covered.length > 0) writeOcclusion(directory, manifest, covered, uncovered);
+    replaceFile(join(directory, 'manifest.json'), manifestText(manifest));
+  }
+  return { pack: manifest.name, written, centres: centres.length, modes: fits, ...human, ...occlusion };
 }
 
 /** The most people that share a label of a set: known before minutes of embedding. */
@@ -211,18 +214,6 @@ function largestGroup(sets: readonly PersonImage[][]): number {
     return [...people.values()].map(({ size }) => size);
   });
   return Math.max(...sizes);
-}
-
-/** A copy of the pack without its scores of the embedding, so that all faces of the detector are kept. */
-function uncheckedPack(
-  directory: string,
-  { human, occlusion: _, cohort: _cohort, liveness: _liveness, ...manifest }: PackManifest,
-) {
-  const copy = mkdtempSync(join(tmpdir(), 'facematch-pack-'));
-  const files = [...packNets(manifest).values()].map(({ file }) => file);
-  for (const file of files) symlinkSync(join(directory, file), join(copy, file));
-  writeFileSync(join(copy, 'manifest.json'), JSON.stringify(manifest));
-  return { directory: copy, remove: () => rmSync(copy, { recursive: true }) };
 }
 
 function byMode<T>(): Record<AccuracyMode, T[]> {

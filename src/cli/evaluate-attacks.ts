@@ -1,5 +1,6 @@
 import { readConfig } from '../config/config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
+import { loadPack } from '../engine/load-addon.ts';
 import { packDirectory, readDraft, verifyPack } from '../engine/manifest.ts';
 import {
   type AttackFigures,
@@ -26,6 +27,7 @@ export async function evaluateAttacks(
   }
   const presentations = readPresentations(folder);
   await verifyPack(directory, manifest);
+  loadPack(directory, manifest);
   const images = await withBar('pictures', presentations.length, (onImage) =>
     embedImages(
       presentations.map(({ file }) => file),

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig } from '../config/config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
+import { loadPack } from '../engine/load-addon.ts';
 import { packDirectory, readManifest, verifyPack } from '../engine/manifest.ts';
 import { groupCount } from '../lab/differential.ts';
 import {
@@ -64,6 +65,7 @@ export async function evaluateSets(
   if (heldOutCohort) for (const { pairs } of sets) imagesOf(pairs).forEach(personOf);
   const folder = report === undefined ? undefined : await openReport(report);
   await verifyPack(directory, manifest);
+  loadPack(directory, manifest);
   const total = sets.reduce((sum, { pairs }) => sum + imagesOf(pairs).length, 0);
   const { min_det_score: minDetScore } = manifest;
   const { workers } = config;

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { readConfig } from '../config/config.ts';
 import type { AccuracyMode, AnalyseOptions, Analysis, ImageLimits, ImageReport } from '../engine/addon.ts';
 import { base64 } from '../engine/cosine.ts';
-import { loadAddon } from '../engine/load-addon.ts';
+import { loadAddon, loadPack } from '../engine/load-addon.ts';
 import { packDirectory, readDraft, verifyPack } from '../engine/manifest.ts';
 import { analysisOptions, completeOptions, type MatchOptions } from '../engine/match-options.ts';
 import { tellText } from '../engine/not-an-image.ts';
@@ -70,13 +70,14 @@ async function openPack() {
   const directory = packDirectory(config.pack);
   const manifest = readDraft(directory);
   await verifyPack(directory, manifest);
+  const addon = loadPack(directory, manifest);
   const limits = { max_pixels: config.max_pixels, min_side: config.min_side, picture_ms: config.picture_ms };
   return {
     manifest,
     limits,
     model: { pack: manifest.name, version: manifest.version },
     analyse: (image: Uint8Array, options: Omit<AnalyseOptions, keyof typeof limits>) =>
-      tellText(loadAddon().analyse(directory, image, { ...options, ...limits }), image),
+      tellText(addon.analyse(directory, image, { ...options, ...limits }), image),
   };
 }
 

@@ -3,6 +3,7 @@
  * Field names (snake_case) are the same from the C++ struct to the JSON answer.
  */
 
+import type { PackDraft } from './manifest.ts';
 import type { Detected } from './not-an-image.ts';
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp';
@@ -123,6 +124,16 @@ export interface NetFacts {
   outputs: TensorFacts[];
 }
 
+/** See native/core/find/families/family.h. */
+interface OutputShape {
+  /** The member of the manifest that names it. */
+  member: string;
+  /** 0 for an output of all strides. */
+  stride: number;
+  rows: number;
+  columns: number;
+}
+
 export interface Addon {
   /**
    * Chooses the library and its execution providers once for the process, before anything is loaded; loadAddon() does it. Throws
@@ -136,14 +147,16 @@ export interface Addon {
    */
   describeNet(file: string, inputShape?: readonly number[]): NetFacts;
   /**
-   * Loads a prepared pack (a directory with manifest.json and its nets) once for the process; later calls with the same
-   * directory, from any thread, do nothing. Throws an Error with a message for people.
+   * Loads the nets of a prepared pack once for the process; later calls with the same directory, from any thread, do nothing.
+   * The manifest must be one that manifest.ts has read: only there it is judged. Throws an Error with a message for people.
    */
-  loadPack(directory: string): void;
+  loadPack(directory: string, manifest: PackDraft): void;
+  /** The outputs that a detector must have, in the order of the manifest's members. Throws an Error for an unknown family. */
+  detectorOutputs(detector: { family: string; width: number; height: number }): OutputShape[];
   /**
    * Finds the faces of one image and embeds them. Synchronous and CPU-bound: call it from a worker thread. The image may be
    * in shared memory, which must not change meanwhile. `cancelled`: one byte of shared memory; once it is not 0, the call
-   * ends within some milliseconds, with any outcome. Throws an Error when the pack cannot be loaded.
+   * ends within some milliseconds, with any outcome. A pack that is not loaded is an `internal_error`.
    */
   analyse(
     directory: string,

@@ -61,7 +61,7 @@ export class Engine {
     const { config, pack_directory, manifest, onWorkerError } = this.#options;
     await verifyPack(pack_directory, manifest);
     // Here once for the whole process, so that a fault is reported once; the workers then share the sessions.
-    this.addon.loadPack(pack_directory);
+    this.addon.loadPack(pack_directory, manifest);
     this.#pool = await Pool.start({
       workers: config.workers,
       pack_directory,

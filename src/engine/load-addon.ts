@@ -4,6 +4,7 @@ import { surveySettings } from '../config/config.ts';
 import { addonFile, silenceOnnxRuntime } from '../config/environment.ts';
 import { productPath } from '../config/paths.ts';
 import type { Addon } from './addon.ts';
+import type { PackDraft } from './manifest.ts';
 
 /**
  * Loads the addon. The main thread, which must do it first, also chooses the providers of the settings for the process: a worker
@@ -27,5 +28,12 @@ export function loadAddon(): Addon {
     const { provider, onnxruntime } = surveySettings().config;
     addon.useOnnxRuntime(provider, onnxruntime);
   }
+  return addon;
+}
+
+/** The addon, which has loaded this pack, once for the process. Throws an Error with a message for people. */
+export function loadPack(directory: string, manifest: PackDraft): Addon {
+  const addon = loadAddon();
+  addon.loadPack(directory, manifest);
   return addon;
 }

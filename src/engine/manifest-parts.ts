@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { type FamilyName, families, familyNames } from './families.ts';
 
 /**
  * Parts of the manifest's schema: origin and input of a net, the ranges of its numbers, and the members of each family of
- * detectors. The ranges are those of native/core/runtime/pack.cpp, which says why; a test compares them.
+ * detectors. A manifest may come from anybody, and the core trusts it: each number has a range in which all arithmetic stays
+ * finite and no buffer is huge. A detector's input of 2048 pixels a side takes 50 MB in each worker, a crop of 512 takes 3 MB.
  */
 
 // A plain name only: a manifest may come from a third party and must not point outside its directory.
@@ -80,96 +82,76 @@ const anyDetector = {
   nms_iou: share,
   /** Least score of a face in the second detection, on an enlarged crop. */
   second_look_score: share,
+  /** That a face which is not upright rarely has. */
+  clear_score: share.default(0.999998),
 };
 
-/** One output for each of the strides 8, 16 and 32. */
-const outputOfEachStride = z.tuple([name, name, name]);
-const multipleOf32 = pixels.multipleOf(32);
+const grids = {
+  /** Pixels from cell to cell of each grid. */
+  strides: z
+    .array(z.int().min(1).max(128))
+    .min(1)
+    .max(8)
+    .refine((all) => all.every((one, i) => i === 0 || (one > all[i - 1]! && one % all[i - 1]! === 0)), {
+      error: 'must rise, each a multiple of the one before',
+    }),
+};
 
-/** Pixels from cell to cell of each grid. */
-const strides = z
-  .array(z.int().min(1).max(128))
-  .min(1)
-  .max(8)
-  .refine((all) => all.every((one, i) => i === 0 || (one > all[i - 1]! && one % all[i - 1]! === 0)), {
-    error: 'must rise, each a multiple of the one before',
-  });
 const maxAnchors = 16;
-const outputs = z.array(name).optional();
 
-interface ByGrid {
-  strides: number[];
-  width: number;
-  height: number;
-}
-
-const hasCount = (all: unknown[] | undefined, { strides }: ByGrid) => !all || all.length === strides.length;
-const hasWholeCells = ({ strides, width, height }: ByGrid) =>
-  [width, height].every((side) => side % strides.at(-1)! === 0);
-const isBothOrNone = (one: { scores?: unknown; boxes?: unknown }) => !one.scores === !one.boxes;
-const forEachStride = (member: string) => ({ path: [member], error: 'must have one member for each stride' });
-const bothOrNone = { path: ['scores'], error: 'must be named with boxes, or neither' };
-
-const family = {
-  rfb: z.strictObject({ ...anyDetector, family: z.literal('rfb'), scores: name, offsets: name }),
-  yunet: z.strictObject({
-    ...anyDetector,
-    family: z.literal('yunet'),
-    cls: outputOfEachStride,
-    obj: outputOfEachStride,
-    bbox: outputOfEachStride,
-    width: multipleOf32,
-    height: multipleOf32,
-  }),
-  blazeface: z.strictObject({ ...anyDetector, family: z.literal('blazeface'), boxes: name, scores: name }),
-  scrfd: z
-    .strictObject({
-      ...anyDetector,
-      family: z.literal('scrfd'),
-      strides,
-      /** Of a cell. */
-      anchors: z.int().min(1).max(maxAnchors),
-      /** One for each stride; left out with `boxes`, outputs are found by their shapes. */
-      scores: outputs,
-      boxes: outputs,
-    })
-    .refine(hasWholeCells, { path: ['width'], error: 'and height must be multiples of the largest stride' })
-    .refine(isBothOrNone, bothOrNone)
-    .refine((one) => hasCount(one.scores, one), forEachStride('scores'))
-    .refine((one) => hasCount(one.boxes, one), forEachStride('boxes')),
-  retinaface: z
-    .strictObject({
-      ...anyDetector,
-      family: z.literal('retinaface'),
-      strides,
-      /** Sides in pixels of the priors of a cell, for each stride. */
-      priors: z.array(z.array(z.number().min(1).max(2048)).min(1).max(maxAnchors)),
-      /** Of a prior's centre and of its sides. */
-      variances: z.tuple([factor, factor]),
-      /** Left out with `boxes`, they are found by their shapes. */
-      scores: name.optional(),
-      boxes: name.optional(),
-    })
-    .refine(isBothOrNone, bothOrNone)
-    .refine((one) => hasCount(one.priors, one), forEachStride('priors')),
+const cells = {
+  anchors: { ...grids, anchors: z.int().min(1).max(maxAnchors) },
+  priors: {
+    ...grids,
+    /** Sides in pixels of the priors of a cell, for each stride. */
+    priors: z.array(z.array(z.number().min(1).max(2048)).min(1).max(maxAnchors)),
+    /** Of a prior's centre and of its sides. */
+    variances: z.tuple([factor, factor]),
+  },
 };
 
-export const detector = z
-  .discriminatedUnion(
-    'family',
-    [family.rfb, family.yunet, family.blazeface, family.scrfd, family.retinaface],
-    { error: oneOf(...Object.keys(family)) },
-  )
-  .refine((one) => new Set(outputsOf(one)).size === outputsOf(one).length, {
-    error: 'names an output twice',
-  });
+type Members = Record<string, unknown>;
 
-/** The outputs that a detector's manifest names. Each must be another: the core reads them as different numbers. */
-function outputsOf(one: { [member: string]: unknown }): string[] {
-  return ['scores', 'offsets', 'cls', 'obj', 'bbox', 'boxes'].flatMap(
-    (member) => (one[member] ?? []) as string | string[],
-  );
+type AnyDetector = z.ZodObject<typeof anyDetector & { family: z.ZodLiteral<FamilyName> }, z.core.$strict>;
+
+/** The members of a detector of that family. Of those that only some families have, the type says nothing. */
+function detectorOf(family: FamilyName): AnyDetector {
+  const { outputs, strides, cells: has, wholeCells } = families[family];
+  const named = Object.entries(outputs).map(([member, count]) => [
+    member,
+    count === 'one' ? name : z.array(name),
+  ]);
+  const stridesOf = (one: Members) => strides ?? (one.strides as number[]);
+  const lists = Object.keys(outputs).filter((member) => outputs[member] === 'each');
+  if (has === 'priors') lists.push('priors');
+  return z
+    .strictObject({
+      ...anyDetector,
+      family: z.literal(family),
+      ...(has && cells[has]),
+      ...(Object.fromEntries(named) as object),
+    })
+    .superRefine((one: Members, { addIssue }) => {
+      const refuse = (member: string, message: string) =>
+        addIssue({ code: 'custom', path: [member], message });
+      for (const member of lists)
+        if ((one[member] as unknown[]).length !== stridesOf(one).length)
+          refuse(member, 'must have one member for each stride');
+      const largest = wholeCells ? stridesOf(one).at(-1)! : 1;
+      for (const side of ['width', 'height'])
+        if ((one[side] as number) % largest !== 0)
+          refuse(side, `must be a multiple of the largest stride, ${largest}`);
+      // Each must be another: the core reads them as different numbers.
+      const all = Object.keys(outputs).flatMap((member) => one[member] as string | string[]);
+      if (new Set(all).size !== all.length) addIssue({ code: 'custom', message: 'names an output twice' });
+    }) as AnyDetector;
 }
+
+const [first, ...others] = familyNames.map(detectorOf);
+
+export const detector = z.discriminatedUnion('family', [first!, ...others], {
+  error: oneOf(...familyNames),
+});
 
 function oneOf(...words: string[]) {
   return ({ code }: { code?: string | undefined }) =>

@@ -20,10 +20,7 @@ import {
   weight,
 } from './manifest-parts.ts';
 
-/**
- * A model pack on disk: a directory with manifest.json and its prepared nets. native/core/runtime/pack.cpp reads the same
- * manifest and makes the same checks of the members that it reads.
- */
+/** A model pack on disk: a directory with manifest.json and its prepared nets. Nothing else reads a manifest. */
 
 const planName = z
   .string()
@@ -89,6 +86,15 @@ const draftMembers = {
     crop: z.number().min(0.1).max(10),
     /** A face whose eye line leans more than this is turned upright, and its landmarks are found again. */
     upright_degrees: z.number().min(0).max(180),
+    /** How far a clear face may be from the embedder's template: one that is not upright rarely goes below. */
+    clear_template_error: share.default(0.1),
+    /**
+     * By how much the points of an upright face may move when the crop does, in sides of its box: with a few perturbations, with all,
+     * with all in a close-up; and those of any face that the close detector found, to keep out what has no layout at all.
+     */
+    max_instability: z
+      .strictObject({ quick: share, thorough: share, closeup: share, close_detector: share })
+      .default({ quick: 0.021, thorough: 0.02, closeup: 0.023, close_detector: 0.1 }),
   }),
   embedder: z
     .strictObject({
@@ -144,7 +150,6 @@ export type PackManifest = z.infer<typeof manifestSchema>;
 /** A pack that may lack a calibration: it compares faces, but no percent of it passes 40. */
 export type PackDraft = z.infer<typeof draftSchema>;
 export type PackNet = NonNullable<PackDraft[Role]>;
-export type LivenessNet = NonNullable<PackDraft['liveness']>['nets'][number];
 export type PackSource = PackDraft['source'];
 
 /** The nets that a pack may have, in the order in which they process an image. */
@@ -225,36 +230,54 @@ export class ModelFileError extends Error {
 export const madeHere = ['cohort', 'human', 'occlusion'] as const;
 export type MadeHere = (typeof madeHere)[number];
 
-const restoreIt = 'from the repository, or make it again with: npx facematch calibrate';
+/** A file of a pack, as it is told of. */
+export interface PackFile {
+  role: Role | MadeHere | 'liveness';
+  file: string;
+  /** The pack that it is of. */
+  pack: string;
+  licence: string;
+  sha256: string;
+  /** Of the file as published; of what is loaded as it was published the same. */
+  source_sha256: string;
+}
 
-/** Compares the SHA-256 of every file of the pack with the manifest's. Throws an Error that says what to do. */
+/** Every file of the pack: nets in the order of `roles`, what facematch made, nets for presentation attacks. */
+export function packFiles(manifest: PackDraft): PackFile[] {
+  const pack = manifest.name;
+  const nets = [...packNets(manifest)].map(([role, { file, from, licence, sha256, source_sha256 }]) => {
+    return { role, file, pack: typeof from === 'string' ? pack : from.pack, licence, sha256, source_sha256 };
+  });
+  const others = [
+    ...madeHere.map((role) => ({ role, one: manifest[role] })),
+    ...(manifest.liveness?.nets ?? []).map((one) => ({ role: 'liveness' as const, one })),
+  ].flatMap(({ role, one }) => {
+    if (one === undefined) return [];
+    const { file, licence, sha256 } = one;
+    return [{ role, file, pack, licence, sha256, source_sha256: sha256 }];
+  });
+  return [...nets, ...others];
+}
+
+/** Compares the SHA-256 of every file of the pack with the manifest's. Rejects with an Error that says what to do. */
 export async function verifyPack(directory: string, manifest: PackDraft): Promise<void> {
-  await verifyNets(directory, manifest);
-  for (const role of madeHere) await verifyMadeHere(directory, manifest, role);
-  for (const net of manifest.liveness?.nets ?? []) await verifyLivenessNet(directory, net);
+  await Promise.all(packFiles(manifest).map((one) => verifyFile(directory, manifest, one)));
 }
 
-/** As verifyPack, for one of the files that facematch made, if the pack has it. */
-export async function verifyMadeHere(directory: string, manifest: PackDraft, role: MadeHere): Promise<void> {
-  const { [role]: made } = manifest;
-  if (made) await verifiedFile(join(directory, made.file), made.sha256, restoreIt);
-}
-
-/** As verifyPack, for one of the nets for presentation attacks. */
-export async function verifyLivenessNet(directory: string, { file, sha256 }: LivenessNet): Promise<void> {
-  await verifiedFile(join(directory, file), sha256, 'from where it was brought from, or add the pack again');
-}
-
-/** As verifyPack, for the nets only. */
-async function verifyNets(directory: string, manifest: PackDraft): Promise<void> {
-  const nets = [...packNets(manifest).values()];
-  await Promise.all(nets.map((net) => verifyNet(directory, manifest, net)));
-}
-
-/** As verifyNets, for one net. */
-export async function verifyNet(directory: string, manifest: PackDraft, net: PackNet): Promise<void> {
-  const { file, sha256 } = net;
-  await verifiedFile(join(directory, file), sha256, `with: ${prepareCommand(directory, manifest)}`);
+/** As verifyPack, for one of the files. Rejects with a ModelFileError. */
+export async function verifyFile(
+  directory: string,
+  manifest: PackDraft,
+  { role, file, sha256 }: Pick<PackFile, 'role' | 'file' | 'sha256'>,
+): Promise<void> {
+  const isMadeHere = (madeHere as readonly string[]).includes(role);
+  const cure =
+    role === 'liveness'
+      ? 'from where it was brought from, or add the pack again'
+      : isMadeHere
+        ? 'from the repository, or make it again with: npx facematch calibrate'
+        : `with: ${prepareCommand(directory, manifest)}`;
+  await verifiedFile(join(directory, file), sha256, cure);
 }
 
 const madeBySetup = ['default', 'int8'];

@@ -51,7 +51,7 @@ interface PoolOptions {
 const heal_ms = { first: 1000, max: 30_000 };
 
 /**
- * The worker threads. Each loads the addon and the pack, whose sessions the whole process shares, and runs one job at a time.
+ * The worker threads. Each loads the addon and runs one job at a time on the pack that the process has loaded.
  * The pool never gets more jobs than there are workers: ImageQueue decides which image is next.
  *
  * Piscina replaces a worker that dies, but not one that dies while it starts, and then none at all. So when workers are still

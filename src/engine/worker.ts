@@ -17,7 +17,6 @@ const drawnFace = Buffer.from(
 
 const { pack_directory, flags } = workerData as WorkerData;
 const addon = loadAddon();
-addon.loadPack(pack_directory);
 warmUp();
 parentPort?.postMessage({ worker_up: threadId } satisfies WorkerUp);
 

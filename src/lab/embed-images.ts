@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { Piscina } from 'piscina';
 import type { AccuracyMode } from '../engine/addon.ts';
-import { loadAddon } from '../engine/load-addon.ts';
 import { threads } from '../engine/pool.ts';
 import type { EmbeddedImage, EmbedJob } from './embed-worker.ts';
 
 interface EmbedImagesOptions {
+  /** That of a pack that is loaded. */
   packDirectory: string;
   folder: string;
   mode: AccuracyMode;
@@ -20,7 +20,6 @@ export async function embedImages(
   names: readonly string[],
   options: EmbedImagesOptions,
 ): Promise<Map<string, EmbeddedImage>> {
-  loadAddon();
   const file = new URL('./embed-worker.js', import.meta.url);
   return withThreads<EmbedJob, EmbeddedImage, Map<string, EmbeddedImage>>(
     file,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import type { AccuracyMode } from '../../src/engine/addon.ts';
-import { loadAddon } from '../../src/engine/load-addon.ts';
+import { loadPack } from '../../src/engine/load-addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
 import { fitTable } from '../../src/lab/calibrate.ts';
 import { dot } from '../../src/lab/cohort.ts';
@@ -160,9 +160,10 @@ describe.skipIf(!shared).each([
   ['negatives', 0],
 ] as const)('of the pictures of %s', (name, most) => {
   test.each(modes)(`at most ${most} have a face, in mode %s`, (mode) => {
-    const addon = loadAddon();
     const pack = packDirectory('default');
-    const { min_det_score } = readManifest(pack);
+    const manifest = readManifest(pack);
+    const addon = loadPack(pack, manifest);
+    const { min_det_score } = manifest;
     const folder = join(shared!, 'data', name);
     const found = readdirSync(folder).filter((file) => {
       const detected = addon.analyse(pack, readFileSync(join(folder, file)), {

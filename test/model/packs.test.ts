@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { AccuracyMode } from '../../src/engine/addon.ts';
-import { loadAddon } from '../../src/engine/load-addon.ts';
+import { loadPack } from '../../src/engine/load-addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
 import { compare } from '../../src/scoring/compare.ts';
@@ -13,7 +13,6 @@ import { newFolder } from '../support/folder.ts';
 
 /** Tests for every pack, based on its manifest. */
 
-const addon = loadAddon();
 const shared = sharedFolder();
 const modes: readonly AccuracyMode[] = ['fast', 'balance'];
 
@@ -22,7 +21,9 @@ const people = [3, 3, 3, 4, 5, 4];
 
 describe.each(packs)('the pack %s', (name) => {
   const pack = packDirectory(name);
-  const { min_det_score, calibration } = readManifest(pack);
+  const manifest = readManifest(pack);
+  const { min_det_score, calibration } = manifest;
+  const addon = loadPack(pack, manifest);
 
   function facesOf(picture: Buffer, options: Partial<typeof analyseOptions>) {
     const result = addon.analyse(pack, picture, { ...analyseOptions, min_det_score, ...options });
@@ -110,11 +111,15 @@ describe('the pack yunet', () => {
   test.skipIf(!shared || !packs.includes('yunet'))('has a limit far from what animals score', () => {
     const folder = join(shared!, 'data/negatives');
     const scores = readdirSync(folder).flatMap((file) => {
-      const result = addon.analyse(packDirectory('yunet'), readFileSync(join(folder, file)), {
-        ...analyseOptions,
-        min_det_score: 0.2,
-        use_heuristic_fallback: false,
-      });
+      const result = loadPack(packDirectory('yunet'), yunet).analyse(
+        packDirectory('yunet'),
+        readFileSync(join(folder, file)),
+        {
+          ...analyseOptions,
+          min_det_score: 0.2,
+          use_heuristic_fallback: false,
+        },
+      );
       return result.ok ? result.image.faces.map(({ detection_score }) => detection_score) : [];
     });
     // Most false detections are dropped before the result.

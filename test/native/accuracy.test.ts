@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import type { AccuracyMode } from '../../src/engine/addon.ts';
 import { cosine } from '../../src/engine/cosine.ts';
-import { loadAddon } from '../../src/engine/load-addon.ts';
+import { loadPack } from '../../src/engine/load-addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
 import { analyseOptions, sample } from '../fixtures/pictures.ts';
 
@@ -31,9 +31,11 @@ const expected: Cosines = JSON.parse(readFileSync(file, 'utf8'));
 /** Cosines of each face with those before it; photo by photo, from left to right. */
 function cosinesOf(pack: string, accuracy_mode: AccuracyMode): number[][] {
   const directory = packDirectory(pack);
-  const options = { ...analyseOptions, min_det_score: readManifest(directory).min_det_score, accuracy_mode };
+  const manifest = readManifest(directory);
+  const addon = loadPack(directory, manifest);
+  const options = { ...analyseOptions, min_det_score: manifest.min_det_score, accuracy_mode };
   const embeddings = [1, 2, 3, 4, 5, 6].flatMap((number) => {
-    const found = loadAddon().analyse(directory, sample(number), options);
+    const found = addon.analyse(directory, sample(number), options);
     if (!found.ok) throw new Error(`sample ${number}: ${found.code}`);
     const { faces } = found.image;
     return faces.toSorted((a, b) => a.box.x - b.box.x).map(({ embedding }) => embedding);

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import type { Addon } from '../../src/engine/addon.ts';
-import { loadAddon } from '../../src/engine/load-addon.ts';
+import { loadPack } from '../../src/engine/load-addon.ts';
 import { analyseOptions, gradient, manifest, pack, sample } from '../fixtures/pictures.ts';
 
-const addon: Addon = loadAddon();
+const addon: Addon = loadPack(pack, manifest);
 const one = sample(1);
 const blank = await gradient(200, 150).jpeg().toBuffer();
 const [png, webp] = [await gradient(200, 150).png().toBuffer(), await gradient(200, 150).webp().toBuffer()];
@@ -240,10 +240,22 @@ describe('misuse is an exception with a message, never a crash', () => {
   });
 
   it.each([undefined, null, 7, {}, [], Buffer.from(pack)])('%o instead of a directory', (value) => {
-    expect(() => addon.loadPack(value as never)).toThrow("Expected the pack's directory first");
-    expect(() => addon.analyse(value as never, one, analyseOptions)).toThrow(
-      "Expected the pack's directory first",
-    );
+    const expected = "Expected the pack's directory first";
+    expect(() => addon.loadPack(value as never, manifest)).toThrow(expected);
+    expect(() => addon.analyse(value as never, one, analyseOptions)).toThrow(expected);
+  });
+
+  it.each([
+    ...[undefined, null, 7, '{}', {}, [], { ...manifest, detector: undefined }],
+    { ...manifest, landmarks: { ...manifest.landmarks, size: '64' } },
+    { ...manifest, detector: { ...manifest.detector, family: 'haar' } },
+    { ...manifest, embedder: { ...manifest.embedder, template: [[1, 2]] } },
+  ])('%o instead of a manifest', (value) => {
+    expect(() => addon.loadPack('elsewhere', value as never)).toThrow(/expected|convert|haar|range/i);
+  });
+
+  it.each([undefined, {}, { family: 'haar', width: 64, height: 64 }])('%o instead of a detector', (value) => {
+    expect(() => addon.detectorOutputs(value as never)).toThrow(/expected|haar/i);
   });
 
   it.each([
@@ -258,24 +270,21 @@ describe('misuse is an exception with a message, never a crash', () => {
     expect(() => addon.analyse(pack, one, value as never)).toThrow(/expected|convert/i);
   });
 
-  it.each([
-    ['is not there', join(pack, 'missing'), /manifest\.json/],
-    ['is a file', join(pack, 'manifest.json'), /manifest\.json/],
-    ['holds no pack', projectPath('src'), /manifest\.json/],
-    ['is empty', '', /manifest\.json/],
-  ])('a directory that %s does not load, and says so', (_what, directory, message) => {
-    expect(() => addon.loadPack(directory)).toThrow(message);
-    expect(() => addon.cohortScores(directory, new Float32Array(512))).toThrow(message);
-    expect(addon.analyse(directory, one, analyseOptions)).toStrictEqual({
-      ok: false,
-      code: 'internal_error',
-      message: expect.stringMatching(message),
-    });
-  });
+  it.each([join(pack, 'missing'), projectPath('src'), ''])(
+    'a directory without the nets, %j',
+    (directory) => {
+      expect(() => addon.loadPack(directory, manifest)).toThrow(/detect\.onnx/);
+      expect(() => addon.cohortScores(directory, new Float32Array(512))).toThrow('was not loaded');
+      expect(addon.analyse(directory, one, analyseOptions)).toStrictEqual({
+        ok: false,
+        code: 'internal_error',
+        message: `the pack in "${directory}" was not loaded`,
+      });
+    },
+  );
 
   it('a pack that failed to load leaves the loaded one in use', () => {
-    addon.loadPack(pack);
-    expect(() => addon.loadPack(join(pack, 'missing'))).toThrow();
+    expect(() => addon.loadPack(join(pack, 'missing'), manifest)).toThrow();
     expect(addon.analyse(pack, blank, analyseOptions)).toMatchObject({ ok: true });
   });
 });

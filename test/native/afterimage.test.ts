@@ -1,12 +1,11 @@
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
-import { loadAddon } from '../../src/engine/load-addon.ts';
-import { analyseOptions, pack, sample } from '../fixtures/pictures.ts';
+import { loadPack } from '../../src/engine/load-addon.ts';
+import { analyseOptions, manifest, pack, sample } from '../fixtures/pictures.ts';
 
 /** The result of a picture does not depend on the pictures that the same thread analysed before. */
 
-const addon = loadAddon();
-addon.loadPack(pack);
+const addon = loadPack(pack, manifest);
 
 const detect = (picture: Buffer) => {
   const { timings_ms: _, ...result } = addon.analyse(pack, picture, analyseOptions) as {

@@ -1,8 +1,8 @@
 import sharp, { type Sharp } from 'sharp';
 import { describe, expect, it } from 'vitest';
 import type { Analysis, Face } from '../../src/engine/addon.ts';
-import { loadAddon } from '../../src/engine/load-addon.ts';
-import { packDirectory } from '../../src/engine/manifest.ts';
+import { loadPack } from '../../src/engine/load-addon.ts';
+import { packDirectory, readDraft } from '../../src/engine/manifest.ts';
 import { analyseOptions, smallSample } from '../fixtures/pictures.ts';
 
 /**
@@ -10,8 +10,8 @@ import { analyseOptions, smallSample } from '../fixtures/pictures.ts';
  * faces as a PNG that sharp made of it.
  */
 
-const addon = loadAddon();
 const pack = packDirectory('default');
+const addon = loadPack(pack, readDraft(pack));
 const original = await smallSample(1, 960);
 
 function analyse(picture: Uint8Array): Analysis {

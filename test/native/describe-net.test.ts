@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { makeFloats, makeIntegers, makeNode } from '../../models/prepare/graph.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
 import { packDirectory } from '../../src/engine/manifest.ts';
-import { describeDetector, describeEmbedder } from '../../src/lab/packs/describe.ts';
+import { describeDetector, describeEmbedder, describeLandmarks } from '../../src/lab/packs/describe.ts';
+import { standIn } from '../model/support/standin.ts';
 import { newFolder } from '../support/folder.ts';
 
 /** What a file of a net says of itself, and which family follows from it. */
@@ -124,6 +125,22 @@ describe('an embedder', () => {
     expect(() => describeEmbedder(wide, { output: 'a', feeding: undefined })).toThrow('must be square');
   });
 });
+
+test.each(['landmarks', 'embedder', 'detector'])(
+  'a %s of half-precision floats is refused with the way out',
+  (role) => {
+    const file = join(folder, 'halves.onnx');
+    writeFileSync(file, standIn({ halves: 'all' }));
+    const described = {
+      landmarks: describeLandmarks,
+      embedder: (path: string) => describeEmbedder(path, { output: undefined, feeding: undefined }),
+      detector: (path: string) => describeDetector(path, undefined),
+    };
+    expect(() => described[role as keyof typeof described](file)).toThrow(
+      /halves\.onnx takes or gives half-precision floats.*docs\/packs\.md/,
+    );
+  },
+);
 
 test('a file is described without a run by what it declares', () => {
   const { inputs, outputs } = loadAddon().describeNet(detectorNet(scrfd.slice(0, 1), { declared: 12_800 }));

@@ -1,12 +1,12 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import type { Face } from '../../src/engine/addon.ts';
-import { loadAddon } from '../../src/engine/load-addon.ts';
-import { packDirectory } from '../../src/engine/manifest.ts';
+import { loadPack } from '../../src/engine/load-addon.ts';
+import { packDirectory, readDraft } from '../../src/engine/manifest.ts';
 import { analyseOptions, sample, smallSample } from '../fixtures/pictures.ts';
 
-const addon = loadAddon();
 const pack = packDirectory('default');
+const addon = loadPack(pack, readDraft(pack));
 const limits = { max_pixels: 64_000_000, min_side: 16 };
 
 async function pixelsOf(picture: Uint8Array) {

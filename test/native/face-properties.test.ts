@@ -1,8 +1,8 @@
 import sharp, { type Sharp } from 'sharp';
 import { describe, expect, test } from 'vitest';
 import type { Face } from '../../src/engine/addon.ts';
-import { loadAddon } from '../../src/engine/load-addon.ts';
-import { packDirectory } from '../../src/engine/manifest.ts';
+import { loadPack } from '../../src/engine/load-addon.ts';
+import { packDirectory, readDraft } from '../../src/engine/manifest.ts';
 import { analyseOptions, sample } from '../fixtures/pictures.ts';
 
 /**
@@ -11,8 +11,8 @@ import { analyseOptions, sample } from '../fixtures/pictures.ts';
  * quality_test.cpp of native/test.
  */
 
-const addon = loadAddon();
 const pack = packDirectory('default');
+const addon = loadPack(pack, readDraft(pack));
 const width = 1280;
 
 interface Photo {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import type { AnalyseOptions } from '../../src/engine/addon.ts';
-import { loadAddon } from '../../src/engine/load-addon.ts';
+import { loadPack } from '../../src/engine/load-addon.ts';
 import { readDraft, verifyPack } from '../../src/engine/manifest.ts';
 import { livenessNet, livePack, liveSide, type Weights } from '../fixtures/liveness.ts';
 import { analyseOptions, sample } from '../fixtures/pictures.ts';
@@ -10,7 +10,6 @@ import { newFolder } from '../support/folder.ts';
 
 /** Live scores, against the crop, the softmax and the mean of the nets' own code written down here. */
 
-const addon = loadAddon();
 const folder = newFolder();
 const asked = { ...analyseOptions, detect_presentation_attack: true };
 
@@ -85,7 +84,7 @@ function liveScore(pixels: Pixels, box: Box, weights: Weights, scale: number): n
 }
 
 function facesOf(pack: string, picture: Buffer, options: AnalyseOptions = asked) {
-  const result = addon.analyse(pack, picture, options);
+  const result = loadPack(pack, readDraft(pack)).analyse(pack, picture, options);
   if (!result.ok) throw new Error(JSON.stringify(result));
   return result.image.faces;
 }
@@ -170,8 +169,9 @@ describe('a pack whose liveness net has another shape is refused at load', () =>
     ['no net', Buffer.from('no net'), 'live-1.onnx cannot be used'],
   ])('%s', async (_, net, message) => {
     const pack = livePack(folder, [{ net, scale: 2.7 }]);
-    await verifyPack(pack, readDraft(pack));
-    expect(() => addon.loadPack(pack)).toThrow(message);
+    const draft = readDraft(pack);
+    await verifyPack(pack, draft);
+    expect(() => loadPack(pack, draft)).toThrow(message);
   });
 
   test('and one whose file is another than the manifest says, before it is loaded', async () => {

@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { loadAddon } from '../../src/engine/load-addon.ts';
+import { loadPack } from '../../src/engine/load-addon.ts';
 import { imagesBelow } from '../../src/lab/people.ts';
-import { analyseOptions, pack, sample } from '../fixtures/pictures.ts';
+import { analyseOptions, manifest, pack, sample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { execute, program, run } from './support/cli.ts';
 import type { Json } from './support/client.ts';
@@ -102,7 +102,10 @@ describe('facematch embed', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line));
-    const known = loadAddon().analyse(pack, sample(1), { ...analyseOptions, accuracy_mode: 'fast' });
+    const known = loadPack(pack, manifest).analyse(pack, sample(1), {
+      ...analyseOptions,
+      accuracy_mode: 'fast',
+    });
     if (!known.ok) throw new Error(known.code);
     const { embedding } = known.image.faces[0]!;
     expect(faces.map(({ file, index }) => `${file} ${index}`)).toEqual([

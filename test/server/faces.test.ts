@@ -2,9 +2,9 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import type { AccuracyMode } from '../../src/engine/addon.ts';
 import { cosine } from '../../src/engine/cosine.ts';
-import { loadAddon } from '../../src/engine/load-addon.ts';
+import { loadPack } from '../../src/engine/load-addon.ts';
 import { withQualityComponents } from '../../src/scoring/face-quality.ts';
-import { analyseOptions, pack } from '../fixtures/pictures.ts';
+import { analyseOptions, manifest, pack } from '../fixtures/pictures.ts';
 import { type Answer, type Fields, type Json, match } from './support/client.ts';
 import { blank, samples } from './support/pictures.ts';
 import { Home, TestServer } from './support/server.ts';
@@ -67,7 +67,10 @@ describe('embed', () => {
         encoding: 'float32-le-base64',
         normalised: true,
       });
-      const known = loadAddon().analyse(pack, samples.one, { ...analyseOptions, accuracy_mode: mode });
+      const known = loadPack(pack, manifest).analyse(pack, samples.one, {
+        ...analyseOptions,
+        accuracy_mode: mode,
+      });
       if (!known.ok) throw new Error(known.code);
       expect(body.image.faces).toHaveLength(3);
       for (const [index, face] of body.image.faces.entries()) {

@@ -2,6 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
+import { families } from '../../src/engine/families.ts';
 import {
   packDirectory,
   packNets,
@@ -11,7 +12,6 @@ import {
   sourceOf,
   verifyPack,
 } from '../../src/engine/manifest.ts';
-import { withDetector } from '../fixtures/detectors.ts';
 import { newFolder } from '../support/folder.ts';
 
 type Json = Record<string, unknown>;
@@ -27,6 +27,12 @@ beforeEach(() => {
 function writeManifest(text: string): void {
   writeFileSync(join(directory, 'manifest.json'), text);
 }
+
+/** The members that other families have in place of those of rfb. */
+const detectors = {
+  scrfd: { ...families.scrfd.usual!.grids, scores: ['443', '468', '493'], boxes: ['446', '471', '496'] },
+  retinaface: { ...families.retinaface.usual!.grids, scores: 'conf', boxes: 'loc' },
+};
 
 /** A manifest, the default one, with the member at a dotted path set; undefined takes it away. */
 function manifestWith(path: string, value: unknown, from = defaultManifest): string {
@@ -98,125 +104,182 @@ describe('a manifest', () => {
     expect(() => readManifest(directory)).toThrow(`${join(directory, 'manifest.json')} is not valid JSON`);
   });
 
-  test.each([
-    ['detector', undefined],
-    ['detector.input', undefined],
-    ['name', ''],
-    ['detector.sha256', 'ABCD'],
-    ['detector.file', '../detect.onnx'],
-    ['detector.file', '/etc/detect.onnx'],
-    ['detector.family', 'yolo'],
-    ['detector.nms_iou', 1.1],
-    ['detector.channels', 'grey'],
-    ['landmarks.channels', 'rgb'],
-    ['embedder.size', 4096],
+  const five = (...points: [number, number][]) => points;
+  const template = five([0, 0], [112, 0], [5, 5], [0, 112], [112, 112]);
+  const strides = 'must have one member for each stride';
+
+  /** Of the default pack, or of one whose detector is of that family. */
+  const members: [path: string, taken: unknown[], refused: unknown[], family?: string, message?: string][] = [
+    ['name', ['a'], ['', undefined, 1]],
+    ['detector', [], [undefined, null, []]],
+    ['detector.channels', ['bgr'], ['grey', 'gbr', 0, null]],
+    ['landmarks.channels', ['grey'], ['rgb', 'bgr']],
+    ['embedder.channels', ['rgb'], ['grey', ['rgb']]],
+    [
+      'detector.file',
+      ['landmark.onnx', '-_.onnx'],
+      ['../a.onnx', '/a.onnx', '.onnx', 'détect.onnx', 'a.onnx\0', 'a.onnx\n'],
+    ],
+    ['detector.sha256', ['a'.repeat(64)], ['ABCD', 'A'.repeat(64), undefined]],
+    ['cohort.file', ['human.i8'], ['../cohort.i8', 'cohort.onnx', '/dev/zero', '']],
+    ['detector.input', ['a word'], ['', 1, undefined]],
+    ['detector.scores', ['a word'], ['', ['scores'], undefined]],
+    ['detector', [], [{ scores: 'offsets' }], 'default', 'names an output twice'],
+    ['detector.width', [1, 2048, 320.0, 3.2e2], [0, 2049, 2.5, true, -320, 4294967616, 1e300, 1e-300]],
+    ['landmarks.size', [64.0, 512], [513, 0, 2 ** 64]],
+    ['embedder.size', [112, 512], [513, 0]],
+    ['embedder.dimensions', [1, 4096], [0, 4097, 1.5, null]],
+    ['detector.mean', [-1000, 0, 1000], [1000.1, 1e300, true, '0']],
+    ['embedder.mean', [[1, 2.5, -1000]], [[1, 2], [], [1, 2, 3, 4], [1, 2, null], [1, 2, 1001]]],
+    ['landmarks.mean', [1], [[1, 2, 3], [1]]],
+    ['embedder.scale', [1e-9, 1000], [0, -1, 9e-10, 1e-300, 1001]],
+    ['landmarks.crop', [0.1, 10], [0, 0.09, 10.5, 1e39]],
+    ['landmarks.upright_degrees', [0, 180], [-1, 181]],
+    ['landmarks.max_instability', [undefined], [{}, { quick: 0.1 }, 0.02, null]],
+    ['landmarks.clear_template_error', [0, 1, undefined], [-0.1, 1.1]],
+    ['detector.clear_score', [0, 1, undefined], [-0.1, 1.1]],
+    ['detector.nms_iou', [0, 1], [-0.1, 1.1]],
+    ['detector.second_look_score', [0, 1], [-0.1, 1.1]],
+    ['embedder.template', [template], [five([1, 2]), [], 'five points', null]],
     [
       'embedder.template',
+      [],
       [
-        [56, 56],
-        [56, 56],
-        [56, 56],
-        [56, 56],
-        [56, 56],
+        [[-1, 0], ...template.slice(1)],
+        [[0, 0, 0], ...template.slice(1)],
       ],
     ],
-    ['close_detector.family', 'haar'],
-    ['landmarks.mean', [1, 2, 3]],
-    ['embedder.mean', [1, 2]],
-    ['close_detector.boxes', undefined],
-    ['close_detector.source.integrity', 'sha512-'],
-    ['landmarks.scale', 0],
-    ['embedder.template', [[1, 2]]],
-    ['cohort.weight', undefined],
-    ['min_det_score', 2],
-    ['calibration.fast.points', [[0, 1]]],
-    ['calibration.fast.floor', 0],
-  ])('with a wrong %s (%j) is refused by the member’s name', (path, value) => {
-    writeManifest(manifestWith(path, value));
-    expect(() => readManifest(directory)).toThrow(`manifest.json is not a valid pack manifest:\n  ${path}: `);
-  });
+    ['embedder.template', [], [[[113, 0], ...template.slice(1)]], 'default', 'must lie inside the chip'],
+    [
+      'embedder.template',
+      [],
+      [
+        five([9, 9], [9, 9], [9, 9], [9, 9], [9, 9]),
+        five([9, 9], [19, 9], [9, 9], [9, 9], [9, 9]),
+        five([19, 9], [9, 9], [9, 9], [9, 19], [9, 19]),
+      ],
+      'default',
+      'must have the left eye right of the right one, and the mouth below',
+    ],
+    ['cohort.centres', [1, 16384], [0, 16385, 1.5]],
+    ['cohort.highest', [1, 16384], [0, 16385]],
+    ['cohort.weight', [0, 1000], [-1, 1e39, undefined]],
+    ['human.scale', [1], [0, 1e-300, 1e300]],
+    ['human.bias', [-1000], [-1001, false]],
+    ['human.bar', [1000], [1e300]],
+    ['occlusion.scale', [1], [0, 1e-300, 1e300]],
+    ['occlusion.bias', [-1000], [-1001, false]],
+    ['min_det_score', [0, 1], [2, undefined]],
+    ['calibration.fast.points', [], [[[0, 1]], []]],
+    ['calibration.fast.floor', [0.1], [0, 0.2]],
+    ['source.kind', [], ['git'], 'default', 'must be one of npm, project'],
+    ['landmarks.from', ['a/b', { pack: 'default' }], [{}, { pack: '../default' }, { pack: 'a', file: 'b' }]],
+    ['close_detector.source.integrity', [], ['sha512-']],
+    [
+      'detector.family',
+      [],
+      ['yolo', undefined],
+      'default',
+      'must be one of scrfd, yunet, retinaface, rfb, blazeface',
+    ],
+    ['close_detector.boxes', ['a'], [undefined, ['a'], '']],
+    ['close_detector.width', [112], [120], 'default', 'must be a multiple of the largest stride, 16'],
 
-  test.each([
-    ['source.kind', 'git'],
-    ['source.get', undefined],
-    ['detector.cls', undefined],
-    ['detector.bbox', 'bbox_8'],
-    ['detector.width', 330],
-    ['detector.family', 'rfb'],
-    ['landmarks.from', {}],
-    ['landmarks.from', { pack: '../default' }],
-    ['embedder.from', { pack: 'default', file: 'embed.onnx' }],
-  ])('of the pack yunet with a wrong %s (%j) is refused by the member’s name', (path, value) => {
-    expect(() => readManifest(projectPath('models/packs/yunet'))).not.toThrow();
-    writeManifest(manifestWith(path, value, yunetManifest));
-    const [member] = path.split('.');
-    expect(() => readManifest(directory)).toThrow(new RegExp(`pack manifest:\\n {2}${member}`));
-  });
+    ['detector.cls', [['a', 'b', 'c']], [undefined, 'a', ['a', 'b', '']], 'yunet'],
+    [
+      'detector.obj',
+      [['a', 'b', 'c']],
+      [
+        ['a', 'b'],
+        ['a', 'b', 'c', 'd'],
+      ],
+      'yunet',
+      strides,
+    ],
+    ['detector.height', [352], [330], 'yunet', 'must be a multiple of the largest stride, 32'],
+    ['detector', [], [{ bbox: ['cls_8', 'b', 'c'] }], 'yunet', 'names an output twice'],
 
-  test.each([
-    ['liveness.family', 'yolo'],
-    ['liveness.live_threshold', 1.5],
-    ['liveness.nets', []],
-    ['liveness.nets.0.file', '../live.onnx'],
-    ['liveness.nets.0.sha256', undefined],
-    ['liveness.nets.0.scale', 1],
-    ['liveness.nets.0.size', 0],
-    ['liveness.nets.0.output', ''],
-  ])('with liveness nets and a wrong %s (%j) is refused by the member’s name', (path, value) => {
-    const net = { file: 'live.onnx', sha256: 'a'.repeat(64), licence: 'MIT', input: 'i', output: 'o' };
-    const liveness = { family: 'minifasnet', nets: [{ ...net, size: 80, scale: 2.7 }] };
-    const whole = JSON.stringify({ ...JSON.parse(defaultManifest), liveness });
-    writeManifest(whole);
-    expect(readManifest(directory).liveness!.live_threshold).toBe(0.5);
-    writeManifest(manifestWith(path, value, whole));
-    expect(() => readManifest(directory)).toThrow(`manifest.json is not a valid pack manifest:\n  ${path}: `);
-  });
+    [
+      'detector.strides',
+      [
+        [8, 16, 32],
+        [1, 2.0, 4],
+      ],
+      [[], 8, [0, 8, 16], [64, 128, 256], [8.5, 17, 34]],
+      'scrfd',
+    ],
+    [
+      'detector.strides',
+      [],
+      [
+        [8, 8, 16],
+        [8, 12, 24],
+        [16, 8, 32],
+      ],
+      'scrfd',
+      'must rise, each a multiple of the one before',
+    ],
+    ['detector.anchors', [1, 16], [0, 17, 2.5, [2], null], 'scrfd'],
+    ['detector.scores', [['a', 'b', 'c']], [['a', 'b', ''], 'a', undefined], 'scrfd'],
+    ['detector.boxes', [['a', 'b', 'c']], [['446'], ['a', 'b', 'c', 'd']], 'scrfd', strides],
+    ['detector.width', [672], [650], 'scrfd', 'must be a multiple of the largest stride, 32'],
+    ['detector', [], [{ priors: [[16]] }], 'scrfd', 'priors'],
 
-  test.each([
-    ['scrfd', 'detector.width', 650, 'detector.width: and height must be multiples of the largest stride'],
-    ['scrfd', 'detector.height', 480.5, 'detector.height: '],
-    ['scrfd', 'detector.strides', [8, 16, 24], 'detector.strides: must rise, each a multiple of the one'],
-    ['scrfd', 'detector.strides', [], 'detector.strides: '],
-    ['scrfd', 'detector.strides', [8, 16], 'detector.scores: must have one member for each stride'],
-    ['scrfd', 'detector.boxes', ['446'], 'detector.boxes: must have one member for each stride'],
-    ['scrfd', 'detector.boxes', ['446', '471', '443'], 'detector: names an output twice'],
-    ['scrfd', 'detector.boxes', undefined, 'detector.scores: must be named with boxes, or neither'],
-    ['scrfd', 'detector.anchors', 17, 'detector.anchors: '],
-    ['scrfd', 'detector.priors', [[16]], 'detector: '],
-    ['retinaface', 'detector.scores', undefined, 'detector.scores: must be named with boxes, or neither'],
-    ['retinaface', 'detector.boxes', 'conf', 'detector: names an output twice'],
-    ['retinaface', 'detector.priors', [[16, 32]], 'detector.priors: must have one member for each stride'],
-    ['retinaface', 'detector.priors', [[16], [], [32]], 'detector.priors.1: '],
-    ['retinaface', 'detector.variances', [0.1], 'detector.variances: '],
-    ['retinaface', 'detector.variances', [0.1, 0], 'detector.variances.1: '],
-    ['retinaface', 'detector.mean', [1, 2, 1001], 'detector.mean.2: '],
-  ] as const)('of the family %s with %s %j says what is wrong', (family, path, value, message) => {
-    const whole = JSON.stringify(withDetector(JSON.parse(defaultManifest), family));
-    writeManifest(whole);
-    expect(() => readManifest(directory)).not.toThrow();
-    writeManifest(manifestWith(path, value, whole));
-    expect(() => readManifest(directory)).toThrow(message);
-  });
+    ['detector.priors', [[[1], [2048], [16.5, 8]]], [[[16, 32]]], 'retinaface', strides],
+    [
+      'detector.priors',
+      [],
+      [[16], [], [[16], [], [32]], [[0.5], [1], [2]], [[1], [2], [2049]]],
+      'retinaface',
+    ],
+    ['detector.variances', [[1e-9, 1000]], [[0.1], [0.1, 0], [0.1, 0.2, 0.3], 0.1], 'retinaface'],
+    ['detector.boxes', ['a word'], [undefined, '', ['loc'], null], 'retinaface'],
 
-  test.each(['scrfd', 'retinaface'] as const)(
-    'of the family %s need not name outputs, and may be for close faces',
-    (family) => {
-      const manifest = withDetector(JSON.parse(defaultManifest), family);
-      const { scores: _, boxes: __, ...unnamed } = manifest.detector;
-      writeManifest(JSON.stringify({ ...manifest, detector: unnamed, close_detector: manifest.detector }));
-      expect(readManifest(directory).detector).toEqual(unnamed);
+    ['liveness.family', ['minifasnet'], ['yolo', null]],
+    ['liveness.live_threshold', [0, 1], [1.5]],
+    ['liveness.nets', [], [[], {}, [null], 'live.onnx']],
+    ['liveness.nets.0.scale', [1.0001, 4, 1000], [1, 0, -2, 1000.5, true]],
+    ['liveness.nets.1.size', [1, 512], [0, 513, 80.5, null]],
+    ['liveness.nets.1.file', ['a.onnx'], ['../a.onnx', '/a.onnx', 'a.i8', '']],
+    ['liveness.nets.1.sha256', [], [undefined]],
+    ['liveness.nets.1.input', ['a word'], ['', 1, null]],
+    ['liveness.nets.0.output', ['a word'], ['', 1, null]],
+  ];
+
+  test.each(members)(
+    'has a member %s: what it may be, and what not',
+    (path, taken, refused, family, message) => {
+      const net = {
+        file: 'live.onnx',
+        sha256: 'a'.repeat(64),
+        licence: 'MIT',
+        input: 'i',
+        output: 'o',
+        size: 80,
+      };
+      const nets = [2.7, 4].map((scale) => ({ ...net, scale }));
+      const base = JSON.parse(family === 'yunet' ? yunetManifest : defaultManifest);
+      if (family === 'scrfd' || family === 'retinaface') {
+        const { offsets: _, ...rest } = base.detector;
+        base.detector = { ...rest, family, width: 640, height: 640, ...detectors[family] };
+      }
+      const whole = { ...base, liveness: { family: 'minifasnet', nets } };
+      const read = (value: unknown) => {
+        const merged =
+          path === 'detector' && value && !Array.isArray(value) ? { ...base.detector, ...value } : value;
+        writeManifest(manifestWith(path, merged, JSON.stringify(whole)));
+        return readManifest(directory);
+      };
+      for (const value of taken) expect(() => read(value), JSON.stringify(value)).not.toThrow();
+      for (const value of refused) {
+        const attempt = () => read(value);
+        expect(attempt, JSON.stringify(value)).toThrow(
+          `manifest.json is not a valid pack manifest:\n  ${path}`,
+        );
+        if (message !== undefined) expect(attempt, JSON.stringify(value)).toThrow(message);
+      }
     },
   );
-
-  test.each([
-    ['detector.family', 'yolo', 'detector.family: must be one of rfb, yunet, blazeface, scrfd, retinaface'],
-    ['source.kind', 'git', 'source.kind: must be one of npm, project'],
-    ['detector.family', 'yunet', 'detector.cls: '],
-    ['detector.offsets', 'scores', 'detector: names an output twice'],
-  ])('with %s %j says what may stand there', (path, value, message) => {
-    writeManifest(manifestWith(path, value));
-    expect(() => readManifest(directory)).toThrow(message);
-  });
 
   test('without a calibration is a draft: it can be prepared, and says how to calibrate it', () => {
     writeManifest(manifestWith('calibration', undefined));

@@ -14,11 +14,6 @@ namespace {
 // of the chip, embeddings begin to differ from those of the full picture.
 constexpr float kPixelsPerChipPixel = 1.2f;
 
-const EmbedderSpec& known(const EmbedderSpec& spec) {
-  if (spec.family == "arcface") return spec;
-  throw Error(ErrorCode::kInternalError, "unknown embedder family \"" + spec.family + "\"");
-}
-
 // Below this the inverse of a length does not fit into a float.
 constexpr double kMinSquare = 1e-70;
 
@@ -36,7 +31,7 @@ void normalise(Embedding& vector) {
 }  // namespace
 
 Embedder::Embedder(const Pack& pack)
-    : spec_(known(pack.embedder)),
+    : spec_(pack.embedder),
       net_(pack.directory + "/" + spec_.file, spec_.input, {1, 3, spec_.size, spec_.size},
            {spec_.output}) {
   if (net_.output_size(0) != static_cast<size_t>(spec_.dimensions)) {

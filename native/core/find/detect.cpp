@@ -1,12 +1,22 @@
 #include "detect.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "../error.h"
 #include "../runtime/net_input.h"
 
 namespace facematch {
+
+// CMake writes a line for each file of families/.
+#define FACEMATCH_FAMILY(name)        \
+  namespace families::name {          \
+  extern const DetectorFamily family; \
+  }
+#include "families.inc"
+#undef FACEMATCH_FAMILY
+
 namespace {
 
 // A hostile or very busy picture may produce thousands of candidates, and non-maximum suppression
@@ -26,22 +36,32 @@ constexpr float kMaxScore = 1.05f;
 // cell.
 constexpr int kMinFrame = 64;
 
-Net net_of(const std::string& directory, const DetectorSpec& spec,
-           std::vector<std::string> outputs) {
-  return {directory + "/" + spec.file,
-          spec.input,
-          {1, 3, spec.height, spec.width},
-          std::move(outputs),
-          Sides::kDynamic};
-}
+#define FACEMATCH_FAMILY(name) &families::name::family,
+constexpr std::array kFamilies = {
+#include "families.inc"
+};
+#undef FACEMATCH_FAMILY
 
-// Finds the outputs that the manifest does not name.
-DetectorSpec complete(const std::string& directory, DetectorSpec spec) {
-  if (!spec.outputs.empty()) return spec;
-  const auto names = output_names(directory + "/" + spec.file);
-  const Net net = net_of(directory, spec, names);
-  spec.outputs = outputs_by_shape(detector_family(spec.family), spec, names, net.output_shapes());
-  return spec;
+using Shape = std::vector<int64_t>;
+
+// Why outputs of these shapes are not those of the family; empty when they are.
+std::string mismatch(std::span<const OutputShape> expected, std::span<const Shape> shapes) {
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const auto& [member, stride, rows, columns] = expected[i];
+    size_t numbers = 1;
+    std::string shape;
+    for (const int64_t side : shapes[i]) {
+      numbers *= static_cast<size_t>(side);
+      shape += (shape.empty() ? "" : "×") + std::to_string(side);
+    }
+    const bool fits = !shapes[i].empty() && numbers == rows * columns &&
+                      shapes[i].back() == static_cast<int64_t>(columns);
+    if (fits) continue;
+    return std::string("\"") + member + "\"" +
+           (stride > 0 ? " for stride " + std::to_string(stride) : "") + " has the shape " + shape +
+           " instead of " + std::to_string(rows) + "×" + std::to_string(columns);
+  }
+  return {};
 }
 
 }  // namespace
@@ -80,23 +100,36 @@ void nms(std::vector<Detection>& detections, float iou) {
   detections = std::move(kept);
 }
 
+const DetectorFamily& detector_family(const std::string& name) {
+  std::string known;
+  for (const DetectorFamily* family : kFamilies) {
+    if (name == family->name) return *family;
+    known += known.empty() ? family->name : std::string(", ") + family->name;
+  }
+  throw Error(ErrorCode::kInternalError,
+              "unknown detector family \"" + name + "\"; there are " + known);
+}
+
 Detector::Detector(const std::string& directory, const DetectorSpec& spec)
-    : spec_(complete(directory, spec)),
+    : spec_(spec),
       family_(detector_family(spec_.family)),
-      net_(net_of(directory, spec_, spec_.outputs)) {
-  auto reason = family_.mismatch(spec_, {spec_.width, spec_.height}, net_.output_sizes());
-  if (!reason) reason = misshapen(family_, spec_, net_.output_shapes());
-  if (!reason) return;
+      net_(directory + "/" + spec_.file, spec_.input, {1, 3, spec_.height, spec_.width},
+           spec_.outputs, Sides::kDynamic) {
+  const auto expected = family_.outputs(spec_, {spec_.width, spec_.height});
+  const std::string reason = spec_.outputs.size() == expected.size()
+                                 ? mismatch(expected, net_.output_shapes())
+                                 : "it must name " + std::to_string(expected.size()) + " outputs";
+  if (reason.empty()) return;
   throw Error(
       ErrorCode::kInternalError,
-      "the detector " + spec_.file + " does not fit its family, " + family_.name + ": " + *reason);
+      "the detector " + spec_.file + " does not fit its family, " + family_.name + ": " + reason);
 }
 
 cv::Size Detector::frame_for(cv::Size picture) const {
   const cv::Size largest(spec_.width, spec_.height);
   if (!net_.dynamic()) return largest;
   const cv::Size size = size_within(picture, largest);
-  const int stride = spec_.strides.empty() ? family_.stride : spec_.strides.back();
+  const int stride = family_.stride > 0 ? family_.stride : spec_.strides.back();
   const auto filled = [&](int side, int max) {
     const int min = std::max(side, kMinFrame);
     return std::min(max, (min + stride - 1) / stride * stride);
@@ -113,13 +146,14 @@ std::vector<Detection> Detector::detect(const View& view, float min_score) const
   letterbox(bgr, spec_.normalisation, size, frame, input);
   std::vector<Ort::Value> values = net_.run(input, frame.height, frame.width);
   std::vector<std::span<float>> outputs;
-  std::vector<size_t> sizes;
+  std::vector<Shape> shapes;
   for (Ort::Value& value : values) {
-    sizes.push_back(value.GetTensorTypeAndShapeInfo().GetElementCount());
-    outputs.emplace_back(value.GetTensorMutableData<float>(), sizes.back());
+    const auto info = value.GetTensorTypeAndShapeInfo();
+    shapes.push_back(info.GetShape());
+    outputs.emplace_back(value.GetTensorMutableData<float>(), info.GetElementCount());
   }
-  if (const auto reason = family_.mismatch(spec_, frame, sizes)) {
-    throw Error(ErrorCode::kInternalError, "the detector's outputs changed: " + *reason);
+  if (const auto reason = mismatch(family_.outputs(spec_, frame), shapes); !reason.empty()) {
+    throw Error(ErrorCode::kInternalError, "the detector's outputs changed: " + reason);
   }
 
   std::vector<Detection> found;

@@ -7,7 +7,7 @@
 #include "../runtime/pack.h"
 #include "../runtime/session.h"
 #include "../types.h"
-#include "detect_family.h"
+#include "families/family.h"
 
 namespace facematch {
 
@@ -22,9 +22,6 @@ class Detector {
   // Size of the net's input for a picture: no larger than needed where the net leaves its sides
   // open.
   cv::Size frame_for(cv::Size picture) const;
-
-  // As the manifest has it, and with the names of outputs that were found by their shapes.
-  const DetectorSpec& spec() const { return spec_; }
 
  private:
   DetectorSpec spec_;

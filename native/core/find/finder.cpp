@@ -14,20 +14,6 @@ namespace {
 constexpr int kCloseup = 240;
 constexpr int kSmallCloseup = 128;  // BlazeFace's frame as well
 
-// A face that is not upright rarely has such a score, and the landmarks predicted for it rarely fit
-// the template so well.
-constexpr float kClearScore = 0.999998f;
-constexpr float kClearTemplateError = 0.1f;
-
-// Largest instability (see landmark_check.h) of an upright face: with the quick and with the
-// thorough perturbations, and in a close-up with the thorough ones.
-constexpr float kMaxQuickInstability = 0.021f;
-constexpr float kMaxInstability = 0.02f;
-constexpr float kMaxCloseupInstability = 0.023f;
-// The same of a face that the close detector found. Those that it finds in dogs reach 0.02: this
-// keeps out what has no layout at all, and the human check does the rest.
-constexpr float kMaxInstabilityOfClose = 0.1f;
-
 // Shortest longer side of the box, pixels: smaller faces cannot be compared, and noise passes for
 // faces.
 constexpr float kMinSide = 14;
@@ -149,7 +135,7 @@ std::optional<FoundFace> Finder::confirm(const Detection& detection) {
 // landmarks are predicted again in the box of the close detector.
 void Finder::realign(FoundFace& face) {
   if (!engine_.close_detector) return;
-  if (misfit(face) <= kClearTemplateError) return;
+  if (misfit(face) <= engine_.pack.landmarks.clear_template_error) return;
   const auto seen = redetect_close(face.detection.box);
   if (seen) face.points = engine_.landmarker.find(pixels_of(seen->box), seen->box, false);
 }
@@ -162,7 +148,7 @@ std::optional<FoundFace> Finder::verify_close(const Detection& detection) {
   const View& view = pixels_of(seen->box);
   face.points = engine_.landmarker.find(view, seen->box, false);
   face.instability = measure(view, face, thorough_perturbations());
-  if (face.instability > kMaxInstabilityOfClose) return std::nullopt;
+  if (face.instability > engine_.pack.landmarks.max_instability.close_detector) return std::nullopt;
   return face;
 }
 
@@ -173,20 +159,22 @@ bool Finder::may_confirm_by_detector() {
 }
 
 Finder::Verdict Finder::clear(FoundFace& face) {
-  const bool is_clear = face.detection.score >= kClearScore &&
+  const bool is_clear = face.detection.score >= engine_.pack.detector.clear_score &&
                         std::abs(eye_line_degrees(five_points(face.points))) <= kMaxRoll &&
-                        misfit(face) <= kClearTemplateError;
+                        misfit(face) <= engine_.pack.landmarks.clear_template_error;
   return is_clear ? Verdict::kFace : Verdict::kUndecided;
 }
 
 Finder::Verdict Finder::stable_once(FoundFace& face) {
   const float moved = measure(pixels_of(face.detection.box), face, quick_perturbations());
-  return moved <= kMaxQuickInstability ? Verdict::kFace : Verdict::kUndecided;
+  return moved <= engine_.pack.landmarks.max_instability.quick ? Verdict::kFace
+                                                               : Verdict::kUndecided;
 }
 
 Finder::Verdict Finder::stable(FoundFace& face) {
   const float moved = measure(pixels_of(face.detection.box), face, thorough_perturbations());
-  return moved <= kMaxInstability ? Verdict::kFace : Verdict::kUndecided;
+  return moved <= engine_.pack.landmarks.max_instability.thorough ? Verdict::kFace
+                                                                  : Verdict::kUndecided;
 }
 
 Finder::Verdict Finder::seen_again(FoundFace& face) {
@@ -251,7 +239,7 @@ std::optional<FoundFace> Finder::verify(const Detection& detection, float roll,
       continue;
     }
     face.instability = measure(view, face, thorough_perturbations());
-    if (face.instability > kMaxCloseupInstability ||
+    if (face.instability > engine_.pack.landmarks.max_instability.closeup ||
         !plausible_upright(face.points, box, seen_roll, engine_.pack.embedder)) {
       return std::nullopt;
     }

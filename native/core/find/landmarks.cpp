@@ -10,11 +10,6 @@
 namespace facematch {
 namespace {
 
-const LandmarksSpec& known(const LandmarksSpec& spec) {
-  if (spec.family == "points68") return spec;
-  throw Error(ErrorCode::kInternalError, "unknown landmark family \"" + spec.family + "\"");
-}
-
 // Crops' sides from the crop's corner: far beyond any face, and small enough for all arithmetic.
 constexpr float kMaxShare = 100;
 
@@ -34,7 +29,7 @@ Point mean(const Points68& points, size_t first, size_t last) {
 }  // namespace
 
 Landmarker::Landmarker(const Pack& pack)
-    : spec_(known(pack.landmarks)),
+    : spec_(pack.landmarks),
       net_(pack.directory + "/" + spec_.file, spec_.input, {1, 1, spec_.size, spec_.size},
            {spec_.output}) {
   if (net_.output_size(0) != size_t{2} * 68) {

@@ -25,17 +25,11 @@ TensorFacts facts_of_type(const std::string& name, const Ort::TypeInfo& type) {
 
 void measure_outputs(Ort::Session& session, const std::vector<int64_t>& input_shape,
                      NetFacts& net) {
-  const TensorFacts& input = net.inputs.front();
-  const auto type = input.type == "float16" ? ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16
-                                            : ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
   Ort::AllocatorWithDefaultOptions allocator;
-  Ort::Value zeros =
-      Ort::Value::CreateTensor(allocator, input_shape.data(), input_shape.size(), type);
-  auto* bytes = static_cast<uint8_t*>(zeros.GetTensorMutableRawData());
-  const size_t size = zeros.GetTensorTypeAndShapeInfo().GetElementCount() *
-                      (input.type == "float16" ? sizeof(uint16_t) : sizeof(float));
-  std::fill(bytes, bytes + size, uint8_t{0});
-  const char* input_name = input.name.c_str();
+  auto zeros = Ort::Value::CreateTensor<float>(allocator, input_shape.data(), input_shape.size());
+  std::fill_n(zeros.GetTensorMutableData<float>(),
+              zeros.GetTensorTypeAndShapeInfo().GetElementCount(), 0.0f);
+  const char* input_name = net.inputs.front().name.c_str();
   std::vector<const char*> names;
   for (const auto& output : net.outputs) names.push_back(output.name.c_str());
   const auto results =

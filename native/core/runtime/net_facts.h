@@ -19,8 +19,8 @@ struct NetFacts {
 };
 
 // Of a file, for whoever has to describe it; runs on the processor. Outputs are as the file
-// declares them, or, with a shape for its first input, as a run on zeros makes them: many files
-// declare wrong ones. Throws Error kInternalError with a message for people.
+// declares them, or, with a shape for its first input, which must be of floats, as a run on zeros
+// makes them: many files declare wrong ones. Throws Error kInternalError with a message for people.
 NetFacts net_facts(const std::string& path, const std::vector<int64_t>& input_shape = {});
 
 }  // namespace facematch

@@ -1,4 +1,5 @@
-// A model pack as the core reads it: the part of manifest.json that describes the nets.
+// A model pack as the core needs it: the part of the manifest that describes the nets. TypeScript
+// has judged it; manifest.h makes it.
 #pragma once
 
 #include <array>
@@ -21,35 +22,43 @@ struct Normalisation {
 
 struct DetectorSpec {
   std::string file;
-  std::string family;  // a name of detect_family.h
+  std::string family;  // a name of families/
   std::string input;
-  std::vector<std::string> outputs;  // in the order of the family's members; none: by their shapes
+  std::vector<std::string> outputs;  // in the order of DetectorFamily::outputs()
   int width = 0;
   int height = 0;
   Normalisation normalisation;
   float nms_iou = 0.4f;
   float second_look_score = 0;  // least score of a face in a close-up, see Finder::verify()
+  float clear_score = 0;        // that a face which is not upright rarely has
 
-  // Of the families that do not say them, see Cells in detect_family.h.
+  // Of families that leave them to the manifest.
   std::vector<int> strides;                // pixels from cell to cell of each grid
   int anchors = 0;                         // of a cell
   std::vector<std::vector<float>> priors;  // sides of those of a cell of each grid, pixels
   std::array<float, 2> variances = {};     // of a prior's centre and of its sides
 };
 
+// A net of the family points68.
 struct LandmarksSpec {
   std::string file;
-  std::string family;  // "points68"
   std::string input, output;
   int size = 0;  // side of the square crop, pixels
   Normalisation normalisation;
-  float crop = 1;             // side of the crop / longer side of the box
-  float upright_degrees = 0;  // above this roll, predict again on an upright crop
+  float crop = 1;                  // side of the crop / longer side of the box
+  float upright_degrees = 0;       // above this roll, predict again on an upright crop
+  float clear_template_error = 0;  // that a face which is not upright rarely goes below
+  // Largest instability (see landmark_check.h) of an upright face, and of any face that the close
+  // detector found.
+  struct {
+    float quick = 0, thorough = 0;  // by the perturbations
+    float closeup = 0, close_detector = 0;
+  } max_instability;
 };
 
+// A net of the family arcface.
 struct EmbedderSpec {
   std::string file;
-  std::string family;  // "arcface"
   std::string input, output;
   int size = 0;  // side of the face chip, pixels
   int dimensions = 0;
@@ -95,8 +104,5 @@ struct Pack {
   std::optional<LinearSpec> occlusion;  // above 0: nose and mouth are covered
   std::vector<LivenessSpec> liveness;   // none: the pack cannot tell presentation attacks
 };
-
-// Reads `directory`/manifest.json. Throws Error kInternalError with a readable message.
-Pack read_pack(const std::string& directory);
 
 }  // namespace facematch

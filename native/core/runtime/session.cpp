@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <numeric>
-#include <opencv2/core.hpp>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +24,14 @@ const Ort::MemoryInfo& cpu_memory() {
 size_t product(const std::vector<int64_t>& shape) {
   return static_cast<size_t>(
       std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()));
+}
+
+// Values that the net is to allocate.
+std::vector<Ort::Value> empty(size_t count) {
+  std::vector<Ort::Value> values;
+  values.reserve(count);
+  for (size_t i = 0; i < count; ++i) values.emplace_back(nullptr);
+  return values;
 }
 
 std::string quoted_list(const std::vector<std::string>& names) {
@@ -128,42 +134,12 @@ Ort::Session open_session(const std::string& path, const std::string& input,
   return open_file(path, options);
 }
 
-bool takes_halves(const Ort::Session& session, const std::string& input) {
-  const size_t position = find_name(input_names(session), input, "the net has no input");
-  const auto type = session.GetInputTypeInfo(position);
-  return type.GetONNXType() == ONNX_TYPE_TENSOR &&
-         type.GetTensorTypeAndShapeInfo().GetElementType() == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16;
-}
-
-size_t count_of(const Ort::Value& value) {
-  return value.GetTensorTypeAndShapeInfo().GetElementCount();
-}
-
-// Values that the net is to allocate.
-std::vector<Ort::Value> empty(size_t count) {
-  std::vector<Ort::Value> values;
-  values.reserve(count);
-  for (size_t i = 0; i < count; ++i) values.emplace_back(nullptr);
-  return values;
-}
-
 [[noreturn]] void refuse_net(const std::string& path, const Ort::Exception& error) {
   throw Error(ErrorCode::kInternalError, "the net " + path + " cannot be used: " + error.what());
 }
 
 [[noreturn]] void refuse_buffers() {
   throw Error(ErrorCode::kInternalError, "a net was given buffers of the wrong size");
-}
-
-// A row of floats or of halves, as OpenCV converts them.
-cv::Mat row_of(void* numbers, size_t count, int type) {
-  if (count > size_t{std::numeric_limits<int>::max()}) refuse_buffers();
-  return {1, static_cast<int>(count), type, numbers};
-}
-
-void widen(Ort::Value& halves, std::span<float> floats) {
-  cv::Mat out = row_of(floats.data(), floats.size(), CV_32F);
-  row_of(halves.GetTensorMutableRawData(), floats.size(), CV_16F).convertTo(out, CV_32F);
 }
 
 }  // namespace
@@ -176,16 +152,14 @@ Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_
       input_size_(product(input_shape_)) {
   try {
     session_ = open_session(path, input_name_, input_shape_, output_names_, sides);
-    takes_halves_ = takes_halves(session_, input_name_);
     // Declared output shapes cannot be trusted: one run on zeros measures them.
     std::vector<float> zeros(input_size_);
     std::vector<Ort::Value> results = empty(output_names_.size());
     run_into(input_shape_, zeros, results);
-    for (const auto& result : results) {
-      const auto info = result.GetTensorTypeAndShapeInfo();
-      halves_.push_back(info.GetElementType() == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16);
-      if (!halves_.back() && info.GetElementType() != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) {
-        throw Error(ErrorCode::kInternalError, "the output \"" + output_names_[halves_.size() - 1] +
+    for (size_t i = 0; i < results.size(); ++i) {
+      const auto info = results[i].GetTensorTypeAndShapeInfo();
+      if (info.GetElementType() != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) {
+        throw Error(ErrorCode::kInternalError, "the output \"" + output_names_[i] +
                                                    "\" of the net " + path + " has no floats");
       }
       output_shapes_.push_back(info.GetShape());
@@ -206,18 +180,11 @@ void Net::run(std::span<float> input, std::span<const std::span<float>> outputs)
   results.reserve(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto& shape = output_shapes_[i];
-    results.push_back(halves_[i] ? Ort::Value{nullptr}
-                                 : Ort::Value::CreateTensor<float>(cpu_memory(), outputs[i].data(),
-                                                                   outputs[i].size(), shape.data(),
-                                                                   shape.size()));
+    results.push_back(Ort::Value::CreateTensor<float>(
+        cpu_memory(), outputs[i].data(), outputs[i].size(), shape.data(), shape.size()));
   }
   try {
     run_into(input_shape_, input, results);
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      if (!halves_[i]) continue;
-      if (count_of(results[i]) != outputs[i].size()) refuse_buffers();
-      widen(results[i], outputs[i]);
-    }
   } catch (const Ort::Exception& error) {
     throw Error(ErrorCode::kInternalError, error.what());
   }
@@ -233,54 +200,24 @@ std::vector<Ort::Value> Net::run(std::span<float> input, int64_t height, int64_t
                     shape[kHeight + 1] == width && input.size() == product(shape);
   if (!fits) refuse_buffers();
   try {
-    return run_at(shape, input);
+    std::vector<Ort::Value> results = empty(output_names_.size());
+    run_into(shape, input, results);
+    return results;
   } catch (const Ort::Exception& error) {
     throw Error(ErrorCode::kInternalError, error.what());
   }
 }
 
-std::vector<Ort::Value> Net::run_at(const std::vector<int64_t>& shape,
-                                    std::span<float> input) const {
-  std::vector<Ort::Value> results = empty(output_names_.size());
-  run_into(shape, input, results);
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (!halves_[i]) continue;
-    const auto its = results[i].GetTensorTypeAndShapeInfo().GetShape();
-    Ort::AllocatorWithDefaultOptions allocator;
-    auto floats = Ort::Value::CreateTensor<float>(allocator, its.data(), its.size());
-    widen(results[i], {floats.GetTensorMutableData<float>(), count_of(floats)});
-    results[i] = std::move(floats);
-  }
-  return results;
-}
-
 void Net::run_into(const std::vector<int64_t>& shape, std::span<float> input,
                    std::vector<Ort::Value>& results) const {
-  thread_local cv::Mat halves;
-  Ort::Value value{nullptr};
-  if (takes_halves_) {
-    row_of(input.data(), input.size(), CV_32F).convertTo(halves, CV_16F);
-    value =
-        Ort::Value::CreateTensor(cpu_memory(), halves.data, input.size() * sizeof(Ort::Float16_t),
-                                 shape.data(), shape.size(), ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16);
-  } else {
-    value = Ort::Value::CreateTensor<float>(cpu_memory(), input.data(), input.size(), shape.data(),
-                                            shape.size());
-  }
+  const auto value = Ort::Value::CreateTensor<float>(cpu_memory(), input.data(), input.size(),
+                                                     shape.data(), shape.size());
   std::vector<const char*> names;
   names.reserve(output_names_.size());
   for (const auto& name : output_names_) names.push_back(name.c_str());
   const char* input_name = input_name_.c_str();
   session_.Run(Ort::RunOptions{nullptr}, &input_name, &value, 1, names.data(), results.data(),
                results.size());
-}
-
-std::vector<std::string> output_names(const std::string& path) {
-  try {
-    return output_names_of(Ort::Session(environment(), path.c_str(), session_options()));
-  } catch (const Ort::Exception& error) {
-    refuse_net(path, error);
-  }
 }
 
 bool has_exact_byte_products() {

@@ -16,11 +16,8 @@ enum class Sides {
   kDynamic,  // leave them open: they may differ from run to run
 };
 
-// Names of all outputs of a file. Throws as Net's constructor does.
-std::vector<std::string> output_names(const std::string& path);
-
-// A loaded net with one input. run() may be called from any number of threads at once. A net of
-// half-precision floats (fp16) is given and gives floats all the same.
+// A loaded net with one input, whose input and outputs are floats. run() may be called from any
+// number of threads at once.
 class Net {
  public:
   // `input_shape` is batch, channels, height, width; `outputs` names the outputs in the order in
@@ -35,7 +32,6 @@ class Net {
   // In floats, for the shape that the net was loaded with.
   size_t input_size() const { return input_size_; }
   size_t output_size(size_t index) const { return output_sizes_[index]; }
-  const std::vector<size_t>& output_sizes() const { return output_sizes_; }
   const std::vector<std::vector<int64_t>>& output_shapes() const { return output_shapes_; }
 
   // Copies nothing of floats: the net reads `input` and writes `outputs` in place. Sizes are in
@@ -50,9 +46,7 @@ class Net {
   std::vector<Ort::Value> run(std::span<float> input, int64_t height, int64_t width) const;
 
  private:
-  // Both throw Ort::Exception. run_into() fills empty values with what the net allocates, of its
-  // own type.
-  std::vector<Ort::Value> run_at(const std::vector<int64_t>& shape, std::span<float> input) const;
+  // Fills empty values with what the net allocates. Throws Ort::Exception.
   void run_into(const std::vector<int64_t>& shape, std::span<float> input,
                 std::vector<Ort::Value>& results) const;
 
@@ -62,8 +56,6 @@ class Net {
   std::vector<std::vector<int64_t>> output_shapes_;
   size_t input_size_ = 0;
   std::vector<size_t> output_sizes_;
-  std::vector<bool> halves_;  // of the outputs
-  bool takes_halves_ = false;
   bool dynamic_ = false;
   mutable Ort::Session session_{nullptr};
 };

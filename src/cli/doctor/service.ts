@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { surveySettings } from '../../config/config.ts';
+import type { PackFile } from '../../engine/manifest.ts';
 import { reachable } from '../../server/health.ts';
 import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
 import { probe, settingCure } from './machine.ts';
@@ -23,27 +24,17 @@ export const serviceChecks: Checks = {
       const value = [first, members.join('; ')].filter(Boolean).join(' ');
       return [wrong('model pack', value, 'git checkout models/packs, or correct FACEMATCH_PACK')];
     }
-    const judge = async (what: string, file: string, verifying: Promise<void>): Promise<Finding> => {
+    const judge = async (one: PackFile): Promise<Finding> => {
+      const { role, file } = one;
       try {
-        await verifying;
-        return ok(what, `${file} has the SHA-256 of the manifest`);
+        await pack.verifyFile(directory, manifest, one);
+        return ok(role, `${file} has the SHA-256 of the manifest`);
       } catch (error) {
-        if (error instanceof pack.ModelFileError) return wrong(what, `${file} ${error.reason}`, error.cure);
+        if (error instanceof pack.ModelFileError) return wrong(role, `${file} ${error.reason}`, error.cure);
         throw error;
       }
     };
-    const files = await Promise.all([
-      ...[...pack.packNets(manifest)].map(([role, net]) =>
-        judge(role, net.file, pack.verifyNet(directory, manifest, net)),
-      ),
-      ...pack.madeHere.flatMap((role) => {
-        const { [role]: made } = manifest;
-        return made ? [judge(role, made.file, pack.verifyMadeHere(directory, manifest, role))] : [];
-      }),
-      ...(manifest.liveness?.nets ?? []).map((net) =>
-        judge('liveness', net.file, pack.verifyLivenessNet(directory, net)),
-      ),
-    ]);
+    const files = await Promise.all(pack.packFiles(manifest).map(judge));
     const sound = files.every(({ status }) => status === 'ok');
     return [
       ok('model pack', `${manifest.name} ${manifest.version} in ${directory}`),

@@ -1,6 +1,6 @@
 import type { StageTimings } from '../../engine/addon.ts';
+import type { Feeding } from '../../engine/families.ts';
 import { type PackDraft, packDirectory, readDraft, readManifest, verifyPack } from '../../engine/manifest.ts';
-import type { Feeding } from '../../lab/packs/families.ts';
 import { betterFeeding, enoughFaces, margin, type Trial, timePacks, tryPack } from '../../lab/packs/trial.ts';
 import { type Finding, firstLine, ok, unknown, warning, wrong } from '../doctor/finding.ts';
 
@@ -70,8 +70,8 @@ async function timing(directory: string, draft: PackDraft): Promise<Finding> {
     const shared = readManifest(base);
     await verifyPack(base, shared);
     const [own, known] = timePacks([
-      { directory, min_det_score: draft.min_det_score },
-      { directory: base, min_det_score: shared.min_det_score },
+      { directory, draft },
+      { directory: base, draft: shared },
     ]);
     const [mine, theirs] = [total(own!), total(known!)];
     const stages = Object.entries(own!).map(([stage, ms]) => `${stage} ${ms.toFixed(1)}`);

@@ -1,11 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { feedings, usualFamilies } from '../../engine/families.ts';
 import type { Added, AddOptions, LivenessFile } from '../../lab/packs/add.ts';
 import type { PublishedPack } from '../../lab/packs/catalogue.ts';
 import { addHelp, exitCodes } from '../help.ts';
-
-// What the families and feedings of families.ts are called; that file is imported only when a command runs.
-const familyNames = ['scrfd', 'yunet', 'retinaface', 'rfb'];
-const feedingNames = ['insightface', 'sface', 'adaface'];
 
 export function registerPacks(program: Command): void {
   const packs = program.command('packs').description('list, add, pull and check packs of nets');
@@ -62,10 +59,12 @@ function registerAdd(packs: Command): void {
     .option('--landmarks <file>', "ONNX file of a net of 68 landmarks; the default pack's when absent")
     .addOption(
       new Option('--family <family>', 'family of the detector, when its outputs do not tell').choices(
-        familyNames,
+        usualFamilies,
       ),
     )
-    .addOption(new Option('--feeding <name>', 'whose embedders are fed like yours').choices(feedingNames))
+    .addOption(
+      new Option('--feeding <name>', 'whose embedders are fed like yours').choices(Object.keys(feedings)),
+    )
     .option(
       '--liveness <file:scale>',
       'ONNX file of a net for presentation attacks, and the sides of its crop in sides of the face, such as 2.7; may be given several times',

@@ -2,15 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { readConfig } from '../../config/config.ts';
 import { projectPath } from '../../config/paths.ts';
-import {
-  type MadeHere,
-  madeHere,
-  type PackDraft,
-  packDirectory,
-  packNets,
-  readDraft,
-  verifyPack,
-} from '../../engine/manifest.ts';
+import { type PackDraft, packDirectory, packFiles, readDraft, verifyPack } from '../../engine/manifest.ts';
 import { downloadsOf, type PublishedPack } from '../../lab/packs/catalogue.ts';
 import type { Colours } from '../terminal.ts';
 
@@ -60,29 +52,7 @@ async function listed(directory: string, configured: boolean): Promise<ListedPac
     () => undefined,
     (error: Error) => error.message,
   );
-  const made = (role: MadeHere) => {
-    const { [role]: member } = draft;
-    if (member === undefined) return [];
-    const { file, licence, sha256 } = member;
-    return [{ role, file, pack: name, licence, sha256 }];
-  };
-  const files = [
-    ...[...packNets(draft)].map(([role, { file, from, licence, sha256 }]) => ({
-      role,
-      file,
-      pack: typeof from === 'string' ? name : from.pack,
-      licence,
-      sha256,
-    })),
-    ...madeHere.flatMap(made),
-    ...(draft.liveness?.nets ?? []).map(({ file, licence, sha256 }) => ({
-      role: 'liveness',
-      file,
-      pack: name,
-      licence,
-      sha256,
-    })),
-  ];
+  const files = packFiles(draft).map(({ source_sha256: _, ...file }) => file);
   return {
     name,
     directory,

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { loadAddon } from '../../engine/load-addon.ts';
+import type { Feeding } from '../../engine/families.ts';
 import {
   type PackDraft,
   type PackManifest,
@@ -28,7 +28,6 @@ import {
   describeLandmarks,
   describeLiveness,
 } from './describe.ts';
-import type { Feeding } from './families.ts';
 import { manifestText } from './manifest-text.ts';
 import { betterFeeding, type Trial, tryPack } from './trial.ts';
 
@@ -115,7 +114,6 @@ export async function addPack(nameOrPath: string, options: AddOptions): Promise<
     };
     writeFileSync(join(made, 'manifest.json'), manifestText(manifest));
     const draft = readDraft(made);
-    loadAddon().loadPack(made);
     const trial = tryPack(made, draft);
     const better_feeding = options.embedder === undefined ? undefined : betterFeeding(made, draft, trial);
     renameSync(made, target);
@@ -154,8 +152,9 @@ function describeAll(options: AddOptions, shared: PackManifest) {
     min_det_score = described.min_det_score;
   }
   if (options.landmarks !== undefined) {
-    const { mean, scale, crop, upright_degrees } = shared.landmarks;
-    use('landmarks', describeLandmarks(options.landmarks), { mean, scale, crop, upright_degrees });
+    const { mean, scale, crop, upright_degrees, clear_template_error, max_instability } = shared.landmarks;
+    const same = { mean, scale, crop, upright_degrees, clear_template_error, max_instability };
+    use('landmarks', describeLandmarks(options.landmarks), same);
   }
   if (options.embedder !== undefined) {
     const { output, feeding } = options;

@@ -1,7 +1,14 @@
 import { basename } from 'node:path';
 import type { NetFacts, TensorFacts } from '../../engine/addon.ts';
+import {
+  type FamilyName,
+  type Fed,
+  type Feeding,
+  families,
+  feedings,
+  usualFamilies,
+} from '../../engine/families.ts';
 import { loadAddon } from '../../engine/load-addon.ts';
-import { type Feeding, families, feedings } from './families.ts';
 
 /** A file of a net → the members of a manifest that describe it, and what had to be assumed. */
 
@@ -21,17 +28,23 @@ const chipSide = 112;
 /** `known`: the family, where the user names it. Throws an Error with a message for people. */
 export function describeDetector(file: string, known: string | undefined): DescribedDetector {
   const { net, input, sides } = opened(file, 3);
-  const candidates = known === undefined ? Object.keys(families) : [known];
+  const candidates = known === undefined ? usualFamilies : [known as FamilyName];
   const measured = new Map<string, NetFacts>();
   for (const name of candidates) {
-    const family = families[name]!;
+    const family = families[name].usual!;
     const [height, width] = sides.map((side) => (side > 0 ? side : family.side)) as [number, number];
     const size = `${width}×${height}`;
     const facts = measured.get(size) ?? loadAddon().describeNet(file, [1, 3, height, width]);
     measured.set(size, facts);
-    const outputs = family.members(facts, width, height);
+    const { feeding, nms_iou, min_det_score, second_look_score, source, grids } = family;
+    const outputs = outputsOf(facts, { family: name, width, height, ...grids });
     if (outputs === undefined) continue;
-    const { feeding, nms_iou, min_det_score, second_look_score, source } = family;
+    if (name === 'rfb' && outputs.offsets === 'boxes') {
+      throw new Error(
+        'This net of the family rfb decodes its own boxes. Preparing cuts that off, in a checkout of the repository: ' +
+          'see models/README.md, "A pack of your own"',
+      );
+    }
     const open = sides.some((side) => side < 0);
     return {
       members: {
@@ -41,6 +54,7 @@ export function describeDetector(file: string, known: string | undefined): Descr
         scale: rounded(feeding.scale),
         nms_iou,
         second_look_score,
+        ...grids,
         ...outputs,
         width,
         height,
@@ -56,6 +70,30 @@ export function describeDetector(file: string, known: string | undefined): Descr
   }
   throw new Error(
     `${file} is of none of the families ${candidates.join(', ')} by its outputs: ${shapesOf([...measured.values()].at(-1) ?? net)}`,
+  );
+}
+
+/** The members that name the outputs of a detector; undefined when the net is of another family. */
+function outputsOf(
+  { outputs }: NetFacts,
+  detector: { family: FamilyName; width: number; height: number },
+): Record<string, string | string[]> | undefined {
+  const named: Record<string, string[]> = {};
+  for (const { member, stride, rows, columns } of loadAddon().detectorOutputs(detector)) {
+    // With or without a batch of 1 before.
+    const fitting = outputs.filter(({ shape }) => {
+      const [last, before, ...batch] = shape.toReversed();
+      return last === columns && before === rows && batch.every((side) => side === 1);
+    });
+    // Shapes do not tell YuNet's cls from its obj.
+    const [only = undefined, ...more] = fitting;
+    const chosen = more.length === 0 ? only : fitting.find(({ name }) => name === `${member}_${stride}`);
+    if (chosen === undefined) return undefined;
+    named[member] = [...(named[member] ?? []), chosen.name];
+  }
+  const counts = families[detector.family].outputs;
+  return Object.fromEntries(
+    Object.entries(named).map(([member, names]) => [member, counts[member] === 'one' ? names[0]! : names]),
   );
 }
 
@@ -144,12 +182,18 @@ export function describeLiveness(file: string, scale: number): Described {
 /** The declared facts of a file with one input of this many channels, which stand before height and width. */
 function opened(file: string, channels: number): { net: NetFacts; input: TensorFacts; sides: number[] } {
   const net = loadAddon().describeNet(file);
+  if ([...net.inputs, ...net.outputs].some(({ type }) => type === 'float16')) {
+    throw new Error(
+      `${file} takes or gives half-precision floats (FP16). A net must have floats at its borders, and may have halves ` +
+        'inside: docs/packs.md, "Half precision", has the lines of Python that convert it.',
+    );
+  }
   const [input, ...more] = net.inputs;
   const [batch, planes, ...sides] = input?.shape ?? [];
   const fits =
     input !== undefined &&
     more.length === 0 &&
-    input.type !== 'other' &&
+    input.type === 'float' &&
     sides.length === 2 &&
     (planes === channels || planes === -1) &&
     (batch === 1 || batch === -1);
@@ -173,6 +217,6 @@ const shapesOf = ({ outputs }: NetFacts) => outputs.map(shapeOf).join(', ');
 /** Enough digits for any byte. */
 const rounded = (scale: number) => Number(scale.toPrecision(12));
 
-function feedingWords({ channels, mean, scale }: (typeof families)[string]['feeding']): string {
+function feedingWords({ channels, mean, scale }: Fed): string {
   return `${channels.toUpperCase()}, (byte − ${mean}) × ${rounded(scale)}`;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Unzip, UnzipInflate } from 'fflate';
@@ -80,16 +81,17 @@ async function fetchInto(part: string, { url, bytes }: Download, onProgress: (by
     if (!response.ok || response.body === null) throw new Error(`${url} answered ${response.status}.`);
     // The server may not know ranges.
     if (response.status !== 206) have = 0;
-    const { body } = response;
-    async function* counted() {
-      for await (const chunk of body) {
+    const file = await open(part, have > 0 ? 'a' : 'w');
+    try {
+      for await (const chunk of response.body) {
         have += chunk.length;
         if (have > bytes) throw new Error(`${url} has more than the ${bytes} bytes that it should have.`);
+        await file.write(chunk);
         onProgress(have);
-        yield chunk;
       }
+    } finally {
+      await file.close();
     }
-    await pipeline(counted(), createWriteStream(part, { flags: have > 0 ? 'a' : 'w' }));
   } catch (error) {
     throw new Error(`${reasonOf(error)}\nWhat has come is kept; run the command again to go on.`, {
       cause: error,

@@ -1,12 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { samples } from '../../config/samples.ts';
 import type { AnalyseOptions, Analysis, Point, StageTimings } from '../../engine/addon.ts';
 import { cosine } from '../../engine/cosine.ts';
-import { loadAddon } from '../../engine/load-addon.ts';
-import { madeHere, type PackDraft, packNets } from '../../engine/manifest.ts';
-import { type Feeding, feedings } from './families.ts';
+import { type Feeding, feedings } from '../../engine/families.ts';
+import { loadAddon, loadPack } from '../../engine/load-addon.ts';
+import type { PackDraft } from '../../engine/manifest.ts';
 
 /** A pack on the sample photos. */
 
@@ -30,7 +30,9 @@ export interface Trial {
 }
 
 /** Throws an Error when the pack does not load or run. */
-export function tryPack(directory: string, { min_det_score }: PackDraft): Trial {
+export function tryPack(directory: string, draft: PackDraft): Trial {
+  loadPack(directory, draft);
+  const { min_det_score } = draft;
   const how = { min_det_score, detect_presentation_attack: true };
   const [first, second] = samples.map((file) => analysed(directory, readFileSync(file), how));
   const [a, b] = [first!.image.faces, second!.image.faces];
@@ -72,26 +74,26 @@ const clearly = 0.15;
 
 /** With another manifest, and without what was made for the pack's embeddings or does not change them. */
 function tryAs(directory: string, draft: PackDraft): Trial {
-  const copy = mkdtempSync(join(tmpdir(), 'facematch-pack-'));
+  const { cohort: _, human: __, occlusion: ___, liveness: ____, ...rest } = draft;
+  // The addon keeps what it has loaded of a directory: another name makes it another pack.
+  const folder = mkdtempSync(join(tmpdir(), 'facematch-pack-'));
+  const link = join(folder, 'pack');
   try {
-    const without: readonly string[] = [...madeHere, 'liveness'];
-    const manifest = Object.fromEntries(
-      Object.entries(draft).filter(([member]) => !without.includes(member)),
-    );
-    for (const { file } of packNets(draft).values()) symlinkSync(join(directory, file), join(copy, file));
-    writeFileSync(join(copy, 'manifest.json'), JSON.stringify(manifest));
-    return tryPack(copy, draft);
+    symlinkSync(resolve(directory), link);
+    return tryPack(link, rest);
   } finally {
-    rmSync(copy, { recursive: true });
+    rmSync(folder, { recursive: true });
   }
 }
 
 /** Medians of each stage of the first photo, in milliseconds, mode balance; the packs take turns. */
-export function timePacks(packs: readonly { directory: string; min_det_score: number }[]): StageTimings[] {
+export function timePacks(packs: readonly { directory: string; draft: PackDraft }[]): StageTimings[] {
+  for (const { directory, draft } of packs) loadPack(directory, draft);
   const photo = readFileSync(samples[0]);
   const rounds = packs.map((): StageTimings[] => []);
   for (let round = 0; round < timedRounds; round++) {
-    for (const [i, { directory, min_det_score }] of packs.entries()) {
+    for (const [i, { directory, draft }] of packs.entries()) {
+      const { min_det_score } = draft;
       rounds[i]!.push(analysed(directory, photo, { min_det_score }).timings_ms);
     }
   }

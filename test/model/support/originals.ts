@@ -17,7 +17,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 /** Nets of the default pack are in tarballs. */
 export type OwnNet<Net = PackNet> = Net & { from: string };
 
-type Blazeface = Extract<PackManifest['detector'], { family: 'blazeface' }>;
+type Blazeface = PackManifest['detector'] & { scores: string; boxes: string };
 
 type NpmManifest = Omit<PackManifest, 'source' | 'close_detector'> & {
   source: NpmSource;

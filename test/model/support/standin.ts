@@ -31,7 +31,7 @@ export interface Kind {
   normalised?: boolean;
   /** A multiple of 128. */
   dimensions?: number;
-  /** Its weights alone, or its input and output too, are half-precision floats. */
+  /** Its weights are half-precision floats, or all of it is. */
   halves?: 'weights' | 'all';
 }
 

@@ -21,8 +21,18 @@ export const sample = (number) => readFileSync(fileURLToPath(new URL(`sample${nu
 
 const photo = sample(1);
 
+const manifest = JSON.parse(readFileSync(`${pack}/manifest.json`, 'utf8'));
+
+/** Loads the pack into the process. */
+export function loadPack() {
+  const addon = load();
+  addon.loadPack(pack, manifest);
+  return addon;
+}
+
 /** The result for a photo, without the times, as text. */
 export function analyseOnce(addon) {
+  addon.loadPack(pack, manifest);
   const { timings_ms, ...rest } = addon.analyse(pack, photo, options);
   if (rest.image?.faces.length !== 3) throw new Error(`unexpected answer ${JSON.stringify(rest)}`);
   return JSON.stringify(rest);

@@ -2,10 +2,10 @@
 // Writes one line of JSON for each.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { load, options, pack } from './addon.mjs';
+import { loadPack, options, pack } from './addon.mjs';
 
 const [folder, soundFile] = process.argv.slice(2);
-const addon = load();
+const addon = loadPack();
 const sound = readFileSync(soundFile);
 const files = readdirSync(folder, { withFileTypes: true, recursive: true })
   .filter((entry) => entry.isFile())

@@ -1,9 +1,9 @@
 // Analyses pictures of mixed sizes and formats, and writes the memory of the process at the given counts.
 import sharp from 'sharp';
-import { load, options, pack, sample } from './addon.mjs';
+import { loadPack, options, pack, sample } from './addon.mjs';
 
 const counts = process.argv.slice(2).map(Number);
-const addon = load();
+const addon = loadPack();
 
 // From a thumbnail to a photo, so that every scratch buffer changes its size again and again.
 const pictures = [];

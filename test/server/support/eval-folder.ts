@@ -1,9 +1,8 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { loadAddon } from '../../../src/engine/load-addon.ts';
-import { packDirectory } from '../../../src/engine/manifest.ts';
-import { analyseOptions, sample } from '../../fixtures/pictures.ts';
+import { loadPack } from '../../../src/engine/load-addon.ts';
+import { analyseOptions, manifest, pack, sample } from '../../fixtures/pictures.ts';
 import { newFolder } from '../../support/folder.ts';
 import { blank } from './pictures.ts';
 
@@ -15,7 +14,7 @@ async function writeFaces(folder: string): Promise<string[]> {
   const people: string[] = [];
   for (const photo of [1, 2, 4]) {
     const bytes = sample(photo);
-    const result = loadAddon().analyse(packDirectory('default'), bytes, analyseOptions);
+    const result = loadPack(pack, manifest).analyse(pack, bytes, analyseOptions);
     if (!result.ok) throw new Error(result.code);
     for (const { index, box } of result.image.faces) {
       const person = `photo${photo}-face${index}`;

@@ -1,0 +1,67 @@
+// BlazeFace (MediaPipe, face detection, short range): an anchor is the middle of a cell. Two for
+// each cell of stride 8, then six of stride 16, by row and column. boxes n x 16, pixels of the
+// input: from the anchor to the centre of the box (x, y); its width and height; from the anchor to
+// six points (right eye, left eye, tip of the nose, middle of the mouth, right ear, left ear; x, y
+// of each). scores n x 1, a logit.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "family.h"
+
+namespace facematch::families::blazeface {
+namespace {
+
+struct Grid {
+  int stride;
+  size_t anchors;  // of a cell
+};
+
+constexpr std::array kGrids = {Grid{8, 2}, Grid{16, 6}};
+constexpr size_t kNumbers = 16;  // of a box
+
+// Its boxes reach from the brows to the chin; other detectors take in the forehead, and what comes
+// after detection is made for that. The square around the box of RFB is so much larger than this
+// one's longer side, and higher by that share of it (medians over faces that both see).
+constexpr float kLarger = 1.16f;
+constexpr float kHigher = 0.03f;
+// Added to the logit: what its maker takes for a face, from 0.5 on, has at least the 0.7 that a
+// face must have by the other families.
+constexpr float kMoreCertain = 0.8473f;
+
+std::vector<OutputShape> outputs_of(const DetectorSpec&, cv::Size input) {
+  size_t anchors = 0;
+  for (const Grid& grid : kGrids) anchors += cells(input, grid.stride) * grid.anchors;
+  return {{"boxes", 0, anchors, kNumbers}, {"scores", 0, anchors, 1}};
+}
+
+void decode(const DetectorSpec&, cv::Size input, Outputs outputs, float min_score,
+            std::vector<Detection>& found) {
+  const float* box = outputs[0].data();
+  const float* logit = outputs[1].data();
+  for (const Grid& grid : kGrids) {
+    const float stride = static_cast<float>(grid.stride);
+    const size_t columns = cells_along(input.width, grid.stride);
+    const size_t count = cells(input, grid.stride) * grid.anchors;
+    for (size_t i = 0; i < count; ++i, ++logit, box += kNumbers) {
+      const float score = 1 / (1 + std::exp(-*logit - kMoreCertain));
+      if (!(score >= min_score)) continue;
+      const size_t cell = i / grid.anchors;
+      const Point anchor((static_cast<float>(cell % columns) + 0.5f) * stride,
+                         (static_cast<float>(cell / columns) + 0.5f) * stride);
+      const Point centre = anchor + Point(box[0], box[1]);
+      if (!(box[2] > 0 && box[3] > 0)) continue;  // NaN as well
+      const float tight = std::max(box[2], box[3]);
+      const float side = kLarger * tight;
+      const float top = centre.y - side / 2 - kHigher * tight;
+      found.push_back({{centre.x - side / 2, top, side, side}, score});
+    }
+  }
+}
+
+}  // namespace
+
+extern const DetectorFamily family;
+const DetectorFamily family = {"blazeface", kGrids.back().stride, outputs_of, decode};
+
+}  // namespace facematch::families::blazeface

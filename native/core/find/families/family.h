@@ -1,0 +1,61 @@
+// A family of detectors: which outputs its nets have, and how they are decoded into boxes. Each
+// family is one file of this folder, found by CMake; src/engine/families.ts has its line for the
+// manifest.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "../../runtime/pack.h"
+#include "../../types.h"
+
+namespace facematch {
+
+// A box where a detector sees a face.
+struct Detection {
+  Box box;
+  float score = 0;
+  FoundBy found_by = FoundBy::kPrimary;
+};
+
+// An output that a net must have, with or without a batch of 1 before its rows.
+struct OutputShape {
+  const char* member;  // of the manifest, which names the output
+  int stride;          // pixels from cell to cell; 0: the rows of all grids are in one output
+  size_t rows, columns;
+};
+
+// Raw outputs of a net, in the order of OutputShape.
+using Outputs = std::span<const std::span<float>>;
+
+struct DetectorFamily {
+  const char* name;
+
+  // Where the file leaves height and width open, they may be any multiple of this; 0: of the
+  // largest stride of the manifest.
+  int stride;
+
+  // The outputs of a net with an input of that size, pixels.
+  std::vector<OutputShape> (*outputs)(const DetectorSpec& spec, cv::Size input);
+
+  // Adds what scores at least `min_score`, with boxes in pixels of the net's input, which may be
+  // smaller than that of `spec`, which the net was trained with. Outputs have the sizes that
+  // outputs() says, and may be any number, also NaN and infinity: Detector drops impossible boxes.
+  void (*decode)(const DetectorSpec& spec, cv::Size input, Outputs outputs, float min_score,
+                 std::vector<Detection>& found);
+};
+
+// Throws Error kInternalError with a readable message when the name is unknown.
+const DetectorFamily& detector_family(const std::string& name);
+
+// Cells of a grid along a side of the input; the last one may extend beyond it.
+inline size_t cells_along(int side, int stride) {
+  return static_cast<size_t>((side + stride - 1) / stride);
+}
+
+inline size_t cells(cv::Size input, int stride) {
+  return cells_along(input.width, stride) * cells_along(input.height, stride);
+}
+
+}  // namespace facematch

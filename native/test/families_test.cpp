@@ -1,0 +1,448 @@
+// Families of detectors: where their outputs put a face, and which outputs a net must have.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "../core/find/detect.h"
+#include "support.h"
+#include "tiny_net.h"
+
+namespace facematch::testing {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Not square, so that swapped axes would show.
+const cv::Size kInput(96, 64);
+
+DetectorSpec spec_of(const char* family, cv::Size whole = kInput) {
+  DetectorSpec spec;
+  spec.file = "detect.onnx";
+  spec.family = family;
+  spec.input = "input";
+  spec.width = whole.width;
+  spec.height = whole.height;
+  spec.strides = {8, 16, 32};
+  spec.anchors = 2;
+  spec.priors = {{16, 32}, {64, 128}, {256, 512}};
+  spec.variances = {0.1f, 0.2f};
+  return spec;
+}
+
+using Numbers = std::vector<float>;
+
+// Outputs of a net that sees nothing, into which a test writes.
+class RawOutputs {
+ public:
+  explicit RawOutputs(DetectorSpec spec, cv::Size input = {})
+      : spec_(std::move(spec)),
+        family_(detector_family(spec_.family)),
+        input_(input.empty() ? cv::Size(spec_.width, spec_.height) : input) {
+    for (const OutputShape& output : family_.outputs(spec_, input_)) {
+      const bool logits = spec_.family == "blazeface" && output.columns == 1;
+      values_.emplace_back(output.rows * output.columns, logits ? -kInfinity : 0.0f);
+      columns_.push_back(output.columns);
+    }
+  }
+
+  // Writes the first numbers of a row of one of the outputs.
+  RawOutputs& row(size_t output, size_t row, const Numbers& numbers) {
+    const size_t at = row * columns_[output];
+    REQUIRE((numbers.size() <= columns_[output] && at < values_[output].size()));
+    std::copy(numbers.begin(), numbers.end(),
+              values_[output].begin() + static_cast<std::ptrdiff_t>(at));
+    return *this;
+  }
+
+  std::vector<Detection> decoded(float min_score = 0.5f) {
+    const std::vector<std::span<float>> outputs(values_.begin(), values_.end());
+    std::vector<Detection> found;
+    family_.decode(spec_, input_, outputs, min_score, found);
+    return found;
+  }
+
+ private:
+  DetectorSpec spec_;
+  const DetectorFamily& family_;
+  cv::Size input_;
+  std::vector<std::vector<float>> values_;
+  std::vector<size_t> columns_;
+};
+
+void check_box(const Box& box, const Box& expected) {
+  CHECK(box.x == doctest::Approx(expected.x).epsilon(0.001));
+  CHECK(box.y == doctest::Approx(expected.y).epsilon(0.001));
+  CHECK(box.width == doctest::Approx(expected.width).epsilon(0.001));
+  CHECK(box.height == doctest::Approx(expected.height).epsilon(0.001));
+}
+
+// A net of one stride that takes bright cells for faces of three cells. Its outputs are in an order
+// and under names that tell nothing.
+TinyNet bright(std::vector<int64_t> input, bool with_batch = true) {
+  constexpr int kStride = 32;
+  const auto output = [&](const char* name, std::vector<float> numbers) {
+    const auto columns = static_cast<int64_t>(numbers.size());
+    return TinyOutput{.name = name,
+                      .numbers = std::move(numbers),
+                      .kind = TinyKind::kCells,
+                      .shape = with_batch ? std::vector<int64_t>{1, -1, columns}
+                                          : std::vector<int64_t>{-1, columns},
+                      .stride = kStride};
+  };
+  return {.shape = std::move(input),
+          .outputs = {output("460", {1.5f, 1.5f, 1.5f, 1.5f}), output("443", {1}),
+                      output("points", std::vector<float>(10, 1))}};
+}
+
+DetectorSpec bright_spec() {
+  DetectorSpec spec = spec_of("scrfd", {256, 192});
+  spec.strides = {32};
+  spec.anchors = 1;
+  spec.outputs = {"443", "460"};
+  spec.normalisation = {Channels::kRgb, {}, 1.0f / 255};
+  return spec;
+}
+
+// A net of a file of its own.
+class TinyDetector {
+ public:
+  TinyDetector(const TinyNet& net, const DetectorSpec& spec) {
+    write_file(folder_.path() / spec.file, net.file());
+    detector_.emplace(folder_.path().string(), spec);
+  }
+  const Detector& operator*() const { return *detector_; }
+
+ private:
+  TemporaryFolder folder_;
+  std::optional<Detector> detector_;
+};
+
+}  // namespace
+
+TEST_SUITE_BEGIN("families");
+
+TEST_CASE("an unknown family is rejected with the list of names") {
+  for (const char* name : {"", "haar", "RFB", "rfb ", "yunet2"}) {
+    CAPTURE(name);
+    const auto error = refusal([&] { detector_family(name); });
+    REQUIRE(error);
+    CHECK(error->message.find("\"" + std::string(name) +
+                              "\"; there are blazeface, retinaface, rfb, scrfd, yunet") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("a family says the outputs of an input, in the order of the manifest's members") {
+  struct Case {
+    const char* family;
+    cv::Size input;
+    const char* expected;  // stride: rows x columns
+  };
+  const Case cases[] = {
+      {"rfb", {320, 240}, "scores 0: 4420x2, offsets 0: 4420x4, "},
+      {"rfb", {240, 240}, "scores 0: 3326x2, offsets 0: 3326x4, "},
+      {"blazeface", {128, 128}, "boxes 0: 896x16, scores 0: 896x1, "},
+      {"blazeface", kInput, "boxes 0: 336x16, scores 0: 336x1, "},
+      {"yunet", kInput,
+       "cls 8: 96x1, cls 16: 24x1, cls 32: 6x1, obj 8: 96x1, obj 16: 24x1, obj 32: 6x1, "
+       "bbox 8: 96x4, bbox 16: 24x4, bbox 32: 6x4, "},
+      {"scrfd", kInput,
+       "scores 8: 192x1, scores 16: 48x1, scores 32: 12x1, "
+       "boxes 8: 192x4, boxes 16: 48x4, boxes 32: 12x4, "},
+      {"retinaface", kInput, "scores 0: 252x2, boxes 0: 252x4, "},
+      // Cells that extend beyond the input count.
+      {"retinaface", {90, 60}, "scores 0: 252x2, boxes 0: 252x4, "},
+  };
+  for (const Case& c : cases) {
+    std::string said;
+    for (const OutputShape& output : detector_family(c.family).outputs(spec_of(c.family), c.input))
+      said += std::string(output.member) + " " + std::to_string(output.stride) + ": " +
+              std::to_string(output.rows) + "x" + std::to_string(output.columns) + ", ";
+    CHECK(said == c.expected);
+  }
+}
+
+TEST_CASE("one row of the outputs gives one box, at its place") {
+  struct Case {
+    const char* what;
+    RawOutputs outputs;
+    Box expected;
+    float score = 0.9f;
+  };
+  const auto rfb = [](size_t row, Numbers offsets = {0}, cv::Size input = {320, 240}) {
+    return RawOutputs(spec_of("rfb", {320, 240}), input)
+        .row(0, row, {1, 0.9f})
+        .row(1, row, offsets);
+  };
+  const auto yunet = [](size_t grid, size_t row, Numbers t) {
+    RawOutputs outputs(spec_of("yunet"));
+    return outputs.row(grid, row, {0.9f}).row(3 + grid, row, {0.9f}).row(6 + grid, row, t);
+  };
+  // Its 0.5 is 0.7 here: odds of 3 become odds of 7.
+  const auto blaze = [](size_t row, Numbers box) {
+    return RawOutputs(spec_of("blazeface")).row(0, row, box).row(1, row, {std::log(3.0f)});
+  };
+  // A square of the longer side, enlarged and moved up to take in the forehead.
+  const auto around = [](float x, float y) { return Box{x - 11.6f, y - 12.2f, 23.2f, 23.2f}; };
+  const auto scrfd = [](size_t grid, size_t row, Numbers sides) {
+    return RawOutputs(spec_of("scrfd")).row(grid, row, {0.75f}).row(3 + grid, row, sides);
+  };
+  const auto retina = [](size_t row, Numbers t = {0}, cv::Size input = kInput) {
+    return RawOutputs(spec_of("retinaface"), input).row(0, row, {1, 0.9f}).row(1, row, t);
+  };
+  const Numbers grown = {0.25f, -0.5f, std::log(1.5f), std::log(2.0f)};
+  const Numbers ones = {1, 1, 1, 1}, face = {0, 0, 10, 20};
+  const float sevenths = 7.0f / 8;
+  // Of RFB at 320 x 240 the first grid has 40 x 30 cells of three priors, the second 20 x 15 of
+  // two, the third 10 x 8 of two, the last 5 x 4 of three.
+  Case cases[] = {
+      {"rfb: the first", rfb(0), {-1, -1, 10, 10}},
+      {"rfb: the second of a cell", rfb(1), {-4, -4, 16, 16}},
+      {"rfb: the next cell", rfb(3), {7, -1, 10, 10}},
+      {"rfb: the next row", rfb(3 * 40), {-1, 7, 10, 10}},
+      {"rfb: the second grid", rfb(3600), {-8, -8, 32, 32}},
+      {"rfb: the third, whose rows share the height", rfb(4220), {-16, 13, 64, 64}},
+      {"rfb: the last one, no higher than the input", rfb(4419), {160, 90, 256, 240}},
+      {"rfb: moved by tenths of itself", rfb(0, {10, -5, 0, 0}), {9, -6, 10, 10}},
+      {"rfb: grown by fifths of a logarithm",
+       rfb(0, {0, 0, 5, -5}),
+       {-9.59f, 2.16f, 27.18f, 3.68f}},
+      {"rfb: a narrower input has fewer columns", rfb(90, {0}, {240, 240}), {-1, 7, 10, 10}},
+      {"rfb: in a lower one cells keep their pixels",
+       rfb(3260, {0}, {320, 184}),
+       {-16, 13, 64, 64}},
+
+      {"yunet: stride 8", yunet(0, 12 + 2, grown), {12, -4, 12, 16}},
+      {"yunet: stride 16", yunet(1, 6 + 2, grown), {24, -8, 24, 32}},
+      {"yunet: stride 32", yunet(2, 3 + 2, grown), {48, -16, 48, 64}},
+      {"yunet: the first cell", yunet(0, 0, {0}), {-4, -4, 8, 8}},
+      {"yunet: the last", yunet(2, 5, {1, 1, 0, 0}), {80, 48, 32, 32}},
+
+      {"blazeface: the first", blaze(0, face), around(4, 4), sevenths},
+      {"blazeface: the second of a cell", blaze(1, face), around(4, 4), sevenths},
+      {"blazeface: the next cell", blaze(2, {0, 0, 20, 10}), around(12, 4), sevenths},
+      {"blazeface: the next row", blaze(24, face), around(4, 12), sevenths},
+      {"blazeface: the last of the first grid", blaze(191, face), around(92, 60), sevenths},
+      {"blazeface: the second grid", blaze(192, face), around(8, 8), sevenths},
+      {"blazeface: its next row", blaze(192 + 36, face), around(8, 24), sevenths},
+      {"blazeface: the last one", blaze(335, face), around(88, 56), sevenths},
+      {"blazeface: moved by pixels", blaze(0, {30, 20, 10, 20}), around(34, 24), sevenths},
+
+      {"scrfd: the first", scrfd(0, 0, {1, 2, 3, 4}), {-8, -16, 32, 48}, 0.75f},
+      {"scrfd: the second of a cell", scrfd(0, 1, ones), {-8, -8, 16, 16}, 0.75f},
+      {"scrfd: the next cell", scrfd(0, 2, ones), {0, -8, 16, 16}, 0.75f},
+      {"scrfd: the next row", scrfd(0, 24, ones), {-8, 0, 16, 16}, 0.75f},
+      {"scrfd: the last of the first grid", scrfd(0, 191, ones), {80, 48, 16, 16}, 0.75f},
+      {"scrfd: the second grid", scrfd(1, 14, {1, 1, 2, 2}), {0, 0, 48, 48}, 0.75f},
+      {"scrfd: the last", scrfd(2, 11, {0.5f, 0.5f, 1, 0.25f}), {48, 16, 48, 24}, 0.75f},
+
+      {"retinaface: the first", retina(0), {-4, -4, 16, 16}},
+      {"retinaface: the second of a cell", retina(1), {-12, -12, 32, 32}},
+      {"retinaface: the next cell", retina(2), {4, -4, 16, 16}},
+      {"retinaface: the next row", retina(24, {0}, {90, 60}), {-4, 4, 16, 16}},
+      {"retinaface: the second grid", retina(192), {-24, -24, 64, 64}},
+      {"retinaface: the last one", retina(251), {-176, -208, 512, 512}},
+      {"retinaface: moved by tenths", retina(0, {10, -5, 0, 0}), {12, -12, 16, 16}},
+      {"retinaface: grown", retina(0, {0, 0, 5, -5}), {-17.75f, 1.057f, 43.49f, 5.886f}},
+  };
+  for (Case& c : cases) {
+    CAPTURE(c.what);
+    const auto found = c.outputs.decoded();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].score == doctest::Approx(c.score));
+    CHECK(found[0].found_by == FoundBy::kPrimary);
+    check_box(found[0].box, c.expected);
+  }
+}
+
+TEST_CASE("outputs of a net that sees nothing give no box") {
+  for (const char* family : {"rfb", "yunet", "blazeface", "scrfd", "retinaface"}) {
+    CAPTURE(family);
+    CHECK(RawOutputs(spec_of(family)).decoded(0.01f).empty());
+  }
+}
+
+TEST_CASE("a face scores at least the limit, by the family's own scale") {
+  struct Case {
+    const char* family;
+    float first, second, min_score;  // cls and obj of YuNet
+    bool found;
+  };
+  const Case cases[] = {
+      {"yunet", 1, 1, 0.99f, true},
+      {"yunet", 1, 0, 0.01f, false},
+      {"yunet", 0, 1, 0.01f, false},
+      {"yunet", 0.25f, 1, 0.5f, true},
+      {"yunet", 0.2499f, 1, 0.5f, false},
+      {"yunet", 0.5f, 0.5f, 0.5f, true},
+      {"blazeface", 0, 0, 0.69f, true},
+      {"blazeface", 0, 0, 0.71f, false},
+      {"blazeface", 1000, 0, 0.99f, true},
+      {"blazeface", -1000, 0, 0.01f, false},
+      {"blazeface", kInfinity, 0, 0.99f, true},
+      {"blazeface", kNan, 0, 0.01f, false},
+      {"scrfd", 0.5f, 0, 0.5f, true},
+      {"scrfd", 0.49f, 0, 0.5f, false},
+      {"scrfd", kNan, 0, 0.5f, false},
+      {"scrfd", -kInfinity, 0, 0.5f, false},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.family);
+    CAPTURE(c.first);
+    CAPTURE(c.second);
+    RawOutputs outputs(spec_of(c.family));
+    const std::string family = c.family;
+    if (family == "yunet") outputs.row(0, 7, {c.first}).row(3, 7, {c.second});
+    if (family == "scrfd") outputs.row(1, 7, {c.first});
+    if (family == "blazeface") outputs.row(1, 7, {c.first}).row(0, 7, {0, 0, 30, 30});
+    const auto found = outputs.decoded(c.min_score);
+    CHECK(found.size() == (c.found ? 1 : 0));
+    for (const Detection& detection : found) CHECK(detection.score <= 1);
+  }
+}
+
+TEST_CASE("impossible numbers give no face") {
+  // 449: the least whole number whose exponential overflows a float by RetinaFace's variance, 89 by
+  // YuNet's.
+  constexpr std::array kHostile = {kNan, kInfinity, -kInfinity, 1e38f, -1e38f, 449.0f, -449.0f};
+  struct Case {
+    const char* family;
+    std::vector<std::pair<size_t, Numbers>> scores;  // in which outputs
+    size_t boxes, row;
+    Numbers ordinary;
+  };
+  const Case cases[] = {
+      {"rfb", {{0, {1, 0.9f}}}, 1, 40, {0, 0, 0, 0}},
+      {"yunet", {{1, {0.9f}}, {4, {0.9f}}}, 7, 14, {0, 0, 0.5f, 0.5f}},
+      {"blazeface", {{1, {5}}}, 0, 100, {0, 0, 30, 30}},
+      {"scrfd", {{1, {0.9f}}}, 4, 14, {1, 1, 1, 1}},
+      {"retinaface", {{0, {1, 0.9f}}}, 1, 0, {0, 0, 0, 0}},
+  };
+  for (const Case& c : cases) {
+    const auto faces = [&](size_t place, float value) {
+      RawOutputs outputs(spec_of(c.family));
+      for (const auto& [output, numbers] : c.scores) outputs.row(output, c.row, numbers);
+      Numbers box = c.ordinary;
+      if (place < box.size()) box[place] = value;
+      auto found = outputs.row(c.boxes, c.row, box).decoded();
+      std::erase_if(found, [](const Detection& d) { return !is_possible(d, kInput); });
+      return found.size();
+    };
+    CAPTURE(c.family);
+    CHECK(faces(4, 0) == 1);
+    for (size_t place = 0; place < 4; ++place) {
+      for (const float value : kHostile) {
+        CAPTURE(place);
+        CAPTURE(value);
+        CHECK(faces(place, value) == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("a detector finds a bright square, in a net of fixed and of open sides") {
+  // The cell of 32 pixels in the sixth column and the third row, as the net sees it.
+  cv::Mat picture(192, 256, CV_8UC3, cv::Scalar::all(20));
+  picture(cv::Rect(160, 64, 32, 32)) = cv::Scalar::all(250);
+  struct Case {
+    const char* what;
+    std::vector<int64_t> input;
+    bool with_batch;
+  };
+  const Case cases[] = {
+      {"fixed sides, rank 3", {1, 3, 192, 256}, true},
+      {"fixed sides, rank 2", {1, 3, 192, 256}, false},
+      {"open sides, rank 3", {1, 3, -1, -1}, true},
+      {"open batch and sides, rank 2", {-1, 3, -1, -1}, false},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.what);
+    const TinyDetector tiny(bright(c.input, c.with_batch), bright_spec());
+    const auto found = (*tiny).detect(picture, 0.7f);
+    REQUIRE(found.size() == 1);
+    const float side = 1.5f * 250 / 255 * 32;
+    check_box(found[0].box, {160 - side, 64 - side, 2 * side, 2 * side});
+    // Of an upright picture a net with open sides sees no more than it needs.
+    const bool open = c.input.back() < 0;
+    CHECK((*tiny).frame_for({100, 200}) == (open ? cv::Size(96, 192) : cv::Size(256, 192)));
+    CHECK((*tiny).detect(cv::Mat(200, 100, CV_8UC3, cv::Scalar::all(20)), 0.7f).empty());
+  }
+}
+
+TEST_CASE("a score just above 1 is 1, as quantised nets have them; anything more is no face") {
+  cv::Mat picture(192, 256, CV_8UC3, cv::Scalar::all(20));
+  picture(cv::Rect(160, 64, 32, 32)) = cv::Scalar::all(255);
+  for (const float score : {1.0f, 1.008f, 1.2f}) {
+    TinyNet net = bright({1, 3, 192, 256});
+    net.outputs[1].numbers = {score};
+    const auto found = (*TinyDetector(net, bright_spec())).detect(picture, 0.7f);
+    REQUIRE(found.size() == (score < 1.1f ? 1 : 0));
+    if (!found.empty()) CHECK(found[0].score == 1);
+  }
+}
+
+TEST_CASE("outputs that are not those of the family are refused by what is wrong") {
+  const TinyNet open = bright({1, 3, -1, -1});
+  TinyNet turned = open, counting = open;
+  turned.outputs[0].shape = {1, 4, -1};
+  counting.outputs[1] = {
+      .name = "443", .numbers = {1}, .kind = TinyKind::kCast, .type = kInt64Type};
+  struct Case {
+    const char* what;
+    const TinyNet& net;
+    std::vector<std::string> outputs;
+    const char* said;
+  };
+  const Case cases[] = {
+      {"in order", open, {"443", "460"}, nullptr},
+      {"exchanged",
+       open,
+       {"460", "443"},
+       "\"scores\" for stride 32 has the shape 1×48×4 instead of 48×1"},
+      {"another",
+       open,
+       {"443", "points"},
+       "\"boxes\" for stride 32 has the shape 1×48×10 instead of 48×4"},
+      {"missing",
+       open,
+       {"443", "446"},
+       "no output \"446\"; there are \"460\", \"443\", \"points\""},
+      {"too few", open, {"443"}, "it must name 2 outputs"},
+      {"as many numbers, in another order",
+       turned,
+       {"443", "460"},
+       "has the shape 1×4×48 instead of 48×4"},
+      {"no floats", counting, {"443", "460"}, "the output \"443\" of the net"},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.what);
+    DetectorSpec spec = bright_spec();
+    spec.outputs = c.outputs;
+    const auto error = refusal([&] { const TinyDetector tiny(c.net, spec); });
+    REQUIRE(error.has_value() == (c.said != nullptr));
+    if (error) CHECK(error->message.find(c.said) != std::string::npos);
+  }
+}
+
+TEST_CASE("BlazeFace: the default pack's net finds the face that fills a picture") {
+  const Detector& detector = *default_engine().close_detector;
+  constexpr float kSide = 300;
+  for (const int number : {1, 2, 3, 4, 5, 6}) {
+    CAPTURE(number);
+    const auto found = detector.detect(portrait(number, static_cast<int>(kSide), 1.5f), 0.5f);
+    REQUIRE(found.size() == 1);
+    const Box& box = found[0].box;
+    CHECK(std::abs(box.centre().x - kSide / 2) < 0.15f * kSide);
+    CHECK(std::abs(box.centre().y - kSide / 2) < 0.15f * kSide);
+    CHECK(box.width > 0.4f * kSide);
+    CHECK(box.width < 0.9f * kSide);
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing
