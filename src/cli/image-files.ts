@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { readConfig } from '../config/config.ts';
-import type { AccuracyMode, AnalyseOptions, Analysis, ImageLimits, ImageReport } from '../engine/addon.ts';
+import type { AccuracyMode, AnalyseOptions, Analysis, ImageReport } from '../engine/addon.ts';
 import { base64 } from '../engine/cosine.ts';
 import { loadAddon } from '../engine/load-addon.ts';
 import { packDirectory, readDraft, verifyPack } from '../engine/manifest.ts';
 import { tellText } from '../engine/not-an-image.ts';
 import { Problem } from '../errors.ts';
+import { drawFaces } from '../lab/drawing.ts';
 import type { Embed, Face, Image, Many, Match } from '../scoring/answers.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
 import { compare, faultsOf } from '../scoring/compare.ts';
@@ -79,7 +80,6 @@ async function openPack() {
   const limits = { max_pixels: config.max_pixels, min_side: config.min_side, picture_ms: config.picture_ms };
   return {
     manifest,
-    limits,
     model: { pack: manifest.name, version: manifest.version },
     analyse: (image: Uint8Array, options: Omit<AnalyseOptions, keyof typeof limits>) =>
       tellText(loadAddon().analyse(directory, image, { ...options, ...limits }), image),
@@ -140,12 +140,10 @@ export async function* detectFiles(
       yield looked;
       continue;
     }
-    const { index, file, bytes, image, limits } = looked;
+    const { index, file, bytes, image } = looked;
     const drawing = drawings[index];
     if (drawing !== undefined) {
-      const drawn = loadAddon().draw(bytes, image.faces, limits);
-      if (!drawn.ok) throw new Error(`${file} was not drawn: ${JSON.stringify(drawn)}`);
-      await writeFile(drawing, drawn.png);
+      await writeFile(drawing, drawFaces(bytes, image));
     }
     yield { file, ...imageBody(image), ...(drawing === undefined ? {} : { drawing }) };
   }
@@ -178,7 +176,6 @@ interface LookedAt {
   file: string;
   bytes: Uint8Array;
   image: ImageReport;
-  limits: ImageLimits;
   model: { pack: string; version: string };
 }
 
@@ -186,7 +183,7 @@ async function* lookAt(
   files: readonly string[],
   options: LookOptions,
 ): AsyncGenerator<LookedAt | RefusedFile> {
-  const { manifest, limits, model, analyse } = await openPack();
+  const { manifest, model, analyse } = await openPack();
   const { liveScore: detect_presentation_attack = false } = options;
   if (detect_presentation_attack && manifest.liveness === undefined) {
     throw new Error(`The pack ${manifest.name} has no liveness nets; facematch packs add takes them.`);
@@ -205,7 +202,7 @@ async function* lookAt(
       use_heuristic_fallback: options.fallback,
       detect_presentation_attack,
     });
-    if (result.ok) yield { index, file, bytes, image: result.image, limits, model };
+    if (result.ok) yield { index, file, bytes, image: result.image, model };
     else yield { file, error: refusal(problemOf(faultsOf('image', result, -1), file)) };
   }
 }
