@@ -5,7 +5,7 @@
 
 #include "embed/quality.h"
 #include "error.h"
-#include "find/looks.h"
+#include "find/detection_passes.h"
 #include "image/contrast.h"
 #include "image/picture.h"
 #include "image/screen.h"

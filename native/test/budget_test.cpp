@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "../core/find/looks.h"
+#include "../core/find/detection_passes.h"
 #include "../core/image/decode.h"
 #include "../core/pipeline.h"
 #include "drawing.h"

@@ -1,4 +1,4 @@
-#include "looks.h"
+#include "detection_passes.h"
 
 #include <algorithm>
 #include <array>

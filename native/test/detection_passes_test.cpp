@@ -1,4 +1,4 @@
-#include "../core/find/looks.h"
+#include "../core/find/detection_passes.h"
 
 #include <doctest/doctest.h>
 
@@ -45,7 +45,7 @@ Box middle_of(int size) {
 
 }  // namespace
 
-TEST_SUITE_BEGIN("looks");
+TEST_SUITE_BEGIN("detection_passes");
 
 TEST_CASE("a picture without a face costs exactly the runs of all looks") {
   struct Case {
