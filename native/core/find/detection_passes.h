@@ -1,6 +1,6 @@
-// The looks at a picture, one after the other: what the detector is shown, and how what it finds is
-// checked. The first look finds nearly every face; the others, the fallback, are for pictures in
-// which it found none that is upright.
+// What the detector is shown of a picture, pass after pass, and how what it finds is checked. The
+// first pass finds nearly every face; the others, the fallback, are for pictures in which it found
+// none that is upright.
 #pragma once
 
 #include <span>
@@ -10,31 +10,25 @@
 
 namespace facematch {
 
-struct Look {
-  FoundBy found_by;
-  std::vector<View> (*views)(Finder& finder);
-  bool first = false;               // at the whole picture; has no views
-  bool close = false;               // by the close detector, where the pack has one
-  bool contrast_stretched = false;  // stretches close-ups and chips too
-};
+enum class DetectionPass { kWhole, kRotated, kEnhanced, kPadded, kLargeTiles, kSmallTiles };
 
-// The first look alone, or all.
-std::span<const Look> looks(bool use_heuristic_fallback);
+// In their order: the first alone, or all.
+std::span<const DetectionPass> detection_passes(bool use_heuristic_fallback);
 
-// Looks once: `faces` becomes what is known after it. Of a face that was known before and is found
-// again, the one with the more stable landmarks stays.
-void look_once(Finder& finder, const Look& look, std::vector<FoundFace>& faces,
-               StageTimings& timings_ms);
+// `faces` becomes what is known after the pass. Of a face that was known before and is found again,
+// the one with the more stable landmarks stays.
+void run_pass(DetectionPass pass, Finder& finder, std::vector<FoundFace>& faces,
+              StageTimings& timings_ms);
+
+// Whether no further pass is needed: the first must have found an upright face, the others any.
+bool ends_search(DetectionPass pass, const std::vector<FoundFace>& faces);
 
 // Of detections of one face, by their boxes or their landmarks, keeps the one for which `badness`
 // is least, the first of equals.
 void keep_one_of_each(std::vector<FoundFace>& faces, float (*badness)(const FoundFace&));
 
-// Whether no further look is needed: the first must have found an upright face, the others any.
-bool ends_search(const Look& look, const std::vector<FoundFace>& faces);
-
-// Longer side, pixels, of the picture that the first look needs.
-int side_for_first_look(const Pack& pack);
+// Longer side, pixels, of the picture that the first pass needs.
+int side_for_first_pass(const Pack& pack);
 
 // Largest first (box area x detection score), at most kMaxFaces.
 void order(std::vector<FoundFace>& faces);
