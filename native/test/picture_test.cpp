@@ -11,7 +11,6 @@
 #include "../core/image/codec.h"
 #include "../core/pipeline.h"
 #include "drawing.h"
-#include "exif_block.h"
 #include "support.h"
 
 namespace facematch::testing {
