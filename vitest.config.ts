@@ -5,7 +5,7 @@ const slow = [
   'test/{browser,model}/**/*.test.ts',
   // Many requests and pictures: hostile ones, properties of faces, memory.
   'test/fuzz/{corpus,decode,server}.test.ts',
-  'test/native/{afterimage,face-properties,memory}.test.ts',
+  'test/native/{afterimage,memory}.test.ts',
   'test/server/{hard-pictures,no-files}.test.ts',
   // Other programs: clients, shells, proxies, databases, several servers, whole commands.
   'test/server/{client-*,clients,cli-completion,cli-eval,cli-terminal,eval-report}.test.ts',
