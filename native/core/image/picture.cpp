@@ -25,7 +25,7 @@ constexpr float kPixelsOfDot = 8;
 // larger one.
 constexpr float kAveraged = 2;
 
-// How much more than was asked for is decoded: a box moves a little from look to look.
+// How much more than was asked for is decoded: a box moves a little from pass to pass.
 constexpr float kSlack = 1.25f;
 
 // Passes through the file for parts, after which all of it is decoded.
