@@ -93,13 +93,13 @@ std::vector<ScanFile> scan_files() {
 }
 
 // From the SOS marker to the next marker that is not a restart.
-struct Range {
+struct ScanRange {
   size_t from;
   size_t to;
 };
 
-std::vector<Range> scans_of(const ByteVector& file) {
-  std::vector<Range> scans;
+std::vector<ScanRange> scans_of(const ByteVector& file) {
+  std::vector<ScanRange> scans;
   for (size_t at = 2; file[at + 1] != 0xD9;) {
     const size_t start = at;
     at += 2 + (size_t{file[at + 2]} << 8 | file[at + 3]);
@@ -115,7 +115,7 @@ std::vector<Range> scans_of(const ByteVector& file) {
 }
 
 // `file` without the bytes of `gone`.
-ByteVector without(const ByteVector& file, Range gone) {
+ByteVector without(const ByteVector& file, ScanRange gone) {
   ByteVector rest = file;
   const auto at = [&](size_t i) { return rest.begin() + static_cast<std::ptrdiff_t>(i); };
   rest.erase(at(gone.from), at(gone.to));
@@ -245,11 +245,11 @@ TEST_CASE("a JPEG with all its scans is decoded, in whichever order they come") 
 
 TEST_CASE("a JPEG that ends after some of its scans is rejected, at every scale") {
   for (const ScanFile& specimen : scan_files()) {
-    const std::vector<Range> scans = scans_of(specimen.file);
+    const std::vector<ScanRange> scans = scans_of(specimen.file);
     for (size_t kept = 1; kept < scans.size(); ++kept) {
       CAPTURE(specimen.what);
       CAPTURE(kept);
-      const Range later = {scans[kept - 1].to, specimen.file.size() - 2};
+      const ScanRange later = {scans[kept - 1].to, specimen.file.size() - 2};
       CHECK(is_rejected(without(specimen.file, later)));
       CHECK(is_rejected(without(specimen.file, later), 1));
     }
@@ -258,7 +258,7 @@ TEST_CASE("a JPEG that ends after some of its scans is rejected, at every scale"
 
 TEST_CASE("a JPEG that lacks one of its scans is rejected, whichever it is") {
   for (const ScanFile& specimen : scan_files()) {
-    for (const Range& scan : scans_of(specimen.file)) {
+    for (const ScanRange& scan : scans_of(specimen.file)) {
       CAPTURE(specimen.what);
       CAPTURE(scan.from);
       CHECK(is_rejected(without(specimen.file, scan)));

@@ -52,8 +52,8 @@ ByteVector claiming(const char* format, uint16_t width, uint16_t height) {
   return file;
 }
 
-constexpr int kWidth = 45;  // of the upright picture
-constexpr int kHeight = 31;
+constexpr int kUprightWidth = 45;  // of the upright picture
+constexpr int kUprightHeight = 31;
 
 // EXIF 2.32, 4.6.4: which side of the upright picture the stored picture's row 0 and column 0 are.
 enum class Side { kTop, kBottom, kLeft, kRight };
@@ -74,20 +74,20 @@ int distance(Side side, int x, int y) {
     case Side::kTop:
       return y;
     case Side::kBottom:
-      return kHeight - 1 - y;
+      return kUprightHeight - 1 - y;
     case Side::kLeft:
       return x;
     default:
-      return kWidth - 1 - x;
+      return kUprightWidth - 1 - x;
   }
 }
 
 // The picture as a camera in that orientation stores it.
 cv::Mat stored(const cv::Mat& upright, const Orientation& orientation) {
-  cv::Mat raw = orientation.value >= 5 ? cv::Mat(kWidth, kHeight, CV_8UC3)
-                                       : cv::Mat(kHeight, kWidth, CV_8UC3);
-  for (int y = 0; y < kHeight; ++y) {
-    for (int x = 0; x < kWidth; ++x) {
+  cv::Mat raw = orientation.value >= 5 ? cv::Mat(kUprightWidth, kUprightHeight, CV_8UC3)
+                                       : cv::Mat(kUprightHeight, kUprightWidth, CV_8UC3);
+  for (int y = 0; y < kUprightHeight; ++y) {
+    for (int x = 0; x < kUprightWidth; ++x) {
       raw.at<cv::Vec3b>(distance(orientation.row0, x, y), distance(orientation.column0, x, y)) =
           upright.at<cv::Vec3b>(y, x);
     }
@@ -258,7 +258,7 @@ TEST_CASE("sizes are multiplied in 64 bits, and no side is longer than a JPEG's 
 }
 
 TEST_CASE("a picture of any format is rotated upright from every orientation") {
-  const cv::Mat upright = gradient(kWidth, kHeight);
+  const cv::Mat upright = gradient(kUprightWidth, kUprightHeight);
   for (const Orientation& orientation : kOrientations) {
     const cv::Mat raw = stored(upright, orientation);
     const ByteVector exif = ExifBlock{.orientation = orientation.value}.bytes();
@@ -272,8 +272,8 @@ TEST_CASE("a picture of any format is rotated upright from every orientation") {
       CAPTURE(orientation.value);
       CAPTURE(static_cast<int>(image.format));
       CHECK(image.orientation == orientation.value);
-      CHECK(image.width == kWidth);
-      CHECK(image.height == kHeight);
+      CHECK(image.width == kUprightWidth);
+      CHECK(image.height == kUprightHeight);
       CHECK(mean_difference(image.bgr, upright) <= (image.format == Format::kJpeg ? 1.5 : 0));
     }
   }
@@ -326,9 +326,10 @@ TEST_CASE("an APP1 marker that is not EXIF or is damaged does not rotate the pic
   const ByteVector cut = {'E', 'x', 'i', 'f', 0, 0, 'I', 'I'};
   const ByteVector tiny = {'E', 'x', 'i', 'f'};
   for (const ByteVector& app1 : {xmp, cut, tiny}) {
-    const Image image = decode(encode_jpeg(gradient(kWidth, kHeight), {.app1 = app1}), kAnySize, 0);
+    const Image image =
+        decode(encode_jpeg(gradient(kUprightWidth, kUprightHeight), {.app1 = app1}), kAnySize, 0);
     CHECK(image.orientation == 1);
-    CHECK(image.width == kWidth);
+    CHECK(image.width == kUprightWidth);
   }
 }
 

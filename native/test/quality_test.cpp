@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <opencv2/imgproc.hpp>
@@ -292,6 +293,18 @@ TEST_CASE("the poses of people in photos have the right signs") {
       CHECK(agrees(face.pose.roll, c.roll));
     }
     CHECK(found == 1);
+  }
+}
+
+TEST_CASE("a face in a blurred photo has less sharpness") {
+  cv::Mat photo = portrait(1, 500);
+  float last = 1;
+  for (int blurs = 0; blurs < 3; ++blurs) {
+    const Analysis seen = analyse(default_engine(), encode_png(photo), options_of());
+    REQUIRE(seen.faces.size() == 1);
+    CHECK(seen.faces[0].quality.sharpness < last - 0.03f);
+    last = seen.faces[0].quality.sharpness;
+    cv::GaussianBlur(photo, photo, {}, 3);
   }
 }
 

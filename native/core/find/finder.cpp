@@ -30,7 +30,7 @@ constexpr float kMaxInstabilityOfClose = 0.1f;
 
 // Shortest longer side of the box, pixels: smaller faces cannot be compared, and noise passes for
 // faces.
-constexpr float kMinSide = 14;
+constexpr float kMinFaceSide = 14;
 constexpr float kMinIou = 0.3f;
 // A close-up with a larger roll is cut again, upright.
 constexpr float kMaxRoll = 20;
@@ -221,7 +221,7 @@ std::optional<FoundFace> Finder::verify(const Detection& detection, float roll,
     if (!seen) return std::nullopt;
     box = seen->box;
     face.detection.score = seen->score;
-    if (std::max(box.width, box.height) < kMinSide) return std::nullopt;
+    if (std::max(box.width, box.height) < kMinFaceSide) return std::nullopt;
     face.points = engine_.landmarker.find(view, box, true, roll);
     const float seen_roll = eye_line_degrees(five_points(face.points));
     const bool off = std::abs(std::remainder(seen_roll - roll, 360.0f)) > kMaxRoll;
