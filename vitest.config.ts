@@ -9,7 +9,7 @@ const alone = {
   ],
   slow: [
     'test/model/*.test.ts',
-    'test/native/{afterimage,face-properties,memory}.test.ts',
+    'test/native/{afterimage,memory}.test.ts',
     'test/server/{cli-eval,cli-terminal,eval-report}.test.ts',
     // The contract's answers once more, on other packs.
     'test/server/{int8,yunet}.test.ts',

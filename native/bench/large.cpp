@@ -12,7 +12,6 @@
 
 #include "../core/pipeline.h"
 #include "../test/drawing.h"
-#include "../test/exif_block.h"
 #include "options.h"
 #include "times.h"
 

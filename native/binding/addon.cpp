@@ -15,13 +15,10 @@
 #include <string>
 
 #include "../core/engine.h"
-#include "../core/image/decode.h"
-#include "../core/image/draw.h"
 #include "../core/pipeline.h"
 #include "../core/runtime/onnx_runtime.h"
 #include "../core/system/body_memory.h"
 #include "../core/system/reuseport.h"
-#include "faces.h"
 #include "manifest.h"
 #include "node_api.h"
 #include "onnx_runtime.h"
@@ -156,20 +153,6 @@ Napi::Value ChangeListeners(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), change(static_cast<uint16_t>(port)));
 }
 
-// Decodes the image again, in full: no call keeps a decoded image.
-Napi::Value Draw(const Napi::CallbackInfo& info) {
-  if (!is_bytes(info[0])) throw Napi::TypeError::New(info.Env(), "Expected a Uint8Array first");
-  if (!info[1].IsArray())
-    throw Napi::TypeError::New(info.Env(), "Expected an array of faces second");
-  return guarded(info.Env(), [&] {
-    const std::vector<Face> faces = to_faces(info[1].As<Napi::Array>());
-    const Image image = decode(to_bytes(info[0]), to_limits(info[2].As<Napi::Object>()), 0);
-    cv::Mat drawn = image.bgr;
-    draw_faces(faces, drawn);
-    return from_png(info.Env(), write_png(drawn));
-  });
-}
-
 std::string webp_version() {
   const int version = WebPGetDecoderVersion();
   return std::to_string(version >> 16) + "." + std::to_string(version >> 8 & 0xFF) + "." +
@@ -200,7 +183,6 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("detectorOutputs", Napi::Function::New(env, DetectorOutputs));
   exports.Set("analyse", Napi::Function::New(env, AnalyseOne));
   exports.Set("cohortScores", Napi::Function::New(env, CohortScores));
-  exports.Set("draw", Napi::Function::New(env, Draw));
   exports.Set("useHugePages", Napi::Function::New(env, UseHugePages));
   exports.Set("copyBytes", Napi::Function::New(env, CopyBytes));
   exports.Set("wipe", Napi::Function::New(env, Wipe));

@@ -7,9 +7,6 @@
 namespace facematch::binding {
 namespace {
 
-int to_int(const Napi::Object& object, const char* name) {
-  return object.Get(name).As<Napi::Number>().Int32Value();
-}
 float to_float(const Napi::Object& object, const char* name) {
   return object.Get(name).As<Napi::Number>().FloatValue();
 }
@@ -83,14 +80,10 @@ Bytes to_bytes(const Napi::Value& value) {
   return {array.Data(), array.ByteLength()};
 }
 
-ImageLimits to_limits(const Napi::Object& object) {
-  return {.max_pixels = object.Get("max_pixels").As<Napi::Number>().Int64Value(),
-          .min_side = to_int(object, "min_side")};
-}
-
 AnalyseOptions to_analyse_options(const Napi::Object& object) {
   AnalyseOptions options;
-  options.limits = to_limits(object);
+  options.limits = {.max_pixels = object.Get("max_pixels").As<Napi::Number>().Int64Value(),
+                    .min_side = object.Get("min_side").As<Napi::Number>().Int32Value()};
   const std::string mode = object.Get("accuracy_mode").As<Napi::String>();
   options.accuracy_mode = mode == "fast" ? AccuracyMode::kFast : AccuracyMode::kBalance;
   options.min_det_score = to_float(object, "min_det_score");
@@ -118,15 +111,6 @@ Napi::Value from_analysis(Napi::Env env, const Analysis& analysis) {
   object.Set("ok", true);
   object.Set("image", image);
   object.Set("timings_ms", from_timings(env, analysis.timings_ms));
-  return object;
-}
-
-Napi::Value from_png(Napi::Env env, const std::vector<uint8_t>& png) {
-  auto array = Napi::Uint8Array::New(env, png.size());
-  std::copy(png.begin(), png.end(), array.Data());
-  auto object = Napi::Object::New(env);
-  object.Set("ok", true);
-  object.Set("png", array);
   return object;
 }
 

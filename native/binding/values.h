@@ -12,11 +12,9 @@ namespace facematch::binding {
 bool is_bytes(const Napi::Value& value);
 // `value` is a Uint8Array; returns a view of its bytes.
 Bytes to_bytes(const Napi::Value& value);
-ImageLimits to_limits(const Napi::Object& object);
 AnalyseOptions to_analyse_options(const Napi::Object& object);
 
 Napi::Value from_analysis(Napi::Env env, const Analysis& analysis);
-Napi::Value from_png(Napi::Env env, const std::vector<uint8_t>& png);
 Napi::Value from_error(Napi::Env env, const Error& error);
 
 }  // namespace facematch::binding

@@ -5,7 +5,7 @@
 
 #include "embed/quality.h"
 #include "error.h"
-#include "find/looks.h"
+#include "find/detection_passes.h"
 #include "image/contrast.h"
 #include "image/picture.h"
 #include "image/screen.h"
@@ -25,7 +25,7 @@ class Analyser {
   Analyser(const Engine& engine, Bytes bytes, const AnalyseOptions& options)
       : engine_(engine),
         options_(options),
-        picture_(bytes, options.limits, side_for_first_look(engine.pack),
+        picture_(bytes, options.limits, side_for_first_pass(engine.pack),
                  Budget(options.picture_ms, options.cancelled)) {}
 
   Analysis run() {
@@ -40,15 +40,15 @@ class Analyser {
   std::vector<FoundFace> find(Picture& picture) {
     std::vector<FoundFace> faces;
     Finder finder(engine_, picture, options_);
-    const auto all = looks(options_.use_heuristic_fallback);
-    for (const Look& look : all) {
-      look_once(finder, look, faces, timings_);
-      const bool last = &look == &all.back() || finder.cut_short();
-      // Faces that do not end the search are embedded only when there is no further look.
-      if (!last && !ends_search(look, faces)) continue;
+    const auto passes = detection_passes(options_.use_heuristic_fallback);
+    for (const DetectionPass pass : passes) {
+      run_pass(pass, finder, faces, timings_);
+      const bool last = pass == passes.back() || finder.cut_short();
+      // Faces that do not end the search are embedded only when there is no further pass.
+      if (!last && !ends_search(pass, faces)) continue;
       align_stage(picture, faces);
       embed_stage(faces);
-      if (last || ends_search(look, faces)) break;
+      if (last || ends_search(pass, faces)) break;
     }
     look_cut_short_ = look_cut_short_ || finder.was_cut_short();
     return faces;
@@ -82,14 +82,14 @@ class Analyser {
     for (const FoundFace& found : faces) {
       parts.push_back(engine_.embedder.part_for(found.detection.box));
     }
-    picture.refine(parts);
+    picture.decode_parts(parts);
     for (FoundFace& found : faces) align(picture, found);
   }
 
   void align(Picture& picture, FoundFace& found) {
     const Landmarks five = five_points(found.points);
     const Similarity alignment = engine_.embedder.align(five);
-    engine_.embedder.chip(picture.for_crops(part_of(alignment, engine_.embedder.chip_size())),
+    engine_.embedder.chip(picture.decode_part(part_of(alignment, engine_.embedder.chip_size())),
                           alignment, found.chip);
     const float face_pixels = static_cast<float>(engine_.embedder.chip_size()) / alignment.scale();
     found.face = {.box = found.detection.box,

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <string>
 
-#include "../test/specimens.h"
+#include "../test/drawing.h"
 
 int main(int count, char** arguments) {
   if (count != 2) {

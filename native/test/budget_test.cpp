@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "../core/find/looks.h"
+#include "../core/find/detection_passes.h"
 #include "../core/image/decode.h"
 #include "../core/pipeline.h"
 #include "drawing.h"
@@ -156,10 +156,10 @@ TEST_CASE("the search ends when the budget is used up") {
   CHECK_FALSE(finder.was_cut_short());
   CHECK_FALSE(finder.confirm(found.front()));
   CHECK(finder.was_cut_short());
-  for (const Look& look : looks(true)) {
+  for (const DetectionPass pass : detection_passes(true)) {
     std::vector<FoundFace> faces;
     StageTimings timings;
-    look_once(finder, look, faces, timings);
+    run_pass(pass, finder, faces, timings);
     CHECK(faces.empty());
   }
   CHECK(finder.detector_runs() == 0);

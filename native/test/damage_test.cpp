@@ -8,8 +8,6 @@
 
 #include "../core/image/decode.h"
 #include "drawing.h"
-#include "exif_block.h"
-#include "specimens.h"
 #include "support.h"
 
 namespace facematch::testing {

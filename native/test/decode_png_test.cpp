@@ -5,7 +5,6 @@
 
 #include "../core/image/decode.h"
 #include "drawing.h"
-#include "exif_block.h"
 
 namespace facematch::testing {
 namespace {
@@ -152,8 +151,9 @@ TEST_CASE("the colour in tRNS is transparent") {
 
 TEST_CASE("a picture of one pixel is decoded, interlaced or not") {
   for (const bool interlaced : {false, true}) {
-    const Image image = decode(
-        encode_png({9, 8, 7}, {.width = 1, .height = 1, .interlaced = interlaced}), kAnySize, 0);
+    const Image image =
+        decode(encode_png(ByteVector{9, 8, 7}, {.width = 1, .height = 1, .interlaced = interlaced}),
+               kAnySize, 0);
     CHECK(image.bgr.at<cv::Vec3b>(0, 0) == cv::Vec3b(7, 8, 9));
   }
 }

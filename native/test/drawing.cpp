@@ -1,8 +1,134 @@
 #include "drawing.h"
 
+#include <webp/encode.h>
+#include <webp/mux.h>
+
+#include <algorithm>
 #include <cstdlib>
+#include <stdexcept>
+#include <string>
 
 namespace facematch::testing {
+namespace {
+
+// A compressor with its memory; an error of the library prints and ends the test program, which is
+// right here.
+class Compressor {
+ public:
+  Compressor(int width, int height, int components, J_COLOR_SPACE colours) {
+    info.err = jpeg_std_error(&errors_);
+    jpeg_create_compress(&info);
+    jpeg_mem_dest(&info, &buffer_, &size_);
+    info.image_width = static_cast<JDIMENSION>(width);
+    info.image_height = static_cast<JDIMENSION>(height);
+    info.input_components = components;
+    info.in_color_space = colours;
+    jpeg_set_defaults(&info);
+  }
+  ~Compressor() {
+    jpeg_destroy_compress(&info);
+    std::free(buffer_);
+  }
+  Compressor(const Compressor&) = delete;
+  Compressor& operator=(const Compressor&) = delete;
+
+  ByteVector write(const cv::Mat& picture, const ByteVector& app1) {
+    jpeg_start_compress(&info, TRUE);
+    if (!app1.empty()) {
+      jpeg_write_marker(&info, JPEG_APP0 + 1, app1.data(), static_cast<unsigned>(app1.size()));
+    }
+    for (int y = 0; y < picture.rows; ++y) {
+      JSAMPROW row = const_cast<uint8_t*>(picture.ptr(y));
+      jpeg_write_scanlines(&info, &row, 1);
+    }
+    jpeg_finish_compress(&info);
+    return {buffer_, buffer_ + size_};
+  }
+
+  jpeg_compress_struct info = {};
+
+ private:
+  jpeg_error_mgr errors_ = {};
+  unsigned char* buffer_ = nullptr;
+  unsigned long size_ = 0;
+};
+
+void append(png_structp png, png_bytep data, size_t size) {
+  auto* out = static_cast<ByteVector*>(png_get_io_ptr(png));
+  out->insert(out->end(), data, data + size);
+}
+
+void flush(png_structp) {}
+
+void describe(png_structp png, png_infop info, const PngOptions& options) {
+  png_set_IHDR(png, info, static_cast<png_uint_32>(options.width),
+               static_cast<png_uint_32>(options.height), options.bit_depth, options.colour_type,
+               options.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  if (!options.palette.empty()) {
+    png_set_PLTE(png, info, options.palette.data(), static_cast<int>(options.palette.size()));
+  }
+  if (!options.palette_alpha.empty()) {
+    png_set_tRNS(png, info, options.palette_alpha.data(),
+                 static_cast<int>(options.palette_alpha.size()), nullptr);
+  }
+  if (options.transparent) png_set_tRNS(png, info, nullptr, 0, &*options.transparent);
+}
+
+void require(bool done, const char* what) {
+  if (!done) throw std::runtime_error(std::string("libwebp did not ") + what);
+}
+
+ByteVector taken(const WebPData& data) { return {data.bytes, data.bytes + data.size}; }
+
+ByteVector with_exif(const ByteVector& file, const ByteVector& exif) {
+  const WebPData picture = {file.data(), file.size()};
+  const WebPData chunk = {exif.data(), exif.size()};
+  WebPMux* mux = WebPMuxCreate(&picture, 1);
+  require(mux != nullptr && WebPMuxSetChunk(mux, "EXIF", &chunk, 1) == WEBP_MUX_OK,
+          "take the EXIF block");
+  WebPData whole;
+  require(WebPMuxAssemble(mux, &whole) == WEBP_MUX_OK, "assemble the file");
+  ByteVector out = taken(whole);
+  WebPDataClear(&whole);
+  WebPMuxDelete(mux);
+  return out;
+}
+
+class Writer {
+ public:
+  explicit Writer(bool little_endian) : little_endian_(little_endian) {}
+
+  void u16(uint16_t value) {
+    const auto high = static_cast<uint8_t>(value >> 8);
+    const auto low = static_cast<uint8_t>(value & 0xFF);
+    bytes.push_back(little_endian_ ? low : high);
+    bytes.push_back(little_endian_ ? high : low);
+  }
+
+  void u32(uint32_t value) {
+    const auto high = static_cast<uint16_t>(value >> 16);
+    const auto low = static_cast<uint16_t>(value & 0xFFFF);
+    u16(little_endian_ ? low : high);
+    u16(little_endian_ ? high : low);
+  }
+
+  // A value of type SHORT is in the first of the four bytes, in either byte order.
+  void entry(uint16_t tag, uint16_t type, uint16_t value) {
+    u16(tag);
+    u16(type);
+    u32(1);
+    u16(value);
+    u16(0);
+  }
+
+  std::vector<uint8_t> bytes;
+
+ private:
+  bool little_endian_;
+};
+
+}  // namespace
 
 cv::Mat gradient(int width, int height) {
   cv::Mat picture(height, width, CV_8UC3);
@@ -37,6 +163,229 @@ double mean_difference(const cv::Mat& a, const cv::Mat& b) {
 double largest_difference(const cv::Mat& a, const cv::Mat& b) {
   if (a.size() != b.size() || a.type() != b.type()) return 255;
   return cv::norm(a, b, cv::NORM_INF);
+}
+
+ByteVector encode_jpeg(const cv::Mat& picture, const JpegOptions& options) {
+  const bool grey = picture.channels() == 1;
+  Compressor compressor(picture.cols, picture.rows, picture.channels(),
+                        grey ? JCS_GRAYSCALE : JCS_EXT_BGR);
+  jpeg_set_quality(&compressor.info, options.quality, TRUE);
+  if (!options.subsample) {
+    compressor.info.comp_info[0].h_samp_factor = 1;
+    compressor.info.comp_info[0].v_samp_factor = 1;
+  }
+  if (options.progressive) jpeg_simple_progression(&compressor.info);
+  compressor.info.arith_code = options.arithmetic ? TRUE : FALSE;
+  if (!options.scans.empty()) {
+    compressor.info.scan_info = options.scans.data();
+    compressor.info.num_scans = static_cast<int>(options.scans.size());
+  }
+  compressor.info.restart_in_rows = options.restart_rows;
+  return compressor.write(picture, options.app1);
+}
+
+ByteVector encode_jpeg_inks(const cv::Mat& inks, J_COLOR_SPACE colours, bool adobe_marker,
+                            bool progressive) {
+  Compressor compressor(inks.cols, inks.rows, 4, JCS_CMYK);
+  jpeg_set_colorspace(&compressor.info, colours);
+  jpeg_set_quality(&compressor.info, 97, TRUE);
+  for (int i = 0; i < 4; ++i) {
+    compressor.info.comp_info[i].h_samp_factor = 1;
+    compressor.info.comp_info[i].v_samp_factor = 1;
+  }
+  if (progressive) jpeg_simple_progression(&compressor.info);
+  compressor.info.write_Adobe_marker = adobe_marker ? TRUE : FALSE;
+  return compressor.write(inks, {});
+}
+
+ByteVector encode_png(const std::vector<uint8_t>& rows, const PngOptions& options) {
+  ByteVector out;
+  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
+  png_infop info = png_create_info_struct(png);
+  png_set_write_fn(png, &out, append, flush);
+  describe(png, info, options);
+  std::string comment(options.comment_bytes, 'c');
+  png_text text = {};
+  text.compression = PNG_TEXT_COMPRESSION_NONE;
+  text.key = const_cast<char*>("Comment");
+  text.text = comment.data();
+  text.text_length = comment.size();
+  if (!comment.empty()) png_set_text(png, info, &text, 1);
+  ByteVector exif = options.exif;
+  if (!exif.empty() && !options.exif_after_pixels) {
+    png_set_eXIf_1(png, info, static_cast<png_uint_32>(exif.size()), exif.data());
+  }
+  png_write_info(png, info);
+  const size_t stride = png_get_rowbytes(png, info);
+  const int passes = options.interlaced ? png_set_interlace_handling(png) : 1;
+  for (int pass = 0; pass < passes; ++pass) {
+    for (size_t y = 0; y < static_cast<size_t>(options.height); ++y)
+      png_write_row(png, rows.data() + y * stride);
+  }
+  if (options.exif_after_pixels) {
+    png_write_chunk(png, reinterpret_cast<png_const_bytep>("eXIf"), exif.data(), exif.size());
+  }
+  png_write_end(png, nullptr);
+  png_destroy_write_struct(&png, &info);
+  return out;
+}
+
+ByteVector encode_png(const cv::Mat& bgr, PngOptions options) {
+  ByteVector rows;
+  for (int y = 0; y < bgr.rows; ++y) {
+    for (int x = 0; x < bgr.cols; ++x) {
+      const auto& pixel = bgr.at<cv::Vec3b>(y, x);
+      rows.insert(rows.end(), {pixel[2], pixel[1], pixel[0]});
+    }
+  }
+  options.width = bgr.cols;
+  options.height = bgr.rows;
+  return encode_png(rows, options);
+}
+
+void repair_png_checksums(ByteVector& file) {
+  const auto u32 = [&](size_t at) {
+    return uint32_t{file[at]} << 24 | uint32_t{file[at + 1]} << 16 | uint32_t{file[at + 2]} << 8 |
+           file[at + 3];
+  };
+  for (size_t at = 8; at + 12 <= file.size();) {
+    const size_t length = u32(at);
+    if (length > file.size() - at - 12) return;
+    uint32_t crc = 0xFFFFFFFF;
+    for (size_t i = at + 4; i < at + 8 + length; ++i) {
+      crc ^= file[i];
+      for (int bit = 0; bit < 8; ++bit) crc = (crc & 1) != 0 ? 0xEDB88320 ^ crc >> 1 : crc >> 1;
+    }
+    crc = ~crc;
+    for (size_t i = 0; i < 4; ++i)
+      file[at + 8 + length + i] = static_cast<uint8_t>(crc >> (24 - 8 * i));
+    at += 12 + length;
+  }
+}
+
+ByteVector encode_webp(const cv::Mat& picture, const WebpOptions& options) {
+  const int stride = static_cast<int>(picture.step);
+  uint8_t* encoded = nullptr;
+  size_t size = 0;
+  if (picture.channels() == 4) {
+    size = options.lossless
+               ? WebPEncodeLosslessBGRA(picture.data, picture.cols, picture.rows, stride, &encoded)
+               : WebPEncodeBGRA(picture.data, picture.cols, picture.rows, stride, 95, &encoded);
+  } else {
+    size = options.lossless
+               ? WebPEncodeLosslessBGR(picture.data, picture.cols, picture.rows, stride, &encoded)
+               : WebPEncodeBGR(picture.data, picture.cols, picture.rows, stride, 95, &encoded);
+  }
+  require(size > 0, "encode");
+  const ByteVector file(encoded, encoded + size);
+  WebPFree(encoded);
+  return options.exif.empty() ? file : with_exif(file, options.exif);
+}
+
+ByteVector encode_webp_animation(const std::vector<cv::Mat>& frames) {
+  WebPAnimEncoder* encoder = WebPAnimEncoderNew(frames[0].cols, frames[0].rows, nullptr);
+  WebPConfig config;
+  require(WebPConfigInit(&config) != 0, "set up");
+  config.lossless = 1;
+  int milliseconds = 0;
+  for (const cv::Mat& frame : frames) {
+    WebPPicture picture;
+    require(WebPPictureInit(&picture) != 0, "set up");
+    picture.use_argb = 1;
+    picture.width = frame.cols;
+    picture.height = frame.rows;
+    require(WebPPictureImportBGRA(&picture, frame.data, static_cast<int>(frame.step)) != 0,
+            "import");
+    require(WebPAnimEncoderAdd(encoder, &picture, milliseconds, &config) != 0, "add a frame");
+    WebPPictureFree(&picture);
+    milliseconds += 100;
+  }
+  require(WebPAnimEncoderAdd(encoder, nullptr, milliseconds, nullptr) != 0, "end");
+  WebPData whole;
+  require(WebPAnimEncoderAssemble(encoder, &whole) != 0, "assemble the file");
+  ByteVector out = taken(whole);
+  WebPDataClear(&whole);
+  WebPAnimEncoderDelete(encoder);
+  return out;
+}
+
+ByteVector encode_webp_frame(const cv::Mat& picture, cv::Size canvas, cv::Point at,
+                             uint32_t background) {
+  const ByteVector files[] = {encode_webp(picture),
+                              encode_webp(cv::Mat(1, 1, CV_8UC3, cv::Scalar()))};
+  WebPMux* mux = WebPMuxNew();
+  for (const ByteVector& file : files) {
+    WebPMuxFrameInfo frame = {};
+    frame.bitstream = {file.data(), file.size()};
+    frame.id = WEBP_CHUNK_ANMF;
+    frame.duration = 100;
+    if (&file == &files[0]) {
+      frame.x_offset = at.x;
+      frame.y_offset = at.y;
+    }
+    require(WebPMuxPushFrame(mux, &frame, 1) == WEBP_MUX_OK, "take the frame");
+  }
+  const WebPMuxAnimParams params = {.bgcolor = background, .loop_count = 0};
+  WebPData whole;
+  require(WebPMuxSetAnimationParams(mux, &params) == WEBP_MUX_OK &&
+              WebPMuxSetCanvasSize(mux, canvas.width, canvas.height) == WEBP_MUX_OK &&
+              WebPMuxAssemble(mux, &whole) == WEBP_MUX_OK,
+          "assemble the file");
+  ByteVector out = taken(whole);
+  WebPDataClear(&whole);
+  WebPMuxDelete(mux);
+  return out;
+}
+
+std::vector<uint8_t> ExifBlock::bytes() const {
+  Writer out(little_endian);
+  if (jpeg_prefix) out.bytes = {'E', 'x', 'i', 'f', 0, 0};
+  const uint8_t mark = little_endian ? 'I' : 'M';
+  out.bytes.insert(out.bytes.end(), {mark, mark});
+  out.u16(magic);
+  out.u32(claimed_start.value_or(8));
+  out.u16(claimed_count.value_or(static_cast<uint16_t>(entries_before + 1)));
+  for (int i = 0; i < entries_before; ++i) out.entry(static_cast<uint16_t>(0x0100 + i), 3, 7);
+  out.entry(tag, type, orientation);
+  out.u32(0);  // no further IFD
+  return out.bytes;
+}
+
+std::vector<Specimen> specimens() {
+  const cv::Mat picture = gradient(40, 30);
+  const ByteVector exif = ExifBlock{.orientation = 6}.bytes();
+  const ByteVector app1 = ExifBlock{.orientation = 6, .jpeg_prefix = true}.bytes();
+  std::vector<uint8_t> palette_rows(size_t{40} * 30);
+  for (size_t i = 0; i < palette_rows.size(); ++i) palette_rows[i] = static_cast<uint8_t>(i % 3);
+  std::vector<uint8_t> rgba16_rows(size_t{8} * 40 * 30);
+  for (size_t i = 0; i < rgba16_rows.size(); ++i) rgba16_rows[i] = static_cast<uint8_t>(i * 7);
+  const cv::Mat bgra(30, 40, CV_8UC4, cv::Scalar(10, 200, 30, 128));
+  const cv::Mat inks(30, 40, CV_8UC4, cv::Scalar(10, 200, 30, 128));
+  return {
+      {"jpeg", encode_jpeg(picture, {.app1 = app1})},
+      {"jpeg, progressive", encode_jpeg(picture, {.progressive = true, .subsample = true})},
+      {"jpeg, restart markers", encode_jpeg(picture, {.restart_rows = 1})},
+      {"jpeg, ycck", encode_jpeg_inks(inks, JCS_YCCK, true)},
+      {"png", encode_png(picture)},
+      {"png, 16-bit rgba, interlaced",
+       encode_png(rgba16_rows, {.width = 40,
+                                .height = 30,
+                                .colour_type = PNG_COLOR_TYPE_RGB_ALPHA,
+                                .bit_depth = 16,
+                                .interlaced = true,
+                                .exif = exif})},
+      {"png, palette", encode_png(palette_rows, {.width = 40,
+                                                 .height = 30,
+                                                 .colour_type = PNG_COLOR_TYPE_PALETTE,
+                                                 .palette = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}},
+                                                 .palette_alpha = {0, 128}})},
+      {"webp, lossless", encode_webp(picture, {.exif = exif})},
+      {"webp, lossy", encode_webp(picture, {.lossless = false})},
+      {"webp, lossy with alpha", encode_webp(bgra, {.lossless = false})},
+      {"webp, animated",
+       encode_webp_animation({bgra, cv::Mat(30, 40, CV_8UC4, cv::Scalar(9, 9, 9, 255))})},
+      {"webp, a frame within its canvas", encode_webp_frame(picture, {60, 50}, {8, 6}, 0)},
+  };
 }
 
 }  // namespace facematch::testing

@@ -62,7 +62,8 @@ struct PngOptions {
 
 // `rows` are packed as in PNG, 16-bit samples in network order.
 ByteVector encode_png(const std::vector<uint8_t>& rows, const PngOptions& options);
-ByteVector encode_png(const cv::Mat& bgr);
+// Of CV_8UC3, whose size becomes that of the options.
+ByteVector encode_png(const cv::Mat& bgr, PngOptions options = {});
 
 // Computes the checksum of every chunk again.
 void repair_png_checksums(ByteVector& file);
@@ -82,5 +83,29 @@ ByteVector encode_webp_animation(const std::vector<cv::Mat>& frames);
 // whose second frame is one black pixel. `background` is ARGB.
 ByteVector encode_webp_frame(const cv::Mat& picture, cv::Size canvas, cv::Point at,
                              uint32_t background);
+
+// A TIFF block with an EXIF orientation, valid or not.
+struct ExifBlock {
+  uint16_t orientation = 1;
+  bool little_endian = true;
+  bool jpeg_prefix = false;                    // "Exif\0\0" before the block, as JPEG has it
+  uint16_t magic = 42;                         // TIFF 6.0 section 2
+  uint16_t tag = 0x0112;                       // Orientation
+  uint16_t type = 3;                           // SHORT
+  int entries_before = 0;                      // other tags that precede it
+  std::optional<uint16_t> claimed_count = {};  // instead of the true number of entries
+  std::optional<uint32_t> claimed_start = {};  // instead of the true offset of IFD0
+
+  std::vector<uint8_t> bytes() const;
+};
+
+// Small valid pictures, one for each way in which a decoder reads a file: what the tests of damaged
+// pictures and the fuzzer change.
+struct Specimen {
+  const char* name;
+  ByteVector file;
+};
+
+std::vector<Specimen> specimens();
 
 }  // namespace facematch::testing

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "exif_block.h"
+#include "drawing.h"
 #include "support.h"
 
 namespace facematch::testing {

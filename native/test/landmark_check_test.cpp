@@ -21,7 +21,7 @@ Landmarks from(const std::array<Point, 5>& p) {
       .right_eye = p[0], .left_eye = p[1], .nose = p[2], .mouth_right = p[3], .mouth_left = p[4]};
 }
 
-struct Face {
+struct FaceInBox {
   Landmarks landmarks;
   Box box;
 };
@@ -33,12 +33,14 @@ Landmarks changed(const Landmarks& landmarks, Change change) {
   return from(points);
 }
 
-bool accepts(const Face& face) { return plausible(face.landmarks, face.box, template_points()); }
+bool accepts(const FaceInBox& face) {
+  return plausible(face.landmarks, face.box, template_points());
+}
 
 // The faces of the samples, each in an upright close-up.
-std::vector<Face> find_real_faces() {
+std::vector<FaceInBox> find_real_faces() {
   const Engine& engine = default_engine();
-  std::vector<Face> faces;
+  std::vector<FaceInBox> faces;
   for (int number = 1; number <= 6; ++number) {
     const Image photo = decode(sample(number), {}, 0);
     for (const Detection& detection : engine.detector.detect(photo.bgr, 0.9f)) {
@@ -51,7 +53,7 @@ std::vector<Face> find_real_faces() {
   return faces;
 }
 
-const std::vector<Face>& real_faces() {
+const std::vector<FaceInBox>& real_faces() {
   static const auto faces = find_real_faces();
   return faces;
 }
@@ -84,7 +86,7 @@ TEST_SUITE_BEGIN("landmark_check");
 TEST_CASE("the landmarks of real faces are plausible") {
   const auto& faces = real_faces();
   CHECK(faces.size() >= 18);
-  for (const Face& face : faces) CHECK(accepts(face));
+  for (const FaceInBox& face : faces) CHECK(accepts(face));
 }
 
 TEST_CASE("landmarks that no face can have are not plausible") {
@@ -113,7 +115,7 @@ TEST_CASE("landmarks that no face can have are not plausible") {
       {"infinite", [](Point p, const Box&) { return p * std::numeric_limits<float>::infinity(); }},
       {"not a number", [](Point, const Box&) { return Point(std::nanf(""), std::nanf("")); }},
   };
-  for (const Face& face : real_faces()) {
+  for (const FaceInBox& face : real_faces()) {
     for (const Case& c : cases) {
       CAPTURE(c.what);
       const auto change = [&](Point p) { return c.change(p, face.box); };
@@ -123,7 +125,7 @@ TEST_CASE("landmarks that no face can have are not plausible") {
 }
 
 TEST_CASE("swapped points are not plausible") {
-  for (const Face& face : real_faces()) {
+  for (const FaceInBox& face : real_faces()) {
     const Landmarks& l = face.landmarks;
     const Box& box = face.box;
     CHECK_FALSE(accepts({{l.left_eye, l.right_eye, l.nose, l.mouth_right, l.mouth_left}, box}));
@@ -144,7 +146,7 @@ TEST_CASE("random points are hardly ever plausible") {
 }
 
 TEST_CASE("nothing is plausible in an empty box or one that is not a number") {
-  const Face face = real_faces().front();
+  const FaceInBox face = real_faces().front();
   CHECK_FALSE(accepts({face.landmarks, {0, 0, 0, 0}}));
   CHECK_FALSE(accepts({face.landmarks, {std::nanf(""), 0, 100, 100}}));
   CHECK_FALSE(accepts({face.landmarks, {0, 0, std::nanf(""), std::nanf("")}}));
@@ -153,7 +155,7 @@ TEST_CASE("nothing is plausible in an empty box or one that is not a number") {
 TEST_CASE("template_error depends on the shape alone, not on position, size or roll") {
   const auto known = template_points();
   const Landmarks exact = from({known[0], known[1], known[2], known[3], known[4]});
-  for (const Face& face : {Face{exact, {}}, real_faces().front()}) {
+  for (const FaceInBox& face : {FaceInBox{exact, {}}, real_faces().front()}) {
     const float here = template_error(face.landmarks, known);
     for (const float degrees : {0.0f, 90.0f, -140.0f}) {
       const Similarity transform = square_crop({300, -20}, 70, degrees, 224);

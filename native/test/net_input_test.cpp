@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <opencv2/imgproc.hpp>
 
 #include "drawing.h"

@@ -11,7 +11,6 @@
 #include "../core/image/codec.h"
 #include "../core/pipeline.h"
 #include "drawing.h"
-#include "exif_block.h"
 #include "support.h"
 
 namespace facematch::testing {
@@ -48,14 +47,17 @@ TEST_CASE("a JPEG is decoded no finer than it is asked for, and never coarser ag
   Picture picture(file, kAnySize, 200);
   CHECK(picture.width() == 1600);
   CHECK(picture.height() == 1200);
-  CHECK(picture.at_least(400).longer_side() == 400);
-  CHECK(picture.at_least(401).longer_side() == 800);
-  CHECK(picture.at_least(200).longer_side() == 800);
-  CHECK(picture.for_crops({kAll, 0.5f}).longer_side() == 800);
-  CHECK(picture.for_crops({kAll, 0.6f}).longer_side() == 1600);
+  picture.shrink_whole(400);
+  CHECK(picture.whole().longer_side() == 400);
+  picture.shrink_whole(401);
+  CHECK(picture.whole().longer_side() == 800);
+  picture.shrink_whole(200);
+  CHECK(picture.whole().longer_side() == 800);
+  CHECK(picture.decode_part({kAll, 0.5f}).longer_side() == 800);
+  CHECK(picture.decode_part({kAll, 0.6f}).longer_side() == 1600);
   // Nothing has more.
-  CHECK(picture.for_crops({kAll, 8}).longer_side() == 1600);
-  CHECK(picture.at_least(100'000).longer_side() == 1600);
+  CHECK(picture.decode_part({kAll, 8}).longer_side() == 1600);
+  CHECK(picture.shrink_whole(100'000).longer_side() == 1600);
 }
 
 TEST_CASE("parts that are decoded finer have the pixels of the whole, however it is stored") {
@@ -78,11 +80,11 @@ TEST_CASE("parts that are decoded finer have the pixels of the whole, however it
       Picture picture(file, kAnySize, 100);
       std::vector<Part> parts;
       for (const Box& area : areas) parts.push_back({area, scale});
-      picture.refine(parts);
+      picture.decode_parts(parts);
       for (const Part& part : parts) {
         CAPTURE(orientation);
         CAPTURE(part.area.x);
-        const View& view = picture.for_crops(part);
+        const View& view = picture.decode_part(part);
         CHECK(view.scale() == doctest::Approx(whole.scale()));
         CHECK(view.longer_side() < 700 * scale);
         const Similarity crop = square_crop(part.area.centre(), 60, 10, 60);
@@ -108,49 +110,49 @@ TEST_CASE("after some passes for parts the whole picture is decoded") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
   Picture picture(file, kAnySize, 200);
   for (const float y : {0.0f, 300.0f, 600.0f}) {
-    CHECK(picture.for_crops({{0, y, 100, 100}, 1}).longer_side() < 200);
+    CHECK(picture.decode_part({{0, y, 100, 100}, 1}).longer_side() < 200);
   }
-  CHECK(picture.for_crops({{0, 900, 100, 100}, 1}).longer_side() == 1600);
+  CHECK(picture.decode_part({{0, 900, 100, 100}, 1}).longer_side() == 1600);
 }
 
 TEST_CASE("a level has the side that was asked for and is made once") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
   Picture picture(file, kAnySize, 200);
-  const View& level = picture.level(300);
+  const View& level = picture.shrink_whole(300);
   CHECK(level.longer_side() == 300);
   CHECK(level.scale() == doctest::Approx(300.0 / 1600));
   const uint8_t* pixels = level.bgr.data;
-  picture.for_crops({kAll, 1});
-  CHECK(picture.level(300).bgr.data == pixels);
+  picture.decode_part({kAll, 1});
+  CHECK(picture.shrink_whole(300).bgr.data == pixels);
 }
 
 TEST_CASE("a crop is cut from the smallest level that has twice its pixels") {
   Picture picture(cv::Mat(1200, 1600, CV_8UC3, cv::Scalar::all(100)));
-  CHECK(picture.for_crops({kAll, 0.1f}).longer_side() == 1600);
-  picture.level(400);
-  CHECK(picture.for_crops({kAll, 0.125f}).longer_side() == 400);
-  CHECK(picture.for_crops({kAll, 0.126f}).longer_side() == 1600);
+  CHECK(picture.decode_part({kAll, 0.1f}).longer_side() == 1600);
+  picture.shrink_whole(400);
+  CHECK(picture.decode_part({kAll, 0.125f}).longer_side() == 400);
+  CHECK(picture.decode_part({kAll, 0.126f}).longer_side() == 1600);
 }
 
 TEST_CASE("a huge picture is read once: all levels come from one of 1600 pixels") {
   // Above that the pixels stay as they are.
-  CHECK(Picture(cv::Mat(20, 3199, CV_8UC3)).at_least(480).longer_side() == 3199);
+  CHECK(Picture(cv::Mat(20, 3199, CV_8UC3)).whole().longer_side() == 3199);
   Picture picture(cv::Mat(2400, 3200, CV_8UC3, cv::Scalar::all(100)));
-  const View& base = picture.at_least(480);
+  const View& base = picture.whole();
   CHECK(base.longer_side() == 1600);
-  CHECK(picture.at_least(1600).bgr.data == base.bgr.data);
-  CHECK(picture.level(1600).bgr.data == base.bgr.data);
-  CHECK(picture.at_least(1601).longer_side() == 3200);
-  CHECK(picture.level(480).scale() == doctest::Approx(480.0 / 3200));
+  CHECK(picture.shrink_whole(1600).bgr.data == base.bgr.data);
+  CHECK(picture.shrink_whole(480).scale() == doctest::Approx(480.0 / 3200));
+  // For a detector that wants more.
+  CHECK(Picture(encode_jpeg(gradient(3200, 20)), kAnySize, 1601).whole().longer_side() == 3200);
 }
 
 TEST_CASE("a close-up shows twice the box, whichever copy it was cut from") {
   Picture picture(cv::Mat(2400, 3200, CV_8UC3, cv::Scalar::all(100)));
-  picture.level(480);
+  picture.shrink_whole(480);
   for (const float roll : {0.0f, 90.0f, -30.0f}) {
     for (const float side : {40.0f, 400.0f, 3000.0f}) {
       const Box box{1000, 900, side * 0.8f, side};
-      const View view = picture.closeup(box, roll, 240);
+      const View view = closeup(picture, box, roll, 240);
       CHECK(view.bgr.size() == cv::Size(240, 240));
       CHECK(view.to_picture.scale() == doctest::Approx(2 * side / 240));
       CHECK(view.roll() == doctest::Approx(roll));
@@ -162,13 +164,13 @@ TEST_CASE("a close-up shows twice the box, whichever copy it was cut from") {
 TEST_CASE("pictures of any shape have pixels at every level") {
   for (const cv::Size size : {cv::Size(1, 1), cv::Size(1, 4000), cv::Size(40000, 1)}) {
     Picture picture(cv::Mat(size, CV_8UC3, cv::Scalar::all(128)));
-    const View& detail = picture.level(1600);
+    const View& detail = picture.shrink_whole(1600);
     CHECK_FALSE(detail.bgr.empty());
     for (int quarters = 0; quarters < 4; ++quarters) {
-      CHECK_FALSE(padded(rotated(picture.level(480), quarters), 0.3f).bgr.empty());
+      CHECK_FALSE(padded(rotated(picture.shrink_whole(480), quarters), 0.3f).bgr.empty());
     }
     for (const View& tile : tiles(detail, 5)) CHECK_FALSE(tile.bgr.empty());
-    CHECK_FALSE(picture.closeup({-5, -5, 20, 20}, 45, 64).bgr.empty());
+    CHECK_FALSE(closeup(picture, {-5, -5, 20, 20}, 45, 64).bgr.empty());
   }
 }
 
@@ -178,10 +180,10 @@ TEST_CASE("when the time is used up, a finer decoding keeps the coarse copy and 
   Picture picture(file, kAnySize, 200, little);
   CHECK_FALSE(picture.was_cut_short());
   spend(little);
-  picture.for_crops({{10, 10, 100, 100}, 1});
+  picture.decode_part({{10, 10, 100, 100}, 1});
   CHECK(picture.was_cut_short());
-  CHECK(picture.at_least(1600).longer_side() == 400);
-  CHECK(picture.for_crops({kAll, 1}).longer_side() == 400);
+  CHECK(picture.shrink_whole(1600).longer_side() == 400);
+  CHECK(picture.decode_part({kAll, 1}).longer_side() == 400);
 }
 
 TEST_CASE("a cancelled finer decoding ends the call") {
@@ -189,7 +191,7 @@ TEST_CASE("a cancelled finer decoding ends the call") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
   Picture picture(file, kAnySize, 200, Budget(1e9, &cancelled));
   cancelled = 1;
-  CHECK(refuses_with(ErrorCode::kImageTooComplex, [&] { picture.for_crops({kAll, 1}); }));
+  CHECK(refuses_with(ErrorCode::kImageTooComplex, [&] { picture.decode_part({kAll, 1}); }));
 }
 
 TEST_CASE("a face is found at the same place in a JPEG of any width") {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "drawing.h"
@@ -48,7 +49,7 @@ View with_dark_corner(View view) {
   return view;
 }
 
-void check_box(const Box& box, const Box& expected) {
+void check_moved_box(const Box& box, const Box& expected) {
   CHECK(box.x == doctest::Approx(expected.x));
   CHECK(box.y == doctest::Approx(expected.y));
   CHECK(box.width == doctest::Approx(expected.width));
@@ -127,12 +128,12 @@ TEST_CASE(
     "a box rotated by multiples of 90 degrees surrounds its corners, and can be rotated back") {
   const Box box{10, 20, 30, 50};
   const View picture = View(map_of(200, 150));
-  check_box(moved(box, rotated(picture, 1).to_picture.inverse()), {80, 10, 50, 30});
-  check_box(moved(box, rotated(picture, 2).to_picture.inverse()), {160, 80, 30, 50});
-  check_box(moved(box, rotated(picture, 3).to_picture.inverse()), {20, 160, 50, 30});
+  check_moved_box(moved(box, rotated(picture, 1).to_picture.inverse()), {80, 10, 50, 30});
+  check_moved_box(moved(box, rotated(picture, 2).to_picture.inverse()), {160, 80, 30, 50});
+  check_moved_box(moved(box, rotated(picture, 3).to_picture.inverse()), {20, 160, 50, 30});
   for (int quarters = 0; quarters < 4; ++quarters) {
     const Similarity back = rotated(picture, quarters).to_picture;
-    check_box(moved(moved(box, back.inverse()), back), box);
+    check_moved_box(moved(moved(box, back.inverse()), back), box);
   }
 }
 

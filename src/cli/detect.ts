@@ -14,7 +14,10 @@ export function registerDetect(program: Command): void {
     .command('detect')
     .description('find the faces of pictures, and draw them')
     .argument('<image...>', 'JPEG, PNG or WebP files')
-    .option('--draw <out>', 'also write a PNG with the faces drawn; with several pictures a folder of them')
+    .option(
+      '--draw <out>',
+      'also write an SVG with the faces drawn over the picture; with several pictures a folder of them',
+    )
     .addOption(matchFlag('accuracy_mode'))
     .addOption(matchFlag('use_heuristic_fallback'))
     .addOption(matchFlag('min_det_score'))
@@ -26,7 +29,7 @@ export function registerDetect(program: Command): void {
 but only after the others are done.`,
     examples: [
       'facematch detect group.jpg',
-      'facematch detect group.jpg --draw group-faces.png',
+      'facematch detect group.jpg --draw group-faces.svg',
       'facematch detect photos/*.jpg --draw drawn --mode fast',
       'facematch detect --json --min-det-score 0.9 a.jpg b.webp',
     ],

@@ -25,7 +25,7 @@ export async function readImage(file: string): Promise<ImageFile> {
 export function drawingFiles(images: readonly string[], out: string): string[] {
   const asFolder = images.length > 1 || isFolder(out);
   if (asFolder) makeFolder(out);
-  else if (!/\.png$/i.test(out)) throw new Error(`--draw writes PNG: name it .png, not ${basename(out)}`);
+  else if (!/\.svg$/i.test(out)) throw new Error(`--draw writes SVG: name it .svg, not ${basename(out)}`);
   else if (!isFolder(dirname(out))) throw new Error(`--draw: there is no folder ${dirname(out)}`);
   const taken = new Set<string>();
   const drawings = images.map((image) => (asFolder ? join(out, freeName(image, taken)) : out));
@@ -35,11 +35,11 @@ export function drawingFiles(images: readonly string[], out: string): string[] {
   return drawings;
 }
 
-/** The image's name with .png; with a number when images of different folders have the same name. */
+/** The image's name with .svg; with a number when images of different folders have the same name. */
 function freeName(image: string, taken: Set<string>): string {
   const stem = basename(image, extname(image));
-  let name = `${stem}.png`;
-  for (let number = 2; taken.has(name); number++) name = `${stem}-${number}.png`;
+  let name = `${stem}.svg`;
+  for (let number = 2; taken.has(name); number++) name = `${stem}-${number}.svg`;
   taken.add(name);
   return name;
 }

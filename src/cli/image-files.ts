@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { readConfig } from '../config/config.ts';
-import type { AccuracyMode, AnalyseOptions, Analysis, ImageLimits, ImageReport } from '../engine/addon.ts';
+import type { AccuracyMode, AnalyseOptions, Analysis, ImageReport } from '../engine/addon.ts';
 import { base64 } from '../engine/cosine.ts';
-import { loadAddon, loadPack } from '../engine/load-addon.ts';
+import { loadPack } from '../engine/load-addon.ts';
 import { packDirectory, readDraft, verifyPack } from '../engine/manifest.ts';
 import { analysisOptions, completeOptions, type MatchOptions } from '../engine/match-options.ts';
 import { tellText } from '../engine/not-an-image.ts';
 import type { Outcome } from '../engine/pool.ts';
 import { Problem } from '../errors.ts';
+import { drawFaces } from '../lab/drawing.ts';
 import type { Embed, Face, Image, Many, Match } from '../scoring/answers.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
 import { compare, faultsOf, problemOf } from '../scoring/compare.ts';
@@ -74,7 +75,6 @@ async function openPack() {
   const limits = { max_pixels: config.max_pixels, min_side: config.min_side, picture_ms: config.picture_ms };
   return {
     manifest,
-    limits,
     model: { pack: manifest.name, version: manifest.version },
     analyse: (image: Uint8Array, options: Omit<AnalyseOptions, keyof typeof limits>) =>
       tellText(addon.analyse(directory, image, { ...options, ...limits }), image),
@@ -123,12 +123,10 @@ export async function* detectFiles(
       yield looked;
       continue;
     }
-    const { index, file, bytes, image, limits } = looked;
+    const { index, file, bytes, image } = looked;
     const drawing = drawings[index];
     if (drawing !== undefined) {
-      const drawn = loadAddon().draw(bytes, image.faces, limits);
-      if (!drawn.ok) throw new Error(`${file} was not drawn: ${JSON.stringify(drawn)}`);
-      await writeFile(drawing, drawn.png);
+      await writeFile(drawing, drawFaces(bytes, image));
     }
     yield { file, ...imageBody(image), ...(drawing === undefined ? {} : { drawing }) };
   }
@@ -161,7 +159,6 @@ interface LookedAt {
   file: string;
   bytes: Uint8Array;
   image: ImageReport;
-  limits: ImageLimits;
   model: { pack: string; version: string };
   accuracy_mode: AccuracyMode;
 }
@@ -170,7 +167,7 @@ async function* lookAt(
   files: readonly string[],
   given: Partial<MatchOptions>,
 ): AsyncGenerator<LookedAt | RefusedFile> {
-  const { manifest, limits, model, analyse } = await openPack();
+  const { manifest, model, analyse } = await openPack();
   if (given.detect_presentation_attack && manifest.liveness === undefined) {
     throw new Error(`The pack ${manifest.name} has no liveness nets; facematch packs add takes them.`);
   }
@@ -185,7 +182,7 @@ async function* lookAt(
       continue;
     }
     const result = analyse(bytes, analysisOptions(options));
-    if (result.ok) yield { index, file, bytes, image: result.image, limits, model, accuracy_mode };
+    if (result.ok) yield { index, file, bytes, image: result.image, model, accuracy_mode };
     else yield { file, error: refusal(problemOf(faultsOf('image', result, -1), file)) };
   }
 }

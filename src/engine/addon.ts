@@ -65,14 +65,12 @@ export interface Analysis {
 
 export const accuracyModes = ['fast', 'balance'] as const;
 export type AccuracyMode = (typeof accuracyModes)[number];
-export interface ImageLimits {
+
+export interface AnalyseOptions {
   /** Most pixels (width × height as the header declares them) that are decoded. */
   max_pixels: number;
   /** Shortest side in pixels that is accepted. */
   min_side: number;
-}
-
-export interface AnalyseOptions extends ImageLimits {
   accuracy_mode: AccuracyMode;
   /** 0..1; faces below are dropped before anything else. */
   min_det_score: number;
@@ -81,12 +79,6 @@ export interface AnalyseOptions extends ImageLimits {
   detect_presentation_attack?: boolean;
   /** Most CPU time for decoding one image and finding its faces, in milliseconds; no limit by default. */
   picture_ms?: number;
-}
-
-interface DrawResult {
-  ok: true;
-  /** A PNG file of the upright image's size. */
-  png: Uint8Array<ArrayBuffer>;
 }
 
 /** Plain data, because structured clone between threads drops an error's class and code. */
@@ -169,8 +161,6 @@ export interface Addon {
    * unless they are whole vectors. `cancelled` as above; the scores are then invalid.
    */
   cohortScores(directory: string, embeddings: Float32Array, cancelled?: Uint8Array): Float32Array;
-  /** Draws boxes, landmarks and labels of `faces`, which `analyse` found in the image. */
-  draw(image: Uint8Array, faces: readonly Face[], limits: ImageLimits): DrawResult | NativeFailure;
   /** Memory that is written from now on comes in huge pages, where the system has them: up to 2 MiB at once. */
   useHugePages(bytes: Uint8Array): void;
   /** Copies `from` into shared memory at `at`, as fast as memory goes. Throws a TypeError unless it fits. */

@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
+import { drawFaces } from '../../src/lab/drawing.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
 /** What a preview shows is what the server judges: the picture upright, by its EXIF orientation, in every format. */
@@ -42,11 +43,11 @@ function nameOf(pixel: readonly number[]): string {
   return Object.entries(colours).sort(([, a], [, b]) => distance(a) - distance(b))[0]![0];
 }
 
-describe.skipIf(chromiumFile === undefined)('a preview', () => {
+describe.skipIf(chromiumFile === undefined)('in the browser', () => {
   const session = new Session({ until: 'listening' });
 
   test.each(['jpeg', 'png', 'webp'] as const)(
-    'of a %s stands upright in all eight orientations',
+    'the preview of a %s stands upright in all eight orientations',
     async (format) => {
       const demo = await session.open();
       for (let orientation = 1; orientation <= 8; orientation++) {
@@ -66,6 +67,24 @@ describe.skipIf(chromiumFile === undefined)('a preview', () => {
         const corners = `${seen.w} × ${seen.h}: ${seen.corners.map(nameOf).join(' ')}`;
         expect(`${name} ${corners}`).toBe(`${name} ${await cornersBySharp(buffer)}`);
       }
+    },
+  );
+
+  test.each(['jpeg', 'png', 'webp'] as const)(
+    'what `detect --draw` writes of a %s stands upright in all eight orientations',
+    async (format) => {
+      const page = await session.browser.newPage();
+      for (let orientation = 1; orientation <= 8; orientation++) {
+        const buffer = await quarters(orientation, format);
+        const [w, h] = orientation < 5 ? [width, height] : [height, width];
+        const image = { width: w, height: h, format, orientation, faces: [] };
+        await page.setViewportSize({ width: w, height: h });
+        const svg = Buffer.from(drawFaces(buffer, image)).toString('base64');
+        await page.goto(`data:image/svg+xml;base64,${svg}`);
+        const seen = `${orientation} ${await cornersBySharp(await page.screenshot())}`;
+        expect(seen).toBe(`${orientation} ${await cornersBySharp(buffer)}`);
+      }
+      await page.close();
     },
   );
 });

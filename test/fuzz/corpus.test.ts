@@ -6,7 +6,7 @@ import { filesBelow, sharedFolder, smallSample } from '../fixtures/pictures.ts';
 import { builds } from '../native/support/builds.ts';
 import { allowedOutcomes, lookAt } from '../native/support/corpus.ts';
 
-/** Real damaged, exotic and faceless pictures. Drawn ones are looked at by test/native/corrupt.test.ts. */
+/** Real damaged, exotic and faceless pictures. Drawn ones are damaged in native/test/damage_test.cpp. */
 
 const shared = sharedFolder();
 const longest = 400_000;

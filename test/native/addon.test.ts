@@ -283,6 +283,11 @@ describe('misuse is an exception with a message, never a crash', () => {
     },
   );
 
+  it.each([undefined, null, '80', -1, 65_536, Number.NaN, {}])('%s instead of a port', (value) => {
+    expect(() => addon.preferNewestListener(value as number)).toThrow(TypeError);
+    expect(() => addon.dropNewConnections(value as number)).toThrow(TypeError);
+  });
+
   it('a pack that failed to load leaves the loaded one in use', () => {
     expect(() => addon.loadPack(join(pack, 'missing'), manifest)).toThrow();
     expect(addon.analyse(pack, blank, analyseOptions)).toMatchObject({ ok: true });

@@ -1,6 +1,6 @@
-import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import sharp from 'sharp';
+import sharp, { type OutputInfo, type Sharp } from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sample, smallSample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
@@ -21,6 +21,7 @@ beforeAll(async () => {
   put('group.jpg', sample(1));
   put('turned.jpg', turned);
   put('small.png', small);
+  put('misnamed.svg', small);
   put('blank.webp', await blank(80, 60, 'webp'));
   put('animation.gif', await blank(80, 60, 'gif'));
   put('damaged.jpg', sample(1).subarray(0, 2000));
@@ -87,19 +88,43 @@ describe('facematch detect', () => {
   });
 
   test('--draw writes the picture upright, with the faces on it', async () => {
-    const { code, stdout } = await detect('turned.jpg', '--draw', 'drawn.png');
+    const { code, stdout } = await detect('turned.jpg', '--draw', 'drawn.svg', '--json');
     expect(code).toBe(0);
-    expect(stdout).toContain('drawn to drawn.png');
-    const drawn = sharp(join(folder, 'drawn.png'));
-    const upright = sharp(turned).autoOrient();
-    const { width, height, format } = await drawn.metadata();
-    expect({ width, height, format }).toEqual({ width: 900, height: 600, format: 'png' });
-    const [mine, theirs] = await Promise.all([drawn, upright].map((picture) => picture.raw().toBuffer()));
-    let changed = 0;
-    // Decoders of JPEG differ by a little; lines and labels by much.
-    for (const [at, byte] of mine!.entries()) if (Math.abs(byte - theirs![at]!) > 40) changed++;
-    expect(changed / mine!.length).toBeGreaterThan(0.002);
-    expect(changed / mine!.length).toBeLessThan(0.1);
+    const [{ drawing, faces }] = JSON.parse(stdout);
+    expect(drawing).toBe('drawn.svg');
+    const svg = readFileSync(join(folder, 'drawn.svg'), 'utf8');
+    // The file itself, not a copy that was encoded anew.
+    expect(svg).toContain(`"data:image/jpeg;base64,${turned.toString('base64')}"`);
+    const pixels = ({ data, info: { width, height } }: { data: Buffer; info: OutputInfo }) => ({
+      at: (x: number, y: number) => [...data.subarray(3 * (y * width + x)).subarray(0, 3)],
+      width,
+      height,
+    });
+    const read = (picture: Sharp) => picture.removeAlpha().raw().toBuffer({ resolveWithObject: true });
+    const drawn = pixels(await read(sharp(Buffer.from(svg), { unlimited: true })));
+    const upright = pixels(await read(sharp(turned).autoOrient()));
+    expect([drawn.width, drawn.height]).toEqual([900, 600]);
+    // Lines and labels extend beyond the box.
+    const isNear = (x: number, y: number) =>
+      faces.some(
+        ({ box }: Json) =>
+          Math.max(box.x - x, x - box.x - box.width) <= 150 &&
+          Math.max(box.y - y, y - box.y - box.height) <= 30,
+      );
+    for (let y = 0; y < 600; y += 3) {
+      for (let x = 0; x < 900; x += 3) {
+        if (isNear(x, y)) continue;
+        // Decoders of JPEG differ by a little; lines and labels by much.
+        const [mine, theirs] = [drawn.at(x, y), upright.at(x, y)];
+        const difference = Math.max(...mine.map((value, i) => Math.abs(value - theirs[i]!)));
+        if (difference > 40) expect({ x, y, mine }).toEqual({ x, y, mine: theirs });
+      }
+    }
+    for (const { box } of faces) {
+      const [red, green, blue] = drawn.at(Math.round(box.x), Math.round(box.y + box.height / 2));
+      // The green of \`primary\`.
+      expect(green! - Math.max(red!, blue!)).toBeGreaterThan(60);
+    }
   });
 
   test('--draw with several pictures makes a folder, and gives each drawing a name of its own', async () => {
@@ -112,7 +137,7 @@ describe('facematch detect', () => {
       'all/drawn',
     );
     expect(code).toBe(1);
-    expect(readdirSync(join(folder, 'all/drawn')).sort()).toEqual(['group-2.png', 'group.png', 'small.png']);
+    expect(readdirSync(join(folder, 'all/drawn')).sort()).toEqual(['group-2.svg', 'group.svg', 'small.svg']);
   });
 
   test.each([
@@ -125,13 +150,13 @@ describe('facematch detect', () => {
       code: 1,
       message: 'Send notes.jpg as JPEG, PNG or WebP; this one is text, "no picture".',
     },
-    { args: ['group.jpg', '--draw', 'nowhere/out.png'], code: 1, message: 'there is no folder nowhere' },
+    { args: ['group.jpg', '--draw', 'nowhere/out.svg'], code: 1, message: 'there is no folder nowhere' },
     {
-      args: ['group.jpg', '--draw', 'out.jpg'],
+      args: ['group.jpg', '--draw', 'out.png'],
       code: 1,
-      message: '--draw writes PNG: name it .png, not out.jpg',
+      message: '--draw writes SVG: name it .svg, not out.png',
     },
-    { args: ['small.png', '--draw', 'small.png'], code: 1, message: 'would overwrite the picture small.png' },
+    { args: ['misnamed.svg', '--draw', '.'], code: 1, message: 'would overwrite the picture misnamed.svg' },
   ])('$args exits with $code', async ({ args, code, message }) => {
     const outcome = await detect(...args);
     expect(outcome.stderr).toContain(message);

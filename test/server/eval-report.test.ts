@@ -87,11 +87,16 @@ describe('the report of facematch eval', () => {
 
     test('a second report takes away the copies that it does not show, and nothing else', async () => {
       const before = readdirSync(join(folder, 'moved/pictures'));
+      // The one that only its EXIF orientation turns upright.
+      const turned = before.filter((name) => name.endsWith('.svg'));
+      expect(turned).toHaveLength(1);
+      expect(read('moved/pictures', turned[0]!)).toContain('transform="matrix(0 1 -1 0 90 0)"');
       writeFileSync(join(folder, 'moved/pictures/mine.jpg'), '');
       const { code } = await evaluate('few.tsv', '--images', 'images', '--report', 'moved');
       expect(code).toBe(0);
       const after = readdirSync(join(folder, 'moved/pictures'));
       expect(after).toContain('mine.jpg');
+      expect(after).not.toContain(turned[0]);
       expect(after.length).toBeLessThan(before.length);
       expect(before).toEqual(expect.arrayContaining(after.filter((name) => name !== 'mine.jpg')));
     });

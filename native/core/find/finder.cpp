@@ -16,7 +16,7 @@ constexpr int kSmallCloseup = 128;  // BlazeFace's frame as well
 
 // Shortest longer side of the box, pixels: smaller faces cannot be compared, and noise passes for
 // faces.
-constexpr float kMinSide = 14;
+constexpr float kMinFaceSide = 14;
 constexpr float kMinIou = 0.3f;
 // A close-up with a larger roll is cut again, upright.
 constexpr float kMaxRoll = 20;
@@ -47,22 +47,6 @@ bool plausible_upright(const Points68& points, const Box& box, float degrees,
 
 }  // namespace
 
-// Cheapest first; the first that decides ends the questions. `clear` costs nothing, `stable_once`
-// one run of the landmark net, `stable` five, `with_another_roll` some 30 and up to six of the
-// detector, `seen_again` one of the detector.
-const std::array<Finder::Test, 6> Finder::kTests = {{
-    {&Finder::clear, true},
-    {&Finder::stable_once, true},
-    {&Finder::seen_again_beside_upright, false},
-    {&Finder::stable, true},
-    {&Finder::with_another_roll, true},
-    // Landmarks are unstable on blurred faces, half hidden ones and profiles.
-    {&Finder::seen_again, false},
-}};
-
-Finder::Finder(const Engine& engine, Picture& picture, const AnalyseOptions& options)
-    : engine_(engine), picture_(picture), options_(options) {}
-
 bool Finder::cut_short() {
   cut_short_ = cut_short_ || picture_.budget().spent();
   return cut_short_;
@@ -79,7 +63,8 @@ std::vector<Detection> Finder::detect(const Detector& detector, const View& view
 }
 
 std::optional<Detection> Finder::redetect(const Detector& detector, const View& view,
-                                          float min_score, const Box& expected) {
+                                          float second_look_score, const Box& expected) {
+  const float min_score = std::max(options_.min_det_score, second_look_score);
   for (const Detection& seen : detect(detector, view, min_score)) {
     if (intersection_over_union(square(seen.box), square(expected)) >= kMinIou) return seen;
   }
@@ -87,21 +72,18 @@ std::optional<Detection> Finder::redetect(const Detector& detector, const View& 
 }
 
 std::optional<Detection> Finder::redetect(const View& view, const Box& expected) {
-  const float needed = std::max(options_.min_det_score, engine_.pack.detector.second_look_score);
-  return redetect(engine_.detector, view, needed, expected);
+  return redetect(engine_.detector, view, engine_.pack.detector.second_look_score, expected);
 }
 
 std::optional<Detection> Finder::redetect_close(const Box& expected) {
-  const float needed =
-      std::max(options_.min_det_score, engine_.pack.close_detector->second_look_score);
-  return redetect(*engine_.close_detector, picture_.closeup(expected, 0, kSmallCloseup), needed,
-                  expected);
+  return redetect(*engine_.close_detector, closeup(picture_, expected, 0, kSmallCloseup),
+                  engine_.pack.close_detector->second_look_score, expected);
 }
 
 const View& Finder::pixels_of(const Box& box) {
   const Landmarker& landmarker = engine_.landmarker;
   const float scale = static_cast<float>(landmarker.crop_size()) / landmarker.crop_side(box);
-  return picture_.for_crops({around_face(box), scale});
+  return picture_.decode_part({around_face(box), scale});
 }
 
 float Finder::misfit(const FoundFace& face) const {
@@ -113,31 +95,94 @@ float Finder::measure(const View& view, const FoundFace& face,
   return instability(engine_.landmarker, view, face.detection.box, face.points, perturbations);
 }
 
+// Cheapest test first: the quick perturbation costs one run of the landmark net, the thorough ones
+// five, the likely rolls some 30 and up to six of the detector, the detector's word one of its.
 std::optional<FoundFace> Finder::confirm(const Detection& detection) {
   if (cut_short()) return std::nullopt;
-  const bool refine = options_.accuracy_mode == AccuracyMode::kBalance;
   FoundFace face;
   face.detection = detection;
+  const bool refine = options_.accuracy_mode == AccuracyMode::kBalance;
   face.points = engine_.landmarker.find(pixels_of(detection.box), detection.box, refine);
-  for (const Test& test : kTests) {
-    const Verdict verdict = (this->*test.ask)(face);
-    if (verdict == Verdict::kNoFace) return std::nullopt;
-    if (verdict == Verdict::kUndecided) continue;
-    const bool rotated = face.detection.found_by == FoundBy::kRotated;
-    upright_seen_ = upright_seen_ || (test.proves_upright && !rotated);
-    if (!rotated) realign(face);
-    return face;
+  const auto is_stable = [&](std::span<const Perturbation> perturbations, float limit) {
+    return measure(pixels_of(detection.box), face, perturbations) <= limit;
+  };
+  if (is_clear(face) ||
+      is_stable(quick_perturbations(), engine_.pack.landmarks.max_instability.quick)) {
+    return accept_upright(std::move(face));
   }
-  return std::nullopt;
+  if (upright_seen_) return confirm_by_detector(std::move(face));
+  if (is_stable(thorough_perturbations(), engine_.pack.landmarks.max_instability.thorough))
+    return accept_upright(std::move(face));
+  if (!may_confirm_by_detector()) return std::nullopt;
+  if (auto verified = verify_likely_rolls(detection)) {
+    if (verified->detection.found_by == FoundBy::kRotated) return verified;
+    return accept_upright(std::move(*verified));
+  }
+  return confirm_by_detector(std::move(face));
+}
+
+bool Finder::is_clear(const FoundFace& face) const {
+  return face.detection.score >= engine_.pack.detector.clear_score &&
+         std::abs(eye_line_degrees(five_points(face.points))) <= kMaxRoll &&
+         misfit(face) <= engine_.pack.landmarks.clear_template_error;
+}
+
+FoundFace Finder::accept_upright(FoundFace face) {
+  upright_seen_ = true;
+  predict_landmarks_again(face);
+  return face;
+}
+
+bool Finder::may_confirm_by_detector() {
+  if (detector_runs_ < kMaxRunsToConfirm) return true;
+  runs_used_up_ = true;
+  return false;
+}
+
+// For blurred faces, half hidden ones and profiles, on which landmarks are unstable.
+std::optional<FoundFace> Finder::confirm_by_detector(FoundFace face) {
+  if (!may_confirm_by_detector()) return std::nullopt;
+  const Box& box = face.detection.box;
+  if (!redetect(closeup(picture_, box, 0, kCloseup), box)) return std::nullopt;
+  predict_landmarks_again(face);
+  return face;
 }
 
 // A face that does not fit the template is often turned or covered, and the box then fits it badly:
 // landmarks are predicted again in the box of the close detector.
-void Finder::realign(FoundFace& face) {
+void Finder::predict_landmarks_again(FoundFace& face) {
   if (!engine_.close_detector) return;
   if (misfit(face) <= engine_.pack.landmarks.clear_template_error) return;
   const auto seen = redetect_close(face.detection.box);
   if (seen) face.points = engine_.landmarker.find(pixels_of(seen->box), seen->box, false);
+}
+
+// Tries the rolls whose landmarks are most stable. Of an upright face box and score stay.
+std::optional<FoundFace> Finder::verify_likely_rolls(const Detection& detection) {
+  const View small = closeup(picture_, detection.box, 0, kSmallCloseup);
+  // Most promising first. Upright faces are much more common, so another rotation must have much
+  // more stable landmarks.
+  std::array<Guess, kRolls.size()> guesses;
+  std::transform(kRolls.begin(), kRolls.end(), guesses.begin(), [&](float roll) {
+    FoundFace guess;
+    guess.detection = detection;
+    guess.points = engine_.landmarker.find(small, detection.box, true, roll);
+    return Guess{roll, measure(small, guess, thorough_perturbations())};
+  });
+  guesses.front().instability *= kUprightBonus;
+  std::stable_sort(guesses.begin(), guesses.end(),
+                   [](const Guess& a, const Guess& b) { return a.instability < b.instability; });
+  for (const Guess& guess : std::span(guesses).first(kMaxGuesses)) {
+    auto verified = verify(detection, guess.roll, false);
+    if (!verified) continue;
+    if (guess.roll == 0) {
+      verified->detection = detection;
+    } else {
+      verified->detection.found_by = FoundBy::kRotated;
+    }
+    return verified;
+  }
+  return std::nullopt;
 }
 
 std::optional<FoundFace> Finder::verify_close(const Detection& detection) {
@@ -152,85 +197,19 @@ std::optional<FoundFace> Finder::verify_close(const Detection& detection) {
   return face;
 }
 
-bool Finder::may_confirm_by_detector() {
-  if (detector_runs_ < kMaxRunsToConfirm) return true;
-  runs_used_up_ = true;
-  return false;
-}
-
-Finder::Verdict Finder::clear(FoundFace& face) {
-  const bool is_clear = face.detection.score >= engine_.pack.detector.clear_score &&
-                        std::abs(eye_line_degrees(five_points(face.points))) <= kMaxRoll &&
-                        misfit(face) <= engine_.pack.landmarks.clear_template_error;
-  return is_clear ? Verdict::kFace : Verdict::kUndecided;
-}
-
-Finder::Verdict Finder::stable_once(FoundFace& face) {
-  const float moved = measure(pixels_of(face.detection.box), face, quick_perturbations());
-  return moved <= engine_.pack.landmarks.max_instability.quick ? Verdict::kFace
-                                                               : Verdict::kUndecided;
-}
-
-Finder::Verdict Finder::stable(FoundFace& face) {
-  const float moved = measure(pixels_of(face.detection.box), face, thorough_perturbations());
-  return moved <= engine_.pack.landmarks.max_instability.thorough ? Verdict::kFace
-                                                                  : Verdict::kUndecided;
-}
-
-Finder::Verdict Finder::seen_again(FoundFace& face) {
-  if (!may_confirm_by_detector()) return Verdict::kNoFace;
-  const Box& box = face.detection.box;
-  const auto seen = redetect(picture_.closeup(box, 0, kCloseup), box);
-  return seen ? Verdict::kFace : Verdict::kNoFace;
-}
-
-Finder::Verdict Finder::seen_again_beside_upright(FoundFace& face) {
-  return upright_seen_ ? seen_again(face) : Verdict::kUndecided;
-}
-
-Finder::Verdict Finder::with_another_roll(FoundFace& face) {
-  if (!may_confirm_by_detector()) return Verdict::kNoFace;
-  const Detection detection = face.detection;
-  const View small = picture_.closeup(detection.box, 0, kSmallCloseup);
-  // Most promising first. Upright faces are much more common, so another rotation must have much
-  // more stable landmarks.
-  std::array<Guess, kRolls.size()> guesses;
-  std::transform(kRolls.begin(), kRolls.end(), guesses.begin(), [&](float roll) {
-    FoundFace guess;
-    guess.detection = detection;
-    guess.points = engine_.landmarker.find(small, detection.box, true, roll);
-    return Guess{roll, measure(small, guess, thorough_perturbations())};
-  });
-  guesses.front().instability *= kUprightBonus;
-  std::stable_sort(guesses.begin(), guesses.end(),
-                   [](const Guess& a, const Guess& b) { return a.instability < b.instability; });
-  for (const Guess& guess : std::span(guesses).first(kMaxGuesses)) {
-    const auto verified = verify(detection, guess.roll, false);
-    if (!verified) continue;
-    face = *verified;
-    if (guess.roll == 0) {
-      face.detection = detection;
-    } else {
-      face.detection.found_by = FoundBy::kRotated;
-    }
-    return Verdict::kFace;
-  }
-  return Verdict::kUndecided;
-}
-
 std::optional<FoundFace> Finder::verify(const Detection& detection, float roll,
                                         bool contrast_stretched) {
   FoundFace face;
   face.detection = detection;
   Box& box = face.detection.box;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    View view = picture_.closeup(box, roll, kCloseup);
+    View view = closeup(picture_, box, roll, kCloseup);
     if (contrast_stretched) view.bgr = stretch_contrast(view.bgr);
     const auto seen = redetect(view, box);
     if (!seen) return std::nullopt;
     box = seen->box;
     face.detection.score = seen->score;
-    if (std::max(box.width, box.height) < kMinSide) return std::nullopt;
+    if (std::max(box.width, box.height) < kMinFaceSide) return std::nullopt;
     face.points = engine_.landmarker.find(view, box, true, roll);
     const float seen_roll = eye_line_degrees(five_points(face.points));
     const bool off = std::abs(std::remainder(seen_roll - roll, 360.0f)) > kMaxRoll;

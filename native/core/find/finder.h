@@ -21,24 +21,25 @@ struct FoundFace {
   Face face;              // set by alignment and embedding
 };
 
-// The most detector runs on any picture, and after how many the faces of the first look are no
-// longer checked by the detector: those that need it are dropped. The rest is for the looks that
+// The most detector runs on any picture, and after how many the faces of the first pass are no
+// longer checked by the detector: those that need it are dropped. The rest is for the passes that
 // follow.
 constexpr int kMaxDetectorRuns = 121;
 constexpr int kMaxRunsToConfirm = 41;
 
-// Holds what the looks at one picture have in common. For one thread; engine, picture and options
-// must outlive it.
+// Holds what the detection passes over one picture have in common. For one thread; engine, picture
+// and options must outlive it.
 class Finder {
  public:
-  Finder(const Engine& engine, Picture& picture, const AnalyseOptions& options);
+  Finder(const Engine& engine, Picture& picture, const AnalyseOptions& options)
+      : engine_(engine), picture_(picture), options_(options) {}
 
   // Runs a detector of the engine on a view. Nothing after kMaxDetectorRuns or when the budget is
   // used up.
   std::vector<Detection> detect(const Detector& detector, const View& view, float min_score);
 
-  // Confirms a face of the first look by the tests in finder.cpp; call it for the largest first.
-  // The face is returned as it is, rotated (found_by `rotated`), or not at all.
+  // Confirms a face of the first pass; call it for the largest first. The face is returned as it
+  // is, rotated (found_by `rotated`), or not at all.
   std::optional<FoundFace> confirm(const Detection& detection);
 
   // Detects the face again in a close-up, rotated upright by `roll`, and requires landmarks that
@@ -60,30 +61,20 @@ class Finder {
   bool was_cut_short() const { return cut_short_ || runs_used_up_; }
 
  private:
-  enum class Verdict { kFace, kNoFace, kUndecided };
-  struct Test {
-    Verdict (Finder::*ask)(FoundFace& face);
-    bool proves_upright;  // a face that passes, unless it passes rotated
-  };
-  static const std::array<Test, 6> kTests;
-
-  Verdict clear(FoundFace& face);
-  Verdict stable_once(FoundFace& face);
-  Verdict seen_again_beside_upright(FoundFace& face);
-  Verdict stable(FoundFace& face);
-  Verdict with_another_roll(FoundFace& face);
-  Verdict seen_again(FoundFace& face);
-
-  bool may_confirm_by_detector();
+  std::optional<Detection> redetect(const Detector& detector, const View& view,
+                                    float second_look_score, const Box& expected);
+  std::optional<Detection> redetect(const View& view, const Box& expected);
+  std::optional<Detection> redetect_close(const Box& expected);
   const View& pixels_of(const Box& box);
   float misfit(const FoundFace& face) const;
   float measure(const View& view, const FoundFace& face,
                 std::span<const Perturbation> perturbations) const;
-  std::optional<Detection> redetect(const Detector& detector, const View& view, float min_score,
-                                    const Box& expected);
-  std::optional<Detection> redetect(const View& view, const Box& expected);
-  std::optional<Detection> redetect_close(const Box& expected);
-  void realign(FoundFace& face);
+  bool is_clear(const FoundFace& face) const;
+  FoundFace accept_upright(FoundFace face);
+  bool may_confirm_by_detector();
+  std::optional<FoundFace> confirm_by_detector(FoundFace face);
+  void predict_landmarks_again(FoundFace& face);
+  std::optional<FoundFace> verify_likely_rolls(const Detection& detection);
 
   const Engine& engine_;
   Picture& picture_;

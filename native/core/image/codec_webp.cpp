@@ -68,7 +68,7 @@ class Demuxer {
 constexpr size_t kParts = 64;
 
 // Rows that are blended onto white between two checks of the budget.
-constexpr int kRowsBetweenChecks = 64;
+constexpr int kRowsBlended = 64;
 
 // Decodes into the output that the caller has set in `config`.
 void decode_frame(std::span<const uint8_t> frame, WebPDecoderConfig& config, const Budget& budget) {
@@ -121,7 +121,7 @@ RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
   decode_frame(frame, config, budget);
   if (!alpha) return raw;
   for (int y = 0; y < place.height; ++y) {
-    if (y % kRowsBetweenChecks == 0 && budget.spent()) throw Error(ErrorCode::kImageTooComplex);
+    if (y % kRowsBlended == 0 && budget.spent()) throw Error(ErrorCode::kImageTooComplex);
     flatten_onto_white(bgra.ptr(y), bgr.ptr(y), place.width);
   }
   return raw;

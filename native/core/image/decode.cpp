@@ -54,25 +54,20 @@ struct Turn {
   bool from_bottom = false;
 };
 
+// Of a value that EXIF does not have: none.
 Turn turn_of(int orientation) {
-  switch (orientation) {
-    case 2:
-      return {.from_right = true};
-    case 3:
-      return {.from_right = true, .from_bottom = true};
-    case 4:
-      return {.from_bottom = true};
-    case 5:
-      return {.swapped = true};
-    case 6:
-      return {.swapped = true, .from_right = true};
-    case 7:
-      return {.swapped = true, .from_right = true, .from_bottom = true};
-    case 8:
-      return {.swapped = true, .from_bottom = true};
-    default:
-      return {};
-  }
+  constexpr std::array<Turn, 9> kTurns = {{
+      {},
+      {},
+      {.from_right = true},
+      {.from_right = true, .from_bottom = true},
+      {.from_bottom = true},
+      {.swapped = true},
+      {.swapped = true, .from_right = true},
+      {.swapped = true, .from_right = true, .from_bottom = true},
+      {.swapped = true, .from_bottom = true},
+  }};
+  return orientation >= 0 && orientation <= 8 ? kTurns[static_cast<size_t>(orientation)] : Turn{};
 }
 
 // The transform from the pixels of a reduced decoding, `size` upright, to those of the full
@@ -110,27 +105,12 @@ constexpr int kMaxSide = 65'535;
 // Rows that are rotated between two checks of the budget.
 constexpr int kStrip = 512;
 
-// EXIF orientation -> upright. `out` already has its size and may be part of a picture.
-void apply_orientation(const cv::Mat& raw, int orientation, cv::Mat out) {
-  switch (orientation) {
-    case 2:
-      return cv::flip(raw, out, 1);
-    case 3:
-      return cv::rotate(raw, out, cv::ROTATE_180);
-    case 4:
-      return cv::flip(raw, out, 0);
-    case 5:
-      return cv::transpose(raw, out);
-    case 6:
-      return cv::rotate(raw, out, cv::ROTATE_90_CLOCKWISE);
-    case 7: {
-      cv::Mat transposed;
-      cv::transpose(raw, transposed);
-      return cv::rotate(transposed, out, cv::ROTATE_180);
-    }
-    default:
-      return cv::rotate(raw, out, cv::ROTATE_90_COUNTERCLOCKWISE);
-  }
+// `out` already has its size and may be part of a picture.
+void turn_pixels(const cv::Mat& raw, const Turn& turn, cv::Mat out) {
+  if (turn.swapped) cv::transpose(raw, out);
+  if (!turn.from_right && !turn.from_bottom) return;
+  const int around = turn.from_right && turn.from_bottom ? -1 : turn.from_right ? 1 : 0;
+  cv::flip(turn.swapped ? out : raw, out, around);
 }
 
 // In strips, so that cancelling is quick on a large image too. Orientations 5..8 swap the axes.
@@ -146,8 +126,8 @@ cv::Mat upright(const cv::Mat& raw, int orientation, const Budget& budget) {
     const int last = std::min(first + kStrip, raw.rows);
     const cv::Range place =
         from_end ? cv::Range(raw.rows - last, raw.rows - first) : cv::Range(first, last);
-    apply_orientation(raw.rowRange(first, last), orientation,
-                      swapped ? out.colRange(place) : out.rowRange(place));
+    turn_pixels(raw.rowRange(first, last), turn,
+                swapped ? out.colRange(place) : out.rowRange(place));
   }
   return out;
 }

@@ -25,7 +25,7 @@ constexpr float kPixelsOfDot = 8;
 // larger one.
 constexpr float kAveraged = 2;
 
-// How much more than was asked for is decoded: a box moves a little from look to look.
+// How much more than was asked for is decoded: a box moves a little from pass to pass.
 constexpr float kSlack = 1.25f;
 
 // Passes through the file for parts, after which all of it is decoded.
@@ -77,7 +77,7 @@ Part part_of(const Similarity& crop, int size) {
 
 Picture::Picture(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
                  const Budget& budget)
-    : bytes_(bytes), limits_(limits), budget_(budget) {
+    : bytes_(bytes), limits_(limits), min_side_(min_side), budget_(budget) {
   const Timer timer(decode_ms_);
   decoded_ = decode(bytes_, limits_, min_side, budget_);
 }
@@ -101,29 +101,24 @@ void Picture::decode_in_time(Decode decode) {
   }
 }
 
-void Picture::decode_at_least(int min_side) {
+void Picture::decode_whole(int min_side) {
   const int wanted = std::min(min_side, std::max(width(), height()));
   if (decoded_.longer_side() >= wanted) return;
   decode_in_time([&] { decoded_ = decode(bytes_, limits_, wanted, budget_); });
 }
 
-const View& Picture::at_least(int min_side) {
-  decode_at_least(min_side);
-  const bool huge = decoded_.longer_side() >= 2 * kBase;
-  return huge && min_side <= kBase ? level(kBase) : decoded_;
+bool Picture::is_huge() const { return decoded_.longer_side() >= 2 * kBase; }
+
+const View& Picture::whole() {
+  return is_huge() && min_side_ <= kBase ? shrink_whole(kBase) : decoded_;
 }
 
-const View& Picture::level(int max_side) {
+const View& Picture::shrink_whole(int max_side) {
   const auto known = levels_.find(max_side);
   if (known != levels_.end()) return known->second;
-  decode_at_least(max_side);
-  const View& from = max_side < kBase ? at_least(max_side) : decoded_;
+  decode_whole(max_side);
+  const View& from = is_huge() && max_side < kBase ? shrink_whole(kBase) : decoded_;
   return levels_[max_side] = shrunk(from, max_side, budget_);
-}
-
-int Picture::side_for(float scale) const {
-  const auto longer = static_cast<float>(std::max(width(), height()));
-  return static_cast<int>(std::ceil(std::min(scale, 1.0f) * longer));
 }
 
 // Of what has been decoded, the finest that shows the part; null where that is too coarse.
@@ -146,8 +141,9 @@ void Picture::decode_parts(std::span<const Part> parts) {
   }
   std::erase_if(areas, [](const cv::Rect& area) { return area.empty(); });
   if (areas.empty()) return;
-  const int side = side_for(scale);
-  if (++passes_ > kMaxPasses) return decode_at_least(side);
+  const auto longer = static_cast<float>(std::max(width(), height()));
+  const int side = static_cast<int>(std::ceil(std::min(scale, 1.0f) * longer));
+  if (++passes_ > kMaxPasses) return decode_whole(side);
   decode_in_time([&] {
     for (View& view : facematch::decode_parts(bytes_, decoded_, side, areas, budget_)) {
       parts_.push_back(std::move(view));
@@ -155,7 +151,7 @@ void Picture::decode_parts(std::span<const Part> parts) {
   });
 }
 
-const View& Picture::for_crops(const Part& part) {
+const View& Picture::decode_part(const Part& part) {
   for (const auto& [side, view] : levels_) {
     if (view.scale() >= kAveraged * part.scale) return view;
   }
@@ -164,29 +160,27 @@ const View& Picture::for_crops(const Part& part) {
   return view == nullptr ? decoded_ : *view;
 }
 
-void Picture::refine(std::span<const Part> parts) { decode_parts(parts); }
-
 float Picture::dot_pitch() {
-  const View& small = level(kSmallest);
+  const View& small = shrink_whole(kSmallest);
   return facematch::dot_pitch(small.bgr) / small.scale();
 }
 
 Picture Picture::without_dots(float pitch) {
   const float longer = static_cast<float>(std::max(width(), height()));
   const float wanted = longer * kPixelsOfDot / pitch;
-  const View& view = level(static_cast<int>(std::clamp<float>(wanted, kSmallest, kBase)));
+  const View& view = shrink_whole(static_cast<int>(std::clamp<float>(wanted, kSmallest, kBase)));
   Image merged = decoded_;
   merged.bgr = facematch::without_dots(view.bgr, pitch * view.scale());
   merged.to_picture = view.to_picture;
   return {std::move(merged), budget_};
 }
 
-View Picture::closeup(const Box& box, float roll, int size) {
+View closeup(Picture& picture, const Box& box, float roll, int size) {
   const float side = 2 * std::max(box.width, box.height);
   const Similarity crop = square_crop(box.centre(), side, roll, size);
   View out;
   out.to_picture = crop.inverse();
-  for_crops(part_of(crop, size)).crop(crop, size, out.bgr, Outside::kMean);
+  picture.decode_part(part_of(crop, size)).crop(crop, size, out.bgr, Outside::kMean);
   return out;
 }
 

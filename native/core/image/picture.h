@@ -43,23 +43,21 @@ class Picture {
   Format format() const { return decoded_.format; }
   int orientation() const { return decoded_.orientation; }  // EXIF, 1..8
 
-  // The whole picture at the smallest scale at hand with a longer side of at least `min_side`
-  // pixels, or as many as the file has.
-  const View& at_least(int min_side);
+  // The whole picture as it was decoded, a huge one shrunk where the constructor's `min_side`
+  // allows it. Decodes nothing.
+  const View& whole();
 
-  // The whole picture with a longer side of `max_side` pixels, or as many as the file has.
-  const View& level(int max_side);
+  // The whole picture with a longer side of `max_side` pixels, or as many as the file has. Is made
+  // once; decodes where what is decoded is coarser.
+  const View& shrink_whole(int max_side);
 
   // Pixels for a crop out of that part: at least one for each pixel of the crop, where the file has
-  // as many. The view may show more, or the whole picture.
-  const View& for_crops(const Part& part);
+  // as many. The view may show more, or the whole picture. Decodes the part where what is decoded
+  // is coarser.
+  const View& decode_part(const Part& part);
 
-  // Decodes what for_crops() will need for all of them, at once.
-  void refine(std::span<const Part> parts);
-
-  // A close-up of a face with that roll (degrees, clockwise): a square of size x size pixels that
-  // shows twice the longer side of `box`, with the face upright in the middle.
-  View closeup(const Box& box, float roll, int size);
+  // Decodes what decode_part() will need for all of them, in one pass through the file.
+  void decode_parts(std::span<const Part> parts);
 
   // Pixels of the full picture from dot to dot, where it is a print made of dots (see screen.h), as
   // far as they show in a small copy; 0 elsewhere.
@@ -78,15 +76,15 @@ class Picture {
 
  private:
   Picture(Image decoded, const Budget& budget) : budget_(budget), decoded_(std::move(decoded)) {}
-  void decode_at_least(int min_side);
+  void decode_whole(int min_side);
+  bool is_huge() const;
   template <typename Decode>
   void decode_in_time(Decode decode);
-  int side_for(float scale) const;
   const View* fine_enough(const Part& part) const;
-  void decode_parts(std::span<const Part> parts);
 
   std::span<const uint8_t> bytes_;  // empty where nothing finer can be decoded
   ImageLimits limits_;
+  int min_side_ = 0;
   Budget budget_;
   Image decoded_;               // the finest so far
   std::map<int, View> levels_;  // by longer side
@@ -95,5 +93,9 @@ class Picture {
   bool cut_short_ = false;
   double decode_ms_ = 0;
 };
+
+// A close-up of a face with that roll (degrees, clockwise): a square of size x size pixels that
+// shows twice the longer side of `box`, with the face upright in the middle.
+View closeup(Picture& picture, const Box& box, float roll, int size);
 
 }  // namespace facematch

@@ -14,7 +14,7 @@ namespace {
 constexpr int kHuge = 3200;
 
 // Rows of the smaller picture between two checks for cancelling.
-constexpr int kStrip = 128;
+constexpr int kRowsAtOnce = 128;
 
 // Side of a tile / distance from tile to tile.
 constexpr float kTileOverlap = 1.5f;
@@ -48,9 +48,9 @@ View shrunk(const View& view, int max_side, const Budget& budget) {
     const cv::Size size(view.bgr.cols / times, view.bgr.rows / times);
     const View whole(cv::Mat(size, view.bgr.type()),
                      enlarged(as_float(times)).then(view.to_picture));
-    for (int first = 0; first < size.height; first += kStrip) {
+    for (int first = 0; first < size.height; first += kRowsAtOnce) {
       if (budget.cancelled()) throw Error(ErrorCode::kImageTooComplex);
-      const int rows = std::min(kStrip, size.height - first);
+      const int rows = std::min(kRowsAtOnce, size.height - first);
       cv::Mat strip = whole.bgr.rowRange(first, first + rows);
       cv::resize(view.bgr({0, first * times, size.width * times, rows * times}), strip,
                  strip.size(), 0, 0, cv::INTER_AREA);

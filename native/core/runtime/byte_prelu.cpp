@@ -67,7 +67,7 @@ void run_portable(const uint8_t* x, uint8_t* y, size_t size, const int16_t* down
 }
 #endif
 
-RunRows* fastest() {
+RunRows* fastest_prelu() {
 #ifdef __x86_64__
   if (__builtin_cpu_supports("avx2")) return run_avx2;
 #endif
@@ -103,7 +103,7 @@ BytePRelu::BytePRelu(uint8_t x_zero, float up, std::span<const float> down, uint
 }
 
 void BytePRelu::run(std::span<const uint8_t> x, std::span<uint8_t> y) const {
-  static RunRows* const run_fastest = fastest();
+  static RunRows* const run_fastest = fastest_prelu();
   run_fastest(x.data(), y.data(), x.size(), down_.data(), down_.size(), constants_);
 }
 

@@ -30,15 +30,18 @@ Choice& choice() {
   return *one;
 }
 
-[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorCode::kInternalError, why); }
+[[noreturn]] void refuse_library(const std::string& why) {
+  throw Error(ErrorCode::kInternalError, why);
+}
 
 // Never closed: sessions live as long as the process.
 const OrtApiBase* load_library(const std::string& file) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   // Called under the lock of use_onnx_runtime(). NOLINTNEXTLINE(concurrency-mt-unsafe)
-  if (library == nullptr) refuse("FACEMATCH_ONNXRUNTIME: " + std::string(dlerror()));
+  if (library == nullptr) refuse_library("FACEMATCH_ONNXRUNTIME: " + std::string(dlerror()));
   const auto get = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
-  if (get == nullptr) refuse("FACEMATCH_ONNXRUNTIME: " + file + " is no build of ONNX Runtime");
+  if (get == nullptr)
+    refuse_library("FACEMATCH_ONNXRUNTIME: " + file + " is no build of ONNX Runtime");
   return get();
 }
 
@@ -97,15 +100,15 @@ void use_onnx_runtime(const std::vector<std::string>& providers, const std::stri
   Choice& now = choice();
   if (now.made) {
     if (now.providers == providers && now.library == library) return;
-    refuse("ONNX Runtime is in use already, with other providers or from another file");
+    refuse_library("ONNX Runtime is in use already, with other providers or from another file");
   }
   if (!library.empty()) {
     now.base = load_library(library);
     const OrtApi* api = now.base->GetApi(ORT_API_VERSION);
     if (api == nullptr) {
-      refuse("FACEMATCH_ONNXRUNTIME: " + library + " is ONNX Runtime " +
-             now.base->GetVersionString() + "; at least 1." + std::to_string(ORT_API_VERSION) +
-             " is needed");
+      refuse_library("FACEMATCH_ONNXRUNTIME: " + library + " is ONNX Runtime " +
+                     now.base->GetVersionString() + "; at least 1." +
+                     std::to_string(ORT_API_VERSION) + " is needed");
     }
     // All of the C++ API goes through this pointer, which by default is that of the linked library.
     Ort::Global<void>::api_ = api;
@@ -113,9 +116,9 @@ void use_onnx_runtime(const std::vector<std::string>& providers, const std::stri
   const auto there = available_words();
   for (const auto& provider : providers) {
     if (std::find(there.begin(), there.end(), provider) != there.end()) continue;
-    refuse("FACEMATCH_PROVIDER: ONNX Runtime " + std::string(now.base->GetVersionString()) +
-           (library.empty() ? "" : " of " + library) + " has no provider " + provider +
-           "; it has " + list_of(there) + ". FACEMATCH_ONNXRUNTIME names another build.");
+    refuse_library("FACEMATCH_PROVIDER: ONNX Runtime " + std::string(now.base->GetVersionString()) +
+                   (library.empty() ? "" : " of " + library) + " has no provider " + provider +
+                   "; it has " + list_of(there) + ". FACEMATCH_ONNXRUNTIME names another build.");
   }
   now.providers = providers;
   now.library = library;
@@ -136,7 +139,7 @@ Ort::Env& environment() {
     // temporary folders. Setting it here could crash a thread that reads the environment.
     // Nothing here writes it. NOLINTNEXTLINE(concurrency-mt-unsafe)
     if (std::getenv("ORT_DISABLE_TELEMETRY") == nullptr) {
-      refuse("ORT_DISABLE_TELEMETRY must be in the environment when the process starts");
+      refuse_library("ORT_DISABLE_TELEMETRY must be in the environment when the process starts");
     }
     // The core prints nothing; errors arrive as exceptions.
     const auto silent = [](void*, OrtLoggingLevel, const char*, const char*, const char*,
@@ -165,7 +168,7 @@ Ort::SessionOptions session_options(const std::vector<std::string>& providers) {
     try {
       add_provider(options, provider);
     } catch (const Ort::Exception& error) {
-      refuse("FACEMATCH_PROVIDER: " + provider + " cannot be used: " + error.what());
+      refuse_library("FACEMATCH_PROVIDER: " + provider + " cannot be used: " + error.what());
     }
   }
   // ONNX Runtime would give what a provider cannot run to the processor and tell nobody.

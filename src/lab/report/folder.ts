@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ImageFormat, ImageReport } from '../../engine/addon.ts';
-import { loadAddon } from '../../engine/load-addon.ts';
+import { drawFaces } from '../drawing.ts';
 import type { Evaluation, PeopleEvaluation } from '../evaluate.ts';
 import { openable } from '../file-names.ts';
 import { type Results, resultsJson } from '../results.ts';
@@ -11,7 +11,7 @@ import { type Gallery, imagesShown } from './pairs.ts';
 
 const extensions: Readonly<Record<ImageFormat, string>> = { jpeg: 'jpg', png: 'png', webp: 'webp' };
 /** Names of copies are made from their content, because an image's own name may be anything. */
-const copyName = /^[0-9a-f]{16}\.(?:jpg|png|webp)$/;
+const copyName = /^[0-9a-f]{16}\.(?:jpg|png|svg|webp)$/;
 
 /** A folder with index.html, figures.json and pictures/, which can be moved as a whole. */
 export class ReportFolder {
@@ -63,17 +63,17 @@ export class ReportFolder {
 
   /** Copies an image. Returns the name of the copy, a hash of its content. */
   #copy(file: string, image: Omit<ImageReport, 'faces'>): string {
-    const { bytes, format } = displayable(readFileSync(openable(file)), image);
-    const name = `${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}.${extensions[format]}`;
+    const { bytes, extension } = displayable(readFileSync(openable(file)), image);
+    const name = `${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}.${extension}`;
     if (!this.#shown.has(name)) writeFileSync(join(this.#images, name), bytes);
     this.#shown.add(name);
     return name;
   }
 }
 
-/** Not every browser applies the EXIF orientation of PNG and WebP: such an image is copied upright, as PNG. */
-function displayable(bytes: Uint8Array, { format, orientation, width, height }: Omit<ImageReport, 'faces'>) {
-  if (format === 'jpeg' || orientation === 1) return { bytes, format };
-  const upright = loadAddon().draw(bytes, [], { max_pixels: width * height, min_side: 1 });
-  return upright.ok ? { bytes: upright.png, format: 'png' as const } : { bytes, format };
+/** Not every browser applies the EXIF orientation of PNG and WebP: such an image is copied into an SVG that turns it upright. */
+function displayable(bytes: Uint8Array, image: Omit<ImageReport, 'faces'>) {
+  const { format, orientation } = image;
+  if (format === 'jpeg' || orientation === 1) return { bytes, extension: extensions[format] };
+  return { bytes: drawFaces(bytes, { ...image, faces: [] }), extension: 'svg' };
 }

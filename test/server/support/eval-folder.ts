@@ -63,7 +63,8 @@ export async function evalFolder(): Promise<string> {
     }),
   );
   mkdirSync(join(folder, 'images/nobody'));
-  writeFileSync(join(folder, 'images/nobody/blank.png'), await blank(60, 90, 'png'));
+  const turned = sharp(await blank(60, 90, 'png')).withMetadata({ orientation: 6 });
+  writeFileSync(join(folder, 'images/nobody/blank.png'), await turned.toBuffer());
   writeFileSync(join(folder, 'images/nobody/notes.jpg'), 'no picture');
   const odd = ['blank.png', 'notes.jpg'].map((name) => [`nobody/${name}`, second(people[0]!), 0] as const);
   list(folder, '<b>.tsv', [...same, ...different, ...odd]);

@@ -1,4 +1,4 @@
-#include "looks.h"
+#include "detection_passes.h"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ constexpr int kMinForSmallTiles = 900;
 
 // Lower than a face needs: Finder::verify() decides.
 constexpr float kProposalScore = 0.5f;
-constexpr size_t kMaxProposals = 16;  // that a look verifies, best first
+constexpr size_t kMaxProposals = 16;  // that a pass verifies, best first
 constexpr float kSameFace = 0.4f;     // intersection over union
 // Two people's landmarks are further apart than this share of the smaller box (root mean square).
 constexpr float kCoincide = 0.25f;
@@ -30,58 +30,69 @@ constexpr std::array kPaddedShares = {0.5f, 0.3f};
 // this one.
 constexpr float kCloseShare = 0.7f;
 
-using Views = std::vector<View>;
-
-void add_rotated(Views& views, const View& view, int first) {
-  for (int quarters = first; quarters < 4; ++quarters) views.push_back(rotated(view, quarters));
-}
-
-Views rotated_views(Finder& finder) {
-  Views views;
-  add_rotated(views, finder.picture().level(kOverview), 1);
-  return views;
-}
-
 bool has_close_detector(const Finder& finder) { return finder.engine().close_detector.has_value(); }
-
-Views padded_views(Finder& finder) {
-  Views views;
-  if (has_close_detector(finder)) return {padded(finder.picture().level(kOverview), kCloseShare)};
-  for (const float share : kPaddedShares)
-    add_rotated(views, padded(finder.picture().level(kOverview), share), 0);
-  return views;
-}
-
-Views enhanced_views(Finder& finder) {
-  Views views;
-  View view = finder.picture().level(kOverview);
-  view.bgr = stretch_contrast(view.bgr);
-  add_rotated(views, view, 0);
-  view.bgr = equalised(view.bgr);
-  add_rotated(views, view, 0);
-  return views;
-}
-
-Views large_tiles(Finder& finder) { return tiles(finder.picture().level(kDetail), 2); }
-
-Views small_tiles(Finder& finder) {
-  const View& view = finder.picture().level(kDetail);
-  if (view.longer_side() < kMinForSmallTiles) return {};
-  return tiles(view, 5);
-}
 
 // Rotation is common and costs three detector runs. The close detector also sees faces that are
 // dark, pale or upside down, but their chips need the stretch or the rotation, so it comes after
-// those looks; it costs two of its runs, less than one of the other's. Where a pack has none, the
+// those passes; it costs two of its runs, less than one of the other's. Where a pack has none, the
 // other one looks at eight padded views. Tiles cost 29 runs and find false faces in foliage.
-constexpr std::array kLooks = {
-    Look{.found_by = FoundBy::kPrimary, .views = nullptr, .first = true},
-    Look{.found_by = FoundBy::kRotated, .views = rotated_views},
-    Look{.found_by = FoundBy::kEnhanced, .views = enhanced_views, .contrast_stretched = true},
-    Look{.found_by = FoundBy::kPadded, .views = padded_views, .close = true},
-    Look{.found_by = FoundBy::kTiled, .views = large_tiles},
-    Look{.found_by = FoundBy::kTiled, .views = small_tiles},
+constexpr std::array kPasses = {DetectionPass::kWhole,      DetectionPass::kRotated,
+                                DetectionPass::kEnhanced,   DetectionPass::kPadded,
+                                DetectionPass::kLargeTiles, DetectionPass::kSmallTiles};
+
+// The view rotated by `first` to three quarters.
+std::vector<View> rotations(const View& view, int first) {
+  std::vector<View> views;
+  for (int quarters = first; quarters < 4; ++quarters) views.push_back(rotated(view, quarters));
+  return views;
+}
+
+void append(std::vector<View>& views, std::vector<View> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(views));
+}
+
+std::vector<View> padded_views(const View& overview, bool close) {
+  if (close) return {padded(overview, kCloseShare)};
+  std::vector<View> views;
+  for (const float share : kPaddedShares) append(views, rotations(padded(overview, share), 0));
+  return views;
+}
+
+std::vector<View> enhanced_views(View view) {
+  view.bgr = stretch_contrast(view.bgr);
+  std::vector<View> views = rotations(view, 0);
+  view.bgr = equalised(view.bgr);
+  append(views, rotations(view, 0));
+  return views;
+}
+
+// What the detector is shown in a pass of the fallback, and the word for faces that are found in
+// it.
+struct Views {
+  FoundBy found_by;
+  std::vector<View> views;
 };
+
+Views views_of(DetectionPass pass, Finder& finder) {
+  const auto overview = [&]() -> const View& { return finder.picture().shrink_whole(kOverview); };
+  const auto detail = [&]() -> const View& { return finder.picture().shrink_whole(kDetail); };
+  switch (pass) {
+    case DetectionPass::kRotated:
+      return {FoundBy::kRotated, rotations(overview(), 1)};
+    case DetectionPass::kEnhanced:
+      return {FoundBy::kEnhanced, enhanced_views(overview())};
+    case DetectionPass::kPadded:
+      return {FoundBy::kPadded, padded_views(overview(), has_close_detector(finder))};
+    case DetectionPass::kLargeTiles:
+      return {FoundBy::kTiled, tiles(detail(), 2)};
+    case DetectionPass::kSmallTiles:
+      if (detail().longer_side() < kMinForSmallTiles) return {FoundBy::kTiled, {}};
+      return {FoundBy::kTiled, tiles(detail(), 5)};
+    case DetectionPass::kWhole:
+      break;
+  }
+  return {FoundBy::kPrimary, {finder.picture().whole()}};
+}
 
 const Detection& detection_of(const Detection& detection) { return detection; }
 const Detection& detection_of(const FoundFace& face) { return face.detection; }
@@ -102,7 +113,8 @@ struct Proposal {
   float roll;
 };
 
-std::vector<Proposal> proposals_of(Finder& finder, const Detector& detector, const Views& views) {
+std::vector<Proposal> proposals_of(Finder& finder, const Detector& detector,
+                                   const std::vector<View>& views) {
   std::vector<Proposal> all;
   for (const View& view : views) {
     for (const Detection& detection : finder.detect(detector, view, kProposalScore)) {
@@ -158,7 +170,7 @@ bool is_same_face(const FoundFace& a, const FoundFace& b) {
 
 // In the whole picture. Many nets for small faces do not see one that fills the frame: a close
 // detector of the same family, whose scores and boxes mean the same, looks beside the detector.
-std::vector<Detection> detect_first(Finder& finder, const View& whole) {
+std::vector<Detection> detect_in_whole(Finder& finder, const View& whole) {
   const Engine& engine = finder.engine();
   const float min_score = finder.options().min_det_score;
   std::vector<Detection> found = finder.detect(engine.detector, whole, min_score);
@@ -170,14 +182,15 @@ std::vector<Detection> detect_first(Finder& finder, const View& whole) {
   return found;
 }
 
-void look_first(Finder& finder, std::vector<FoundFace>& faces, StageTimings& timings_ms) {
+// The first pass: faces that the detector sees in the whole picture, each confirmed.
+void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& timings_ms) {
   Picture& picture = finder.picture();
   const AnalyseOptions& options = finder.options();
   std::vector<Detection> detections;
   {
     const Timer timer(timings_ms.detect, picture.decode_ms());
-    const View& whole = picture.at_least(side_for_first_look(finder.engine().pack));
-    detections = detect_first(finder, whole);
+    const View& whole = picture.whole();
+    detections = detect_in_whole(finder, whole);
     order_found(detections);
   }
   const Timer timer(timings_ms.align, picture.decode_ms());
@@ -185,7 +198,7 @@ void look_first(Finder& finder, std::vector<FoundFace>& faces, StageTimings& tim
   for (const Detection& detection : detections) {
     parts.push_back(finder.engine().embedder.part_for(detection.box));
   }
-  picture.refine(parts);
+  picture.decode_parts(parts);
   for (const Detection& detection : detections) {
     auto face = finder.confirm(detection);
     if (!face) continue;
@@ -198,9 +211,29 @@ void look_first(Finder& finder, std::vector<FoundFace>& faces, StageTimings& tim
   keep_one_of_each(faces, off_centre);
 }
 
+// A pass of the fallback: what the detector sees, verified in close-ups.
+void find_in_views(DetectionPass pass, Finder& finder, std::vector<FoundFace>& faces) {
+  if (finder.cut_short()) return;
+  const bool close = pass == DetectionPass::kPadded && has_close_detector(finder);
+  const Engine& engine = finder.engine();
+  const Detector& detector = close ? *engine.close_detector : engine.detector;
+  const auto [found_by, views] = views_of(pass, finder);
+  for (const auto& [detection, roll] : proposals_of(finder, detector, views)) {
+    if (finder.cut_short()) break;
+    auto face = close ? finder.verify_close(detection)
+                      : finder.verify(detection, roll, pass == DetectionPass::kEnhanced);
+    if (!face) continue;
+    face->detection.found_by = found_by;
+    faces.push_back(std::move(*face));
+  }
+  // Several views may show the same face, also in different rotations: the one with the most stable
+  // landmarks is right.
+  keep_one_of_each(faces, [](const FoundFace& face) { return face.instability; });
+}
+
 }  // namespace
 
-int side_for_first_look(const Pack& pack) {
+int side_for_first_pass(const Pack& pack) {
   // 1.5 times the detector's frame, so that landmarks of a large face are the same as in the full
   // picture.
   return 3 * std::max(pack.detector.width, pack.detector.height) / 2;
@@ -221,33 +254,19 @@ void keep_one_of_each(std::vector<FoundFace>& faces, float (*badness)(const Foun
 
 void order(std::vector<FoundFace>& faces) { order_found(faces); }
 
-std::span<const Look> looks(bool use_heuristic_fallback) {
-  return std::span(kLooks).first(use_heuristic_fallback ? kLooks.size() : 1);
+std::span<const DetectionPass> detection_passes(bool use_heuristic_fallback) {
+  return std::span(kPasses).first(use_heuristic_fallback ? kPasses.size() : 1);
 }
 
-void look_once(Finder& finder, const Look& look, std::vector<FoundFace>& faces,
-               StageTimings& timings_ms) {
-  if (look.first) return look_first(finder, faces, timings_ms);
+void run_pass(DetectionPass pass, Finder& finder, std::vector<FoundFace>& faces,
+              StageTimings& timings_ms) {
+  if (pass == DetectionPass::kWhole) return find_in_whole(finder, faces, timings_ms);
   const Timer timer(timings_ms.detect, finder.picture().decode_ms());
-  if (finder.cut_short()) return;
-  const bool close = look.close && has_close_detector(finder);
-  const Engine& engine = finder.engine();
-  const Detector& detector = close ? *engine.close_detector : engine.detector;
-  for (const auto& [detection, roll] : proposals_of(finder, detector, look.views(finder))) {
-    if (finder.cut_short()) break;
-    auto face = close ? finder.verify_close(detection)
-                      : finder.verify(detection, roll, look.contrast_stretched);
-    if (!face) continue;
-    face->detection.found_by = look.found_by;
-    faces.push_back(std::move(*face));
-  }
-  // Several views may show the same face, also in different rotations: the one with the most stable
-  // landmarks is right.
-  keep_one_of_each(faces, [](const FoundFace& face) { return face.instability; });
+  find_in_views(pass, finder, faces);
 }
 
-bool ends_search(const Look& look, const std::vector<FoundFace>& faces) {
-  if (!look.first) return !faces.empty();
+bool ends_search(DetectionPass pass, const std::vector<FoundFace>& faces) {
+  if (pass != DetectionPass::kWhole) return !faces.empty();
   return std::any_of(faces.begin(), faces.end(), [](const FoundFace& face) {
     return face.detection.found_by == FoundBy::kPrimary;
   });

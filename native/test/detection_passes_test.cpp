@@ -1,7 +1,8 @@
-#include "../core/find/looks.h"
+#include "../core/find/detection_passes.h"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <opencv2/imgproc.hpp>
 
 #include "../core/image/decode.h"
@@ -22,15 +23,15 @@ struct Search {
       : options(chosen), picture(bgr, budget), finder(default_engine(), picture, options) {}
 
   std::vector<Detection> detect() {
-    return default_engine().detector.detect(picture.at_least(1), 0.7f);
+    return default_engine().detector.detect(picture.whole(), 0.7f);
   }
 
-  // The looks after the first, until one finds a face.
+  // The passes after the first, until one finds a face.
   std::vector<FoundFace> fall_back(std::vector<FoundFace> faces = {}) {
     StageTimings timings;
-    for (const Look& look : looks(true).subspan(1)) {
-      look_once(finder, look, faces, timings);
-      if (ends_search(look, faces)) break;
+    for (const DetectionPass pass : detection_passes(true).subspan(1)) {
+      run_pass(pass, finder, faces, timings);
+      if (ends_search(pass, faces)) break;
     }
     return faces;
   }
@@ -45,9 +46,9 @@ Box middle_of(int size) {
 
 }  // namespace
 
-TEST_SUITE_BEGIN("looks");
+TEST_SUITE_BEGIN("detection_passes");
 
-TEST_CASE("a picture without a face costs exactly the runs of all looks") {
+TEST_CASE("a picture without a face costs exactly the runs of all passes") {
   struct Case {
     cv::Size size;
     int runs;
@@ -168,7 +169,7 @@ TEST_CASE("of people cheek to cheek nobody is listed twice") {
       Search search(picture);
       std::vector<FoundFace> faces;
       StageTimings timings;
-      look_once(search.finder, looks(true).front(), faces, timings);
+      run_pass(DetectionPass::kWhole, search.finder, faces, timings);
       for (size_t a = 0; a < faces.size(); ++a) {
         for (size_t b = 0; b < a; ++b) {
           const float side = std::min(faces[a].detection.box.width, faces[b].detection.box.width);
@@ -199,7 +200,7 @@ TEST_CASE("rotated faces of the first pass are returned with the others and end 
   CHECK(search.finder.detector_runs() == 3);
 }
 
-TEST_CASE("the fallback stops at the look that finds the face, and names it") {
+TEST_CASE("the fallback stops at the pass that finds the face, and names it") {
   struct Case {
     FoundBy found_by;
     cv::Mat picture;

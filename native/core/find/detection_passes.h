@@ -1,0 +1,36 @@
+// What the detector is shown of a picture, pass after pass, and how what it finds is checked. The
+// first pass finds nearly every face; the others, the fallback, are for pictures in which it found
+// none that is upright.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "finder.h"
+
+namespace facematch {
+
+enum class DetectionPass { kWhole, kRotated, kEnhanced, kPadded, kLargeTiles, kSmallTiles };
+
+// In their order: the first alone, or all.
+std::span<const DetectionPass> detection_passes(bool use_heuristic_fallback);
+
+// `faces` becomes what is known after the pass. Of a face that was known before and is found again,
+// the one with the more stable landmarks stays.
+void run_pass(DetectionPass pass, Finder& finder, std::vector<FoundFace>& faces,
+              StageTimings& timings_ms);
+
+// Whether no further pass is needed: the first must have found an upright face, the others any.
+bool ends_search(DetectionPass pass, const std::vector<FoundFace>& faces);
+
+// Of detections of one face, by their boxes or their landmarks, keeps the one for which `badness`
+// is least, the first of equals.
+void keep_one_of_each(std::vector<FoundFace>& faces, float (*badness)(const FoundFace&));
+
+// Longer side, pixels, of the picture that the first pass needs.
+int side_for_first_pass(const Pack& pack);
+
+// Largest first (box area x detection score), at most kMaxFaces.
+void order(std::vector<FoundFace>& faces);
+
+}  // namespace facematch

@@ -1,0 +1,101 @@
+// libjpeg-turbo as codec_jpeg.cpp, which decodes whole pictures, and codec_jpeg_parts.cpp use it.
+#pragma once
+
+// clang-format off
+#include <cstdio>  // jpeglib.h uses FILE and size_t without including them
+#include <jpeglib.h>
+// clang-format on
+
+#include <array>
+#include <csetjmp>
+#include <vector>
+
+#include "../error.h"
+#include "codec.h"
+
+namespace facematch {
+
+struct JpegErrors {
+  jpeg_error_mgr base;
+  std::jmp_buf jump;
+};
+
+// What the callback for APP1 markers has read.
+struct JpegNotes {
+  int orientation = 1;
+  bool has_exif = false;
+};
+
+// The coefficients of a file of several scans, which libjpeg keeps until the last has come: as much
+// memory as the picture. Put into huge pages, as new_pixels() does with ours.
+struct JpegCoefficients {
+  jvirt_barray_ptr array;
+  size_t bytes;
+};
+
+// What callbacks find in client_data.
+struct JpegClient {
+  JpegNotes notes;
+  jpeg_memory_mgr memory;  // libjpeg's own methods
+  std::array<JpegCoefficients, MAX_COMPONENTS> coefficients;
+  size_t arrays = 0;
+  const char* damage = nullptr;  // of which libjpeg has no message
+};
+
+// Checks the budget.
+struct JpegProgress {
+  jpeg_progress_mgr base;
+  const Budget* budget;
+  unsigned reports;
+  bool budget_spent;
+};
+
+// Owns the decompressor, so that everything is destroyed after a longjmp out of libjpeg.
+class JpegDecoder {
+ public:
+  JpegDecoder(std::span<const uint8_t> bytes, const Budget& budget);
+  ~JpegDecoder() { jpeg_destroy_decompress(&info_); }
+  JpegDecoder(const JpegDecoder&) = delete;
+  JpegDecoder& operator=(const JpegDecoder&) = delete;
+
+  // Each step returns false when the picture is damaged or the budget is used up; see fault().
+  bool read_header();
+
+  // Chooses the scale for a longer side of `min_side` pixels; reads all scans of a file that has
+  // more than one.
+  bool start(int min_side);
+
+  // Leaves out columns; after start(). `left` and `width` become what will be read.
+  bool crop(int& left, int& width);
+
+  bool skip_to(int row);
+
+  // The next rows, as many as `bgr` has.
+  bool read_rows(cv::Mat& bgr);
+
+  const jpeg_decompress_struct& info() const { return info_; }
+
+  // Size and orientation of the file and, after start(), the scale; without pixels.
+  RawImage facts() const;
+
+  // The pixels at the scale that was chosen.
+  cv::Size size() const;
+
+  // The API's word for a JPEG of a kind that is not taken; nullptr for any other, also a damaged
+  // one.
+  const char* refused_kind() const;
+
+  // Why a step has returned false.
+  Error fault();
+
+ private:
+  std::span<const uint8_t> bytes_;
+  jpeg_decompress_struct info_ = {};
+  JpegErrors errors_ = {};
+  JpegProgress progress_ = {};
+  JpegClient client_ = {};
+  bool is_cmyk_ = false;
+  std::vector<uint8_t> cmyk_row_;
+};
+
+}  // namespace facematch

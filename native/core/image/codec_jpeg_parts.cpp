@@ -1,0 +1,70 @@
+// Decodes parts of a JPEG, in one pass through the file, up to the last row that is needed.
+#include <algorithm>
+#include <cmath>
+
+#include "codec_jpeg.h"
+
+namespace facematch {
+namespace {
+
+// Rows of the parts, from the top, those that are near each other together.
+std::vector<cv::Range> rows_of(std::vector<cv::Rect> parts) {
+  // Skipping fewer than some rows of blocks spares nothing.
+  constexpr int kNear = 64;
+  std::sort(parts.begin(), parts.end(),
+            [](const cv::Rect& a, const cv::Rect& b) { return a.y < b.y; });
+  std::vector<cv::Range> rows;
+  for (const cv::Rect& part : parts) {
+    const int end = part.y + part.height;
+    if (rows.empty() || part.y > rows.back().end + kNear) {
+      rows.emplace_back(part.y, end);
+    } else {
+      rows.back().end = std::max(rows.back().end, end);
+    }
+  }
+  return rows;
+}
+
+// The pixels at that scale that show a part of the full picture, and some more: at the edge of what
+// is decoded, colours are interpolated from one side only.
+cv::Rect scaled(const cv::Rect& part, unsigned eighths, cv::Size whole) {
+  constexpr int kMargin = 8;
+  const auto scale = static_cast<double>(eighths) / 8;
+  const cv::Point from(static_cast<int>(std::floor(part.x * scale)) - kMargin,
+                       static_cast<int>(std::floor(part.y * scale)) - kMargin);
+  const cv::Point to(static_cast<int>(std::ceil(part.br().x * scale)) + kMargin,
+                     static_cast<int>(std::ceil(part.br().y * scale)) + kMargin);
+  return cv::Rect(from, to) & cv::Rect({}, whole);
+}
+
+}  // namespace
+
+std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_side,
+                                        std::span<const cv::Rect> parts, const Budget& budget) {
+  JpegDecoder decoder(bytes, budget);
+  if (!decoder.read_header() || !decoder.start(min_side)) throw decoder.fault();
+  std::vector<cv::Rect> places;
+  cv::Rect all;
+  for (const cv::Rect& part : parts) {
+    places.push_back(scaled(part, decoder.info().scale_num, decoder.size()));
+    all |= places.back();
+  }
+  int left = all.x, width = all.width;
+  if (all.empty() || !decoder.crop(left, width)) throw decoder.fault();
+  std::vector<RawImage> found(places.size(), decoder.facts());
+  for (const cv::Range& rows : rows_of(places)) {
+    cv::Mat strip = new_pixels({width, rows.size()}, CV_8UC3);
+    if (!decoder.skip_to(rows.start) || !decoder.read_rows(strip)) {
+      throw decoder.fault();
+    }
+    const cv::Rect place(left, rows.start, width, rows.size());
+    for (size_t i = 0; i < places.size(); ++i) {
+      if ((places[i] & place) != places[i]) continue;
+      found[i].bgr = strip(places[i] - place.tl());
+      found[i].at = places[i].tl();
+    }
+  }
+  return found;
+}
+
+}  // namespace facematch

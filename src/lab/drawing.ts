@@ -1,0 +1,82 @@
+import type { Face, FoundBy, ImageReport } from '../engine/addon.ts';
+
+/** The diagonal in pixels of an image whose lines are one pixel wide. Widths grow with the diagonal. */
+const diagonalOfOneLine = 800;
+
+/** Easy to tell from each other and from skin. */
+const colours: Record<FoundBy, string> = {
+  primary: '#3cdc5a',
+  tiled: '#28aaff',
+  rotated: '#dc5aff',
+  padded: '#ffc800',
+  enhanced: '#ff503c',
+};
+
+/**
+ * By EXIF orientation, the SVG matrix from the stored pixels to the upright image of that width and height (EXIF 2.32, 4.6.4).
+ * Of those from 5 on the stored width is the upright height.
+ */
+const matrices: Record<number, (width: number, height: number) => number[]> = {
+  2: (width) => [-1, 0, 0, 1, width, 0],
+  3: (width, height) => [-1, 0, 0, -1, width, height],
+  4: (_, height) => [1, 0, 0, -1, 0, height],
+  5: () => [0, 1, 1, 0, 0, 0],
+  6: (width) => [0, 1, -1, 0, width, 0],
+  7: (width, height) => [0, -1, -1, 0, width, height],
+  8: (_, height) => [0, -1, 1, 0, 0, height],
+};
+
+/**
+ * An SVG of the upright image's size: the file itself, embedded, and over it box, landmarks and label (index, detection score,
+ * found_by) of each face. Viewers that obey the EXIF orientation are told not to, and the SVG turns the image: every viewer shows
+ * it upright.
+ */
+export function drawFaces(file: Uint8Array, image: ImageReport): string {
+  const { width, height, format, orientation, faces } = image;
+  const line = Math.max(1, Math.round(Math.hypot(width, height) / diagonalOfOneLine));
+  const matrix = matrices[orientation]?.(width, height);
+  const stored = orientation >= 5 ? [height, width] : [width, height];
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
+    `<image width="${stored[0]}" height="${stored[1]}" style="image-orientation:none"${
+      matrix === undefined ? '' : ` transform="matrix(${matrix.join(' ')})"`
+    } href="data:image/${format};base64,${Buffer.from(file).toString('base64')}"/>`,
+    ...faces.map((face) => outline(face, line)),
+    // Last, so that no other box covers a label.
+    ...faces.map((face) => label(face, line, image)),
+    '</svg>\n',
+  ].join('\n');
+}
+
+/** Box and landmarks. A dark rim makes them visible on a background of their own colour. */
+function outline({ box, landmarks, found_by }: Face, line: number): string {
+  const { x, y, width, height } = box;
+  const rectangle = `<rect x="${x}" y="${y}" width="${width}" height="${height}"`;
+  // A point names the centre of a pixel.
+  const dots = (radius: number) =>
+    Object.values(landmarks).map(([px, py]) => `<circle cx="${px + 0.5}" cy="${py + 0.5}" r="${radius}"/>`);
+  return [
+    `<g fill="none" stroke="#000" stroke-width="${2 * line}">${rectangle}/></g>`,
+    `<g fill="none" stroke="${colours[found_by]}" stroke-width="${line}">${rectangle}/></g>`,
+    `<g fill="#000">${dots(2 * line).join('')}</g>`,
+    `<g fill="${colours[found_by]}">${dots(line).join('')}</g>`,
+  ].join('\n');
+}
+
+/** Above the box if there is room, otherwise below it or inside; never beyond the sides. */
+function label({ index, box, detection_score, found_by }: Face, line: number, image: ImageReport): string {
+  const text = `${index} ${detection_score.toFixed(3)} ${found_by}`;
+  const [letters, margin] = [12 * line, 2 * line];
+  // textLength gives the text that length in any font.
+  const textLength = 0.6 * letters * text.length;
+  const [width, height] = [textLength + 2 * margin, letters + 2 * margin];
+  const below = box.y + box.height + line;
+  const inside = Math.max(box.y, 0);
+  let y = box.y - line - height;
+  if (y < 0) y = below + height > image.height ? inside : below;
+  const x = Math.max(0, Math.min(box.x, image.width - width));
+  return [
+    `<rect x="${x}" y="${y}" width="${width}" height="${height}"/>`,
+    `<text x="${x + margin}" y="${y + margin + 0.8 * letters}" font-family="monospace" font-size="${letters}" fill="#fff" textLength="${textLength}" lengthAdjust="spacingAndGlyphs">${text}</text>`,
+  ].join('');
+}
