@@ -28,7 +28,7 @@ describe('facematch match with several candidates', () => {
     const [head, ...lines] = stdout.trimEnd().split('\n');
     expect(head).toBe('1 of 2 pictures match 1.jpg (the threshold is 70 %)');
     expect(lines).toEqual([
-      expect.stringMatching(/^ +\d+\.\d % {2}match {5}3\.jpg: fewer than 1 in 11,000 pairs/),
+      expect.stringMatching(/^ +≥ 70\.5 % {2}match {5}3\.jpg: fewer than 1 in 11,000 pairs/),
       expect.stringMatching(/^ +\d+\.\d % {2}no match {2}2\.jpg: /),
       expect.stringMatching(/^ {2}warning {2}The face compared in 2\.jpg is turned /),
     ]);
