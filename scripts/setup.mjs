@@ -110,7 +110,12 @@ const programHash = () =>
     ...['src', 'models/prepare', 'tsconfig.json', 'package-lock.json'],
     ...['scripts/lib/client-types.mjs', 'scripts/lib/lift.mjs'],
   ]);
-const packagesHash = () => hashOf(['package-lock.json', '.npmrc'], [process.version, process.arch]);
+const packagesHash = (which) =>
+  hashOf(['package-lock.json', '.npmrc'], [process.version, process.arch, which]);
+const packagesStamp = 'node_modules/.facematch-stamp';
+/** The tests' packages are those of the workspace `test`. */
+const arePackagesThere = () =>
+  isStamped(packagesStamp, packagesHash('all')) || (!dev && isStamped(packagesStamp, packagesHash('own')));
 
 /** onnxruntime-node has the libraries of every system: 250 MB that nothing here loads. */
 function dropOtherSystems() {
@@ -180,14 +185,15 @@ const steps = [
   {
     id: 'npm',
     title: 'npm packages',
-    missing: () => (isStamped('node_modules/.facematch-stamp', packagesHash()) ? undefined : 'npm ci'),
+    missing: () => (arePackagesThere() ? undefined : 'npm ci'),
     make: async (onLine) => {
-      await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+      const own = dev ? [] : ['--workspaces=false'];
+      await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', ...own], {
         cure: "npm ci failed. Check the network and npm's registry setting (npm config get registry), then run: npm run setup",
         onLine,
       });
       dropOtherSystems();
-      writeStamp('node_modules/.facematch-stamp', packagesHash());
+      writeStamp(packagesStamp, packagesHash(dev ? 'all' : 'own'));
     },
   },
   {

@@ -37,7 +37,9 @@ export function thirdPartyTables() {
 function packagesTable() {
   const page = plain(readFileSync('THIRD_PARTY_NOTICES.md', 'utf8'));
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
-  const atRunTime = Object.entries(packages).filter(([path, entry]) => path !== '' && !entry.dev);
+  const atRunTime = Object.entries(packages).filter(
+    ([path, entry]) => path.includes(mark) && !entry.dev && !entry.link,
+  );
   // Builds for platforms stand with the package that they belong to.
   const buildsOf = ({ optionalDependencies = {} }) =>
     Object.keys(optionalDependencies).filter((name) => packages[mark + name]?.os);
