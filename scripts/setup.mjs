@@ -113,7 +113,7 @@ const programHash = () =>
 const packagesHash = (which) =>
   hashOf(['package-lock.json', '.npmrc'], [process.version, process.arch, which]);
 const packagesStamp = 'node_modules/.facematch-stamp';
-/** The tests' packages are those of the workspace `test`. */
+/** The tests' packages are those of the workspace `test/tools`. */
 const arePackagesThere = () =>
   isStamped(packagesStamp, packagesHash('all')) || (!dev && isStamped(packagesStamp, packagesHash('own')));
 

@@ -77,7 +77,11 @@ export default function embed(job: EmbedJob): EmbeddedImage {
     max_pixels: 64_000_000,
     min_side: 16,
   });
-  if (!result.ok) return { ...nothing, failure: result.code };
+  if (!result.ok) {
+    // A fault of ours, not of the image.
+    if (result.code === 'internal_error') throw new Error(result.message);
+    return { ...nothing, failure: result.code };
+  }
   const { faces, ...image } = result.image;
   const chosen = centralFace(faces, image.width, image.height);
   return {

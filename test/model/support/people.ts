@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { addonFile } from '../../../src/config/environment.ts';
 import { projectPath } from '../../../src/config/paths.ts';
 import type { AccuracyMode } from '../../../src/engine/addon.ts';
+import { loadPack } from '../../../src/engine/load-addon.ts';
 import { packDirectory, readManifest, sha256 } from '../../../src/engine/manifest.ts';
 import {
   type Grouping,
@@ -76,6 +77,8 @@ function keyOf(mode: AccuracyMode, names: readonly string[]): string {
 }
 
 async function embed(folder: string, mode: AccuracyMode, names: readonly string[]): Promise<Float32Array> {
+  // For the whole process, so for its worker threads too.
+  loadPack(directory, manifest);
   const pictures = await embedImages(names, {
     packDirectory: directory,
     folder,
