@@ -2,11 +2,10 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } fro
 import { join } from 'node:path';
 import sharp, { type OutputInfo, type Sharp } from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sample, smallSample } from '../fixtures/pictures.ts';
+import { blank, sample, smallSample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { program, run } from './support/cli.ts';
 import { type Fields, type Json, match, paths } from './support/client.ts';
-import { blank } from './support/pictures.ts';
 import { TestServer } from './support/server.ts';
 
 let folder: string;

@@ -4,10 +4,9 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { everyCommand } from '../../src/cli/help.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { projectPath } from '../../src/config/paths.ts';
-import { sample } from '../fixtures/pictures.ts';
+import { blank, sample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { program, run } from './support/cli.ts';
-import { blank } from './support/pictures.ts';
 
 let folder: string;
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { samples } from '../fixtures/pictures.ts';
 import { type Fields, type Json, lasting, match, paths, twoPhotos } from './support/client.ts';
-import { samples } from './support/pictures.ts';
 import { TestServer } from './support/server.ts';
 
 /** FACEMATCH_EMBEDDING_CACHE as callers and operators see it; test/unit/analysis-cache.test.ts has the rest. */

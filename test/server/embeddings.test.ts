@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { maxCandidates } from '../../src/engine/cosine.ts';
+import { samples } from '../fixtures/pictures.ts';
 import { chunk, type Json, lastChunk, match, paths, RawClient, send } from './support/client.ts';
-import { samples } from './support/pictures.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /** One embedding against many. */

@@ -2,12 +2,11 @@ import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { livePack, redAndBlue, redIsLive } from '../fixtures/liveness.ts';
+import { blank, samples } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { cutOuts } from '../support/portraits.mjs';
 import { program, run } from './support/cli.ts';
-import { type Fields, type Json, match, paths, send } from './support/client.ts';
-import { blank, samples } from './support/pictures.ts';
-import { expectProblem } from './support/problem.ts';
+import { expectProblem, type Fields, type Json, match, paths, send } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
 /** Poor faces, and live scores by nets that take pictures that are rather red than blue for live. */

@@ -1,9 +1,8 @@
 import sharp, { type Sharp } from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { samples } from '../fixtures/pictures.ts';
 import { cutOuts } from '../support/portraits.mjs';
-import { type Fields, type Json, match, paths, twoPhotos } from './support/client.ts';
-import { samples } from './support/pictures.ts';
-import { expectProblem } from './support/problem.ts';
+import { expectProblem, type Fields, type Json, match, paths, twoPhotos } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
 /** Which faces are listed, which are compared, and what the answer then says. */

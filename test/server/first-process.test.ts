@@ -7,8 +7,7 @@ import { projectPath } from '../../src/config/paths.ts';
 import { addKey } from '../fixtures/key-files.ts';
 import { newFolder } from '../support/folder.ts';
 import { match, twoPhotos } from './support/client.ts';
-import { WorkerGate } from './support/gate.ts';
-import { Home, TestServer } from './support/server.ts';
+import { Home, TestServer, WorkerGate } from './support/server.ts';
 
 /** Who starts the server: npm, or as process 1 of a container the kernel, which spares it every signal that it does not handle. */
 

@@ -3,8 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { run } from './support/cli.ts';
-import { WorkerGate } from './support/gate.ts';
-import { Home, readiness, TestServer } from './support/server.ts';
+import { Home, readiness, TestServer, WorkerGate } from './support/server.ts';
 
 /** What the image's HEALTHCHECK runs. */
 

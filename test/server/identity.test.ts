@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { paths, type Send, send } from './support/client.ts';
-import { expectProblem } from './support/problem.ts';
+import { expectProblem, paths, type Send, send } from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /** Who asks, in which trace, and from where: what a request says of itself beside its body. */

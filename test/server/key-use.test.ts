@@ -2,11 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { afterEach, expect, test } from 'vitest';
 import { editKeyFile } from '../../src/auth/key-file.ts';
 import { revokeKey } from '../fixtures/key-files.ts';
-import { match, paths, send, twoPhotos } from './support/client.ts';
-import { WorkerGate } from './support/gate.ts';
-import { samples } from './support/pictures.ts';
-import { expectProblem } from './support/problem.ts';
-import { Home, idOf, TestServer } from './support/server.ts';
+import { samples } from '../fixtures/pictures.ts';
+import { expectProblem, match, paths, send, twoPhotos } from './support/client.ts';
+import { Home, idOf, TestServer, WorkerGate } from './support/server.ts';
 
 /** How much a key may run at once, how much it has used, and that it can be revoked. */
 

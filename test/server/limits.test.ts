@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { chunk, formBytes, formType, head, lastChunk, match, RawClient, send } from './support/client.ts';
-import { blank, samples } from './support/pictures.ts';
-import { expectProblem } from './support/problem.ts';
+import { blank, samples } from '../fixtures/pictures.ts';
+import {
+  chunk,
+  expectProblem,
+  formBytes,
+  formType,
+  head,
+  lastChunk,
+  match,
+  RawClient,
+  send,
+} from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /** Sizes, types and pictures: every limit at the limit and one past it. */

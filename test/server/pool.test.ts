@@ -3,7 +3,7 @@ import { projectPath } from '../../src/config/paths.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
 import type { Outcome, Pool as PoolClass } from '../../src/engine/pool.ts';
-import { blank, samples } from './support/pictures.ts';
+import { blank, samples } from '../fixtures/pictures.ts';
 
 /** The pool as it is built: a worker thread runs JavaScript, not TypeScript. */
 const { Pool } = (await import(projectPath('dist/src/engine/pool.js'))) as { Pool: typeof PoolClass };

@@ -3,9 +3,8 @@ import { scopes } from '../../src/auth/keys.ts';
 import { endpointIds } from '../../src/config/config.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import type { ErrorCode } from '../../src/errors.ts';
-import { head, match, paths, RawClient, type Send, send } from './support/client.ts';
-import { blank } from './support/pictures.ts';
-import { expectProblem } from './support/problem.ts';
+import { blank } from '../fixtures/pictures.ts';
+import { expectProblem, head, match, paths, RawClient, type Send, send } from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /** In which order requests are judged, and what is said of keys. contract-errors.test.ts provokes each code by itself. */
