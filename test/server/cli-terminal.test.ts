@@ -115,7 +115,7 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
     const misuse = await runOnTerminal(`${facematch} keys revoke`, folder, env);
     expect(misuse).toMatchObject({
       code: 2,
-      text: expect.stringContaining("missing required argument 'id'"),
+      text: expect.stringContaining("missing required argument 'key'"),
     });
     expect(misuse.text.includes(colour)).toBe(coloured);
   });
