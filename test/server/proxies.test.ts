@@ -5,7 +5,9 @@ import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { hasOpenssl, makePair, type Pair } from '../fixtures/certificates.ts';
+import { run } from './support/cli.ts';
 import { formType, head, type Json, paths, photoForm, RawClient } from './support/client.ts';
+import { redisInstalled } from './support/redis.ts';
 import { Home, TestServer, WorkerGate } from './support/server.ts';
 import { connectTls } from './support/tls.ts';
 
@@ -250,4 +252,27 @@ describe.skipIf(!hasCaddy || !hasOpenssl)('Caddy with the sample', () => {
       after.push((await post(port, servers.key)).status);
     expect(new Set(after)).toEqual(new Set(after.includes(502) ? [200, 502] : [200]));
   });
+});
+
+/** The proof of docs/replicas.md in small: what holds on a machine of any speed. Its figures are taken by hand. */
+
+interface Claim {
+  what: string;
+  found: string | number;
+  ok: boolean;
+}
+
+describe.skipIf(!redisInstalled || !hasNginx)('three replicas behind nginx', () => {
+  test('keep one limit, and lose no request when one of them or Redis is killed, or all are replaced', async () => {
+    const { code, stdout, stderr } = await run(
+      projectPath('deploy/replicas/prove.mjs'),
+      ['--quick', '--json'],
+      projectPath('.'),
+    );
+    expect(stderr).toBe('');
+    const { claims } = JSON.parse(stdout) as { claims: Claim[] };
+    expect(claims.filter(({ ok }) => !ok)).toEqual([]);
+    expect(claims).toHaveLength(7);
+    expect(code).toBe(0);
+  }, 180_000);
 });

@@ -202,18 +202,20 @@ export class TestServer {
   }
 }
 
-/** Holds the workers of a server at the door of the addon (gated-addon.cjs). */
+/** Loads addon.cjs in place of the addon, and that behind it. */
+export const disturbedAddon = {
+  REAL_ADDON: process.env.FACEMATCH_ADDON ?? projectPath('build/addon/Release/facematch.node'),
+  FACEMATCH_ADDON: fileURLToPath(new URL('./addon.cjs', import.meta.url)),
+};
+
+/** Holds the workers of a server at the door of the addon. */
 export class WorkerGate {
   readonly #file: string;
   readonly env: Record<string, string>;
 
   constructor(home: Home) {
     this.#file = join(home.folder, 'gate');
-    this.env = {
-      GATE_FILE: this.#file,
-      GATE_ADDON: process.env.FACEMATCH_ADDON ?? projectPath('build/addon/Release/facematch.node'),
-      FACEMATCH_ADDON: fileURLToPath(new URL('./gated-addon.cjs', import.meta.url)),
-    };
+    this.env = { ...disturbedAddon, GATE_FILE: this.#file };
   }
 
   close(): void {
