@@ -3,26 +3,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
-import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
 import type { Outcome, Pool as PoolClass } from '../../src/engine/pool.ts';
-import { blank, samples } from '../fixtures/pictures.ts';
+import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/pictures.ts';
 import { match, twoPhotos } from './support/client.ts';
 import { disturbedAddon, Home, killable, readiness, TestServer } from './support/server.ts';
 
 /** The pool as it is built: a worker thread runs JavaScript, not TypeScript. */
 const { Pool } = (await import(projectPath('dist/src/engine/pool.js'))) as { Pool: typeof PoolClass };
-const pack_directory = packDirectory('default');
-const manifest = readManifest(pack_directory);
 /** Looked at by the whole fallback, so that it takes long. */
 const faceless = await blank(4000, 3000, 'png');
-
-const options = {
-  accuracy_mode: 'fast',
-  min_det_score: manifest.min_det_score,
-  use_heuristic_fallback: true,
-  max_pixels: 64_000_000,
-  min_side: 16,
-} as const;
 
 /** In shared memory, as a body is. */
 function shared(picture: Buffer): Uint8Array {
@@ -39,13 +28,13 @@ describe('two workers', () => {
     const onWorkerError = (error: Error) => {
       throw error;
     };
-    loadPack(pack_directory, manifest);
-    pool = await Pool.start({ workers: 2, pack_directory, onWorkerError });
+    loadPack(pack, manifest);
+    pool = await Pool.start({ workers: 2, pack_directory: pack, onWorkerError });
   });
   afterAll(() => pool.close());
 
   const one = async (image: Uint8Array, slot: number) =>
-    (await pool.run({ images: [image], options, slot }))[0]!;
+    (await pool.run({ images: [image], options: analyseOptions, slot }))[0]!;
 
   test('a picture is shared with the worker: it is there afterwards, and has not changed', async () => {
     const image = shared(samples.one);
@@ -54,7 +43,11 @@ describe('two workers', () => {
   });
 
   test('two pictures in one job come back in their order', async () => {
-    const outcomes = await pool.run({ images: [shared(faceless), shared(samples.one)], options, slot: 0 });
+    const outcomes = await pool.run({
+      images: [shared(faceless), shared(samples.one)],
+      options: analyseOptions,
+      slot: 0,
+    });
     expect(outcomes.map(faces)).toEqual([0, 3]);
   });
 
