@@ -9,7 +9,7 @@ const alone = {
   ],
   slow: [
     'test/model/*.test.ts',
-    'test/native/{afterimage,memory}.test.ts',
+    'test/native/afterimage.test.ts',
     'test/server/{cli-eval,cli-terminal,eval-report}.test.ts',
     // The contract's answers once more, on other packs.
     'test/server/{int8,yunet}.test.ts',
@@ -20,19 +20,19 @@ const alone = {
 const slow = [
   'test/browser/*.test.ts',
   // Hostile requests and pictures.
-  'test/fuzz/{corpus,programs}.test.ts',
+  'test/fuzz/corpus.test.ts',
   'test/server/{hard-pictures,no-files}.test.ts',
   // Other programs: clients, shells, proxies, databases, several servers, whole commands.
   'test/server/{client-types,clients}.test.ts',
   'test/server/{documented-requests,identification}.test.ts',
-  'test/server/{limiter-shared,proxies,replicas,systemd-unit,tls-renewal}.test.ts',
+  'test/server/{limiter-shared,proxies,systemd-unit,tls-renewal}.test.ts',
   'test/unit/deploy-alerts.test.ts',
   // Machines that lack something.
   'test/server/cli-doctor-machine.test.ts',
 ];
 
 /** The contract over HTTP once more, with a setting of every server that these start. */
-const onNode = '{connections,heads,limits,refusals,switches,tls,tls-renewal,upload}';
+const onNode = '{connections,heads,refusals,switches,tls,tls-renewal,upload}';
 /** On the newest µWebSockets.js, where the C library of this machine is too old for it. */
 const onNextUws = '{connections,heads,tls,upload}';
 

@@ -1,6 +1,6 @@
 import axe from 'axe-core';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { samples } from '../server/support/pictures.ts';
+import { samples } from '../fixtures/pictures.ts';
 import type { DemoPage } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 

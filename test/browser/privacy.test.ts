@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { samples } from '../server/support/pictures.ts';
+import { samples } from '../fixtures/pictures.ts';
 import { demoPath } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { hasOpenssl, makePair, overwrite } from '../fixtures/certificates.ts';
-import { WorkerGate } from '../server/support/gate.ts';
-import { blank, samples } from '../server/support/pictures.ts';
-import { Home, TestServer } from '../server/support/server.ts';
+import { blank, samples } from '../fixtures/pictures.ts';
+import { Home, TestServer, WorkerGate } from '../server/support/server.ts';
 import { startTls } from '../server/support/tls.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';

@@ -1,7 +1,8 @@
 import sharp from 'sharp';
-import { expect, test } from 'vitest';
+import { expect, it, test } from 'vitest';
 import { loadPack } from '../../src/engine/load-addon.ts';
 import { analyseOptions, manifest, pack, sample } from '../fixtures/pictures.ts';
+import { builds, runChild } from './support/child.ts';
 
 /** The result of a picture does not depend on the pictures that the same thread analysed before. */
 
@@ -57,3 +58,24 @@ test('a picture has the same faces after any other picture', async () => {
   // The padded step must have run, or nothing would have been tested.
   expect(JSON.stringify(afterWhite)).toContain('"padded"');
 });
+
+const [released] = builds;
+
+const longest = 240_000;
+
+it(
+  'holds no more memory after 600 mixed pictures than after 200',
+  async () => {
+    const child = await runChild(released!, 'memory.mjs', ['200', '600'], {
+      flags: ['--expose-gc'],
+      longest,
+    });
+    expect(child).toMatchObject({ code: 0, signal: null, stderr: '' });
+    const [early, late] = child.stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { rss: number }).rss);
+    expect(late! / early!).toBeLessThan(1.03);
+  },
+  longest,
+);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { builds } from './support/builds.ts';
-import { type Ending, runChild } from './support/child.ts';
+import { builds, type Ending, runChild } from './support/child.ts';
 
 /** Native addons crash at process exit and in worker threads: each way to exit, in a process of its own. */
 

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { expect, it, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
+import { errorTable } from '../../src/errors.ts';
 
 /** What CMakeLists.txt asks of compiler and linker, found in the addon of the release by binutils, which come with g++. */
 
@@ -33,4 +35,26 @@ test.runIf(process.arch === 'x64')('every target of an indirect jump is marked a
     maxBuffer: 256 * 1024 * 1024,
   });
   expect(code.split('endbr64').length).toBeGreaterThan(100);
+});
+
+const header = readFileSync(projectPath('native/core/error.h'), 'utf8');
+const words = [...(/kErrorCodes = \{([^}]*)\}/.exec(header)?.[1] ?? '').matchAll(/"([a-z_]+)"/g)].map(
+  ([, word]) => word!,
+);
+const constants = [
+  ...(/enum class ErrorCode \{([^}]*)\}/.exec(header)?.[1] ?? '').matchAll(/\bk([A-Z]\w*)/g),
+].map(([, name]) => name!);
+
+it('reads the codes of the native core out of its header', () => {
+  expect(words.length).toBeGreaterThan(3);
+  expect(header).toContain(`std::array<const char*, ${words.length}> kErrorCodes`);
+});
+
+it('has every code of the native core in the error table', () => {
+  expect(Object.keys(errorTable)).toEqual(expect.arrayContaining(words));
+});
+
+it('has the words of the native core in the order of its constants', () => {
+  const spelled = constants.map((name) => name.replace(/(?<!^)[A-Z]/g, '_$&').toLowerCase());
+  expect(words).toEqual(spelled);
 });

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { blank, samples } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { type Json, match, paths, send, twoPhotos } from './support/client.ts';
-import { blank, samples } from './support/pictures.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /** FACEMATCH_AUDIT_LOG. */

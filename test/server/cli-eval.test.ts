@@ -2,11 +2,10 @@ import { cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { packDirectory, readManifest, verifyPack } from '../../src/engine/manifest.ts';
-import { sharedFolder } from '../fixtures/pictures.ts';
+import { samples, sharedFolder } from '../fixtures/pictures.ts';
 import { program, run } from './support/cli.ts';
 import type { Json } from './support/client.ts';
 import { evalFolder } from './support/eval-folder.ts';
-import { samples } from './support/pictures.ts';
 
 let folder: string;
 beforeAll(async () => {

@@ -81,7 +81,7 @@ describe('facematch keys create', () => {
     }
   });
 
-  // Each value's own rules are in test/unit/key-options.test.ts.
+  // Each value's own rules are in test/unit/keys.test.ts.
   test.each([
     { args: [], message: "required option '--name <name>' not specified" },
     { args: ['--name', ''], message: "option '--name <name>' argument '' is invalid" },

@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadPack } from '../../src/engine/load-addon.ts';
 import { imagesBelow } from '../../src/lab/people.ts';
-import { analyseOptions, manifest, pack, sample } from '../fixtures/pictures.ts';
+import { analyseOptions, blank, manifest, pack, sample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { execute, program, run } from './support/cli.ts';
 import type { Json } from './support/client.ts';
-import { blank } from './support/pictures.ts';
 
 /** Commands on several pictures; cli-detect.test.ts has detect. */
 

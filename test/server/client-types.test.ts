@@ -13,10 +13,10 @@ import { projectPath } from '../../src/config/paths.ts';
 import type { MatchOptions } from '../../src/engine/match-options.ts';
 import type { errorTable, ErrorCode as OwnErrorCode, ProblemExtras } from '../../src/errors.ts';
 import type { Match } from '../../src/scoring/answers.ts';
+import { blank, samples } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { run } from './support/cli.ts';
 import { match, paths, send, twoPhotos } from './support/client.ts';
-import { blank, samples } from './support/pictures.ts';
 import { TestServer } from './support/server.ts';
 
 /** A client's program that imports `facematch/client-types` takes what the server really sends. */

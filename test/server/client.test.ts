@@ -20,9 +20,8 @@ import {
   shell,
   type Way,
 } from './support/client-programs.ts';
-import { WorkerGate } from './support/gate.ts';
 import { answer, proxy, reset } from './support/proxy.ts';
-import { Home, TestServer } from './support/server.ts';
+import { Home, TestServer, WorkerGate } from './support/server.ts';
 
 /** Our clients, each as its readers use it: as a package, as a file beside their program, as a command. */
 

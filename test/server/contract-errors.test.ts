@@ -7,9 +7,11 @@ import { type ErrorCode, errorTable } from '../../src/errors.ts';
 import { openApiDocument } from '../../src/site/document.ts';
 import { livenessNet, livePack } from '../fixtures/liveness.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
+import { blank, manyScans, samples } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import {
   type Answer,
+  expectProblem,
   type Fields,
   head,
   match,
@@ -18,10 +20,7 @@ import {
   send,
   twoPhotos,
 } from './support/client.ts';
-import { WorkerGate } from './support/gate.ts';
-import { blank, manyScans, samples } from './support/pictures.ts';
-import { expectProblem } from './support/problem.ts';
-import { Home, killable, TestServer } from './support/server.ts';
+import { Home, killable, TestServer, WorkerGate } from './support/server.ts';
 
 /**
  * The contract's table of errors, row by row, each with one request against a real port. The OpenAPI document must describe

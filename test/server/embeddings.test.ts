@@ -1,7 +1,18 @@
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { maxCandidates } from '../../src/engine/cosine.ts';
-import { chunk, type Json, lastChunk, match, paths, RawClient, send } from './support/client.ts';
-import { samples } from './support/pictures.ts';
+import { samples } from '../fixtures/pictures.ts';
+import {
+  chunk,
+  type Fields,
+  type Json,
+  lastChunk,
+  lasting,
+  match,
+  paths,
+  RawClient,
+  send,
+  twoPhotos,
+} from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /** One embedding against many. */
@@ -189,4 +200,80 @@ test('writes nothing of an embedding into the log', async () => {
   await server.logged(body.request_id);
   expect(server.stderr.join('\n')).not.toContain(one[0].embedding.slice(0, 12));
   expect(server.stderr.join('\n')).not.toContain('face 0');
+});
+
+/** FACEMATCH_EMBEDDING_CACHE as callers and operators see it; test/unit/analysis-cache.test.ts has the rest. */
+
+async function counts(server: TestServer) {
+  const read = (name: string) => server.metric(`facematch_embedding_cache_${name}`);
+  return {
+    hits: await read('hits_total'),
+    misses: await read('misses_total'),
+    pictures: await read('pictures'),
+  };
+}
+
+describe('by default', () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await TestServer.start();
+  });
+  afterAll(() => server.stop());
+
+  test('nothing is kept, looked for or spared', async () => {
+    await match(server, twoPhotos());
+    const { body } = await match(server, twoPhotos());
+    expect(body.timings_ms.decode).toBeGreaterThan(0);
+    expect(await counts(server)).toEqual({ hits: 0, misses: 0, pictures: 0 });
+    expect(await server.metrics()).toContain('facematch_embedding_cache_hits_total 0');
+  });
+});
+
+describe('with a cache for two pictures', () => {
+  let server: TestServer;
+  let plain: TestServer;
+  beforeAll(async () => {
+    server = await TestServer.start({
+      env: { FACEMATCH_EMBEDDING_CACHE: '2', FACEMATCH_ENDPOINTS: 'match,match_advanced,embed' },
+    });
+    plain = await TestServer.start();
+  });
+  afterAll(() => Promise.all([server.stop(), plain.stop()]));
+
+  const added = async (act: () => Promise<unknown>) => {
+    const before = await counts(server);
+    await act();
+    const { hits, misses } = await counts(server);
+    return [hits - before.hits, misses - before.misses];
+  };
+
+  test('a second request gets the same answer but for its id and times', async () => {
+    const expected = (await match(plain, twoPhotos())).body;
+    const bodies: Json[] = [];
+    const ask = async () => bodies.push((await match(server, twoPhotos())).body);
+    expect(await added(ask)).toEqual([0, 2]);
+    expect(await added(ask)).toEqual([2, 0]);
+    expect(bodies.map(lasting)).toEqual([lasting(expected), lasting(expected)]);
+    const { queue, total, ...stages } = bodies[1].timings_ms;
+    expect(stages).toEqual({ decode: 0, detect: 0, align: 0, embed: 0 });
+    expect((await counts(server)).pictures).toBe(2);
+  });
+
+  test('what embed gives out is not kept', async () => {
+    const embed = () => match(server, { image: samples.two }, { path: paths.embed });
+    expect((await embed()).status).toBe(200);
+    expect(await added(embed)).toEqual([0, 0]);
+  });
+
+  test('another choice of a face is a hit, another mode and a changed byte are not', async () => {
+    const advanced = (fields: Fields) =>
+      match(server, { ...twoPhotos(), ...fields }, { path: paths.advanced });
+    await advanced({});
+    expect(await added(() => advanced({ image1_face_index: '1' }))).toEqual([2, 0]);
+    expect(await added(() => advanced({ auto_pair_best: 'false' }))).toEqual([2, 0]);
+    expect(await added(() => advanced({ threshold_percent: '20' }))).toEqual([2, 0]);
+    expect(await added(() => advanced({ accuracy_mode: 'fast' }))).toEqual([0, 2]);
+    const image1 = Buffer.concat([samples.one, Buffer.of(0)]);
+    expect(await added(() => advanced({ image1, accuracy_mode: 'fast' }))).toEqual([1, 1]);
+  });
 });

@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { wilson } from '../../src/lab/metrics.ts';
 import { livePack, redAndBlue, redIsLive } from '../fixtures/liveness.ts';
+import { blank } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { program, run } from './support/cli.ts';
-import { blank } from './support/pictures.ts';
 
 /** `facematch eval --attacks` with nets that take pictures that are rather red for live. */
 

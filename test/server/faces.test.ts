@@ -4,9 +4,8 @@ import type { AccuracyMode } from '../../src/engine/addon.ts';
 import { cosine } from '../../src/engine/cosine.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
 import { withQualityComponents } from '../../src/scoring/face-quality.ts';
-import { analyseOptions, manifest, pack } from '../fixtures/pictures.ts';
+import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/pictures.ts';
 import { type Answer, type Fields, type Json, match } from './support/client.ts';
-import { blank, samples } from './support/pictures.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /** Endpoints that look at one picture. */

@@ -1,8 +1,7 @@
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { type Json, match, paths } from './support/client.ts';
-import { samples } from './support/pictures.ts';
-import { expectProblem } from './support/problem.ts';
+import { samples } from '../fixtures/pictures.ts';
+import { expectProblem, type Json, match, paths } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
 /** use_heuristic_fallback as a client sees it. What the fallback finds is measured in test/model/hard-pictures.test.ts. */

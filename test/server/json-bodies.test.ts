@@ -1,8 +1,10 @@
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { endpointIds } from '../../src/config/config.ts';
+import { blank, samples } from '../fixtures/pictures.ts';
 import {
   type Answer,
+  expectProblem,
   type Fields,
   type Json,
   lasting,
@@ -11,8 +13,6 @@ import {
   send,
   twoPhotos,
 } from './support/client.ts';
-import { blank, samples } from './support/pictures.ts';
-import { expectProblem } from './support/problem.ts';
 import { TestServer } from './support/server.ts';
 
 /** The endpoints of pictures take JSON as they take a form: the same fields, the same answers, the same faults. */

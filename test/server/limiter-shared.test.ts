@@ -3,9 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { makePair } from '../fixtures/certificates.ts';
 import { head, match, paths, photoForm, RawClient, send, twoPhotos } from './support/client.ts';
-import { WorkerGate } from './support/gate.ts';
 import { redisInstalled, TestRedis } from './support/redis.ts';
-import { Home, idOf, type StartOptions, TestServer } from './support/server.ts';
+import { Home, idOf, type StartOptions, TestServer, WorkerGate } from './support/server.ts';
 
 /** Rate limits in a real Redis: shared, and what becomes of them when it is away. */
 

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Answer, head, match, paths, photoForm, RawClient, send, twoPhotos } from './support/client.ts';
-import { WorkerGate } from './support/gate.ts';
-import { Home, killable, readiness, TestServer } from './support/server.ts';
+import { Home, killable, readiness, TestServer, WorkerGate } from './support/server.ts';
 
 /** What happens while workers are busy. The gate holds them at the addon's door as long as a test needs. */
 

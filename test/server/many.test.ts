@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { blank, samples } from '../fixtures/pictures.ts';
 import { type Answer, type Fields, type Json, match, paths } from './support/client.ts';
-import { blank, samples } from './support/pictures.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /** One picture against several in one request. */

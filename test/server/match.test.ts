@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { manifest } from '../fixtures/pictures.ts';
+import { manifest, samples } from '../fixtures/pictures.ts';
 import { form, type Json, lasting, match, paths, send, twoPhotos } from './support/client.ts';
-import { samples } from './support/pictures.ts';
 import { idOf, TestServer } from './support/server.ts';
 
 /** The contract's answers: everything that is 200. docs.test.ts judges their members by the OpenAPI document. */

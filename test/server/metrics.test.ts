@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
-import { promtool } from '../support/promtool.ts';
+import { blank, samples } from '../fixtures/pictures.ts';
+import { promtool } from '../support/deployed.ts';
 import { match, paths, send, twoPhotos } from './support/client.ts';
-import { WorkerGate } from './support/gate.ts';
-import { blank, samples } from './support/pictures.ts';
-import { Home, killable, TestServer } from './support/server.ts';
+import { Home, killable, TestServer, WorkerGate } from './support/server.ts';
 
 /** What a scrape tells of the requests before it. */
 

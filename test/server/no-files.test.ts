@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
+import { blank, samples } from '../fixtures/pictures.ts';
 import { form, head, match, paths, RawClient, send, twoPhotos } from './support/client.ts';
-import { blank, samples } from './support/pictures.ts';
 import { Home, idOf, TestServer } from './support/server.ts';
 
 /** Nothing of a request stays: no file is written, and the log tells nothing that it should not. */

@@ -1,24 +1,17 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
-import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
 import type { Outcome, Pool as PoolClass } from '../../src/engine/pool.ts';
-import { blank, samples } from './support/pictures.ts';
+import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/pictures.ts';
+import { match, twoPhotos } from './support/client.ts';
+import { disturbedAddon, Home, killable, readiness, TestServer } from './support/server.ts';
 
 /** The pool as it is built: a worker thread runs JavaScript, not TypeScript. */
 const { Pool } = (await import(projectPath('dist/src/engine/pool.js'))) as { Pool: typeof PoolClass };
-const pack_directory = packDirectory('default');
-const manifest = readManifest(pack_directory);
 /** Looked at by the whole fallback, so that it takes long. */
 const faceless = await blank(4000, 3000, 'png');
-
-const options = {
-  accuracy_mode: 'fast',
-  min_det_score: manifest.min_det_score,
-  use_heuristic_fallback: true,
-  max_pixels: 64_000_000,
-  min_side: 16,
-} as const;
 
 /** In shared memory, as a body is. */
 function shared(picture: Buffer): Uint8Array {
@@ -35,13 +28,13 @@ describe('two workers', () => {
     const onWorkerError = (error: Error) => {
       throw error;
     };
-    loadPack(pack_directory, manifest);
-    pool = await Pool.start({ workers: 2, pack_directory, onWorkerError });
+    loadPack(pack, manifest);
+    pool = await Pool.start({ workers: 2, pack_directory: pack, onWorkerError });
   });
   afterAll(() => pool.close());
 
   const one = async (image: Uint8Array, slot: number) =>
-    (await pool.run({ images: [image], options, slot }))[0]!;
+    (await pool.run({ images: [image], options: analyseOptions, slot }))[0]!;
 
   test('a picture is shared with the worker: it is there afterwards, and has not changed', async () => {
     const image = shared(samples.one);
@@ -50,7 +43,11 @@ describe('two workers', () => {
   });
 
   test('two pictures in one job come back in their order', async () => {
-    const outcomes = await pool.run({ images: [shared(faceless), shared(samples.one)], options, slot: 0 });
+    const outcomes = await pool.run({
+      images: [shared(faceless), shared(samples.one)],
+      options: analyseOptions,
+      slot: 0,
+    });
     expect(outcomes.map(faces)).toEqual([0, 3]);
   });
 
@@ -75,4 +72,63 @@ test('a pack that is not loaded rejects the start with the reason', async () => 
   await expect(Pool.start({ workers: 2, pack_directory: '/no/such/pack', onWorkerError })).rejects.toThrow(
     /no\/such\/pack.*was not loaded/,
   );
+});
+
+/** Workers that die in every phase of their life: all of them are back in the end, and nobody is told otherwise before. */
+
+const home = new Home();
+const dieFile = join(home.folder, 'die');
+const server = await TestServer.forFile(
+  { env: { ...disturbedAddon, FACEMATCH_WORKERS: '2', DIE_FILE: dieFile }, node: killable },
+  home,
+);
+
+const workers = (count: number) => server.metricBecomes('facematch_workers', count);
+const replaced = () => server.metric('facematch_worker_replacements_total');
+/** Resolves when its death is known. */
+const killOne = async () => {
+  const before = await replaced();
+  server.child.kill('SIGUSR2');
+  while ((await replaced()) <= before);
+};
+const readyz = async () => {
+  const answer = await fetch(`${server.adminAddress}/readyz`);
+  return [answer.status, await answer.json()];
+};
+const served = async () =>
+  (await Promise.all([match(server, twoPhotos()), match(server, twoPhotos())])).map(({ status }) => status);
+
+test('one that dies while it is idle is replaced, time after time', async () => {
+  for (let round = 0; round < 3; round++) {
+    await killOne();
+    await workers(2);
+  }
+  expect(await served()).toEqual([200, 200]);
+});
+
+test('those that die while they start are missed, and are back when they can be', {
+  timeout: 120_000,
+}, async () => {
+  writeFileSync(dieFile, '');
+  await killOne();
+  await workers(1);
+  expect(await readyz()).toEqual([200, readiness('ready')]);
+  expect(await served()).toEqual([200, 200]);
+  await killOne();
+  await workers(0);
+  expect(await readyz()).toEqual([503, readiness('recovering')]);
+  // Waits for a worker, as it would in a queue.
+  const waiting = match(server, twoPhotos());
+  rmSync(dieFile);
+  await workers(2);
+  expect(await readyz()).toEqual([200, readiness('ready')]);
+  // Given to a worker that never came up, or served by one that did.
+  expect([200, 500, 504]).toContain((await waiting).status);
+  expect(await served()).toEqual([200, 200]);
+});
+
+test('and are replaced afterwards as before', async () => {
+  await killOne();
+  await workers(2);
+  expect(await served()).toEqual([200, 200]);
 });

@@ -5,8 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { program, run } from './support/cli.ts';
 import { head, match, paths, RawClient, twoPhotos } from './support/client.ts';
-import { WorkerGate } from './support/gate.ts';
-import { Home, readiness, type StartOptions, TestServer } from './support/server.ts';
+import { Home, readiness, type StartOptions, TestServer, WorkerGate } from './support/server.ts';
 
 /** From the start of the process to its end, in every way. */
 

@@ -1,13 +1,46 @@
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { hasOpenssl, makePair, type Pair } from '../fixtures/certificates.ts';
-import { hasCaddy, startCaddy } from './support/caddy.ts';
+import { run } from './support/cli.ts';
 import { formType, head, type Json, paths, photoForm, RawClient } from './support/client.ts';
-import { WorkerGate } from './support/gate.ts';
-import { Home, TestServer } from './support/server.ts';
+import { redisInstalled } from './support/redis.ts';
+import { Home, TestServer, WorkerGate } from './support/server.ts';
 import { connectTls } from './support/tls.ts';
+
+const { startProgram } = await import(projectPath('test/support/programs.mjs'));
+
+const hasCaddy = spawnSync('caddy', ['version']).status === 0;
+if (!hasCaddy) process.stderr.write('deploy/Caddyfile is not tested: caddy is not installed\n');
+
+/** deploy/Caddyfile for real: its address, certificate and servers replaced by those of the test. */
+async function startCaddy(folder: string, port: number, pair: Pair, servers: readonly number[]) {
+  const replacements = [
+    ['facematch.example {', `https://localhost:${port} {`],
+    ['# tls /etc/facematch/tls.crt /etc/facematch/tls.key', `tls ${pair.cert} ${pair.key}`],
+    ['to 127.0.0.1:8080', `to ${servers.map((one) => `127.0.0.1:${one}`).join(' ')}`],
+    ['# admin off', 'admin off'],
+  ] as const;
+  let text = readFileSync(projectPath('deploy/Caddyfile'), 'utf8');
+  for (const [from, to] of replacements) {
+    if (!text.includes(from)) throw new Error(`deploy/Caddyfile no longer has: ${from}`);
+    text = text.replace(from, to);
+  }
+  // Else it would ask for port 80 as well, to send browsers on from there.
+  text = text.replace('admin off', 'admin off\n\tauto_https disable_redirects');
+  const file = join(folder, 'Caddyfile');
+  writeFileSync(file, text);
+  // It tells of its start on standard error.
+  const args = ['-c', 'exec caddy "$@" 2>&1', 'sh', 'run', '--config', file, '--adapter', 'caddyfile'];
+  const caddy = await startProgram('sh', args, {
+    ready: /serving initial configuration/,
+    env: { HOME: folder },
+  });
+  return { stop: () => caddy.stop() };
+}
 
 /** The samples of deploy/ for proxies, with the real programs. Debian has both. */
 
@@ -219,4 +252,27 @@ describe.skipIf(!hasCaddy || !hasOpenssl)('Caddy with the sample', () => {
       after.push((await post(port, servers.key)).status);
     expect(new Set(after)).toEqual(new Set(after.includes(502) ? [200, 502] : [200]));
   });
+});
+
+/** The proof of docs/replicas.md in small: what holds on a machine of any speed. Its figures are taken by hand. */
+
+interface Claim {
+  what: string;
+  found: string | number;
+  ok: boolean;
+}
+
+describe.skipIf(!redisInstalled || !hasNginx)('three replicas behind nginx', () => {
+  test('keep one limit, and lose no request when one of them or Redis is killed, or all are replaced', async () => {
+    const { code, stdout, stderr } = await run(
+      projectPath('deploy/replicas/prove.mjs'),
+      ['--quick', '--json'],
+      projectPath('.'),
+    );
+    expect(stderr).toBe('');
+    const { claims } = JSON.parse(stdout) as { claims: Claim[] };
+    expect(claims.filter(({ ok }) => !ok)).toEqual([]);
+    expect(claims).toHaveLength(7);
+    expect(code).toBe(0);
+  }, 180_000);
 });

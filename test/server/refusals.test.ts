@@ -3,14 +3,28 @@ import { scopes } from '../../src/auth/keys.ts';
 import { endpointIds } from '../../src/config/config.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import type { ErrorCode } from '../../src/errors.ts';
-import { head, match, paths, RawClient, type Send, send } from './support/client.ts';
-import { blank } from './support/pictures.ts';
-import { expectProblem } from './support/problem.ts';
+import { blank, samples } from '../fixtures/pictures.ts';
+import {
+  chunk,
+  expectProblem,
+  formBytes,
+  formType,
+  head,
+  lastChunk,
+  match,
+  paths,
+  RawClient,
+  type Send,
+  send,
+} from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';
 
-/** In which order requests are judged, and what is said of keys. contract-errors.test.ts provokes each code by itself. */
+/**
+ * In which order requests are judged, what is said of keys, and every limit at the limit and one past it;
+ * contract-errors.test.ts provokes each code by itself.
+ */
 
-const limits = { body: 3_000_000 };
+const limits = { body: 3_000_000, image: 1_000_000, pixels: 4_000_000 };
 const pdf = Buffer.from('%PDF-1.7\n');
 
 const home = new Home();
@@ -27,6 +41,8 @@ const without = new Map<string, string>(
 );
 const env = {
   FACEMATCH_MAX_BODY_BYTES: String(limits.body),
+  FACEMATCH_MAX_IMAGE_BYTES: String(limits.image),
+  FACEMATCH_MAX_PIXELS: String(limits.pixels),
   FACEMATCH_ENDPOINTS: endpointIds.join(','),
 };
 const server = await TestServer.forFile({ env }, home);
@@ -105,5 +121,113 @@ describe('a key', () => {
       details.add(answer.body.detail);
     }
     expect(details.size).toBe(1);
+  });
+});
+
+describe('sizes', () => {
+  const image = (bytes: number) => Buffer.alloc(bytes, 120);
+
+  test.each(['99999999999', `1${'0'.repeat(100)}`])(
+    'a declared length of %s is body_too_large',
+    async (length) => {
+      const client = new RawClient(server.port);
+      client.write(head(server, { 'content-length': length }));
+      expect((await client.answer()).body).toMatchObject({ status: 413, code: 'body_too_large' });
+      await client.closed;
+    },
+  );
+
+  test('a body of exactly the limit is read, and judged for what is in it', async () => {
+    const frame = formBytes({ filler: image(0) });
+    const body = formBytes({ filler: image(limits.body - frame.length) });
+    expect(body.length).toBe(limits.body);
+    const answer = await send(server, { body, headers: { 'content-type': formType } });
+    expectProblem(answer, 'missing_field', { field: 'image1' });
+  });
+
+  test('a JSON body may be a third larger, and 64 KiB, so that the same pictures fit', async () => {
+    const most = (limits.body / 3) * 4 + 64 * 1024;
+    const headers = { 'content-type': 'application/json' };
+    const frame = '{"filler":""}';
+    const body = frame.replace('""', `"${'A'.repeat(most - frame.length)}"`);
+    expectProblem(await send(server, { body, headers }), 'missing_field', { field: 'image1' });
+    const refused = await send(server, { body: `${body} `, headers });
+    expectProblem(refused, 'body_too_large', { limit_bytes: most });
+  });
+
+  test('a chunked body is body_too_large at the byte that passes the limit', async () => {
+    const client = new RawClient(server.port);
+    client.write(head(server, { 'transfer-encoding': 'chunked' }));
+    client.write(chunk(image(limits.body)));
+    client.write(chunk(image(1)));
+    expect((await client.answer()).body).toMatchObject({
+      status: 413,
+      code: 'body_too_large',
+      limit_bytes: limits.body,
+    });
+    client.write(lastChunk);
+    await client.closed;
+  });
+});
+
+describe('types', () => {
+  test('a body with a content coding is unsupported_media_type', async () => {
+    const headers = { 'content-type': 'multipart/form-data; boundary=b', 'content-encoding': 'gzip' };
+    expectProblem(await send(server, { headers, body: 'x' }), 'unsupported_media_type');
+  });
+
+  test('two Content-Type headers are invalid_multipart', async () => {
+    const client = new RawClient(server.port);
+    client.write(head(server, { 'Content-Type': 'x', 'content-length': '0' }));
+    expect((await client.answer()).body).toMatchObject({
+      code: 'invalid_multipart',
+      detail: 'Send one Content-Type header.',
+    });
+    client.leave();
+  });
+
+  test('no Content-Type is unsupported_media_type', async () => {
+    const client = new RawClient(server.port);
+    client.write(`${head(server, { 'content-type': undefined, 'content-length': '1' })}x`);
+    expect((await client.answer()).body).toMatchObject({ status: 415, code: 'unsupported_media_type' });
+    client.leave();
+  });
+
+  test.each<[detected: string, picture: () => Promise<Buffer> | Buffer]>([
+    ['avif', () => blank(20, 20, 'avif')],
+    ['unknown', () => Buffer.from([0, 1, 2, 3])],
+    ['text', () => Buffer.from('This is a text file named .jpg')],
+  ])('a picture that looks like %s is unsupported_image_format', async (detected, picture) => {
+    const answer = await match(server, { image1: samples.one, image2: await picture() });
+    expectProblem(answer, 'unsupported_image_format', { field: 'image2', detected });
+  });
+});
+
+describe('pictures', () => {
+  test('more pixels than allowed are image_dimensions, judged from the header', async () => {
+    const image2 = await blank(2001, 2000, 'png');
+    const answer = await match(server, { image1: samples.one, image2 });
+    expectProblem(answer, 'image_dimensions', {
+      field: 'image2',
+      width: 2001,
+      height: 2000,
+      limit_pixels: limits.pixels,
+    });
+    const header = image2.subarray(0, image2.indexOf('IDAT') + 4);
+    expectProblem(await match(server, { image1: header, image2 }), 'image_dimensions', { field: 'image1' });
+  });
+
+  test('looking that takes too long ends, and the answer says so', async () => {
+    const impatient = await TestServer.start({ env: { FACEMATCH_PICTURE_MS: '30' } }, new Home());
+    const image1 = await blank(900, 900, 'png');
+    const answer = await match(impatient, { image1, image2: image1 });
+    await impatient.stop();
+    expectProblem(answer, 'no_face_found', {
+      detail: expect.stringMatching(/The search for faces in image1 and image2 was stopped/),
+      errors: [
+        { field: 'image1', code: 'no_face_found' },
+        { field: 'image2', code: 'no_face_found' },
+      ],
+    });
   });
 });

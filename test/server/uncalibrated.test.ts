@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { uncalibratedPack } from '../fixtures/packs.ts';
+import { samples } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { program, run } from './support/cli.ts';
 import { type Answer, match, paths, send, twoPhotos } from './support/client.ts';
 import { diagnose } from './support/doctor.ts';
-import { samples } from './support/pictures.ts';
 import { TestServer } from './support/server.ts';
 
 /** A pack that nobody has calibrated serves, and pretends nothing. */

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { parse, parseAllDocuments } from 'yaml';
 import { projectPath } from '../../src/config/paths.ts';
@@ -40,3 +41,12 @@ export const manifestsOf = (file: string): Manifest[] =>
     if (document.errors.length > 0) throw document.errors[0];
     return document.toJS();
   });
+
+/** The system's promtool, or the one that set-up unpacked; undefined, and said, where there is neither. */
+export const promtool = ['promtool', projectPath('.cache/promtool/usr/bin/promtool')].find(
+  (program) => spawnSync(program, ['--version']).status === 0,
+);
+
+if (promtool === undefined) {
+  process.stderr.write('There is no promtool (Debian package prometheus): what it checks is skipped\n');
+}

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
-import { alerts, dashboardQueries, deployed, rules } from '../support/deployed.ts';
+import { alerts, dashboardQueries, deployed, promtool, rules } from '../support/deployed.ts';
 import { newFolder } from '../support/folder.ts';
-import { promtool } from '../support/promtool.ts';
 
 /** The rules of deploy/prometheus: each alert with its runbook, proven to fire and to stay silent. */
 

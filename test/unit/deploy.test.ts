@@ -1,4 +1,13 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Ajv2019 } from 'ajv/dist/2019.js';
@@ -11,7 +20,52 @@ import { projectPath } from '../../src/config/paths.ts';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
 import { deployed, type Manifest, manifestsOf } from '../support/deployed.ts';
 import { newFolder } from '../support/folder.ts';
-import { faultOf, typeFaults } from '../support/manifest-schema.ts';
+
+/** A manifest against the schema and the type of its kind, out of npm's kubernetes-models. */
+
+const require = createRequire(import.meta.url);
+const packageOf = ({ apiVersion }: Manifest) =>
+  apiVersion.startsWith('monitoring.coreos.com/')
+    ? `@kubernetes-models/prometheus-operator/${apiVersion}`
+    : `kubernetes-models/${apiVersion}`;
+
+/** What its schema says against it; empty when it is in order. */
+function faultOf(manifest: Manifest): string {
+  const Model = require(packageOf(manifest))[manifest.kind];
+  try {
+    new Model(manifest).validate();
+    return '';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** What the schemas let pass: a member that there is not. The packages' types do not. */
+function typeFaults(manifests: readonly Manifest[]): string {
+  mkdirSync(projectPath('build'), { recursive: true });
+  const folder = mkdtempSync(projectPath('build/manifests-'));
+  const lines = manifests.map((manifest, at) => {
+    const type = `import('${packageOf(manifest)}').I${manifest.kind}`;
+    return `export const manifest${at}: ${type} = ${JSON.stringify(manifest)};`;
+  });
+  writeFileSync(join(folder, 'manifests.ts'), lines.join('\n'));
+  const options = [
+    '--noEmit',
+    '--ignoreConfig',
+    '--strict',
+    '--skipLibCheck',
+    '--module',
+    'nodenext',
+    '--types',
+    '',
+  ];
+  const tsc = projectPath('node_modules/typescript/bin/tsc');
+  const { stdout } = spawnSync(process.execPath, [tsc, ...options, join(folder, 'manifests.ts')], {
+    encoding: 'utf8',
+  });
+  rmSync(folder, { recursive: true });
+  return stdout;
+}
 
 /** deploy/kubernetes, deploy/compose.yaml and .github/workflows, each by its schema or parser, and what must fit together. */
 

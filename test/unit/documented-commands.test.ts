@@ -71,3 +71,28 @@ test('versions of the default pack in the pages are of the pack that there is', 
   expect(versions.length).toBeGreaterThan(1);
   expect(new Set(versions)).toEqual(new Set([version]));
 });
+
+process.chdir(projectPath('.'));
+const { generatedDocs } = await import(projectPath('scripts/lib/generated-docs.mjs'));
+const docs: Record<string, string> = generatedDocs();
+
+test.each(Object.keys(docs))('%s is up to date; if not, run: npm run docs', (path) => {
+  // Line breaks in JSON are the formatter's business.
+  const content = (text: string) => (path.endsWith('.json') ? JSON.parse(text) : text);
+  expect(content(readFileSync(path, 'utf8'))).toEqual(content(docs[path]!));
+});
+
+test('no package at run time has a licence that a service may not be built upon', () => {
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+  // Neither this package nor the workspace of the tests.
+  const all = Object.values<{ dev?: boolean; integrity?: string; license?: string }>(packages);
+  const licences = new Set(all.flatMap(({ dev, integrity, license }) => (dev || !integrity ? [] : license)));
+  expect([...licences].sort()).toEqual([
+    '(MIT OR CC0-1.0)',
+    'Apache-2.0',
+    'BSD-3-Clause',
+    'ISC',
+    'MIT',
+    'Unlicense',
+  ]);
+});

@@ -1,14 +1,21 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
 import { endpointIds, readConfig } from '../../src/config/config.ts';
+import { projectPath } from '../../src/config/paths.ts';
 import type { FieldRule } from '../../src/endpoints/endpoint.ts';
 import { repeatedField } from '../../src/endpoints/images.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
-import { type ErrorCode, errorTable, Problem } from '../../src/errors.ts';
+import { type ErrorCode, errorCodes, errorTable, Problem } from '../../src/errors.ts';
 import { problem } from '../../src/http/responses.ts';
 import { openApiDocument } from '../../src/site/document.ts';
+import { docsPage } from '../../src/site/page.ts';
+import { problemDocs } from '../../src/site/problem-examples.ts';
 import { problemName } from '../../src/site/problems.ts';
+import { Publication } from '../../src/site/publications.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
 
 /** The document says what the tables say, and is what the OpenAPI specification calls a document. */
@@ -127,3 +134,141 @@ test.each(['Match', 'Many', 'Embeddings', 'Models'])(
     for (const member of required!) expect(faults({ ...value, [member]: undefined })).not.toEqual([]);
   },
 );
+
+/** docs/api.md is written by hand: it says what the tables say. */
+
+const text = readFileSync(projectPath('docs/api.md'), 'utf8');
+const { components } = openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') }));
+const rows = text.match(/^\| .*$/gm)!.map((row) => row.slice(2, -2).split(' | '));
+const quoted = new Set([...text.matchAll(/`([\w-]+)`/g)].map(([, word]) => word!));
+const names = (cell: string) => [...cell.matchAll(/`([\w-]+)`/g)].map(([, word]) => word!);
+
+test.each(endpoints)(
+  '$method $path, its scope and its fields',
+  ({ id, method, path, scope, ...endpoint }) => {
+    const row = rows.find(([cell]) => cell!.includes(`\`${method} ${path}\``))!;
+    expect(row[1]).toBe({ any: 'any', none: 'no key' }[scope as string] ?? `\`${scope}\``);
+    expect(row[2]!.includes('off by default')).toBe(!readConfig({}).endpoints.includes(id));
+    if (endpoint.takes !== 'pictures') return;
+    const [, taken] = new RegExp(`^\`${method} ${path}\` takes (.*)\\.$`, 'm').exec(text)!;
+    expect(names(taken!)).toEqual(Object.keys(endpoint.fields));
+  },
+);
+
+const fields = Object.assign({}, ...endpoints.map((one) => ('fields' in one ? one.fields : {})));
+
+test.each(Object.entries<FieldRule>(fields))('the field %s with its default', (name, rule) => {
+  const row = rows.find((cells) => cells.length >= 3 && names(cells[0]!).includes(name))!;
+  if (rule.kind === 'image') return expect(row[2]).toBe('required');
+  expect(row[2]).toBe(rule.default === undefined ? "the pack's own" : `\`${rule.default}\``);
+  if (rule.kind === 'decimal') expect(row[1]).toBe(`${rule.min} to ${rule.max}`);
+  if (rule.kind === 'integer') expect(row[1]).toBe(`${rule.min} or more`);
+  if (rule.kind === 'choice') expect(names(row[1]!)).toEqual(rule.values);
+});
+
+test.each(errorCodes)('the error %s with its status and members', (code) => {
+  const { status, title } = errorTable[code];
+  const { example } = problemDocs[code];
+  const row = rows.find(([, cell]) => cell?.endsWith(`</a>\`${code}\``))!;
+  expect([row[0], row[1]]).toEqual([String(status), `<a id="error-${code}"></a>\`${code}\``]);
+  expect(row[2]).toContain(`${title}. `);
+  expect(names(row[3] ?? '')).toEqual(Object.keys(example).filter((name) => name !== 'detail'));
+});
+
+describe('nothing of the document is left out:', () => {
+  interface Node {
+    properties?: Record<string, Node>;
+    items?: Node;
+    oneOf?: Node[];
+  }
+  const membersOf = ({ properties = {}, items, oneOf = [] }: Node): string[] => [
+    ...Object.entries(properties).flatMap(([name, member]) => [name, ...membersOf(member)]),
+    ...[...(items ? [items] : []), ...oneOf].flatMap(membersOf),
+  ];
+
+  test.each(Object.keys(components.schemas))('the members of %s', (name) => {
+    const members = membersOf(components.schemas[name] as Node);
+    expect(members.filter((member) => !quoted.has(member))).toEqual([]);
+  });
+
+  test('the headers, and what warnings are about', () => {
+    const { code, reason } = components.schemas.Warning!.properties!;
+    const told = [...Object.keys(components.headers), ...code!.enum!, ...reason!.enum!].map(String);
+    expect(told.filter((name) => !quoted.has(name))).toEqual([]);
+  });
+});
+
+/** What it does in a browser is tested in test/browser/docs-page.test.ts. */
+
+describe("the API's page", () => {
+  const document = openApiDocument(readConfig({}));
+  const info = { ...document.info, description: '</script><!-- <script>' };
+  const { html, policy } = docsPage({ ...document, info });
+  const all = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, found]) => found!);
+
+  test('is let by its policy to run its own scripts and to ask its own server, and nothing else', () => {
+    const scripts = all(/<script>(.*?)<\/script>/gs);
+    expect(scripts).toHaveLength(2);
+    const hashes = scripts.map((text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`);
+    expect(policy.split('; ')).toEqual([
+      "default-src 'none'",
+      `script-src ${hashes.join(' ')}`,
+      "style-src 'unsafe-inline'",
+      'img-src blob: data:',
+      "connect-src 'self'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ]);
+  });
+
+  test('shows the document that it was given, whatever that says', () => {
+    const [settings] = all(/id="settings">(.*?)<\/script>/g);
+    expect(JSON.parse(settings!).content).toEqual({ ...document, info });
+  });
+});
+
+describe('a publication', () => {
+  const text = 'text '.repeat(100);
+  const publication = new Publication('text/plain', text);
+  const headersOf = (accept?: string) => new Map(publication.reply(undefined, accept).headers);
+  const etag = headersOf().get('ETag')!;
+
+  test('has another name when its text is another', () => {
+    const other = new Publication('text/plain', `${text} `).reply(undefined, undefined);
+    expect(new Map(other.headers).get('ETag')).not.toBe(etag);
+  });
+
+  test.each([etag, `W/${etag}`, `"a,b",W/${etag},"c"`, '*'])(
+    'is not sent again to one that names %s',
+    (named) => {
+      const headers = [
+        ['ETag', etag],
+        ['Vary', 'Accept-Encoding'],
+      ];
+      expect(publication.reply(named, undefined)).toEqual({ status: 304, headers, body: '' });
+    },
+  );
+
+  test('is sent packed, under another name, to one that takes that', () => {
+    const { status, headers, body } = publication.reply(etag, 'br, gzip');
+    expect([status, new Map(headers).get('Content-Encoding')]).toEqual([200, 'gzip']);
+    expect(gunzipSync(body).toString()).toBe(text);
+    const packed = new Map(headers).get('ETag')!;
+    expect(packed).not.toBe(etag);
+    expect(publication.reply(packed, 'gzip').status).toBe(304);
+  });
+
+  test.each([
+    ['gzip', true],
+    ['deflate;q=0.5, GZIP;q=1.0', true],
+    ['gzip;q=0.001', true],
+    ['gzip ; q=0', false],
+    ['gzip;q=0.0, identity', false],
+    ['x-gzip, gzipped', false],
+    ['identity', false],
+    ['', false],
+  ])('accept-encoding: "%s" takes gzip: %s', (accept, takes) => {
+    expect(headersOf(accept).has('Content-Encoding')).toBe(takes);
+  });
+});

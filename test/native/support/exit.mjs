@@ -1,12 +1,12 @@
-// Ends in the way that its argument names, see exit.test.ts.
+// Ends in the way that its argument names, see exit.test.ts. Its worker threads analyse a photo `workerData.rounds` times
+// without returning to their event loop.
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
-import { Worker } from 'node:worker_threads';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { analyseOnce, load } from './addon.mjs';
 
 const endless = 1e9;
-const worker = (rounds) =>
-  new Worker(new URL('busy-worker.mjs', import.meta.url), { workerData: { rounds } });
+const worker = (rounds) => new Worker(new URL(import.meta.url), { workerData: { rounds } });
 
 /** A worker that is in a native call, and stays in one. */
 async function busyWorker() {
@@ -76,4 +76,11 @@ const ways = {
   },
 };
 
-await ways[process.argv[2]]();
+if (isMainThread) await ways[process.argv[2]]();
+else {
+  const addon = load();
+  parentPort.postMessage('calling');
+  const answers = new Set();
+  for (let i = 0; i < workerData.rounds; i++) answers.add(analyseOnce(addon));
+  parentPort.postMessage([...answers]);
+}

@@ -3,10 +3,10 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ClientOptions, FacematchClient, FacematchError } from 'facematch/client';
 import { projectPath } from '../../../src/config/paths.ts';
+import { blank, samples } from '../../fixtures/pictures.ts';
 import { newFolder } from '../../support/folder.ts';
 import { execute } from './cli.ts';
 import type { Json } from './client.ts';
-import { blank, samples } from './pictures.ts';
 
 /** The clients that we offer, and a folder with the images that their users name. */
 

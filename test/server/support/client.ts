@@ -1,7 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { expect } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
-import { samples } from './pictures.ts';
+import { type ErrorCode, errorTable } from '../../../src/errors.ts';
+import { samples } from '../../fixtures/pictures.ts';
 import type { TestServer } from './server.ts';
 
 const load = await import(projectPath('test/support/load.mjs'));
@@ -220,3 +222,18 @@ export function chunk(bytes: Uint8Array): Buffer {
 }
 
 export const lastChunk = '0\r\n\r\n';
+
+/** What every problem has, and what this one has beside it. */
+export function expectProblem(answer: Answer, code: ErrorCode, extras: object = {}): void {
+  const { status, title } = errorTable[code];
+  expect(answer.body).toMatchObject({ code, status, title, ...extras });
+  expect(answer.status).toBe(status);
+  expect(answer.headers.get('content-type')).toBe('application/problem+json');
+  expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+  expect(answer.headers.get('x-request-id')).toBe(answer.body.request_id);
+  expect(answer.body.type).toBe(`/API/v1.0/docs#error-${code}`);
+  expect(answer.body.detail.length).toBeGreaterThan(10);
+  // Nothing internal: no folder of this machine, no stack, no source file.
+  expect(JSON.stringify(answer.body)).not.toMatch(/node_modules|\/dist\/|\.(ts|js|cpp|onnx)\b|at Object\./);
+}

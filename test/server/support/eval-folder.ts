@@ -2,9 +2,8 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { loadPack } from '../../../src/engine/load-addon.ts';
-import { analyseOptions, manifest, pack, sample } from '../../fixtures/pictures.ts';
+import { analyseOptions, blank, manifest, pack, sample } from '../../fixtures/pictures.ts';
 import { newFolder } from '../../support/folder.ts';
-import { blank } from './pictures.ts';
 
 /** Stands in the name of a picture. */
 export const hostile = '<img src=x onerror="alert(1)">&\'.jpg';

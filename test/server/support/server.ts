@@ -1,8 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 import { create, editKeyFile, revoke } from '../../../src/auth/key-file.ts';
 import { type Scope, scopes } from '../../../src/auth/keys.ts';
@@ -198,5 +199,30 @@ export class TestServer {
     this.child.kill('SIGTERM');
     await this.ended;
     this.home.remove();
+  }
+}
+
+/** Loads addon.cjs in place of the addon, and that behind it. */
+export const disturbedAddon = {
+  REAL_ADDON: process.env.FACEMATCH_ADDON ?? projectPath('build/addon/Release/facematch.node'),
+  FACEMATCH_ADDON: fileURLToPath(new URL('./addon.cjs', import.meta.url)),
+};
+
+/** Holds the workers of a server at the door of the addon. */
+export class WorkerGate {
+  readonly #file: string;
+  readonly env: Record<string, string>;
+
+  constructor(home: Home) {
+    this.#file = join(home.folder, 'gate');
+    this.env = { ...disturbedAddon, GATE_FILE: this.#file };
+  }
+
+  close(): void {
+    writeFileSync(this.#file, '');
+  }
+
+  open(): void {
+    rmSync(this.#file, { force: true });
   }
 }
