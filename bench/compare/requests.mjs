@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { hashOf } from '../../scripts/lib/stamp.mjs';
+import { hashOf } from '../../scripts/lib/run.mjs';
 import { form } from '../../test/support/load.mjs';
 import { cutOuts } from '../../test/support/portraits.mjs';
 import { Random } from '../../test/support/random.mjs';

@@ -4,9 +4,7 @@ import { createRequire } from 'node:module';
 import { cpus, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { installPackages, isDebian, missingPackages } from '../../scripts/lib/debian.mjs';
-import { seconds, withProgress } from '../../scripts/lib/progress.mjs';
-import { ask, run } from '../../scripts/lib/run.mjs';
-import { hashOf, isStamped, writeStamp } from '../../scripts/lib/stamp.mjs';
+import { ask, hashOf, isStamped, run, seconds, withProgress, writeStamp } from '../../scripts/lib/run.mjs';
 import { root } from '../../test/support/programs.mjs';
 import { cache } from './data.mjs';
 

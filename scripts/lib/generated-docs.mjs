@@ -1,4 +1,3 @@
-// The files of docs/ and deploy/, and the tables of THIRD_PARTY_NOTICES.md, that are made from the built program's tables.
 import { readFileSync } from 'node:fs';
 import { commandLineMarkdown } from '../../dist/src/cli/command-line-page.js';
 import { readConfig } from '../../dist/src/config/config.js';
@@ -6,8 +5,9 @@ import { packDirectory, readManifest } from '../../dist/src/engine/manifest.js';
 import { openApiDocument } from '../../dist/src/site/document.js';
 import { metricsTable, settingsTable } from '../../dist/src/site/markdown.js';
 import { scorePicture } from '../../dist/src/site/score-picture.js';
-import { prometheusRule } from './prometheus-rule.mjs';
 import { thirdPartyTables } from './third-party.mjs';
+
+// The files of docs/ and deploy/, and the tables of THIRD_PARTY_NOTICES.md, that are made from the built program's tables.
 
 /** Text by path. Reads the project in the working directory. */
 export function generatedDocs() {
@@ -31,4 +31,21 @@ function filled(path, tables) {
     text = text.replace(place, () => `\n${table}\n\n`);
   }
   return text;
+}
+
+const ruleHead = `# Made by scripts/generate-docs.mjs of deploy/prometheus/alerts.yml; change that instead.
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata:
+  name: facematch
+  labels:
+    app.kubernetes.io/name: facematch
+spec:
+`;
+
+/** The rules of deploy/prometheus/alerts.yml as the Prometheus operator reads them. */
+function prometheusRule() {
+  const rules = readFileSync('deploy/prometheus/alerts.yml', 'utf8');
+  const groups = rules.slice(rules.indexOf('groups:')).replaceAll(/^(?=.)/gm, '  ');
+  return `${ruleHead}${groups}`;
 }
