@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { decodeModel } from '../../models/prepare/graph.ts';
 import { quantiseNet } from '../../models/prepare/int8/index.ts';
-import { type Int8Plan, readPlan } from '../../models/prepare/int8/plan.ts';
+import { type Int8Plan, readPlan } from '../../models/prepare/int8/index.ts';
 import { preparePack } from '../../models/prepare/prepare.ts';
 import { compareNets, inputShape, verifyRewrite } from '../../models/prepare/verify.ts';
 import { type PackManifest, packDirectory, readManifest, sha256 } from '../../src/engine/manifest.ts';
