@@ -1,10 +1,9 @@
-import { differentialTables, type TextTable } from '../lab/differential-tables.ts';
+import { differentialTables, setTables, sharedTables, type TextTable } from '../lab/differential-tables.ts';
 import type { PeopleFigures } from '../lab/evaluate.ts';
 import type { CohortUse, Figures } from '../lab/figures.ts';
+import { askedRates, canShow } from '../lab/figures.ts';
 import { countText, rateText, verdictText } from '../lab/number-text.ts';
 import type { Results } from '../lab/results.ts';
-import { setTables, sharedTables } from '../lab/set-tables.ts';
-import { askedRates, canShow } from '../lab/thresholds.ts';
 import { columns, printable } from './terminal.ts';
 
 /** The figures as text for the terminal; first of all what happens at the percent that a match needs by default. */

@@ -118,6 +118,6 @@ function readSet(set: SetFiles): PairSet {
 }
 
 async function openReport(directory: string) {
-  const { ReportFolder } = await import('../lab/report/folder.ts');
+  const { ReportFolder } = await import('../lab/report/page.ts');
   return new ReportFolder(directory);
 }

@@ -9,7 +9,7 @@ import { fitTable } from '../../src/lab/calibrate.ts';
 import { dot } from '../../src/lab/cohort.ts';
 import { accuracy, type Scored, tarAtFmr } from '../../src/lab/metrics.ts';
 import { readPairs } from '../../src/lab/pairs.ts';
-import { observe } from '../../src/lab/thresholds.ts';
+import { observe } from '../../src/lab/figures.ts';
 import { calibrationOf, promisedRate } from '../../src/scoring/calibration.ts';
 import { sharedFolder } from '../fixtures/pictures.ts';
 import type { PictureSet } from './support/people.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { histogram } from '../../src/lab/figures.ts';
+import { histogram, percentPoints, ratePoints } from '../../src/lab/figures.ts';
 import {
   accuracy,
   bestThreshold,
@@ -10,7 +10,6 @@ import {
   wilson,
 } from '../../src/lab/metrics.ts';
 import { type JudgedPair, PairRate, worstPairs } from '../../src/lab/pairs.ts';
-import { percentPoints, ratePoints } from '../../src/lab/thresholds.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
 
 const pair = (score: number, same: boolean, fold?: string): Scored => ({ score, same, fold });
