@@ -8,7 +8,7 @@ import {
   parseNote,
   parseRate,
   parseScopes,
-} from '../../src/cli/key-options.ts';
+} from '../../src/cli/keys.ts';
 
 const parse = { parseBurst, parseConcurrent, parseDuration, parseName, parseNote, parseRate, parseScopes };
 const day_ms = 86_400_000;
