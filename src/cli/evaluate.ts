@@ -24,10 +24,17 @@ import {
   type PeopleEvaluation,
   type PeopleFigures,
 } from '../lab/evaluate.ts';
-import { askedRates, type CohortUse, canShow, type Figures } from '../lab/figures.ts';
+import { askedRates, canShow, type Figures } from '../lab/figures.ts';
 import { openable } from '../lab/file-names.ts';
 import { cohortTasks } from '../lab/held-out.ts';
-import { countText, intervalText, percentText, rateText, verdictText } from '../lab/number-text.ts';
+import {
+  cohortText,
+  countText,
+  intervalText,
+  percentText,
+  rateText,
+  verdictText,
+} from '../lab/number-text.ts';
 import { imagesOf, personOf, readPairs } from '../lab/pairs.ts';
 import { type Grouping, groupingsOf, readPeople, requireColumns } from '../lab/people.ts';
 import { type Results, resultsJson, resultsOf } from '../lab/results.ts';
@@ -196,17 +203,11 @@ export function describeResults({ evaluations, shared_thresholds, people }: Resu
   ].join('\n\n');
 }
 
-const cohortWords: Readonly<Record<CohortUse, string>> = {
-  pack: "the pack's; figures of people that it was made of are biased",
-  'held-out': 'refitted for each pair without its people',
-  none: 'the pack has none: the normalised similarity is the cosine',
-};
-
 function describeSet(figures: Figures): string {
   const { set, cohort, pairs } = figures;
   return [
     `${set}: ${pairs.same} same, ${pairs.different} different pairs; mode ${figures.mode}`,
-    `cohort             ${cohortWords[cohort]}`,
+    `cohort             ${cohortText[cohort]}`,
     ...describeUnshown(pairs.different),
     ...setTables(figures).flatMap(describeTable),
     ...describeMissing(figures, figures.pictures),
@@ -229,7 +230,7 @@ function describePeople(figures: PeopleFigures): string {
   const tables = groupings.length > 0 ? groupings : [undefined];
   return [
     `${set}: ${countText(everybody.people)} people, ${countText(everybody.pictures)} pictures; mode ${mode}`,
-    `cohort             ${cohortWords[cohort]}`,
+    `cohort             ${cohortText[cohort]}`,
     ...describeMissing(figures, everybody.pictures),
     ...(same_person_above === undefined
       ? []

@@ -8,9 +8,9 @@ import type { GroupingFigures } from '../differential.ts';
 import { differentialTables, setTables, sharedTables, type TextTable } from '../differential-tables.ts';
 import { drawFaces } from '../drawing.ts';
 import type { Evaluation, PeopleEvaluation, PeopleFigures } from '../evaluate.ts';
-import type { CohortUse, Figures } from '../figures.ts';
+import type { Figures } from '../figures.ts';
 import { openable } from '../file-names.ts';
-import { countText, kindTexts, verdictText } from '../number-text.ts';
+import { cohortText, countText, kindTexts, verdictText } from '../number-text.ts';
 import { scoreKinds } from '../pairs.ts';
 import { type Results, resultsJson } from '../results.ts';
 import {
@@ -30,12 +30,6 @@ export const generator = '<meta name="generator" content="facematch eval">';
 /** The page holds file names of others: no script, and nothing loaded from elsewhere (CSP level 3). */
 const policy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file: data:; base-uri 'none'; form-action 'none'";
-
-const cohortText: Readonly<Record<CohortUse, string>> = {
-  pack: "Normalised similarities use the pack's cohort: figures of people that it was made of are biased.",
-  'held-out': 'Normalised similarities use cohorts that were refitted without the people of each pair.',
-  none: 'The pack has no cohort: the normalised similarity is the cosine.',
-};
 
 /** The whole page, which loads only the images beside it. `galleries`: one for each set, then for each of people, in order. */
 export function reportPage(results: Results, galleries: readonly Gallery[], date: Date): string {
@@ -59,7 +53,7 @@ ${new Html(generator)}
 <style>${new Html(style)}</style>
 <header>
 <h1>How well faces are matched</h1>
-<p>Pack ${pack.name} ${pack.version}, mode ${mode}, <time datetime="${date.toISOString()}">${date.toISOString().slice(0, 10)}</time>. ${cohortText[cohort]}</p>
+<p>Pack ${pack.name} ${pack.version}, mode ${mode}, <time datetime="${date.toISOString()}">${date.toISOString().slice(0, 10)}</time>. Cohort: ${cohortText[cohort]}.</p>
 <p class="private">This folder holds copies of photos: protect it as you protect them. The figures as JSON: <a href="figures.json">figures.json</a></p>
 ${sets.length > 1 ? contents(sets, hasAll) : undefined}
 </header>
