@@ -17,8 +17,7 @@ import { endOnSignals, mainThreadCpuMsOf, memoryOf, root, startServer } from '..
 import { Random } from '../test/support/random.mjs';
 import { flags, MiB, progress, report } from '../test/support/report.mjs';
 import { heavy, plain } from './fuzz/heavy.mjs';
-import { fuzzPictures } from './fuzz/pictures.mjs';
-import { plan } from './fuzz/plan.mjs';
+import { fuzzPictures, plan } from './fuzz/plan.mjs';
 
 const options = flags({
   requests: 100_000,

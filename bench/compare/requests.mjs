@@ -7,7 +7,7 @@ import { hashOf } from '../../scripts/lib/run.mjs';
 import { form } from '../../test/support/load.mjs';
 import { cutOuts } from '../../test/support/portraits.mjs';
 import { Random } from '../../test/support/random.mjs';
-import { cache, sharedData } from '../lib/data.mjs';
+import { cache, sharedData } from '../lib/setup.mjs';
 
 /** Alternating pairs of one person and of two people: { same, pictures: [first, second] }. */
 const alternate = (same, different) =>

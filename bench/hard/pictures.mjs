@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import sharp from 'sharp';
 import { root } from '../../test/support/programs.mjs';
-import { sharedData } from '../lib/data.mjs';
 import { intersectionOverUnion, still } from '../lib/geometry.mjs';
+import { sharedData } from '../lib/setup.mjs';
 
 const folder = sharedData();
 

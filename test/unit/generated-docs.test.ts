@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 
 process.chdir(projectPath('.'));
-const { generatedDocs } = await import(projectPath('scripts/lib/generated-docs.mjs'));
+const { generatedDocs } = await import(projectPath('scripts/generate-docs.mjs'));
 const docs: Record<string, string> = generatedDocs();
 
 test.each(Object.keys(docs))('%s is up to date; if not, run: npm run docs', (path) => {
