@@ -11,7 +11,6 @@ import {
   readPresentations,
 } from '../lab/attacks.ts';
 import { groupCount } from '../lab/differential.ts';
-import { differentialTables, setTables, sharedTables, type TextTable } from '../lab/differential-tables.ts';
 import { embedImages } from '../lab/embed-images.ts';
 import {
   type EmbeddedPeople,
@@ -38,6 +37,7 @@ import {
 import { imagesOf, personOf, readPairs } from '../lab/pairs.ts';
 import { type Grouping, groupingsOf, readPeople, requireColumns } from '../lab/people.ts';
 import { type Results, resultsJson, resultsOf } from '../lab/results.ts';
+import { differentialTables, setTables, sharedTables, type TextTable } from '../lab/tables.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
 import type { SetFolder } from './calibrate-pack.ts';
 import { columns, printable, withBar } from './terminal.ts';

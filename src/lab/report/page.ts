@@ -5,7 +5,6 @@ import { projectPath } from '../../config/paths.ts';
 import type { ImageFormat, ImageReport } from '../../engine/addon.ts';
 import { Html, html } from '../../site/html.ts';
 import type { GroupingFigures } from '../differential.ts';
-import { differentialTables, setTables, sharedTables, type TextTable } from '../differential-tables.ts';
 import { drawFaces } from '../drawing.ts';
 import type { Evaluation, PeopleEvaluation, PeopleFigures } from '../evaluate.ts';
 import type { Figures } from '../figures.ts';
@@ -13,6 +12,7 @@ import { openable } from '../file-names.ts';
 import { cohortText, countText, kindTexts, verdictText } from '../number-text.ts';
 import { scoreKinds } from '../pairs.ts';
 import { type Results, resultsJson } from '../results.ts';
+import { differentialTables, setTables, sharedTables, type TextTable } from '../tables.ts';
 import {
   detChart,
   failureChart,
