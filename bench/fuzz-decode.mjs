@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { run } from '../scripts/lib/run.mjs';
 import { endOnSignals, launch, root } from '../test/support/programs.mjs';
 import { progress, report } from '../test/support/report.mjs';
-import { sharedData } from './lib/data.mjs';
+import { sharedData } from './lib/setup.mjs';
 
 const signatures = {
   jpeg: (bytes) => bytes.subarray(0, 2).equals(Buffer.from([0xff, 0xd8])),

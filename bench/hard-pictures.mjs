@@ -10,8 +10,7 @@ import { loadPack } from '../dist/src/engine/load-addon.js';
 import { readDraft } from '../dist/src/engine/manifest.js';
 import { root } from '../test/support/programs.mjs';
 import { progress } from '../test/support/report.mjs';
-import * as sets from './hard/sets.mjs';
-import { applied, variants } from './hard/variants.mjs';
+import * as sets from './hard/pictures.mjs';
 import { intersectionOverUnion, landmarkDistance, moveFace, sameFace, still } from './lib/geometry.mjs';
 
 const { values: options } = parseArgs({
@@ -131,11 +130,12 @@ async function people() {
 
 async function variantRows(what, pictures) {
   const list = await sources(pictures.filter((_, i) => i % Number(options.every) === 0));
-  for (const variant of variants) {
+  for (const variant of sets.variants) {
     const name = `${what}, ${variant.name}`;
     if (!name.includes(options.only)) continue;
     const made = [];
-    for (const source of list) made.push({ name: source.name, source, ...(await applied(variant, source)) });
+    for (const source of list)
+      made.push({ name: source.name, source, ...(await sets.applied(variant, source)) });
     row(
       name,
       () => made,

@@ -1,6 +1,6 @@
 // What the main thread costs: CPU time for each request of small matches, of photos as phones take them, and of refusals. Four
 // servers run together and get load in turn: facematch on µWS, the same again (their ratio is the noise), facematch on node:http,
-// and the least that a main thread can do (contenders/receiver.mjs): the same bodies at the same rate, with busy threads beside it.
+// and the least that a main thread can do (contenders/least.mjs): the same bodies at the same rate, with busy threads beside it.
 //   node bench/transports.mjs [--turns 5] [--seconds 3] [--json]
 import { Load, lasting } from '../test/support/load.mjs';
 import {
@@ -48,7 +48,7 @@ const scenarios = {
 const answer_bytes = 2500;
 const receiver = await startProgram(
   process.execPath,
-  [`${root}bench/contenders/receiver.mjs`, String(answer_bytes), String(workers)],
+  [`${root}bench/contenders/least.mjs`, 'receiver', String(answer_bytes), String(workers)],
   { ready: /address/ },
 );
 const floor = { ...receiver, key: '', port: Number(new URL(JSON.parse(receiver.line).address).port) };

@@ -1,17 +1,68 @@
-// Writes the files that are made from tables. Run after a build (npm run setup); a test fails when they are not up to date.
+// Writes the files of docs/ and deploy/, and the tables of THIRD_PARTY_NOTICES.md, that are made from the built program's tables.
+// Run after a build (npm run setup); a test fails when they are not up to date.
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { generatedDocs } from './lib/generated-docs.mjs';
+import { commandLineMarkdown } from '../dist/src/cli/command-line-page.js';
+import { readConfig } from '../dist/src/config/config.js';
+import { packDirectory, readManifest } from '../dist/src/engine/manifest.js';
+import { openApiDocument } from '../dist/src/site/document.js';
+import { metricsTable, settingsTable } from '../dist/src/site/markdown.js';
+import { scorePicture } from '../dist/src/site/score-picture.js';
+import { thirdPartyTables } from './lib/third-party.mjs';
 
-process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
-const docs = generatedDocs();
-for (const [path, text] of Object.entries(docs)) writeFileSync(path, text);
+/** Text by path. Reads the project in the working directory. */
+export function generatedDocs() {
+  return {
+    'docs/openapi.json': `${JSON.stringify(openApiDocument(readConfig({})), null, 2)}\n`,
+    'docs/configuration.md': filled('docs/configuration.md', { settings: settingsTable() }),
+    'docs/monitoring.md': filled('docs/monitoring.md', { metrics: metricsTable() }),
+    'docs/scores/percent.svg': scorePicture(readManifest(packDirectory('default'))),
+    'docs/command-line.md': commandLineMarkdown(),
+    'THIRD_PARTY_NOTICES.md': filled('THIRD_PARTY_NOTICES.md', thirdPartyTables()),
+    'deploy/kubernetes/monitoring/prometheus-rule.yaml': prometheusRule(),
+  };
+}
 
-// The linter has its own view of where JSON breaks its lines.
-const json = Object.keys(docs).filter((path) => path.endsWith('.json'));
-const biome = ['node_modules/@biomejs/biome/bin/biome', 'format', '--write', '--log-level=error', ...json];
-const { status } = spawnSync(process.execPath, biome, { stdio: 'inherit' });
-if (status === 0) console.log(`Wrote ${Object.keys(docs).join(', ')}`);
-process.exitCode = status ?? 1;
+/** A page with its tables, each by name between `<!-- NAME -->` and `<!-- end of NAME -->`. Throws an Error where there is no such place. */
+export function filled(path, tables) {
+  let text = readFileSync(path, 'utf8');
+  for (const [name, table] of Object.entries(tables)) {
+    const place = new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=<!-- end of ${name} -->)`, 's');
+    if (!place.test(text)) throw new Error(`${path} has no place for ${name}`);
+    text = text.replace(place, () => `\n${table}\n\n`);
+  }
+  return text;
+}
+
+const ruleHead = `# Made by scripts/generate-docs.mjs of deploy/prometheus/alerts.yml; change that instead.
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata:
+  name: facematch
+  labels:
+    app.kubernetes.io/name: facematch
+spec:
+`;
+
+/** The rules of deploy/prometheus/alerts.yml as the Prometheus operator reads them. */
+function prometheusRule() {
+  const rules = readFileSync('deploy/prometheus/alerts.yml', 'utf8');
+  const groups = rules.slice(rules.indexOf('groups:')).replaceAll(/^(?=.)/gm, '  ');
+  return `${ruleHead}${groups}`;
+}
+
+const program = fileURLToPath(import.meta.url);
+if (realpathSync(process.argv[1]) === program) {
+  process.chdir(dirname(dirname(program)));
+  const docs = generatedDocs();
+  for (const [path, text] of Object.entries(docs)) writeFileSync(path, text);
+
+  // The linter has its own view of where JSON breaks its lines.
+  const json = Object.keys(docs).filter((path) => path.endsWith('.json'));
+  const biome = ['node_modules/@biomejs/biome/bin/biome', 'format', '--write', '--log-level=error', ...json];
+  const { status } = spawnSync(process.execPath, biome, { stdio: 'inherit' });
+  if (status === 0) console.log(`Wrote ${Object.keys(docs).join(', ')}`);
+  process.exitCode = status ?? 1;
+}

@@ -10,8 +10,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { withProgress } from './lib/progress.mjs';
-import { ask, run, SetupError } from './lib/run.mjs';
+import { ask, run, SetupError, withProgress } from './lib/run.mjs';
 import { staticLibraries } from './lib/static-libraries.mjs';
 import { liftUws, uwsBuilds, uwsFolder } from './lib/uws.mjs';
 

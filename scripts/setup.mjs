@@ -25,9 +25,7 @@ import {
   unpackFromNextRelease,
 } from './lib/debian.mjs';
 import { apiReference, liftFiles } from './lib/lift.mjs';
-import { seconds, withProgress } from './lib/progress.mjs';
-import { ask, run, SetupError } from './lib/run.mjs';
-import { hashOf, isStamped, writeStamp } from './lib/stamp.mjs';
+import { ask, hashOf, isStamped, run, SetupError, seconds, withProgress, writeStamp } from './lib/run.mjs';
 import { buildsFor, liftUws, uwsFolder } from './lib/uws.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));

@@ -10,7 +10,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { availableParallelism } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { seconds } from './lib/progress.mjs';
+import { seconds } from './lib/run.mjs';
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
 const jobs = String(availableParallelism());

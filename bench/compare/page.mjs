@@ -2,11 +2,18 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { barX, text } from '@observablehq/plot';
+import { table as markdownTable } from '../../dist/src/site/markdown.js';
 import { drawSvg } from '../../dist/src/site/plot.js';
 import { fileStyle } from '../../dist/src/site/score-picture.js';
+import { filled } from '../../scripts/generate-docs.mjs';
 import { root } from '../../test/support/programs.mjs';
-import { table, writeBetween } from '../lib/data.mjs';
 import { saturating } from './plan.mjs';
+
+const table = (head, rows) =>
+  markdownTable(
+    head,
+    rows.map((row) => row.map(String)),
+  );
 
 /** Three significant digits, or a dash for a missing value. */
 function number(value) {
@@ -166,11 +173,13 @@ export function writePage(results) {
     versions(found),
   ]);
   const sources = Object.entries(pictures).map(([kind, source]) => `${kind} from ${source}`);
-  writeBetween('benchmarks.md', {
+  const page = join(root, 'docs/benchmarks.md');
+  const tables = {
     measured: `${measuredOn(results)} ${options.rounds} ${options.rounds === 1 ? 'round' : 'rounds'} of fresh processes, ${options.turns} turns of ${options.seconds} s in each for what is compared. Pictures: ${sources.join(', ')}.`,
     figures: figureTable(results),
     contenders: table(['contender', 'how', 'versions'], how),
     floor: floorTable(results),
     measurements: blockSections(results).join('\n\n'),
-  });
+  };
+  writeFileSync(page, filled(page, tables));
 }

@@ -3,11 +3,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { hashOf } from '../../scripts/lib/stamp.mjs';
+import { hashOf } from '../../scripts/lib/run.mjs';
 import { form } from '../../test/support/load.mjs';
 import { cutOuts } from '../../test/support/portraits.mjs';
 import { Random } from '../../test/support/random.mjs';
-import { cache, sharedData } from '../lib/data.mjs';
+import { cache, sharedData } from '../lib/setup.mjs';
 
 /** Alternating pairs of one person and of two people: { same, pictures: [first, second] }. */
 const alternate = (same, different) =>

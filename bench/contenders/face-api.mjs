@@ -1,7 +1,7 @@
 // face-api's nets on tfjs' WebAssembly backend, which in Node has SIMD but no threads of its own.
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { readPicture } from './picture.mjs';
+import { readPicture } from './pixels.mjs';
 
 const require = createRequire(import.meta.url);
 const folderOf = (name) => dirname(require.resolve(`${name}/package.json`));

@@ -1,7 +1,26 @@
 // Decoding by sharp, everything after it in plain JavaScript over typed arrays.
+import sharp from 'sharp';
 import { inverse } from '../lib/geometry.mjs';
 
-export { readPicture as decode } from './picture.mjs';
+// One thread for each worker: libvips must not start its own.
+sharp.concurrency(1);
+sharp.cache(false);
+
+const side = 640;
+
+/** As a careful user of sharp would: RGB of the upright picture, at most 640 pixels a side, as { data, width, height }. */
+export async function readPicture(bytes) {
+  const { data, info } = await sharp(bytes)
+    .rotate()
+    .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
+    .flatten({ background: '#fff' })
+    .toColourspace('srgb')
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  return { data: new Uint8Array(data), width: info.width, height: info.height };
+}
+
+export { readPicture as decode };
 
 export function release() {}
 

@@ -4,11 +4,17 @@ import { createRequire } from 'node:module';
 import { cpus, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { installPackages, isDebian, missingPackages } from '../../scripts/lib/debian.mjs';
-import { seconds, withProgress } from '../../scripts/lib/progress.mjs';
-import { ask, run } from '../../scripts/lib/run.mjs';
-import { hashOf, isStamped, writeStamp } from '../../scripts/lib/stamp.mjs';
+import { ask, hashOf, isStamped, run, seconds, withProgress, writeStamp } from '../../scripts/lib/run.mjs';
 import { root } from '../../test/support/programs.mjs';
-import { cache } from './data.mjs';
+
+/** Files that the bench makes once and keeps. */
+export const cache = join(root, '.cache/bench');
+
+/** A folder of the developers' pictures, in `FACEMATCH_SHARED` or `../shared`; undefined where it does not exist. */
+export function sharedData(name = '') {
+  const folder = join(process.env.FACEMATCH_SHARED ?? join(root, '../shared'), 'data', name);
+  return existsSync(folder) ? folder : undefined;
+}
 
 // ---- the bench's C++ programs (native/bench), by the CMake preset `bench`
 

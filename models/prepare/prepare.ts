@@ -120,8 +120,7 @@ async function rewrite(net: PackNet, directory: string, original: Uint8Array): P
     const { rewriteNet } = await import('./rewrite.ts');
     return rewriteNet(original);
   }
-  const { quantiseNet } = await import('./int8/index.ts');
-  const { readPlan } = await import('./int8/plan.ts');
+  const { quantiseNet, readPlan } = await import('./int8/index.ts');
   const bytes = await verifiedFile(join(directory, plan.file), plan.sha256, 'from the repository');
   return quantiseNet(original, readPlan(bytes, plan.file));
 }

@@ -12,8 +12,7 @@
 
 #include "../core/pipeline.h"
 #include "../test/drawing.h"
-#include "options.h"
-#include "times.h"
+#include "program.h"
 
 namespace facematch::bench {
 namespace {

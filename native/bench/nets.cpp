@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "../core/runtime/net_input.h"
-#include "options.h"
+#include "program.h"
 
 namespace facematch::bench {
 

@@ -4,8 +4,7 @@ import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { installPackages, isDebian, missingPackages, unpackSource } from './debian.mjs';
-import { run } from './run.mjs';
-import { hashOf, isStamped, writeStamp } from './stamp.mjs';
+import { hashOf, isStamped, run, writeStamp } from './run.mjs';
 
 const off = (...names) => names.map((name) => `-D${name}=OFF`);
 

@@ -15,7 +15,6 @@ import {
   type Tally,
   tallyLinear,
 } from '../lab/linear-score.ts';
-import { manifestText } from '../lab/packs/manifest-text.ts';
 import {
   type Grouping,
   imagesBelow,
@@ -25,7 +24,7 @@ import {
   readPeople,
   requireColumns,
 } from '../lab/people.ts';
-import { replaceFile, writeCohort, writeHumanCheck, writeOcclusion } from '../lab/write-fit.ts';
+import { manifestText, replaceFile, writeCohort, writeHumanCheck, writeOcclusion } from '../lab/write-fit.ts';
 import type { CalibrationPoint } from '../scoring/calibration.ts';
 import { withBar } from './terminal.ts';
 

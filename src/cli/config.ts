@@ -10,7 +10,7 @@ import {
   variableOf,
 } from '../config/config.ts';
 import { addHelp, exitCodes } from './help.ts';
-import { coloursFor, printable } from './terminal.ts';
+import { aligned, coloursFor, printable } from './terminal.ts';
 
 interface ConfigOptions {
   check?: true;
@@ -68,11 +68,7 @@ function effectiveSettings({ config, sources }: SettingsSurvey): EffectiveSettin
 function settingTable(settings: EffectiveSettings): string {
   const rows = Object.entries(settings).map(([variable, { value, from }]) => {
     const text = printable(Array.isArray(value) ? value.join(',') : String(value));
-    return [variable, text === '' ? '-' : text, from] as const;
+    return [variable, text === '' ? '-' : text, from];
   });
-  const width = (at: 0 | 1) => Math.max(...rows.map((row) => row[at].length));
-  const [variables, values] = [width(0), width(1)];
-  return rows
-    .map(([variable, value, from]) => `${variable.padEnd(variables)}  ${value.padEnd(values)}  ${from}`)
-    .join('\n');
+  return aligned(rows).join('\n');
 }

@@ -60,7 +60,7 @@ export function registerEval(program: Command): void {
         const { attacks, mode, json = false, ...others } = options;
         if (args.length + Object.keys(others).length > 0)
           command.error('error: --attacks goes with --mode and --json only');
-        const { evaluateAttacks } = await import('./evaluate-attacks.ts');
+        const { evaluateAttacks } = await import('./evaluate.ts');
         await evaluateAttacks(attacks, { mode, json });
         return;
       }
@@ -87,7 +87,7 @@ export function registerEval(program: Command): void {
         const twice = names.find((name, index) => names.indexOf(name) !== index);
         if (twice !== undefined) command.error(`error: two sets are named ${twice}; name them: ${kind}`);
       }
-      const { evaluateSets } = await import('./evaluate-sets.ts');
+      const { evaluateSets } = await import('./evaluate.ts');
       await evaluateSets(sets, {
         mode: options.mode,
         people,

@@ -1,8 +1,17 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { KeySettings } from '../auth/key-file.ts';
-import { defaultScopes, type KeyRecord, type KeyStatus, statusOf } from '../auth/keys.ts';
+import {
+  defaultScopes,
+  isLine,
+  type KeyRecord,
+  type KeyStatus,
+  keyLimits,
+  type Scope,
+  scopes,
+  statusOf,
+} from '../auth/keys.ts';
 import { addHelp } from './help.ts';
-import * as parse from './key-options.ts';
+import { aligned } from './terminal.ts';
 
 const defaultFile = './keys.json';
 
@@ -28,30 +37,25 @@ function registerCreate(keys: Command): void {
   const command = keys
     .command('create')
     .description('make a key and print it, once: the file keeps only its SHA-256')
-    .requiredOption('--name <name>', 'who or what uses the key', parse.parseName)
+    .requiredOption('--name <name>', 'who or what uses the key', parseName)
     .addOption(
       new Option('--scopes <list>', 'what it may be used for, with commas between')
-        .argParser(parse.parseScopes)
+        .argParser(parseScopes)
         .default([...defaultScopes], defaultScopes.join(',')),
     )
-    .option('--rate <number>', 'requests per second that it may go on making', parse.parseRate, 50)
-    .option('--burst <number>', 'requests that it may make at once', parse.parseBurst, 100)
-    .option(
-      '--concurrent <number>',
-      'requests that may run at once; any number when absent',
-      parse.parseConcurrent,
-    )
+    .option('--rate <number>', 'requests per second that it may go on making', parseRate, 50)
+    .option('--burst <number>', 'requests that it may make at once', parseBurst, 100)
+    .option('--concurrent <number>', 'requests that may run at once; any number when absent', parseConcurrent)
     .option(
       '--expires <duration>',
       'refuse it after this long (1h, 90d, 52w); never when absent',
-      parse.parseDuration,
+      parseDuration,
     )
-    .option('--note <text>', 'anything worth remembering about it', parse.parseNote)
+    .option('--note <text>', 'anything worth remembering about it', parseNote)
     .option('--json', 'print the key and its settings as JSON')
     .addOption(fileOption())
     .action(async ({ file: _, json, expires, ...chosen }: CreateOptions) => {
-      const { editKeyFile } = await import('../auth/key-file.ts');
-      const { create } = await import('../auth/key-file.ts');
+      const { create, editKeyFile } = await import('../auth/key-file.ts');
       const file = fileOf(command);
       const settings = expires === undefined ? chosen : { ...chosen, expires_in_ms: expires };
       const { key, record } = editKeyFile(file, (records) => create(records, settings, Date.now()));
@@ -92,8 +96,7 @@ function registerRevoke(keys: Command): void {
     .addOption(fileOption())
     .action(async (id: string, { json }: { json?: true }) => {
       checkNoKey(id, command);
-      const { editKeyFile } = await import('../auth/key-file.ts');
-      const { revoke } = await import('../auth/key-file.ts');
+      const { editKeyFile, revoke } = await import('../auth/key-file.ts');
       const { record } = editKeyFile(fileOf(command), (records) => revoke(records, id, Date.now()));
       console.error(`The key ${describeKey(record)} is revoked since ${record.revoked_at}.`);
       if (json) printJson(shown(record));
@@ -106,13 +109,12 @@ function registerRotate(keys: Command): void {
     .command('rotate')
     .description('make a new key with the settings of an old one, and revoke the old one')
     .argument('<key>', 'the old key: its name, or the 12 characters after fm_')
-    .option('--grace <duration>', 'let the old key work for this long (1h, 7d)', parse.parseDuration, 0)
+    .option('--grace <duration>', 'let the old key work for this long (1h, 7d)', parseDuration, 0)
     .option('--json', 'print the new key and its settings as JSON, and the old key as "retired"')
     .addOption(fileOption())
     .action(async (id: string, { grace, json }: { grace: number; json?: true }) => {
       checkNoKey(id, command);
-      const { editKeyFile } = await import('../auth/key-file.ts');
-      const { rotate } = await import('../auth/key-file.ts');
+      const { editKeyFile, rotate } = await import('../auth/key-file.ts');
       const file = fileOf(command);
       const { key, record, retired } = editKeyFile(file, (records) => rotate(records, id, Date.now(), grace));
       console.error(`Made the key ${describeKey(record)} in ${file}.`);
@@ -186,15 +188,74 @@ function keyTable(rows: readonly ShownKey[]): string {
   if (rows.length === 0) return 'There are no keys.';
   const cells = rows.map((row) => columns.map((column) => String(row[column] ?? '')));
   const used = columns.map((_, at) => at).filter((at) => cells.some((row) => row[at] !== ''));
-  const widths = columns.map((title, at) => Math.max(title.length, ...cells.map((row) => row[at]!.length)));
-  const line = (row: readonly string[]) =>
-    used
-      .map((at) => row[at]!.padEnd(widths[at]!))
-      .join('  ')
-      .trimEnd();
-  return [line(columns), ...cells.map(line)].join('\n');
+  return aligned([columns, ...cells].map((row) => used.map((at) => row[at]!))).join('\n');
 }
 
 function describeKey({ id, name }: Pick<KeyRecord, 'id' | 'name'>): string {
   return `${id} ("${name}")`;
+}
+
+/**
+ * Parsers of the options of the key commands. Each throws InvalidArgumentError; commander adds the option's name and the text
+ * in front of its message.
+ */
+
+const units = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 } as const;
+const longestDays = 36_500;
+
+export function parseName(text: string): string {
+  return parseLine(text, 1, keyLimits.name);
+}
+
+export function parseNote(text: string): string {
+  return parseLine(text, 1, keyLimits.note);
+}
+
+export function parseScopes(text: string): Scope[] {
+  const names = text.split(',').map((name) => name.trim());
+  for (const name of names) {
+    if (!isScope(name)) throw new InvalidArgumentError(`Expected one or more of ${scopes.join(',')}.`);
+  }
+  // In the table's order, each once.
+  return scopes.filter((scope) => names.includes(scope));
+}
+
+export function parseRate(text: string): number {
+  const rate = /^\d{1,7}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN;
+  if (rate > 0 && rate <= keyLimits.rate) return rate;
+  throw new InvalidArgumentError(`Expected requests per second, above 0 and at most ${keyLimits.rate}.`);
+}
+
+export function parseBurst(text: string): number {
+  return parseCount(text, keyLimits.burst);
+}
+
+export function parseConcurrent(text: string): number {
+  return parseCount(text, keyLimits.concurrent);
+}
+
+/** `90d` → milliseconds. */
+export function parseDuration(text: string): number {
+  const [, count, unit] = /^(\d{1,12})([smhdw])$/.exec(text) ?? [];
+  const seconds = Number(count) * units[unit as keyof typeof units];
+  if (seconds > 0 && seconds <= longestDays * units.d) return seconds * 1000;
+  throw new InvalidArgumentError(
+    'Expected a number and a unit (s, m, h, d or w), at most 100 years: 1h, 90d, 52w.',
+  );
+}
+
+function parseCount(text: string, most: number): number {
+  const count = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN;
+  if (count >= 1 && count <= most) return count;
+  throw new InvalidArgumentError(`Expected a whole number from 1 to ${most}.`);
+}
+
+function isScope(name: string): name is Scope {
+  return (scopes as readonly string[]).includes(name);
+}
+
+function parseLine(text: string, least: number, most: number): string {
+  const line = text.trim();
+  if (line.length >= least && line.length <= most && isLine(line)) return line;
+  throw new InvalidArgumentError(`Expected ${least} to ${most} characters on one line.`);
 }

@@ -33,13 +33,21 @@ export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, '\ufffd');
 }
 
-/** Lines of a table, indented, each column as wide as needed; none without rows. */
+/** A line for each row, with each column as wide as needed. */
+export function aligned(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** Lines of a table, indented; none without rows. */
 export function columns(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   if (rows.length === 0) return [];
-  const cells = [head, ...rows].map((row) => row.map(printable));
-  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
-  const lines = cells.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  '));
-  return lines.map((line) => `  ${line.trimEnd()}`);
+  return aligned([head, ...rows].map((row) => row.map(printable))).map((line) => `  ${line}`);
 }
 
 /** A bar on standard error: on a terminal only, and removed when the work is over. */

@@ -107,7 +107,7 @@ const draftMembers = {
       dimensions: z.int().min(1).max(4096),
       /** Positions of right eye, left eye, nose, right and left mouth corner in the aligned face, as the viewer sees them. */
       template: z.tuple([point, point, point, point, point]),
-      /** The net is quantised to int8 by this plan; models/prepare/int8/plan.ts describes it. */
+      /** The net is quantised to int8 by this plan; models/prepare/int8/index.ts describes it. */
       int8: z.strictObject({ file: planName, sha256: sha256Hex }).optional(),
     })
     .refine(isInside, templateError('must lie inside the chip'))

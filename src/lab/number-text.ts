@@ -1,5 +1,5 @@
 import type { PeopleFigures } from './evaluate.ts';
-import type { Figures } from './figures.ts';
+import type { CohortUse, Figures } from './figures.ts';
 import type { Interval } from './metrics.ts';
 import type { ScoreKind } from './pairs.ts';
 
@@ -73,4 +73,11 @@ export function timesText(ratio: number): string {
 export const kindTexts: Readonly<Record<ScoreKind, string>> = {
   normalised: 'normalised similarity',
   cosine: 'cosine',
+};
+
+/** Of which people the cohort is that normalised the similarities. */
+export const cohortText: Readonly<Record<CohortUse, string>> = {
+  pack: "the pack's; figures of people that it was made of are biased",
+  'held-out': 'refitted for each pair without its people',
+  none: 'the pack has none: the normalised similarity is the cosine',
 };

@@ -1,7 +1,7 @@
 import { printable } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';
+import { pathOf, readTable } from './file-names.ts';
 import { type Interval, type Scored, wilson, z } from './metrics.ts';
-import { pathOf, readTable } from './table.ts';
 
 /** One line of a list of pairs. Paths are relative to the images' folder. */
 export interface LabelledPair {

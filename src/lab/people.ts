@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { LabelledEmbedding } from './cohort.ts';
 import type { EmbeddedImage } from './embed-worker.ts';
-import { namesBelow, openable } from './file-names.ts';
-import { pathOf, readTable, type Table } from './table.ts';
+import { namesBelow, openable, pathOf, readTable, type Table } from './file-names.ts';
 
 const listName = 'people.tsv';
 

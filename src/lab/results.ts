@@ -1,7 +1,7 @@
 import type { Evaluation, PeopleEvaluation } from './evaluate.ts';
 import type { Figures } from './figures.ts';
+import { type Observed, observe } from './figures.ts';
 import { type ScoreKind, scoredBy, scoreKinds } from './pairs.ts';
-import { type Observed, observe } from './thresholds.ts';
 
 /** The result of `facematch eval`. */
 export interface Results {

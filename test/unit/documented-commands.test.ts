@@ -73,7 +73,7 @@ test('versions of the default pack in the pages are of the pack that there is', 
 });
 
 process.chdir(projectPath('.'));
-const { generatedDocs } = await import(projectPath('scripts/lib/generated-docs.mjs'));
+const { generatedDocs } = await import(projectPath('scripts/generate-docs.mjs'));
 const docs: Record<string, string> = generatedDocs();
 
 test.each(Object.keys(docs))('%s is up to date; if not, run: npm run docs', (path) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { histogram } from '../../src/lab/figures.ts';
+import { histogram, percentPoints, ratePoints } from '../../src/lab/figures.ts';
 import {
   type Example,
   fitLinear,
@@ -18,7 +18,6 @@ import {
   wilson,
 } from '../../src/lab/metrics.ts';
 import { type JudgedPair, PairRate, worstPairs } from '../../src/lab/pairs.ts';
-import { percentPoints, ratePoints } from '../../src/lab/thresholds.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
 import { Random } from '../support/random.mjs';
 

@@ -10,7 +10,7 @@ import {
   parseNote,
   parseRate,
   parseScopes,
-} from '../../src/cli/key-options.ts';
+} from '../../src/cli/keys.ts';
 
 const wellFormed = `fm_${'a'.repeat(12)}_${'b'.repeat(43)}`;
 

@@ -1,8 +1,8 @@
 import onnxProto from 'onnx-proto';
 import { describe, expect, test } from 'vitest';
 import { decodeModel, makeFloats, makeNode, type Node } from '../../models/prepare/graph.ts';
-import { roundFactors } from '../../models/prepare/int8/operators.ts';
-import { decodeFactors, readPlan } from '../../models/prepare/int8/plan.ts';
+import { decodeFactors, readPlan } from '../../models/prepare/int8/index.ts';
+import { roundFactors } from '../../models/prepare/int8/quantise.ts';
 import { rewriteNet } from '../../models/prepare/rewrite.ts';
 import { compareNets } from '../../models/prepare/verify.ts';
 

@@ -1,19 +1,19 @@
 import onnxProto from 'onnx-proto';
+import { z } from 'zod';
 import {
   attributeOf,
+  convolutionOf,
   decodeModel,
   encodeModel,
   type Graph,
+  inputChannel,
   type Model,
   makeIntegers,
   type Node,
+  scaleConstant,
 } from '../graph.ts';
-import { flattenSlopes, rewritePrelu } from '../prelu.ts';
-import { dropConstantInputs, dropUnused, hoistConstants } from '../rewrite.ts';
-import { equalisable, equalise } from './equalise.ts';
-import { bytePrelu, domains } from './operators.ts';
-import { decodeFactors, type Int8Plan } from './plan.ts';
-import { quantise } from './quantise.ts';
+import { dropConstantInputs, dropUnused, flattenSlopes, hoistConstants, rewritePrelu } from '../rewrite.ts';
+import { bytePrelu, domains, quantise } from './quantise.ts';
 
 const { onnx } = onnxProto;
 
@@ -75,4 +75,100 @@ function openForQuantising(bytes: Uint8Array): Model {
   }
   flattenSlopes(graph);
   return model;
+}
+
+/**
+ * What a float net does not tell, measured on pictures once (models/README.md): how far its tensors reach, which
+ * factors make their channels alike, and which of its convolutions suffer most and stay floats.
+ */
+const schema = z.strictObject({
+  fitted_on: z.string().min(1),
+  /** Convolutions by the tensor that they make. */
+  floats: z.array(z.string()),
+  /** By the name of their Channels (see equalisable): a code a channel, signed bytes in base64. */
+  factors: z.record(z.string(), z.base64()),
+  ranges: z.record(z.string(), z.tuple([z.number(), z.number()])),
+});
+
+export type Int8Plan = z.infer<typeof schema>;
+
+/** Throws an Error that names the file and what is wrong with it. */
+export function readPlan(bytes: Uint8Array, file: string): Int8Plan {
+  let json: unknown;
+  try {
+    json = JSON.parse(Buffer.from(bytes).toString());
+  } catch (error) {
+    throw new Error(`${file} is not valid JSON: ${(error as Error).message}`, { cause: error });
+  }
+  const { data, error } = schema.safeParse(json);
+  if (error) throw new Error(`${file} is not a valid plan:\n${z.prettifyError(error)}`);
+  return data;
+}
+
+/** Four steps an octave, whose sums and products are the same on every machine: (1 + c mod 4 / 4) · 2^⌊c / 4⌋. */
+function factorOf(code: number): number {
+  return (1 + (code & 3) / 4) * 2 ** (code >> 2);
+}
+
+export function decodeFactors(text: string): Float64Array {
+  return Float64Array.from(Int8Array.from(Buffer.from(text, 'base64')), factorOf);
+}
+
+/**
+ * Cross-layer equalisation (Nagel et al. 2019, "Data-Free Quantization Through Weight Equalization and Bias Correction"):
+ * one scale a tensor suits its channels badly where they differ in size. A convolution is linear and f·PReLU(x) =
+ * PReLU(f·x) for f > 0, so a factor a channel moves from a convolution into those that read it, and the net stays the same.
+ */
+
+/** Tensors whose channels share their factors, the convolutions that write one of them and those that read one. */
+export interface Channels {
+  /** The tensor that the others are named after. */
+  name: string;
+  tensors: ReadonlySet<string>;
+  writers: Node[];
+  readers: Node[];
+}
+
+/** Where factors can be moved: between convolutions and what lies between them. */
+export function equalisable(graph: Graph): Channels[] {
+  const found: Channels[] = [];
+  for (const tensors of groupsOf(graph)) {
+    const reads = (node: Node) => tensors.has(node.input![0]!) && !tensors.has(node.output![0]!);
+    const writers = graph.node.filter((node) => node.opType === 'Conv' && tensors.has(node.output![0]!));
+    const readers = graph.node.filter(reads);
+    if (readers.length === 0 || readers.some(({ opType }) => opType !== 'Conv')) continue;
+    found.push({ name: [...tensors][0]!, tensors, writers, readers });
+  }
+  return found;
+}
+
+/** An activation's two sides keep one factor, and so does all that meets in a sum. */
+function groupsOf(graph: Graph): Set<Set<string>> {
+  const groupOf = new Map<string, Set<string>>();
+  const join = (names: string[]) => {
+    const joined = new Set(names.flatMap((name) => [...(groupOf.get(name) ?? [name])]));
+    for (const name of joined) groupOf.set(name, joined);
+  };
+  for (const node of graph.node) {
+    const [input, output] = [node.input!, node.output!];
+    if (node.opType === 'PRelu') join([input[0]!, output[0]!]);
+    else if (node.opType === 'Add') join([...input, ...output]);
+    else join([output[0]!]);
+  }
+  return new Set(groupOf.values());
+}
+
+/** Multiplies channel after channel of the tensors by its factor. The net's outputs stay. */
+export function equalise(graph: Graph, { writers, readers }: Channels, factors: ArrayLike<number>): void {
+  for (const node of writers) {
+    const { weights, outputs } = convolutionOf(graph, node);
+    const size = weights.length / outputs;
+    if (outputs !== factors.length) throw new Error(`Expected ${outputs} factors of ${node.output![0]}`);
+    scaleConstant(graph, node, 1, (i) => factors[Math.floor(i / size)]!);
+    if (node.input!.length > 2) scaleConstant(graph, node, 2, (i) => factors[i]!);
+  }
+  for (const node of readers) {
+    const channel = inputChannel(graph, node);
+    scaleConstant(graph, node, 1, (i) => 1 / factors[channel(i)]!);
+  }
 }

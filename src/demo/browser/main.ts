@@ -1,13 +1,11 @@
 import { byId, element, Fault, find, settings, tell } from './dom.ts';
 import { Faces } from './faces.ts';
 import { chosenFields, form, showForm } from './form.ts';
-import { showFaces, showMany } from './lists.ts';
-import { Others } from './others.ts';
-import { PhotoSlot, takeDroppedAndPasted } from './photos.ts';
+import { Others, PhotoSlot, takeDroppedAndPasted } from './photos.ts';
 import { clearProblem, fieldsOf, showProblem } from './problem.ts';
 import { programs } from './programs.ts';
 import { type Photo, planOf, send } from './request.ts';
-import { announcement, showResult } from './result.ts';
+import { announcement, showFaces, showMany, showResult } from './result.ts';
 import type { Choice, DetectAnswer, Fields, ManyAnswer, Outcome, Task } from './types.ts';
 import { bytesText } from './words.ts';
 

@@ -21,6 +21,7 @@ import {
   sha256,
   verifyPack,
 } from '../../engine/manifest.ts';
+import { manifestText } from '../write-fit.ts';
 import {
   type Described,
   describeDetector,
@@ -28,7 +29,6 @@ import {
   describeLandmarks,
   describeLiveness,
 } from './describe.ts';
-import { manifestText } from './manifest-text.ts';
 import { betterFeeding, type Trial, tryPack } from './trial.ts';
 
 /** A net for presentation attacks, and the sides of its crop in sides of the face. */

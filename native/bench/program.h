@@ -1,6 +1,10 @@
-// The command line of the bench's programs: flags with a value, switches, and files.
+// The command line of the bench's programs, and times of named pieces of work, as CPU times of the
+// calling thread.
 #pragma once
 
+#include <algorithm>
+#include <ctime>
+#include <functional>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -13,6 +17,7 @@ namespace facematch::bench {
 
 constexpr float kMinScore = 0.7f;
 
+// Flags with a value, switches, and files.
 class Options {
  public:
   // Throws std::invalid_argument for an unknown flag or a flag without its value.
@@ -58,6 +63,36 @@ class Options {
  private:
   std::map<std::string, std::string> values_;
   std::vector<std::string> files_;
+};
+
+// CPU time, so that other programs on the machine do not count.
+inline double thread_milliseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
+// Named pieces of work, each measured once in every round.
+class Times {
+ public:
+  // Forgets what was measured during the warm-up.
+  void clear() { milliseconds_.clear(); }
+
+  void measure(const std::string& name, const std::function<void()>& work) {
+    const double start = thread_milliseconds();
+    work();
+    milliseconds_[name].push_back(thread_milliseconds() - start);
+  }
+
+  double median(const std::string& name) {
+    auto& all = milliseconds_.at(name);
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+    std::nth_element(all.begin(), middle, all.end());
+    return *middle;
+  }
+
+ private:
+  std::map<std::string, std::vector<double>> milliseconds_;
 };
 
 }  // namespace facematch::bench

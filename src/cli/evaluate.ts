@@ -1,0 +1,265 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readConfig } from '../config/config.ts';
+import type { AccuracyMode } from '../engine/addon.ts';
+import { loadPack } from '../engine/load-addon.ts';
+import { packDirectory, readDraft, readManifest, verifyPack } from '../engine/manifest.ts';
+import {
+  type AttackFigures,
+  attackFigures,
+  type PresentationFigures,
+  readPresentations,
+} from '../lab/attacks.ts';
+import { groupCount } from '../lab/differential.ts';
+import { embedImages } from '../lab/embed-images.ts';
+import {
+  type EmbeddedPeople,
+  embedPeople,
+  embedSets,
+  fitHeldOut,
+  judgePeople,
+  judgeSets,
+  type PairSet,
+  type PeopleEvaluation,
+  type PeopleFigures,
+} from '../lab/evaluate.ts';
+import { askedRates, canShow, type Figures } from '../lab/figures.ts';
+import { openable } from '../lab/file-names.ts';
+import { cohortTasks } from '../lab/held-out.ts';
+import {
+  cohortText,
+  countText,
+  intervalText,
+  percentText,
+  rateText,
+  verdictText,
+} from '../lab/number-text.ts';
+import { imagesOf, personOf, readPairs } from '../lab/pairs.ts';
+import { type Grouping, groupingsOf, readPeople, requireColumns } from '../lab/people.ts';
+import { type Results, resultsJson, resultsOf } from '../lab/results.ts';
+import { differentialTables, setTables, sharedTables, type TextTable } from '../lab/tables.ts';
+import { calibrationOf } from '../scoring/calibration.ts';
+import type { SetFolder } from './calibrate-pack.ts';
+import { columns, printable, withBar } from './terminal.ts';
+
+interface SetFiles {
+  name: string;
+  pairsFile: string;
+  folder: string;
+}
+
+interface EvaluateSetsOptions {
+  mode: AccuracyMode;
+  /** Labelled people, whose error rates are measured by group. */
+  people: readonly SetFolder[];
+  groups: readonly Grouping[] | undefined;
+  /** Two people's pictures whose cosine is above it count neither as strangers nor as one person; Infinity for none. */
+  samePersonAbove: number;
+  heldOutCohort: boolean;
+  report: string | undefined;
+  json: boolean;
+}
+
+/** Measures the sets with the configured pack, prints the figures, and writes the report where one is wanted. */
+export async function evaluateSets(
+  files: readonly SetFiles[],
+  { mode, people, groups, samePersonAbove, heldOutCohort, report, json }: EvaluateSetsOptions,
+): Promise<void> {
+  const config = readConfig();
+  const directory = packDirectory(config.pack);
+  const manifest = readManifest(directory);
+  const { name, version } = manifest;
+  const sets = files.map(readSet);
+  // What is wrong with the lists fails now rather than at the end: measuring takes minutes.
+  const folders = people.map(({ folder }) => folder);
+  if (groups) requireColumns(groups, folders);
+  const lists = people.map(({ name, folder }) => ({
+    name,
+    folder,
+    labelled: readPeople(name, folder, groups, 'kept'),
+    groupings: groupingsOf(folder, groups),
+  }));
+  if (heldOutCohort) for (const { pairs } of sets) imagesOf(pairs).forEach(personOf);
+  const folder = report === undefined ? undefined : await openReport(report);
+  await verifyPack(directory, manifest);
+  loadPack(directory, manifest);
+  const total = sets.reduce((sum, { pairs }) => sum + imagesOf(pairs).length, 0);
+  const { min_det_score: minDetScore } = manifest;
+  const { workers } = config;
+  const engine = { packDirectory: directory, mode, minDetScore, workers };
+  const embedded = await withBar('pictures', total, (onImage) => embedSets(sets, { ...engine, onImage }));
+  const found: EmbeddedPeople[] = [];
+  for (const { labelled, groupings, ...set } of lists) {
+    found.push(
+      await withBar(set.name, labelled.length, (onImage) =>
+        embedPeople(set, labelled, groupings, { ...engine, onImage }),
+      ),
+    );
+  }
+  const cohorts = heldOutCohort
+    ? await withBar('cohorts', cohortTasks, (onTask) =>
+        fitHeldOut(
+          embedded,
+          found.map((set) => set.people),
+          { workers, onTask },
+        ),
+      )
+    : undefined;
+  const calibration = calibrationOf(manifest.calibration[mode]);
+  const judging = { mode, calibration, packCohort: manifest.cohort ? 'pack' : 'none', cohorts } as const;
+  const evaluations = judgeSets(embedded, judging);
+  const byGroup: PeopleEvaluation[] = [];
+  for (const set of found) {
+    const judged = await withBar(
+      `${set.people.name} by group`,
+      groupCount(set.people, set.groupings),
+      (onGroup) => judgePeople(set, judging, samePersonAbove, onGroup),
+    );
+    byGroup.push(judged);
+  }
+  const results = resultsOf({ name, version }, evaluations, byGroup);
+  folder?.write(results, new Date());
+  console.log(json ? resultsJson(results) : describeResults(results));
+  if (folder) console.error(`The report is ${folder.page}`);
+}
+
+/** A picture that is not there counts as one that cannot be read. Without any, the folder is a wrong one: throws an Error. */
+function readSet(set: SetFiles): PairSet {
+  const { pairsFile, folder } = set;
+  const pairs = readPairs(pairsFile);
+  const images = imagesOf(pairs);
+  if (!images.some((image) => existsSync(openable(join(folder, image))))) {
+    throw new Error(`${folder} has none of the pictures that ${pairsFile} lists, such as ${images[0]}`);
+  }
+  return { ...set, pairs };
+}
+
+async function openReport(directory: string) {
+  const { ReportFolder } = await import('../lab/report/page.ts');
+  return new ReportFolder(directory);
+}
+
+/** Measures the hint at presentation attacks of the configured pack, and prints the figures. */
+export async function evaluateAttacks(
+  folder: string,
+  { mode, json }: { mode: AccuracyMode; json: boolean },
+): Promise<void> {
+  const { pack, workers } = readConfig();
+  const directory = packDirectory(pack);
+  const manifest = readDraft(directory);
+  const { name, version, liveness, min_det_score: minDetScore } = manifest;
+  if (liveness === undefined) {
+    throw new Error(`The pack ${name} has no liveness nets; facematch packs add takes them.`);
+  }
+  const presentations = readPresentations(folder);
+  await verifyPack(directory, manifest);
+  loadPack(directory, manifest);
+  const images = await withBar('pictures', presentations.length, (onImage) =>
+    embedImages(
+      presentations.map(({ file }) => file),
+      { packDirectory: directory, folder, mode, minDetScore, workers, liveScores: true, onImage },
+    ),
+  );
+  const figures = attackFigures(presentations, images, liveness.live_threshold);
+  console.log(
+    json
+      ? JSON.stringify({ pack: { name, version }, ...figures }, null, 2)
+      : describeAttacks(`${name} ${version}`, figures),
+  );
+}
+
+function describeAttacks(pack: string, { threshold, attacks, live, acer, failures }: AttackFigures): string {
+  const width = Math.max(4, ...attacks.map(({ type }) => type.length));
+  const line = (rate: string, type: string, its: PresentationFigures, wrong: string) =>
+    `${rate}  ${printable(type).padEnd(width)}  ${percentText(its.error_rate)} ${intervalText(its.error_interval)}: ${its.errors} of ${its.pictures - its.non_responses} ${wrong}`;
+  const silent = (rate: string, type: string, its: PresentationFigures) =>
+    `${rate}  ${printable(type).padEnd(width)}  ${percentText(its.non_response_rate)}: ${its.non_responses} of ${its.pictures} without a face`;
+  return [
+    `pack ${pack}, live from a live_score of ${threshold}; 95 % intervals`,
+    attacks.length === 0
+      ? 'APCER  no attacks were given'
+      : `APCER  ${percentText(attacks[0]!.error_rate)}, that of the worst type of attack`,
+    ...attacks.map((its) => line('APCER', its.type, its, 'taken for live')),
+    live.pictures === 0
+      ? 'BPCER  no live people were given'
+      : line('BPCER', 'live', live, 'taken for attacks'),
+    `ACER   ${percentText(acer)}, the mean of both`,
+    ...attacks.map((its) => silent('APNRR', its.type, its)),
+    ...(live.pictures === 0 ? [] : [silent('BPNRR', 'live', live)]),
+    ...describeFailures(failures),
+  ].join('\n');
+}
+
+/** The figures as text for the terminal; first of all what happens at the percent that a match needs by default. */
+export function describeResults({ evaluations, shared_thresholds, people }: Results): string {
+  const all = [...evaluations, ...people].map(({ figures }) => figures);
+  const sentences = all.map((figures) => verdictText(figures, all.length > 1));
+  const sets = evaluations.map(({ figures }) => figures);
+  return [
+    sentences.join('\n'),
+    ...sets.map(describeSet),
+    ...sharedTables(shared_thresholds, sets).map((table) => describeTable(table).join('\n')),
+    ...people.map(({ figures }) => describePeople(figures)),
+  ].join('\n\n');
+}
+
+function describeSet(figures: Figures): string {
+  const { set, cohort, pairs } = figures;
+  return [
+    `${set}: ${pairs.same} same, ${pairs.different} different pairs; mode ${figures.mode}`,
+    `cohort             ${cohortText[cohort]}`,
+    ...describeUnshown(pairs.different),
+    ...setTables(figures).flatMap(describeTable),
+    ...describeMissing(figures, figures.pictures),
+    `speed              ${figures.pictures_per_second.toFixed(0)} pictures/s`,
+  ].join('\n');
+}
+
+/** Says which rates the pairs of strangers are too few to show. */
+function describeUnshown(different: number): string[] {
+  const unshown = askedRates.find((fmr) => !canShow(fmr, different));
+  if (unshown === undefined) return [];
+  return [
+    `too few strangers  to show ${rateText(unshown)} or less: that takes ${countText(1 / unshown)} pairs of them`,
+  ];
+}
+
+/** Error rates of labelled people by group. */
+function describePeople(figures: PeopleFigures): string {
+  const { set, mode, cohort, everybody, groupings, same_person_above } = figures;
+  const tables = groupings.length > 0 ? groupings : [undefined];
+  return [
+    `${set}: ${countText(everybody.people)} people, ${countText(everybody.pictures)} pictures; mode ${mode}`,
+    `cohort             ${cohortText[cohort]}`,
+    ...describeMissing(figures, everybody.pictures),
+    ...(same_person_above === undefined
+      ? []
+      : [`one person         pictures of two people with a cosine above ${same_person_above} are left out`]),
+    ...tables.flatMap((grouping) => differentialTables(figures, grouping).flatMap(describeTable)),
+  ].join('\n');
+}
+
+const describeTable = ({ title, head, rows }: TextTable) => [title, ...columns(head, rows)];
+
+function describeMissing(
+  { without_face, failures }: Pick<Figures, 'without_face' | 'failures'>,
+  pictures: number,
+) {
+  return [
+    `without a face     ${countText(without_face.length)} of ${countText(pictures)} pictures${list(without_face)}`,
+    ...describeFailures(failures),
+  ];
+}
+
+/** The pictures that could not be read, in a line; none without any. */
+export function describeFailures(failures: Figures['failures']): string[] {
+  const failed = Object.entries(failures).map(([name, reason]) => `${name} (${reason})`);
+  return failed.length > 0 ? [`could not be read  ${failed.length}${list(failed)}`] : [];
+}
+
+/** The first of some names, after a colon; nothing for no names. */
+function list(names: readonly string[]): string {
+  if (names.length === 0) return '';
+  const shown = names.slice(0, 10).map(printable).join(', ');
+  return `: ${shown}${names.length > 10 ? ', …' : ''}`;
+}
