@@ -28,7 +28,7 @@ const pack = 'models/packs/default';
 const samples = ['sample1.jpg', 'sample3.jpg'];
 /** What it reads while it runs, and what people read. */
 const programFiles = [
-  ...['dist/src', 'scripts/facematch.mjs'],
+  ...['dist/src', 'dist/client', 'scripts/facematch.mjs'],
   ...['docs', 'README.md', 'CHANGELOG.md', 'SECURITY.md'],
 ];
 /** Needed to build, not to run. */

@@ -246,13 +246,9 @@ const steps = [
       const bundle = ['node_modules/esbuild/bin/esbuild', '--bundle', '--log-level=warning'];
       const compile = ['node_modules/typescript/bin/tsc', '-p'];
       await node("The clients' types could not be bundled.", ...bundle, ...clientTypes);
-      await node(
-        "The clients' types could not be made.",
-        'build/client-types.mjs',
-        'dist/src/client/types.d.ts',
-      );
-      await node('The TypeScript sources did not compile.', ...compile, '.');
+      await node("The clients' types could not be made.", 'build/client-types.mjs', 'dist/client/types.d.ts');
       await node('The client did not compile.', ...compile, 'src/client');
+      await node('The TypeScript sources did not compile.', ...compile, '.');
       await node('The pages could not be bundled.', ...bundle, ...pages);
       copyFileSync(`${reference}/dist/browser/standalone.js`, 'dist/src/site/reference.js');
       writeStamp('dist/.stamp', programHash());

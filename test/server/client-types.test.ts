@@ -8,7 +8,7 @@ import type {
   ImageField,
   MatchAnswer,
   Problem,
-} from '../../dist/src/client/types.d.ts';
+} from '../../dist/client/types.d.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import type { MatchOptions } from '../../src/engine/match-options.ts';
 import type { errorTable, ErrorCode as OwnErrorCode, ProblemExtras } from '../../src/errors.ts';
