@@ -1,10 +1,11 @@
-// npm run package: what an installation without a compiler needs, as two npm packages in build/package:
+// npm run package: what an installation without a compiler needs, as npm packages in build/package:
 //   facematch             the program, its docs and licences; no install script
 //   @facematch/linux-x64  addon, ONNX Runtime's library, µWebSockets.js for each Node, prepared nets, sample photos: an optional
 //                         dependency of the first
+//   @facematch/client     the client for Node alone
 // One addon for every Node (Node-API), with OpenCV and the codecs linked in from pinned sources. Nothing is published.
 //   node scripts/package.mjs [--only STEP,STEP…]
-// --only  these of libraries, addon, platform, program: the Dockerfile's layers
+// --only  these of libraries, addon, platform, program, client: the Dockerfile's layers
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -27,7 +28,7 @@ const pack = 'models/packs/default';
 const samples = ['sample1.jpg', 'sample3.jpg'];
 /** What it reads while it runs, and what people read. */
 const programFiles = [
-  ...['dist/src', 'scripts/facematch.mjs'],
+  ...['dist/src', 'dist/client', 'scripts/facematch.mjs'],
   ...['docs', 'README.md', 'CHANGELOG.md', 'SECURITY.md'],
 ];
 /** Needed to build, not to run. */
@@ -47,11 +48,11 @@ async function addon(onLine) {
   await run(process.execPath, ['node_modules/cmake-js/bin/cmake-js', ...compile], { env, cure, onLine });
 }
 
-function writePackage(folder, members) {
+function writePackage(folder, members, notices = ['LICENSE', 'THIRD_PARTY_NOTICES.md']) {
   const { version, license } = own;
   const text = JSON.stringify({ ...members, version, license }, null, 2);
   writeFileSync(join(folder, 'package.json'), `${text}\n`);
-  for (const file of ['LICENSE', 'THIRD_PARTY_NOTICES.md']) copy(file, folder);
+  for (const file of notices) copy(file, folder);
 }
 
 /** The package for this platform. */
@@ -96,6 +97,25 @@ function programPackage() {
   return folder;
 }
 
+/** What a program that calls a server needs: one module without imports, and its types. */
+function clientPackage() {
+  const folder = join(out, 'client');
+  rmSync(folder, { recursive: true, force: true });
+  const [module, types] = ['facematch.mjs', 'facematch.d.mts'];
+  for (const file of [module, types]) copy(`dist/client/${file}`, folder, file);
+  const name = '@facematch/client';
+  const [, section] = /^## A client for Node\n(.*?)\n## /ms.exec(
+    readFileSync('docs/clients/README.md', 'utf8'),
+  );
+  // Links to other pages lead nowhere from here.
+  const text = section.replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1').replaceAll(`./${module}`, name);
+  writeFileSync(join(folder, 'README.md'), `# ${name}\n\nThe client of facematch, for Node.\n${text}`);
+  const exports = { '.': { types: `./${types}`, default: `./${module}` } };
+  const members = { name, description: own.description, engines: { node: '>=20.17' }, exports };
+  writePackage(folder, { ...members, files: [module, types] }, ['LICENSE']);
+  return folder;
+}
+
 function npmPack(folder) {
   const args = ['pack', '--json', '--pack-destination', out, `./${folder}`];
   const [{ filename, size, unpackedSize }] = JSON.parse(ask('npm', args) ?? '[]');
@@ -110,6 +130,7 @@ const steps = {
   addon: () => withProgress('addon', addon),
   platform: async () => npmPack(await withProgress('package of the platform', platformPackage)),
   program: () => npmPack(programPackage()),
+  client: () => npmPack(clientPackage()),
 };
 
 try {

@@ -164,6 +164,16 @@ const clientTypes = [
   '--outfile=build/client-types.mjs',
 ];
 
+/** Makes the declarations of the client one file that imports nothing. */
+function inlineTypes() {
+  const [declarations, types] = ['facematch.d.mts', 'types.d.ts'].map((name) => join('dist/client', name));
+  const own = readFileSync(declarations, 'utf8').replace(
+    /^import type .* from 'facematch\/client-types';\n/m,
+    '',
+  );
+  writeFileSync(declarations, own + readFileSync(types, 'utf8'));
+}
+
 /** The script that shows the API's page. */
 const reference = 'build/reference';
 const isReferenceThere = () => isStamped(`${reference}/.stamp`, apiReference.integrity);
@@ -250,13 +260,10 @@ const steps = [
       const bundle = ['node_modules/esbuild/bin/esbuild', '--bundle', '--log-level=warning'];
       const compile = ['node_modules/typescript/bin/tsc', '-p'];
       await node("The clients' types could not be bundled.", ...bundle, ...clientTypes);
-      await node(
-        "The clients' types could not be made.",
-        'build/client-types.mjs',
-        'dist/src/client/types.d.ts',
-      );
-      await node('The TypeScript sources did not compile.', ...compile, '.');
+      await node("The clients' types could not be made.", 'build/client-types.mjs', 'dist/client/types.d.ts');
       await node('The client did not compile.', ...compile, 'src/client');
+      inlineTypes();
+      await node('The TypeScript sources did not compile.', ...compile, '.');
       await node('The pages could not be bundled.', ...bundle, ...pages);
       copyFileSync(`${reference}/dist/browser/standalone.js`, 'dist/src/site/reference.js');
       writeStamp('dist/.stamp', programHash());

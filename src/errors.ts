@@ -10,6 +10,9 @@ interface ErrorRow {
   group: ErrorGroup;
 }
 
+/** In a detail: how long to wait, until an answer knows the seconds and says these. */
+export const waitWords = 'as long as Retry-After says';
+
 /**
  * The error table: every code that a client can see. src/site/problem-examples.ts has what documents add. A test compares it with
  * native/core/error.h and docs/api.md.
@@ -185,7 +188,7 @@ export const errorTable = {
   rate_limit_exceeded: {
     status: 429,
     title: 'Rate limit exceeded',
-    detail: 'Wait as long as Retry-After says, then send again.',
+    detail: `Wait ${waitWords}, then send again.`,
     group: 'rate',
   },
   internal_error: {
@@ -197,13 +200,13 @@ export const errorTable = {
   overloaded: {
     status: 503,
     title: 'The server is at its limit',
-    detail: 'Wait as long as Retry-After says, then send again.',
+    detail: `Wait ${waitWords}, then send again.`,
     group: 'load',
   },
   not_ready: {
     status: 503,
     title: 'The server is not ready yet',
-    detail: 'Wait as long as Retry-After says, then send again.',
+    detail: `Wait ${waitWords}, then send again.`,
     group: 'lifecycle',
   },
   shutting_down: {

@@ -26,6 +26,7 @@ export const program = [
   'package.json',
   'scripts/facematch.mjs',
   'dist/src',
+  'dist/client',
   'models/packs/int8',
 ];
 

@@ -9,6 +9,8 @@ On the command line, with FACEMATCH_URL and FACEMATCH_KEY set: python3 facematch
 Exit codes: 0 a match, 1 no match, 2 an error.
 """
 
+from __future__ import annotations
+
 import base64
 import http.client
 import json
@@ -20,9 +22,19 @@ import sys
 import time
 import urllib.parse
 import urllib.request
+from typing import Any, Iterable, Optional, Union
 
 # The same request may succeed later. A match changes nothing on the server, so sending it twice does no harm.
 PASSING = (408, 429, 503, 504)
+
+# The bytes of a JPEG, PNG or WebP, or the path of a file.
+Picture = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
+# Of a form: numbers, booleans and texts.
+Field = Union[str, int, float, bool, None]
+# An object of JSON; docs/openapi.json has its members.
+Answer = dict[str, Any]
+# A body, and its content type.
+Content = tuple[Optional[bytes], Optional[str]]
 
 
 class FacematchError(Exception):
@@ -35,7 +47,14 @@ class FacematchError(Exception):
     retry_after: seconds that the server asks to wait; None where it does not say.
     """
 
-    def __init__(self, code, message, status=None, problem=None, retry_after=None):
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        status: int | None = None,
+        problem: Answer | None = None,
+        retry_after: int | None = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.status = status
@@ -55,7 +74,15 @@ class FacematchClient:
         results of many then have no names.
     """
 
-    def __init__(self, url, key, timeout=15.0, retries=2, max_wait=60.0, as_json=False):
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        timeout: float = 15.0,
+        retries: int = 2,
+        max_wait: float = 60.0,
+        as_json: bool = False,
+    ) -> None:
         if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
             raise ValueError(f"not an http address: {url}")
         self._base = url.rstrip("/") + "/API/v1.0"
@@ -69,35 +96,36 @@ class FacematchClient:
         for handler in (urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
             self._opener.add_handler(handler())
 
-    def match(self, image1, image2, **fields):
+    def match(self, image1: Picture, image2: Picture, **fields: Field) -> Answer:
         """Compares two pictures. Fields other than threshold_percent need a key with the scope match:advanced."""
         advanced = any(value is not None for name, value in fields.items() if name != "threshold_percent")
         path = "/face/match/upload/advanced" if advanced else "/face/match/upload"
         return self._ask(path, self._encode({"image1": image1, "image2": image2}, fields))
 
-    def many(self, image1, images2, **fields):
+    def many(self, image1: Picture, images2: Iterable[Picture], **fields: Field) -> Answer:
         """Compares one picture with up to 16 others. Each of them has a result, or a problem of its own."""
         pictures = {"image1": image1, "image2": list(images2)}
         return self._ask("/face/match/upload/many", self._encode(pictures, fields))
 
-    def detect(self, image, **fields):
+    def detect(self, image: Picture, **fields: Field) -> Answer:
         """Finds the faces of a picture. A picture without one is no error."""
         return self._ask("/face/detect/upload", self._encode({"image": image}, fields))
 
-    def embed(self, image, **fields):
+    def embed(self, image: Picture, **fields: Field) -> Answer:
         """Finds the faces of a picture, and gives their embeddings. The operator has to switch this on."""
         return self._ask("/face/embed/upload", self._encode({"image": image}, fields))
 
-    def match_embeddings(self, question):
+    def match_embeddings(self, question: Answer) -> Answer:
         """Compares an embedding with up to 1,000 others. The operator has to switch this on."""
         return self._ask("/face/match/embeddings", (json.dumps(question).encode(), "application/json"))
 
-    def models(self):
+    def models(self) -> Answer:
         """Tells the model pack that the server has loaded."""
         return self._ask("/models", (None, None))
 
-    def _ask(self, path, content):
-        for retry in range(self._retries + 1):
+    def _ask(self, path: str, content: Content) -> Answer:
+        retry = 0
+        while True:
             try:
                 return self._try(path, *content)
             except FacematchError as error:
@@ -108,20 +136,21 @@ class FacematchClient:
                 wait = min(2**retry / 2, self._max_wait) if error.retry_after is None else error.retry_after
             # Up to a second more: those who were refused together do not come again together.
             time.sleep(wait + random.random())
+            retry += 1
 
-    def _try(self, path, body, content_type):
+    def _try(self, path: str, body: bytes | None, content_type: str | None) -> Answer:
         headers = {"x-api-key": self._key}
-        if body is not None:
+        if content_type is not None:
             headers["content-type"] = content_type
         request = urllib.request.Request(self._base + path, data=body, headers=headers)
         try:
             with self._opener.open(request, timeout=self._timeout) as answer:
                 text = answer.read().decode(errors="replace")
         except (OSError, http.client.HTTPException) as error:
-            reason = getattr(error, "reason", error)
+            reason, server = getattr(error, "reason", error), self._base
             if isinstance(reason, socket.timeout):
-                raise FacematchError("timeout", f"no answer for {self._timeout} s") from error
-            raise FacematchError("network", f"no answer: {reason}") from error
+                raise FacematchError("timeout", f"no answer from {server} for {self._timeout} s") from error
+            raise FacematchError("network", f"no answer from {server}: {reason}") from error
         try:
             value = json.loads(text)
         except ValueError:
@@ -131,7 +160,7 @@ class FacematchClient:
         raise refusal(answer, value, text)
 
 
-def refusal(answer, value, text):
+def refusal(answer: Any, value: Any, text: str) -> FacematchError:
     """The error that an answer stands for."""
     wait = answer.headers.get("Retry-After", "")
     retry_after = int(wait) if wait.isascii() and wait.isdecimal() else None
@@ -141,20 +170,20 @@ def refusal(answer, value, text):
     return FacematchError(value["code"], message, answer.status, value, retry_after)
 
 
-def json_body(pictures, fields):
+def json_body(pictures: dict[str, Any], fields: dict[str, Field]) -> Content:
     """Body and content type of JSON."""
 
-    def text(name, picture):
+    def text(name: str, picture: Picture) -> str:
         return base64.b64encode(named(name, picture)[1]).decode()
 
-    members = {}
+    members: Answer = {}
     for name, sent in pictures.items():
         members[name] = [text(name, one) for one in sent] if isinstance(sent, list) else text(name, sent)
     members.update((name, value) for name, value in fields.items() if value is not None)
     return json.dumps(members).encode(), "application/json"
 
 
-def multipart(pictures, fields):
+def multipart(pictures: dict[str, Any], fields: dict[str, Field]) -> Content:
     """Body and content type of a form (RFC 7578)."""
     boundary = secrets.token_hex(16).encode()  # 128 random bits are in no picture
     parts = []
@@ -167,13 +196,13 @@ def multipart(pictures, fields):
     return b"".join(parts) + b"--%b--\r\n" % boundary, f"multipart/form-data; boundary={boundary.decode()}"
 
 
-def field_text(value):
+def field_text(value: Field) -> str:
     """A field as the server takes it: booleans in lower case, numbers without an exponent."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return f"{value:.20f}" if isinstance(value, float) and "e" in text else text
 
 
-def named(field, picture):
+def named(field: str, picture: Picture) -> tuple[str, bytes]:
     """File name and bytes of a picture."""
     if isinstance(picture, (bytes, bytearray, memoryview)):
         return field, bytes(picture)
@@ -184,7 +213,7 @@ def named(field, picture):
         return os.path.basename(os.fsdecode(picture)), file.read()
 
 
-def part(boundary, field, filename, data):
+def part(boundary: bytes, field: str, filename: str | None, data: bytes) -> bytes:
     """One part of a form."""
     name = f'name="{quoted(field)}"'
     if filename is not None:
@@ -193,12 +222,12 @@ def part(boundary, field, filename, data):
     return b"--%b\r\n%b\r\n\r\n%b\r\n" % (boundary, head, data)
 
 
-def quoted(name):
+def quoted(name: str) -> str:
     """A name as browsers send it, so that it ends neither its quotation marks nor its line."""
     return name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def main():
+def main() -> int:
     """Compares the two pictures that the command line names; the exit code."""
     if len(sys.argv) != 3:
         raise ValueError("usage: facematch.py IMAGE1 IMAGE2")

@@ -1,4 +1,4 @@
-import { Problem } from '../errors.ts';
+import { Problem, waitWords } from '../errors.ts';
 import { clientAddress } from './client-address.ts';
 import type { ApiKey, KeyStore } from './key-store.ts';
 import { keyId, type Scope, scopes } from './keys.ts';
@@ -45,8 +45,7 @@ const refusals = {
   rate: fixed(new Problem('rate_limit_exceeded')),
   guessing: fixed(
     new Problem('rate_limit_exceeded', {
-      detail:
-        'Too many requests with an invalid key came from this address; wait as long as Retry-After says, and check the key.',
+      detail: `Too many requests with an invalid key came from this address; wait ${waitWords}, and check the key.`,
     }),
   ),
   scope: Object.fromEntries(
@@ -181,6 +180,11 @@ export class Charge {
     this.#running = false;
   }
 
+  /** After a refusal: the seconds until the same request may be admitted. */
+  get retry_s(): number | undefined {
+    return this.#retry_s;
+  }
+
   /** The headers of the answer that say what is left, and how long to wait. */
   get headers(): [string, string][] {
     const headers = this.#rate === undefined ? [] : rateHeaders(this.#rate);
@@ -196,7 +200,7 @@ export class Charge {
 }
 
 function tooDear(price: number): Problem {
-  const detail = `This request costs ${price} of the key's tokens, more than it has now; wait as long as Retry-After says, then send again.`;
+  const detail = `This request costs ${price} of the key's tokens, more than it has now; wait ${waitWords}, then send again.`;
   return new Problem('rate_limit_exceeded', { detail });
 }
 

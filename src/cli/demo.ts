@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { FacematchError } from '../client/index.ts';
+import type { FacematchError } from 'facematch/client';
 import { samples } from '../config/samples.ts';
 import type { ImageField } from '../scoring/compare.ts';
 import type { MatchAnswer } from './demo-answer.ts';
@@ -73,7 +73,7 @@ async function sendPair(
   { image1, image2 }: Record<ImageField, ImageFile>,
   signal: AbortSignal,
 ): Promise<{ body: MatchAnswer; elapsed_ms: number }> {
-  const { FacematchClient, FacematchError } = await import('../client/index.ts');
+  const { FacematchClient, FacematchError } = await import('facematch/client');
   const client = new FacematchClient({ url: origin, key, timeout_ms: answerLimit_ms, retries: 0 });
   const [one, two] = [image1, image2].map(({ name, bytes }) => new File([bytes], name)) as [File, File];
   const started_ms = performance.now();

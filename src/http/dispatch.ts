@@ -111,7 +111,7 @@ export class Dispatcher {
       context.headers.push(['Allow', this.#router.methods(context.exchange.request.path).join(', ')]);
     }
     if (refusal.status === 503) context.charge.giveBack();
-    this.#send(context, problem(refusal, context.request_id), refusal, fault);
+    this.#send(context, problem(refusal, context.request_id, context.charge.retry_s), refusal, fault);
   }
 
   #send(context: Context, reply: Reply, refusal?: Problem, fault?: unknown): void {
@@ -185,7 +185,9 @@ export class Router {
   constructor(enabled: readonly EndpointId[]) {
     const open = endpoints.filter(({ id }) => enabled.includes(id));
     this.#places = new Map(endpoints.map(({ path }) => [path, placeOf(path, open)]));
+    const pages = open.filter((one) => 'document' in one && one.document.type.startsWith('text/html'));
     this.#hint =
+      (pages.length > 0 ? `To read and to try: ${pages.map(({ path }) => path).join(', ')}. ` : '') +
       `Every endpoint lies under ${prefix}, and paths are case-sensitive. ` +
       `There are: ${open.map(({ method, path }) => `${method} ${path}`).join(', ')}.`;
   }

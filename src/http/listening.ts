@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import type { Exchange, ExchangeLimits } from './exchange.ts';
 
 /** The connections of a listener. */
@@ -79,11 +80,25 @@ export interface Listening {
   close(): void;
 }
 
-export function cannotListen({ host, port, variables }: ListenerOptions): Error {
-  return new Error(
-    `Cannot listen on ${host} port ${port}: the address is not one of this machine's, the port is taken, or it ` +
-      `needs more rights. Set ${variables}.`,
-  );
+const listenFaults: Record<string, string> = {
+  EADDRINUSE: 'the port is taken',
+  EACCES: 'the port needs more rights',
+  EADDRNOTAVAIL: "the address is not one of this machine's",
+};
+
+/** The error for people when listening failed with `code`, such as EADDRINUSE. */
+export function cannotListen({ host, port, variables }: ListenerOptions, code = 'unknown'): Error {
+  const fault = listenFaults[code] ?? 'the system refuses it';
+  return new Error(`Cannot listen on ${host} port ${port} (${code}): ${fault}. Set ${variables}.`);
+}
+
+/** Tries to listen: the error's code, or undefined when it works. The socket is closed again. */
+export function listenError(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
 }
 
 export function urlOf({ host, certificate }: ListenerOptions, port: number): string {

@@ -1,5 +1,5 @@
 import { prefix } from '../endpoints/endpoint.ts';
-import { type ErrorCode, errorTable, type Problem } from '../errors.ts';
+import { type ErrorCode, errorTable, type Problem, waitWords } from '../errors.ts';
 import type { Exchange, Headers, Reply } from './exchange.ts';
 import type { Request } from './request.ts';
 
@@ -37,10 +37,14 @@ export function text(status: number, body: string, content_type = 'text/plain; c
   return { status, headers: [['Content-Type', content_type]], body };
 }
 
-/** application/problem+json (RFC 9457). The extras follow the standard members; their `detail` replaces the default. */
-export function problem({ code, extras }: Problem, request_id: string): Reply {
+/**
+ * application/problem+json (RFC 9457). The extras follow the standard members; their `detail` replaces the default.
+ * `retry_s`: the seconds to wait, where they are not the same for every answer with this code.
+ */
+export function problem({ code, extras }: Problem, request_id: string, retry_s?: number): Reply {
   const { status, title } = errorTable[code];
-  const { detail = errorTable[code].detail, ...members } = extras;
+  const { detail: words = errorTable[code].detail, ...members } = extras;
+  const detail = retry_s === undefined ? words : words.replace(waitWords, `${retry_s} s`);
   return {
     status,
     headers: codeHeaders[code] ?? problemHeaders,

@@ -36,7 +36,7 @@ function uwsTransport(uws: Uws): Transport {
     uws: uws.version,
     // Without FACEMATCH_UWS, that the newer build does not load says nothing wrong.
     reason: uwsFolder() === undefined ? undefined : passedOver,
-    open: async (options) => new UwsListener(uws, options),
+    open: (options) => UwsListener.open(uws, options),
   };
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, expectTypeOf, test } from 'vitest';
 import type {
@@ -8,7 +8,7 @@ import type {
   ImageField,
   MatchAnswer,
   Problem,
-} from '../../dist/src/client/types.d.ts';
+} from '../../dist/client/types.d.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import type { MatchOptions } from '../../src/engine/match-options.ts';
 import type { errorTable, ErrorCode as OwnErrorCode, ProblemExtras } from '../../src/errors.ts';
@@ -19,13 +19,15 @@ import { run } from './support/cli.ts';
 import { match, paths, send, twoPhotos } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
-/** A client's program that imports `facematch/client-types` takes what the server really sends. */
+/** The types of the client take what the server really sends, in a checkout and as files to copy. */
 
 const folder = newFolder();
+const copied = ['facematch.mjs', 'facematch.d.mts'];
 beforeAll(() => {
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(projectPath('.'), join(folder, 'node_modules/facematch'));
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
+  for (const name of copied) copyFileSync(projectPath(`dist/client/${name}`), join(folder, name));
 });
 
 /** What the compiler says of a program of a project that has facematch among its packages; '' when it is content. */
@@ -34,7 +36,7 @@ async function compile(program: string, module = 'nodenext', types = ''): Promis
   const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
   const bare = ['--target', 'es2023', '--lib', 'es2023', '--types', types, '--noEmit'];
   const roots = ['--typeRoots', projectPath('node_modules/@types')];
-  const resolution = module === 'nodenext' ? 'nodenext' : 'bundler';
+  const resolution = module === 'esnext' ? 'bundler' : module;
   const modules = ['--module', module, '--moduleResolution', resolution];
   const tsc = projectPath('node_modules/typescript/bin/tsc');
   const { stdout, stderr } = await run(tsc, [...strict, ...bare, ...roots, ...modules, 'program.ts'], folder);
@@ -64,18 +66,22 @@ test.each(['nodenext', 'esnext'])('real answers are values of the types (%s)', a
 test('a code tells which members a problem has, as docs/clients/README.md shows', async () => {
   const page = readFileSync(projectPath('docs/clients/README.md'), 'utf8');
   const [, program] = page.match(/```ts\n(.*?)```/s)!;
-  expect(await compile(program!)).toBe('');
-  expect(await compile(program!.replace('limit_bytes', 'limit_pixels'))).toContain('limit_pixels');
+  expect(await compile(program!, 'nodenext', 'node')).toBe('');
+  const wrong = program!.replace('limit_bytes', 'limit_pixels');
+  expect(await compile(wrong, 'nodenext', 'node')).toContain('limit_pixels');
   const rows = page.match(/^\| `.*$/gm)!.join('\n');
   const used = new Set(rows.match(/(?<=`)[A-Z][a-z]\w+/g));
   expect(used).toContain('QualityReason');
   expect(await compile(`import type { ${[...used].join(', ')} } from 'facematch/client-types';\n`)).toBe('');
 });
 
-test.each(['nodenext', 'esnext'])('a program of facematch/client has its types (%s)', async (module) => {
+test.each([
+  ['facematch/client', 'nodenext'],
+  ['./facematch.mjs', 'node16'],
+  ['./facematch.mjs', 'esnext'],
+])('a program of %s has its types (%s)', async (client, module) => {
   const program = `
-import { FacematchClient, FacematchError, type Picture } from 'facematch/client';
-import type { ManyAnswer, MatchAnswer } from 'facematch/client-types';
+import { FacematchClient, FacematchError, type ManyAnswer, type MatchAnswer, type Picture } from '${client}';
 const client = new FacematchClient({ url: 'http://127.0.0.1:8080', key: 'fm' });
 export async function ask(one: Picture, two: Uint8Array, signal?: AbortSignal): Promise<number> {
   try {
@@ -95,6 +101,12 @@ export async function ask(one: Picture, two: Uint8Array, signal?: AbortSignal): 
     ['problem.limit_bytes', 'problem.limit_pixels'],
   ] as const)
     expect(await compile(program.replace(right, wrong), module, 'node')).toContain(wrong.split('.').at(-1));
+});
+
+test.each(copied)('%s imports nothing', (name) => {
+  expect(readFileSync(join(folder, name), 'utf8')).not.toMatch(
+    /^import\b|\b(from|import\(|require\() ?['"]/m,
+  );
 });
 
 test('there is no code to import, and the OpenAPI document has the name of the package', async () => {

@@ -1,11 +1,12 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { FacematchClient } from 'facematch/client';
 import { describe, expect, test } from 'vitest';
 import { endpointIds } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
-import { run } from './support/cli.ts';
+import { newFolder } from '../support/folder.ts';
+import { execute, run } from './support/cli.ts';
 import { empty, type Fields, type Json, lasting, match, paths, send, twoPhotos } from './support/client.ts';
 import {
   askNode,
@@ -37,6 +38,9 @@ const env = { ...gate.env, FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH
 const server = await TestServer.forFile({ env }, home);
 /** Slashes at the end of the address count for nothing. */
 const way = (other: Partial<Way> = {}): Way => ({ url: `${server.address}//`, key: server.key, ...other });
+
+/** Where nobody listens. */
+const nowhere = 'http://127.0.0.1:2';
 
 const { 'one.jpg': one, 'two.jpg': two } = images;
 
@@ -360,17 +364,38 @@ describe('the client for Node', () => {
     });
   });
 
-  test('runs as docs/clients/README.md shows, where the package is installed', async () => {
-    mkdirSync(join(folder, 'node_modules'));
-    symlinkSync(projectPath('.'), join(folder, 'node_modules/facematch'));
-    writeFileSync(join(folder, 'program.mjs'), example('js'));
-    const ask = (key: string) =>
-      run(join(folder, 'program.mjs'), [], folder, { FACEMATCH_URL: server.address, FACEMATCH_KEY: key });
-    const { stdout, stderr } = await ask(server.key);
-    expect(stderr).toBe('');
-    expect(stdout).toMatch(/^true [\d.]+\n\[ true, false \]\n$/);
-    expect((await ask('fm_wrong')).stderr).toMatch(/^invalid_api_key The key is unknown.*\n$/);
-  });
+  /** By what a program imports. */
+  const installs = {
+    './facematch.mjs': async (place: string) =>
+      copyFileSync(projectPath('dist/client/facematch.mjs'), join(place, 'facematch.mjs')),
+    '@facematch/client': async (place: string) => {
+      const { stdout } = await run(projectPath('scripts/package.mjs'), ['--only', 'client'], place);
+      const tarball = projectPath(stdout.split(' ')[0]!);
+      const { PATH, HOME } = process.env;
+      await execute('npm', ['install', '--offline', '--no-audit', tarball], place, { PATH, HOME });
+    },
+  };
+
+  test.each(Object.entries(installs))(
+    'runs as docs/clients/README.md shows, from %s',
+    async (name, install) => {
+      const place = newFolder();
+      for (const [photo, bytes] of Object.entries(images)) writeFileSync(join(place, photo), bytes);
+      await install(place);
+      writeFileSync(join(place, 'program.mjs'), example('js').replace('./facematch.mjs', name));
+      const ask = (FACEMATCH_KEY: string, FACEMATCH_URL = server.address) =>
+        run(join(place, 'program.mjs'), [], place, { FACEMATCH_URL, FACEMATCH_KEY });
+      const [answered, refused, down] = await Promise.all([
+        ask(server.key),
+        ask('fm_wrong'),
+        ask(server.key, nowhere),
+      ]);
+      expect(answered.stderr).toBe('');
+      expect(answered.stdout).toMatch(/^true [\d.]+\n\[ true, false \]\n$/);
+      expect(refused.stderr).toMatch(/^401 invalid_api_key: The key is unknown.*\n$/);
+      expect(down.stderr).toBe(`no answer from ${nowhere}/API/v1.0: connect ECONNREFUSED 127.0.0.1:2\n`);
+    },
+  );
 });
 
 describe.skipIf(!hasPython)('the client for Python', () => {
@@ -384,6 +409,13 @@ describe.skipIf(!hasPython)('the client for Python', () => {
     const { stdout, stderr } = await python(['-c', example('python')], way());
     expect(stderr).toBe('');
     expect(stdout).toMatch(/^True [\d.]+\ntwo\.jpg True\nthree\.jpg False\n$/);
+    const down = await python(['-c', example('python')], way({ url: nowhere }));
+    expect(down.stdout).toMatch(/^no answer from http:.*Connection refused\n$/);
+  });
+
+  test('runs in threads of asyncio, as docs/clients/README.md shows', async () => {
+    const { stdout, stderr } = await python(['-c', example('python', 1)], way());
+    expect([stdout, stderr]).toEqual(['True\nFalse\n', '']);
   });
 });
 

@@ -164,7 +164,7 @@ const errors: readonly Row[] = [
     when: 'the path is none',
     at: ['GET', '/api/v1.0/models'],
     ask: () => send(server, { path: '/api/v1.0/models', method: 'GET' }),
-    members: { detail: expect.stringMatching(/\/API\/v1\.0.*POST .*upload/) },
+    members: { detail: expect.stringMatching(/^Every .* \/API\/v1\.0.*POST .*upload/) },
   },
   {
     code: 'endpoint_disabled',
@@ -320,7 +320,8 @@ const errors: readonly Row[] = [
       const answers = await Promise.all([get(), get(), get()]);
       return answers.find(({ status }) => status === 429) ?? answers[0]!;
     },
-    headers: { 'retry-after': /^\d+$/, ratelimit: /r=0/, 'ratelimit-policy': /q=1/ },
+    members: { detail: 'Wait 1 s, then send again.' },
+    headers: { 'retry-after': '1', ratelimit: /r=0/, 'ratelimit-policy': /q=1/ },
   },
   {
     code: 'overloaded',

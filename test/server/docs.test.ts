@@ -47,6 +47,11 @@ describe.each([
   });
 });
 
+test('whoever opens the root is told where the pages are', async () => {
+  const detail = expect.stringContaining(`To read and to try: ${docs}, ${demo}. Every endpoint`);
+  expect(await (await get('/')).json()).toMatchObject({ status: 404, detail });
+});
+
 test('a server with its own limits tells them, and only of what is switched on, in both documents', async () => {
   const own = await TestServer.start({
     env: { FACEMATCH_ENDPOINTS: 'match,openapi,docs', FACEMATCH_MAX_BODY_BYTES: '3145728' },

@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import { get } from 'node:http';
 import { get as getByTls } from 'node:https';
-import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { surveySettings } from '../../config/config.ts';
 import type { PackFile } from '../../engine/manifest.ts';
+import { listenError } from '../../http/listening.ts';
 import { reachable } from '../../server/health.ts';
 import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
 import { probe, settingCure } from './machine.ts';
@@ -190,15 +190,6 @@ async function listening(
       return wrong(what, `${place} cannot be listened on (${code})`, cure);
     }
   }
-}
-
-/** The error's code, or undefined when listening works; the socket is closed again. */
-function listenError(host: string, port: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
-  });
 }
 
 const answerLimit_ms = 2_000;

@@ -10,7 +10,7 @@ export const programs: Readonly<Record<string, (origin: string, plan: Plan, phot
     const wishes = valuesOf(plan).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
     return [
       "import { openAsBlob } from 'node:fs';",
-      "import { FacematchClient } from 'facematch/client';",
+      "import { FacematchClient } from './facematch.mjs';",
       '',
       `const client = new FacematchClient({ url: ${JSON.stringify(origin)}, key: process.env.FACEMATCH_KEY });`,
       `const answer = await client.${methodOf(plan)}(${[...pictures, `{ ${wishes.join(', ')} }`].join(', ')});`,

@@ -102,8 +102,8 @@ async function listen(server: Server, options: ListenerOptions): Promise<void> {
   server.listen({ host, port, exclusive: true });
   try {
     await once(server, 'listening');
-  } catch {
-    throw cannotListen(options);
+  } catch (error) {
+    throw cannotListen(options, (error as NodeJS.ErrnoException).code);
   }
   server.on('error', onFault);
 }

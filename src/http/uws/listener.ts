@@ -1,4 +1,11 @@
-import { type Connections, cannotListen, type ListenerOptions, type Listening, urlOf } from '../listening.ts';
+import {
+  type Connections,
+  cannotListen,
+  type ListenerOptions,
+  type Listening,
+  listenError,
+  urlOf,
+} from '../listening.ts';
 import { UwsExchange } from './exchange.ts';
 import type { App, HttpResponse, ListenSocket, Uws } from './uws.ts';
 
@@ -32,14 +39,23 @@ export class UwsListener implements Listening {
   #leaving: { timer: NodeJS.Timeout; left: Promise<void>; leave(): void } | undefined;
   #closed = false;
 
-  /** Throws an Error for people when it cannot listen, or when µWS cannot use the certificate. */
-  constructor(uws: Uws, options: Options) {
+  private constructor(uws: Uws, options: Options) {
     this.#uws = uws;
     this.#options = options;
     this.connections = options.connections;
     this.#socket = this.#open(options.certificate === undefined ? options.port : findPort(uws, options));
     this.port = uws.us_socket_local_port(this.#socket);
     this.url = urlOf(options, this.port);
+  }
+
+  /** Rejects with an Error for people when it cannot listen, or when µWS cannot use the certificate. */
+  static async open(uws: Uws, options: Options): Promise<UwsListener> {
+    try {
+      return new UwsListener(uws, options);
+    } catch (error) {
+      if (error !== listenRefused) throw error;
+      throw cannotListen(options, await listenError(options.host, options.port));
+    }
   }
 
   async renew(): Promise<void> {
@@ -72,7 +88,6 @@ export class UwsListener implements Listening {
     const mode =
       certificate === undefined ? this.#uws.LIBUS_LISTEN_EXCLUSIVE_PORT : this.#uws.LIBUS_LISTEN_SHARED_PORT;
     const socket = listen(app, host, port, mode);
-    if (socket === undefined) throw cannotListen({ ...this.#options, port });
     this.#apps.push(app);
     return socket;
   }
@@ -102,11 +117,10 @@ function tlsApp(uws: Uws, { cert, key }: NonNullable<Options['certificate']>): A
 
 /**
  * The port to listen on, after checking that no other process has it: two processes that share a port would get half of the
- * requests each. For 0, a free one. Throws an Error for people.
+ * requests each. For 0, a free one. Throws `listenRefused`.
  */
 function findPort(uws: Uws, options: Options): number {
   const socket = listen(uws.App(), options.host, options.port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT);
-  if (socket === undefined) throw cannotListen(options);
   const port = uws.us_socket_local_port(socket);
   uws.us_listen_socket_close(socket);
   return port;
@@ -144,11 +158,15 @@ function handleRequests(app: App, { limits, handle, onFault, connections }: List
   app.filter(count);
 }
 
-/** Undefined when listening fails. */
-function listen(app: App, host: string, port: number, mode: number): ListenSocket | undefined {
+/** µWS does not say why listening failed. */
+const listenRefused = new Error('µWebSockets cannot listen');
+
+/** Throws `listenRefused`. */
+function listen(app: App, host: string, port: number, mode: number): ListenSocket {
   let opened: ListenSocket | undefined;
   app.listen(host, port, mode, (socket) => {
     if (socket) opened = socket;
   });
+  if (opened === undefined) throw listenRefused;
   return opened;
 }

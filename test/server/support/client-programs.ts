@@ -140,8 +140,8 @@ export const programs: {
   },
 ];
 
-/** The program of a language in docs/clients/README.md. */
-export function example(language: 'js' | 'python'): string {
+/** A program of a language in docs/clients/README.md: the first, or that at an index. */
+export function example(language: 'js' | 'python', index = 0): string {
   const page = readFileSync(projectPath('docs/clients/README.md'), 'utf8');
-  return new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(page)![1]!;
+  return [...page.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))][index]![1]!;
 }

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { types } from 'node:util';
 import type {
   AdvancedMatchValues,
   DetectAnswer,
@@ -16,7 +14,7 @@ import type {
   Problem,
 } from 'facematch/client-types';
 
-/** The service's client for Node. Needs no package, and imports nothing from the server. */
+/** The service's client for Node: compiled, it is one file to copy, with its types in a second. It imports nothing. */
 
 /** The bytes of a JPEG, PNG or WebP. `many` gives the name of a `File` back. */
 export type Picture = Uint8Array | ArrayBuffer | Blob;
@@ -55,7 +53,7 @@ export interface CallOptions {
  */
 export type FacematchErrorCode = ErrorCode | 'network' | 'timeout' | 'unexpected';
 
-/** A request without a result. */
+/** A request without a result. Its message is for people: the server's detail, or which server gave no answer and why. */
 export class FacematchError extends Error {
   override readonly name = 'FacematchError';
   /** What is wrong, for programs. */
@@ -180,9 +178,7 @@ export class FacematchClient {
         if ((error.retryAfter_ms ?? 0) > this.#maxWait_ms) throw error;
         const wait_ms = error.retryAfter_ms ?? Math.min(500 * 2 ** retry, this.#maxWait_ms);
         // Up to a second of jitter, so that clients refused together do not retry together.
-        await sleep(wait_ms + 1000 * Math.random(), undefined, signal === undefined ? {} : { signal }).catch(
-          () => signal?.throwIfAborted(),
-        );
+        await sleep(wait_ms + 1000 * Math.random(), signal);
       }
     }
   }
@@ -214,8 +210,9 @@ export class FacematchClient {
       text = await response.text();
     } catch (cause) {
       signal?.throwIfAborted();
-      if (late) throw new FacematchError('timeout', `no answer within ${this.#timeout_ms} ms`, { cause });
-      throw new FacematchError('network', `no answer: ${whatHappened(cause)}`, { cause });
+      const from = `no answer from ${this.#base}`;
+      if (late) throw new FacematchError('timeout', `${from} within ${this.#timeout_ms} ms`, { cause });
+      throw new FacematchError('network', `${from}: ${whatHappened(cause)}`, { cause });
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', end);
@@ -224,6 +221,21 @@ export class FacematchClient {
     if (response.status === 200 && value !== undefined) return value;
     throw refusal(response, value, text);
   }
+}
+
+/** Rejects with the signal's reason once that is aborted. */
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      if (signal?.aborted) reject(signal.reason);
+      else resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener('abort', end);
+    if (signal?.aborted) end();
+  });
 }
 
 /** Fields that are undefined are left out. */
@@ -262,10 +274,14 @@ async function json(pictures: Pictures, fields: object): Promise<Body> {
 
 const isList = (sent: Picture | readonly Picture[]): sent is readonly Picture[] => Array.isArray(sent);
 
+/** Also one of another realm, such as that of a test runner. */
+const isArrayBuffer = (given: unknown) =>
+  /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(given));
+
 /** Throws a TypeError that says what to give instead: from programs without types anything may come. */
 function requirePicture(name: string, picture: Picture): Uint8Array<ArrayBuffer> | Blob {
   if (picture instanceof Blob) return picture;
-  if (types.isAnyArrayBuffer(picture)) return new Uint8Array(picture as ArrayBuffer);
+  if (isArrayBuffer(picture)) return new Uint8Array(picture as ArrayBuffer);
   if (!ArrayBuffer.isView(picture)) throw new TypeError(`${name} is ${insteadOf(picture)}`);
   return new Uint8Array(picture.buffer as ArrayBuffer, picture.byteOffset, picture.byteLength);
 }
