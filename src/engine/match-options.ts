@@ -58,7 +58,7 @@ export const optionRules = {
     min: 0,
     max: 100,
     default: 70,
-    description: 'Least confidence_percent that counts as a match',
+    description: 'The answer is a match from this confidence_percent on',
     endpoints: ['match', 'match_advanced', 'match_many'],
   },
   image1_face_index: {

@@ -120,7 +120,7 @@ function introduction(config: Config): string {
     'Below 40 the scale goes down to 0. With several pairs of faces there are several chances of a false match, and ' +
       '`confidence_percent` takes that into account. `match` is true from `threshold_percent` on.',
     '## Keys and quotas',
-    'Send your key in the `x-api-key` header, or as `Authorization: Bearer`; two that differ are refused. Beside `x-api-key`, a ' +
+    'Send your key in the `x-api-key` header, or as `Authorization: Bearer`; a request with two different keys is refused. Beside `x-api-key`, a ' +
       'Bearer token without the form of a key, such as that of a gateway, is ignored. A key has scopes, which say what it may ' +
       'be used for, and a quota: a bucket of tokens that refills steadily. `RateLimit-Policy` and `RateLimit` describe it. When it is empty, the answer is ' +
       '429, and `Retry-After` says how long to wait.',
