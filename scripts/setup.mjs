@@ -16,7 +16,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { atLeast, preflight, thisMachine } from '../src/cli/system-requirements.mjs';
+import { atLeast, thisMachine, unmetRequirement } from '../src/cli/system-requirements.mjs';
 import {
   installPackages,
   isDebian,
@@ -347,7 +347,7 @@ async function takeLock() {
 }
 
 async function main() {
-  const unfit = preflight();
+  const unfit = unmetRequirement();
   if (unfit !== undefined) throw new SetupError(unfit);
   await takeLock();
   const wanted = dev ? [...steps, ...devSteps] : steps;

@@ -218,7 +218,7 @@ const contradictory = 'two keys';
  * written in any case. Beside `x-api-key`, a token without the form of a key belongs to somebody else, such as a gateway, and is
  * ignored; one that could be another key makes none of both. Undefined where there is no key.
  */
-export function presentedKey(headers: ReadonlyMap<string, string>): string | undefined {
+function presentedKey(headers: ReadonlyMap<string, string>): string | undefined {
   const key = headers.get('x-api-key') || undefined;
   const bearer = /^bearer +(.+)$/i.exec(headers.get('authorization') ?? '')?.[1];
   if (key === undefined || bearer === undefined) return key ?? bearer;

@@ -252,7 +252,7 @@ function describeMissing(
 }
 
 /** The pictures that could not be read, in a line; none without any. */
-export function describeFailures(failures: Figures['failures']): string[] {
+function describeFailures(failures: Figures['failures']): string[] {
   const failed = Object.entries(failures).map(([name, reason]) => `${name} (${reason})`);
   return failed.length > 0 ? [`could not be read  ${failed.length}${list(failed)}`] : [];
 }

@@ -53,13 +53,13 @@ export function buildProgram(): Command {
   });
 }
 
-export function registerServe(program: Command): void {
+function registerServe(program: Command): void {
   const command = program
     .command('serve')
     .description('answer over HTTP until stopped')
     .action(async () => {
-      const { preflight } = await import('./system-requirements.mjs');
-      const unfit = preflight();
+      const { unmetRequirement } = await import('./system-requirements.mjs');
+      const unfit = unmetRequirement();
       if (unfit !== undefined) throw new Error(unfit);
       const { main } = await import('../main.ts');
       await main();

@@ -4,7 +4,7 @@
 /**
  * The releases of Node: the first version that runs facematch, the number in the names of native binaries, and the least glibc for
  * which a package of µWebSockets.js has one; without it HTTP is served by node:http. The table of docs/deployment.md and `engines`
- * say the same; test/unit/preflight.test.ts compares all of them with the packages.
+ * say the same; test/unit/system-requirements.test.ts compares all of them with the packages.
  */
 export const releases = [
   { node: '20.17', abi: 115, uws: '2.28' },
@@ -53,7 +53,7 @@ export function judge({ platform, arch, node, glibc }) {
 }
 
 /** One sentence for people about what is in the way on this machine; undefined when nothing is. */
-export function preflight() {
+export function unmetRequirement() {
   const unfit = judge(thisMachine());
   return unfit && `facematch does not run here: ${unfit.fault}. ${unfit.cure}.`;
 }

@@ -144,14 +144,14 @@ export interface EmbeddingsEndpoint extends Common {
   answer(ranked: Ranked): Answered;
 }
 
-export interface PlainEndpoint extends Common {
+interface PlainEndpoint extends Common {
   takes: 'nothing';
   success: Success;
   answer(manifest: PackDraft, runtime: OnnxRuntime): Answered;
 }
 
 /** A document of the site, by the endpoint's id. */
-export interface DocumentEndpoint extends Common {
+interface DocumentEndpoint extends Common {
   takes: 'nothing';
   document: { type: string; description: string; schema: { type: 'string' | 'object'; description: string } };
 }

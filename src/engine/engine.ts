@@ -144,7 +144,7 @@ export class Engine {
 }
 
 /** What a log line may say of an image at which a job failed: enough to find it among one's own, and nothing to see. */
-export interface ImageNote {
+interface ImageNote {
   bytes: number;
   /** By its first bytes. */
   format: 'jpeg' | 'png' | 'webp' | 'unknown';
@@ -152,7 +152,7 @@ export interface ImageNote {
   sha256: string;
 }
 
-export function noteOf(picture: Uint8Array): ImageNote {
+function noteOf(picture: Uint8Array): ImageNote {
   // A copy, because hash() takes no shared memory.
   const bytes = Buffer.from(picture);
   return { bytes: bytes.length, format: formatOf(bytes), sha256: hash('sha256', bytes).slice(0, 16) };

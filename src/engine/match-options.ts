@@ -145,7 +145,7 @@ export const optionRules = {
 } as const satisfies Record<string, OptionRule>;
 
 type Rules = typeof optionRules;
-export type OptionName = keyof Rules;
+type OptionName = keyof Rules;
 type ValueOf<Rule> = Rule extends { values: readonly (infer Word)[] }
   ? Word
   : Rule extends { kind: 'boolean' }

@@ -178,7 +178,7 @@ function faultOf(error: unknown): string {
 }
 
 /** Finds endpoints among those that are switched on. HEAD works wherever GET does (RFC 9110 section 9.1). */
-export class Router {
+class Router {
   readonly #places: ReadonlyMap<string, Place>;
   readonly #hint: string;
 

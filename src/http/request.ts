@@ -88,7 +88,7 @@ let randomAt = random.length;
  * An id for a request, in the answer and in the log. It has the form of a ULID, 48 bits of time and 80 random bits: ids sort by
  * time and cannot be guessed.
  */
-export function newRequestId(now_ms = Date.now()): string {
+function newRequestId(now_ms = Date.now()): string {
   let id = '';
   for (let place = time_digits - 1; place >= 0; place--) id += digits[Math.floor(now_ms / 32 ** place) % 32];
   if (randomAt === random.length) {

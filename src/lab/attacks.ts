@@ -7,7 +7,7 @@ import { imagesBelow } from './people.ts';
 /** How well live scores tell attacks, in the words of ISO/IEC 30107-3: of pictures in `live`, and in `attack`, perhaps by type. */
 
 /** A picture of a folder; `type` is that of the attack, undefined for a live person. */
-export interface Presentation {
+interface Presentation {
   /** Path within the folder. */
   file: string;
   type: string | undefined;

@@ -20,7 +20,7 @@ export interface Rate {
 }
 
 /** The rates at the threshold of a percent. */
-export interface PercentRates {
+interface PercentRates {
   percent: number;
   /** The false-match rate that the percent promises. */
   promised: number;

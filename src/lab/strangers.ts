@@ -21,9 +21,9 @@ export function numberPeople<T extends { person: string }>(images: readonly T[])
 }
 
 /** `first` and `second` are indices of images. */
-export type Visit = (first: number, second: number, cosine: number) => void;
+type Visit = (first: number, second: number, cosine: number) => void;
 
-export interface StrangersOptions {
+interface StrangersOptions {
   /** Two people's images whose cosine is above it are taken for one person's; Infinity turns this off. */
   samePersonAbove: number;
   /** About how many pairs to visit, when there are more; each image is in as many of them. */

@@ -22,7 +22,7 @@ export interface TextTable {
   rows: readonly (readonly string[])[];
 }
 
-export const measureText: Readonly<Record<Measure, string>> = {
+const measureText: Readonly<Record<Measure, string>> = {
   false_match: 'within-group false-match rate',
   false_non_match: 'false non-match rate',
   failure_to_acquire: 'failure-to-acquire rate',

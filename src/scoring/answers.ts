@@ -52,7 +52,7 @@ export const imageFaults = [
 ] as const satisfies readonly ErrorCode[];
 
 /** The problems that one of several images may have. */
-export const targetFaults = [
+const targetFaults = [
   'missing_field',
   'image_too_large',
   ...imageFaults.filter((code) => code !== 'face_index_out_of_range'),
@@ -139,7 +139,7 @@ export const Face = object(
 
 const component = (description: string) => z.int().min(0).max(100).describe(description);
 
-export const DetectedFace = Face.extend({
+const DetectedFace = Face.extend({
   quality_components: object(
     'Quality by the names and mappings of ISO/IEC 29794-5 (OFIQ 1.0.3), 100 is best; not conformant, because OFIQ has other landmarks',
     {

@@ -7,7 +7,7 @@ import { Problem } from '../errors.ts';
  * a poor image lowers the confidence by itself. With reject_low_quality the match is refused instead.
  */
 
-export interface LowQualityFace {
+interface LowQualityFace {
   code: 'low_quality_face';
   /** The image; the face is the one of its `face_index`. */
   field: string;

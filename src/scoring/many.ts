@@ -26,7 +26,7 @@ export interface Target {
 }
 
 /** One image against several. */
-export interface ManyQuestion extends Question {
+interface ManyQuestion extends Question {
   targets: readonly Target[];
   /** In the order of the images; the first, image1, has no fault. */
   outcomes: readonly [Analysis, ...Outcome[]];

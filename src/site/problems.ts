@@ -23,7 +23,7 @@ export function problemName(code: ErrorCode): string {
 }
 
 /** The further members of a problem, by the contract. */
-export function extrasOf(code: ErrorCode): Extra[] {
+function extrasOf(code: ErrorCode): Extra[] {
   return Object.keys(problemDocs[code].example).filter((name): name is Extra => name !== 'detail');
 }
 

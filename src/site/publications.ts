@@ -20,17 +20,20 @@ const made = new WeakMap<Config, Map<string, Publication | Promise<Publication>>
  */
 export function publication(id: string, config: Config, query = ''): Publication | Promise<Publication> {
   const sample = id === 'demo' ? samples[['sample=1', 'sample=2'].indexOf(query)] : undefined;
-  if (sample !== undefined && existsSync(sample)) return new Publication('image/jpeg', readFileSync(sample));
+  const key = sample ?? id;
   const all = made.get(config) ?? new Map<string, Publication | Promise<Publication>>();
   made.set(config, all);
-  const known = all.get(id);
+  const known = all.get(key);
   if (known !== undefined) return known;
-  const document = makers[id as DocumentId](config);
-  all.set(id, document);
+  const document =
+    sample !== undefined && existsSync(sample)
+      ? new Publication('image/jpeg', readFileSync(sample))
+      : makers[id as DocumentId](config);
+  all.set(key, document);
   if (document instanceof Promise) {
     document.then(
-      (ready) => all.set(id, ready),
-      () => all.delete(id),
+      (ready) => all.set(key, ready),
+      () => all.delete(key),
     );
   }
   return document;

@@ -2,7 +2,7 @@ import type { Listed } from '../endpoints/index.ts';
 
 /** The request of an endpoint's curl arguments, for the languages that most ask for. Viewers of OpenAPI documents show these. */
 
-export interface Sample {
+interface Sample {
   lang: string;
   label: string;
   source: string;

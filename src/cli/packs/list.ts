@@ -7,7 +7,7 @@ import { downloadsOf, type PublishedPack } from '../../lab/packs/catalogue.ts';
 import type { Colours } from '../terminal.ts';
 
 /** An installed pack. Part of the output of --json. */
-export interface ListedPack {
+interface ListedPack {
   name: string;
   directory: string;
   /** Whether it is the one that a server would load. */

@@ -18,7 +18,7 @@ export interface Described {
   assumed: string[];
 }
 
-export interface DescribedDetector extends Described {
+interface DescribedDetector extends Described {
   min_det_score: number;
 }
 

@@ -11,7 +11,7 @@ import { type Download, downloadsOf, type PublishedNet, type PublishedPack } fro
 
 /** Gets a published pack: downloads its files, checks them, and makes a pack of them. */
 
-export interface PullOptions {
+interface PullOptions {
   /** The pack's name here, or a path to it. */
   target: string;
   /** Bytes that have come, of all that are downloaded. */

@@ -32,7 +32,7 @@ const policy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file: data:; base-uri 'none'; form-action 'none'";
 
 /** The whole page, which loads only the images beside it. `galleries`: one for each set, then for each of people, in order. */
-export function reportPage(results: Results, galleries: readonly Gallery[], date: Date): string {
+function reportPage(results: Results, galleries: readonly Gallery[], date: Date): string {
   const style = readFileSync(projectPath('dist/src/lab/report/report.css'), 'utf8');
   const { pack, evaluations, people } = results;
   const { mode, cohort } = [...evaluations, ...people][0]!.figures;

@@ -1,0 +1,137 @@
+import type { Addon } from '../../engine/addon.ts';
+
+/** The memory of bodies: pieces of shared memory that are wiped and used again. */
+
+/** What is done with a body's memory: calls of the addon. */
+export type MemoryCalls = Pick<Addon, 'copyBytes' | 'wipe' | 'useHugePages' | 'discard'>;
+
+/** Fewer bytes are copied in less time than a call of the addon takes. */
+const nativeFrom_bytes = 512;
+
+/** Memory of one body at a time. All of it is 0 when it is taken. */
+export interface BodyBuffer {
+  /** The whole of it, in shared memory. */
+  readonly bytes: Uint8Array<SharedArrayBuffer>;
+  /** Most of its bytes that were ever written: so much memory it takes, about. */
+  resident: number;
+  /** Up to this byte the system gives huge pages for it; 0: for none. */
+  hugeUpTo: number;
+}
+
+interface Kept {
+  buffer: BodyBuffer;
+  since_ms: number;
+}
+
+/** Capacities are powers of two between these; larger bodies get what they need, and their memory is not kept. */
+const minCapacity_bytes = 64 * 1024;
+const maxKeptBuffer_bytes = 32 * 1024 * 1024;
+
+/** Below this size memory comes from the heap and is written at once; above, its pages take memory when they are written. */
+const ownPagesFrom_bytes = 1024 * 1024;
+
+/** Memory that nobody used for so long is given back. */
+const idle_ms = 10_000;
+
+/**
+ * Buffers for bodies. New memory costs a page fault for each 4 KiB, or a call of the allocator and work of the garbage collector;
+ * so what a body leaves is wiped and kept for the next, up to `keep_bytes`, and given back when idle.
+ */
+export class BodyBuffers {
+  readonly #memory: MemoryCalls;
+  readonly #keep_bytes: number;
+  /** By capacity; the one that was used last is at the end. */
+  readonly #kept = new Map<number, Kept[]>();
+  #kept_bytes = 0;
+  #sweep: NodeJS.Timeout | undefined;
+
+  constructor(memory: MemoryCalls, keep_bytes: number) {
+    this.#memory = memory;
+    this.#keep_bytes = keep_bytes;
+  }
+
+  /** Memory that no body uses, in bytes. */
+  get kept_bytes(): number {
+    return this.#kept_bytes;
+  }
+
+  /** At least `size` bytes. Throws a RangeError when there is no memory. */
+  acquire(size: number): BodyBuffer {
+    const capacity = capacityFor(size);
+    const kept = this.#kept.get(capacity)?.pop();
+    if (kept === undefined) return { bytes: allocate(capacity), resident: 0, hugeUpTo: 0 };
+    this.#kept_bytes -= kept.buffer.resident;
+    return kept.buffer;
+  }
+
+  copy({ bytes }: BodyBuffer, at: number, from: Uint8Array): void {
+    if (from.length < nativeFrom_bytes) bytes.set(from, at);
+    else this.#memory.copyBytes(bytes, at, from);
+  }
+
+  /** `written`: bytes from its start that are not 0. Nobody may read it any more. */
+  release(buffer: BodyBuffer, written: number): void {
+    const { bytes, resident } = buffer;
+    if (bytes.length > maxKeptBuffer_bytes || this.#kept_bytes + resident > this.#keep_bytes) {
+      this.#memory.discard(bytes, written);
+      return;
+    }
+    this.#memory.wipe(bytes, written);
+    const same = this.#kept.get(bytes.length);
+    const kept = { buffer, since_ms: performance.now() };
+    if (same === undefined) this.#kept.set(bytes.length, [kept]);
+    else same.push(kept);
+    this.#kept_bytes += resident;
+    this.#sweep ??= setInterval(() => this.#giveIdle(), idle_ms / 2).unref();
+  }
+
+  /** Asks for huge pages for these bytes of it, when much is to come. */
+  enlargePages(buffer: BodyBuffer, from: number, to: number): void {
+    buffer.hugeUpTo = to;
+    this.#memory.useHugePages(buffer.bytes.subarray(from, to));
+  }
+
+  /** Returns kept memory to the system: at least so many bytes, where there are as many. */
+  shrink(bytes: number): void {
+    const least = Math.max(0, this.#kept_bytes - bytes);
+    for (const same of this.#kept.values()) {
+      while (this.#kept_bytes > least && same.length > 0) this.#drop(same);
+    }
+  }
+
+  #giveIdle(): void {
+    const before_ms = performance.now() - idle_ms;
+    for (const same of this.#kept.values()) {
+      while (same[0] !== undefined && same[0].since_ms < before_ms) this.#drop(same);
+    }
+    if (this.#kept_bytes > 0) return;
+    clearInterval(this.#sweep);
+    this.#sweep = undefined;
+  }
+
+  /** The one that was used longest ago. */
+  #drop(same: Kept[]): void {
+    const { buffer } = same.shift()!;
+    this.#kept_bytes -= buffer.resident;
+    this.#memory.discard(buffer.bytes, 0);
+  }
+}
+
+function capacityFor(size: number): number {
+  if (size > maxKeptBuffer_bytes) return size;
+  return Math.max(minCapacity_bytes, 2 ** Math.ceil(Math.log2(size)));
+}
+
+/** Growable, though it never grows: then it has pages of its own, and a false length costs only address space. */
+const Growable = SharedArrayBuffer as new (
+  length: number,
+  options: { maxByteLength: number },
+) => SharedArrayBuffer;
+
+function allocate(capacity: number): Uint8Array<SharedArrayBuffer> {
+  const memory =
+    capacity < ownPagesFrom_bytes
+      ? new SharedArrayBuffer(capacity)
+      : new Growable(capacity, { maxByteLength: capacity });
+  return new Uint8Array(memory, 0, capacity);
+}
