@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -129,6 +129,16 @@ describe('facematch packs pull', () => {
     const nets = { embedder: { ...embedder, ...change } };
     await expect(pull(folder, { ...published, nets })).rejects.toThrow(message);
     expect(existsSync(join(folder, 'mine'))).toBe(false);
+  });
+
+  test('a name that is taken is told before anything is downloaded', async () => {
+    answer = whole;
+    const folder = newFolder();
+    await pull(folder);
+    ranges.length = 0;
+    rmSync(join(folder, 'cache'), { recursive: true });
+    await expect(pull(folder)).rejects.toThrow(/is there already/);
+    expect(ranges).toEqual([]);
   });
 
   test('a name is one of the list, and a licence that allows less is accepted first', async () => {

@@ -68,14 +68,20 @@ const files: Record<Role, string> = {
   embedder: 'embed.onnx',
 };
 
+/** Where a new pack of that name will be. Throws an Error when something is there. */
+export function freeDirectory(nameOrPath: string): string {
+  const target = packDirectory(nameOrPath);
+  if (existsSync(target)) throw new Error(`${target} is there already. Remove it, or choose another name.`);
+  return target;
+}
+
 /**
  * Makes a pack of the user's nets and, for the others, of the default pack's. All or nothing: it is made beside its place and
  * moved there when it has loaded and looked at the sample photos. Rejects with an Error with a message for people.
  */
 export async function addPack(nameOrPath: string, options: AddOptions): Promise<Added> {
-  const target = packDirectory(nameOrPath);
+  const target = freeDirectory(nameOrPath);
   const name = basename(target);
-  if (existsSync(target)) throw new Error(`${target} is there already. Remove it, or choose another name.`);
   const base = packDirectory('default');
   const shared = readManifest(base);
   // Before the minutes that a large net may take.

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { Unzip, UnzipInflate } from 'fflate';
 import { Agent, EnvHttpProxyAgent, fetch } from 'undici';
 import { cacheFolder, hasProxy } from '../../config/environment.ts';
-import { type Added, addPack } from './add.ts';
+import { type Added, addPack, freeDirectory } from './add.ts';
 import { type Download, downloadsOf, type PublishedNet, type PublishedPack } from './catalogue.ts';
 
 /** Gets a published pack: downloads its files, checks them, and makes a pack of them. */
@@ -26,6 +26,8 @@ interface PullOptions {
  */
 export async function pullPack(pack: PublishedPack, options: PullOptions): Promise<Added> {
   const { target, onProgress = () => {}, folder = cacheFolder() } = options;
+  // Before a download of minutes.
+  freeDirectory(target);
   let before = 0;
   for (const download of downloadsOf(pack)) {
     const offset = before;
