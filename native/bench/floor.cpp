@@ -1,4 +1,4 @@
-// The upper limit of this machine: the pipeline on pairs of pictures, in a loop on N threads,
+// The upper limit of this machine: the pipeline on pairs of images, in a loop on N threads,
 // without HTTP and Node; and on the same threads the runs of its nets alone and the decoding of its
 // JPEGs alone. The three alternate, so that other load on the machine slows them alike.
 //   facematch_floor [--mode fast|balance] [--threads N] [--seconds S] FILE FILE [FILE FILE ...]
@@ -39,7 +39,7 @@ struct ErrorManager {
 }
 
 // As in codec_jpeg.cpp, no object with a destructor exists between setjmp and longjmp; each step
-// returns false when the picture is damaged.
+// returns false when the image is damaged.
 class Decompressor {
  public:
   Decompressor() {
@@ -94,18 +94,18 @@ void decode_jpeg_at(std::span<const uint8_t> bytes, unsigned eighths,
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-// Long enough for a few runs of the largest pictures, short compared with changes of the machine's
+// Long enough for a few runs of the largest images, short compared with changes of the machine's
 // load.
 constexpr double kSliceSeconds = 0.25;
 
-struct Picture {
+struct Input {
   testing::ByteVector bytes;
   Runs runs;
   unsigned eighths = 8;
 };
 
 struct Pair {
-  Picture first, second;
+  Input first, second;
 };
 
 // The smallest scale of libjpeg-turbo with enough pixels for the detector's input and for the chip
@@ -121,13 +121,13 @@ unsigned least_eighths(const Engine& engine, const Analysis& image) {
   return eighths;
 }
 
-Picture read_picture(const Engine& engine, const AnalyseOptions& options, const std::string& file) {
-  Picture picture{.bytes = testing::read_file(file), .runs = {}};
-  const Analysis analysis = analyse(engine, picture.bytes, options);
+Input read_input(const Engine& engine, const AnalyseOptions& options, const std::string& file) {
+  Input input{.bytes = testing::read_file(file), .runs = {}};
+  const Analysis analysis = analyse(engine, input.bytes, options);
   if (analysis.faces.empty()) throw std::runtime_error(file + " shows no face");
-  picture.runs = runs_for(engine, analysis, options.accuracy_mode);
-  picture.eighths = least_eighths(engine, analysis);
-  return picture;
+  input.runs = runs_for(engine, analysis, options.accuracy_mode);
+  input.eighths = least_eighths(engine, analysis);
+  return input;
 }
 
 // Work of one kind that one thread has done.
@@ -161,7 +161,8 @@ Done slice(const Work& work, const std::vector<Pair>& pairs, size_t& next) {
 
 const std::vector<std::string> kKinds = {"pipeline", "nets", "decode"};
 
-std::vector<Work> works(const Engine& engine, const AnalyseOptions& options, const Image& image) {
+std::vector<Work> works(const Engine& engine, const AnalyseOptions& options,
+                        const DecodedImage& image) {
   const auto nets = std::make_shared<BareNets>(bare_nets(engine, image));
   const auto pixels = std::make_shared<std::vector<uint8_t>>();
   return {[&engine, &options](const Pair& pair) {
@@ -185,14 +186,14 @@ Json measure(const Options& arguments) {
   options.min_det_score = kMinScore;
   const auto& files = arguments.files();
   if (files.empty() || files.size() % 2 != 0) {
-    throw std::invalid_argument("expected pictures in pairs");
+    throw std::invalid_argument("expected images in pairs");
   }
   std::vector<Pair> pairs;
   for (size_t i = 0; i < files.size(); i += 2) {
-    pairs.push_back({.first = read_picture(engine, options, files[i]),
-                     .second = read_picture(engine, options, files[i + 1])});
+    pairs.push_back({.first = read_input(engine, options, files[i]),
+                     .second = read_input(engine, options, files[i + 1])});
   }
-  const Image image = decode(pairs[0].first.bytes, options.limits, 0);
+  const auto image = decode(pairs[0].first.bytes, options.limits, 0);
   const auto count = static_cast<size_t>(arguments.positive("--threads", 1));
   const double seconds = arguments.positive("--seconds", 5);
   const auto rounds = static_cast<size_t>(

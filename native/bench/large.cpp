@@ -1,4 +1,4 @@
-// CPU time and page faults of the whole pipeline for large pictures, in mode fast: of 12 megapixels
+// CPU time and page faults of the whole pipeline for large images, in mode fast: of 12 megapixels
 // with faces of several sizes, and of 50 in the encodings that cost most.
 //   facematch_large [--only WORD] [--rounds N] [--pack DIR] [--json]
 #include <sys/resource.h>
@@ -28,21 +28,21 @@ struct Placed {
 
 // Grain as of a sensor on a slope of colours, with people of the samples in it.
 cv::Mat scene(cv::Size size, const std::vector<Placed>& people) {
-  cv::Mat picture = testing::gradient(size.width, size.height);
+  cv::Mat image = testing::gradient(size.width, size.height);
   cv::Mat grain(size, CV_8UC3);
   cv::RNG random(42);
   random.fill(grain, cv::RNG::NORMAL, 16, 4);
-  picture += grain;
+  image += grain;
   for (const auto& [side, centre, sample] : people) {
-    // Up to three times the box, and with the picture's grain.
+    // Up to three times the box, and with the image's grain.
     const int frame = side * 3;
     const cv::Rect place(centre - cv::Point(frame / 2, frame / 2), cv::Size(frame, frame));
     const cv::Rect seen = place & cv::Rect({}, size);
     cv::Mat portrait = testing::portrait(sample, frame, 3)(seen - place.tl()).clone();
     portrait += grain(seen);
-    portrait.copyTo(picture(seen));
+    portrait.copyTo(image(seen));
   }
-  return picture;
+  return image;
 }
 
 ByteVector png(const cv::Mat& bgr, testing::PngOptions options) {
@@ -150,8 +150,8 @@ Json measure(const Options& arguments) {
 }
 
 void print(const Json& rows) {
-  std::printf("%-52s %6s %6s %9s %11s\n", "large pictures, mode fast, CPU time", "MB", "faces",
-              "ms", "page faults");
+  std::printf("%-52s %6s %6s %9s %11s\n", "large images, mode fast, CPU time", "MB", "faces", "ms",
+              "page faults");
   for (const Json& row : rows) {
     std::printf("%-52s %6.1f %6d %9.1f %11ld\n", row["what"].get<std::string>().c_str(),
                 row["bytes"].get<double>() / 1e6, row["faces"].get<int>(), row["ms"].get<double>(),

@@ -145,7 +145,7 @@ void Discard(const Napi::CallbackInfo& info) {
   discard(bytes.Data(), bytes.ByteLength(), to_count(info[1], bytes.ByteLength()));
 }
 
-// These two calls do not concern pictures: Node has no API for them.
+// These two calls do not concern images: Node has no API for them.
 template <bool (*change)(uint16_t port)>
 Napi::Value ChangeListeners(const Napi::CallbackInfo& info) {
   const double port = info[0].IsNumber() ? info[0].As<Napi::Number>().DoubleValue() : -1;

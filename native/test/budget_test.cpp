@@ -27,7 +27,7 @@ size_t marker(const ByteVector& file, uint8_t code, size_t from) {
 }
 
 // A progressive JPEG whose first scan is repeated: valid syntax, and each scan costs a pass over
-// the whole picture.
+// the whole image.
 ByteVector many_scans(int count) {
   const ByteVector file = encode_jpeg(gradient(400, 300), {.progressive = true});
   const auto at = [&](size_t i) { return file.begin() + static_cast<std::ptrdiff_t>(i); };
@@ -151,7 +151,7 @@ TEST_CASE("the search ends when the budget is used up") {
   const cv::Mat photo = decode(sample(1), {}, 0).bgr;
   const auto found = default_engine().detector.detect(photo, options.min_det_score);
   REQUIRE_FALSE(found.empty());
-  Picture hurried(photo, kSpent);
+  Image hurried(photo, kSpent);
   Finder finder(default_engine(), hurried, options);
   CHECK_FALSE(finder.was_cut_short());
   CHECK_FALSE(finder.confirm(found.front()));
@@ -163,7 +163,7 @@ TEST_CASE("the search ends when the budget is used up") {
     CHECK(faces.empty());
   }
   CHECK(finder.detector_runs() == 0);
-  Picture unhurried(photo, Budget(1e9));
+  Image unhurried(photo, Budget(1e9));
   Finder patient(default_engine(), unhurried, options);
   CHECK(patient.confirm(found.front()));
   CHECK_FALSE(patient.was_cut_short());
@@ -180,15 +180,15 @@ TEST_CASE("an analysis reports that its search was cut short") {
 
 TEST_CASE("a cancelled analysis ends, at any stage") {
   const cv::Mat grey(3000, 4000, CV_8UC3, cv::Scalar::all(128));  // needs all steps of the fallback
-  const ByteVector picture = encode_png(grey);
+  const ByteVector image = encode_png(grey);
   AnalyseOptions options;
   options.min_det_score = 0.7f;
   std::atomic<uint8_t> cancelled = 1;
   options.cancelled = &cancelled;
   CHECK(refuses_with(ErrorCode::kImageTooComplex,
-                     [&] { analyse(default_engine(), picture, options); }));
+                     [&] { analyse(default_engine(), image, options); }));
   cancelled = 0;
-  const double whole = analyse(default_engine(), picture, options).timings_ms.detect;
+  const double whole = analyse(default_engine(), image, options).timings_ms.detect;
   for (const double share : {0.1, 0.5}) {
     cancelled = 0;
     const std::jthread canceller([&] {
@@ -197,7 +197,7 @@ TEST_CASE("a cancelled analysis ends, at any stage") {
     });
     bool cut_short = false;
     const auto error =
-        refusal([&] { cut_short = analyse(default_engine(), picture, options).look_cut_short; });
+        refusal([&] { cut_short = analyse(default_engine(), image, options).look_cut_short; });
     CHECK((cut_short || (error && error->code == ErrorCode::kImageTooComplex)));
   }
 }

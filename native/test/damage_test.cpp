@@ -1,4 +1,4 @@
-// Damaged pictures: any bytes give an Error or a picture of a valid size. Most useful under
+// Damaged images: any bytes give an Error or an image of a valid size. Most useful under
 // AddressSanitizer.
 #include <doctest/doctest.h>
 
@@ -18,9 +18,9 @@ constexpr int kMutations = 1500;  // of each format
 
 // Decodes and checks the result; nothing when there is an Error. Other exceptions pass through and
 // fail the test.
-std::optional<Image> decoded(const ByteVector& file) {
+std::optional<DecodedImage> decoded(const ByteVector& file) {
   try {
-    Image image = decode(file, kSmall, 0);
+    auto image = decode(file, kSmall, 0);
     REQUIRE(image.bgr.type() == CV_8UC3);
     REQUIRE(image.bgr.cols == image.width);
     REQUIRE(image.bgr.rows == image.height);
@@ -47,11 +47,11 @@ TEST_CASE("every specimen is valid before it is changed") {
   }
 }
 
-TEST_CASE("a picture cut short at any byte is rejected, or has every pixel of the whole one") {
+TEST_CASE("an image cut short at any byte is rejected, or has every pixel of the whole one") {
   for (const Specimen& specimen : specimens()) {
     const auto whole = decoded(specimen.file);
     // JPEGs and PNGs need all but their end marker; the last bytes of a lossy WebP may hold no bit
-    // of the picture.
+    // of the image.
     const char format = specimen.name[0];
     const size_t spare = format == 'j' ? 2 : format == 'p' ? 12 : 2;
     size_t taken = 0;
@@ -86,7 +86,7 @@ void insert(ByteVector& file, std::ptrdiff_t at, std::string_view bytes) {
 
 using std::string_view_literals::operator""sv;
 constexpr std::string_view kScan = "\xFF\xDA"sv, kRestart = "\xFF\xD0"sv, kEnd = "\xFF\xD9"sv;
-// A film behind the picture, as phones write it, with bytes that look like markers.
+// A film behind the image, as phones write it, with bytes that look like markers.
 constexpr std::string_view kFilm =
     "\0\0\0\x18"
     "ftypmp42\xFF\xC4\xFF\xD8\xFF\xE1\xFF\xFF"sv;
@@ -196,13 +196,12 @@ TEST_CASE("a JPEG of a kind that is not taken is named, and one that is damaged 
     REQUIRE(error);
     CHECK(error->detected == detected);
   };
-  const cv::Mat picture = gradient(40, 30);
+  const cv::Mat image = gradient(40, 30);
   // Nothing tells whether an arithmetic-coded one was cut short.
   for (const bool progressive : {false, true}) {
-    check(encode_jpeg(picture, {.progressive = progressive, .arithmetic = true}),
-          "arithmetic_jpeg");
+    check(encode_jpeg(image, {.progressive = progressive, .arithmetic = true}), "arithmetic_jpeg");
   }
-  const ByteVector ordinary = encode_jpeg(picture);
+  const ByteVector ordinary = encode_jpeg(image);
   const auto changed = [&](size_t at, int byte, const char* detected) {
     CAPTURE(byte);
     ByteVector file = ordinary;
@@ -216,7 +215,7 @@ TEST_CASE("a JPEG of a kind that is not taken is named, and one that is damaged 
   changed(4, 13, "");
 }
 
-TEST_CASE("a picture with one changed byte is decoded or an error") {
+TEST_CASE("an image with one changed byte is decoded or an error") {
   Random random(65537);
   for (const Specimen& specimen : specimens()) {
     for (int round = 0; round < kMutations; ++round) {
@@ -232,7 +231,7 @@ TEST_CASE("a picture with one changed byte is decoded or an error") {
   }
 }
 
-TEST_CASE("a picture with several bytes changed, removed or repeated is decoded or an error") {
+TEST_CASE("an image with several bytes changed, removed or repeated is decoded or an error") {
   Random random(257);
   for (const Specimen& specimen : specimens()) {
     for (int round = 0; round < kMutations / 3; ++round) {

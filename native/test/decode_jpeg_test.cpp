@@ -130,7 +130,7 @@ bool is_rejected(const ByteVector& file, int min_side = 0) {
 
 TEST_SUITE_BEGIN("decode_jpeg");
 
-TEST_CASE("colour pictures are decoded as drawn, in every encoding") {
+TEST_CASE("colour images are decoded as drawn, in every encoding") {
   struct Case {
     const char* what;
     JpegOptions options;
@@ -147,7 +147,7 @@ TEST_CASE("colour pictures are decoded as drawn, in every encoding") {
     for (const cv::Size size : {cv::Size(64, 48), cv::Size(63, 47), cv::Size(17, 90)}) {
       CAPTURE(c.what);
       const cv::Mat drawn = gradient(size.width, size.height);
-      const Image image = decode(encode_jpeg(drawn, c.options), kAnySize, 0);
+      const auto image = decode(encode_jpeg(drawn, c.options), kAnySize, 0);
       CHECK(image.format == Format::kJpeg);
       CHECK(image.width == size.width);
       CHECK(image.height == size.height);
@@ -158,11 +158,11 @@ TEST_CASE("colour pictures are decoded as drawn, in every encoding") {
   }
 }
 
-TEST_CASE("a grey picture is decoded into three equal channels") {
+TEST_CASE("a grey image is decoded into three equal channels") {
   cv::Mat grey, expected;
   cv::cvtColor(gradient(50, 40), grey, cv::COLOR_BGR2GRAY);
   cv::cvtColor(grey, expected, cv::COLOR_GRAY2BGR);
-  const Image image = decode(encode_jpeg(grey), kAnySize, 0);
+  const auto image = decode(encode_jpeg(grey), kAnySize, 0);
   CHECK(mean_difference(image.bgr, expected) < 1);
   std::vector<cv::Mat> channels;
   cv::split(image.bgr, channels);
@@ -189,10 +189,10 @@ TEST_CASE("CMYK and YCCK are decoded as printed, with Adobe's inverted inks and 
   }
 }
 
-TEST_CASE("a picture of one pixel is decoded") {
+TEST_CASE("an image of one pixel is decoded") {
   const cv::Mat drawn(1, 1, CV_8UC3, cv::Scalar(30, 140, 220));
   for (const bool progressive : {false, true}) {
-    const Image image = decode(encode_jpeg(drawn, {.progressive = progressive}), kAnySize, 0);
+    const auto image = decode(encode_jpeg(drawn, {.progressive = progressive}), kAnySize, 0);
     CHECK(largest_difference(image.bgr, drawn) <= 3);
   }
 }
@@ -210,7 +210,7 @@ TEST_CASE("a reduced decode has at least the wanted side and reports its scale")
                         {100, 100, 60},  {51, 100, 60},   {1, 100, 60}};
   for (const Case& c : cases) {
     CAPTURE(c.wanted);
-    const Image image = decode(file, kAnySize, c.wanted);
+    const auto image = decode(file, kAnySize, c.wanted);
     CHECK(image.bgr.size() == cv::Size(c.width, c.height));
     CHECK(image.width == 400);
     CHECK(image.height == 240);
@@ -223,12 +223,12 @@ TEST_CASE("a reduced decode has at least the wanted side and reports its scale")
 
 TEST_CASE("an eighth is taken where it leaves 750 pixels") {
   for (const int width : {6000, 5999}) {
-    const Image image = decode(encode_jpeg(gradient(width, 16)), kAnySize, 480);
+    const auto image = decode(encode_jpeg(gradient(width, 16)), kAnySize, 480);
     CHECK(image.longer_side() == (width == 6000 ? 750 : 1500));
   }
 }
 
-TEST_CASE("bytes after the end of the picture are ignored") {
+TEST_CASE("bytes after the end of the image are ignored") {
   const cv::Mat drawn = gradient(40, 30);
   ByteVector file = encode_jpeg(drawn);
   file.insert(file.end(), 1000, 0x5A);

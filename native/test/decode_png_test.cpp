@@ -12,7 +12,7 @@ namespace {
 constexpr int kWidth = 37;
 constexpr int kHeight = 29;
 
-// A drawn picture and its PNG rows.
+// A drawn image and its PNG rows.
 struct Drawn {
   std::vector<uint8_t> rows;
   cv::Mat bgr = cv::Mat(kHeight, kWidth, CV_8UC3);
@@ -38,7 +38,7 @@ void check_exact(const char* what, const Drawn& drawn, PngOptions options) {
     CAPTURE(what);
     CAPTURE(interlaced);
     options.interlaced = interlaced;
-    const Image image = decode(encode_png(drawn.rows, options), kAnySize, 0);
+    const auto image = decode(encode_png(drawn.rows, options), kAnySize, 0);
     CHECK(image.format == Format::kPng);
     CHECK(image.width == kWidth);
     CHECK(image.height == kHeight);
@@ -100,8 +100,7 @@ TEST_CASE("grey of 1, 2 and 4 bits is stretched to the full range") {
   }
 }
 
-TEST_CASE(
-    "palette pictures have the colours of their palette, transparent ones blended onto white") {
+TEST_CASE("palette images have the colours of their palette, transparent ones blended onto white") {
   const std::vector<png_color> palette = {{255, 0, 0}, {0, 255, 0}, {0, 0, 255}, {12, 34, 56}};
   const std::vector<uint8_t> alpha = {255, 128, 0};  // the fourth is opaque by default
   for (const bool transparent : {false, true}) {
@@ -149,9 +148,9 @@ TEST_CASE("the colour in tRNS is transparent") {
               {.colour_type = PNG_COLOR_TYPE_RGB, .transparent = key});
 }
 
-TEST_CASE("a picture of one pixel is decoded, interlaced or not") {
+TEST_CASE("an image of one pixel is decoded, interlaced or not") {
   for (const bool interlaced : {false, true}) {
-    const Image image =
+    const auto image =
         decode(encode_png(ByteVector{9, 8, 7}, {.width = 1, .height = 1, .interlaced = interlaced}),
                kAnySize, 0);
     CHECK(image.bgr.at<cv::Vec3b>(0, 0) == cv::Vec3b(7, 8, 9));
@@ -165,7 +164,7 @@ TEST_CASE("eXIf is read before the pixels and after them") {
                                 .height = 10,
                                 .exif = ExifBlock{.orientation = 6}.bytes(),
                                 .exif_after_pixels = after};
-    const Image image = decode(encode_png(rows, options), kAnySize, 0);
+    const auto image = decode(encode_png(rows, options), kAnySize, 0);
     CAPTURE(after);
     CHECK(image.orientation == 6);
     CHECK(image.width == 10);
@@ -178,7 +177,7 @@ TEST_CASE("an eXIf of several megabytes is skipped, and one longer than the file
   exif.resize(size_t{2} << 20);
   const std::vector<uint8_t> rows(size_t{3} * kWidth * kHeight);
   ByteVector file = encode_png(rows, {.width = kWidth, .height = kHeight, .exif = exif});
-  const Image image = decode(file, kAnySize, 0);
+  const auto image = decode(file, kAnySize, 0);
   CHECK(image.orientation == 1);
   CHECK(image.width == kWidth);
   constexpr std::string_view kName = "eXIf";

@@ -28,7 +28,7 @@ const Encoding kEncodings[] = {
     {"webp", [](const cv::Mat& bgr) { return encode_webp(bgr); }},
 };
 
-// A picture of 32 x 32 whose header states another size; only the header is ever read.
+// An image of 32 x 32 whose header states another size; only the header is ever read.
 ByteVector claiming(const char* format, uint16_t width, uint16_t height) {
   const auto high = [](uint16_t v) { return static_cast<uint8_t>(v >> 8); };
   const auto low = [](uint16_t v) { return static_cast<uint8_t>(v & 0xFF); };
@@ -52,10 +52,10 @@ ByteVector claiming(const char* format, uint16_t width, uint16_t height) {
   return file;
 }
 
-constexpr int kUprightWidth = 45;  // of the upright picture
+constexpr int kUprightWidth = 45;  // of the upright image
 constexpr int kUprightHeight = 31;
 
-// EXIF 2.32, 4.6.4: which side of the upright picture the stored picture's row 0 and column 0 are.
+// EXIF 2.32, 4.6.4: which side of the upright image the stored image's row 0 and column 0 are.
 enum class Side { kTop, kBottom, kLeft, kRight };
 struct Orientation {
   uint16_t value;
@@ -68,7 +68,7 @@ constexpr Orientation kOrientations[] = {
     {5, Side::kLeft, Side::kTop},     {6, Side::kRight, Side::kTop},
     {7, Side::kRight, Side::kBottom}, {8, Side::kLeft, Side::kBottom}};
 
-// Distance of a pixel of the upright picture from one of its sides.
+// Distance of a pixel of the upright image from one of its sides.
 int distance(Side side, int x, int y) {
   switch (side) {
     case Side::kTop:
@@ -82,7 +82,7 @@ int distance(Side side, int x, int y) {
   }
 }
 
-// The picture as a camera in that orientation stores it.
+// The image as a camera in that orientation stores it.
 cv::Mat stored(const cv::Mat& upright, const Orientation& orientation) {
   cv::Mat raw = orientation.value >= 5 ? cv::Mat(kUprightWidth, kUprightHeight, CV_8UC3)
                                        : cv::Mat(kUprightHeight, kUprightWidth, CV_8UC3);
@@ -190,7 +190,7 @@ TEST_CASE("an empty input is an unknown format") {
 }
 
 TEST_CASE(
-    "a picture with as many pixels as the limit is decoded, one more is rejected with the "
+    "an image with as many pixels as the limit is decoded, one more is rejected with the "
     "figures") {
   for (const Encoding& encoding : kEncodings) {
     CAPTURE(encoding.name);
@@ -217,7 +217,7 @@ TEST_CASE("a side as short as the limit is decoded, one pixel less is rejected")
   }
 }
 
-TEST_CASE("a huge picture is rejected by its header, before its pixels are read") {
+TEST_CASE("a huge image is rejected by its header, before its pixels are read") {
   for (const char* format : {"jpeg", "webp"}) {
     const uint16_t most = std::string_view(format) == "jpeg" ? 65500 : 16383;
     ByteVector file = claiming(format, most, most);
@@ -257,7 +257,7 @@ TEST_CASE("sizes are multiplied in 64 bits, and no side is longer than a JPEG's 
   CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { check_dimensions(65536, 16, limits); }));
 }
 
-TEST_CASE("a picture of any format is rotated upright from every orientation") {
+TEST_CASE("an image of any format is rotated upright from every orientation") {
   const cv::Mat upright = gradient(kUprightWidth, kUprightHeight);
   for (const Orientation& orientation : kOrientations) {
     const cv::Mat raw = stored(upright, orientation);
@@ -268,7 +268,7 @@ TEST_CASE("a picture of any format is rotated upright from every orientation") {
                                 encode_png(raw, {.exif = exif}), encode_webp(raw, {.exif = exif}),
                                 encode_webp(raw, {.exif = prefixed})};
     for (const ByteVector& file : files) {
-      const Image image = decode(file, kAnySize, 0);
+      const auto image = decode(file, kAnySize, 0);
       CAPTURE(orientation.value);
       CAPTURE(static_cast<int>(image.format));
       CHECK(image.orientation == orientation.value);
@@ -279,10 +279,10 @@ TEST_CASE("a picture of any format is rotated upright from every orientation") {
   }
 }
 
-TEST_CASE("a reduced decode is rotated too, and reports the size of the full picture") {
+TEST_CASE("a reduced decode is rotated too, and reports the size of the full image") {
   const cv::Mat wide = gradient(320, 160);
   const ByteVector app1 = ExifBlock{.orientation = 6, .jpeg_prefix = true}.bytes();
-  const Image image = decode(encode_jpeg(wide, {.app1 = app1}), kAnySize, 80);
+  const auto image = decode(encode_jpeg(wide, {.app1 = app1}), kAnySize, 80);
   CHECK(image.bgr.size() == cv::Size(40, 80));
   CHECK(image.width == 160);
   CHECK(image.height == 320);
@@ -291,7 +291,7 @@ TEST_CASE("a reduced decode is rotated too, and reports the size of the full pic
 
 TEST_CASE("pixels of a reduced decode lie where they were, whatever the size and the orientation") {
   // libjpeg rounds the reduced size up: with these sizes up to seven eighths of a pixel lie outside
-  // the picture, on a side that the orientation chooses.
+  // the image, on a side that the orientation chooses.
   for (const cv::Size size : {cv::Size(401, 203), cv::Size(403, 206), cv::Size(407, 200)}) {
     // A dark spot on white, away from the middle.
     cv::Mat drawn(size, CV_8UC3, cv::Scalar::all(255));
@@ -301,19 +301,19 @@ TEST_CASE("pixels of a reduced decode lie where they were, whatever the size and
       const ByteVector app1 =
           ExifBlock{.orientation = static_cast<uint16_t>(orientation), .jpeg_prefix = true}.bytes();
       const ByteVector file = encode_jpeg(drawn, {.app1 = app1});
-      const auto middle = [](const Image& image) {
+      const auto middle = [](const DecodedImage& image) {
         cv::Mat grey;
         cv::cvtColor(image.bgr, grey, cv::COLOR_BGR2GRAY);
         const cv::Moments moments = cv::moments(255 - grey);
-        return image.to_picture.apply({static_cast<float>(moments.m10 / moments.m00),
-                                       static_cast<float>(moments.m01 / moments.m00)});
+        return image.to_image.apply({static_cast<float>(moments.m10 / moments.m00),
+                                     static_cast<float>(moments.m01 / moments.m00)});
       };
       const Point full = middle(decode(file, kAnySize, 0));
       for (const int wanted : {200, 100}) {
         CAPTURE(size.width);
         CAPTURE(orientation);
         CAPTURE(wanted);
-        const Image reduced = decode(file, kAnySize, wanted);
+        const auto reduced = decode(file, kAnySize, wanted);
         CHECK(reduced.scale() == doctest::Approx(wanted / 400.0));
         CHECK(cv::norm(middle(reduced) - full) < 0.4);
       }
@@ -321,12 +321,12 @@ TEST_CASE("pixels of a reduced decode lie where they were, whatever the size and
   }
 }
 
-TEST_CASE("an APP1 marker that is not EXIF or is damaged does not rotate the picture") {
+TEST_CASE("an APP1 marker that is not EXIF or is damaged does not rotate the image") {
   const ByteVector xmp = {'h', 't', 't', 'p', ':', '/', '/', 'n', 's', 0};
   const ByteVector cut = {'E', 'x', 'i', 'f', 0, 0, 'I', 'I'};
   const ByteVector tiny = {'E', 'x', 'i', 'f'};
   for (const ByteVector& app1 : {xmp, cut, tiny}) {
-    const Image image =
+    const auto image =
         decode(encode_jpeg(gradient(kUprightWidth, kUprightHeight), {.app1 = app1}), kAnySize, 0);
     CHECK(image.orientation == 1);
     CHECK(image.width == kUprightWidth);

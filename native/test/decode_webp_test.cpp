@@ -37,11 +37,11 @@ cv::Mat on_white(const cv::Mat& bgra) {
 
 TEST_SUITE_BEGIN("decode_webp");
 
-TEST_CASE("lossless pictures are decoded exactly, lossy ones nearly") {
+TEST_CASE("lossless images are decoded exactly, lossy ones nearly") {
   for (const cv::Size size :
        {cv::Size(48, 36), cv::Size(47, 35), cv::Size(1, 1), cv::Size(200, 3)}) {
     const cv::Mat drawn = gradient(size.width, size.height);
-    const Image exact = decode(encode_webp(drawn), kAnySize, 0);
+    const auto exact = decode(encode_webp(drawn), kAnySize, 0);
     CHECK(exact.format == Format::kWebp);
     CHECK(exact.width == size.width);
     CHECK(exact.height == size.height);
@@ -65,7 +65,7 @@ TEST_CASE("the first frame of an animation is decoded") {
        {cv::Scalar(200, 30, 10, 255), cv::Scalar(0, 0, 255, 255), cv::Scalar(0, 255, 0, 255)}) {
     frames.emplace_back(30, 40, CV_8UC4, colour);
   }
-  const Image image = decode(encode_webp_animation(frames), kAnySize, 0);
+  const auto image = decode(encode_webp_animation(frames), kAnySize, 0);
   CHECK(image.width == 40);
   CHECK(image.height == 30);
   CHECK(largest_difference(image.bgr, cv::Mat(30, 40, CV_8UC3, cv::Scalar(200, 30, 10))) == 0);
@@ -76,14 +76,14 @@ TEST_CASE("the first frame is where it belongs on the canvas, the rest of which 
   const cv::Rect place(10, 6, 40, 30);
   const cv::Mat drawn = gradient(place.width, place.height);
   struct Case {
-    cv::Mat picture;
+    cv::Mat image;
     cv::Mat seen;
   };
   for (const Case& c : {Case{drawn, drawn}, Case{with_alpha(drawn), on_white(with_alpha(drawn))}}) {
     cv::Mat expected(canvas, CV_8UC3, cv::Scalar::all(255));
     c.seen.copyTo(expected(place));
-    const ByteVector file = encode_webp_frame(c.picture, canvas, place.tl(), 0xFF0000FF);
-    const Image image = decode(file, kAnySize, 0);
+    const ByteVector file = encode_webp_frame(c.image, canvas, place.tl(), 0xFF0000FF);
+    const auto image = decode(file, kAnySize, 0);
     CHECK(image.width == canvas.width);
     CHECK(image.height == canvas.height);
     CHECK(largest_difference(image.bgr, expected) <= 1);

@@ -90,18 +90,18 @@ TEST_CASE("only the best of very many candidates are compared") {
   CHECK(many.back().score >= 0.89f);
 }
 
-TEST_CASE("the net's input is no larger than the shape of the picture needs") {
+TEST_CASE("the net's input is no larger than the shape of the image needs") {
   const Detector& detector = default_engine().detector;
   struct Case {
-    cv::Size picture, frame;
+    cv::Size image, frame;
   };
   const Case cases[] = {
       {{640, 480}, {320, 240}},   {{320, 240}, {320, 240}},   {{250, 250}, {240, 240}},
       {{3000, 4000}, {184, 240}}, {{1080, 1920}, {136, 240}}, {{1920, 1080}, {320, 184}},
       {{4000, 1}, {320, 64}},     {{1, 4000}, {64, 240}},     {{1, 1}, {240, 240}}};
   for (const Case& c : cases) {
-    CAPTURE(c.picture);
-    CHECK(detector.frame_for(c.picture) == c.frame);
+    CAPTURE(c.image);
+    CHECK(detector.frame_for(c.image) == c.frame);
   }
 }
 
@@ -135,8 +135,8 @@ TEST_CASE("padding the input with black moves no face") {
   }
 }
 
-TEST_CASE("a face has a score of 0 to 1, a plausible size, and its centre in the picture") {
-  const cv::Size picture(200, 100);
+TEST_CASE("a face has a score of 0 to 1, a plausible size, and its centre in the image") {
+  const cv::Size image(200, 100);
   struct Case {
     const char* what;
     Box box;
@@ -158,16 +158,16 @@ TEST_CASE("a face has a score of 0 to 1, a plausible size, and its centre in the
       {"too narrow", {50, 20, 3.9f, 50}, 0.9f, false},
       {"too low", {50, 20, 40, 3.9f}, 0.9f, false},
       {"inside out", {90, 70, -40, -50}, 0.9f, false},
-      {"twice the picture, a close-up", {-100, -150, 400, 400}, 0.9f, true},
+      {"twice the image, a close-up", {-100, -150, 400, 400}, 0.9f, true},
       {"larger still", {-101, -150, 402, 400}, 0.9f, false},
   };
   for (const Case& c : cases) {
     CAPTURE(c.what);
-    CHECK(is_possible({c.box, c.score}, picture) == c.expected);
+    CHECK(is_possible({c.box, c.score}, image) == c.expected);
   }
 }
 
-TEST_CASE("pictures without a face give no detection, in any shape") {
+TEST_CASE("images without a face give no detection, in any shape") {
   const Detector& detector = default_engine().detector;
   const cv::Size sizes[] = {{1, 1},    {16, 16},    {320, 240}, {4000, 1},
                             {1, 4000}, {40000, 20}, {641, 479}};

@@ -32,13 +32,13 @@ class Compressor {
   Compressor(const Compressor&) = delete;
   Compressor& operator=(const Compressor&) = delete;
 
-  ByteVector write(const cv::Mat& picture, const ByteVector& app1) {
+  ByteVector write(const cv::Mat& image, const ByteVector& app1) {
     jpeg_start_compress(&info, TRUE);
     if (!app1.empty()) {
       jpeg_write_marker(&info, JPEG_APP0 + 1, app1.data(), static_cast<unsigned>(app1.size()));
     }
-    for (int y = 0; y < picture.rows; ++y) {
-      JSAMPROW row = const_cast<uint8_t*>(picture.ptr(y));
+    for (int y = 0; y < image.rows; ++y) {
+      JSAMPROW row = const_cast<uint8_t*>(image.ptr(y));
       jpeg_write_scanlines(&info, &row, 1);
     }
     jpeg_finish_compress(&info);
@@ -82,9 +82,9 @@ void require(bool done, const char* what) {
 ByteVector taken(const WebPData& data) { return {data.bytes, data.bytes + data.size}; }
 
 ByteVector with_exif(const ByteVector& file, const ByteVector& exif) {
-  const WebPData picture = {file.data(), file.size()};
+  const WebPData image = {file.data(), file.size()};
   const WebPData chunk = {exif.data(), exif.size()};
-  WebPMux* mux = WebPMuxCreate(&picture, 1);
+  WebPMux* mux = WebPMuxCreate(&image, 1);
   require(mux != nullptr && WebPMuxSetChunk(mux, "EXIF", &chunk, 1) == WEBP_MUX_OK,
           "take the EXIF block");
   WebPData whole;
@@ -131,28 +131,28 @@ class Writer {
 }  // namespace
 
 cv::Mat gradient(int width, int height) {
-  cv::Mat picture(height, width, CV_8UC3);
+  cv::Mat image(height, width, CV_8UC3);
   const int last_x = std::max(width - 1, 1);
   const int last_y = std::max(height - 1, 1);
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
-      picture.at<cv::Vec3b>(y, x) = {
-          static_cast<uint8_t>(20 + 200 * x / last_x), static_cast<uint8_t>(20 + 200 * y / last_y),
-          static_cast<uint8_t>(220 - 100 * x / last_x - 100 * y / last_y)};
+      image.at<cv::Vec3b>(y, x) = {static_cast<uint8_t>(20 + 200 * x / last_x),
+                                   static_cast<uint8_t>(20 + 200 * y / last_y),
+                                   static_cast<uint8_t>(220 - 100 * x / last_x - 100 * y / last_y)};
     }
   }
-  return picture;
+  return image;
 }
 
 cv::Mat grain(int width, int height, int type) {
   Random random(static_cast<uint32_t>(width * 1000 + height));
-  cv::Mat picture(height, width, type);
+  cv::Mat image(height, width, type);
   for (int y = 0; y < height; ++y) {
-    for (size_t i = 0; i < static_cast<size_t>(width) * picture.elemSize(); ++i) {
-      picture.ptr(y)[i] = random.byte();
+    for (size_t i = 0; i < static_cast<size_t>(width) * image.elemSize(); ++i) {
+      image.ptr(y)[i] = random.byte();
     }
   }
-  return picture;
+  return image;
 }
 
 double mean_difference(const cv::Mat& a, const cv::Mat& b) {
@@ -165,9 +165,9 @@ double largest_difference(const cv::Mat& a, const cv::Mat& b) {
   return cv::norm(a, b, cv::NORM_INF);
 }
 
-ByteVector encode_jpeg(const cv::Mat& picture, const JpegOptions& options) {
-  const bool grey = picture.channels() == 1;
-  Compressor compressor(picture.cols, picture.rows, picture.channels(),
+ByteVector encode_jpeg(const cv::Mat& image, const JpegOptions& options) {
+  const bool grey = image.channels() == 1;
+  Compressor compressor(image.cols, image.rows, image.channels(),
                         grey ? JCS_GRAYSCALE : JCS_EXT_BGR);
   jpeg_set_quality(&compressor.info, options.quality, TRUE);
   if (!options.subsample) {
@@ -181,7 +181,7 @@ ByteVector encode_jpeg(const cv::Mat& picture, const JpegOptions& options) {
     compressor.info.num_scans = static_cast<int>(options.scans.size());
   }
   compressor.info.restart_in_rows = options.restart_rows;
-  return compressor.write(picture, options.app1);
+  return compressor.write(image, options.app1);
 }
 
 ByteVector encode_jpeg_inks(const cv::Mat& inks, J_COLOR_SPACE colours, bool adobe_marker,
@@ -263,18 +263,18 @@ void repair_png_checksums(ByteVector& file) {
   }
 }
 
-ByteVector encode_webp(const cv::Mat& picture, const WebpOptions& options) {
-  const int stride = static_cast<int>(picture.step);
+ByteVector encode_webp(const cv::Mat& image, const WebpOptions& options) {
+  const int stride = static_cast<int>(image.step);
   uint8_t* encoded = nullptr;
   size_t size = 0;
-  if (picture.channels() == 4) {
+  if (image.channels() == 4) {
     size = options.lossless
-               ? WebPEncodeLosslessBGRA(picture.data, picture.cols, picture.rows, stride, &encoded)
-               : WebPEncodeBGRA(picture.data, picture.cols, picture.rows, stride, 95, &encoded);
+               ? WebPEncodeLosslessBGRA(image.data, image.cols, image.rows, stride, &encoded)
+               : WebPEncodeBGRA(image.data, image.cols, image.rows, stride, 95, &encoded);
   } else {
     size = options.lossless
-               ? WebPEncodeLosslessBGR(picture.data, picture.cols, picture.rows, stride, &encoded)
-               : WebPEncodeBGR(picture.data, picture.cols, picture.rows, stride, 95, &encoded);
+               ? WebPEncodeLosslessBGR(image.data, image.cols, image.rows, stride, &encoded)
+               : WebPEncodeBGR(image.data, image.cols, image.rows, stride, 95, &encoded);
   }
   require(size > 0, "encode");
   const ByteVector file(encoded, encoded + size);
@@ -289,15 +289,14 @@ ByteVector encode_webp_animation(const std::vector<cv::Mat>& frames) {
   config.lossless = 1;
   int milliseconds = 0;
   for (const cv::Mat& frame : frames) {
-    WebPPicture picture;
-    require(WebPPictureInit(&picture) != 0, "set up");
-    picture.use_argb = 1;
-    picture.width = frame.cols;
-    picture.height = frame.rows;
-    require(WebPPictureImportBGRA(&picture, frame.data, static_cast<int>(frame.step)) != 0,
-            "import");
-    require(WebPAnimEncoderAdd(encoder, &picture, milliseconds, &config) != 0, "add a frame");
-    WebPPictureFree(&picture);
+    WebPPicture image;
+    require(WebPPictureInit(&image) != 0, "set up");
+    image.use_argb = 1;
+    image.width = frame.cols;
+    image.height = frame.rows;
+    require(WebPPictureImportBGRA(&image, frame.data, static_cast<int>(frame.step)) != 0, "import");
+    require(WebPAnimEncoderAdd(encoder, &image, milliseconds, &config) != 0, "add a frame");
+    WebPPictureFree(&image);
     milliseconds += 100;
   }
   require(WebPAnimEncoderAdd(encoder, nullptr, milliseconds, nullptr) != 0, "end");
@@ -309,9 +308,9 @@ ByteVector encode_webp_animation(const std::vector<cv::Mat>& frames) {
   return out;
 }
 
-ByteVector encode_webp_frame(const cv::Mat& picture, cv::Size canvas, cv::Point at,
+ByteVector encode_webp_frame(const cv::Mat& image, cv::Size canvas, cv::Point at,
                              uint32_t background) {
-  const ByteVector files[] = {encode_webp(picture),
+  const ByteVector files[] = {encode_webp(image),
                               encode_webp(cv::Mat(1, 1, CV_8UC3, cv::Scalar()))};
   WebPMux* mux = WebPMuxNew();
   for (const ByteVector& file : files) {
@@ -352,7 +351,7 @@ std::vector<uint8_t> ExifBlock::bytes() const {
 }
 
 std::vector<Specimen> specimens() {
-  const cv::Mat picture = gradient(40, 30);
+  const cv::Mat image = gradient(40, 30);
   const ByteVector exif = ExifBlock{.orientation = 6}.bytes();
   const ByteVector app1 = ExifBlock{.orientation = 6, .jpeg_prefix = true}.bytes();
   std::vector<uint8_t> palette_rows(size_t{40} * 30);
@@ -362,11 +361,11 @@ std::vector<Specimen> specimens() {
   const cv::Mat bgra(30, 40, CV_8UC4, cv::Scalar(10, 200, 30, 128));
   const cv::Mat inks(30, 40, CV_8UC4, cv::Scalar(10, 200, 30, 128));
   return {
-      {"jpeg", encode_jpeg(picture, {.app1 = app1})},
-      {"jpeg, progressive", encode_jpeg(picture, {.progressive = true, .subsample = true})},
-      {"jpeg, restart markers", encode_jpeg(picture, {.restart_rows = 1})},
+      {"jpeg", encode_jpeg(image, {.app1 = app1})},
+      {"jpeg, progressive", encode_jpeg(image, {.progressive = true, .subsample = true})},
+      {"jpeg, restart markers", encode_jpeg(image, {.restart_rows = 1})},
       {"jpeg, ycck", encode_jpeg_inks(inks, JCS_YCCK, true)},
-      {"png", encode_png(picture)},
+      {"png", encode_png(image)},
       {"png, 16-bit rgba, interlaced",
        encode_png(rgba16_rows, {.width = 40,
                                 .height = 30,
@@ -379,12 +378,12 @@ std::vector<Specimen> specimens() {
                                                  .colour_type = PNG_COLOR_TYPE_PALETTE,
                                                  .palette = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}},
                                                  .palette_alpha = {0, 128}})},
-      {"webp, lossless", encode_webp(picture, {.exif = exif})},
-      {"webp, lossy", encode_webp(picture, {.lossless = false})},
+      {"webp, lossless", encode_webp(image, {.exif = exif})},
+      {"webp, lossy", encode_webp(image, {.lossless = false})},
       {"webp, lossy with alpha", encode_webp(bgra, {.lossless = false})},
       {"webp, animated",
        encode_webp_animation({bgra, cv::Mat(30, 40, CV_8UC4, cv::Scalar(9, 9, 9, 255))})},
-      {"webp, a frame within its canvas", encode_webp_frame(picture, {60, 50}, {8, 6}, 0)},
+      {"webp, a frame within its canvas", encode_webp_frame(image, {60, 50}, {8, 6}, 0)},
   };
 }
 

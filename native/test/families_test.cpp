@@ -346,8 +346,8 @@ TEST_CASE("impossible numbers give no face") {
 
 TEST_CASE("a detector finds a bright square, in a net of fixed and of open sides") {
   // The cell of 32 pixels in the sixth column and the third row, as the net sees it.
-  cv::Mat picture(192, 256, CV_8UC3, cv::Scalar::all(20));
-  picture(cv::Rect(160, 64, 32, 32)) = cv::Scalar::all(250);
+  cv::Mat image(192, 256, CV_8UC3, cv::Scalar::all(20));
+  image(cv::Rect(160, 64, 32, 32)) = cv::Scalar::all(250);
   struct Case {
     const char* what;
     std::vector<int64_t> input;
@@ -362,11 +362,11 @@ TEST_CASE("a detector finds a bright square, in a net of fixed and of open sides
   for (const Case& c : cases) {
     CAPTURE(c.what);
     const TinyDetector tiny(bright(c.input, c.with_batch), bright_spec());
-    const auto found = (*tiny).detect(picture, 0.7f);
+    const auto found = (*tiny).detect(image, 0.7f);
     REQUIRE(found.size() == 1);
     const float side = 1.5f * 250 / 255 * 32;
     check_box(found[0].box, {160 - side, 64 - side, 2 * side, 2 * side});
-    // Of an upright picture a net with open sides sees no more than it needs.
+    // Of an upright image a net with open sides sees no more than it needs.
     const bool open = c.input.back() < 0;
     CHECK((*tiny).frame_for({100, 200}) == (open ? cv::Size(96, 192) : cv::Size(256, 192)));
     CHECK((*tiny).detect(cv::Mat(200, 100, CV_8UC3, cv::Scalar::all(20)), 0.7f).empty());
@@ -374,12 +374,12 @@ TEST_CASE("a detector finds a bright square, in a net of fixed and of open sides
 }
 
 TEST_CASE("a score just above 1 is 1, as quantised nets have them; anything more is no face") {
-  cv::Mat picture(192, 256, CV_8UC3, cv::Scalar::all(20));
-  picture(cv::Rect(160, 64, 32, 32)) = cv::Scalar::all(255);
+  cv::Mat image(192, 256, CV_8UC3, cv::Scalar::all(20));
+  image(cv::Rect(160, 64, 32, 32)) = cv::Scalar::all(255);
   for (const float score : {1.0f, 1.008f, 1.2f}) {
     TinyNet net = bright({1, 3, 192, 256});
     net.outputs[1].numbers = {score};
-    const auto found = (*TinyDetector(net, bright_spec())).detect(picture, 0.7f);
+    const auto found = (*TinyDetector(net, bright_spec())).detect(image, 0.7f);
     REQUIRE(found.size() == (score < 1.1f ? 1 : 0));
     if (!found.empty()) CHECK(found[0].score == 1);
   }
@@ -428,7 +428,7 @@ TEST_CASE("outputs that are not those of the family are refused by what is wrong
   }
 }
 
-TEST_CASE("BlazeFace: the default pack's net finds the face that fills a picture") {
+TEST_CASE("BlazeFace: the default pack's net finds the face that fills an image") {
   const Detector& detector = *default_engine().close_detector;
   constexpr float kSide = 300;
   for (const int number : {1, 2, 3, 4, 5, 6}) {

@@ -116,7 +116,7 @@ TEST_CASE("a square crop centres the box, scales its side to the size and remove
     CAPTURE(roll);
     CHECK(distance(crop.apply(centre), {32, 32}) < 1e-3);
     CHECK(crop.scale() == doctest::Approx(64.0 / 80));
-    // A line at that angle in the picture is horizontal in the crop.
+    // A line at that angle in the image is horizontal in the crop.
     const float radians = roll * std::numbers::pi_v<float> / 180;
     const Point along = centre + Point(std::cos(radians), std::sin(radians)) * 40.0f;
     CHECK(distance(crop.apply(along), {64, 32}) < 1e-3);
@@ -130,7 +130,7 @@ TEST_CASE("the identity changes no pixel") {
   CHECK(largest_difference(out, drawn) == 0);
 }
 
-TEST_CASE("a shift by whole pixels leaves pixels unchanged, from any corner of a larger picture") {
+TEST_CASE("a shift by whole pixels leaves pixels unchanged, from any corner of a larger image") {
   const cv::Mat drawn = gradient(300, 200);
   for (const cv::Point at : {cv::Point(0, 0), cv::Point(57, 31), cv::Point(188, 88)}) {
     cv::Mat out;
@@ -139,7 +139,7 @@ TEST_CASE("a shift by whole pixels leaves pixels unchanged, from any corner of a
   }
 }
 
-TEST_CASE("outside the picture it is black") {
+TEST_CASE("outside the image it is black") {
   const cv::Mat white(50, 50, CV_8UC3, cv::Scalar::all(255));
   cv::Mat out;
   warp(white, {1, 0, 30, 30}, 112, out);
@@ -148,7 +148,7 @@ TEST_CASE("outside the picture it is black") {
   CHECK(out.at<cv::Vec3b>(100, 100) == cv::Vec3b(0, 0, 0));
 }
 
-TEST_CASE("a crop outside the picture is black, even into a used buffer") {
+TEST_CASE("a crop outside the image is black, even into a used buffer") {
   const cv::Mat white(50, 50, CV_8UC3, cv::Scalar::all(255));
   for (const Similarity& t : {Similarity{1, 0, 500, 500}, Similarity{1, 0, -500, 0},
                               Similarity{0.001f, 0, 200, 0}, Similarity{5, 0, -3000, -3000}}) {
@@ -176,7 +176,7 @@ TEST_CASE("shrinking averages instead of skipping pixels") {
   }
 }
 
-TEST_CASE("the edge of a crop inside the picture is not blended with the outside colour") {
+TEST_CASE("the edge of a crop inside the image is not blended with the outside colour") {
   const cv::Mat white(2000, 2000, CV_8UC3, cv::Scalar::all(255));
   for (const float scale : {1.0f, 0.5f, 0.34f, 0.2f, 0.07f}) {
     for (const float roll : {0.0f, 0.3f, 0.7f}) {
@@ -212,7 +212,7 @@ TEST_CASE("shrinking keeps every point where the transform says") {
   }
 }
 
-TEST_CASE("pictures beyond 16-bit coordinates are warped like others") {
+TEST_CASE("images beyond 16-bit coordinates are warped like others") {
   for (const bool wide : {true, false}) {
     cv::Mat strip =
         wide ? cv::Mat::zeros(120, 40000, CV_8UC3) : cv::Mat::zeros(40000, 120, CV_8UC3);
@@ -226,7 +226,7 @@ TEST_CASE("pictures beyond 16-bit coordinates are warped like others") {
   }
 }
 
-TEST_CASE("a picture a hundred thousand times as wide as high is warped like others") {
+TEST_CASE("an image a hundred thousand times as wide as high is warped like others") {
   // White with one black stretch: it must come out where the transform says.
   cv::Mat strip(1, 200'000, CV_8UC3, cv::Scalar::all(255));
   strip.colRange(100'000, 101'000).setTo(cv::Scalar::all(0));
@@ -240,7 +240,7 @@ TEST_CASE("a picture a hundred thousand times as wide as high is warped like oth
   CHECK(std::abs(darkest - 32) <= 1);
 }
 
-TEST_CASE("a transform that is not finite gives a black picture") {
+TEST_CASE("a transform that is not finite gives a black image") {
   const cv::Mat white(50, 50, CV_8UC3, cv::Scalar::all(255));
   const float nothing = std::nanf("");
   const float infinite = std::numeric_limits<float>::infinity();
@@ -254,7 +254,7 @@ TEST_CASE("a transform that is not finite gives a black picture") {
   }
 }
 
-TEST_CASE("extreme transforms of tiny pictures do not crash") {
+TEST_CASE("extreme transforms of tiny images do not crash") {
   const float values[] = {1e-6f, 1e-3f, 0.5f, 1, 100, 1e6f};
   for (const cv::Size size : {cv::Size(1, 1), cv::Size(1, 500), cv::Size(500, 1), cv::Size(3, 2)}) {
     const cv::Mat drawn = gradient(size.width, size.height);

@@ -42,7 +42,7 @@ std::vector<FaceInBox> find_real_faces() {
   const Engine& engine = default_engine();
   std::vector<FaceInBox> faces;
   for (int number = 1; number <= 6; ++number) {
-    const Image photo = decode(sample(number), {}, 0);
+    const auto photo = decode(sample(number), {}, 0);
     for (const Detection& detection : engine.detector.detect(photo.bgr, 0.9f)) {
       const Points68 points = engine.landmarker.find(photo.bgr, detection.box, true);
       const Similarity upright = square_crop(detection.box.centre(), 2 * detection.box.height,
@@ -174,7 +174,7 @@ TEST_CASE("landmarks of a face are stable in any rotation that the net is told")
     const View upright(upright_face(number));
     for (int quarters = 0; quarters < 4; ++quarters) {
       const View view = rotated(upright, quarters);
-      const Box box = moved(kMiddle, view.to_picture.inverse());
+      const Box box = moved(kMiddle, view.to_image.inverse());
       const Landmarker& landmarker = default_engine().landmarker;
       const Points68 points =
           landmarker.find(view.bgr, box, true, 90 * static_cast<float>(quarters));
@@ -191,7 +191,7 @@ TEST_CASE("landmarks of a rotated face are unstable when the net is not told") {
     for (int quarters = 1; quarters < 4; ++quarters) {
       CAPTURE(quarters);
       const View view = rotated(upright, quarters);
-      const Instability after = instabilities(view.bgr, moved(kMiddle, view.to_picture.inverse()));
+      const Instability after = instabilities(view.bgr, moved(kMiddle, view.to_image.inverse()));
       CHECK(after.thorough > kMinElsewhere);
       CHECK(after.thorough > before.thorough);
       CHECK(after.quick > before.quick);
@@ -201,22 +201,22 @@ TEST_CASE("landmarks of a rotated face are unstable when the net is not told") {
 
 TEST_CASE("landmarks are unstable where there is no face") {
   const cv::Mat grey(300, 300, CV_8UC3, cv::Scalar::all(128));
-  for (const cv::Mat& picture : {grain(300, 300, CV_8UC3), grey, gradient(300, 300)}) {
-    CHECK(instabilities(picture, kMiddle).thorough > kLimit);
+  for (const cv::Mat& image : {grain(300, 300, CV_8UC3), grey, gradient(300, 300)}) {
+    CHECK(instabilities(image, kMiddle).thorough > kLimit);
   }
 }
 
 TEST_CASE("a mirrored prediction returns the positions of the original") {
   const Landmarker& landmarker = default_engine().landmarker;
-  const cv::Mat picture = upright_face(1);
+  const cv::Mat image = upright_face(1);
   cv::Mat mirror;
-  cv::flip(picture, mirror, 1);
+  cv::flip(image, mirror, 1);
   const Similarity crop =
       square_crop(kMiddle.centre(), landmarker.crop_side(kMiddle), 0, landmarker.crop_size());
-  const Points68 seen = landmarker.predict(picture, crop, true);
+  const Points68 seen = landmarker.predict(image, crop, true);
   const Points68 direct = landmarker.predict(mirror, crop);
   for (size_t i = 0; i < seen.size(); ++i) {
-    // The centres of the picture and of the crop are half a pixel apart.
+    // The centres of the image and of the crop are half a pixel apart.
     CHECK(std::abs(300 - direct[i].x - seen[i].x) < 2);
     CHECK(std::abs(direct[i].y - seen[i].y) < 2);
   }

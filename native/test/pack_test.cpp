@@ -227,14 +227,14 @@ void check(const Analysis& analysis) {
   }
 }
 
-// Analyses a picture with the pack. Exceptions other than Error pass through and fail the test.
-std::optional<Analysis> analysed(const Pack& pack, const ByteVector& picture, AccuracyMode mode) {
+// Analyses an image with the pack. Exceptions other than Error pass through and fail the test.
+std::optional<Analysis> analysed(const Pack& pack, const ByteVector& image, AccuracyMode mode) {
   try {
     const Engine engine(pack);
     AnalyseOptions options = options_of(mode, 0.5f);
     options.limits = kAnySize;
     options.detect_presentation_attack = true;
-    Analysis analysis = analyse(engine, picture, options);
+    Analysis analysis = analyse(engine, image, options);
     check(analysis);
     return analysis;
   } catch (const Error& error) {
@@ -259,27 +259,27 @@ TEST_CASE("a pack of tiny nets finds its face") {
 
 TEST_CASE("so does one with SCRFD, and with RetinaFace for close faces") {
   const TinyPack pack;
-  const ByteVector picture = encode_png(gradient(80, 80));
+  const ByteVector image = encode_png(gradient(80, 80));
   Json json = manifest_with_anchors();
-  auto analysis = analysed(pack.as(json), picture, AccuracyMode::kBalance);
+  auto analysis = analysed(pack.as(json), image, AccuracyMode::kBalance);
   REQUIRE(analysis);
   CHECK(analysis->faces.size() == 1);
   std::swap(json["detector"], json["close_detector"]);
-  analysis = analysed(pack.as(json), picture, AccuracyMode::kBalance);
+  analysis = analysed(pack.as(json), image, AccuracyMode::kBalance);
   REQUIRE(analysis);
   CHECK(analysis->faces.size() == 1);
   for (const char* file : {"detect-scrfd-wild.onnx", "detect-scrfd-huge.onnx"}) {
     json = manifest_with_anchors();
     json["detector"]["file"] = file;
     CAPTURE(file);
-    CHECK(analysed(pack.as(json), picture, AccuracyMode::kFast));
+    CHECK(analysed(pack.as(json), image, AccuracyMode::kFast));
   }
 }
 
 TEST_CASE(
     "a close detector of the same family sees what the detector does not, at the first look") {
   const TinyPack pack;
-  const ByteVector picture = encode_png(gradient(80, 80));
+  const ByteVector image = encode_png(gradient(80, 80));
   const auto faces = [&](const char* file, const char* close, bool fallback) {
     Json json = manifest_with_anchors();
     json["close_detector"] = json["detector"];
@@ -289,7 +289,7 @@ TEST_CASE(
     AnalyseOptions options = options_of(AccuracyMode::kFast, 0.5f);
     options.limits = kAnySize;
     options.use_heuristic_fallback = fallback;
-    return analyse(engine, picture, options).faces;
+    return analyse(engine, image, options).faces;
   };
   REQUIRE(faces("detect-scrfd-blind.onnx", "detect-scrfd.onnx", false).size() == 1);
   CHECK(faces("detect-scrfd-blind.onnx", "detect-scrfd.onnx", false)[0].found_by ==
@@ -337,13 +337,13 @@ TEST_CASE("nets that answer with NaN, infinity or huge numbers give an Error or 
       {"liveness", "live-two.onnx", true},
   };
   const TinyPack pack;
-  const ByteVector picture = encode_png(gradient(80, 80));
+  const ByteVector image = encode_png(gradient(80, 80));
   for (const Case& c : cases) {
     Json json = manifest();
     const bool listed = c.role == std::string("liveness");
     (listed ? json[c.role]["nets"][1] : json[c.role])["file"] = c.file;
     CAPTURE(c.file);
-    CHECK(analysed(pack.as(json), picture, AccuracyMode::kBalance).has_value() == !c.refused);
+    CHECK(analysed(pack.as(json), image, AccuracyMode::kBalance).has_value() == !c.refused);
   }
 }
 
@@ -371,7 +371,7 @@ TEST_CASE("a net with any bytes changed gives an Analysis or an Error") {
   const TinyPack pack;
   Random random(107);
   const Pack wholes[] = {pack.as(manifest()), pack.as(manifest_with_anchors())};
-  const ByteVector picture = encode_png(gradient(80, 80));
+  const ByteVector image = encode_png(gradient(80, 80));
   for (int round = 0; round < kRounds; ++round) {
     const size_t which = random.below(2);
     const char* const names[] = {which == 0 ? "detect.onnx" : "detect-scrfd.onnx", "landmark.onnx",
@@ -384,7 +384,7 @@ TEST_CASE("a net with any bytes changed gives an Analysis or an Error") {
       changed[random.below(changed.size())] = random.byte();
     write_file(file, changed);
     CAPTURE(round);
-    analysed(wholes[which], picture, AccuracyMode::kFast);
+    analysed(wholes[which], image, AccuracyMode::kFast);
     write_file(file, whole);
   }
 }
@@ -421,7 +421,7 @@ TEST_CASE("a net that is not as described fails at loading, by what is wrong") {
   };
   const Case cases[] = {
       {"/detector/family", "haar", "unknown detector family \"haar\""},
-      {"/detector/input", "picture", "no input \"picture\"; there are \"input\""},
+      {"/detector/input", "image", "no input \"image\"; there are \"input\""},
       {"/detector/file", "missing.onnx", "missing.onnx cannot be used"},
       {"/detector/scores", "offsets", "\"scores\" has the shape 235×4 instead of 235×2"},
       {"/landmarks/size", 112, "landmark.onnx cannot be used"},

@@ -29,19 +29,19 @@ float sharpness_of(const cv::Mat& chip) { return measure_quality(chip, 100).shar
 
 // The two sums along x, as in the paper: differences of neighbours, and what blurring takes from
 // them.
-std::pair<double, double> sums_along_x(const cv::Mat_<double>& picture) {
+std::pair<double, double> sums_along_x(const cv::Mat_<double>& image) {
   double before = 0, lost = 0;
-  for (int y = 0; y < picture.rows; ++y) {
+  for (int y = 0; y < image.rows; ++y) {
     const auto blurred = [&](int x) {
       double sum = 0;
       for (int k = x - 4; k <= x + 4; ++k) {
-        const int last = picture.cols - 1;
-        sum += picture(y, k < 0 ? -k : k > last ? 2 * last - k : k);
+        const int last = image.cols - 1;
+        sum += image(y, k < 0 ? -k : k > last ? 2 * last - k : k);
       }
       return sum / 9;
     };
-    for (int x = 1; x < picture.cols; ++x) {
-      const double difference = std::abs(picture(y, x) - picture(y, x - 1));
+    for (int x = 1; x < image.cols; ++x) {
+      const double difference = std::abs(image(y, x) - image(y, x - 1));
       before += difference;
       lost += std::max(0.0, difference - std::abs(blurred(x) - blurred(x - 1)));
     }
@@ -49,7 +49,7 @@ std::pair<double, double> sums_along_x(const cv::Mat_<double>& picture) {
   return {before, lost};
 }
 
-using Vector = cv::Vec3d;  // x to the right of the picture, y down, z away from the viewer
+using Vector = cv::Vec3d;  // x to the right of the image, y down, z away from the viewer
 
 cv::Matx33d turn(int axis, double degrees) {
   const double c = std::cos(degrees * std::numbers::pi / 180);
@@ -77,12 +77,12 @@ Points68 photograph(const cv::Matx33d& rotation, float scale, Point at) {
 
 // Built from the definition of the angles, not from the formula under test.
 cv::Matx33d posed(const Pose& pose) {
-  // Turning a face to the person's own left takes the tip of the nose to the right of the picture:
+  // Turning a face to the person's own left takes the tip of the nose to the right of the image:
   // the front (0, 0, -1) goes towards +x, which is a negative turn about the axis that points down.
   const cv::Matx33d yaw = turn(1, -pose.yaw);
   // Looking up takes the front towards -y, a negative turn about the axis to the right.
   const cv::Matx33d pitch = turn(0, -pose.pitch);
-  // Clockwise in the picture.
+  // Clockwise in the image.
   const cv::Matx33d roll = turn(2, pose.roll);
   return roll * pitch * yaw;
 }
@@ -98,7 +98,7 @@ TEST_CASE("brightness is mean luma") {
   }
 }
 
-TEST_CASE("a uniform picture has no sharpness, and blur reduces it") {
+TEST_CASE("a uniform image has no sharpness, and blur reduces it") {
   for (const double grey : {0.0, 128.0, 255.0})
     CHECK(sharpness_of(grey_chip(grey)) == doctest::Approx(0));
   float last = sharpness_of(squares());
@@ -167,9 +167,9 @@ TEST_CASE("face_pixels is copied") {
 TEST_CASE("the rotations of these tests agree with the definition of the angles") {
   const Vector front(0, 0, -1);
   const Vector crown(0, -1, 0);
-  CHECK((posed({.yaw = 30}) * front)[0] > 0.4);     // their left is the right of the picture
+  CHECK((posed({.yaw = 30}) * front)[0] > 0.4);     // their left is the right of the image
   CHECK((posed({.pitch = 30}) * front)[1] < -0.4);  // up is towards row 0
-  CHECK((posed({.roll = 30}) * crown)[0] > 0.4);    // the crown moves to the right of the picture
+  CHECK((posed({.roll = 30}) * crown)[0] > 0.4);    // the crown moves to the right of the image
 }
 
 TEST_CASE("a frontal head has no angles") {
@@ -211,8 +211,7 @@ TEST_CASE("the mirror image of a face has the opposite yaw and roll, and the sam
   CHECK(found.roll == doctest::Approx(-truth.roll).epsilon(0.01));
 }
 
-TEST_CASE(
-    "rotating the picture changes roll by that angle and nothing else, for any shape of face") {
+TEST_CASE("rotating the image changes roll by that angle and nothing else, for any shape of face") {
   Random random(6);
   for (int round = 0; round < 20; ++round) {
     Points68 points = photograph(posed({.yaw = 20, .pitch = -10, .roll = 5}), 2, {0, 0});

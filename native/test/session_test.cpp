@@ -86,7 +86,7 @@ TEST_CASE("a net that cannot be used is rejected with a message that names it") 
       {"another height", net_path(), "input", {1, 3, 64, 112}, {"output"}},
       {"another number of channels", net_path(), "input", {1, 1, 112, 112}, {"output"}},
       {"another rank", net_path(), "input", {3, 112, 112}, {"output"}},
-      {"an unknown input", net_path(), "picture", kShape, {"output"}},
+      {"an unknown input", net_path(), "image", kShape, {"output"}},
       {"an unknown output", net_path(), "input", kShape, {"answer"}},
       {"no outputs", net_path(), "input", kShape, {}},
   };

@@ -1,4 +1,4 @@
-// Shared by the tests: paths of pictures and packs, analyses, caught errors, random numbers.
+// Shared by the tests: paths of images and packs, analyses, caught errors, random numbers.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ double largest_error(const View& view) {
     for (int x = 0; x < view.bgr.cols; ++x) {
       const cv::Vec3b encoded = view.bgr.at<cv::Vec3b>(y, x);
       if (encoded[2] != 255) continue;
-      const Point place = view.to_picture.apply({static_cast<float>(x), static_cast<float>(y)});
+      const Point place = view.to_image.apply({static_cast<float>(x), static_cast<float>(y)});
       const Point expected(encoded[0], encoded[1]);
       largest = std::max(largest, cv::norm(place - expected));
       ++seen;
@@ -72,7 +72,7 @@ TEST_CASE("every pixel of a rotated view is mapped back to its position") {
   }
 }
 
-TEST_CASE("the border of a padded view has one colour, whatever surrounds the picture in memory") {
+TEST_CASE("the border of a padded view has one colour, whatever surrounds the image in memory") {
   cv::Mat larger(300, 400, CV_8UC3, cv::Scalar(255, 0, 255));
   cv::Mat part = larger(cv::Rect(100, 80, 160, 120));
   part.setTo(cv::Scalar(10, 20, 30));
@@ -84,7 +84,7 @@ TEST_CASE("the border of a padded view has one colour, whatever surrounds the pi
 }
 
 TEST_CASE(
-    "every pixel of a padded view is mapped back, and the picture takes its share of the view") {
+    "every pixel of a padded view is mapped back, and the image takes its share of the view") {
   for (const float share : {0.3f, 0.5f, 0.8f}) {
     const View view = padded(with_dark_corner(View(map_of(160, 120))), share);
     CHECK(view.bgr.cols == doctest::Approx(160 / share).epsilon(0.02));
@@ -93,7 +93,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("tiles cover the picture, overlap, and map every pixel back") {
+TEST_CASE("tiles cover the image, overlap, and map every pixel back") {
   for (const int across : {1, 2, 5}) {
     CAPTURE(across);
     const auto all = tiles(View(map_of(200, 150)), across);
@@ -101,7 +101,7 @@ TEST_CASE("tiles cover the picture, overlap, and map every pixel back") {
     cv::Mat covered(150, 200, CV_8U, cv::Scalar(0));
     for (const View& tile : all) {
       CHECK(largest_error(tile) < 1e-3);
-      const Point corner = tile.to_picture.apply({0, 0});
+      const Point corner = tile.to_image.apply({0, 0});
       covered(cv::Rect(cvRound(corner.x), cvRound(corner.y), tile.bgr.cols, tile.bgr.rows)) += 1;
     }
     double least = 0, most = 0;
@@ -111,14 +111,14 @@ TEST_CASE("tiles cover the picture, overlap, and map every pixel back") {
   }
 }
 
-TEST_CASE("tiles of a rotated view of a shrunk picture map back to the picture") {
+TEST_CASE("tiles of a rotated view of a shrunk image map back to the image") {
   const View small = shrunk(View(map_of(240, 180)), 120);
   CHECK(small.bgr.cols == 120);
   CHECK(largest_error(small) <= 1);
   for (const View& tile : tiles(rotated(small, 1), 2)) CHECK(largest_error(tile) <= 1);
 }
 
-TEST_CASE("a picture that is small enough is neither copied nor enlarged") {
+TEST_CASE("an image that is small enough is neither copied nor enlarged") {
   const cv::Mat map = map_of(64, 48);
   CHECK(shrunk(View(map), 64).bgr.data == map.data);
   CHECK(shrunk(View(map), 1000).bgr.size() == map.size());
@@ -127,12 +127,12 @@ TEST_CASE("a picture that is small enough is neither copied nor enlarged") {
 TEST_CASE(
     "a box rotated by multiples of 90 degrees surrounds its corners, and can be rotated back") {
   const Box box{10, 20, 30, 50};
-  const View picture = View(map_of(200, 150));
-  check_moved_box(moved(box, rotated(picture, 1).to_picture.inverse()), {80, 10, 50, 30});
-  check_moved_box(moved(box, rotated(picture, 2).to_picture.inverse()), {160, 80, 30, 50});
-  check_moved_box(moved(box, rotated(picture, 3).to_picture.inverse()), {20, 160, 50, 30});
+  const View image = View(map_of(200, 150));
+  check_moved_box(moved(box, rotated(image, 1).to_image.inverse()), {80, 10, 50, 30});
+  check_moved_box(moved(box, rotated(image, 2).to_image.inverse()), {160, 80, 30, 50});
+  check_moved_box(moved(box, rotated(image, 3).to_image.inverse()), {20, 160, 50, 30});
   for (int quarters = 0; quarters < 4; ++quarters) {
-    const Similarity back = rotated(picture, quarters).to_picture;
+    const Similarity back = rotated(image, quarters).to_image;
     check_moved_box(moved(moved(box, back.inverse()), back), box);
   }
 }

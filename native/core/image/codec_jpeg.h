@@ -1,4 +1,4 @@
-// libjpeg-turbo as codec_jpeg.cpp, which decodes whole pictures, and codec_jpeg_parts.cpp use it.
+// libjpeg-turbo as codec_jpeg.cpp, which decodes whole images, and codec_jpeg_parts.cpp use it.
 #pragma once
 
 // clang-format off
@@ -27,7 +27,7 @@ struct JpegNotes {
 };
 
 // The coefficients of a file of several scans, which libjpeg keeps until the last has come: as much
-// memory as the picture. Put into huge pages, as new_pixels() does with ours.
+// memory as the image. Put into huge pages, as new_pixels() does with ours.
 struct JpegCoefficients {
   jvirt_barray_ptr array;
   size_t bytes;
@@ -58,7 +58,7 @@ class JpegDecoder {
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
-  // Each step returns false when the picture is damaged or the budget is used up; see fault().
+  // Each step returns false when the image is damaged or the budget is used up; see fault().
   bool read_header();
 
   // Chooses the scale for a longer side of `min_side` pixels; reads all scans of a file that has

@@ -1,6 +1,6 @@
 // PReLU on bytes with the channels last, as an operator for ONNX Runtime: it has none for whole
 // numbers, and spelt out in those that it has it took 29 % of the embedder's time in the pack int8.
-// With this operator the embedder takes 0.79 of that, a picture 0.89 (mode balance 0.86), two runs
+// With this operator the embedder takes 0.79 of that, an image 0.89 (mode balance 0.86), two runs
 // of the same differing by 3 and 0.3 % (models/README.md).
 #pragma once
 

@@ -36,7 +36,7 @@ Taps taps_for(int from, int to) {
     float* weights = taps.weights.data() + static_cast<ptrdiff_t>(i) * taps.count;
     for (int k = static_cast<int>(std::floor(begin)); k < end; ++k) {
       const double share = (std::min(end, k + 1.0) - std::max(begin, 1.0 * k)) / (end - begin);
-      // The edge pixel is repeated outside the picture.
+      // The edge pixel is repeated outside the image.
       const int at = std::clamp(k, 0, from - 1) - first;
       if (at < taps.count) weights[at] += static_cast<float>(share);
     }
@@ -86,7 +86,7 @@ void mix_columns(std::span<const float> row, const Taps& taps, float scale, Pixe
   }
 }
 
-// Of a black pixel, in the order of the picture: blue, green, red. Of a grey one the first.
+// Of a black pixel, in the order of the image: blue, green, red. Of a grey one the first.
 std::array<float, 3> offsets_of(const Normalisation& normalisation) {
   std::array<float, 3> offsets;
   std::transform(normalisation.mean.begin(), normalisation.mean.end(), offsets.begin(),
@@ -97,17 +97,16 @@ std::array<float, 3> offsets_of(const Normalisation& normalisation) {
 
 // A wrong number of planes or channels would be read or written beyond its end.
 void require(bool fits) {
-  if (!fits) throw Error(ErrorCode::kInternalError, "a picture does not fit the input of its net");
+  if (!fits) throw Error(ErrorCode::kInternalError, "an image does not fit the input of its net");
 }
 
 }  // namespace
 
-cv::Size size_within(cv::Size picture, cv::Size frame) {
-  const float zoom =
-      std::min(static_cast<float>(frame.width) / static_cast<float>(picture.width),
-               static_cast<float>(frame.height) / static_cast<float>(picture.height));
-  return {std::clamp(cvRound(static_cast<float>(picture.width) * zoom), 1, frame.width),
-          std::clamp(cvRound(static_cast<float>(picture.height) * zoom), 1, frame.height)};
+cv::Size size_within(cv::Size image, cv::Size frame) {
+  const float zoom = std::min(static_cast<float>(frame.width) / static_cast<float>(image.width),
+                              static_cast<float>(frame.height) / static_cast<float>(image.height));
+  return {std::clamp(cvRound(static_cast<float>(image.width) * zoom), 1, frame.width),
+          std::clamp(cvRound(static_cast<float>(image.height) * zoom), 1, frame.height)};
 }
 
 void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size size,
@@ -148,19 +147,19 @@ void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size 
   }
 }
 
-void fill_planes(const cv::Mat& picture, const Normalisation& normalisation,
+void fill_planes(const cv::Mat& image, const Normalisation& normalisation,
                  std::span<float> planes) {
   const bool grey = normalisation.channels == Channels::kGrey;
-  require(picture.type() == (grey ? CV_8UC1 : CV_8UC3) &&
-          planes.size() == picture.total() * (grey ? 1 : 3));
+  require(image.type() == (grey ? CV_8UC1 : CV_8UC3) &&
+          planes.size() == image.total() * (grey ? 1 : 3));
   const float scale = normalisation.scale;
   const auto [blue_offset, green_offset, red_offset] = offsets_of(normalisation);
-  const size_t plane = picture.total();
-  for (int y = 0; y < picture.rows; ++y) {
-    const uint8_t* from = picture.ptr(y);
-    float* row = planes.data() + static_cast<size_t>(y) * static_cast<size_t>(picture.cols);
+  const size_t plane = image.total();
+  for (int y = 0; y < image.rows; ++y) {
+    const uint8_t* from = image.ptr(y);
+    float* row = planes.data() + static_cast<size_t>(y) * static_cast<size_t>(image.cols);
     if (grey) {
-      for (int x = 0; x < picture.cols; ++x) {
+      for (int x = 0; x < image.cols; ++x) {
         row[x] = static_cast<float>(from[x]) * scale + blue_offset;
       }
       continue;
@@ -169,7 +168,7 @@ void fill_planes(const cv::Mat& picture, const Normalisation& normalisation,
     float* blue = row + (rgb ? 2 * plane : 0);
     float* green = row + plane;
     float* red = row + (rgb ? 0 : 2 * plane);
-    for (int x = 0; x < picture.cols; ++x, from += 3) {
+    for (int x = 0; x < image.cols; ++x, from += 3) {
       blue[x] = static_cast<float>(from[0]) * scale + blue_offset;
       green[x] = static_cast<float>(from[1]) * scale + green_offset;
       red[x] = static_cast<float>(from[2]) * scale + red_offset;
