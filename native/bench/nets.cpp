@@ -66,11 +66,6 @@ BareNet bare_embedder(const Pack& pack, const cv::Mat& chip) {
 
 }  // namespace
 
-BareNets::BareNets(const Engine& engine, const cv::Mat& bgr, const Box& box, const cv::Mat& chip)
-    : detector(bare_detector(engine, bgr)),
-      landmarks(bare_landmarks(engine.pack, bgr, box)),
-      embedder(bare_embedder(engine.pack, chip)) {}
-
 void BareNets::run(const Runs& runs) {
   for (int i = 0; i < runs.detector; ++i) detector.run();
   for (int i = 0; i < runs.landmarks; ++i) landmarks.run();
@@ -84,7 +79,8 @@ BareNets bare_nets(const Engine& engine, const DecodedImage& image) {
   const Points68 points = engine.landmarker.find(image.bgr, box, false);
   cv::Mat chip;
   engine.embedder.chip(image.bgr, engine.embedder.align(five_points(points)), chip);
-  return {engine, image.bgr, box, chip};
+  return {bare_detector(engine, image.bgr), bare_landmarks(engine.pack, image.bgr, box),
+          bare_embedder(engine.pack, chip)};
 }
 
 }  // namespace facematch::bench

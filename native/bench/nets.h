@@ -41,9 +41,6 @@ class BareNet {
 struct BareNets {
   BareNet detector, landmarks, embedder;
 
-  // Inputs from `bgr`, which has a face at `box` with that chip.
-  BareNets(const Engine& engine, const cv::Mat& bgr, const Box& box, const cv::Mat& chip);
-
   void run(const Runs& runs);
 };
 

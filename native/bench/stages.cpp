@@ -6,7 +6,6 @@
 // --beside compares detection with that of the pack in that directory.
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgproc.hpp>
 #include <stdexcept>
@@ -156,18 +155,7 @@ void print(const Json& result) {
 }  // namespace facematch::bench
 
 int main(int count, char** words) {
-  try {
-    const facematch::bench::Options arguments(
-        count, words, {"--picture", "--mode", "--pack", "--beside", "--rounds"}, {"--json"});
-    const auto result = facematch::bench::measure(arguments);
-    if (arguments.has("--json")) {
-      std::cout << result.dump(2) << '\n';
-    } else {
-      facematch::bench::print(result);
-    }
-    return 0;
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n';
-    return 1;
-  }
+  using namespace facematch::bench;
+  return run(count, words, {"--picture", "--mode", "--pack", "--beside", "--rounds"}, measure,
+             print);
 }

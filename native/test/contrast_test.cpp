@@ -38,12 +38,17 @@ cv::Mat ramp(int least, int most) {
 
 TEST_SUITE_BEGIN("contrast");
 
-TEST_CASE("the levels of dark, pale and flat images are stretched over the whole range") {
+TEST_CASE("the levels of dark, pale and flat images are stretched over the whole range, in order") {
   for (const auto& [least, most] : {std::pair{0, 20}, {179, 230}, {100, 140}, {0, 255}}) {
     CAPTURE(least);
-    const auto [lowest, highest] = range_of(stretch_contrast(ramp(least, most)));
+    const cv::Mat image = ramp(least, most), before = image.clone();
+    const cv::Mat out = stretch_contrast(image);
+    const auto [lowest, highest] = range_of(out);
     CHECK(lowest == 0);
     CHECK(highest == 255);
+    for (int x = 1; x < out.cols; ++x) CHECK(out.data[3 * x] >= out.data[3 * (x - 1)]);
+    equalised(image);
+    CHECK(largest_difference(image, before) == 0);
   }
 }
 
@@ -57,13 +62,6 @@ TEST_CASE("a darkened photo becomes about as bright as a normal one") {
   }
 }
 
-TEST_CASE("the order of grey levels stays") {
-  const cv::Mat out = stretch_contrast(ramp(3, 60));
-  for (int x = 1; x < out.cols; ++x) {
-    CHECK(out.at<cv::Vec3b>(0, x)[0] >= out.at<cv::Vec3b>(0, x - 1)[0]);
-  }
-}
-
 TEST_CASE("a few extreme pixels do not limit the stretching") {
   cv::Mat image = ramp(100, 140);
   image.at<cv::Vec3b>(0, 0) = {0, 0, 0};
@@ -73,20 +71,15 @@ TEST_CASE("a few extreme pixels do not limit the stretching") {
   CHECK(out.at<cv::Vec3b>(20, 40)[0] > 245);
 }
 
-TEST_CASE("an image of one colour stays as it is") {
-  for (const int level : {0, 1, 128, 255}) {
-    const cv::Mat plain(16, 16, CV_8UC3, cv::Scalar::all(level));
-    CHECK(largest_difference(stretch_contrast(plain), plain) == 0);
-    CHECK(equalised(plain).size() == plain.size());
+TEST_CASE("an image of one colour stays as it is, in any shape") {
+  for (const cv::Size size :
+       {cv::Size(16, 16), cv::Size(1, 1), cv::Size(1, 480), cv::Size(480, 1)}) {
+    for (const int level : {0, 1, 128, 255}) {
+      const cv::Mat plain(size, CV_8UC3, cv::Scalar::all(level));
+      CHECK(largest_difference(stretch_contrast(plain), plain) == 0);
+      CHECK(equalised(plain).size() == size);
+    }
   }
-}
-
-TEST_CASE("the input image is not changed") {
-  const cv::Mat image = ramp(10, 90);
-  const cv::Mat before = image.clone();
-  stretch_contrast(image);
-  equalised(image);
-  CHECK(largest_difference(image, before) == 0);
 }
 
 TEST_CASE("equalising raises the contrast of a flat corner") {
@@ -99,14 +92,6 @@ TEST_CASE("equalising raises the contrast of a flat corner") {
   };
   const cv::Rect middle(20, 20, 40, 40);
   CHECK(contrast(equalised(image)(middle)) > 1.2 * contrast(image(middle)));
-}
-
-TEST_CASE("images of any shape are accepted") {
-  for (const cv::Size size : {cv::Size(1, 1), cv::Size(1, 480), cv::Size(480, 1)}) {
-    const cv::Mat image(size, CV_8UC3, cv::Scalar(10, 20, 30));
-    CHECK(stretch_contrast(image).size() == size);
-    CHECK(equalised(image).size() == size);
-  }
 }
 
 TEST_SUITE_END();

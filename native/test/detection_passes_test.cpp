@@ -46,7 +46,7 @@ Box middle_of(int size) {
 
 TEST_SUITE_BEGIN("detection_passes");
 
-TEST_CASE("an image without a face costs exactly the runs of all passes") {
+TEST_CASE("an image without a face costs exactly the runs of all passes, noise no more than all") {
   struct Case {
     cv::Size size;
     int runs;
@@ -63,12 +63,9 @@ TEST_CASE("an image without a face costs exactly the runs of all passes") {
     CHECK(search.fall_back().empty());
     CHECK(search.finder.detector_runs() == c.runs);
   }
-}
-
-TEST_CASE("noise has no face and does not exceed the limit of runs") {
-  Search search(grain(1000, 700, CV_8UC3), options_of(AccuracyMode::kBalance, 0));
-  CHECK(search.fall_back().empty());
-  CHECK(search.finder.detector_runs() <= kMaxDetectorRuns);
+  Search noise(grain(1000, 700, CV_8UC3), options_of(AccuracyMode::kBalance, 0));
+  CHECK(noise.fall_back().empty());
+  CHECK(noise.finder.detector_runs() <= kMaxDetectorRuns);
 }
 
 TEST_CASE("after the limit of runs nothing more is detected") {
@@ -150,6 +147,10 @@ TEST_CASE("verify rejects what is not a face, and a face with the wrong roll") {
   const cv::Mat grey(500, 500, CV_8UC3, cv::Scalar::all(90));
   Search nothing(grey);
   CHECK_FALSE(nothing.finder.verify({.box = middle_of(500), .score = 1}, 0, false));
+  // A face must reach min_det_score in the close-up as well.
+  Search sure(portrait(1, 500), options_of(AccuracyMode::kBalance, 1.1f));
+  CHECK_FALSE(sure.finder.verify({.box = middle_of(500), .score = 1}, 0, false));
+  CHECK(sure.fall_back().empty());
 }
 
 TEST_CASE("of people cheek to cheek nobody is listed twice") {
@@ -179,12 +180,6 @@ TEST_CASE("of people cheek to cheek nobody is listed twice") {
       }
     }
   }
-}
-
-TEST_CASE("a redetection must reach min_det_score as well") {
-  Search search(portrait(1, 500), options_of(AccuracyMode::kBalance, 1.1f));
-  CHECK_FALSE(search.finder.verify({.box = middle_of(500), .score = 1}, 0, false));
-  CHECK(search.fall_back().empty());
 }
 
 TEST_CASE("rotated faces of the first pass are returned with the others and end the fallback") {

@@ -9,7 +9,6 @@
 #include <string>
 
 #include "../core/image/codec.h"
-#include "../core/pipeline.h"
 #include "drawing.h"
 #include "support.h"
 
@@ -58,6 +57,9 @@ TEST_CASE("a JPEG is decoded no finer than it is asked for, and never coarser ag
   // Nothing has more.
   CHECK(image.decode_part({kAll, 8}).longer_side() == 1600);
   CHECK(image.shrink_whole(100'000).longer_side() == 1600);
+  // Once made, a level stays.
+  CHECK(image.shrink_whole(400).longer_side() == 400);
+  CHECK(image.shrink_whole(400).scale() == doctest::Approx(400.0 / 1600));
 }
 
 TEST_CASE("parts that are decoded finer have the pixels of the whole, however it is stored") {
@@ -72,7 +74,7 @@ TEST_CASE("parts that are decoded finer have the pixels of the whole, however it
     // 0: of four inks.
     const ByteVector file =
         orientation == 0
-            ? encode_jpeg_inks(inks, JCS_YCCK, true)
+            ? encode_jpeg(inks, {.of_inks = JCS_YCCK})
             : encode_jpeg(rough,
                           {.progressive = orientation % 3 == 0, .subsample = true, .app1 = exif});
     for (const float scale : {1.0f, 0.45f}) {
@@ -113,17 +115,6 @@ TEST_CASE("after some passes for parts the whole image is decoded") {
     CHECK(image.decode_part({{0, y, 100, 100}, 1}).longer_side() < 200);
   }
   CHECK(image.decode_part({{0, 900, 100, 100}, 1}).longer_side() == 1600);
-}
-
-TEST_CASE("a level has the side that was asked for and is made once") {
-  const ByteVector file = encode_jpeg(gradient(1600, 1200));
-  Image image(file, kAnySize, 200);
-  const View& level = image.shrink_whole(300);
-  CHECK(level.longer_side() == 300);
-  CHECK(level.scale() == doctest::Approx(300.0 / 1600));
-  const uint8_t* pixels = level.bgr.data;
-  image.decode_part({kAll, 1});
-  CHECK(image.shrink_whole(300).bgr.data == pixels);
 }
 
 TEST_CASE("a crop is cut from the smallest level that has twice its pixels") {
@@ -192,24 +183,6 @@ TEST_CASE("a cancelled finer decoding ends the call") {
   Image image(file, kAnySize, 200, Budget(1e9, &cancelled));
   cancelled = 1;
   CHECK(refuses_with(ErrorCode::kImageTooComplex, [&] { image.decode_part({kAll, 1}); }));
-}
-
-TEST_CASE("a face is found at the same place in a JPEG of any width") {
-  // Their eighths are no whole numbers of pixels, or are.
-  const cv::Mat face = portrait(1, 300);
-  for (const int width : {793, 800, 801, 807}) {
-    CAPTURE(width);
-    cv::Mat tall(4000, width, CV_8UC3, cv::Scalar::all(128));
-    face.copyTo(tall(cv::Rect(350, 3500, 300, 300)));
-    const Analysis cut = analyse(default_engine(), encode_jpeg(tall), options_of());
-    const Analysis whole = analyse(default_engine(), encode_png(tall), options_of());
-    REQUIRE(cut.faces.size() == 1);
-    REQUIRE(whole.faces.size() == 1);
-    const Box& seen = cut.faces[0].box;
-    CHECK(cv::norm(seen.centre() - whole.faces[0].box.centre()) < 0.05 * seen.height);
-    const Embedding& a = cut.faces[0].embedding;
-    CHECK(cv::Mat(a).dot(cv::Mat(whole.faces[0].embedding)) > 0.98);
-  }
 }
 
 TEST_SUITE_END();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <opencv2/imgproc.hpp>
+#include <utility>
 
 #include "drawing.h"
 #include "tiny_net.h"
@@ -12,32 +13,27 @@
 namespace facematch::testing {
 namespace {
 
-// As generate_patches.py of Silent-Face-Anti-Spoofing has it, line by line.
+// As generate_patches.py of Silent-Face-Anti-Spoofing has it.
 cv::Rect reference_crop(const Box& box, cv::Size image, float wanted) {
   const auto w = static_cast<float>(image.width), h = static_cast<float>(image.height);
-  const float scale = std::min((h - 1) / box.height, std::min((w - 1) / box.width, wanted));
-  const float new_width = box.width * scale, new_height = box.height * scale;
-  const float centre_x = box.width / 2 + box.x, centre_y = box.height / 2 + box.y;
-  float left = centre_x - new_width / 2, top = centre_y - new_height / 2;
-  float right = centre_x + new_width / 2, bottom = centre_y + new_height / 2;
-  if (left < 0) {
-    right -= left;
-    left = 0;
-  }
-  if (top < 0) {
-    bottom -= top;
-    top = 0;
-  }
-  if (right > w - 1) {
-    left -= right - w + 1;
-    right = w - 1;
-  }
-  if (bottom > h - 1) {
-    top -= bottom - h + 1;
-    bottom = h - 1;
-  }
-  return {cv::Point(static_cast<int>(left), static_cast<int>(top)),
-          cv::Point(static_cast<int>(right) + 1, static_cast<int>(bottom) + 1)};
+  const float scale = std::min({(h - 1) / box.height, (w - 1) / box.width, wanted});
+  // From the first to the last pixel of a side, which is shifted from either end.
+  const auto side = [&](float start, float length, float end) {
+    float first = length / 2 + start - length * scale / 2;
+    float last = length / 2 + start + length * scale / 2;
+    if (first < 0) {
+      last -= first;
+      first = 0;
+    }
+    if (last > end) {
+      first -= last - end;
+      last = end;
+    }
+    return std::pair(static_cast<int>(first), static_cast<int>(last) + 1);
+  };
+  const auto [left, right] = side(box.x, box.width, w - 1);
+  const auto [top, bottom] = side(box.y, box.height, h - 1);
+  return {cv::Point(left, top), cv::Point(right, bottom)};
 }
 
 // Its logits are 0, gain times the mean of its crop's bytes, and 0.
@@ -86,23 +82,24 @@ cv::Mat half_white() {
 
 TEST_SUITE_BEGIN("liveness");
 
-TEST_CASE("a crop is the box enlarged by the scale around its centre") {
-  CHECK(liveness_crop({.x = 100, .y = 80, .width = 20, .height = 30}, {400, 400}, 2) ==
-        cv::Rect(90, 65, 41, 61));
-}
-
-TEST_CASE("a crop at an edge is shifted into the image, not cut") {
-  const cv::Size image(400, 300);
-  const Box corner{.x = -10, .y = -5, .width = 40, .height = 40};
-  CHECK(liveness_crop(corner, image, 2) == cv::Rect(0, 0, 81, 81));
-  const Box other{.x = 370, .y = 280, .width = 40, .height = 40};
-  CHECK(liveness_crop(other, image, 2) == cv::Rect(319, 219, 81, 81));
-}
-
-TEST_CASE("a crop is as large as the image allows, and keeps the shape of the box") {
-  // 99 / 60 rather than 4.
-  CHECK(liveness_crop({.x = 100, .y = 20, .width = 40, .height = 60}, {300, 100}, 4) ==
-        cv::Rect(87, 0, 67, 100));
+TEST_CASE("a crop is the box enlarged, as the image allows, and shifted into it") {
+  struct Case {
+    const char* what;
+    Box box;
+    cv::Size image;
+    float scale;
+    cv::Rect expected;
+  };
+  const Case cases[] = {
+      {"inside", {100, 80, 20, 30}, {400, 400}, 2, {90, 65, 41, 61}},
+      {"at the first corner", {-10, -5, 40, 40}, {400, 300}, 2, {0, 0, 81, 81}},
+      {"at the last corner", {370, 280, 40, 40}, {400, 300}, 2, {319, 219, 81, 81}},
+      {"99 / 60 rather than 4", {100, 20, 40, 60}, {300, 100}, 4, {87, 0, 67, 100}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.what);
+    CHECK(liveness_crop(c.box, c.image, c.scale) == c.expected);
+  }
 }
 
 TEST_CASE("crops are those of the reference code, and inside the image, for any box") {

@@ -19,6 +19,8 @@ class Detector {
   // Faces in the view that score at least `min_score`, best first, overlaps removed.
   std::vector<Detection> detect(const View& view, float min_score) const;
 
+  const DetectorSpec& spec() const { return spec_; }
+
   // Size of the net's input for an image: no larger than needed where the net leaves its sides
   // open.
   cv::Size frame_for(cv::Size image) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "../image/contrast.h"
 #include "../runtime/timer.h"
@@ -94,13 +95,11 @@ Views views_of(DetectionPass pass, Finder& finder) {
   return {FoundBy::kPrimary, {finder.image().whole()}};
 }
 
-const Detection& detection_of(const Detection& detection) { return detection; }
-const Detection& detection_of(const FoundFace& face) { return face.detection; }
-
-template <typename Found>
-void order_found(std::vector<Found>& found) {
-  const auto weight = [](const Found& one) {
-    const Detection& detection = detection_of(one);
+// `detection_of`: of one that was found.
+template <typename Found, typename DetectionOf>
+void order_found(std::vector<Found>& found, DetectionOf detection_of) {
+  const auto weight = [&](const Found& one) {
+    const Detection& detection = std::invoke(detection_of, one);
     return detection.box.area() * detection.score;
   };
   std::stable_sort(found.begin(), found.end(),
@@ -175,10 +174,10 @@ std::vector<Detection> detect_in_whole(Finder& finder, const View& whole) {
   const float min_score = finder.options().min_det_score;
   std::vector<Detection> found = finder.detect(engine.detector, whole, min_score);
   if (!has_close_detector(finder)) return found;
-  if (engine.pack.close_detector->family != engine.pack.detector.family) return found;
+  if (engine.close_detector->spec().family != engine.detector.spec().family) return found;
   const auto close = finder.detect(*engine.close_detector, whole, min_score);
   found.insert(found.end(), close.begin(), close.end());
-  nms(found, engine.pack.detector.nms_iou);
+  nms(found, engine.detector.spec().nms_iou);
   return found;
 }
 
@@ -191,7 +190,7 @@ void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& 
     const Timer timer(timings_ms.detect, image.decode_ms());
     const View& whole = image.whole();
     detections = detect_in_whole(finder, whole);
-    order_found(detections);
+    order_found(detections, std::identity());
   }
   const Timer timer(timings_ms.align, image.decode_ms());
   std::vector<Part> parts;
@@ -252,7 +251,7 @@ void keep_one_of_each(std::vector<FoundFace>& faces, float (*badness)(const Foun
   faces = std::move(kept);
 }
 
-void order(std::vector<FoundFace>& faces) { order_found(faces); }
+void order(std::vector<FoundFace>& faces) { order_found(faces, &FoundFace::detection); }
 
 std::span<const DetectionPass> detection_passes(bool use_heuristic_fallback) {
   return std::span(kPasses).first(use_heuristic_fallback ? kPasses.size() : 1);

@@ -63,21 +63,16 @@ std::vector<Detection> Finder::detect(const Detector& detector, const View& view
 }
 
 std::optional<Detection> Finder::redetect(const Detector& detector, const View& view,
-                                          float second_look_score, const Box& expected) {
-  const float min_score = std::max(options_.min_det_score, second_look_score);
+                                          const Box& expected) {
+  const float min_score = std::max(options_.min_det_score, detector.spec().second_look_score);
   for (const Detection& seen : detect(detector, view, min_score)) {
     if (intersection_over_union(square(seen.box), square(expected)) >= kMinIou) return seen;
   }
   return std::nullopt;
 }
 
-std::optional<Detection> Finder::redetect(const View& view, const Box& expected) {
-  return redetect(engine_.detector, view, engine_.pack.detector.second_look_score, expected);
-}
-
 std::optional<Detection> Finder::redetect_close(const Box& expected) {
-  return redetect(*engine_.close_detector, closeup(image_, expected, 0, kSmallCloseup),
-                  engine_.pack.close_detector->second_look_score, expected);
+  return redetect(*engine_.close_detector, closeup(image_, expected, 0, kSmallCloseup), expected);
 }
 
 const View& Finder::pixels_of(const Box& box) {
@@ -143,7 +138,7 @@ bool Finder::may_confirm_by_detector() {
 std::optional<FoundFace> Finder::confirm_by_detector(FoundFace face) {
   if (!may_confirm_by_detector()) return std::nullopt;
   const Box& box = face.detection.box;
-  if (!redetect(closeup(image_, box, 0, kCloseup), box)) return std::nullopt;
+  if (!redetect(engine_.detector, closeup(image_, box, 0, kCloseup), box)) return std::nullopt;
   predict_landmarks_again(face);
   return face;
 }
@@ -205,7 +200,7 @@ std::optional<FoundFace> Finder::verify(const Detection& detection, float roll,
   for (int attempt = 0; attempt < 2; ++attempt) {
     View view = closeup(image_, box, roll, kCloseup);
     if (contrast_stretched) view.bgr = stretch_contrast(view.bgr);
-    const auto seen = redetect(view, box);
+    const auto seen = redetect(engine_.detector, view, box);
     if (!seen) return std::nullopt;
     box = seen->box;
     face.detection.score = seen->score;

@@ -62,8 +62,7 @@ class Finder {
 
  private:
   std::optional<Detection> redetect(const Detector& detector, const View& view,
-                                    float second_look_score, const Box& expected);
-  std::optional<Detection> redetect(const View& view, const Box& expected);
+                                    const Box& expected);
   std::optional<Detection> redetect_close(const Box& expected);
   const View& pixels_of(const Box& box);
   float misfit(const FoundFace& face) const;

@@ -102,10 +102,9 @@ boolean on_app1(j_decompress_ptr info) {
     client.damage = "the APP1 segment is longer than the file";
     leave(reinterpret_cast<j_common_ptr>(info));
   }
-  JpegNotes* notes = &client.notes;
-  if (!notes->has_exif && length >= 8 && std::equal(block + 2, block + 6, "Exif")) {
-    notes->has_exif = true;
-    notes->orientation = exif_orientation({block + 2, length - 2});
+  if (!client.has_exif && length >= 8 && std::equal(block + 2, block + 6, "Exif")) {
+    client.has_exif = true;
+    client.orientation = exif_orientation({block + 2, length - 2});
   }
   source->next_input_byte += length;
   source->bytes_in_buffer -= length;
@@ -232,7 +231,7 @@ RawImage JpegDecoder::facts() const {
   RawImage raw;
   raw.width = static_cast<int>(info_.image_width);
   raw.height = static_cast<int>(info_.image_height);
-  raw.orientation = client_.notes.orientation;
+  raw.orientation = client_.orientation;
   raw.eighths = static_cast<int>(info_.scale_num);
   return raw;
 }

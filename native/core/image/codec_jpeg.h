@@ -20,12 +20,6 @@ struct JpegErrors {
   std::jmp_buf jump;
 };
 
-// What the callback for APP1 markers has read.
-struct JpegNotes {
-  int orientation = 1;
-  bool has_exif = false;
-};
-
 // The coefficients of a file of several scans, which libjpeg keeps until the last has come: as much
 // memory as the image. Put into huge pages, as new_pixels() does with ours.
 struct JpegCoefficients {
@@ -35,7 +29,8 @@ struct JpegCoefficients {
 
 // What callbacks find in client_data.
 struct JpegClient {
-  JpegNotes notes;
+  int orientation = 1;  // of the first EXIF block
+  bool has_exif = false;
   jpeg_memory_mgr memory;  // libjpeg's own methods
   std::array<JpegCoefficients, MAX_COMPONENTS> coefficients;
   size_t arrays = 0;
