@@ -1,4 +1,4 @@
-// The upper limit of this machine: the pipeline on pairs of pictures, in a loop on N threads,
+// The upper limit of this machine: the pipeline on pairs of images, in a loop on N threads,
 // without HTTP and Node; and on the same threads the runs of its nets alone and the decoding of its
 // JPEGs alone. The three alternate, so that other load on the machine slows them alike.
 //   facematch_floor [--mode fast|balance] [--threads N] [--seconds S] FILE FILE [FILE FILE ...]
@@ -9,11 +9,10 @@
 // clang-format on
 
 #include <algorithm>
+#include <array>
 #include <barrier>
 #include <chrono>
-#include <csetjmp>
 #include <functional>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
@@ -27,86 +26,44 @@
 namespace facematch::bench {
 namespace {
 
-// libjpeg-turbo alone: a lower limit for any decoder that uses it.
-struct ErrorManager {
-  jpeg_error_mgr base = {};
-  std::jmp_buf jump = {};
-};
-
-// A C++ exception must not pass through C code.
-[[noreturn]] void leave(j_common_ptr info) {
-  std::longjmp(reinterpret_cast<ErrorManager*>(info->err)->jump, 1);
-}
-
-// As in codec_jpeg.cpp, no object with a destructor exists between setjmp and longjmp; each step
-// returns false when the picture is damaged.
-class Decompressor {
- public:
-  Decompressor() {
-    info_.err = jpeg_std_error(&errors_.base);
-    errors_.base.error_exit = leave;
-  }
-  ~Decompressor() { jpeg_destroy_decompress(&info_); }
-  Decompressor(const Decompressor&) = delete;
-  Decompressor& operator=(const Decompressor&) = delete;
-
-  bool start(std::span<const uint8_t> bytes, unsigned eighths) {
-    if (setjmp(errors_.jump) != 0) return false;
-    jpeg_create_decompress(&info_);
-    jpeg_mem_src(&info_, bytes.data(), bytes.size());
-    jpeg_read_header(&info_, TRUE);
-    info_.out_color_space = JCS_EXT_BGR;
-    info_.scale_num = eighths;
-    info_.scale_denom = 8;
-    return jpeg_start_decompress(&info_) != 0;
-  }
-
-  bool read_rows(uint8_t* pixels) {
-    if (setjmp(errors_.jump) != 0) return false;
-    while (info_.output_scanline < info_.output_height) {
-      uint8_t* to = pixels + row_bytes() * info_.output_scanline;
-      jpeg_read_scanlines(&info_, &to, 1);
-    }
-    return jpeg_finish_decompress(&info_) != 0;
-  }
-
-  size_t row_bytes() const { return size_t{3} * info_.output_width; }
-  size_t rows() const { return info_.output_height; }
-
- private:
-  jpeg_decompress_struct info_ = {};
-  ErrorManager errors_;
-};
-
-// Decodes a JPEG to BGR at `eighths` / 8 of its size into `pixels`, which grows as needed. Throws
-// std::runtime_error for a damaged JPEG.
+// Decodes a JPEG by libjpeg-turbo alone, a lower limit for any decoder that uses it: to BGR at
+// `eighths` / 8 of its size into `pixels`, which grows as needed. A damaged one ends the program.
 void decode_jpeg_at(std::span<const uint8_t> bytes, unsigned eighths,
                     std::vector<uint8_t>& pixels) {
-  Decompressor decompressor;
-  bool sound = decompressor.start(bytes, eighths);
-  if (sound) {
-    pixels.resize(decompressor.row_bytes() * decompressor.rows());
-    sound = decompressor.read_rows(pixels.data());
+  jpeg_decompress_struct info = {};
+  jpeg_error_mgr errors = {};
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_decompress(&info);
+  jpeg_mem_src(&info, bytes.data(), bytes.size());
+  jpeg_read_header(&info, TRUE);
+  info.out_color_space = JCS_EXT_BGR;
+  info.scale_num = eighths;
+  info.scale_denom = 8;
+  jpeg_start_decompress(&info);
+  const size_t row_bytes = size_t{3} * info.output_width;
+  pixels.resize(row_bytes * info.output_height);
+  while (info.output_scanline < info.output_height) {
+    uint8_t* to = pixels.data() + row_bytes * info.output_scanline;
+    jpeg_read_scanlines(&info, &to, 1);
   }
-  if (!sound) throw std::runtime_error("not a sound JPEG");
+  jpeg_finish_decompress(&info);
+  jpeg_destroy_decompress(&info);
 }
 
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-// Long enough for a few runs of the largest pictures, short compared with changes of the machine's
+// Long enough for a few runs of the largest images, short compared with changes of the machine's
 // load.
 constexpr double kSliceSeconds = 0.25;
 
-struct Picture {
+struct Input {
   testing::ByteVector bytes;
   Runs runs;
   unsigned eighths = 8;
 };
 
-struct Pair {
-  Picture first, second;
-};
+using Pair = std::array<Input, 2>;
 
 // The smallest scale of libjpeg-turbo with enough pixels for the detector's input and for the chip
 // of the largest face.
@@ -121,13 +78,13 @@ unsigned least_eighths(const Engine& engine, const Analysis& image) {
   return eighths;
 }
 
-Picture read_picture(const Engine& engine, const AnalyseOptions& options, const std::string& file) {
-  Picture picture{.bytes = testing::read_file(file), .runs = {}};
-  const Analysis analysis = analyse(engine, picture.bytes, options);
+Input read_input(const Engine& engine, const AnalyseOptions& options, const std::string& file) {
+  Input input{.bytes = testing::read_file(file), .runs = {}};
+  const Analysis analysis = analyse(engine, input.bytes, options);
   if (analysis.faces.empty()) throw std::runtime_error(file + " shows no face");
-  picture.runs = runs_for(engine, analysis, options.accuracy_mode);
-  picture.eighths = least_eighths(engine, analysis);
-  return picture;
+  input.runs = runs_for(engine, analysis, options.accuracy_mode);
+  input.eighths = least_eighths(engine, analysis);
+  return input;
 }
 
 // Work of one kind that one thread has done.
@@ -143,7 +100,7 @@ struct Done {
   }
 };
 
-using Work = std::function<void(const Pair&)>;
+using Work = std::function<void(const Input&)>;
 
 // Runs `work` on one pair after another, from `next` on, for one slice.
 Done slice(const Work& work, const std::vector<Pair>& pairs, size_t& next) {
@@ -151,7 +108,7 @@ Done slice(const Work& work, const std::vector<Pair>& pairs, size_t& next) {
   const double cpu = thread_milliseconds();
   Done done;
   do {
-    work(pairs[next++ % pairs.size()]);
+    for (const Input& input : pairs[next++ % pairs.size()]) work(input);
     done.pairs += 1;
     done.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   } while (done.seconds < kSliceSeconds);
@@ -161,21 +118,13 @@ Done slice(const Work& work, const std::vector<Pair>& pairs, size_t& next) {
 
 const std::vector<std::string> kKinds = {"pipeline", "nets", "decode"};
 
-std::vector<Work> works(const Engine& engine, const AnalyseOptions& options, const Image& image) {
+std::vector<Work> works(const Engine& engine, const AnalyseOptions& options,
+                        const DecodedImage& image) {
   const auto nets = std::make_shared<BareNets>(bare_nets(engine, image));
   const auto pixels = std::make_shared<std::vector<uint8_t>>();
-  return {[&engine, &options](const Pair& pair) {
-            analyse(engine, pair.first.bytes, options);
-            analyse(engine, pair.second.bytes, options);
-          },
-          [nets](const Pair& pair) {
-            nets->run(pair.first.runs);
-            nets->run(pair.second.runs);
-          },
-          [pixels](const Pair& pair) {
-            decode_jpeg_at(pair.first.bytes, pair.first.eighths, *pixels);
-            decode_jpeg_at(pair.second.bytes, pair.second.eighths, *pixels);
-          }};
+  return {[&engine, &options](const Input& input) { analyse(engine, input.bytes, options); },
+          [nets](const Input& input) { nets->run(input.runs); },
+          [pixels](const Input& input) { decode_jpeg_at(input.bytes, input.eighths, *pixels); }};
 }
 
 Json measure(const Options& arguments) {
@@ -185,14 +134,14 @@ Json measure(const Options& arguments) {
   options.min_det_score = kMinScore;
   const auto& files = arguments.files();
   if (files.empty() || files.size() % 2 != 0) {
-    throw std::invalid_argument("expected pictures in pairs");
+    throw std::invalid_argument("expected images in pairs");
   }
   std::vector<Pair> pairs;
   for (size_t i = 0; i < files.size(); i += 2) {
-    pairs.push_back({.first = read_picture(engine, options, files[i]),
-                     .second = read_picture(engine, options, files[i + 1])});
+    pairs.push_back(
+        {read_input(engine, options, files[i]), read_input(engine, options, files[i + 1])});
   }
-  const Image image = decode(pairs[0].first.bytes, options.limits, 0);
+  const auto image = decode(pairs[0][0].bytes, options.limits, 0);
   const auto count = static_cast<size_t>(arguments.positive("--threads", 1));
   const double seconds = arguments.positive("--seconds", 5);
   const auto rounds = static_cast<size_t>(
@@ -242,12 +191,7 @@ Json measure(const Options& arguments) {
 }  // namespace facematch::bench
 
 int main(int count, char** words) {
-  try {
-    const facematch::bench::Options options(count, words, {"--mode", "--threads", "--seconds"}, {});
-    std::cout << facematch::bench::measure(options).dump(2) << '\n';
-    return 0;
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n';
-    return 1;
-  }
+  using namespace facematch::bench;
+  const auto print = [](const Json& result) { std::cout << result.dump(2) << '\n'; };
+  return run(count, words, {"--mode", "--threads", "--seconds"}, measure, print);
 }

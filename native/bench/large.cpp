@@ -1,4 +1,4 @@
-// CPU time and page faults of the whole pipeline for large pictures, in mode fast: of 12 megapixels
+// CPU time and page faults of the whole pipeline for large images, in mode fast: of 12 megapixels
 // with faces of several sizes, and of 50 in the encodings that cost most.
 //   facematch_large [--only WORD] [--rounds N] [--pack DIR] [--json]
 #include <sys/resource.h>
@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgproc.hpp>
 
@@ -28,44 +27,35 @@ struct Placed {
 
 // Grain as of a sensor on a slope of colours, with people of the samples in it.
 cv::Mat scene(cv::Size size, const std::vector<Placed>& people) {
-  cv::Mat picture = testing::gradient(size.width, size.height);
+  cv::Mat image = testing::gradient(size.width, size.height);
   cv::Mat grain(size, CV_8UC3);
   cv::RNG random(42);
   random.fill(grain, cv::RNG::NORMAL, 16, 4);
-  picture += grain;
+  image += grain;
   for (const auto& [side, centre, sample] : people) {
-    // Up to three times the box, and with the picture's grain.
+    // Up to three times the box, and with the image's grain.
     const int frame = side * 3;
     const cv::Rect place(centre - cv::Point(frame / 2, frame / 2), cv::Size(frame, frame));
     const cv::Rect seen = place & cv::Rect({}, size);
     cv::Mat portrait = testing::portrait(sample, frame, 3)(seen - place.tl()).clone();
     portrait += grain(seen);
-    portrait.copyTo(picture(seen));
+    portrait.copyTo(image(seen));
   }
-  return picture;
-}
-
-ByteVector png(const cv::Mat& bgr, testing::PngOptions options) {
-  cv::Mat pixels;
-  const bool alpha = options.colour_type == PNG_COLOR_TYPE_RGB_ALPHA;
-  cv::cvtColor(bgr, pixels, alpha ? cv::COLOR_BGR2RGBA : cv::COLOR_BGR2RGB);
-  options.width = bgr.cols;
-  options.height = bgr.rows;
-  const auto bytes = pixels.total() * pixels.elemSize();
-  return testing::encode_png({pixels.data, pixels.data + bytes}, options);
+  return image;
 }
 
 ByteVector jpeg(const cv::Mat& bgr, bool progressive = false) {
   return testing::encode_jpeg(bgr, {.quality = 90, .progressive = progressive, .subsample = true});
 }
 
-ByteVector webp(const cv::Mat& bgr, bool alpha) {
-  if (!alpha) return testing::encode_webp(bgr, {.lossless = false});
+ByteVector webp(const cv::Mat& image) { return testing::encode_webp(image, {.lossless = false}); }
+
+// Not everywhere opaque, so that it is encoded.
+cv::Mat with_alpha(const cv::Mat& bgr) {
   cv::Mat bgra;
   cv::cvtColor(bgr, bgra, cv::COLOR_BGR2BGRA);
-  // Not everywhere opaque, so that it is encoded.
   bgra(cv::Rect(0, 0, bgra.cols, 100)).setTo(cv::Scalar(0, 0, 0, 0));
-  return testing::encode_webp(bgra, {.lossless = false});
+  return bgra;
 }
 
 struct Case {
@@ -95,13 +85,13 @@ std::vector<Case> cases() {
        }},
       {"12 MP JPEG, progressive, a face of 18 %",
        [=] { return jpeg(scene(twelve, {middle}), true); }},
-      {"12 MP PNG", [=] { return png(one(), {}); }},
-      {"12 MP PNG, turned by EXIF", [=] { return png(one(), {.exif = turned}); }},
-      {"12 MP WebP", [=] { return webp(one(), false); }},
+      {"12 MP PNG", [=] { return testing::encode_png(one()); }},
+      {"12 MP PNG, turned by EXIF", [=] { return testing::encode_png(one(), {.exif = turned}); }},
+      {"12 MP WebP", [=] { return webp(one()); }},
       {"50 MP JPEG, progressive", [=] { return jpeg(large(), true); }},
       {"50 MP PNG, interlaced with alpha",
-       [=] { return png(large(), {.colour_type = PNG_COLOR_TYPE_RGB_ALPHA, .interlaced = true}); }},
-      {"50 MP WebP, with alpha", [=] { return webp(large(), true); }},
+       [=] { return testing::encode_png(with_alpha(large()), {.interlaced = true}); }},
+      {"50 MP WebP, with alpha", [=] { return webp(with_alpha(large())); }},
   };
 }
 
@@ -109,12 +99,6 @@ long page_faults() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
   return usage.ru_minflt;
-}
-
-long median(std::vector<long> numbers) {
-  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  std::nth_element(numbers.begin(), middle, numbers.end());
-  return *middle;
 }
 
 Json measure(const Options& arguments) {
@@ -129,29 +113,25 @@ Json measure(const Options& arguments) {
     if (std::string(what).find(arguments.text("--only", "")) == std::string::npos) continue;
     const ByteVector bytes = file();
     Times times;
-    std::vector<long> faults;
     Analysis analysis;
     for (int round = -1; round < rounds; ++round) {
-      if (round == 0) {
-        times.clear();
-        faults.clear();
-      }
+      if (round == 0) times.clear();
       const long before = page_faults();
       times.measure("all", [&] { analysis = analyse(engine, bytes, options); });
-      faults.push_back(page_faults() - before);
+      times.add("page faults", static_cast<double>(page_faults() - before));
     }
     rows.push_back({{"what", what},
                     {"bytes", bytes.size()},
                     {"faces", analysis.faces.size()},
                     {"ms", times.median("all")},
-                    {"page_faults", median(faults)}});
+                    {"page_faults", static_cast<long>(times.median("page faults"))}});
   }
   return rows;
 }
 
 void print(const Json& rows) {
-  std::printf("%-52s %6s %6s %9s %11s\n", "large pictures, mode fast, CPU time", "MB", "faces",
-              "ms", "page faults");
+  std::printf("%-52s %6s %6s %9s %11s\n", "large images, mode fast, CPU time", "MB", "faces", "ms",
+              "page faults");
   for (const Json& row : rows) {
     std::printf("%-52s %6.1f %6d %9.1f %11ld\n", row["what"].get<std::string>().c_str(),
                 row["bytes"].get<double>() / 1e6, row["faces"].get<int>(), row["ms"].get<double>(),
@@ -163,18 +143,6 @@ void print(const Json& rows) {
 }  // namespace facematch::bench
 
 int main(int count, char** words) {
-  try {
-    const facematch::bench::Options arguments(count, words, {"--only", "--rounds", "--pack"},
-                                              {"--json"});
-    const auto rows = facematch::bench::measure(arguments);
-    if (arguments.has("--json")) {
-      std::cout << rows.dump(2) << '\n';
-    } else {
-      facematch::bench::print(rows);
-    }
-    return 0;
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n';
-    return 1;
-  }
+  using namespace facematch::bench;
+  return run(count, words, {"--only", "--rounds", "--pack"}, measure, print);
 }

@@ -23,12 +23,12 @@ Runs runs_for(const Engine& engine, const Analysis& analysis, AccuracyMode mode)
 }
 
 BareNet::BareNet(const Pack& pack, const std::string& file, const std::string& input,
-                 const std::vector<std::string>& outputs, const cv::Mat& picture,
+                 const std::vector<std::string>& outputs, const cv::Mat& image,
                  const Normalisation& normalisation, int width, int height)
     : net_(pack.directory + "/" + file, input,
            {1, normalisation.channels == Channels::kGrey ? 1 : 3, height, width}, outputs),
       input_(net_.input_size()) {
-  fill_planes(picture, normalisation, input_);
+  fill_planes(image, normalisation, input_);
   for (size_t i = 0; i < outputs.size(); ++i) outputs_.emplace_back(net_.output_size(i));
 }
 
@@ -66,25 +66,21 @@ BareNet bare_embedder(const Pack& pack, const cv::Mat& chip) {
 
 }  // namespace
 
-BareNets::BareNets(const Engine& engine, const cv::Mat& bgr, const Box& box, const cv::Mat& chip)
-    : detector(bare_detector(engine, bgr)),
-      landmarks(bare_landmarks(engine.pack, bgr, box)),
-      embedder(bare_embedder(engine.pack, chip)) {}
-
 void BareNets::run(const Runs& runs) {
   for (int i = 0; i < runs.detector; ++i) detector.run();
   for (int i = 0; i < runs.landmarks; ++i) landmarks.run();
   for (int i = 0; i < runs.embedder; ++i) embedder.run();
 }
 
-BareNets bare_nets(const Engine& engine, const Image& image) {
+BareNets bare_nets(const Engine& engine, const DecodedImage& image) {
   const auto found = engine.detector.detect(image.bgr, kMinScore);
-  if (found.empty()) throw std::runtime_error("no face in the picture");
+  if (found.empty()) throw std::runtime_error("no face in the image");
   const Box& box = found[0].box;
   const Points68 points = engine.landmarker.find(image.bgr, box, false);
   cv::Mat chip;
   engine.embedder.chip(image.bgr, engine.embedder.align(five_points(points)), chip);
-  return {engine, image.bgr, box, chip};
+  return {bare_detector(engine, image.bgr), bare_landmarks(engine.pack, image.bgr, box),
+          bare_embedder(engine.pack, chip)};
 }
 
 }  // namespace facematch::bench

@@ -19,7 +19,7 @@ struct Runs {
   int embedder = 1;
 };
 
-// How often the pipeline ran each net for a picture in which these faces were found.
+// How often the pipeline ran each net for an image in which these faces were found.
 Runs runs_for(const Engine& engine, const Analysis& analysis, AccuracyMode mode);
 
 // One net with its input. With PReLU the time of a run depends on the input: constants run almost
@@ -27,7 +27,7 @@ Runs runs_for(const Engine& engine, const Analysis& analysis, AccuracyMode mode)
 class BareNet {
  public:
   BareNet(const Pack& pack, const std::string& file, const std::string& input,
-          const std::vector<std::string>& outputs, const cv::Mat& picture,
+          const std::vector<std::string>& outputs, const cv::Mat& image,
           const Normalisation& normalisation, int width, int height);
 
   void run();
@@ -41,13 +41,10 @@ class BareNet {
 struct BareNets {
   BareNet detector, landmarks, embedder;
 
-  // Inputs from `bgr`, which has a face at `box` with that chip.
-  BareNets(const Engine& engine, const cv::Mat& bgr, const Box& box, const cv::Mat& chip);
-
   void run(const Runs& runs);
 };
 
-// Inputs from the best face of a picture. Throws std::runtime_error when there is none.
-BareNets bare_nets(const Engine& engine, const Image& image);
+// Inputs from the best face of an image. Throws std::runtime_error when there is none.
+BareNets bare_nets(const Engine& engine, const DecodedImage& image);
 
 }  // namespace facematch::bench

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 #include <functional>
+#include <iostream>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -17,15 +18,14 @@ namespace facematch::bench {
 
 constexpr float kMinScore = 0.7f;
 
-// Flags with a value, switches, and files.
+// Flags with a value, --json, and files.
 class Options {
  public:
   // Throws std::invalid_argument for an unknown flag or a flag without its value.
-  Options(int count, char** words, const std::set<std::string>& flags,
-          const std::set<std::string>& switches) {
+  Options(int count, char** words, const std::set<std::string>& flags) {
     for (int i = 1; i < count; ++i) {
       const std::string word = words[i];
-      if (switches.contains(word)) {
+      if (word == "--json") {
         values_[word] = "";
       } else if (flags.contains(word)) {
         if (++i == count) throw std::invalid_argument(word + " needs a value");
@@ -76,23 +76,44 @@ inline double thread_milliseconds() {
 class Times {
  public:
   // Forgets what was measured during the warm-up.
-  void clear() { milliseconds_.clear(); }
+  void clear() { all_.clear(); }
 
   void measure(const std::string& name, const std::function<void()>& work) {
     const double start = thread_milliseconds();
     work();
-    milliseconds_[name].push_back(thread_milliseconds() - start);
+    add(name, thread_milliseconds() - start);
   }
 
+  // Anything else that was counted in the round.
+  void add(const std::string& name, double number) { all_[name].push_back(number); }
+
   double median(const std::string& name) {
-    auto& all = milliseconds_.at(name);
+    auto& all = all_.at(name);
     const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
     std::nth_element(all.begin(), middle, all.end());
     return *middle;
   }
 
  private:
-  std::map<std::string, std::vector<double>> milliseconds_;
+  std::map<std::string, std::vector<double>> all_;
 };
+
+// The main() of a program: measures, prints, and tells on stderr what went wrong.
+template <typename Measure, typename Print>
+int run(int count, char** words, const std::set<std::string>& flags, Measure measure, Print print) {
+  try {
+    const Options arguments(count, words, flags);
+    const auto result = measure(arguments);
+    if (arguments.has("--json")) {
+      std::cout << result.dump(2) << '\n';
+    } else {
+      print(result);
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}
 
 }  // namespace facematch::bench

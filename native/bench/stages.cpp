@@ -1,4 +1,4 @@
-// Times of each stage for one picture, compared with the runs of the nets alone. Everything runs
+// Times of each stage for one image, compared with the runs of the nets alone. Everything runs
 // interleaved on one thread, so that other load on the machine slows all alike. Times are medians
 // of the thread's CPU time.
 //   facematch_stages [--picture FILE] [--mode fast|balance] [--pack DIR] [--beside DIR]
@@ -6,7 +6,6 @@
 // --beside compares detection with that of the pack in that directory.
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgproc.hpp>
 #include <stdexcept>
@@ -26,8 +25,8 @@ using Json = nlohmann::ordered_json;
 constexpr int kWarmUpRounds = 10;
 
 // 250 x 250 pixels with one upright face of about 100, as in Labeled Faces in the Wild.
-testing::ByteVector draw_picture(const Engine& engine) {
-  const Image photo = decode(testing::sample(3), {}, 0);
+testing::ByteVector draw_image(const Engine& engine) {
+  const auto photo = decode(testing::sample(3), {}, 0);
   for (const Detection& detection : engine.detector.detect(photo.bgr, kMinScore)) {
     const Points68 points = engine.landmarker.find(photo.bgr, detection.box, false);
     if (std::abs(eye_line_degrees(five_points(points))) > 3) continue;
@@ -48,15 +47,15 @@ Json measure(const Options& arguments) {
   const Engine* beside = arguments.has("--beside")
                              ? &load_engine(testing::read_pack(arguments.text("--beside", "")))
                              : nullptr;
-  const auto picture = arguments.text("--picture", "");
-  const auto bytes = picture.empty() ? draw_picture(engine) : testing::read_file(picture);
+  const auto file = arguments.text("--picture", "");
+  const auto bytes = file.empty() ? draw_image(engine) : testing::read_file(file);
   const int rounds = static_cast<int>(arguments.positive("--rounds", 200));
   const bool balance = arguments.mode() == AccuracyMode::kBalance;
   AnalyseOptions options;
   options.accuracy_mode = arguments.mode();
   options.min_det_score = kMinScore;
 
-  Image image = decode(bytes, options.limits, 0);
+  auto image = decode(bytes, options.limits, 0);
   BareNets nets = bare_nets(engine, image);
   const Box box = engine.detector.detect(image.bgr, kMinScore).at(0).box;
   Points68 points = engine.landmarker.find(image.bgr, box, balance);
@@ -156,18 +155,7 @@ void print(const Json& result) {
 }  // namespace facematch::bench
 
 int main(int count, char** words) {
-  try {
-    const facematch::bench::Options arguments(
-        count, words, {"--picture", "--mode", "--pack", "--beside", "--rounds"}, {"--json"});
-    const auto result = facematch::bench::measure(arguments);
-    if (arguments.has("--json")) {
-      std::cout << result.dump(2) << '\n';
-    } else {
-      facematch::bench::print(result);
-    }
-    return 0;
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n';
-    return 1;
-  }
+  using namespace facematch::bench;
+  return run(count, words, {"--picture", "--mode", "--pack", "--beside", "--rounds"}, measure,
+             print);
 }

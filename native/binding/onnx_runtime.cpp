@@ -6,22 +6,13 @@
 namespace facematch::binding {
 namespace {
 
-std::vector<std::string> to_texts(const Napi::Array& array) {
-  std::vector<std::string> texts;
-  for (uint32_t i = 0; i < array.Length(); ++i) {
-    const Napi::Value value = array[i];
-    texts.push_back(value.ToString());
-  }
-  return texts;
-}
-
-std::vector<int64_t> to_sides(const Napi::Array& array) {
-  std::vector<int64_t> sides;
-  for (uint32_t i = 0; i < array.Length(); ++i) {
-    const Napi::Value value = array[i];
-    sides.push_back(value.ToNumber().Int64Value());
-  }
-  return sides;
+template <typename Convert>
+auto to_list(const Napi::Value& value, Convert convert) {
+  std::vector<decltype(convert(value))> list;
+  if (!value.IsArray()) return list;
+  const auto array = value.As<Napi::Array>();
+  for (uint32_t i = 0; i < array.Length(); ++i) list.push_back(convert(array[i]));
+  return list;
 }
 
 template <typename List>
@@ -49,7 +40,8 @@ void UseOnnxRuntime(const Napi::CallbackInfo& info) {
   if (!info[0].IsArray() || !info[1].IsString())
     throw Napi::TypeError::New(env, "Expected a list of providers and the file of a library");
   throwing(env, [&] {
-    use_onnx_runtime(to_texts(info[0].As<Napi::Array>()), info[1].As<Napi::String>());
+    const auto text = [](const Napi::Value& value) -> std::string { return value.ToString(); };
+    use_onnx_runtime(to_list(info[0], text), info[1].As<Napi::String>());
   });
 }
 
@@ -66,9 +58,8 @@ Napi::Value DescribeNet(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (!info[0].IsString()) throw Napi::TypeError::New(env, "Expected the file of a net first");
   return throwing(env, [&]() -> Napi::Value {
-    const auto shape =
-        info[1].IsArray() ? to_sides(info[1].As<Napi::Array>()) : std::vector<int64_t>{};
-    const NetFacts net = net_facts(info[0].As<Napi::String>(), shape);
+    const auto side = [](const Napi::Value& value) { return value.ToNumber().Int64Value(); };
+    const NetFacts net = net_facts(info[0].As<Napi::String>(), to_list(info[1], side));
     auto object = Napi::Object::New(env);
     object.Set("inputs", from_tensors(env, net.inputs));
     object.Set("outputs", from_tensors(env, net.outputs));

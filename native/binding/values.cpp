@@ -1,8 +1,9 @@
 #include "values.h"
 
 #include <algorithm>
-#include <optional>
-#include <vector>
+#include <array>
+#include <initializer_list>
+#include <utility>
 
 namespace facematch::binding {
 namespace {
@@ -14,58 +15,50 @@ bool to_bool(const Napi::Object& object, const char* name) {
   return object.Get(name).As<Napi::Boolean>().Value();
 }
 
-Napi::Object from_timings(Napi::Env env, const StageTimings& timings) {
+Napi::Object from_numbers(Napi::Env env,
+                          std::initializer_list<std::pair<const char*, double>> members) {
   auto object = Napi::Object::New(env);
-  object.Set("decode", timings.decode);
-  object.Set("detect", timings.detect);
-  object.Set("align", timings.align);
-  object.Set("embed", timings.embed);
+  for (const auto& [name, number] : members) object.Set(name, number);
   return object;
 }
 
-Napi::Value from_point(Napi::Env env, const Point& point) {
-  auto array = Napi::Array::New(env, 2);
-  array.Set(uint32_t{0}, point.x);
-  array.Set(uint32_t{1}, point.y);
-  return array;
+Napi::Object from_landmarks(Napi::Env env, const Landmarks& landmarks) {
+  constexpr std::array kNames = {"right_eye", "left_eye", "nose", "mouth_right", "mouth_left"};
+  auto object = Napi::Object::New(env);
+  for (size_t i = 0; i < kNames.size(); ++i) {
+    const Point point = landmarks.points()[i];
+    auto pair = Napi::Array::New(env, 2);
+    pair.Set(uint32_t{0}, point.x);
+    pair.Set(uint32_t{1}, point.y);
+    object.Set(kNames[i], pair);
+  }
+  return object;
 }
 
 Napi::Object from_face(Napi::Env env, const Face& face, size_t index) {
-  auto box = Napi::Object::New(env);
-  box.Set("x", face.box.x);
-  box.Set("y", face.box.y);
-  box.Set("width", face.box.width);
-  box.Set("height", face.box.height);
-  auto landmarks = Napi::Object::New(env);
-  landmarks.Set("right_eye", from_point(env, face.landmarks.right_eye));
-  landmarks.Set("left_eye", from_point(env, face.landmarks.left_eye));
-  landmarks.Set("nose", from_point(env, face.landmarks.nose));
-  landmarks.Set("mouth_right", from_point(env, face.landmarks.mouth_right));
-  landmarks.Set("mouth_left", from_point(env, face.landmarks.mouth_left));
-  auto pose = Napi::Object::New(env);
-  pose.Set("yaw", face.pose.yaw);
-  pose.Set("pitch", face.pose.pitch);
-  pose.Set("roll", face.pose.roll);
-  auto quality = Napi::Object::New(env);
-  quality.Set("sharpness", face.quality.sharpness);
-  quality.Set("brightness", face.quality.brightness);
-  quality.Set("face_pixels", face.quality.face_pixels);
+  const auto& [box, landmarks, score, found_by, human, occlusion, live, pose, quality, embedding,
+               cohort_score] = face;
   auto object = Napi::Object::New(env);
   object.Set("index", static_cast<double>(index));
-  object.Set("box", box);
-  object.Set("landmarks", landmarks);
-  object.Set("detection_score", face.detection_score);
-  object.Set("found_by", kFoundBy[static_cast<size_t>(face.found_by)]);
-  if (face.human_score) object.Set("human_score", *face.human_score);
-  if (face.occlusion_score) object.Set("occlusion_score", *face.occlusion_score);
-  if (face.live_score) object.Set("live_score", *face.live_score);
-  object.Set("pose", pose);
-  object.Set("quality", quality);
+  object.Set("box",
+             from_numbers(
+                 env, {{"x", box.x}, {"y", box.y}, {"width", box.width}, {"height", box.height}}));
+  object.Set("landmarks", from_landmarks(env, landmarks));
+  object.Set("detection_score", score);
+  object.Set("found_by", kFoundBy[static_cast<size_t>(found_by)]);
+  if (human) object.Set("human_score", *human);
+  if (occlusion) object.Set("occlusion_score", *occlusion);
+  if (live) object.Set("live_score", *live);
+  object.Set("pose",
+             from_numbers(env, {{"yaw", pose.yaw}, {"pitch", pose.pitch}, {"roll", pose.roll}}));
+  object.Set("quality", from_numbers(env, {{"sharpness", quality.sharpness},
+                                           {"brightness", quality.brightness},
+                                           {"face_pixels", quality.face_pixels}}));
   // Owned by V8: an external buffer could not be transferred to another thread.
-  auto embedding = Napi::Float32Array::New(env, face.embedding.size());
-  std::copy(face.embedding.begin(), face.embedding.end(), embedding.Data());
-  object.Set("embedding", embedding);
-  object.Set("cohort_score", face.cohort_score);
+  auto numbers = Napi::Float32Array::New(env, embedding.size());
+  std::copy(embedding.begin(), embedding.end(), numbers.Data());
+  object.Set("embedding", numbers);
+  object.Set("cohort_score", cohort_score);
   return object;
 }
 
@@ -110,7 +103,11 @@ Napi::Value from_analysis(Napi::Env env, const Analysis& analysis) {
   auto object = Napi::Object::New(env);
   object.Set("ok", true);
   object.Set("image", image);
-  object.Set("timings_ms", from_timings(env, analysis.timings_ms));
+  const auto& [decode, detect, align, embed] = analysis.timings_ms;
+  object.Set(
+      "timings_ms",
+      from_numbers(env,
+                   {{"decode", decode}, {"detect", detect}, {"align", align}, {"embed", embed}}));
   return object;
 }
 

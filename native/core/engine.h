@@ -17,7 +17,7 @@ namespace facematch {
 struct Engine {
   Pack pack;
   Detector detector;
-  std::optional<Detector> close_detector;  // for faces that fill the picture
+  std::optional<Detector> close_detector;  // for faces that fill the image
   Landmarker landmarker;
   Embedder embedder;
   Cohort cohort;

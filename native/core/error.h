@@ -14,7 +14,7 @@ enum class ErrorCode {
   kUnsupportedImageFormat,  // not JPEG, PNG or WebP: `detected`
   kImageDecodeFailed,       // damaged: `message`, for the log
   kImageDimensions,         // checked in the header: `width`, `height`, `limit_pixels`
-  kImageTooComplex,         // decoding took more time than a picture may take
+  kImageTooComplex,         // decoding took more time than an image may take
   kInternalError,           // `message`, for the log
 };
 

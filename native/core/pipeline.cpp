@@ -7,7 +7,7 @@
 #include "error.h"
 #include "find/detection_passes.h"
 #include "image/contrast.h"
-#include "image/picture.h"
+#include "image/image.h"
 #include "image/screen.h"
 #include "runtime/timer.h"
 
@@ -19,34 +19,34 @@ namespace {
 // in the mean, 0.884 and 0.738 without (London and ages of people, mode balance).
 constexpr int kMinRange = 110;
 
-// Takes one picture through the stages.
+// Takes one image through the stages.
 class Analyser {
  public:
   Analyser(const Engine& engine, Bytes bytes, const AnalyseOptions& options)
       : engine_(engine),
         options_(options),
-        picture_(bytes, options.limits, side_for_first_pass(engine.pack),
-                 Budget(options.picture_ms, options.cancelled)) {}
+        image_(bytes, options.limits, side_for_first_pass(engine.pack),
+               Budget(options.picture_ms, options.cancelled)) {}
 
   Analysis run() {
-    faces_ = find(picture_);
+    faces_ = find(image_);
     if (options_.use_heuristic_fallback) find_in_print();
     if (options_.detect_presentation_attack) liveness_stage();
     return report();
   }
 
  private:
-  // The faces of a picture, embedded.
-  std::vector<FoundFace> find(Picture& picture) {
+  // The faces of an image, embedded.
+  std::vector<FoundFace> find(Image& image) {
     std::vector<FoundFace> faces;
-    Finder finder(engine_, picture, options_);
+    Finder finder(engine_, image, options_);
     const auto passes = detection_passes(options_.use_heuristic_fallback);
     for (const DetectionPass pass : passes) {
       run_pass(pass, finder, faces, timings_);
       const bool last = pass == passes.back() || finder.cut_short();
       // Faces that do not end the search are embedded only when there is no further pass.
       if (!last && !ends_search(pass, faces)) continue;
-      align_stage(picture, faces);
+      align_stage(image, faces);
       embed_stage(faces);
       if (last || ends_search(pass, faces)) break;
     }
@@ -54,14 +54,14 @@ class Analyser {
     return faces;
   }
 
-  // Looks again with the dots merged where a picture without a face, or a face, is printed with
+  // Looks again with the dots merged where an image without a face, or a face, is printed with
   // them.
   void find_in_print() {
     if (look_cut_short_) return;
-    float pitch = faces_.empty() ? pitch_of_picture() : 0;
+    float pitch = faces_.empty() ? pitch_of_image() : 0;
     for (const FoundFace& found : faces_) pitch = std::max(pitch, found.dot_pitch);
     if (!(pitch > 0)) return;
-    Picture merged = picture_.without_dots(pitch);
+    Image merged = image_.without_dots(pitch);
     for (FoundFace& found : find(merged)) {
       found.face.found_by = FoundBy::kEnhanced;
       faces_.push_back(std::move(found));
@@ -70,26 +70,26 @@ class Analyser {
     order(faces_);
   }
 
-  float pitch_of_picture() {
-    const Timer timer(timings_.detect, picture_.decode_ms());
-    return picture_.dot_pitch();
+  float pitch_of_image() {
+    const Timer timer(timings_.detect, image_.decode_ms());
+    return image_.dot_pitch();
   }
 
-  void align_stage(Picture& picture, std::vector<FoundFace>& faces) {
-    const Timer timer(timings_.align, picture.decode_ms());
+  void align_stage(Image& image, std::vector<FoundFace>& faces) {
+    const Timer timer(timings_.align, image.decode_ms());
     order(faces);
     std::vector<Part> parts;
     for (const FoundFace& found : faces) {
       parts.push_back(engine_.embedder.part_for(found.detection.box));
     }
-    picture.decode_parts(parts);
-    for (FoundFace& found : faces) align(picture, found);
+    image.decode_parts(parts);
+    for (FoundFace& found : faces) align(image, found);
   }
 
-  void align(Picture& picture, FoundFace& found) {
+  void align(Image& image, FoundFace& found) {
     const Landmarks five = five_points(found.points);
     const Similarity alignment = engine_.embedder.align(five);
-    engine_.embedder.chip(picture.decode_part(part_of(alignment, engine_.embedder.chip_size())),
+    engine_.embedder.chip(image.decode_part(part_of(alignment, engine_.embedder.chip_size())),
                           alignment, found.chip);
     const float face_pixels = static_cast<float>(engine_.embedder.chip_size()) / alignment.scale();
     found.face = {.box = found.detection.box,
@@ -112,7 +112,7 @@ class Analyser {
     const Timer timer(timings_.embed);
     const bool mirror = options_.accuracy_mode == AccuracyMode::kBalance;
     for (FoundFace& found : faces) {
-      if (picture_.budget().cancelled()) throw Error(ErrorCode::kImageTooComplex);
+      if (image_.budget().cancelled()) throw Error(ErrorCode::kImageTooComplex);
       Face& face = found.face;
       face.embedding = engine_.embedder.embed(found.chip, mirror);
       face.cohort_score = engine_.cohort.score(face.embedding);
@@ -128,20 +128,20 @@ class Analyser {
   // Of the faces that are left. Its time counts as embedding, that of a finer decoding as decoding.
   void liveness_stage() {
     if (!engine_.liveness.present() || faces_.empty()) return;
-    const Timer timer(timings_.embed, picture_.decode_ms());
+    const Timer timer(timings_.embed, image_.decode_ms());
     for (FoundFace& found : faces_) {
-      found.face.live_score = engine_.liveness.score(picture_, found.face.box);
+      found.face.live_score = engine_.liveness.score(image_, found.face.box);
     }
   }
 
   Analysis report() {
-    timings_.decode = picture_.decode_ms();
-    Analysis analysis{.width = picture_.width(),
-                      .height = picture_.height(),
-                      .format = picture_.format(),
-                      .orientation = picture_.orientation(),
+    timings_.decode = image_.decode_ms();
+    Analysis analysis{.width = image_.width(),
+                      .height = image_.height(),
+                      .format = image_.format(),
+                      .orientation = image_.orientation(),
                       .faces = {},
-                      .look_cut_short = look_cut_short_ || picture_.was_cut_short(),
+                      .look_cut_short = look_cut_short_ || image_.was_cut_short(),
                       .timings_ms = timings_};
     for (FoundFace& found : faces_) analysis.faces.push_back(std::move(found.face));
     return analysis;
@@ -149,7 +149,7 @@ class Analyser {
 
   const Engine& engine_;
   const AnalyseOptions& options_;
-  Picture picture_;
+  Image image_;
   std::vector<FoundFace> faces_;
   bool look_cut_short_ = false;
   StageTimings timings_;

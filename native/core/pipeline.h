@@ -12,7 +12,7 @@ namespace facematch {
 
 using Bytes = std::span<const uint8_t>;
 
-// Finds the human faces of one picture and embeds them. A picture without a face is not an error.
+// Finds the human faces of one image and embeds them. An image without a face is not an error.
 // Throws Error.
 Analysis analyse(const Engine& engine, Bytes bytes, const AnalyseOptions& options);
 

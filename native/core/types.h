@@ -24,12 +24,12 @@ static_assert(static_cast<size_t>(FoundBy::kEnhanced) + 1 == kFoundBy.size());
 // The words of the API, in the order of Format.
 constexpr std::array<const char*, 3> kFormats = {"jpeg", "png", "webp"};
 
-// Coordinates are in pixels of the full, upright picture, origin top left, unless a comment says
+// Coordinates are in pixels of the full, upright image, origin top left, unless a comment says
 // otherwise. A point names the centre of a pixel, as OpenCV's warps do: (0, 0) is the middle of the
 // first pixel.
 using Point = cv::Point2f;
 
-// Measured at the edges of pixels: x = 0 is the left edge of the picture.
+// Measured at the edges of pixels: x = 0 is the left edge of the image.
 struct Box {
   float x = 0;
   float y = 0;
@@ -56,7 +56,7 @@ struct ImageLimits {
 };
 
 // Degrees. yaw > 0: the person looks to their own left; pitch > 0: up; roll > 0: the head is
-// rotated clockwise in the picture, towards the person's left shoulder.
+// rotated clockwise in the image, towards the person's left shoulder.
 struct Pose {
   float yaw = 0;
   float pitch = 0;
@@ -66,7 +66,7 @@ struct Pose {
 struct Quality {
   float sharpness = 0;    // 0..1, see quality.h
   float brightness = 0;   // 0..1, mean luma of the chip
-  float face_pixels = 0;  // side of the face chip measured in pixels of the full picture
+  float face_pixels = 0;  // side of the face chip measured in pixels of the full image
 };
 
 // A unit vector.
@@ -100,16 +100,16 @@ struct AnalyseOptions {
   float min_det_score = 0;
   bool use_heuristic_fallback = true;
   bool detect_presentation_attack = false;  // gives every face its live_score, if the pack can
-  // CPU time that the picture may take.
+  // CPU time that the image may take.
   double picture_ms = std::numeric_limits<double>::infinity();
   // Another thread cancels the call by setting this to a value other than 0. The call then ends
   // soon; its result has no meaning. Null: the call is never cancelled.
   const std::atomic<uint8_t>* cancelled = nullptr;
 };
 
-// The result for one picture.
+// The result for one image.
 struct Analysis {
-  int width = 0;  // of the upright picture, pixels
+  int width = 0;  // of the upright image, pixels
   int height = 0;
   Format format = Format::kJpeg;
   int orientation = 1;          // EXIF, 1..8

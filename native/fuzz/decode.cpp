@@ -1,4 +1,4 @@
-// A libFuzzer target: any bytes give an Error or a picture of a valid size, decoded in full,
+// A libFuzzer target: any bytes give an Error or an image of a valid size, decoded in full,
 // reduced and in parts. See https://llvm.org/docs/LibFuzzer.html.
 #include "../core/image/decode.h"
 
@@ -14,10 +14,10 @@ namespace facematch::testing {
 namespace {
 
 constexpr ImageLimits kLimits = {.max_pixels = 200'000, .min_side = 1};
-// Longer than any valid picture of that size takes, even with the sanitizers. A decoder that does
+// Longer than any valid image of that size takes, even with the sanitizers. A decoder that does
 // not check its budget exceeds it by far, and libFuzzer's -timeout reports that.
 constexpr double kMilliseconds = 1000;
-// Pixels; less than 1/4 of most pictures.
+// Pixels; less than 1/4 of most images.
 constexpr int kReducedSide = 48;
 
 // libFuzzer reports an abort as a finding and keeps the bytes.
@@ -27,7 +27,7 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-std::optional<Image> decoded(std::span<const uint8_t> bytes, int min_side) {
+std::optional<DecodedImage> decoded(std::span<const uint8_t> bytes, int min_side) {
   try {
     return decode(bytes, kLimits, min_side, Budget(kMilliseconds));
   } catch (const Error& error) {
@@ -36,12 +36,12 @@ std::optional<Image> decoded(std::span<const uint8_t> bytes, int min_side) {
   }
 }
 
-void check(const Image& image) {
+void check(const DecodedImage& image) {
   const int64_t pixels = int64_t{image.width} * image.height;
   require(image.bgr.type() == CV_8UC3, "pixels are BGR");
   require(image.width >= kLimits.min_side && image.height >= kLimits.min_side, "sides are limited");
   require(pixels <= kLimits.max_pixels, "pixels are limited");
-  require(!image.bgr.empty(), "a picture has pixels");
+  require(!image.bgr.empty(), "an image has pixels");
   require(image.bgr.cols <= image.width && image.bgr.rows <= image.height, "never enlarged");
   require(image.scale() > 0 && image.scale() <= 1, "scale is of 0..1");
   require(image.orientation >= 1 && image.orientation <= 8, "orientation is of 1..8");
@@ -50,7 +50,7 @@ void check(const Image& image) {
 }
 
 // What is decoded in parts has the pixels of the whole.
-void check_parts(std::span<const uint8_t> bytes, const Image& full) {
+void check_parts(std::span<const uint8_t> bytes, const DecodedImage& full) {
   const cv::Rect all({}, full.bgr.size());
   const cv::Point middle(all.width / 2, all.height * 2 / 3);
   const cv::Rect parts[] = {cv::Rect(0, 0, middle.x + 1, all.height / 3 + 1),
@@ -64,7 +64,7 @@ void check_parts(std::span<const uint8_t> bytes, const Image& full) {
   }
   require(views.size() == std::size(parts), "as many parts as were asked for");
   for (size_t i = 0; i < views.size(); ++i) {
-    const Similarity& place = views[i].to_picture;
+    const Similarity& place = views[i].to_image;
     const cv::Rect seen(cv::Point(cvRound(place.tx), cvRound(place.ty)), views[i].bgr.size());
     require((seen & parts[i]) == parts[i], "a part shows what was asked for");
     const cv::Mat part = views[i].bgr(parts[i] - seen.tl());

@@ -5,53 +5,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <opencv2/imgproc.hpp>
 #include <stdexcept>
 #include <string>
 
 namespace facematch::testing {
 namespace {
-
-// A compressor with its memory; an error of the library prints and ends the test program, which is
-// right here.
-class Compressor {
- public:
-  Compressor(int width, int height, int components, J_COLOR_SPACE colours) {
-    info.err = jpeg_std_error(&errors_);
-    jpeg_create_compress(&info);
-    jpeg_mem_dest(&info, &buffer_, &size_);
-    info.image_width = static_cast<JDIMENSION>(width);
-    info.image_height = static_cast<JDIMENSION>(height);
-    info.input_components = components;
-    info.in_color_space = colours;
-    jpeg_set_defaults(&info);
-  }
-  ~Compressor() {
-    jpeg_destroy_compress(&info);
-    std::free(buffer_);
-  }
-  Compressor(const Compressor&) = delete;
-  Compressor& operator=(const Compressor&) = delete;
-
-  ByteVector write(const cv::Mat& picture, const ByteVector& app1) {
-    jpeg_start_compress(&info, TRUE);
-    if (!app1.empty()) {
-      jpeg_write_marker(&info, JPEG_APP0 + 1, app1.data(), static_cast<unsigned>(app1.size()));
-    }
-    for (int y = 0; y < picture.rows; ++y) {
-      JSAMPROW row = const_cast<uint8_t*>(picture.ptr(y));
-      jpeg_write_scanlines(&info, &row, 1);
-    }
-    jpeg_finish_compress(&info);
-    return {buffer_, buffer_ + size_};
-  }
-
-  jpeg_compress_struct info = {};
-
- private:
-  jpeg_error_mgr errors_ = {};
-  unsigned char* buffer_ = nullptr;
-  unsigned long size_ = 0;
-};
 
 void append(png_structp png, png_bytep data, size_t size) {
   auto* out = static_cast<ByteVector*>(png_get_io_ptr(png));
@@ -60,99 +19,53 @@ void append(png_structp png, png_bytep data, size_t size) {
 
 void flush(png_structp) {}
 
-void describe(png_structp png, png_infop info, const PngOptions& options) {
-  png_set_IHDR(png, info, static_cast<png_uint_32>(options.width),
-               static_cast<png_uint_32>(options.height), options.bit_depth, options.colour_type,
-               options.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
-               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-  if (!options.palette.empty()) {
-    png_set_PLTE(png, info, options.palette.data(), static_cast<int>(options.palette.size()));
-  }
-  if (!options.palette_alpha.empty()) {
-    png_set_tRNS(png, info, options.palette_alpha.data(),
-                 static_cast<int>(options.palette_alpha.size()), nullptr);
-  }
-  if (options.transparent) png_set_tRNS(png, info, nullptr, 0, &*options.transparent);
-}
-
 void require(bool done, const char* what) {
   if (!done) throw std::runtime_error(std::string("libwebp did not ") + what);
 }
 
-ByteVector taken(const WebPData& data) { return {data.bytes, data.bytes + data.size}; }
-
-ByteVector with_exif(const ByteVector& file, const ByteVector& exif) {
-  const WebPData picture = {file.data(), file.size()};
-  const WebPData chunk = {exif.data(), exif.size()};
-  WebPMux* mux = WebPMuxCreate(&picture, 1);
-  require(mux != nullptr && WebPMuxSetChunk(mux, "EXIF", &chunk, 1) == WEBP_MUX_OK,
-          "take the EXIF block");
+// The file of a mux, which it deletes.
+ByteVector assembled(WebPMux* mux) {
   WebPData whole;
   require(WebPMuxAssemble(mux, &whole) == WEBP_MUX_OK, "assemble the file");
-  ByteVector out = taken(whole);
+  ByteVector out(whole.bytes, whole.bytes + whole.size);
   WebPDataClear(&whole);
   WebPMuxDelete(mux);
   return out;
 }
 
-class Writer {
- public:
-  explicit Writer(bool little_endian) : little_endian_(little_endian) {}
-
-  void u16(uint16_t value) {
-    const auto high = static_cast<uint8_t>(value >> 8);
-    const auto low = static_cast<uint8_t>(value & 0xFF);
-    bytes.push_back(little_endian_ ? low : high);
-    bytes.push_back(little_endian_ ? high : low);
-  }
-
-  void u32(uint32_t value) {
-    const auto high = static_cast<uint16_t>(value >> 16);
-    const auto low = static_cast<uint16_t>(value & 0xFFFF);
-    u16(little_endian_ ? low : high);
-    u16(little_endian_ ? high : low);
-  }
-
-  // A value of type SHORT is in the first of the four bytes, in either byte order.
-  void entry(uint16_t tag, uint16_t type, uint16_t value) {
-    u16(tag);
-    u16(type);
-    u32(1);
-    u16(value);
-    u16(0);
-  }
-
-  std::vector<uint8_t> bytes;
-
- private:
-  bool little_endian_;
-};
+ByteVector with_exif(const ByteVector& file, const ByteVector& exif) {
+  const WebPData image = {file.data(), file.size()}, chunk = {exif.data(), exif.size()};
+  WebPMux* mux = WebPMuxCreate(&image, 1);
+  require(mux != nullptr && WebPMuxSetChunk(mux, "EXIF", &chunk, 1) == WEBP_MUX_OK,
+          "take the EXIF block");
+  return assembled(mux);
+}
 
 }  // namespace
 
 cv::Mat gradient(int width, int height) {
-  cv::Mat picture(height, width, CV_8UC3);
+  cv::Mat image(height, width, CV_8UC3);
   const int last_x = std::max(width - 1, 1);
   const int last_y = std::max(height - 1, 1);
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
-      picture.at<cv::Vec3b>(y, x) = {
-          static_cast<uint8_t>(20 + 200 * x / last_x), static_cast<uint8_t>(20 + 200 * y / last_y),
-          static_cast<uint8_t>(220 - 100 * x / last_x - 100 * y / last_y)};
+      image.at<cv::Vec3b>(y, x) = {static_cast<uint8_t>(20 + 200 * x / last_x),
+                                   static_cast<uint8_t>(20 + 200 * y / last_y),
+                                   static_cast<uint8_t>(220 - 100 * x / last_x - 100 * y / last_y)};
     }
   }
-  return picture;
+  return image;
 }
 
 cv::Mat grain(int width, int height, int type) {
   Random random(static_cast<uint32_t>(width * 1000 + height));
-  cv::Mat picture(height, width, type);
+  cv::Mat image(height, width, type);
   for (int y = 0; y < height; ++y) {
-    for (size_t i = 0; i < static_cast<size_t>(width) * picture.elemSize(); ++i) {
-      picture.ptr(y)[i] = random.byte();
+    for (size_t i = 0; i < static_cast<size_t>(width) * image.elemSize(); ++i) {
+      image.ptr(y)[i] = random.byte();
     }
   }
-  return picture;
+  return image;
 }
 
 double mean_difference(const cv::Mat& a, const cv::Mat& b) {
@@ -165,37 +78,52 @@ double largest_difference(const cv::Mat& a, const cv::Mat& b) {
   return cv::norm(a, b, cv::NORM_INF);
 }
 
-ByteVector encode_jpeg(const cv::Mat& picture, const JpegOptions& options) {
-  const bool grey = picture.channels() == 1;
-  Compressor compressor(picture.cols, picture.rows, picture.channels(),
-                        grey ? JCS_GRAYSCALE : JCS_EXT_BGR);
-  jpeg_set_quality(&compressor.info, options.quality, TRUE);
-  if (!options.subsample) {
-    compressor.info.comp_info[0].h_samp_factor = 1;
-    compressor.info.comp_info[0].v_samp_factor = 1;
+// An error of the library prints and ends the test program, which is right here.
+ByteVector encode_jpeg(const cv::Mat& image, const JpegOptions& options) {
+  jpeg_compress_struct info = {};
+  jpeg_error_mgr errors = {};
+  unsigned char* buffer = nullptr;
+  unsigned long size = 0;
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&info);
+  jpeg_mem_dest(&info, &buffer, &size);
+  info.image_width = static_cast<JDIMENSION>(image.cols);
+  info.image_height = static_cast<JDIMENSION>(image.rows);
+  info.input_components = image.channels();
+  info.in_color_space = image.channels() == 4   ? JCS_CMYK
+                        : image.channels() == 1 ? JCS_GRAYSCALE
+                                                : JCS_EXT_BGR;
+  jpeg_set_defaults(&info);
+  if (image.channels() == 4) {
+    jpeg_set_colorspace(&info, options.of_inks);
+    info.write_Adobe_marker = options.adobe_marker ? TRUE : FALSE;
   }
-  if (options.progressive) jpeg_simple_progression(&compressor.info);
-  compressor.info.arith_code = options.arithmetic ? TRUE : FALSE;
+  jpeg_set_quality(&info, options.quality, TRUE);
+  for (int i = 0; i < info.num_components && !options.subsample; ++i) {
+    info.comp_info[i].h_samp_factor = 1;
+    info.comp_info[i].v_samp_factor = 1;
+  }
+  if (options.progressive) jpeg_simple_progression(&info);
+  info.arith_code = options.arithmetic ? TRUE : FALSE;
   if (!options.scans.empty()) {
-    compressor.info.scan_info = options.scans.data();
-    compressor.info.num_scans = static_cast<int>(options.scans.size());
+    info.scan_info = options.scans.data();
+    info.num_scans = static_cast<int>(options.scans.size());
   }
-  compressor.info.restart_in_rows = options.restart_rows;
-  return compressor.write(picture, options.app1);
-}
-
-ByteVector encode_jpeg_inks(const cv::Mat& inks, J_COLOR_SPACE colours, bool adobe_marker,
-                            bool progressive) {
-  Compressor compressor(inks.cols, inks.rows, 4, JCS_CMYK);
-  jpeg_set_colorspace(&compressor.info, colours);
-  jpeg_set_quality(&compressor.info, 97, TRUE);
-  for (int i = 0; i < 4; ++i) {
-    compressor.info.comp_info[i].h_samp_factor = 1;
-    compressor.info.comp_info[i].v_samp_factor = 1;
+  info.restart_in_rows = options.restart_rows;
+  jpeg_start_compress(&info, TRUE);
+  const ByteVector& app1 = options.app1;
+  if (!app1.empty()) {
+    jpeg_write_marker(&info, JPEG_APP0 + 1, app1.data(), static_cast<unsigned>(app1.size()));
   }
-  if (progressive) jpeg_simple_progression(&compressor.info);
-  compressor.info.write_Adobe_marker = adobe_marker ? TRUE : FALSE;
-  return compressor.write(inks, {});
+  for (int y = 0; y < image.rows; ++y) {
+    JSAMPROW row = const_cast<uint8_t*>(image.ptr(y));
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  const ByteVector file(buffer, buffer + size);
+  std::free(buffer);
+  return file;
 }
 
 ByteVector encode_png(const std::vector<uint8_t>& rows, const PngOptions& options) {
@@ -203,7 +131,16 @@ ByteVector encode_png(const std::vector<uint8_t>& rows, const PngOptions& option
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
   png_infop info = png_create_info_struct(png);
   png_set_write_fn(png, &out, append, flush);
-  describe(png, info, options);
+  png_set_IHDR(png, info, static_cast<png_uint_32>(options.width),
+               static_cast<png_uint_32>(options.height), options.bit_depth, options.colour_type,
+               options.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  const auto& palette = options.palette;
+  const auto& alpha = options.palette_alpha;
+  if (!palette.empty()) png_set_PLTE(png, info, palette.data(), static_cast<int>(palette.size()));
+  if (!alpha.empty())
+    png_set_tRNS(png, info, alpha.data(), static_cast<int>(alpha.size()), nullptr);
+  if (options.transparent) png_set_tRNS(png, info, nullptr, 0, &*options.transparent);
   std::string comment(options.comment_bytes, 'c');
   png_text text = {};
   text.compression = PNG_TEXT_COMPRESSION_NONE;
@@ -230,17 +167,14 @@ ByteVector encode_png(const std::vector<uint8_t>& rows, const PngOptions& option
   return out;
 }
 
-ByteVector encode_png(const cv::Mat& bgr, PngOptions options) {
-  ByteVector rows;
-  for (int y = 0; y < bgr.rows; ++y) {
-    for (int x = 0; x < bgr.cols; ++x) {
-      const auto& pixel = bgr.at<cv::Vec3b>(y, x);
-      rows.insert(rows.end(), {pixel[2], pixel[1], pixel[0]});
-    }
-  }
-  options.width = bgr.cols;
-  options.height = bgr.rows;
-  return encode_png(rows, options);
+ByteVector encode_png(const cv::Mat& image, PngOptions options) {
+  const bool alpha = image.channels() == 4;
+  cv::Mat rgb;
+  cv::cvtColor(image, rgb, alpha ? cv::COLOR_BGRA2RGBA : cv::COLOR_BGR2RGB);
+  options.width = rgb.cols;
+  options.height = rgb.rows;
+  options.colour_type = alpha ? PNG_COLOR_TYPE_RGB_ALPHA : PNG_COLOR_TYPE_RGB;
+  return encode_png(ByteVector(rgb.datastart, rgb.dataend), options);
 }
 
 void repair_png_checksums(ByteVector& file) {
@@ -263,18 +197,18 @@ void repair_png_checksums(ByteVector& file) {
   }
 }
 
-ByteVector encode_webp(const cv::Mat& picture, const WebpOptions& options) {
-  const int stride = static_cast<int>(picture.step);
+ByteVector encode_webp(const cv::Mat& image, const WebpOptions& options) {
+  const int stride = static_cast<int>(image.step);
   uint8_t* encoded = nullptr;
   size_t size = 0;
-  if (picture.channels() == 4) {
+  if (image.channels() == 4) {
     size = options.lossless
-               ? WebPEncodeLosslessBGRA(picture.data, picture.cols, picture.rows, stride, &encoded)
-               : WebPEncodeBGRA(picture.data, picture.cols, picture.rows, stride, 95, &encoded);
+               ? WebPEncodeLosslessBGRA(image.data, image.cols, image.rows, stride, &encoded)
+               : WebPEncodeBGRA(image.data, image.cols, image.rows, stride, 95, &encoded);
   } else {
     size = options.lossless
-               ? WebPEncodeLosslessBGR(picture.data, picture.cols, picture.rows, stride, &encoded)
-               : WebPEncodeBGR(picture.data, picture.cols, picture.rows, stride, 95, &encoded);
+               ? WebPEncodeLosslessBGR(image.data, image.cols, image.rows, stride, &encoded)
+               : WebPEncodeBGR(image.data, image.cols, image.rows, stride, 95, &encoded);
   }
   require(size > 0, "encode");
   const ByteVector file(encoded, encoded + size);
@@ -282,36 +216,9 @@ ByteVector encode_webp(const cv::Mat& picture, const WebpOptions& options) {
   return options.exif.empty() ? file : with_exif(file, options.exif);
 }
 
-ByteVector encode_webp_animation(const std::vector<cv::Mat>& frames) {
-  WebPAnimEncoder* encoder = WebPAnimEncoderNew(frames[0].cols, frames[0].rows, nullptr);
-  WebPConfig config;
-  require(WebPConfigInit(&config) != 0, "set up");
-  config.lossless = 1;
-  int milliseconds = 0;
-  for (const cv::Mat& frame : frames) {
-    WebPPicture picture;
-    require(WebPPictureInit(&picture) != 0, "set up");
-    picture.use_argb = 1;
-    picture.width = frame.cols;
-    picture.height = frame.rows;
-    require(WebPPictureImportBGRA(&picture, frame.data, static_cast<int>(frame.step)) != 0,
-            "import");
-    require(WebPAnimEncoderAdd(encoder, &picture, milliseconds, &config) != 0, "add a frame");
-    WebPPictureFree(&picture);
-    milliseconds += 100;
-  }
-  require(WebPAnimEncoderAdd(encoder, nullptr, milliseconds, nullptr) != 0, "end");
-  WebPData whole;
-  require(WebPAnimEncoderAssemble(encoder, &whole) != 0, "assemble the file");
-  ByteVector out = taken(whole);
-  WebPDataClear(&whole);
-  WebPAnimEncoderDelete(encoder);
-  return out;
-}
-
-ByteVector encode_webp_frame(const cv::Mat& picture, cv::Size canvas, cv::Point at,
+ByteVector encode_webp_frame(const cv::Mat& image, cv::Size canvas, cv::Point at,
                              uint32_t background) {
-  const ByteVector files[] = {encode_webp(picture),
+  const ByteVector files[] = {encode_webp(image),
                               encode_webp(cv::Mat(1, 1, CV_8UC3, cv::Scalar()))};
   WebPMux* mux = WebPMuxNew();
   for (const ByteVector& file : files) {
@@ -326,33 +233,44 @@ ByteVector encode_webp_frame(const cv::Mat& picture, cv::Size canvas, cv::Point 
     require(WebPMuxPushFrame(mux, &frame, 1) == WEBP_MUX_OK, "take the frame");
   }
   const WebPMuxAnimParams params = {.bgcolor = background, .loop_count = 0};
-  WebPData whole;
   require(WebPMuxSetAnimationParams(mux, &params) == WEBP_MUX_OK &&
-              WebPMuxSetCanvasSize(mux, canvas.width, canvas.height) == WEBP_MUX_OK &&
-              WebPMuxAssemble(mux, &whole) == WEBP_MUX_OK,
-          "assemble the file");
-  ByteVector out = taken(whole);
-  WebPDataClear(&whole);
-  WebPMuxDelete(mux);
-  return out;
+              WebPMuxSetCanvasSize(mux, canvas.width, canvas.height) == WEBP_MUX_OK,
+          "take the canvas");
+  return assembled(mux);
 }
 
 std::vector<uint8_t> ExifBlock::bytes() const {
-  Writer out(little_endian);
-  if (jpeg_prefix) out.bytes = {'E', 'x', 'i', 'f', 0, 0};
-  const uint8_t mark = little_endian ? 'I' : 'M';
-  out.bytes.insert(out.bytes.end(), {mark, mark});
-  out.u16(magic);
-  out.u32(claimed_start.value_or(8));
-  out.u16(claimed_count.value_or(static_cast<uint16_t>(entries_before + 1)));
-  for (int i = 0; i < entries_before; ++i) out.entry(static_cast<uint16_t>(0x0100 + i), 3, 7);
-  out.entry(tag, type, orientation);
-  out.u32(0);  // no further IFD
-  return out.bytes;
+  ByteVector out;
+  if (jpeg_prefix) out = {'E', 'x', 'i', 'f', 0, 0};
+  const auto u16 = [&](uint16_t value) {
+    const auto high = static_cast<uint8_t>(value >> 8), low = static_cast<uint8_t>(value & 0xFF);
+    out.insert(out.end(), {little_endian ? low : high, little_endian ? high : low});
+  };
+  const auto u32 = [&](uint32_t value) {
+    for (const int shift : {0, 16}) {
+      u16(static_cast<uint16_t>(value >> (little_endian ? shift : 16 - shift) & 0xFFFF));
+    }
+  };
+  // A value of type SHORT is in the first of the four bytes, in either byte order.
+  const auto entry = [&](uint16_t its_tag, uint16_t its_type, uint16_t value) {
+    u16(its_tag);
+    u16(its_type);
+    u32(1);
+    u16(value);
+    u16(0);
+  };
+  u16(little_endian ? 0x4949 : 0x4D4D);
+  u16(magic);
+  u32(claimed_start.value_or(8));
+  u16(claimed_count.value_or(static_cast<uint16_t>(entries_before + 1)));
+  for (int i = 0; i < entries_before; ++i) entry(static_cast<uint16_t>(0x0100 + i), 3, 7);
+  entry(tag, type, orientation);
+  u32(0);  // no further IFD
+  return out;
 }
 
 std::vector<Specimen> specimens() {
-  const cv::Mat picture = gradient(40, 30);
+  const cv::Mat image = gradient(40, 30);
   const ByteVector exif = ExifBlock{.orientation = 6}.bytes();
   const ByteVector app1 = ExifBlock{.orientation = 6, .jpeg_prefix = true}.bytes();
   std::vector<uint8_t> palette_rows(size_t{40} * 30);
@@ -362,11 +280,11 @@ std::vector<Specimen> specimens() {
   const cv::Mat bgra(30, 40, CV_8UC4, cv::Scalar(10, 200, 30, 128));
   const cv::Mat inks(30, 40, CV_8UC4, cv::Scalar(10, 200, 30, 128));
   return {
-      {"jpeg", encode_jpeg(picture, {.app1 = app1})},
-      {"jpeg, progressive", encode_jpeg(picture, {.progressive = true, .subsample = true})},
-      {"jpeg, restart markers", encode_jpeg(picture, {.restart_rows = 1})},
-      {"jpeg, ycck", encode_jpeg_inks(inks, JCS_YCCK, true)},
-      {"png", encode_png(picture)},
+      {"jpeg", encode_jpeg(image, {.app1 = app1})},
+      {"jpeg, progressive", encode_jpeg(image, {.progressive = true, .subsample = true})},
+      {"jpeg, restart markers", encode_jpeg(image, {.restart_rows = 1})},
+      {"jpeg, ycck", encode_jpeg(inks, {.of_inks = JCS_YCCK})},
+      {"png", encode_png(image)},
       {"png, 16-bit rgba, interlaced",
        encode_png(rgba16_rows, {.width = 40,
                                 .height = 30,
@@ -379,12 +297,11 @@ std::vector<Specimen> specimens() {
                                                  .colour_type = PNG_COLOR_TYPE_PALETTE,
                                                  .palette = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}},
                                                  .palette_alpha = {0, 128}})},
-      {"webp, lossless", encode_webp(picture, {.exif = exif})},
-      {"webp, lossy", encode_webp(picture, {.lossless = false})},
+      {"webp, lossless", encode_webp(image, {.exif = exif})},
+      {"webp, lossy", encode_webp(image, {.lossless = false})},
       {"webp, lossy with alpha", encode_webp(bgra, {.lossless = false})},
-      {"webp, animated",
-       encode_webp_animation({bgra, cv::Mat(30, 40, CV_8UC4, cv::Scalar(9, 9, 9, 255))})},
-      {"webp, a frame within its canvas", encode_webp_frame(picture, {60, 50}, {8, 6}, 0)},
+      {"webp, animated", encode_webp_frame(bgra, bgra.size(), {0, 0}, 0)},
+      {"webp, a frame within its canvas", encode_webp_frame(image, {60, 50}, {8, 6}, 0)},
   };
 }
 

@@ -1,4 +1,4 @@
-// Draws pictures for the tests and encodes them with the libraries' own encoders.
+// Draws images for the tests and encodes them with the libraries' own encoders.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace facematch::testing {
 
-// For small drawn pictures.
+// For small drawn images.
 constexpr ImageLimits kAnySize = {.max_pixels = 10'000'000, .min_side = 1};
 
 // Blue grows to the right, green grows downwards, red falls along both: every corner has another
@@ -24,7 +24,7 @@ cv::Mat gradient(int width, int height);
 // Noise, the same each time.
 cv::Mat grain(int width, int height, int type);
 
-// Mean and largest absolute difference of any channel. Pictures of different sizes differ by 255.
+// Mean and largest absolute difference of any channel. Images of different sizes differ by 255.
 double mean_difference(const cv::Mat& a, const cv::Mat& b);
 double largest_difference(const cv::Mat& a, const cv::Mat& b);
 
@@ -35,16 +35,13 @@ struct JpegOptions {
   bool subsample = false;                  // 4:2:0 instead of 4:4:4
   std::vector<jpeg_scan_info> scans = {};  // instead of one scan or the usual progression
   int restart_rows = 0;
-  ByteVector app1 = {};  // written as an APP1 marker when not empty
+  J_COLOR_SPACE of_inks = JCS_CMYK;  // or JCS_YCCK
+  bool adobe_marker = true;          // of inks, which are then inverted
+  ByteVector app1 = {};              // written as an APP1 marker when not empty
 };
 
-// CV_8UC3 BGR, or CV_8UC1 as a grey JPEG.
-ByteVector encode_jpeg(const cv::Mat& picture, const JpegOptions& options = {});
-
-// Four inks for each pixel, as a JPEG of `colours` (JCS_CMYK or JCS_YCCK); with Adobe's marker inks
-// are inverted.
-ByteVector encode_jpeg_inks(const cv::Mat& inks, J_COLOR_SPACE colours, bool adobe_marker,
-                            bool progressive = false);
+// CV_8UC3 BGR, CV_8UC1 as a grey JPEG, or CV_8UC4, four inks for each pixel.
+ByteVector encode_jpeg(const cv::Mat& image, const JpegOptions& options = {});
 
 struct PngOptions {
   int width = 0;
@@ -62,8 +59,8 @@ struct PngOptions {
 
 // `rows` are packed as in PNG, 16-bit samples in network order.
 ByteVector encode_png(const std::vector<uint8_t>& rows, const PngOptions& options);
-// Of CV_8UC3, whose size becomes that of the options.
-ByteVector encode_png(const cv::Mat& bgr, PngOptions options = {});
+// CV_8UC3 BGR or CV_8UC4 BGRA, which says size and colour type.
+ByteVector encode_png(const cv::Mat& image, PngOptions options = {});
 
 // Computes the checksum of every chunk again.
 void repair_png_checksums(ByteVector& file);
@@ -74,14 +71,11 @@ struct WebpOptions {
 };
 
 // CV_8UC3 BGR or CV_8UC4 BGRA.
-ByteVector encode_webp(const cv::Mat& picture, const WebpOptions& options = {});
+ByteVector encode_webp(const cv::Mat& image, const WebpOptions& options = {});
 
-// Frames of CV_8UC4 BGRA, all of one size.
-ByteVector encode_webp_animation(const std::vector<cv::Mat>& frames);
-
-// An animation whose first frame is `picture` with its left top corner `at` (even numbers), and
+// An animation whose first frame is `image` with its left top corner `at` (even numbers), and
 // whose second frame is one black pixel. `background` is ARGB.
-ByteVector encode_webp_frame(const cv::Mat& picture, cv::Size canvas, cv::Point at,
+ByteVector encode_webp_frame(const cv::Mat& image, cv::Size canvas, cv::Point at,
                              uint32_t background);
 
 // A TIFF block with an EXIF orientation, valid or not.
@@ -99,8 +93,8 @@ struct ExifBlock {
   std::vector<uint8_t> bytes() const;
 };
 
-// Small valid pictures, one for each way in which a decoder reads a file: what the tests of damaged
-// pictures and the fuzzer change.
+// Small valid images, one for each way in which a decoder reads a file: what the tests of damaged
+// images and the fuzzer change.
 struct Specimen {
   const char* name;
   ByteVector file;

@@ -39,29 +39,19 @@ Pack linear_pack(const TemporaryFolder& folder, const ByteVector& weights = kWei
 
 TEST_SUITE_BEGIN("embedding_scores");
 
-TEST_CASE("the score is the mean of the highest cosines with the centres") {
+TEST_CASE("the score is the weighted mean of the highest cosines, the same on every processor") {
   const TemporaryFolder folder;
-  CHECK(Cohort(cohort_pack(folder, 1)).score(kFace) == doctest::Approx(0.8));
-  CHECK(Cohort(cohort_pack(folder, 2)).score(kFace) == doctest::Approx(0.7));
-  CHECK(Cohort(cohort_pack(folder, 4)).score(kFace) == doctest::Approx(0.35));
-}
-
-TEST_CASE("the score is weighted") {
-  const TemporaryFolder folder;
-  Pack pack = cohort_pack(folder, 2);
-  pack.cohort->weight = 0.5f;
-  CHECK(Cohort(pack).score(kFace) == doctest::Approx(0.35));
-}
-
-TEST_CASE("the score is the same on every processor") {
-  const TemporaryFolder folder;
-  const Cohort cohort(cohort_pack(folder, 2));
-  CHECK(cohort.score(kFace) == cohort.score_portably(kFace));
-}
-
-TEST_CASE("with fewer centres than `highest`, all are averaged") {
-  const TemporaryFolder folder;
-  CHECK(Cohort(cohort_pack(folder, 9)).score(kFace) == doctest::Approx(0.35));
+  // 9: more than there are.
+  for (const auto& [highest, expected] : {std::pair{1, 0.8}, {2, 0.7}, {4, 0.35}, {9, 0.35}}) {
+    Pack pack = cohort_pack(folder, highest);
+    CAPTURE(highest);
+    const Cohort cohort(pack);
+    CHECK(cohort.score(kFace) == doctest::Approx(expected));
+    CHECK(cohort.score(kFace) == cohort.score(kFace, true));
+    pack.cohort->weight = 0.5f;
+    CHECK(Cohort(pack).score(kFace) == doctest::Approx(expected / 2));
+  }
+  CHECK(Cohort(Pack()).score(kFace) == 0);
 }
 
 TEST_CASE("the bytes of the cohort are signed") {
@@ -72,8 +62,6 @@ TEST_CASE("the bytes of the cohort are signed") {
   write_file(folder.path() / "cohort.i8", bytes);
   CHECK(Cohort(pack).score(kFace) == doctest::Approx(-0.8));
 }
-
-TEST_CASE("without a cohort every score is 0") { CHECK(Cohort(Pack()).score(kFace) == 0); }
 
 TEST_CASE("a cohort file of another size than the manifest states is rejected") {
   const TemporaryFolder folder;
@@ -92,9 +80,6 @@ TEST_CASE("a linear score is the scaled sum of signed bytes times the embedding,
   CHECK(*linear.score({0, 1, 0, 0}) == doctest::Approx(0.23));
   CHECK(*linear.score({0, 0, 0.6f, 0.8f}) == doctest::Approx(1.5));
   CHECK(*linear.score({-0.6f, 0.8f, 0, 0}) == doctest::Approx(1.5 - 0.6 - 0.8 * 1.27));
-}
-
-TEST_CASE("without its file a linear score is nothing") {
   CHECK_FALSE(LinearScore(Pack(), std::nullopt).score({1, 0, 0, 0}).has_value());
 }
 

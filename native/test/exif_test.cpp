@@ -23,19 +23,16 @@ TEST_CASE("every orientation is read in both byte orders, with and without JPEG'
   }
 }
 
-TEST_CASE("the tag is found after others, and when IFD0 does not follow the header directly") {
-  CHECK(exif_orientation(ExifBlock{.orientation = 6, .entries_before = 11}.bytes()) == 6);
-  ByteVector moved = ExifBlock{.orientation = 8, .claimed_start = 13}.bytes();
-  moved.insert(moved.begin() + 8, 5, 0xEE);
-  CHECK(exif_orientation(moved) == 8);
-}
-
-TEST_CASE("a value that is out of range, of another type or missing counts as upright") {
+TEST_CASE("the tag is found wherever it is; what is out of range, damaged or missing is upright") {
   struct Case {
     const char* what;
     ExifBlock block;
+    int expected = 1;
   };
   const Case cases[] = {
+      {"after other tags", {.orientation = 6, .entries_before = 11}, 6},
+      {"with a count that exceeds the entries", {.orientation = 3, .claimed_count = 0xFFFF}, 3},
+      {"the same, not past the end", {.orientation = 3, .tag = 0x0113, .claimed_count = 0xFFFF}},
       {"value 0", {.orientation = 0}},
       {"value 9", {.orientation = 9}},
       {"value 65535", {.orientation = 0xFFFF}},
@@ -43,9 +40,7 @@ TEST_CASE("a value that is out of range, of another type or missing counts as up
       {"another tag", {.orientation = 6, .tag = 0x0113}},
       {"type BYTE", {.orientation = 6, .type = 1}},
       {"type LONG", {.orientation = 6, .type = 4}},
-      {"type 0", {.orientation = 6, .type = 0}},
       {"another magic number", {.orientation = 6, .magic = 43}},
-      {"BigTIFF", {.orientation = 6, .magic = 0x2B}},
       {"no entries by its own count", {.orientation = 6, .claimed_count = 0}},
       {"IFD0 starts at the end", {.orientation = 6, .claimed_start = 26}},
       {"IFD0 starts past the end", {.orientation = 6, .claimed_start = 27}},
@@ -58,18 +53,12 @@ TEST_CASE("a value that is out of range, of another type or missing counts as up
       ExifBlock block = c.block;
       block.little_endian = little_endian;
       CAPTURE(c.what);
-      CHECK(exif_orientation(block.bytes()) == 1);
+      CHECK(exif_orientation(block.bytes()) == c.expected);
     }
   }
-}
-
-TEST_CASE("a tag is found even when the count exceeds the number of entries") {
-  CHECK(exif_orientation(ExifBlock{.orientation = 3, .claimed_count = 0xFFFF}.bytes()) == 3);
-}
-
-TEST_CASE("a count that exceeds the number of entries is not read past the end of the block") {
-  const ExifBlock block{.orientation = 3, .tag = 0x0113, .claimed_count = 0xFFFF};
-  CHECK(exif_orientation(block.bytes()) == 1);
+  ByteVector moved = ExifBlock{.orientation = 8, .claimed_start = 13}.bytes();
+  moved.insert(moved.begin() + 8, 5, 0xEE);
+  CHECK(exif_orientation(moved) == 8);
 }
 
 TEST_CASE("a block cut at any byte is read up to its end, and never past it") {

@@ -31,7 +31,7 @@ bool is_finite(const Similarity& t) {
 
 TEST_SUITE_BEGIN("geometry");
 
-TEST_CASE("a known transform is recovered from five points") {
+TEST_CASE("a known transform is recovered from five points, and undone by its inverse") {
   for (const float degrees : {-179.0f, -90.0f, -30.0f, 0.0f, 1.0f, 45.0f, 120.0f, 180.0f}) {
     for (const float scale : {0.05f, 1.0f, 7.5f}) {
       for (const Point shift : {Point(0, 0), Point(-300, 17), Point(5000, 4000)}) {
@@ -43,7 +43,10 @@ TEST_CASE("a known transform is recovered from five points") {
         CAPTURE(scale);
         CHECK(found.scale() == doctest::Approx(scale).epsilon(1e-3));
         CHECK(std::remainder(found.degrees() - degrees, 360) == doctest::Approx(0).epsilon(0.05));
-        for (size_t i = 0; i < 5; ++i) CHECK(distance(found.apply(kFive[i]), moved[i]) < 0.01);
+        for (size_t i = 0; i < 5; ++i) {
+          CHECK(distance(found.apply(kFive[i]), moved[i]) < 0.01);
+          CHECK(distance(known.inverse().apply(moved[i]), kFive[i]) < 0.1);
+        }
       }
     }
   }
@@ -80,33 +83,16 @@ TEST_CASE("a mirror image is fitted by a rotation, never by a reflection") {
 }
 
 TEST_CASE("degenerate points give a finite transform") {
-  const Point p(10, 20);
-  const std::array<Point, 5> one_spot = {p, p, p, p, p};
-  const std::array<Point, 5> line = {Point(0, 0), Point(1, 1), Point(2, 2), Point(3, 3),
-                                     Point(4, 4)};
+  using Five = std::array<Point, 5>;
+  const auto same = [](Point p) { return Five{p, p, p, p, p}; };
+  const Five line = {Point(0, 0), Point(1, 1), Point(2, 2), Point(3, 3), Point(4, 4)};
   // Horizontal against vertical, so that dot and cross product are both 0.
-  const std::array<Point, 5> cross = {Point(-1, 0), Point(1, 0), Point(0, 0), Point(0, -1),
-                                      Point(0, 1)};
-  const std::array<Point, 5> balanced = {Point(-1, 0), Point(1, 0), Point(0, 0), Point(0, 1),
-                                         Point(0, -1)};
-  const std::array<Point, 5> far = {Point(1e6f, 1e6f), Point(1e6f, 1e6f), Point(1e6f, 1e6f),
-                                    Point(1e6f, 1e6f), Point(1e6f, 1e6f)};
-  CHECK(is_finite(fit_similarity(one_spot, kFive)));
-  CHECK(is_finite(fit_similarity(kFive, one_spot)));
-  CHECK(is_finite(fit_similarity(one_spot, one_spot)));
-  CHECK(is_finite(fit_similarity(line, kFive)));
-  CHECK(is_finite(fit_similarity(cross, balanced)));
-  CHECK(is_finite(fit_similarity(far, kFive)));
-}
-
-TEST_CASE("a transform and its inverse cancel out") {
-  for (const float degrees : {-100.0f, 0.0f, 33.0f}) {
-    const Similarity t = similarity(degrees, 0.3f, 40, -70);
-    for (const Point p : kFive) {
-      CHECK(distance(t.inverse().apply(t.apply(p)), p) < 1e-3);
-      CHECK(distance(t.apply(t.inverse().apply(p)), p) < 1e-3);
-    }
-  }
+  const Five cross = {Point(-1, 0), Point(1, 0), Point(0, 0), Point(0, -1), Point(0, 1)};
+  const Five balanced = {Point(-1, 0), Point(1, 0), Point(0, 0), Point(0, 1), Point(0, -1)};
+  const std::pair<Five, Five> cases[] = {
+      {same({10, 20}), kFive}, {kFive, same({10, 20})}, {same({10, 20}), same({10, 20})},
+      {line, kFive},           {cross, balanced},       {same({1e6f, 1e6f}), kFive}};
+  for (const auto& [from, to] : cases) CHECK(is_finite(fit_similarity(from, to)));
 }
 
 TEST_CASE("a square crop centres the box, scales its side to the size and removes the roll") {
@@ -116,46 +102,40 @@ TEST_CASE("a square crop centres the box, scales its side to the size and remove
     CAPTURE(roll);
     CHECK(distance(crop.apply(centre), {32, 32}) < 1e-3);
     CHECK(crop.scale() == doctest::Approx(64.0 / 80));
-    // A line at that angle in the picture is horizontal in the crop.
+    // A line at that angle in the image is horizontal in the crop.
     const float radians = roll * std::numbers::pi_v<float> / 180;
     const Point along = centre + Point(std::cos(radians), std::sin(radians)) * 40.0f;
     CHECK(distance(crop.apply(along), {64, 32}) < 1e-3);
   }
 }
 
-TEST_CASE("the identity changes no pixel") {
-  const cv::Mat drawn = gradient(112, 112);
-  cv::Mat out;
-  warp(drawn, {}, 112, out);
-  CHECK(largest_difference(out, drawn) == 0);
-}
-
-TEST_CASE("a shift by whole pixels leaves pixels unchanged, from any corner of a larger picture") {
+TEST_CASE("a shift by whole pixels leaves pixels unchanged, from any corner of a larger image") {
   const cv::Mat drawn = gradient(300, 200);
   for (const cv::Point at : {cv::Point(0, 0), cv::Point(57, 31), cv::Point(188, 88)}) {
     cv::Mat out;
     warp(drawn, {1, 0, static_cast<float>(-at.x), static_cast<float>(-at.y)}, 112, out);
-    CHECK(largest_difference(out, drawn(cv::Rect(at.x, at.y, 112, 112)).clone()) == 0);
+    CHECK(largest_difference(out, drawn(cv::Rect(at.x, at.y, 112, 112))) == 0);
   }
 }
 
-TEST_CASE("outside the picture it is black") {
+TEST_CASE("outside the image it is black, even into a used buffer, and so is no finite transform") {
   const cv::Mat white(50, 50, CV_8UC3, cv::Scalar::all(255));
   cv::Mat out;
   warp(white, {1, 0, 30, 30}, 112, out);
   CHECK(out.at<cv::Vec3b>(10, 10) == cv::Vec3b(0, 0, 0));
   CHECK(out.at<cv::Vec3b>(40, 40) == cv::Vec3b(255, 255, 255));
   CHECK(out.at<cv::Vec3b>(100, 100) == cv::Vec3b(0, 0, 0));
-}
-
-TEST_CASE("a crop outside the picture is black, even into a used buffer") {
-  const cv::Mat white(50, 50, CV_8UC3, cv::Scalar::all(255));
-  for (const Similarity& t : {Similarity{1, 0, 500, 500}, Similarity{1, 0, -500, 0},
-                              Similarity{0.001f, 0, 200, 0}, Similarity{5, 0, -3000, -3000}}) {
-    cv::Mat out(112, 112, CV_8UC3, cv::Scalar::all(77));
-    warp(white, t, 112, out);
-    CHECK(out.size() == cv::Size(112, 112));
-    CHECK(cv::norm(out) == 0);
+  const float nothing = std::nanf("");
+  const float infinite = std::numeric_limits<float>::infinity();
+  for (const Similarity& t :
+       {Similarity{1, 0, 500, 500}, Similarity{1, 0, -500, 0}, Similarity{0.001f, 0, 200, 0},
+        Similarity{5, 0, -3000, -3000}, Similarity{nothing, 0, 0, 0}, Similarity{1, nothing, 0, 0},
+        Similarity{1, 0, nothing, 0}, Similarity{1, 0, 0, infinite}, Similarity{0, 0, 0, 0},
+        Similarity{infinite, 0, 0, 0}, Similarity{nothing, nothing, nothing, nothing}}) {
+    cv::Mat used(112, 112, CV_8UC3, cv::Scalar::all(77));
+    warp(white, t, 112, used);
+    CHECK(used.size() == cv::Size(112, 112));
+    CHECK(cv::norm(used) == 0);
   }
 }
 
@@ -176,7 +156,7 @@ TEST_CASE("shrinking averages instead of skipping pixels") {
   }
 }
 
-TEST_CASE("the edge of a crop inside the picture is not blended with the outside colour") {
+TEST_CASE("the edge of a crop inside the image is not blended with the outside colour") {
   const cv::Mat white(2000, 2000, CV_8UC3, cv::Scalar::all(255));
   for (const float scale : {1.0f, 0.5f, 0.34f, 0.2f, 0.07f}) {
     for (const float roll : {0.0f, 0.3f, 0.7f}) {
@@ -212,12 +192,11 @@ TEST_CASE("shrinking keeps every point where the transform says") {
   }
 }
 
-TEST_CASE("pictures beyond 16-bit coordinates are warped like others") {
+TEST_CASE("images beyond 16-bit coordinates are warped like others") {
   for (const bool wide : {true, false}) {
-    cv::Mat strip =
-        wide ? cv::Mat::zeros(120, 40000, CV_8UC3) : cv::Mat::zeros(40000, 120, CV_8UC3);
-    const cv::Rect spot = wide ? cv::Rect(39050, 50, 20, 20) : cv::Rect(50, 39050, 20, 20);
-    strip(spot).setTo(cv::Scalar::all(255));
+    cv::Mat strip = cv::Mat::zeros(120, 40000, CV_8UC3);
+    strip(cv::Rect(39050, 50, 20, 20)).setTo(cv::Scalar::all(255));
+    if (!wide) strip = strip.t();
     const Similarity t = {1, 0, wide ? -39000.0f : 0.0f, wide ? 0.0f : -39000.0f};
     cv::Mat out;
     warp(strip, t, 112, out);
@@ -226,7 +205,7 @@ TEST_CASE("pictures beyond 16-bit coordinates are warped like others") {
   }
 }
 
-TEST_CASE("a picture a hundred thousand times as wide as high is warped like others") {
+TEST_CASE("an image a hundred thousand times as wide as high is warped like others") {
   // White with one black stretch: it must come out where the transform says.
   cv::Mat strip(1, 200'000, CV_8UC3, cv::Scalar::all(255));
   strip.colRange(100'000, 101'000).setTo(cv::Scalar::all(0));
@@ -240,21 +219,7 @@ TEST_CASE("a picture a hundred thousand times as wide as high is warped like oth
   CHECK(std::abs(darkest - 32) <= 1);
 }
 
-TEST_CASE("a transform that is not finite gives a black picture") {
-  const cv::Mat white(50, 50, CV_8UC3, cv::Scalar::all(255));
-  const float nothing = std::nanf("");
-  const float infinite = std::numeric_limits<float>::infinity();
-  for (const Similarity& t :
-       {Similarity{nothing, 0, 0, 0}, Similarity{1, nothing, 0, 0}, Similarity{1, 0, nothing, 0},
-        Similarity{1, 0, 0, infinite}, Similarity{0, 0, 0, 0}, Similarity{infinite, 0, 0, 0}}) {
-    cv::Mat out;
-    warp(white, t, 64, out);
-    CHECK(out.size() == cv::Size(64, 64));
-    CHECK(cv::norm(out) == 0);
-  }
-}
-
-TEST_CASE("extreme transforms of tiny pictures do not crash") {
+TEST_CASE("extreme transforms of tiny images do not crash") {
   const float values[] = {1e-6f, 1e-3f, 0.5f, 1, 100, 1e6f};
   for (const cv::Size size : {cv::Size(1, 1), cv::Size(1, 500), cv::Size(500, 1), cv::Size(3, 2)}) {
     const cv::Mat drawn = gradient(size.width, size.height);
@@ -267,10 +232,6 @@ TEST_CASE("extreme transforms of tiny pictures do not crash") {
       }
     }
   }
-  cv::Mat out;
-  const float nan = std::nanf("");
-  warp(gradient(9, 9), {nan, nan, nan, nan}, 64, out);
-  CHECK(cv::norm(out) == 0);
 }
 
 TEST_SUITE_END();

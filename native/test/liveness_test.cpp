@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <opencv2/imgproc.hpp>
+#include <utility>
 
 #include "drawing.h"
 #include "tiny_net.h"
@@ -12,32 +13,27 @@
 namespace facematch::testing {
 namespace {
 
-// As generate_patches.py of Silent-Face-Anti-Spoofing has it, line by line.
-cv::Rect reference_crop(const Box& box, cv::Size picture, float wanted) {
-  const auto w = static_cast<float>(picture.width), h = static_cast<float>(picture.height);
-  const float scale = std::min((h - 1) / box.height, std::min((w - 1) / box.width, wanted));
-  const float new_width = box.width * scale, new_height = box.height * scale;
-  const float centre_x = box.width / 2 + box.x, centre_y = box.height / 2 + box.y;
-  float left = centre_x - new_width / 2, top = centre_y - new_height / 2;
-  float right = centre_x + new_width / 2, bottom = centre_y + new_height / 2;
-  if (left < 0) {
-    right -= left;
-    left = 0;
-  }
-  if (top < 0) {
-    bottom -= top;
-    top = 0;
-  }
-  if (right > w - 1) {
-    left -= right - w + 1;
-    right = w - 1;
-  }
-  if (bottom > h - 1) {
-    top -= bottom - h + 1;
-    bottom = h - 1;
-  }
-  return {cv::Point(static_cast<int>(left), static_cast<int>(top)),
-          cv::Point(static_cast<int>(right) + 1, static_cast<int>(bottom) + 1)};
+// As generate_patches.py of Silent-Face-Anti-Spoofing has it.
+cv::Rect reference_crop(const Box& box, cv::Size image, float wanted) {
+  const auto w = static_cast<float>(image.width), h = static_cast<float>(image.height);
+  const float scale = std::min({(h - 1) / box.height, (w - 1) / box.width, wanted});
+  // From the first to the last pixel of a side, which is shifted from either end.
+  const auto side = [&](float start, float length, float end) {
+    float first = length / 2 + start - length * scale / 2;
+    float last = length / 2 + start + length * scale / 2;
+    if (first < 0) {
+      last -= first;
+      first = 0;
+    }
+    if (last > end) {
+      first -= last - end;
+      last = end;
+    }
+    return std::pair(static_cast<int>(first), static_cast<int>(last) + 1);
+  };
+  const auto [left, right] = side(box.x, box.width, w - 1);
+  const auto [top, bottom] = side(box.y, box.height, h - 1);
+  return {cv::Point(left, top), cv::Point(right, bottom)};
 }
 
 // Its logits are 0, gain times the mean of its crop's bytes, and 0.
@@ -77,51 +73,52 @@ class LivePack {
 
 // White where x < 100, black elsewhere.
 cv::Mat half_white() {
-  cv::Mat picture(200, 300, CV_8UC3, cv::Scalar::all(0));
-  picture.colRange(0, 100).setTo(cv::Scalar::all(255));
-  return picture;
+  cv::Mat image(200, 300, CV_8UC3, cv::Scalar::all(0));
+  image.colRange(0, 100).setTo(cv::Scalar::all(255));
+  return image;
 }
 
 }  // namespace
 
 TEST_SUITE_BEGIN("liveness");
 
-TEST_CASE("a crop is the box enlarged by the scale around its centre") {
-  CHECK(liveness_crop({.x = 100, .y = 80, .width = 20, .height = 30}, {400, 400}, 2) ==
-        cv::Rect(90, 65, 41, 61));
+TEST_CASE("a crop is the box enlarged, as the image allows, and shifted into it") {
+  struct Case {
+    const char* what;
+    Box box;
+    cv::Size image;
+    float scale;
+    cv::Rect expected;
+  };
+  const Case cases[] = {
+      {"inside", {100, 80, 20, 30}, {400, 400}, 2, {90, 65, 41, 61}},
+      {"at the first corner", {-10, -5, 40, 40}, {400, 300}, 2, {0, 0, 81, 81}},
+      {"at the last corner", {370, 280, 40, 40}, {400, 300}, 2, {319, 219, 81, 81}},
+      {"99 / 60 rather than 4", {100, 20, 40, 60}, {300, 100}, 4, {87, 0, 67, 100}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.what);
+    CHECK(liveness_crop(c.box, c.image, c.scale) == c.expected);
+  }
 }
 
-TEST_CASE("a crop at an edge is shifted into the picture, not cut") {
-  const cv::Size picture(400, 300);
-  const Box corner{.x = -10, .y = -5, .width = 40, .height = 40};
-  CHECK(liveness_crop(corner, picture, 2) == cv::Rect(0, 0, 81, 81));
-  const Box other{.x = 370, .y = 280, .width = 40, .height = 40};
-  CHECK(liveness_crop(other, picture, 2) == cv::Rect(319, 219, 81, 81));
-}
-
-TEST_CASE("a crop is as large as the picture allows, and keeps the shape of the box") {
-  // 99 / 60 rather than 4.
-  CHECK(liveness_crop({.x = 100, .y = 20, .width = 40, .height = 60}, {300, 100}, 4) ==
-        cv::Rect(87, 0, 67, 100));
-}
-
-TEST_CASE("crops are those of the reference code, and inside the picture, for any box") {
+TEST_CASE("crops are those of the reference code, and inside the image, for any box") {
   Random random(47);
   int same = 0;
   constexpr int kRounds = 2000;
   for (int round = 0; round < kRounds; ++round) {
-    const cv::Size picture(static_cast<int>(random.below(700)) + 1,
-                           static_cast<int>(random.below(700)) + 1);
+    const cv::Size image(static_cast<int>(random.below(700)) + 1,
+                         static_cast<int>(random.below(700)) + 1);
     const Box box{.x = random.between(-200, 800),
                   .y = random.between(-200, 800),
                   .width = random.between(1, 500),
                   .height = random.between(1, 500)};
     const float scale = random.between(1.01f, 5);
-    const cv::Rect crop = liveness_crop(box, picture, scale);
+    const cv::Rect crop = liveness_crop(box, image, scale);
     CAPTURE(round);
-    CHECK((crop & cv::Rect({0, 0}, picture)) == crop);
+    CHECK((crop & cv::Rect({0, 0}, image)) == crop);
     CHECK(crop.area() > 0);
-    const cv::Rect reference = reference_crop(box, picture, scale);
+    const cv::Rect reference = reference_crop(box, image, scale);
     // A side may fall on either side of a whole pixel.
     CHECK(std::abs(crop.x - reference.x) <= 1);
     CHECK(std::abs(crop.y - reference.y) <= 1);
@@ -135,29 +132,29 @@ TEST_CASE("crops are those of the reference code, and inside the picture, for an
 TEST_CASE("the score is the softmax of the second logit, of what the crop shows") {
   const LivePack pack({2});
   const Liveness liveness(pack.pack());
-  Picture picture(half_white());
+  Image image(half_white());
   // Columns 60 to 100 and 150 to 190; then one whose middle is the border.
   const Box white{.x = 60, .y = 80, .width = 20, .height = 20};
   const Box black{.x = 160, .y = 80, .width = 20, .height = 20};
   const Box both{.x = 89.5f, .y = 80, .width = 20, .height = 20};
-  CHECK(*liveness.score(picture, white) == doctest::Approx(live(255 * kGain)));
-  CHECK(*liveness.score(picture, black) == doctest::Approx(1.0 / 3));
-  CHECK(*liveness.score(picture, both) == doctest::Approx(live(127.5f * kGain)).epsilon(0.05));
+  CHECK(*liveness.score(image, white) == doctest::Approx(live(255 * kGain)));
+  CHECK(*liveness.score(image, black) == doctest::Approx(1.0 / 3));
+  CHECK(*liveness.score(image, both) == doctest::Approx(live(127.5f * kGain)).epsilon(0.05));
 }
 
 TEST_CASE("the score of two nets is the mean of theirs") {
   const Box box{.x = 70, .y = 80, .width = 20, .height = 20};  // white at 2, not at 4
-  Picture picture(half_white());
+  Image image(half_white());
   const auto score = [&](const std::vector<float>& scales) {
     const LivePack pack(scales);
-    return *Liveness(pack.pack()).score(picture, box);
+    return *Liveness(pack.pack()).score(image, box);
   };
   CHECK(score({2}) > score({4}) + 0.05f);
   CHECK(score({2, 4}) == doctest::Approx((score({2}) + score({4})) / 2));
-  CHECK_FALSE(Liveness(Pack{}).score(picture, box));
+  CHECK_FALSE(Liveness(Pack{}).score(image, box));
 }
 
-TEST_CASE("boxes are in pixels of the full picture, at whatever scale it was decoded") {
+TEST_CASE("boxes are in pixels of the full image, at whatever scale it was decoded") {
   cv::Mat large;
   cv::resize(half_white(), large, {2400, 1600}, 0, 0, cv::INTER_NEAREST);
   const ByteVector file = encode_jpeg(large);
@@ -165,18 +162,18 @@ TEST_CASE("boxes are in pixels of the full picture, at whatever scale it was dec
   const Liveness liveness(pack.pack());
   const Box white{.x = 480, .y = 640, .width = 160, .height = 160};
   const Box black{.x = 1280, .y = 640, .width = 160, .height = 160};
-  Picture picture(file, {}, 100);
-  CHECK(*liveness.score(picture, white) == doctest::Approx(live(255 * kGain)).epsilon(0.01));
-  CHECK(*liveness.score(picture, black) == doctest::Approx(1.0 / 3).epsilon(0.01));
+  Image image(file, {}, 100);
+  CHECK(*liveness.score(image, white) == doctest::Approx(live(255 * kGain)).epsilon(0.01));
+  CHECK(*liveness.score(image, black) == doctest::Approx(1.0 / 3).epsilon(0.01));
 }
 
 TEST_CASE("a cancelled call ends") {
   const LivePack pack({2});
   const Liveness liveness(pack.pack());
   const std::atomic<uint8_t> cancelled = 1;
-  Picture picture(half_white(), Budget(1e9, &cancelled));
+  Image image(half_white(), Budget(1e9, &cancelled));
   CHECK(refuses_with(ErrorCode::kImageTooComplex,
-                     [&] { liveness.score(picture, {.width = 20, .height = 20}); }));
+                     [&] { liveness.score(image, {.width = 20, .height = 20}); }));
 }
 
 TEST_CASE("a net of another shape is refused when it is loaded") {

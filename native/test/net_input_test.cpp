@@ -21,11 +21,11 @@ struct Boxed {
   }
 };
 
-Boxed boxed(const cv::Mat& picture, const Normalisation& normalisation, cv::Size frame) {
+Boxed boxed(const cv::Mat& image, const Normalisation& normalisation, cv::Size frame) {
   Boxed out;
   out.planes.assign(static_cast<size_t>(3 * frame.area()), -999.0f);
-  out.size = size_within(picture.size(), frame);
-  letterbox(picture, normalisation, out.size, frame, out.planes);
+  out.size = size_within(image.size(), frame);
+  letterbox(image, normalisation, out.size, frame, out.planes);
   return out;
 }
 
@@ -33,18 +33,18 @@ Boxed boxed(const cv::Mat& picture, const Normalisation& normalisation, cv::Size
 
 TEST_SUITE_BEGIN("net_input");
 
-TEST_CASE("letterbox resizes like OpenCV except for rounding, and is black beside the picture") {
+TEST_CASE("letterbox resizes like OpenCV except for rounding, and is black beside the image") {
   const cv::Size frame(32, 24);
   // Larger, smaller, much larger, the size of the frame; wide, tall; thinner than a pixel of it.
   const cv::Size sizes[] = {{33, 25}, {40, 40},  {250, 250}, {320, 240}, {500, 7},
                             {7, 500}, {31, 9},   {32, 24},   {16, 12},   {3, 2},
                             {1, 1},   {900, 10}, {1, 24},    {2, 1}};
   for (const cv::Size& from : sizes) {
-    const cv::Mat picture = grain(from.width, from.height, CV_8UC3);
-    const Boxed ours = boxed(picture, kBytes, frame);
+    const cv::Mat image = grain(from.width, from.height, CV_8UC3);
+    const Boxed ours = boxed(image, kBytes, frame);
     const bool shrinks = from.width > frame.width || from.height > frame.height;
     cv::Mat theirs;
-    cv::resize(picture, theirs, ours.size, 0, 0, shrinks ? cv::INTER_AREA : cv::INTER_LINEAR);
+    cv::resize(image, theirs, ours.size, 0, 0, shrinks ? cv::INTER_AREA : cv::INTER_LINEAR);
     CAPTURE(from);
     CHECK(std::max(ours.size.width * 24, ours.size.height * 32) == 32 * 24);
     float worst = 0, beside = 0;
@@ -67,61 +67,26 @@ TEST_CASE("letterbox resizes like OpenCV except for rounding, and is black besid
   }
 }
 
-TEST_CASE("channels have the order of the net, and black is normalised as well") {
-  const cv::Size frame(8, 6);
-  const cv::Mat picture(6, 4, CV_8UC3, cv::Scalar(10, 20, 30));
-  const Boxed rgb = boxed(picture, {Channels::kRgb, {127, 127, 127}, 0.0078125f}, frame);
-  const Boxed bgr = boxed(picture, {Channels::kBgr, {127, 127, 127}, 0.0078125f}, frame);
-  CHECK(rgb.size == cv::Size(4, 6));
-  for (int channel = 0; channel < 3; ++channel) {
-    const float value = static_cast<float>(10 * (channel + 1) - 127) * 0.0078125f;
-    CHECK(bgr.at(channel, 3, 5, frame) == doctest::Approx(value));
-    CHECK(rgb.at(2 - channel, 0, 0, frame) == doctest::Approx(value));
-    CHECK(rgb.at(channel, 4, 0, frame) == doctest::Approx(-127 * 0.0078125f));
-  }
-}
-
-TEST_CASE("a frame larger than the picture needs is black beside and below it") {
-  const cv::Mat picture(40, 40, CV_8UC3, cv::Scalar::all(200));
-  const cv::Size frame(32, 24), size(10, 12);
-  std::vector<float> planes(static_cast<size_t>(3 * frame.area()), -999.0f);
-  letterbox(picture, kBytes, size, frame, planes);
-  for (int y = 0; y < frame.height; ++y) {
-    for (int x = 0; x < frame.width; ++x) {
-      const float expected = x < size.width && y < size.height ? 200.0f : 0.0f;
-      REQUIRE(planes[static_cast<size_t>(y * frame.width + x)] == doctest::Approx(expected));
-    }
-  }
-}
-
-TEST_CASE("part of a larger picture is read by its own rows") {
-  const cv::Mat whole = grain(90, 40, CV_8UC3);
-  const cv::Mat part = whole(cv::Rect(13, 7, 41, 20));
-  const cv::Size frame(32, 24);
-  CHECK(boxed(part, kBytes, frame).planes == boxed(part.clone(), kBytes, frame).planes);
-}
-
-TEST_CASE("each channel is written to its plane, normalised, for any width") {
+TEST_CASE("each channel is written to its plane, normalised, for any width; grey has one plane") {
   struct Case {
     Channels channels;
-    std::array<int, 3> plane_of;  // of blue, green, red
+    std::vector<int> plane_of;  // of blue, green, red
   };
-  const Case cases[] = {{Channels::kRgb, {2, 1, 0}}, {Channels::kBgr, {0, 1, 2}}};
+  const Case cases[] = {
+      {Channels::kRgb, {2, 1, 0}}, {Channels::kBgr, {0, 1, 2}}, {Channels::kGrey, {0}}};
   for (const Case& c : cases) {
+    const int count = static_cast<int>(c.plane_of.size());
     for (const int width : {1, 2, 7, 15, 16, 17, 31, 32, 33, 112, 320}) {
-      const cv::Mat picture = grain(width, 5, CV_8UC3);
-      const Normalisation normalisation = {c.channels, {127, 127, 127}, 0.0078125f};
-      std::vector<float> planes(static_cast<size_t>(3 * width * 5));
-      fill_planes(picture, normalisation, planes);
+      const cv::Mat image = grain(width, 5, CV_8UC(count));
+      std::vector<float> planes(static_cast<size_t>(count * width * 5));
+      fill_planes(image, {c.channels, {127, 127, 127}, 0.0078125f}, planes);
       float worst = 0;
-      for (int y = 0; y < 5; ++y) {
-        for (int x = 0; x < width; ++x) {
-          for (int channel = 0; channel < 3; ++channel) {
-            const int at = c.plane_of[static_cast<size_t>(channel)] * width * 5 + y * width + x;
-            const float expected =
-                (static_cast<float>(picture.at<cv::Vec3b>(y, x)[channel]) - 127) * 0.0078125f;
-            worst = std::max(worst, std::abs(planes[static_cast<size_t>(at)] - expected));
-          }
+      for (int i = 0; i < width * 5; ++i) {
+        for (int channel = 0; channel < count; ++channel) {
+          const int at = c.plane_of[static_cast<size_t>(channel)] * width * 5 + i;
+          const float byte = image.data[i * count + channel];
+          const float expected = (byte - 127) * 0.0078125f;
+          worst = std::max(worst, std::abs(planes[static_cast<size_t>(at)] - expected));
         }
       }
       CAPTURE(width);
@@ -130,98 +95,68 @@ TEST_CASE("each channel is written to its plane, normalised, for any width") {
   }
 }
 
-TEST_CASE("grey has one plane") {
-  for (const int width : {1, 63, 64, 65}) {
-    const cv::Mat picture = grain(width, 3, CV_8UC1);
-    std::vector<float> plane(static_cast<size_t>(width * 3));
-    fill_planes(picture, {Channels::kGrey, {10}, 0.5f}, plane);
-    for (int y = 0; y < 3; ++y) {
-      for (int x = 0; x < width; ++x) {
-        const float expected = (static_cast<float>(picture.at<uint8_t>(y, x)) - 10) * 0.5f;
-        REQUIRE(plane[static_cast<size_t>(y * width + x)] == doctest::Approx(expected));
-      }
-    }
-  }
-}
-
-TEST_CASE("part of a larger picture is read by its own rows") {
-  const cv::Mat whole = grain(90, 40, CV_8UC3);
-  const cv::Mat part = whole(cv::Rect(13, 7, 41, 20));
-  std::vector<float> from_part(size_t{3} * 41 * 20), from_copy(size_t{3} * 41 * 20);
-  const Normalisation normalisation = {Channels::kRgb, {127, 127, 127}, 1.0f / 128};
-  fill_planes(part, normalisation, from_part);
-  fill_planes(part.clone(), normalisation, from_copy);
+TEST_CASE("part of a larger image is read by its own rows") {
+  const cv::Mat part = grain(90, 40, CV_8UC3)(cv::Rect(13, 7, 41, 20));
+  const cv::Size frame(32, 24);
+  CHECK(boxed(part, kBytes, frame).planes == boxed(part.clone(), kBytes, frame).planes);
+  std::vector<float> from_part(size_t{3} * 41 * 20), from_copy(from_part.size());
+  fill_planes(part, kBytes, from_part);
+  fill_planes(part.clone(), kBytes, from_copy);
   CHECK(from_part == from_copy);
 }
 
-TEST_CASE("mirrored planes are those of the mirrored picture") {
-  const cv::Mat picture = grain(33, 9, CV_8UC3);
+TEST_CASE("mirrored planes are those of the mirrored image") {
+  const cv::Mat image = grain(33, 9, CV_8UC3);
   cv::Mat flipped;
-  cv::flip(picture, flipped, 1);
+  cv::flip(image, flipped, 1);
   std::vector<float> planes(size_t{3} * 33 * 9), expected(planes.size());
-  const Normalisation normalisation = {Channels::kBgr, {127, 127, 127}, 1.0f / 128};
-  fill_planes(picture, normalisation, planes);
-  fill_planes(flipped, normalisation, expected);
+  fill_planes(image, kBytes, planes);
+  fill_planes(flipped, kBytes, expected);
   mirror_planes(planes, 33);
   CHECK(planes == expected);
 }
 
-TEST_CASE("a picture or planes of other sizes or channels than the net's are refused") {
+TEST_CASE("an image or planes of other sizes or channels than the net's are refused") {
   const cv::Mat grey = grain(8, 6, CV_8UC1), colour = grain(8, 6, CV_8UC3);
   const size_t plane = size_t{8} * 6;
-  struct Case {
-    const char* what;
-    const cv::Mat& picture;
-    Channels channels;
-    size_t size;
-    bool taken;
+  const auto fills = [](const cv::Mat& image, Channels channels, size_t numbers) {
+    std::vector<float> planes(numbers);
+    return !refuses_with(ErrorCode::kInternalError,
+                         [&] { fill_planes(image, {channels, {}, 1}, planes); });
   };
-  const Case cases[] = {
-      {"three planes", colour, Channels::kRgb, 3 * plane, true},
-      {"one plane", grey, Channels::kGrey, plane, true},
-      {"a grey picture for three planes", grey, Channels::kRgb, plane, false},
-      {"a grey picture for three planes of room", grey, Channels::kBgr, 3 * plane, false},
-      {"a colour picture for one plane", colour, Channels::kGrey, plane, false},
-      {"one number short", colour, Channels::kBgr, 3 * plane - 1, false},
-      {"one number more", colour, Channels::kBgr, 3 * plane + 1, false},
-      {"nothing", grey, Channels::kGrey, 0, false},
+  CHECK(fills(colour, Channels::kRgb, 3 * plane));
+  CHECK(fills(grey, Channels::kGrey, plane));
+  CHECK_FALSE(fills(grey, Channels::kRgb, plane));
+  CHECK_FALSE(fills(grey, Channels::kBgr, 3 * plane));
+  CHECK_FALSE(fills(colour, Channels::kGrey, plane));
+  CHECK_FALSE(fills(colour, Channels::kBgr, 3 * plane - 1));
+  CHECK_FALSE(fills(colour, Channels::kBgr, 3 * plane + 1));
+  CHECK_FALSE(fills(grey, Channels::kGrey, 0));
+  const auto boxes = [](const cv::Mat& image, Channels channels, cv::Size size,
+                        size_t numbers = size_t{3} * 16 * 16) {
+    std::vector<float> planes(numbers);
+    return !refuses_with(ErrorCode::kInternalError,
+                         [&] { letterbox(image, {channels, {}, 1}, size, {16, 16}, planes); });
   };
-  for (const Case& c : cases) {
-    CAPTURE(c.what);
-    std::vector<float> planes(c.size);
-    CHECK(refuses_with(ErrorCode::kInternalError,
-                       [&] { fill_planes(c.picture, {c.channels, {}, 1}, planes); }) == !c.taken);
-  }
-}
-
-TEST_CASE("a letterbox of other sizes or channels than the net's is refused") {
-  const cv::Mat picture = grain(8, 6, CV_8UC3);
-  const cv::Size frame(16, 16), size(16, 12);
-  std::vector<float> planes(size_t{3} * 16 * 16), fewer(planes.size() - 1), one(size_t{16} * 16);
-  const auto refused = [&](const cv::Mat& from, Channels channels, cv::Size to, auto& out) {
-    return refuses_with(ErrorCode::kInternalError,
-                        [&] { letterbox(from, {channels, 0, 1}, to, frame, out); });
-  };
-  CHECK_FALSE(refused(picture, Channels::kRgb, size, planes));
-  CHECK(refused(picture, Channels::kGrey, size, planes));
-  CHECK(refused(picture, Channels::kRgb, size, fewer));
-  CHECK(refused(picture, Channels::kRgb, size, one));
-  CHECK(refused(picture, Channels::kRgb, {17, 12}, planes));
-  CHECK(refused(picture, Channels::kRgb, {16, 17}, planes));
-  CHECK(refused(picture, Channels::kRgb, {0, 12}, planes));
-  CHECK(refused(grain(8, 6, CV_8UC1), Channels::kRgb, size, planes));
-  CHECK(refused(grain(8, 6, CV_8UC4), Channels::kRgb, size, planes));
-  CHECK(refused({}, Channels::kRgb, size, planes));
+  const cv::Size size(16, 12);
+  CHECK(boxes(colour, Channels::kRgb, size));
+  CHECK_FALSE(boxes(colour, Channels::kGrey, size));
+  CHECK_FALSE(boxes(colour, Channels::kRgb, size, size_t{3} * 16 * 16 - 1));
+  CHECK_FALSE(boxes(colour, Channels::kRgb, size, size_t{16} * 16));
+  for (const cv::Size wrong : {cv::Size(17, 12), cv::Size(16, 17), cv::Size(0, 12)})
+    CHECK_FALSE(boxes(colour, Channels::kRgb, wrong));
+  for (const cv::Mat& wrong : {grey, grain(8, 6, CV_8UC4), cv::Mat()})
+    CHECK_FALSE(boxes(wrong, Channels::kRgb, size));
 }
 
 TEST_CASE("each plane may have a mean of its own, in the order of the planes") {
-  const cv::Mat picture(4, 4, CV_8UC3, cv::Scalar(10, 20, 30));
+  const cv::Mat image(4, 4, CV_8UC3, cv::Scalar(10, 20, 30));
   const cv::Size frame(6, 6);
   for (const Channels channels : {Channels::kBgr, Channels::kRgb}) {
     const Normalisation normalisation = {channels, {1, 2, 3}, 0.5f};
     std::vector<float> planes(3 * 16), boxed(3 * 36);
-    fill_planes(picture, normalisation, planes);
-    letterbox(picture, normalisation, {4, 4}, frame, boxed);
+    fill_planes(image, normalisation, planes);
+    letterbox(image, normalisation, {4, 4}, frame, boxed);
     for (int plane = 0; plane < 3; ++plane) {
       CAPTURE(plane);
       const int byte = 10 * (channels == Channels::kBgr ? plane + 1 : 3 - plane);
@@ -229,7 +164,7 @@ TEST_CASE("each plane may have a mean of its own, in the order of the planes") {
       const float value = (static_cast<float>(byte) - mean) / 2;
       CHECK(planes[static_cast<size_t>(plane) * 16 + 5] == doctest::Approx(value));
       CHECK(boxed[static_cast<size_t>(plane) * 36] == doctest::Approx(value));
-      // Beside the picture and below it the frame is black.
+      // Beside the image and below it the frame is black.
       CHECK(boxed[static_cast<size_t>(plane) * 36 + 5] == doctest::Approx(-mean / 2));
       CHECK(boxed[static_cast<size_t>(plane) * 36 + 35] == doctest::Approx(-mean / 2));
     }

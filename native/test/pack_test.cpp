@@ -132,6 +132,8 @@ TinyNet retinaface() {
                       shaped("loc", kRetinafaceRows, 4, {})}};
 }
 
+const ByteVector kImage = encode_png(gradient(80, 80));
+
 struct TinyFile {
   const char* name;
   ByteVector bytes;
@@ -227,14 +229,14 @@ void check(const Analysis& analysis) {
   }
 }
 
-// Analyses a picture with the pack. Exceptions other than Error pass through and fail the test.
-std::optional<Analysis> analysed(const Pack& pack, const ByteVector& picture, AccuracyMode mode) {
+// Analyses an image with the pack. Exceptions other than Error pass through and fail the test.
+std::optional<Analysis> analysed(const Pack& pack, const ByteVector& image, AccuracyMode mode) {
   try {
     const Engine engine(pack);
     AnalyseOptions options = options_of(mode, 0.5f);
     options.limits = kAnySize;
     options.detect_presentation_attack = true;
-    Analysis analysis = analyse(engine, picture, options);
+    Analysis analysis = analyse(engine, image, options);
     check(analysis);
     return analysis;
   } catch (const Error& error) {
@@ -248,38 +250,22 @@ std::optional<Analysis> analysed(const Pack& pack, const ByteVector& picture, Ac
 
 TEST_SUITE_BEGIN("pack");
 
-TEST_CASE("a pack of tiny nets finds its face") {
+TEST_CASE(
+    "a pack of tiny nets finds its face, also with SCRFD, and with RetinaFace for close ones") {
   const TinyPack pack;
-  const auto analysis =
-      analysed(pack.as(manifest()), encode_png(gradient(80, 80)), AccuracyMode::kBalance);
-  REQUIRE(analysis);
-  REQUIRE(analysis->faces.size() == 1);
-  CHECK(analysis->faces[0].embedding.size() == kDimensions);
-}
-
-TEST_CASE("so does one with SCRFD, and with RetinaFace for close faces") {
-  const TinyPack pack;
-  const ByteVector picture = encode_png(gradient(80, 80));
-  Json json = manifest_with_anchors();
-  auto analysis = analysed(pack.as(json), picture, AccuracyMode::kBalance);
-  REQUIRE(analysis);
-  CHECK(analysis->faces.size() == 1);
-  std::swap(json["detector"], json["close_detector"]);
-  analysis = analysed(pack.as(json), picture, AccuracyMode::kBalance);
-  REQUIRE(analysis);
-  CHECK(analysis->faces.size() == 1);
-  for (const char* file : {"detect-scrfd-wild.onnx", "detect-scrfd-huge.onnx"}) {
-    json = manifest_with_anchors();
-    json["detector"]["file"] = file;
-    CAPTURE(file);
-    CHECK(analysed(pack.as(json), picture, AccuracyMode::kFast));
+  Json exchanged = manifest_with_anchors();
+  std::swap(exchanged["detector"], exchanged["close_detector"]);
+  for (const Json& json : {manifest(), manifest_with_anchors(), exchanged}) {
+    const auto analysis = analysed(pack.as(json), kImage, AccuracyMode::kBalance);
+    REQUIRE(analysis);
+    REQUIRE(analysis->faces.size() == 1);
+    CHECK(analysis->faces[0].embedding.size() == kDimensions);
   }
 }
 
 TEST_CASE(
     "a close detector of the same family sees what the detector does not, at the first look") {
   const TinyPack pack;
-  const ByteVector picture = encode_png(gradient(80, 80));
   const auto faces = [&](const char* file, const char* close, bool fallback) {
     Json json = manifest_with_anchors();
     json["close_detector"] = json["detector"];
@@ -289,11 +275,11 @@ TEST_CASE(
     AnalyseOptions options = options_of(AccuracyMode::kFast, 0.5f);
     options.limits = kAnySize;
     options.use_heuristic_fallback = fallback;
-    return analyse(engine, picture, options).faces;
+    return analyse(engine, kImage, options).faces;
   };
-  REQUIRE(faces("detect-scrfd-blind.onnx", "detect-scrfd.onnx", false).size() == 1);
-  CHECK(faces("detect-scrfd-blind.onnx", "detect-scrfd.onnx", false)[0].found_by ==
-        FoundBy::kPrimary);
+  const auto found = faces("detect-scrfd-blind.onnx", "detect-scrfd.onnx", false);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].found_by == FoundBy::kPrimary);
   // Seen by both it is one face.
   CHECK(faces("detect-scrfd.onnx", "detect-scrfd.onnx", false).size() == 1);
   CHECK(faces("detect-scrfd-blind.onnx", "detect-scrfd-blind.onnx", true).empty());
@@ -307,8 +293,7 @@ TEST_CASE("the manifest says how sure the nets must be of an upright face") {
     json["detector"]["clear_score"] = clear_score;
     json["landmarks"]["clear_template_error"] = clear_template_error;
     for (auto& [which, most] : json["landmarks"]["max_instability"].items()) most = instability;
-    const auto analysis =
-        analysed(pack.as(json), encode_png(gradient(80, 80)), AccuracyMode::kFast);
+    const auto analysis = analysed(pack.as(json), kImage, AccuracyMode::kFast);
     REQUIRE(analysis);
     return analysis->faces.size();
   };
@@ -325,6 +310,7 @@ TEST_CASE("nets that answer with NaN, infinity or huge numbers give an Error or 
   };
   const Case cases[] = {
       {"detector", "detect-wild.onnx", false},       {"detector", "detect-nan.onnx", false},
+      {"detector", "detect-scrfd-wild.onnx", false}, {"detector", "detect-scrfd-huge.onnx", false},
       {"detector", "detect-open.onnx", false},       {"landmarks", "landmark-nan.onnx", true},
       {"landmarks", "landmark-infinite.onnx", true}, {"landmarks", "landmark-far.onnx", false},
       {"landmarks", "landmark-one.onnx", false},     {"landmarks", "landmark-moving.onnx", false},
@@ -337,13 +323,13 @@ TEST_CASE("nets that answer with NaN, infinity or huge numbers give an Error or 
       {"liveness", "live-two.onnx", true},
   };
   const TinyPack pack;
-  const ByteVector picture = encode_png(gradient(80, 80));
   for (const Case& c : cases) {
-    Json json = manifest();
+    const bool anchors = std::string(c.file).starts_with("detect-scrfd");
+    Json json = anchors ? manifest_with_anchors() : manifest();
     const bool listed = c.role == std::string("liveness");
     (listed ? json[c.role]["nets"][1] : json[c.role])["file"] = c.file;
     CAPTURE(c.file);
-    CHECK(analysed(pack.as(json), picture, AccuracyMode::kBalance).has_value() == !c.refused);
+    CHECK(analysed(pack.as(json), kImage, AccuracyMode::kBalance).has_value() == !c.refused);
   }
 }
 
@@ -353,7 +339,7 @@ TEST_CASE("a net that answers with more numbers than at loading is an Error, not
   json["embedder"]["file"] = "embed-growing.onnx";
   // At loading every input is 0 and none of them is counted; then every one.
   json["embedder"]["dimensions"] = 1;
-  CHECK_FALSE(analysed(pack.as(json), encode_png(gradient(80, 80)), AccuracyMode::kBalance));
+  CHECK_FALSE(analysed(pack.as(json), kImage, AccuracyMode::kBalance));
   const TinyNet growing = {
       .shape = {1, 3, kChip, kChip},
       .outputs = {{.name = "embedding", .numbers = {}, .kind = TinyKind::kWhere}}};
@@ -371,7 +357,6 @@ TEST_CASE("a net with any bytes changed gives an Analysis or an Error") {
   const TinyPack pack;
   Random random(107);
   const Pack wholes[] = {pack.as(manifest()), pack.as(manifest_with_anchors())};
-  const ByteVector picture = encode_png(gradient(80, 80));
   for (int round = 0; round < kRounds; ++round) {
     const size_t which = random.below(2);
     const char* const names[] = {which == 0 ? "detect.onnx" : "detect-scrfd.onnx", "landmark.onnx",
@@ -384,33 +369,25 @@ TEST_CASE("a net with any bytes changed gives an Analysis or an Error") {
       changed[random.below(changed.size())] = random.byte();
     write_file(file, changed);
     CAPTURE(round);
-    analysed(wholes[which], picture, AccuracyMode::kFast);
+    analysed(wholes[which], kImage, AccuracyMode::kFast);
     write_file(file, whole);
   }
 }
 
-TEST_CASE("the default pack is what its manifest says") {
-  const ByteVector bytes = read_file(std::filesystem::path(default_pack()) / "manifest.json");
-  const Json json = Json::parse(bytes.begin(), bytes.end());
-  const Pack pack = read_pack(default_pack());
-  CHECK(pack.directory == default_pack());
-  CHECK(pack.detector.width == json["detector"]["width"]);
-  CHECK(pack.detector.outputs == std::vector<std::string>{"scores", "offsets"});
+TEST_CASE("a pack is what its manifest says") {
+  const Pack pack = TinyPack().as(manifest_with_anchors());
+  CHECK(pack.detector.outputs == std::vector<std::string>{"s16", "s32", "b16", "b32"});
+  CHECK(pack.detector.normalisation.mean == std::array{127.0f, 127.0f, 127.0f});
+  CHECK(pack.close_detector->priors == std::vector<std::vector<float>>{{16, 32}, {48}});
+  CHECK(pack.close_detector->variances == std::array{0.1f, 0.2f});
+  CHECK(pack.close_detector->normalisation.mean == std::array{104.0f, 117.0f, 123.0f});
   CHECK(pack.landmarks.normalisation.channels == Channels::kGrey);
-  CHECK(pack.embedder.normalisation.mean == std::array{127.0f, 127.0f, 127.0f});
-  CHECK(pack.embedder.template_points[2].y == json["embedder"]["template"][2][1].get<float>());
-  REQUIRE((pack.close_detector && pack.cohort && pack.human && pack.occlusion));
-  CHECK(pack.cohort->weight == json["cohort"]["weight"].get<float>());
-  CHECK(pack.human->bar == json["human"]["bar"].get<float>());
-  CHECK(pack.occlusion->bias == json["occlusion"]["bias"].get<float>());
-  const TinyPack tiny;
-  const Pack anchors = tiny.as(manifest_with_anchors());
-  CHECK(anchors.detector.outputs == std::vector<std::string>{"s16", "s32", "b16", "b32"});
-  CHECK(anchors.close_detector->priors == std::vector<std::vector<float>>{{16, 32}, {48}});
-  CHECK(anchors.close_detector->variances == std::array{0.1f, 0.2f});
-  CHECK(anchors.close_detector->normalisation.mean == std::array{104.0f, 117.0f, 123.0f});
-  REQUIRE(anchors.liveness.size() == 2);
-  CHECK(anchors.liveness[0].scale == 2.7f);
+  CHECK(pack.embedder.template_points[2] == Point(8, 8.32f));
+  CHECK(pack.cohort->weight == 0.5f);
+  CHECK(pack.human->bar == -1);
+  CHECK(pack.occlusion->bias == 1);
+  REQUIRE(pack.liveness.size() == 2);
+  CHECK(pack.liveness[0].scale == 2.7f);
 }
 
 TEST_CASE("a net that is not as described fails at loading, by what is wrong") {
@@ -421,7 +398,7 @@ TEST_CASE("a net that is not as described fails at loading, by what is wrong") {
   };
   const Case cases[] = {
       {"/detector/family", "haar", "unknown detector family \"haar\""},
-      {"/detector/input", "picture", "no input \"picture\"; there are \"input\""},
+      {"/detector/input", "image", "no input \"image\"; there are \"input\""},
       {"/detector/file", "missing.onnx", "missing.onnx cannot be used"},
       {"/detector/scores", "offsets", "\"scores\" has the shape 235×4 instead of 235×2"},
       {"/landmarks/size", 112, "landmark.onnx cannot be used"},

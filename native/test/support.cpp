@@ -19,13 +19,6 @@ namespace fs = std::filesystem;
 
 fs::path project_root() { return FACEMATCH_ROOT; }
 
-std::optional<fs::path> shared_folder() {
-  const char* named = std::getenv("FACEMATCH_SHARED");
-  const fs::path folder = named != nullptr ? fs::path(named) : project_root() / "../shared";
-  if (!fs::is_directory(folder / "data")) return std::nullopt;
-  return folder;
-}
-
 ByteVector read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw std::runtime_error("cannot read " + path.string());

@@ -1,4 +1,4 @@
-// Shared by the tests: paths of pictures and packs, analyses, caught errors, random numbers.
+// Shared by the tests: paths of images and packs, analyses, caught errors, random numbers.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,6 @@ using ByteVector = std::vector<uint8_t>;
 
 // The folder that holds package.json.
 std::filesystem::path project_root();
-
-// $FACEMATCH_SHARED, or ../shared beside the project; nothing where neither exists.
-std::optional<std::filesystem::path> shared_folder();
 
 ByteVector read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, const ByteVector& bytes);

@@ -30,7 +30,7 @@ TEST_CASE("many threads on one engine get the same results as one thread, bit fo
   // Of different sizes and modes, so that every thread's scratch memory keeps changing its
   // contents.
   struct Job {
-    ByteVector picture;
+    ByteVector image;
     AccuracyMode mode;
   };
   const Job jobs[kThreads] = {{sample(1), AccuracyMode::kFast},
@@ -38,7 +38,7 @@ TEST_CASE("many threads on one engine get the same results as one thread, bit fo
                               {sample(5), AccuracyMode::kFast},
                               {sample(1), AccuracyMode::kBalance}};
   const auto run = [](const Job& job) {
-    return numbers(analyse(default_engine(), job.picture, options_of(job.mode)));
+    return numbers(analyse(default_engine(), job.image, options_of(job.mode)));
   };
   std::vector<std::vector<float>> alone;
   for (const Job& job : jobs) alone.push_back(run(job));
@@ -57,17 +57,17 @@ TEST_CASE("many threads on one engine get the same results as one thread, bit fo
   for (const int count : same) CHECK(count == kRounds * static_cast<int>(kThreads));
 }
 
-TEST_CASE("failed loads and failed pictures on some threads do not affect the others") {
-  const ByteVector picture = sample(3);
+TEST_CASE("failed loads and failed images on some threads do not affect the others") {
+  const ByteVector image = sample(3);
   const ByteVector text = {'t', 'e', 'x', 't'};
   const AnalyseOptions options = options_of(AccuracyMode::kFast);
-  const auto expected = numbers(analyse(default_engine(), picture, options));
+  const auto expected = numbers(analyse(default_engine(), image, options));
   int same = 0;
   int refused = 0;
   {
     const std::jthread works([&] {
       for (int i = 0; i < 8; ++i)
-        same += numbers(analyse(default_engine(), picture, options)) == expected;
+        same += numbers(analyse(default_engine(), image, options)) == expected;
     });
     const std::jthread fails([&] {
       for (int i = 0; i < 40; ++i) {

@@ -1,7 +1,5 @@
 #include "tiny_net.h"
 
-#include <cstring>
-
 namespace facematch::testing {
 namespace {
 
@@ -56,25 +54,14 @@ Message integers(const std::string& name, const std::vector<int64_t>& values) {
 }
 
 // TensorProto, of one dimension.
-Message whole_numbers(const std::string& name, const std::vector<int64_t>& numbers) {
-  std::string raw(numbers.size() * sizeof(int64_t), '\0');
-  std::memcpy(raw.data(), numbers.data(), raw.size());
+template <typename Number>
+Message constant(const std::string& name, int type, const std::vector<Number>& numbers) {
+  const auto* const raw = reinterpret_cast<const char*>(numbers.data());
   return Message()
       .number(1, numbers.size())
-      .number(2, static_cast<uint64_t>(kInt64Type))
+      .number(2, static_cast<uint64_t>(type))
       .bytes(8, name)
-      .bytes(9, raw);
-}
-
-// TensorProto, of one dimension.
-Message constant(const std::string& name, const std::vector<float>& numbers) {
-  std::string raw(numbers.size() * sizeof(float), '\0');
-  if (!numbers.empty()) std::memcpy(raw.data(), numbers.data(), raw.size());
-  return Message()
-      .number(1, numbers.size())
-      .number(2, static_cast<uint64_t>(kFloatType))
-      .bytes(8, name)
-      .bytes(9, raw);
+      .bytes(9, {raw, raw + numbers.size() * sizeof(Number)});
 }
 
 // ValueInfoProto. An output tells no shape.
@@ -113,7 +100,7 @@ ByteVector TinyNet::file() const {
     const bool casts = output.kind == TinyKind::kCast;
     const std::string shaped = casts ? own + "shaped" : output.name;
     const std::string sum = output.shape.empty() ? shaped : own + "sum";
-    graph.message(5, constant(own + "numbers", output.numbers));
+    graph.message(5, constant(own + "numbers", kFloatType, output.numbers));
     if (output.kind == TinyKind::kCells) {
       const std::vector<int64_t> window = {output.stride, output.stride};
       graph
@@ -125,15 +112,15 @@ ByteVector TinyNet::file() const {
               node("ReduceMean", {own + "pooled"}, own + "cells").message(5, integers("axes", {1})))
           .message(1, node("Reshape", {own + "cells", own + "column"}, own + "rows"))
           .message(1, node("Mul", {own + "rows", own + "numbers"}, sum))
-          .message(5, whole_numbers(own + "column", {-1, 1}));
+          .message(5, constant<int64_t>(own + "column", kInt64Type, {-1, 1}));
     } else {
       graph.message(1, node("Mul", {"mean", own + "gain"}, own + "share"))
           .message(1, node("Add", {own + "share", own + "numbers"}, sum))
-          .message(5, constant(own + "gain", {output.gain}));
+          .message(5, constant<float>(own + "gain", kFloatType, {output.gain}));
     }
     if (!output.shape.empty()) {
       graph.message(1, node("Reshape", {sum, own + "shape"}, shaped))
-          .message(5, whole_numbers(own + "shape", output.shape));
+          .message(5, constant(own + "shape", kInt64Type, output.shape));
     }
     if (casts) graph.message(1, cast(shaped, output.name, output.type));
   }

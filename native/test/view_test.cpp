@@ -30,7 +30,7 @@ double largest_error(const View& view) {
     for (int x = 0; x < view.bgr.cols; ++x) {
       const cv::Vec3b encoded = view.bgr.at<cv::Vec3b>(y, x);
       if (encoded[2] != 255) continue;
-      const Point place = view.to_picture.apply({static_cast<float>(x), static_cast<float>(y)});
+      const Point place = view.to_image.apply({static_cast<float>(x), static_cast<float>(y)});
       const Point expected(encoded[0], encoded[1]);
       largest = std::max(largest, cv::norm(place - expected));
       ++seen;
@@ -43,12 +43,6 @@ double largest_error(const View& view) {
 // Difference of two angles around the circle, degrees.
 float angle_between(float a, float b) { return std::abs(std::remainder(a - b, 360.0f)); }
 
-// Makes the mean colour, which padded() uses for the border, differ from the map's red.
-View with_dark_corner(View view) {
-  view.bgr(cv::Rect(0, 0, 8, 8)).setTo(cv::Scalar::all(0));
-  return view;
-}
-
 void check_moved_box(const Box& box, const Box& expected) {
   CHECK(box.x == doctest::Approx(expected.x));
   CHECK(box.y == doctest::Approx(expected.y));
@@ -60,7 +54,10 @@ void check_moved_box(const Box& box, const Box& expected) {
 
 TEST_SUITE_BEGIN("view");
 
-TEST_CASE("every pixel of a rotated view is mapped back to its position") {
+TEST_CASE("every pixel of a rotated view is mapped back to its position, and so is a box") {
+  const Box box{10, 20, 30, 50};
+  // Width and height change places, around the same pixels.
+  const Box there[] = {box, {80, 10, 50, 30}, {160, 80, 30, 50}, {20, 160, 50, 30}};
   for (const cv::Size size : {cv::Size(200, 150), cv::Size(31, 250), cv::Size(1, 7)}) {
     for (int quarters = 0; quarters < 4; ++quarters) {
       CAPTURE(quarters);
@@ -68,32 +65,32 @@ TEST_CASE("every pixel of a rotated view is mapped back to its position") {
       CHECK(view.bgr.cols == (quarters % 2 == 0 ? size.width : size.height));
       CHECK(largest_error(view) < 1e-3);
       CHECK(angle_between(view.roll(), -90 * static_cast<float>(quarters)) < 0.01f);
+      const Box seen = moved(box, view.to_image.inverse());
+      if (size.width == 200) check_moved_box(seen, there[quarters]);
+      check_moved_box(moved(seen, view.to_image), box);
     }
   }
 }
 
-TEST_CASE("the border of a padded view has one colour, whatever surrounds the picture in memory") {
-  cv::Mat larger(300, 400, CV_8UC3, cv::Scalar(255, 0, 255));
-  cv::Mat part = larger(cv::Rect(100, 80, 160, 120));
-  part.setTo(cv::Scalar(10, 20, 30));
-  const View view = padded(View(part), 0.5f);
-  double least, most;
-  cv::minMaxLoc(view.bgr.reshape(1), &least, &most);
-  CHECK(least == 10);
-  CHECK(most == 30);
-}
-
-TEST_CASE(
-    "every pixel of a padded view is mapped back, and the picture takes its share of the view") {
+TEST_CASE("a padded view maps every pixel back, and the image takes its share of it") {
+  // Surrounded in memory by another colour than its border's.
+  cv::Mat larger(300, 400, CV_8UC3, cv::Scalar(255, 0, 254));
+  View inner(larger(cv::Rect(100, 80, 160, 120)));
+  map_of(160, 120).copyTo(inner.bgr);
+  // The mean becomes another red than the map's.
+  inner.bgr(cv::Rect(0, 0, 8, 8)).setTo(cv::Scalar::all(0));
   for (const float share : {0.3f, 0.5f, 0.8f}) {
-    const View view = padded(with_dark_corner(View(map_of(160, 120))), share);
+    const View view = padded(inner, share);
     CHECK(view.bgr.cols == doctest::Approx(160 / share).epsilon(0.02));
     CHECK(view.bgr.rows == doctest::Approx(120 / share).epsilon(0.02));
     CHECK(largest_error(view) < 1e-3);
+    const cv::Vec3b border = view.bgr.at<cv::Vec3b>(0, 0);
+    CHECK(view.bgr.at<cv::Vec3b>(view.bgr.rows - 1, view.bgr.cols / 2) == border);
+    CHECK(border != cv::Vec3b(255, 0, 254));
   }
 }
 
-TEST_CASE("tiles cover the picture, overlap, and map every pixel back") {
+TEST_CASE("tiles cover the image, overlap, and map every pixel back") {
   for (const int across : {1, 2, 5}) {
     CAPTURE(across);
     const auto all = tiles(View(map_of(200, 150)), across);
@@ -101,7 +98,7 @@ TEST_CASE("tiles cover the picture, overlap, and map every pixel back") {
     cv::Mat covered(150, 200, CV_8U, cv::Scalar(0));
     for (const View& tile : all) {
       CHECK(largest_error(tile) < 1e-3);
-      const Point corner = tile.to_picture.apply({0, 0});
+      const Point corner = tile.to_image.apply({0, 0});
       covered(cv::Rect(cvRound(corner.x), cvRound(corner.y), tile.bgr.cols, tile.bgr.rows)) += 1;
     }
     double least = 0, most = 0;
@@ -111,30 +108,17 @@ TEST_CASE("tiles cover the picture, overlap, and map every pixel back") {
   }
 }
 
-TEST_CASE("tiles of a rotated view of a shrunk picture map back to the picture") {
+TEST_CASE("tiles of a rotated view of a shrunk image map back to the image") {
   const View small = shrunk(View(map_of(240, 180)), 120);
   CHECK(small.bgr.cols == 120);
   CHECK(largest_error(small) <= 1);
   for (const View& tile : tiles(rotated(small, 1), 2)) CHECK(largest_error(tile) <= 1);
 }
 
-TEST_CASE("a picture that is small enough is neither copied nor enlarged") {
+TEST_CASE("an image that is small enough is neither copied nor enlarged") {
   const cv::Mat map = map_of(64, 48);
   CHECK(shrunk(View(map), 64).bgr.data == map.data);
   CHECK(shrunk(View(map), 1000).bgr.size() == map.size());
-}
-
-TEST_CASE(
-    "a box rotated by multiples of 90 degrees surrounds its corners, and can be rotated back") {
-  const Box box{10, 20, 30, 50};
-  const View picture = View(map_of(200, 150));
-  check_moved_box(moved(box, rotated(picture, 1).to_picture.inverse()), {80, 10, 50, 30});
-  check_moved_box(moved(box, rotated(picture, 2).to_picture.inverse()), {160, 80, 30, 50});
-  check_moved_box(moved(box, rotated(picture, 3).to_picture.inverse()), {20, 160, 50, 30});
-  for (int quarters = 0; quarters < 4; ++quarters) {
-    const Similarity back = rotated(picture, quarters).to_picture;
-    check_moved_box(moved(moved(box, back.inverse()), back), box);
-  }
 }
 
 TEST_CASE("a rotated box keeps its centre and the sum of its sides") {

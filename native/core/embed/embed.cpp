@@ -11,7 +11,7 @@ namespace facematch {
 namespace {
 
 // A chip shows about as much as the longer side of the box. With fewer source pixels for each pixel
-// of the chip, embeddings begin to differ from those of the full picture.
+// of the chip, embeddings begin to differ from those of the full image.
 constexpr float kPixelsPerChipPixel = 1.2f;
 
 // Below this the inverse of a length does not fit into a float.

@@ -1,7 +1,7 @@
 // Face chip -> unit vector.
 #pragma once
 
-#include "../image/picture.h"
+#include "../image/image.h"
 #include "../runtime/pack.h"
 #include "../runtime/session.h"
 #include "../types.h"
@@ -12,7 +12,7 @@ class Embedder {
  public:
   explicit Embedder(const Pack& pack);
 
-  // Aligns the five points to the pack's template: the transform from the picture to the chip.
+  // Aligns the five points to the pack's template: the transform from the image to the chip.
   Similarity align(const Landmarks& landmarks) const;
 
   // The face chip, CV_8UC3, upright.
@@ -22,8 +22,8 @@ class Embedder {
   // net's numbers are not finite.
   Embedding embed(const cv::Mat& chip, bool mirror) const;
 
-  // What to decode of a picture, and at which scale (at most 1 is ever needed), so that the chip of
-  // a face in that box is as good as one of the full picture.
+  // What to decode of an image, and at which scale (at most 1 is ever needed), so that the chip of
+  // a face in that box is as good as one of the full image.
   Part part_for(const Box& box) const;
 
   int chip_size() const { return spec_.size; }

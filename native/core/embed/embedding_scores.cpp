@@ -43,11 +43,6 @@ constexpr int kEmbeddingBits = 14;
   }
 }
 
-void multiply_portably(const std::int8_t* rows, const std::int16_t* vector, size_t dimensions,
-                       std::span<std::int32_t> sums) {
-  multiply_rows(rows, vector, dimensions, sums);
-}
-
 #ifdef __x86_64__
 [[gnu::target("avx2")]] void multiply_avx2(const std::int8_t* rows, const std::int16_t* vector,
                                            size_t dimensions, std::span<std::int32_t> sums) {
@@ -55,11 +50,13 @@ void multiply_portably(const std::int8_t* rows, const std::int16_t* vector, size
 }
 #endif
 
-auto fastest() {
+void multiply(const std::int8_t* rows, const std::int16_t* vector, size_t dimensions,
+              std::span<std::int32_t> sums, [[maybe_unused]] bool portably) {
 #ifdef __x86_64__
-  if (__builtin_cpu_supports("avx2")) return multiply_avx2;
+  if (!portably && __builtin_cpu_supports("avx2"))
+    return multiply_avx2(rows, vector, dimensions, sums);
 #endif
-  return multiply_portably;
+  multiply_rows(rows, vector, dimensions, sums);
 }
 
 }  // namespace
@@ -81,23 +78,14 @@ Cohort::Cohort(const Pack& pack) {
   }
 }
 
-float Cohort::score(std::span<const float> embedding) const {
-  static Products* const products = fastest();
-  return score_by(products, embedding);
-}
-
-float Cohort::score_portably(std::span<const float> embedding) const {
-  return score_by(multiply_portably, embedding);
-}
-
-float Cohort::score_by(Products* products, std::span<const float> embedding) const {
+float Cohort::score(std::span<const float> embedding, bool portably) const {
   if (highest_ == 0 || embedding.size() != dimensions_) return 0;
   std::vector<std::int16_t> vector(dimensions_);
   std::transform(embedding.begin(), embedding.end(), vector.begin(), [](float number) {
     return static_cast<std::int16_t>(std::lrint(std::ldexp(number, kEmbeddingBits)));
   });
   std::vector<std::int32_t> sums(scales_.size());
-  products(rows_.data(), vector.data(), dimensions_, sums);
+  multiply(rows_.data(), vector.data(), dimensions_, sums, portably);
   std::vector<float> cosines(sums.size());
   std::transform(sums.begin(), sums.end(), scales_.begin(), cosines.begin(),
                  [](std::int32_t sum, float scale) { return static_cast<float>(sum) * scale; });

@@ -22,17 +22,10 @@ class Cohort {
   explicit Cohort(const Pack& pack);
 
   // The cohort score: the mean of the highest cosines with the centres, times the manifest's
-  // weight. The same on every processor.
-  float score(std::span<const float> embedding) const;
-  // The same without special instructions, for tests.
-  float score_portably(std::span<const float> embedding) const;
+  // weight. The same on every processor. `portably`: as on one without wider instructions.
+  float score(std::span<const float> embedding, bool portably = false) const;
 
  private:
-  using Products = void(const std::int8_t* rows, const std::int16_t* vector, size_t dimensions,
-                        std::span<std::int32_t> sums);
-
-  float score_by(Products* products, std::span<const float> embedding) const;
-
   std::vector<std::int8_t> rows_;  // a row for each centre
   std::vector<float> scales_;      // from the sum of products to the cosine
   size_t dimensions_ = 0;

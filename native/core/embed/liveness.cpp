@@ -22,7 +22,7 @@ float shifted(float middle, float length, float last) {
 
 // The pixels of the view that show the rectangle; both count whole pixels.
 cv::Mat pixels_of(const View& view, const cv::Rect& rectangle) {
-  const Similarity to_view = view.to_picture.inverse();
+  const Similarity to_view = view.to_image.inverse();
   const Point first = to_view.apply(cv::Point2f(rectangle.tl()));
   const Point last = to_view.apply(cv::Point2f(rectangle.br() - cv::Point(1, 1)));
   const auto at = [](float value, int count) { return std::clamp(cvRound(value), 0, count - 1); };
@@ -43,12 +43,12 @@ float softmax_of_live(const std::array<float, kClasses>& logits) {
 
 }  // namespace
 
-cv::Rect liveness_crop(const Box& box, cv::Size picture, float scale) {
-  const auto right = static_cast<float>(picture.width - 1);
-  const auto bottom = static_cast<float>(picture.height - 1);
+cv::Rect liveness_crop(const Box& box, cv::Size image, float scale) {
+  const auto right = static_cast<float>(image.width - 1);
+  const auto bottom = static_cast<float>(image.height - 1);
   const float width = std::max(box.width, 1.0f), height = std::max(box.height, 1.0f);
   const float times = std::min({bottom / height, right / width, scale});
-  // Rounding must not make it longer than the picture.
+  // Rounding must not make it longer than the image.
   const float wide = std::min(width * times, right), high = std::min(height * times, bottom);
   const float left = shifted(box.centre().x, wide, right);
   const float top = shifted(box.centre().y, high, bottom);
@@ -70,19 +70,19 @@ Liveness::Liveness(const Pack& pack) {
   }
 }
 
-std::optional<float> Liveness::score(Picture& picture, const Box& box) const {
+std::optional<float> Liveness::score(Image& image, const Box& box) const {
   if (nets_.empty()) return std::nullopt;
   constexpr Normalisation kBytes = {.channels = Channels::kBgr, .mean = {}, .scale = 1};
-  const cv::Size whole(picture.width(), picture.height());
+  const cv::Size whole(image.width(), image.height());
   cv::Rect largest;
   for (const Member& member : nets_) largest |= liveness_crop(box, whole, member.spec.scale);
   const cv::Rect2f area(largest);
-  const View& view = picture.decode_part({{area.x, area.y, area.width, area.height}, 1});
+  const View& view = image.decode_part({{area.x, area.y, area.width, area.height}, 1});
   thread_local std::vector<float> input;
   thread_local cv::Mat patch;
   float sum = 0;
   for (const auto& [spec, net] : nets_) {
-    if (picture.budget().cancelled()) throw Error(ErrorCode::kImageTooComplex);
+    if (image.budget().cancelled()) throw Error(ErrorCode::kImageTooComplex);
     cv::resize(pixels_of(view, liveness_crop(box, whole, spec.scale)), patch,
                {spec.size, spec.size}, 0, 0, cv::INTER_LINEAR);
     input.resize(net.input_size());

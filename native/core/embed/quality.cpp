@@ -46,13 +46,13 @@ Variation variation(const cv::Mat& grey, const cv::Mat& blurred, cv::Point step)
   return sum;
 }
 
-// Side of the picture in which differences are measured, and of the box filter that blurs it.
+// Side of the image in which differences are measured, and of the box filter that blurs it.
 constexpr int kSharpnessSide = 42;
 constexpr int kBox = 9;
 
 float sharpness(const cv::Mat& grey) {
   thread_local cv::Mat exact, small, blurred;
-  grey.convertTo(exact, CV_32F);  // bytes would round the small differences of a dark picture away
+  grey.convertTo(exact, CV_32F);  // bytes would round the small differences of a dark image away
   cv::resize(exact, small, {kSharpnessSide, kSharpnessSide}, 0, 0, cv::INTER_AREA);
   double min = 1;
   for (const cv::Point step : {cv::Point(1, 0), cv::Point(0, 1)}) {

@@ -1,4 +1,4 @@
-// Pose of a face and quality of its picture.
+// Pose of a face and quality of its image.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ constexpr std::array<HeadPoint, 13> kHead = {{
 }};
 
 // Fits the mean head to the landmarks under weak perspective: the affine camera by least squares,
-// then the nearest rotation. Rotating the picture by an angle changes roll by that angle and
+// then the nearest rotation. Rotating the image by an angle changes roll by that angle and
 // nothing else. Landmarks on one line have no pose: all angles are 0.
 Pose estimate_pose(const Points68& points);
 
@@ -52,10 +52,10 @@ Pose unflattened(Pose pose);
 // `chip` is CV_8UC3. Measured in its middle, three quarters of its side, where the face is.
 //
 // sharpness: 1 - the blur effect of Crete, Dolmiere, Ladret and Nicolas (2007): by how much the
-// differences between neighbouring pixels shrink when the picture is blurred again, along the axis
+// differences between neighbouring pixels shrink when the image is blurred again, along the axis
 // along which they shrink less. A ratio, so contrast and brightness cancel out; measured at 42 x 42
-// pixels, so picture size and noise matter little. A sharp photo has 0.6 to 0.7; a Gaussian blur of
-// one fiftieth of the chip's side leaves about 0.5. A uniform picture has 0.
+// pixels, so image size and noise matter little. A sharp photo has 0.6 to 0.7; a Gaussian blur of
+// one fiftieth of the chip's side leaves about 0.5. A uniform image has 0.
 //
 // brightness: mean luma / 255 (ITU-R BT.601). face_pixels is copied.
 Quality measure_quality(const cv::Mat& chip, float face_pixels);

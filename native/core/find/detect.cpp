@@ -19,13 +19,13 @@ namespace facematch {
 
 namespace {
 
-// A hostile or very busy picture may produce thousands of candidates, and non-maximum suppression
+// A hostile or very busy image may produce thousands of candidates, and non-maximum suppression
 // is quadratic: only the best of them take part.
 constexpr size_t kMaxCandidates = 512;
 
 // Below this side, in pixels, there is nothing to compare.
 constexpr float kMinSide = 4;
-// The box of a close-up may extend beyond the picture, but at least this share of a side must be
+// The box of a close-up may extend beyond the image, but at least this share of a side must be
 // visible.
 constexpr float kMinVisible = 0.5f;
 
@@ -66,16 +66,16 @@ std::string mismatch(std::span<const OutputShape> expected, std::span<const Shap
 
 }  // namespace
 
-bool is_possible(const Detection& detection, cv::Size picture) {
+bool is_possible(const Detection& detection, cv::Size image) {
   const auto& [box, score, found_by] = detection;
-  const float longer = static_cast<float>(std::max(picture.width, picture.height));
+  const float longer = static_cast<float>(std::max(image.width, image.height));
   const auto side = [&](float s) { return s >= kMinSide && s * kMinVisible <= longer; };
   const auto within = [](float middle, int size) {
     return middle >= 0 && middle < static_cast<float>(size);
   };
   // Each comparison is false for NaN.
   return score >= 0 && score <= 1 && side(box.width) && side(box.height) &&
-         within(box.centre().x, picture.width) && within(box.centre().y, picture.height);
+         within(box.centre().x, image.width) && within(box.centre().y, image.height);
 }
 
 float intersection_over_union(const Box& a, const Box& b) {
@@ -125,10 +125,10 @@ Detector::Detector(const std::string& directory, const DetectorSpec& spec)
       "the detector " + spec_.file + " does not fit its family, " + family_.name + ": " + reason);
 }
 
-cv::Size Detector::frame_for(cv::Size picture) const {
+cv::Size Detector::frame_for(cv::Size image) const {
   const cv::Size largest(spec_.width, spec_.height);
   if (!net_.dynamic()) return largest;
-  const cv::Size size = size_within(picture, largest);
+  const cv::Size size = size_within(image, largest);
   const int stride = family_.stride > 0 ? family_.stride : spec_.strides.back();
   const auto filled = [&](int side, int max) {
     const int min = std::max(side, kMinFrame);
@@ -166,7 +166,7 @@ std::vector<Detection> Detector::detect(const View& view, float min_score) const
   }
   std::erase_if(found, [&](const Detection& d) { return !is_possible(d, bgr.size()); });
   nms(found, spec_.nms_iou);
-  for (Detection& detection : found) detection.box = moved(detection.box, view.to_picture);
+  for (Detection& detection : found) detection.box = moved(detection.box, view.to_image);
   return found;
 }
 

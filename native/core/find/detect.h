@@ -1,4 +1,4 @@
-// Picture -> face boxes, with a net of any family.
+// Image -> face boxes, with a net of any family.
 #pragma once
 
 #include <vector>
@@ -19,9 +19,11 @@ class Detector {
   // Faces in the view that score at least `min_score`, best first, overlaps removed.
   std::vector<Detection> detect(const View& view, float min_score) const;
 
-  // Size of the net's input for a picture: no larger than needed where the net leaves its sides
+  const DetectorSpec& spec() const { return spec_; }
+
+  // Size of the net's input for an image: no larger than needed where the net leaves its sides
   // open.
-  cv::Size frame_for(cv::Size picture) const;
+  cv::Size frame_for(cv::Size image) const;
 
  private:
   DetectorSpec spec_;
@@ -29,9 +31,9 @@ class Detector {
   Net net_;
 };
 
-// Whether a detection can be a face in a picture of that size: a score of 0..1, finite numbers,
-// neither tiny nor much larger than the picture, its centre inside.
-bool is_possible(const Detection& detection, cv::Size picture);
+// Whether a detection can be a face in an image of that size: a score of 0..1, finite numbers,
+// neither tiny nor much larger than the image, its centre inside.
+bool is_possible(const Detection& detection, cv::Size image);
 
 float intersection_over_union(const Box& a, const Box& b);
 

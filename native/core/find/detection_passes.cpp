@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "../image/contrast.h"
 #include "../runtime/timer.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr int kOverview = 480;
 constexpr int kDetail = 1600;
 
-// Below this longer side of the picture, small tiles show no more detail than the large ones.
+// Below this longer side of the image, small tiles show no more detail than the large ones.
 constexpr int kMinForSmallTiles = 900;
 
 // Lower than a face needs: Finder::verify() decides.
@@ -26,7 +27,7 @@ constexpr float kSameFace = 0.4f;     // intersection over union
 constexpr float kCoincide = 0.25f;
 
 constexpr std::array kPaddedShares = {0.5f, 0.3f};
-// For the close detector: of borders from none to three tenths of the picture it finds most with
+// For the close detector: of borders from none to three tenths of the image it finds most with
 // this one.
 constexpr float kCloseShare = 0.7f;
 
@@ -74,8 +75,8 @@ struct Views {
 };
 
 Views views_of(DetectionPass pass, Finder& finder) {
-  const auto overview = [&]() -> const View& { return finder.picture().shrink_whole(kOverview); };
-  const auto detail = [&]() -> const View& { return finder.picture().shrink_whole(kDetail); };
+  const auto overview = [&]() -> const View& { return finder.image().shrink_whole(kOverview); };
+  const auto detail = [&]() -> const View& { return finder.image().shrink_whole(kDetail); };
   switch (pass) {
     case DetectionPass::kRotated:
       return {FoundBy::kRotated, rotations(overview(), 1)};
@@ -91,16 +92,14 @@ Views views_of(DetectionPass pass, Finder& finder) {
     case DetectionPass::kWhole:
       break;
   }
-  return {FoundBy::kPrimary, {finder.picture().whole()}};
+  return {FoundBy::kPrimary, {finder.image().whole()}};
 }
 
-const Detection& detection_of(const Detection& detection) { return detection; }
-const Detection& detection_of(const FoundFace& face) { return face.detection; }
-
-template <typename Found>
-void order_found(std::vector<Found>& found) {
-  const auto weight = [](const Found& one) {
-    const Detection& detection = detection_of(one);
+// `detection_of`: of one that was found.
+template <typename Found, typename DetectionOf>
+void order_found(std::vector<Found>& found, DetectionOf detection_of) {
+  const auto weight = [&](const Found& one) {
+    const Detection& detection = std::invoke(detection_of, one);
     return detection.box.area() * detection.score;
   };
   std::stable_sort(found.begin(), found.end(),
@@ -168,37 +167,37 @@ bool is_same_face(const FoundFace& a, const FoundFace& b) {
          landmarks_coincide(a, b);
 }
 
-// In the whole picture. Many nets for small faces do not see one that fills the frame: a close
+// In the whole image. Many nets for small faces do not see one that fills the frame: a close
 // detector of the same family, whose scores and boxes mean the same, looks beside the detector.
 std::vector<Detection> detect_in_whole(Finder& finder, const View& whole) {
   const Engine& engine = finder.engine();
   const float min_score = finder.options().min_det_score;
   std::vector<Detection> found = finder.detect(engine.detector, whole, min_score);
   if (!has_close_detector(finder)) return found;
-  if (engine.pack.close_detector->family != engine.pack.detector.family) return found;
+  if (engine.close_detector->spec().family != engine.detector.spec().family) return found;
   const auto close = finder.detect(*engine.close_detector, whole, min_score);
   found.insert(found.end(), close.begin(), close.end());
-  nms(found, engine.pack.detector.nms_iou);
+  nms(found, engine.detector.spec().nms_iou);
   return found;
 }
 
-// The first pass: faces that the detector sees in the whole picture, each confirmed.
+// The first pass: faces that the detector sees in the whole image, each confirmed.
 void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& timings_ms) {
-  Picture& picture = finder.picture();
+  Image& image = finder.image();
   const AnalyseOptions& options = finder.options();
   std::vector<Detection> detections;
   {
-    const Timer timer(timings_ms.detect, picture.decode_ms());
-    const View& whole = picture.whole();
+    const Timer timer(timings_ms.detect, image.decode_ms());
+    const View& whole = image.whole();
     detections = detect_in_whole(finder, whole);
-    order_found(detections);
+    order_found(detections, std::identity());
   }
-  const Timer timer(timings_ms.align, picture.decode_ms());
+  const Timer timer(timings_ms.align, image.decode_ms());
   std::vector<Part> parts;
   for (const Detection& detection : detections) {
     parts.push_back(finder.engine().embedder.part_for(detection.box));
   }
-  picture.decode_parts(parts);
+  image.decode_parts(parts);
   for (const Detection& detection : detections) {
     auto face = finder.confirm(detection);
     if (!face) continue;
@@ -235,7 +234,7 @@ void find_in_views(DetectionPass pass, Finder& finder, std::vector<FoundFace>& f
 
 int side_for_first_pass(const Pack& pack) {
   // 1.5 times the detector's frame, so that landmarks of a large face are the same as in the full
-  // picture.
+  // image.
   return 3 * std::max(pack.detector.width, pack.detector.height) / 2;
 }
 
@@ -252,7 +251,7 @@ void keep_one_of_each(std::vector<FoundFace>& faces, float (*badness)(const Foun
   faces = std::move(kept);
 }
 
-void order(std::vector<FoundFace>& faces) { order_found(faces); }
+void order(std::vector<FoundFace>& faces) { order_found(faces, &FoundFace::detection); }
 
 std::span<const DetectionPass> detection_passes(bool use_heuristic_fallback) {
   return std::span(kPasses).first(use_heuristic_fallback ? kPasses.size() : 1);
@@ -261,7 +260,7 @@ std::span<const DetectionPass> detection_passes(bool use_heuristic_fallback) {
 void run_pass(DetectionPass pass, Finder& finder, std::vector<FoundFace>& faces,
               StageTimings& timings_ms) {
   if (pass == DetectionPass::kWhole) return find_in_whole(finder, faces, timings_ms);
-  const Timer timer(timings_ms.detect, finder.picture().decode_ms());
+  const Timer timer(timings_ms.detect, finder.image().decode_ms());
   find_in_views(pass, finder, faces);
 }
 

@@ -1,5 +1,5 @@
-// What the detector is shown of a picture, pass after pass, and how what it finds is checked. The
-// first pass finds nearly every face; the others, the fallback, are for pictures in which it found
+// What the detector is shown of an image, pass after pass, and how what it finds is checked. The
+// first pass finds nearly every face; the others, the fallback, are for images in which it found
 // none that is upright.
 #pragma once
 
@@ -27,7 +27,7 @@ bool ends_search(DetectionPass pass, const std::vector<FoundFace>& faces);
 // is least, the first of equals.
 void keep_one_of_each(std::vector<FoundFace>& faces, float (*badness)(const FoundFace&));
 
-// Longer side, pixels, of the picture that the first pass needs.
+// Longer side, pixels, of the image that the first pass needs.
 int side_for_first_pass(const Pack& pack);
 
 // Largest first (box area x detection score), at most kMaxFaces.

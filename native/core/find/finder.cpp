@@ -48,7 +48,7 @@ bool plausible_upright(const Points68& points, const Box& box, float degrees,
 }  // namespace
 
 bool Finder::cut_short() {
-  cut_short_ = cut_short_ || picture_.budget().spent();
+  cut_short_ = cut_short_ || image_.budget().spent();
   return cut_short_;
 }
 
@@ -63,27 +63,22 @@ std::vector<Detection> Finder::detect(const Detector& detector, const View& view
 }
 
 std::optional<Detection> Finder::redetect(const Detector& detector, const View& view,
-                                          float second_look_score, const Box& expected) {
-  const float min_score = std::max(options_.min_det_score, second_look_score);
+                                          const Box& expected) {
+  const float min_score = std::max(options_.min_det_score, detector.spec().second_look_score);
   for (const Detection& seen : detect(detector, view, min_score)) {
     if (intersection_over_union(square(seen.box), square(expected)) >= kMinIou) return seen;
   }
   return std::nullopt;
 }
 
-std::optional<Detection> Finder::redetect(const View& view, const Box& expected) {
-  return redetect(engine_.detector, view, engine_.pack.detector.second_look_score, expected);
-}
-
 std::optional<Detection> Finder::redetect_close(const Box& expected) {
-  return redetect(*engine_.close_detector, closeup(picture_, expected, 0, kSmallCloseup),
-                  engine_.pack.close_detector->second_look_score, expected);
+  return redetect(*engine_.close_detector, closeup(image_, expected, 0, kSmallCloseup), expected);
 }
 
 const View& Finder::pixels_of(const Box& box) {
   const Landmarker& landmarker = engine_.landmarker;
   const float scale = static_cast<float>(landmarker.crop_size()) / landmarker.crop_side(box);
-  return picture_.decode_part({around_face(box), scale});
+  return image_.decode_part({around_face(box), scale});
 }
 
 float Finder::misfit(const FoundFace& face) const {
@@ -143,7 +138,7 @@ bool Finder::may_confirm_by_detector() {
 std::optional<FoundFace> Finder::confirm_by_detector(FoundFace face) {
   if (!may_confirm_by_detector()) return std::nullopt;
   const Box& box = face.detection.box;
-  if (!redetect(closeup(picture_, box, 0, kCloseup), box)) return std::nullopt;
+  if (!redetect(engine_.detector, closeup(image_, box, 0, kCloseup), box)) return std::nullopt;
   predict_landmarks_again(face);
   return face;
 }
@@ -159,7 +154,7 @@ void Finder::predict_landmarks_again(FoundFace& face) {
 
 // Tries the rolls whose landmarks are most stable. Of an upright face box and score stay.
 std::optional<FoundFace> Finder::verify_likely_rolls(const Detection& detection) {
-  const View small = closeup(picture_, detection.box, 0, kSmallCloseup);
+  const View small = closeup(image_, detection.box, 0, kSmallCloseup);
   // Most promising first. Upright faces are much more common, so another rotation must have much
   // more stable landmarks.
   std::array<Guess, kRolls.size()> guesses;
@@ -203,9 +198,9 @@ std::optional<FoundFace> Finder::verify(const Detection& detection, float roll,
   face.detection = detection;
   Box& box = face.detection.box;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    View view = closeup(picture_, box, roll, kCloseup);
+    View view = closeup(image_, box, roll, kCloseup);
     if (contrast_stretched) view.bgr = stretch_contrast(view.bgr);
-    const auto seen = redetect(view, box);
+    const auto seen = redetect(engine_.detector, view, box);
     if (!seen) return std::nullopt;
     box = seen->box;
     face.detection.score = seen->score;

@@ -1,4 +1,4 @@
-// Finds the faces of one picture: runs the detector on views of it, and checks what it finds.
+// Finds the faces of one image: runs the detector on views of it, and checks what it finds.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../engine.h"
-#include "../image/picture.h"
+#include "../image/image.h"
 #include "landmark_check.h"
 
 namespace facematch {
@@ -17,22 +17,22 @@ struct FoundFace {
   Points68 points;
   float instability = 0;  // see landmark_check.h
   cv::Mat chip;           // set by alignment
-  float dot_pitch = 0;    // the same: of dots it is printed with, pixels of the picture
+  float dot_pitch = 0;    // the same: of dots it is printed with, pixels of the image
   Face face;              // set by alignment and embedding
 };
 
-// The most detector runs on any picture, and after how many the faces of the first pass are no
+// The most detector runs on any image, and after how many the faces of the first pass are no
 // longer checked by the detector: those that need it are dropped. The rest is for the passes that
 // follow.
 constexpr int kMaxDetectorRuns = 121;
 constexpr int kMaxRunsToConfirm = 41;
 
-// Holds what the detection passes over one picture have in common. For one thread; engine, picture
+// Holds what the detection passes over one image have in common. For one thread; engine, image
 // and options must outlive it.
 class Finder {
  public:
-  Finder(const Engine& engine, Picture& picture, const AnalyseOptions& options)
-      : engine_(engine), picture_(picture), options_(options) {}
+  Finder(const Engine& engine, Image& image, const AnalyseOptions& options)
+      : engine_(engine), image_(image), options_(options) {}
 
   // Runs a detector of the engine on a view. Nothing after kMaxDetectorRuns or when the budget is
   // used up.
@@ -51,7 +51,7 @@ class Finder {
   std::optional<FoundFace> verify_close(const Detection& detection);
 
   const Engine& engine() const { return engine_; }
-  Picture& picture() { return picture_; }
+  Image& image() { return image_; }
   const AnalyseOptions& options() const { return options_; }
   int detector_runs() const { return detector_runs_; }
 
@@ -62,8 +62,7 @@ class Finder {
 
  private:
   std::optional<Detection> redetect(const Detector& detector, const View& view,
-                                    float second_look_score, const Box& expected);
-  std::optional<Detection> redetect(const View& view, const Box& expected);
+                                    const Box& expected);
   std::optional<Detection> redetect_close(const Box& expected);
   const View& pixels_of(const Box& box);
   float misfit(const FoundFace& face) const;
@@ -77,7 +76,7 @@ class Finder {
   std::optional<FoundFace> verify_likely_rolls(const Detection& detection);
 
   const Engine& engine_;
-  Picture& picture_;
+  Image& image_;
   const AnalyseOptions& options_;
   bool cut_short_ = false;
   bool runs_used_up_ = false;

@@ -79,7 +79,7 @@ bool plausible(const Landmarks& landmarks, const Box& box, std::span<const Point
   const Point mouth = (landmarks.mouth_right + landmarks.mouth_left) / 2;
   const float eyes_to_mouth = mouth.y - eyes.y;
   const Point off_centre = (eyes + mouth) / 2 - box.centre();
-  // The person's right eye is on the left in the picture.
+  // The person's right eye is on the left in the image.
   return kEyeDistance.holds((landmarks.left_eye.x - landmarks.right_eye.x) / side) &&
          kEyesToMouth.holds(eyes_to_mouth / side) &&
          landmarks.mouth_right.x < landmarks.mouth_left.x &&

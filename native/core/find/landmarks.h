@@ -23,7 +23,7 @@ class Landmarker {
   // (`roll`, degrees clockwise) by more than upright_degrees; with `refine` always twice.
   Points68 find(const View& view, const Box& box, bool refine, float roll = 0) const;
 
-  // One run of the net on the crop of crop_size() pixels that `crop` makes of the picture. With
+  // One run of the net on the crop of crop_size() pixels that `crop` makes of the image. With
   // `mirrored` the net gets the mirror image of the crop: positions are converted back, but the
   // numbering stays that of the mirror image. Points are finite; throws Error kInternalError when
   // the net's are not.
@@ -41,7 +41,7 @@ Points68 moved(const Points68& points, const Similarity& transform);
 
 Landmarks five_points(const Points68& points);
 
-// Angle of the line from the person's right eye to the left, degrees, clockwise in the picture.
+// Angle of the line from the person's right eye to the left, degrees, clockwise in the image.
 float eye_line_degrees(const Landmarks& landmarks);
 
 }  // namespace facematch

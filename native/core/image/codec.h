@@ -19,13 +19,13 @@ struct RawImage {
   int height = 0;
   int orientation = 1;  // EXIF, 1..8
   int eighths = 8;
-  cv::Point at;  // of a part: where it begins in the whole picture of that scale
+  cv::Point at;  // of a part: where it begins in the whole image of that scale
 };
 
 RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
                      const Budget& budget);
 
-// Parts of a JPEG, given in pixels of the full picture, not yet upright: each as decode_jpeg()
+// Parts of a JPEG, given in pixels of the full image, not yet upright: each as decode_jpeg()
 // would give it, or a little more. Reads the file once, up to the last row that is needed.
 std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_side,
                                         std::span<const cv::Rect> parts, const Budget& budget);
@@ -38,7 +38,7 @@ RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
 void check_dimensions(int64_t width, int64_t height, const ImageLimits& limits);
 
 // Bytes from which on a buffer is put into huge pages, where the system has them: most of the time
-// of a large picture would go into page faults. Smaller ones are parts of malloc's arenas, which
+// of a large image would go into page faults. Smaller ones are parts of malloc's arenas, which
 // are used again (see engine.cpp).
 constexpr size_t kLargeBuffer = size_t{16} << 20;
 

@@ -15,7 +15,7 @@ namespace {
 
 // libjpeg reports progress at every row of blocks that it reads and every row of pixels that it
 // returns; the budget is checked at every 16th. A progressive file may contain thousands of scans,
-// each of which costs a pass over the whole picture.
+// each of which costs a pass over the whole image.
 constexpr unsigned kReportsBetweenChecks = 16;
 
 // Markers of ITU-T T.81 table B.1, and of T.87.
@@ -56,7 +56,7 @@ void on_realize(j_common_ptr info) {
   std::longjmp(reinterpret_cast<JpegErrors*>(info->err)->jump, 1);
 }
 
-// The warnings of libjpeg after which the picture is right all the same: docs/images.md tells
+// The warnings of libjpeg after which the image is right all the same: docs/images.md tells
 // why. After every other one libjpeg fills a gap with grey or with what it guesses, and faces must
 // not be compared on made-up pixels: that is damage.
 constexpr std::array kHarmless = {JWRN_ADOBE_XFORM, JWRN_EXTRANEOUS_DATA, JWRN_JFIF_MAJOR,
@@ -102,10 +102,9 @@ boolean on_app1(j_decompress_ptr info) {
     client.damage = "the APP1 segment is longer than the file";
     leave(reinterpret_cast<j_common_ptr>(info));
   }
-  JpegNotes* notes = &client.notes;
-  if (!notes->has_exif && length >= 8 && std::equal(block + 2, block + 6, "Exif")) {
-    notes->has_exif = true;
-    notes->orientation = exif_orientation({block + 2, length - 2});
+  if (!client.has_exif && length >= 8 && std::equal(block + 2, block + 6, "Exif")) {
+    client.has_exif = true;
+    client.orientation = exif_orientation({block + 2, length - 2});
   }
   source->next_input_byte += length;
   source->bytes_in_buffer -= length;
@@ -141,7 +140,7 @@ bool has_all_scans(const jpeg_decompress_struct& info) {
 }
 
 // Longer side, pixels, that a copy at 1/8 must leave: 1/4 costs hardly more, and shows faces of 13
-// % of a picture of 12 megapixels finely enough, where 1/8 does those of 27 %.
+// % of an image of 12 megapixels finely enough, where 1/8 does those of 27 %.
 constexpr int kLeastOfEighth = 750;
 
 // The smallest of 1/8, 1/4, 1/2, 1 that leaves at least `wanted` pixels on the longer side.
@@ -224,7 +223,7 @@ bool JpegDecoder::read_rows(cv::Mat& bgr) {
     jpeg_read_scanlines(&info_, &from, 1);
     cmyk_to_bgr(from, row, bgr.cols, info_.saw_Adobe_marker != 0);
   }
-  // Without jpeg_finish_decompress(): what follows the last row is no part of the picture.
+  // Without jpeg_finish_decompress(): what follows the last row is no part of the image.
   return true;
 }
 
@@ -232,7 +231,7 @@ RawImage JpegDecoder::facts() const {
   RawImage raw;
   raw.width = static_cast<int>(info_.image_width);
   raw.height = static_cast<int>(info_.image_height);
-  raw.orientation = client_.notes.orientation;
+  raw.orientation = client_.orientation;
   raw.eighths = static_cast<int>(info_.scale_num);
   return raw;
 }

@@ -1,4 +1,4 @@
-// libjpeg-turbo as codec_jpeg.cpp, which decodes whole pictures, and codec_jpeg_parts.cpp use it.
+// libjpeg-turbo as codec_jpeg.cpp, which decodes whole images, and codec_jpeg_parts.cpp use it.
 #pragma once
 
 // clang-format off
@@ -20,14 +20,8 @@ struct JpegErrors {
   std::jmp_buf jump;
 };
 
-// What the callback for APP1 markers has read.
-struct JpegNotes {
-  int orientation = 1;
-  bool has_exif = false;
-};
-
 // The coefficients of a file of several scans, which libjpeg keeps until the last has come: as much
-// memory as the picture. Put into huge pages, as new_pixels() does with ours.
+// memory as the image. Put into huge pages, as new_pixels() does with ours.
 struct JpegCoefficients {
   jvirt_barray_ptr array;
   size_t bytes;
@@ -35,7 +29,8 @@ struct JpegCoefficients {
 
 // What callbacks find in client_data.
 struct JpegClient {
-  JpegNotes notes;
+  int orientation = 1;  // of the first EXIF block
+  bool has_exif = false;
   jpeg_memory_mgr memory;  // libjpeg's own methods
   std::array<JpegCoefficients, MAX_COMPONENTS> coefficients;
   size_t arrays = 0;
@@ -58,7 +53,7 @@ class JpegDecoder {
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
-  // Each step returns false when the picture is damaged or the budget is used up; see fault().
+  // Each step returns false when the image is damaged or the budget is used up; see fault().
   bool read_header();
 
   // Chooses the scale for a longer side of `min_side` pixels; reads all scans of a file that has

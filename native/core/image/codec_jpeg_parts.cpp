@@ -25,7 +25,7 @@ std::vector<cv::Range> rows_of(std::vector<cv::Rect> parts) {
   return rows;
 }
 
-// The pixels at that scale that show a part of the full picture, and some more: at the edge of what
+// The pixels at that scale that show a part of the full image, and some more: at the edge of what
 // is decoded, colours are interpolated from one side only.
 cv::Rect scaled(const cv::Rect& part, unsigned eighths, cv::Size whole) {
   constexpr int kMargin = 8;

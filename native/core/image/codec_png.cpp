@@ -87,7 +87,7 @@ class Decoder {
   }
 
   // After this every row is 8-bit BGR, or BGRA where there is transparency. By way of BGRA an
-  // opaque picture of 11 megapixels took 200 ms, not 173, and an interlaced one 310, not 226.
+  // opaque image of 11 megapixels took 200 ms, not 173, and an interlaced one 310, not 226.
   bool start() {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     png_set_scale_16(png_);
@@ -102,8 +102,8 @@ class Decoder {
            png_get_rowbytes(png_, info_) == channels * png_get_image_width(png_, info_);
   }
 
-  // How many rows of BGRA read_rows() needs: with transparency an interlaced picture needs all rows
-  // at once, another is read row by row, without a second copy of the whole picture.
+  // How many rows of BGRA read_rows() needs: with transparency an interlaced image needs all rows
+  // at once, another is read row by row, without a second copy of the whole image.
   int buffered_rows() const {
     if (!has_alpha_) return 0;
     return passes_ == 1 ? 1 : height();
@@ -114,7 +114,7 @@ class Decoder {
       source_.budget_spent = y % kRowsBetweenChecks == 0 && source_.budget.spent();
       return !source_.budget_spent;
     };
-    // What follows the pixels may be wrong or absent, unless it says how the picture is turned.
+    // What follows the pixels may be wrong or absent, unless it says how the image is turned.
     if (setjmp(png_jmpbuf(png_)) != 0) return has_pixels_ && !source_.budget_spent && !in_exif();
     for (int pass = 0; pass < passes_; ++pass) {
       for (int y = 0; y < bgr.rows; ++y) {

@@ -28,7 +28,7 @@ class Demuxer {
   Demuxer(const Demuxer&) = delete;
   Demuxer& operator=(const Demuxer&) = delete;
 
-  // The whole picture; a frame of an animation may cover only a part of it.
+  // The whole image; a frame of an animation may cover only a part of it.
   cv::Size canvas() const {
     return {static_cast<int>(WebPDemuxGetI(demuxer_, WEBP_FF_CANVAS_WIDTH)),
             static_cast<int>(WebPDemuxGetI(demuxer_, WEBP_FF_CANVAS_HEIGHT))};
@@ -52,7 +52,7 @@ class Demuxer {
 
  private:
   // Some encoders count wrongly, so a file may be shorter than it says where the decoder can tell
-  // whether the picture is complete, and nothing else in it is needed.
+  // whether the image is complete, and nothing else in it is needed.
   bool is_cut() const {
     constexpr uint32_t kNeedsRest = ANIMATION_FLAG | EXIF_FLAG;
     return state_ != WEBP_DEMUX_DONE &&

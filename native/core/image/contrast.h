@@ -1,4 +1,4 @@
-// Corrects brightness and contrast of pictures that are dark, pale or flat.
+// Corrects brightness and contrast of images that are dark, pale or flat.
 #pragma once
 
 #include <opencv2/core.hpp>
@@ -6,12 +6,12 @@
 namespace facematch {
 
 // Stretches the grey levels of CV_8UC3 `bgr` over the whole range and clips the darkest and
-// lightest half per cent; a gamma curve lightens a picture that is still dark. The same curve for
-// all channels, which keeps hues. A picture whose grey levels span more than `max_range` is
+// lightest half per cent; a gamma curve lightens an image that is still dark. The same curve for
+// all channels, which keeps hues. An image whose grey levels span more than `max_range` is
 // returned as it is.
 cv::Mat stretch_contrast(const cv::Mat& bgr, int max_range = 255);
 
-// Equalises contrast locally (CLAHE on luma), for a dark face in a bright picture.
+// Equalises contrast locally (CLAHE on luma), for a dark face in a bright image.
 cv::Mat equalised(const cv::Mat& bgr);
 
 }  // namespace facematch

@@ -71,9 +71,9 @@ Turn turn_of(int orientation) {
 }
 
 // The transform from the pixels of a reduced decoding, `size` upright, to those of the full
-// picture. libjpeg rounds the reduced size up, so the last column or row may lie partly outside the
-// picture; an orientation that reverses that side moves it to the beginning.
-Similarity to_picture(const RawImage& raw, cv::Size size) {
+// image. libjpeg rounds the reduced size up, so the last column or row may lie partly outside the
+// image; an orientation that reverses that side moves it to the beginning.
+Similarity to_image(const RawImage& raw, cv::Size size) {
   const float times = 8.0f / static_cast<float>(raw.eighths);
   const Turn turn = turn_of(raw.orientation);
   const cv::Point at = turn.swapped ? cv::Point(raw.at.y, raw.at.x) : raw.at;
@@ -90,8 +90,8 @@ Similarity to_picture(const RawImage& raw, cv::Size size) {
   return back;
 }
 
-// A part of the upright picture, as it lies in the file.
-cv::Rect in_file(cv::Rect part, const Image& whole) {
+// A part of the upright image, as it lies in the file.
+cv::Rect in_file(cv::Rect part, const DecodedImage& whole) {
   const Turn turn = turn_of(whole.orientation);
   if (turn.from_right) part.x = whole.width - part.br().x;
   if (turn.from_bottom) part.y = whole.height - part.br().y;
@@ -105,7 +105,7 @@ constexpr int kMaxSide = 65'535;
 // Rows that are rotated between two checks of the budget.
 constexpr int kStrip = 512;
 
-// `out` already has its size and may be part of a picture.
+// `out` already has its size and may be part of an image.
 void turn_pixels(const cv::Mat& raw, const Turn& turn, cv::Mat out) {
   if (turn.swapped) cv::transpose(raw, out);
   if (!turn.from_right && !turn.from_bottom) return;
@@ -170,10 +170,10 @@ void flatten_onto_white(const uint8_t* bgra, uint8_t* bgr, int width) {
   }
 }
 
-Image decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
-             const Budget& budget) {
+DecodedImage decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
+                    const Budget& budget) {
   const std::string_view format = sniff(bytes);
-  Image image;
+  DecodedImage image;
   RawImage raw;
   if (format == "jpeg") {
     image.format = Format::kJpeg;
@@ -192,18 +192,19 @@ Image decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_
   const bool swapped = turn_of(raw.orientation).swapped;
   image.width = swapped ? raw.height : raw.width;
   image.height = swapped ? raw.width : raw.height;
-  image.to_picture = to_picture(raw, image.bgr.size());
+  image.to_image = to_image(raw, image.bgr.size());
   return image;
 }
 
-std::vector<View> decode_parts(std::span<const uint8_t> bytes, const Image& whole, int min_side,
-                               std::span<const cv::Rect> parts, const Budget& budget) {
+std::vector<View> decode_parts(std::span<const uint8_t> bytes, const DecodedImage& whole,
+                               int min_side, std::span<const cv::Rect> parts,
+                               const Budget& budget) {
   std::vector<cv::Rect> in_files;
   for (const cv::Rect& part : parts) in_files.push_back(in_file(part, whole));
   std::vector<View> views;
   for (const RawImage& raw : decode_jpeg_parts(bytes, min_side, in_files, budget)) {
     const cv::Mat bgr = upright(raw.bgr, raw.orientation, budget);
-    views.emplace_back(bgr, to_picture(raw, bgr.size()));
+    views.emplace_back(bgr, to_image(raw, bgr.size()));
   }
   return views;
 }

@@ -13,9 +13,9 @@
 
 namespace facematch {
 
-// An upright picture as decoded: all of it, a JPEG perhaps at a reduced scale.
-struct Image : View {
-  int width = 0;  // of the full picture, pixels
+// An upright image as decoded: all of it, a JPEG perhaps at a reduced scale.
+struct DecodedImage : View {
+  int width = 0;  // of the full image, pixels
   int height = 0;
   int orientation = 1;  // EXIF, 1..8
   Format format = Format::kJpeg;
@@ -23,20 +23,21 @@ struct Image : View {
 
 // Decodes a JPEG, PNG or WebP; the content decides which.
 //
-// `min_side`: shortest longer side of the decoded picture, if the file has that many pixels. A
+// `min_side`: shortest longer side of the decoded image, if the file has that many pixels. A
 // larger JPEG is then decoded at 1/2 or 1/4, a very large one at 1/8. 0 decodes in full.
 //
 // Throws Error: kUnsupportedImageFormat (also for a JPEG of a kind that is not taken),
 // kImageDimensions (before any pixel is decoded), kImageDecodeFailed, kImageTooComplex (the budget
 // was used up).
-Image decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
-             const Budget& budget = {});
+DecodedImage decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
+                    const Budget& budget = {});
 
 // Parts of a JPEG that was decoded to `whole`, each at the smallest scale at which the whole
-// picture would have `min_side` pixels, and a little larger than asked for. `parts` are in pixels
-// of the full, upright picture. The file is read once for all. Throws what decode() throws.
-std::vector<View> decode_parts(std::span<const uint8_t> bytes, const Image& whole, int min_side,
-                               std::span<const cv::Rect> parts, const Budget& budget = {});
+// image would have `min_side` pixels, and a little larger than asked for. `parts` are in pixels
+// of the full, upright image. The file is read once for all. Throws what decode() throws.
+std::vector<View> decode_parts(std::span<const uint8_t> bytes, const DecodedImage& whole,
+                               int min_side, std::span<const cv::Rect> parts,
+                               const Budget& budget = {});
 
 // The format by its first bytes: "jpeg", "png", "webp", the name of a format that is not supported,
 // or "unknown".

@@ -121,7 +121,7 @@ void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat&
     return;
   }
   cv::Mat from = source(area);
-  // By axis: of a picture that is a thousand times as wide as high, only the width is too large.
+  // By axis: of an image that is a thousand times as wide as high, only the width is too large.
   const cv::Size times(std::min(shrink, area.width), std::min(shrink, area.height));
   if (shrink >= 2) {
     const cv::Size small(area.width / times.width, area.height / times.height);

@@ -18,7 +18,7 @@ struct Similarity {
   Similarity inverse() const;
   Similarity then(const Similarity& next) const;  // first this one, then `next`
   float scale() const;                            // of lengths
-  float degrees() const;                          // clockwise in the picture
+  float degrees() const;                          // clockwise in the image
 };
 
 // Enlarges every pixel to a square of `factor` x `factor` pixels.
@@ -36,13 +36,13 @@ Similarity fit_similarity(std::span<const Point> from, std::span<const Point> to
 // upright square of `size` pixels.
 Similarity square_crop(Point centre, float side, float degrees, int size);
 
-// The colour of a crop outside the picture. The mean colour of the crop keeps its contrast as it
+// The colour of a crop outside the image. The mean colour of the crop keeps its contrast as it
 // is.
 enum class Outside { kBlack, kMean };
 
-// Warps `source` by `transform` into a size x size picture. When it shrinks by a factor of 2 or
+// Warps `source` by `transform` into a size x size image. When it shrinks by a factor of 2 or
 // more, the source is averaged first: bilinear sampling alone would alias. A transform that is not
-// finite gives a black picture.
+// finite gives a black image.
 void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat& out,
           Outside outside = Outside::kBlack);
 

@@ -6,10 +6,10 @@
 namespace facematch {
 
 // Pixels from dot to dot where at least a quarter of CV_8UC3 `bgr` is such a print, 0 elsewhere.
-// Dots closer than two pixels or further apart than a fifth of the picture are not seen.
+// Dots closer than two pixels or further apart than a fifth of the image are not seen.
 float dot_pitch(const cv::Mat& bgr);
 
-// The picture with its dots merged into tones.
+// The image with its dots merged into tones.
 cv::Mat without_dots(const cv::Mat& bgr, float pitch);
 
 }  // namespace facematch

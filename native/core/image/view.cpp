@@ -13,7 +13,7 @@ namespace {
 // Longer side, pixels, from which on shrinking by a whole factor first is worth it.
 constexpr int kHuge = 3200;
 
-// Rows of the smaller picture between two checks for cancelling.
+// Rows of the smaller image between two checks for cancelling.
 constexpr int kRowsAtOnce = 128;
 
 // Side of a tile / distance from tile to tile.
@@ -46,8 +46,7 @@ View shrunk(const View& view, int max_side, const Budget& budget) {
     // First by a whole factor, which OpenCV does about five times as fast. Columns and rows at the
     // end that do not fill a pixel are left out.
     const cv::Size size(view.bgr.cols / times, view.bgr.rows / times);
-    const View whole(cv::Mat(size, view.bgr.type()),
-                     enlarged(as_float(times)).then(view.to_picture));
+    const View whole(cv::Mat(size, view.bgr.type()), enlarged(as_float(times)).then(view.to_image));
     for (int first = 0; first < size.height; first += kRowsAtOnce) {
       if (budget.cancelled()) throw Error(ErrorCode::kImageTooComplex);
       const int rows = std::min(kRowsAtOnce, size.height - first);
@@ -60,7 +59,7 @@ View shrunk(const View& view, int max_side, const Budget& budget) {
   View out(resized(view.bgr, std::min(1.0f, as_float(max_side) / as_float(view.longer_side()))));
   // From the longer side, which has the smallest rounding error.
   const float up = as_float(view.longer_side()) / as_float(out.longer_side());
-  out.to_picture = enlarged(up).then(view.to_picture);
+  out.to_image = enlarged(up).then(view.to_image);
   return out;
 }
 
@@ -79,7 +78,7 @@ View rotated(const View& view, int quarters) {
   const Rotation& rotation = rotations[static_cast<size_t>(quarters % 4 - 1)];
   View out;
   cv::rotate(view.bgr, out.bgr, rotation.code);
-  out.to_picture = rotation.back.then(view.to_picture);
+  out.to_image = rotation.back.then(view.to_image);
   return out;
 }
 
@@ -92,7 +91,7 @@ View padded(const View& view, float share) {
   cv::copyMakeBorder(inner, out.bgr, top, top, left, left,
                      cv::BORDER_CONSTANT | cv::BORDER_ISOLATED, cv::mean(inner));
   const float up = as_float(view.bgr.cols) / as_float(inner.cols);
-  out.to_picture = moved_by(-left, -top).then(enlarged(up)).then(view.to_picture);
+  out.to_image = moved_by(-left, -top).then(enlarged(up)).then(view.to_image);
   return out;
 }
 
@@ -105,8 +104,7 @@ std::vector<View> tiles(const View& view, int across) {
     for (int column = 0; column < across; ++column) {
       const int x = step(column, across, view.bgr.cols - width);
       const int y = step(row, across, view.bgr.rows - height);
-      out.emplace_back(view.bgr(cv::Rect(x, y, width, height)),
-                       moved_by(x, y).then(view.to_picture));
+      out.emplace_back(view.bgr(cv::Rect(x, y, width, height)), moved_by(x, y).then(view.to_image));
     }
   }
   return out;

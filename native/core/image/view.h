@@ -1,4 +1,4 @@
-// Pixels and where they lie in their picture: a whole picture at some scale, or a part of it,
+// Pixels and where they lie in their image: a whole image at some scale, or a part of it,
 // rotated or with a border.
 #pragma once
 
@@ -11,26 +11,26 @@
 namespace facematch {
 
 struct View {
-  cv::Mat bgr;            // CV_8UC3
-  Similarity to_picture;  // pixels of the view -> pixels of the picture
+  cv::Mat bgr;          // CV_8UC3
+  Similarity to_image;  // pixels of the view -> pixels of the image
 
   View() = default;
-  // Of the full picture, unless told otherwise.
+  // Of the full image, unless told otherwise.
   View(cv::Mat pixels, const Similarity& transform = {})
-      : bgr(std::move(pixels)), to_picture(transform) {}
+      : bgr(std::move(pixels)), to_image(transform) {}
 
   int longer_side() const { return std::max(bgr.cols, bgr.rows); }
 
-  // Pixels of the view for one pixel of the picture.
-  float scale() const { return 1 / to_picture.scale(); }
+  // Pixels of the view for one pixel of the image.
+  float scale() const { return 1 / to_image.scale(); }
 
-  // Roll in the picture of a face that is upright in the view, degrees clockwise.
-  float roll() const { return to_picture.degrees(); }
+  // Roll in the image of a face that is upright in the view, degrees clockwise.
+  float roll() const { return to_image.degrees(); }
 
-  // Warps what `transform`, from the picture to the crop, shows into size x size pixels.
+  // Warps what `transform`, from the image to the crop, shows into size x size pixels.
   void crop(const Similarity& transform, int size, cv::Mat& out,
             Outside outside = Outside::kBlack) const {
-    warp(bgr, to_picture.then(transform), size, out, outside);
+    warp(bgr, to_image.then(transform), size, out, outside);
   }
 };
 

@@ -1,4 +1,4 @@
-// Limits the CPU time of one picture, so that none occupies a worker for long.
+// Limits the CPU time of one image, so that none occupies a worker for long.
 #pragma once
 
 #include <time.h>

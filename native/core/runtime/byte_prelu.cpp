@@ -26,12 +26,14 @@ inline int16_t high_product(int16_t a, int16_t b) {
 }
 
 // The compiler makes vectors of it. No sum overflows: see the constructor.
-[[gnu::always_inline]] inline void run_rows(const uint8_t* x, uint8_t* y, size_t size,
-                                            const int16_t* down, size_t channels,
+[[gnu::always_inline]] inline void run_rows(std::span<const uint8_t> x, uint8_t* y,
+                                            std::span<const int16_t> down_of,
                                             const Constants& constants) {
   const auto [x_zero, up, raise, top, scale] = constants;
+  const int16_t* const down = down_of.data();
+  const size_t size = x.size(), channels = down_of.size();
   for (size_t row = 0; row < size; row += channels) {
-    const uint8_t* const from = x + row;
+    const uint8_t* const from = x.data() + row;
     uint8_t* const to = y + row;
 // `from` and `to` may be the same: no iteration reads what another writes.
 #ifdef __clang__
@@ -52,27 +54,12 @@ inline int16_t high_product(int16_t a, int16_t b) {
   }
 }
 
-using RunRows = void(const uint8_t*, uint8_t*, size_t, const int16_t*, size_t, const Constants&);
-
-void run_portable(const uint8_t* x, uint8_t* y, size_t size, const int16_t* down, size_t channels,
-                  const Constants& constants) {
-  run_rows(x, y, size, down, channels, constants);
-}
-
 #ifdef __x86_64__
-[[gnu::target("avx2")]] void run_avx2(const uint8_t* x, uint8_t* y, size_t size,
-                                      const int16_t* down, size_t channels,
-                                      const Constants& constants) {
-  run_rows(x, y, size, down, channels, constants);
+[[gnu::target("avx2")]] void run_avx2(std::span<const uint8_t> x, uint8_t* y,
+                                      std::span<const int16_t> down, const Constants& constants) {
+  run_rows(x, y, down, constants);
 }
 #endif
-
-RunRows* fastest_prelu() {
-#ifdef __x86_64__
-  if (__builtin_cpu_supports("avx2")) return run_avx2;
-#endif
-  return run_portable;
-}
 
 }  // namespace
 
@@ -102,13 +89,12 @@ BytePRelu::BytePRelu(uint8_t x_zero, float up, std::span<const float> down, uint
                 .scale = static_cast<int16_t>(1 << (16 - left))};
 }
 
-void BytePRelu::run(std::span<const uint8_t> x, std::span<uint8_t> y) const {
-  static RunRows* const run_fastest = fastest_prelu();
-  run_fastest(x.data(), y.data(), x.size(), down_.data(), down_.size(), constants_);
-}
-
-void BytePRelu::run_portably(std::span<const uint8_t> x, std::span<uint8_t> y) const {
-  run_portable(x.data(), y.data(), x.size(), down_.data(), down_.size(), constants_);
+void BytePRelu::run(std::span<const uint8_t> x, std::span<uint8_t> y,
+                    [[maybe_unused]] bool portably) const {
+#ifdef __x86_64__
+  if (!portably && __builtin_cpu_supports("avx2")) return run_avx2(x, y.data(), down_, constants_);
+#endif
+  run_rows(x, y.data(), down_, constants_);
 }
 
 namespace {

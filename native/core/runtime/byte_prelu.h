@@ -1,7 +1,5 @@
 // PReLU on bytes with the channels last, as an operator for ONNX Runtime: it has none for whole
-// numbers, and spelt out in those that it has it took 29 % of the embedder's time in the pack int8.
-// With this operator the embedder takes 0.79 of that, a picture 0.89 (mode balance 0.86), two runs
-// of the same differing by 3 and 0.3 % (models/README.md).
+// numbers, and one spelt out in those that it has is slow (models/README.md).
 #pragma once
 
 #include <cstddef>
@@ -34,10 +32,8 @@ class BytePRelu {
   size_t channels() const { return down_.size(); }
 
   // `x` and `y` have the same size, a multiple of channels(), and may be the same.
-  void run(std::span<const uint8_t> x, std::span<uint8_t> y) const;
-
-  // As run() does on a processor without wider instructions.
-  void run_portably(std::span<const uint8_t> x, std::span<uint8_t> y) const;
+  // `portably`: as on a processor without wider instructions.
+  void run(std::span<const uint8_t> x, std::span<uint8_t> y, bool portably = false) const;
 
  private:
   std::vector<int16_t> down_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "../error.h"
 #include "onnx_runtime.h"
 
 namespace facematch {
@@ -13,14 +12,10 @@ std::string type_word(ONNXTensorElementDataType type) {
   return type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16 ? "float16" : "other";
 }
 
-template <typename Info>
-TensorFacts facts_of(const std::string& name, const Info& info) {
-  return {name, type_word(info.GetElementType()), info.GetShape()};
-}
-
-TensorFacts facts_of_type(const std::string& name, const Ort::TypeInfo& type) {
+TensorFacts facts_of(const std::string& name, const Ort::TypeInfo& type) {
   if (type.GetONNXType() != ONNX_TYPE_TENSOR) return {name, "other", {}};
-  return facts_of(name, type.GetTensorTypeAndShapeInfo());
+  const auto info = type.GetTensorTypeAndShapeInfo();
+  return {name, type_word(info.GetElementType()), info.GetShape()};
 }
 
 void measure_outputs(Ort::Session& session, const std::vector<int64_t>& input_shape,
@@ -36,33 +31,27 @@ void measure_outputs(Ort::Session& session, const std::vector<int64_t>& input_sh
       session.Run(Ort::RunOptions{nullptr}, &input_name, &zeros, 1, names.data(), names.size());
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i].IsTensor()) continue;
-    net.outputs[i] = facts_of(net.outputs[i].name, results[i].GetTensorTypeAndShapeInfo());
+    const auto info = results[i].GetTensorTypeAndShapeInfo();
+    net.outputs[i] = {net.outputs[i].name, type_word(info.GetElementType()), info.GetShape()};
   }
 }
 
 }  // namespace
 
 NetFacts net_facts(const std::string& path, const std::vector<int64_t>& input_shape) {
-  try {
+  NetFacts net;
+  as_errors("the net " + path + " cannot be used: ", [&] {
     Ort::Session session(environment(), path.c_str(), session_options({"cpu"}));
-    Ort::AllocatorWithDefaultOptions allocator;
-    NetFacts net;
-    for (size_t i = 0; i < session.GetInputCount(); ++i) {
-      net.inputs.push_back(facts_of_type(session.GetInputNameAllocated(i, allocator).get(),
-                                         session.GetInputTypeInfo(i)));
-    }
-    for (size_t i = 0; i < session.GetOutputCount(); ++i) {
-      net.outputs.push_back(facts_of_type(session.GetOutputNameAllocated(i, allocator).get(),
-                                          session.GetOutputTypeInfo(i)));
-    }
-    if (!input_shape.empty() && net.inputs.empty()) {
-      throw Error(ErrorCode::kInternalError, "the net " + path + " has no input");
-    }
-    if (!input_shape.empty()) measure_outputs(session, input_shape, net);
-    return net;
-  } catch (const Ort::Exception& error) {
-    throw Error(ErrorCode::kInternalError, "the net " + path + " cannot be used: " + error.what());
-  }
+    const auto [inputs, outputs] = names_of(session);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      net.inputs.push_back(facts_of(inputs[i], session.GetInputTypeInfo(i)));
+    for (size_t i = 0; i < outputs.size(); ++i)
+      net.outputs.push_back(facts_of(outputs[i], session.GetOutputTypeInfo(i)));
+    if (input_shape.empty()) return;
+    if (inputs.empty()) throw Error(ErrorCode::kInternalError, "the net " + path + " has no input");
+    measure_outputs(session, input_shape, net);
+  });
+  return net;
 }
 
 }  // namespace facematch

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <opencv2/core.hpp>
 #include <vector>
 
 #include "../error.h"
@@ -36,7 +37,7 @@ Taps taps_for(int from, int to) {
     float* weights = taps.weights.data() + static_cast<ptrdiff_t>(i) * taps.count;
     for (int k = static_cast<int>(std::floor(begin)); k < end; ++k) {
       const double share = (std::min(end, k + 1.0) - std::max(begin, 1.0 * k)) / (end - begin);
-      // The edge pixel is repeated outside the picture.
+      // The edge pixel is repeated outside the image.
       const int at = std::clamp(k, 0, from - 1) - first;
       if (at < taps.count) weights[at] += static_cast<float>(share);
     }
@@ -86,7 +87,7 @@ void mix_columns(std::span<const float> row, const Taps& taps, float scale, Pixe
   }
 }
 
-// Of a black pixel, in the order of the picture: blue, green, red. Of a grey one the first.
+// Of a black pixel, in the order of the image: blue, green, red. Of a grey one the first.
 std::array<float, 3> offsets_of(const Normalisation& normalisation) {
   std::array<float, 3> offsets;
   std::transform(normalisation.mean.begin(), normalisation.mean.end(), offsets.begin(),
@@ -95,19 +96,26 @@ std::array<float, 3> offsets_of(const Normalisation& normalisation) {
   return offsets;
 }
 
+// The planes of blue, green and red; of a grey image the first is the only one.
+std::array<float*, 3> split(std::span<float> planes, Channels channels) {
+  const size_t size = planes.size() / 3;
+  float* const first = planes.data();
+  if (channels == Channels::kRgb) return {first + 2 * size, first + size, first};
+  return {first, first + size, first + 2 * size};
+}
+
 // A wrong number of planes or channels would be read or written beyond its end.
 void require(bool fits) {
-  if (!fits) throw Error(ErrorCode::kInternalError, "a picture does not fit the input of its net");
+  if (!fits) throw Error(ErrorCode::kInternalError, "an image does not fit the input of its net");
 }
 
 }  // namespace
 
-cv::Size size_within(cv::Size picture, cv::Size frame) {
-  const float zoom =
-      std::min(static_cast<float>(frame.width) / static_cast<float>(picture.width),
-               static_cast<float>(frame.height) / static_cast<float>(picture.height));
-  return {std::clamp(cvRound(static_cast<float>(picture.width) * zoom), 1, frame.width),
-          std::clamp(cvRound(static_cast<float>(picture.height) * zoom), 1, frame.height)};
+cv::Size size_within(cv::Size image, cv::Size frame) {
+  const float zoom = std::min(static_cast<float>(frame.width) / static_cast<float>(image.width),
+                              static_cast<float>(frame.height) / static_cast<float>(image.height));
+  return {std::clamp(cvRound(static_cast<float>(image.width) * zoom), 1, frame.width),
+          std::clamp(cvRound(static_cast<float>(image.height) * zoom), 1, frame.height)};
 }
 
 void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size size,
@@ -122,11 +130,7 @@ void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size 
   const auto mix = columns.count == 2   ? mix_columns<2>
                    : columns.count == 3 ? mix_columns<3>
                                         : mix_columns<0>;
-  const ptrdiff_t plane = static_cast<ptrdiff_t>(frame.area());
-  float* blue = planes.data() + (normalisation.channels == Channels::kRgb ? 2 * plane : 0);
-  float* green = planes.data() + plane;
-  float* red = planes.data() + (normalisation.channels == Channels::kRgb ? 0 : 2 * plane);
-  const std::array planes_of = {blue, green, red};
+  const auto out = split(planes, normalisation.channels);
   thread_local std::vector<float> row;
   row.resize(static_cast<size_t>(bgr.cols) * 3 + 1);
   const auto sum = std::span(row).first(row.size() - 1);
@@ -136,53 +140,40 @@ void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size 
     mix_rows(bgr, rows.first[static_cast<size_t>(y)],
              weights.subspan(static_cast<size_t>(y) * count, count), sum);
     const ptrdiff_t at = static_cast<ptrdiff_t>(y) * frame.width;
-    mix(row, columns, normalisation.scale, offset, blue + at, green + at, red + at);
-    for (size_t i = 0; i < planes_of.size(); ++i) {
-      float* out = planes_of[i] + at;
-      std::fill(out + size.width, out + frame.width, offsets[i]);
+    mix(row, columns, normalisation.scale, offset, out[0] + at, out[1] + at, out[2] + at);
+    for (size_t i = 0; i < out.size(); ++i) {
+      std::fill(out[i] + at + size.width, out[i] + at + frame.width, offsets[i]);
     }
   }
-  for (size_t i = 0; i < planes_of.size(); ++i) {
-    float* start = planes_of[i];
-    std::fill(start + static_cast<ptrdiff_t>(size.height) * frame.width, start + plane, offsets[i]);
+  const ptrdiff_t below = static_cast<ptrdiff_t>(size.height) * frame.width;
+  for (size_t i = 0; i < out.size(); ++i) {
+    std::fill(out[i] + below, out[i] + frame.area(), offsets[i]);
   }
 }
 
-void fill_planes(const cv::Mat& picture, const Normalisation& normalisation,
+void fill_planes(const cv::Mat& image, const Normalisation& normalisation,
                  std::span<float> planes) {
-  const bool grey = normalisation.channels == Channels::kGrey;
-  require(picture.type() == (grey ? CV_8UC1 : CV_8UC3) &&
-          planes.size() == picture.total() * (grey ? 1 : 3));
-  const float scale = normalisation.scale;
-  const auto [blue_offset, green_offset, red_offset] = offsets_of(normalisation);
-  const size_t plane = picture.total();
-  for (int y = 0; y < picture.rows; ++y) {
-    const uint8_t* from = picture.ptr(y);
-    float* row = planes.data() + static_cast<size_t>(y) * static_cast<size_t>(picture.cols);
-    if (grey) {
-      for (int x = 0; x < picture.cols; ++x) {
-        row[x] = static_cast<float>(from[x]) * scale + blue_offset;
+  const size_t channels = normalisation.channels == Channels::kGrey ? 1 : 3;
+  require(image.type() == CV_8UC(static_cast<int>(channels)) &&
+          planes.size() == image.total() * channels);
+  const std::array offsets = offsets_of(normalisation);
+  const auto out = split(planes, normalisation.channels);
+  const auto width = static_cast<size_t>(image.cols);
+  for (int y = 0; y < image.rows; ++y) {
+    const uint8_t* from = image.ptr(y);
+    for (size_t channel = 0; channel < channels; ++channel) {
+      float* const to = out[channel] + static_cast<size_t>(y) * width;
+      for (size_t x = 0; x < width; ++x) {
+        to[x] = static_cast<float>(from[x * channels + channel]) * normalisation.scale +
+                offsets[channel];
       }
-      continue;
-    }
-    const bool rgb = normalisation.channels == Channels::kRgb;
-    float* blue = row + (rgb ? 2 * plane : 0);
-    float* green = row + plane;
-    float* red = row + (rgb ? 0 : 2 * plane);
-    for (int x = 0; x < picture.cols; ++x, from += 3) {
-      blue[x] = static_cast<float>(from[0]) * scale + blue_offset;
-      green[x] = static_cast<float>(from[1]) * scale + green_offset;
-      red[x] = static_cast<float>(from[2]) * scale + red_offset;
     }
   }
 }
 
 void mirror_planes(std::span<float> planes, int width) {
-  const size_t row = static_cast<size_t>(width);
-  for (size_t start = 0; start + row <= planes.size(); start += row) {
-    std::reverse(planes.begin() + static_cast<std::ptrdiff_t>(start),
-                 planes.begin() + static_cast<std::ptrdiff_t>(start + row));
-  }
+  cv::Mat rows(static_cast<int>(planes.size()) / width, width, CV_32F, planes.data());
+  cv::flip(rows, rows, 1);
 }
 
 }  // namespace facematch

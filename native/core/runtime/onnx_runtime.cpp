@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 
-#include "../error.h"
 #include "byte_prelu.h"
 #include "session.h"
 
@@ -149,6 +148,16 @@ Ort::Env& environment() {
   return *env;
 }
 
+NetNames names_of(const Ort::Session& session) {
+  Ort::AllocatorWithDefaultOptions allocator;
+  NetNames names;
+  for (size_t i = 0; i < session.GetInputCount(); ++i)
+    names.inputs.emplace_back(session.GetInputNameAllocated(i, allocator).get());
+  for (size_t i = 0; i < session.GetOutputCount(); ++i)
+    names.outputs.emplace_back(session.GetOutputNameAllocated(i, allocator).get());
+  return names;
+}
+
 Ort::SessionOptions session_options() { return session_options(choice().providers); }
 
 // The worker threads provide the parallelism: a session never starts a thread of its own.
@@ -165,11 +174,8 @@ Ort::SessionOptions session_options(const std::vector<std::string>& providers) {
   if (!has_exact_byte_products()) options.AddConfigEntry("session.x64quantprecision", "1");
   for (const auto& provider : providers) {
     if (provider == kCpu) continue;
-    try {
-      add_provider(options, provider);
-    } catch (const Ort::Exception& error) {
-      refuse_library("FACEMATCH_PROVIDER: " + provider + " cannot be used: " + error.what());
-    }
+    as_errors("FACEMATCH_PROVIDER: " + provider + " cannot be used: ",
+              [&] { add_provider(options, provider); });
   }
   // ONNX Runtime would give what a provider cannot run to the processor and tell nobody.
   if (std::find(providers.begin(), providers.end(), kCpu) == providers.end()) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "../error.h"
+
 namespace facematch {
 
 // Chooses once for the process, before the first net is loaded; a later call must name the same.
@@ -25,6 +27,23 @@ OnnxRuntimeFacts onnx_runtime_facts();
 
 // Never destroyed.
 Ort::Env& environment();
+
+// Does what calls ONNX Runtime; its exception becomes an Error kInternalError that begins with
+// `what`.
+template <typename Act>
+void as_errors(const std::string& what, Act act) {
+  try {
+    act();
+  } catch (const Ort::Exception& error) {
+    throw Error(ErrorCode::kInternalError, what + error.what());
+  }
+}
+
+struct NetNames {
+  std::vector<std::string> inputs, outputs;
+};
+
+NetNames names_of(const Ort::Session& session);
 
 // For the providers in use, or for others. Both throw Error kInternalError when one cannot be used.
 Ort::SessionOptions session_options();

@@ -96,7 +96,7 @@ struct LivenessSpec {
 struct Pack {
   std::string directory;
   DetectorSpec detector;
-  std::optional<DetectorSpec> close_detector;  // for faces that fill the picture
+  std::optional<DetectorSpec> close_detector;  // for faces that fill the image
   LandmarksSpec landmarks;
   EmbedderSpec embedder;
   std::optional<CohortSpec> cohort;

@@ -34,40 +34,15 @@ std::vector<Ort::Value> empty(size_t count) {
   return values;
 }
 
-std::string quoted_list(const std::vector<std::string>& names) {
-  std::string list;
-  for (const auto& name : names) list += (list.empty() ? "\"" : ", \"") + name + "\"";
-  return list;
-}
-
-template <typename NameAt>
-std::vector<std::string> names_of(size_t count, NameAt name_at) {
-  Ort::AllocatorWithDefaultOptions allocator;
-  std::vector<std::string> names;
-  names.reserve(count);
-  for (size_t i = 0; i < count; ++i) names.emplace_back(name_at(i, allocator).get());
-  return names;
-}
-
-std::vector<std::string> input_names(const Ort::Session& session) {
-  return names_of(session.GetInputCount(), [&](size_t i, OrtAllocator* allocator) {
-    return session.GetInputNameAllocated(i, allocator);
-  });
-}
-
-std::vector<std::string> output_names_of(const Ort::Session& session) {
-  return names_of(session.GetOutputCount(), [&](size_t i, OrtAllocator* allocator) {
-    return session.GetOutputNameAllocated(i, allocator);
-  });
-}
-
 // The position of `name`. Throws Error when it is missing.
 size_t find_name(const std::vector<std::string>& names, const std::string& name,
                  const std::string& what) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found != names.end()) return static_cast<size_t>(found - names.begin());
-  throw Error(ErrorCode::kInternalError,
-              what + " \"" + name + "\"; there are " + quoted_list(names));
+  std::string list;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return i;
+    list += (i == 0 ? "\"" : ", \"") + names[i] + "\"";
+  }
+  throw Error(ErrorCode::kInternalError, what + " \"" + name + "\"; there are " + list);
 }
 
 // Input shapes are batch, channels, height, width.
@@ -103,9 +78,8 @@ bool fix_dynamic_dimensions(const Ort::Session& session, size_t input,
   return any;
 }
 
-bool has_dynamic_sides(const Ort::Session& session, const std::string& input) {
-  const size_t position = find_name(input_names(session), input, "the net has no input");
-  const auto shape = session.GetInputTypeInfo(position).GetTensorTypeAndShapeInfo().GetShape();
+bool has_dynamic_sides(const Ort::Session& session, size_t input) {
+  const auto shape = session.GetInputTypeInfo(input).GetTensorTypeAndShapeInfo().GetShape();
   return shape.size() == kRank && shape[kHeight] < 0 && shape[kHeight + 1] < 0;
 }
 
@@ -118,27 +92,8 @@ Ort::Session open_file(const std::string& path, const Ort::SessionOptions& optio
   return {environment(), path.c_str(), options};
 }
 
-Ort::Session open_session(const std::string& path, const std::string& input,
-                          const std::vector<int64_t>& input_shape,
-                          const std::vector<std::string>& outputs, Sides sides) {
-  Ort::SessionOptions options = session_options();
-  Ort::Session session = open_file(path, options);
-  const size_t position =
-      find_name(input_names(session), input, "the net " + path + " has no input");
-  const auto names = output_names_of(session);
-  for (const auto& output : outputs) {
-    find_name(names, output, "the net " + path + " has no output");
-  }
-  // Names of dynamic dimensions can be read only from a session, and fixed only in a new one.
-  if (!fix_dynamic_dimensions(session, position, input_shape, sides, options)) return session;
-  return open_file(path, options);
-}
-
-[[noreturn]] void refuse_net(const std::string& path, const Ort::Exception& error) {
-  throw Error(ErrorCode::kInternalError, "the net " + path + " cannot be used: " + error.what());
-}
-
-[[noreturn]] void refuse_buffers() {
+void require_fit(bool fits) {
+  if (fits) return;
   throw Error(ErrorCode::kInternalError, "a net was given buffers of the wrong size");
 }
 
@@ -148,46 +103,48 @@ Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_
          std::vector<std::string> outputs, Sides sides)
     : input_name_(std::move(input)),
       output_names_(std::move(outputs)),
-      input_shape_(std::move(input_shape)),
-      input_size_(product(input_shape_)) {
-  try {
-    session_ = open_session(path, input_name_, input_shape_, output_names_, sides);
+      input_shape_(std::move(input_shape)) {
+  const std::string net = "the net " + path;
+  as_errors(net + " cannot be used: ", [&] {
+    Ort::SessionOptions options = session_options();
+    session_ = open_file(path, options);
+    const auto [inputs, names] = names_of(session_);
+    const size_t position = find_name(inputs, input_name_, net + " has no input");
+    for (const auto& output : output_names_) find_name(names, output, net + " has no output");
+    // Names of dynamic dimensions can be read only from a session, and fixed only in a new one.
+    if (fix_dynamic_dimensions(session_, position, input_shape_, sides, options)) {
+      session_ = open_file(path, options);
+    }
     // Declared output shapes cannot be trusted: one run on zeros measures them.
-    std::vector<float> zeros(input_size_);
+    std::vector<float> zeros(input_size());
     std::vector<Ort::Value> results = empty(output_names_.size());
     run_into(input_shape_, zeros, results);
     for (size_t i = 0; i < results.size(); ++i) {
       const auto info = results[i].GetTensorTypeAndShapeInfo();
       if (info.GetElementType() != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) {
-        throw Error(ErrorCode::kInternalError, "the output \"" + output_names_[i] +
-                                                   "\" of the net " + path + " has no floats");
+        throw Error(ErrorCode::kInternalError,
+                    "the output \"" + output_names_[i] + "\" of " + net + " has no floats");
       }
       output_shapes_.push_back(info.GetShape());
-      output_sizes_.push_back(product(output_shapes_.back()));
     }
-    dynamic_ = sides == Sides::kDynamic && has_dynamic_sides(session_, input_name_);
-  } catch (const Ort::Exception& error) {
-    refuse_net(path, error);
-  }
+    dynamic_ = sides == Sides::kDynamic && has_dynamic_sides(session_, position);
+  });
 }
 
+size_t Net::input_size() const { return product(input_shape_); }
+size_t Net::output_size(size_t index) const { return product(output_shapes_[index]); }
+
 void Net::run(std::span<float> input, std::span<const std::span<float>> outputs) const {
-  const bool fits = input.size() == input_size_ && outputs.size() == output_sizes_.size() &&
-                    std::equal(outputs.begin(), outputs.end(), output_sizes_.begin(),
-                               [](const auto& o, size_t size) { return o.size() == size; });
-  if (!fits) refuse_buffers();
+  require_fit(input.size() == input_size() && outputs.size() == output_shapes_.size());
   std::vector<Ort::Value> results;
   results.reserve(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
+    require_fit(outputs[i].size() == output_size(i));
     const auto& shape = output_shapes_[i];
     results.push_back(Ort::Value::CreateTensor<float>(
         cpu_memory(), outputs[i].data(), outputs[i].size(), shape.data(), shape.size()));
   }
-  try {
-    run_into(input_shape_, input, results);
-  } catch (const Ort::Exception& error) {
-    throw Error(ErrorCode::kInternalError, error.what());
-  }
+  as_errors("", [&] { run_into(input_shape_, input, results); });
 }
 
 std::vector<Ort::Value> Net::run(std::span<float> input, int64_t height, int64_t width) const {
@@ -196,16 +153,11 @@ std::vector<Ort::Value> Net::run(std::span<float> input, int64_t height, int64_t
     shape[kHeight] = height;
     shape[kHeight + 1] = width;
   }
-  const bool fits = shape.size() == kRank && shape[kHeight] == height &&
-                    shape[kHeight + 1] == width && input.size() == product(shape);
-  if (!fits) refuse_buffers();
-  try {
-    std::vector<Ort::Value> results = empty(output_names_.size());
-    run_into(shape, input, results);
-    return results;
-  } catch (const Ort::Exception& error) {
-    throw Error(ErrorCode::kInternalError, error.what());
-  }
+  require_fit(shape.size() == kRank && shape[kHeight] == height && shape[kHeight + 1] == width &&
+              input.size() == product(shape));
+  std::vector<Ort::Value> results = empty(output_names_.size());
+  as_errors("", [&] { run_into(shape, input, results); });
+  return results;
 }
 
 void Net::run_into(const std::vector<int64_t>& shape, std::span<float> input,

@@ -30,8 +30,8 @@ class Net {
   bool dynamic() const { return dynamic_; }
 
   // In floats, for the shape that the net was loaded with.
-  size_t input_size() const { return input_size_; }
-  size_t output_size(size_t index) const { return output_sizes_[index]; }
+  size_t input_size() const;
+  size_t output_size(size_t index) const;
   const std::vector<std::vector<int64_t>>& output_shapes() const { return output_shapes_; }
 
   // Copies nothing of floats: the net reads `input` and writes `outputs` in place. Sizes are in
@@ -54,8 +54,6 @@ class Net {
   std::vector<std::string> output_names_;
   std::vector<int64_t> input_shape_;
   std::vector<std::vector<int64_t>> output_shapes_;
-  size_t input_size_ = 0;
-  std::vector<size_t> output_sizes_;
   bool dynamic_ = false;
   mutable Ort::Session session_{nullptr};
 };

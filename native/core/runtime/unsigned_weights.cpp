@@ -24,100 +24,77 @@ constexpr size_t kWeights = 3, kZeroPoint = 5;
 
 constexpr uint8_t kShift = 128;
 
-struct Field {
-  uint64_t number;
-  std::span<uint8_t> bytes;  // of a number its varint, of all else the content
-};
+using Message = std::span<uint8_t>;
 
-std::string_view text_of(const Field& field) {
-  return {reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size()};
+std::string_view text_of(Message bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// The fields of one message of a protobuf file, one after another; it ends early where the message
-// is damaged.
-class Fields {
- public:
-  explicit Fields(std::span<uint8_t> message) : rest_(message) {}
+// Reads a number off the front; nothing where the message is damaged.
+std::optional<uint64_t> varint(Message& rest) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < rest.size() && i < 9; ++i) {
+    value |= static_cast<uint64_t>(rest[i] & 0x7F) << (7 * i);
+    if ((rest[i] & 0x80) != 0) continue;
+    rest = rest.subspan(i + 1);
+    return value;
+  }
+  return std::nullopt;
+}
 
-  std::optional<Field> next() {
-    const auto tag = varint();
-    if (!tag) return std::nullopt;
-    const uint64_t number = *tag >> 3;
-    const std::span<uint8_t> start = rest_;
+// Calls `use` with the number and the bytes (of a number its varint, of all else the content) of
+// each field of a message of a protobuf file, up to where the message is damaged.
+template <typename Use>
+void each_field(Message rest, Use use) {
+  while (const auto tag = varint(rest)) {
+    const Message start = rest;
+    std::optional<uint64_t> size;
     switch (*tag & 7) {
       case 0:
-        if (!varint()) return std::nullopt;
-        return Field{number, start.first(start.size() - rest_.size())};
+        if (varint(rest)) size = start.size() - rest.size();
+        rest = start;
+        break;
       case 1:
-        return take(number, 8);
-      case 2: {
-        const auto size = varint();
-        return size ? take(number, *size) : std::nullopt;
-      }
+        size = 8;
+        break;
+      case 2:
+        size = varint(rest);
+        break;
       case 5:
-        return take(number, 4);
-      default:
-        return std::nullopt;
+        size = 4;
+        break;
     }
-  }
-
- private:
-  std::optional<uint64_t> varint() {
-    uint64_t value = 0;
-    for (size_t i = 0; i < rest_.size() && i < 9; ++i) {
-      value |= static_cast<uint64_t>(rest_[i] & 0x7F) << (7 * i);
-      if ((rest_[i] & 0x80) != 0) continue;
-      rest_ = rest_.subspan(i + 1);
-      return value;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<Field> take(uint64_t number, uint64_t size) {
-    if (size > rest_.size()) return std::nullopt;
-    const Field field{number, rest_.first(static_cast<size_t>(size))};
-    rest_ = rest_.subspan(static_cast<size_t>(size));
-    return field;
-  }
-
-  std::span<uint8_t> rest_;
-};
-
-template <typename Use>
-void each(std::span<uint8_t> message, uint64_t number, Use use) {
-  Fields fields(message);
-  while (const auto field = fields.next()) {
-    if (field->number == number) use(*field);
+    if (!size || *size > rest.size()) return;
+    use(*tag >> 3, rest.first(static_cast<size_t>(*size)));
+    rest = rest.subspan(static_cast<size_t>(*size));
   }
 }
 
 // The names of weights and zero points.
-void collect(std::span<uint8_t> node, std::set<std::string_view>& names) {
+void collect(Message node, std::set<std::string_view>& names) {
   std::vector<std::string_view> inputs;
   std::string_view operation, domain;
-  Fields fields(node);
-  while (const auto field = fields.next()) {
-    if (field->number == kNodeInput) inputs.push_back(text_of(*field));
-    if (field->number == kNodeOperator) operation = text_of(*field);
-    if (field->number == kNodeDomain) domain = text_of(*field);
-  }
+  each_field(node, [&](uint64_t number, Message bytes) {
+    if (number == kNodeInput) inputs.push_back(text_of(bytes));
+    if (number == kNodeOperator) operation = text_of(bytes);
+    if (number == kNodeDomain) domain = text_of(bytes);
+  });
   if (operation != "QLinearConv" || domain != "com.microsoft" || inputs.size() <= kZeroPoint)
     return;
   names.insert({inputs[kWeights], inputs[kZeroPoint]});
 }
 
-bool move_up(std::span<uint8_t> tensor, const std::set<std::string_view>& names) {
-  std::optional<Field> type, name, raw;
-  Fields fields(tensor);
-  while (const auto field = fields.next()) {
-    if (field->number == kTensorType) type = field;
-    if (field->number == kTensorName) name = field;
-    if (field->number == kTensorRaw) raw = field;
-  }
-  if (!type || !name || !raw || type->bytes.front() != kInt8) return false;
-  if (!names.contains(text_of(*name))) return false;
-  type->bytes.front() = kUint8;
-  for (uint8_t& byte : raw->bytes) byte ^= kShift;
+bool move_up(Message tensor, const std::set<std::string_view>& names) {
+  Message type, name, raw;
+  each_field(tensor, [&](uint64_t number, Message bytes) {
+    if (number == kTensorType) type = bytes;
+    if (number == kTensorName) name = bytes;
+    if (number == kTensorRaw) raw = bytes;
+  });
+  if (type.empty() || type.front() != kInt8 || raw.empty() || !names.contains(text_of(name)))
+    return false;
+  type.front() = kUint8;
+  for (uint8_t& byte : raw) byte ^= kShift;
   return true;
 }
 
@@ -125,11 +102,15 @@ bool move_up(std::span<uint8_t> tensor, const std::set<std::string_view>& names)
 
 bool make_weights_unsigned(std::span<uint8_t> model) {
   bool any = false;
-  each(model, kModelGraph, [&](const Field& graph) {
+  each_field(model, [&](uint64_t of_model, Message graph) {
+    if (of_model != kModelGraph) return;
     std::set<std::string_view> names;
-    each(graph.bytes, kGraphNode, [&](const Field& node) { collect(node.bytes, names); });
-    each(graph.bytes, kGraphInitializer,
-         [&](const Field& tensor) { any = move_up(tensor.bytes, names) || any; });
+    each_field(graph, [&](uint64_t number, Message node) {
+      if (number == kGraphNode) collect(node, names);
+    });
+    each_field(graph, [&](uint64_t number, Message tensor) {
+      if (number == kGraphInitializer) any = move_up(tensor, names) || any;
+    });
   });
   return any;
 }

@@ -21,14 +21,6 @@ void advise(uint8_t* bytes, size_t length, int advice) {
 
 void use_huge_pages(uint8_t* bytes, size_t length) { advise(bytes, length, MADV_HUGEPAGE); }
 
-void copy(uint8_t* to, const uint8_t* from, size_t length) {
-  if (length > 0) std::memcpy(to, from, length);
-}
-
-void wipe(uint8_t* bytes, size_t length) {
-  if (length > 0) std::memset(bytes, 0, length);
-}
-
 void discard(uint8_t* bytes, size_t length, size_t written) {
   if (length == 0) return;
   std::memset(bytes, 0, written);

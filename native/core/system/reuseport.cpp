@@ -1,6 +1,5 @@
 #include "reuseport.h"
 
-#ifdef __linux__
 #include <dirent.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
@@ -69,11 +68,3 @@ bool prefer_newest_listener(uint16_t port) { return for_listeners(port, prefer_s
 bool drop_new_connections(uint16_t port) { return for_listeners(port, drop_first_segments) > 0; }
 
 }  // namespace facematch
-#else
-namespace facematch {
-
-bool prefer_newest_listener(uint16_t) { return false; }
-bool drop_new_connections(uint16_t) { return false; }
-
-}  // namespace facematch
-#endif

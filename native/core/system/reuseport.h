@@ -9,13 +9,13 @@ namespace facematch {
 // listens there, where two do; the older one keeps its connections. Without it the kernel spreads
 // new connections over both, and closing the older socket resets those whose handshake is not
 // complete. A single socket works as before, and so does the next one beside it: one call is
-// enough. False where the system does not support it (not Linux, or a sandbox).
+// enough. False where a sandbox forbids it.
 bool prefer_newest_listener(uint16_t port);
 
 // Makes the kernel drop requests for new connections on `port`, so that every connection which a
 // client takes for open can still be accepted; closing the socket at once would reset those that
 // wait in it or whose handshake is under way. Clients repeat such a request after a second, and
-// meet whoever listens then. False where the system does not support it.
+// meet whoever listens then. False where a sandbox forbids it.
 bool drop_new_connections(uint16_t port);
 
 }  // namespace facematch

@@ -1,4 +1,4 @@
-// One picture: its bytes, its budget and its pixels at the scales that were asked for.
+// One image: its bytes, its budget and its pixels at the scales that were asked for.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace facematch {
 
-// What is to be cut out: where, in pixels of the full, upright picture, and how many pixels of the
-// crop there are for one of the picture.
+// What is to be cut out: where, in pixels of the full, upright image, and how many pixels of the
+// crop there are for one of the image.
 struct Part {
   Box area;
   float scale = 1;
@@ -27,44 +27,44 @@ Part part_of(const Similarity& crop, int size);
 Box around_face(const Box& box);
 
 // No other file knows at what scale something was decoded: whoever takes pixels gets a View, and
-// every coordinate outside is in pixels of the full, upright picture. A JPEG is decoded no finer
-// than the stages ask for, a huge picture is read once. For one thread. The bytes must outlive it.
-class Picture {
+// every coordinate outside is in pixels of the full, upright image. A JPEG is decoded no finer
+// than the stages ask for, a huge image is read once. For one thread. The bytes must outlive it.
+class Image {
  public:
   // Decodes with a longer side of at least `min_side` pixels, where the file has as many. Throws
   // what decode() throws.
-  Picture(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
-          const Budget& budget = {});
+  Image(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
+        const Budget& budget = {});
   // Of pixels that are decoded already.
-  explicit Picture(cv::Mat bgr, const Budget& budget = {});
+  explicit Image(cv::Mat bgr, const Budget& budget = {});
 
-  int width() const { return decoded_.width; }  // of the full, upright picture
+  int width() const { return decoded_.width; }  // of the full, upright image
   int height() const { return decoded_.height; }
   Format format() const { return decoded_.format; }
   int orientation() const { return decoded_.orientation; }  // EXIF, 1..8
 
-  // The whole picture as it was decoded, a huge one shrunk where the constructor's `min_side`
+  // The whole image as it was decoded, a huge one shrunk where the constructor's `min_side`
   // allows it. Decodes nothing.
   const View& whole();
 
-  // The whole picture with a longer side of `max_side` pixels, or as many as the file has. Is made
+  // The whole image with a longer side of `max_side` pixels, or as many as the file has. Is made
   // once; decodes where what is decoded is coarser.
   const View& shrink_whole(int max_side);
 
   // Pixels for a crop out of that part: at least one for each pixel of the crop, where the file has
-  // as many. The view may show more, or the whole picture. Decodes the part where what is decoded
+  // as many. The view may show more, or the whole image. Decodes the part where what is decoded
   // is coarser.
   const View& decode_part(const Part& part);
 
   // Decodes what decode_part() will need for all of them, in one pass through the file.
   void decode_parts(std::span<const Part> parts);
 
-  // Pixels of the full picture from dot to dot, where it is a print made of dots (see screen.h), as
+  // Pixels of the full image from dot to dot, where it is a print made of dots (see screen.h), as
   // far as they show in a small copy; 0 elsewhere.
   float dot_pitch();
 
   // A copy, as large as it needs to be, in which dots of that pitch are merged into tones.
-  Picture without_dots(float pitch);
+  Image without_dots(float pitch);
 
   const Budget& budget() const { return budget_; }
 
@@ -75,7 +75,8 @@ class Picture {
   const double& decode_ms() const { return decode_ms_; }
 
  private:
-  Picture(Image decoded, const Budget& budget) : budget_(budget), decoded_(std::move(decoded)) {}
+  Image(DecodedImage decoded, const Budget& budget)
+      : budget_(budget), decoded_(std::move(decoded)) {}
   void decode_whole(int min_side);
   bool is_huge() const;
   template <typename Decode>
@@ -86,7 +87,7 @@ class Picture {
   ImageLimits limits_;
   int min_side_ = 0;
   Budget budget_;
-  Image decoded_;               // the finest so far
+  DecodedImage decoded_;        // the finest so far
   std::map<int, View> levels_;  // by longer side
   std::deque<View> parts_;      // finer than decoded_
   int passes_ = 0;              // through the file, for parts
@@ -96,6 +97,6 @@ class Picture {
 
 // A close-up of a face with that roll (degrees, clockwise): a square of size x size pixels that
 // shows twice the longer side of `box`, with the face upright in the middle.
-View closeup(Picture& picture, const Box& box, float roll, int size);
+View closeup(Image& image, const Box& box, float roll, int size);
 
 }  // namespace facematch

@@ -1,4 +1,4 @@
-#include "../core/image/picture.h"
+#include "../core/image/image.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,6 @@
 #include <string>
 
 #include "../core/image/codec.h"
-#include "../core/pipeline.h"
 #include "drawing.h"
 #include "support.h"
 
@@ -35,29 +34,32 @@ std::optional<bool> has_huge_pages(const uint8_t* address) {
   return std::nullopt;
 }
 
-// Of the pictures below.
+// Of the images below.
 const Box kAll{0, 0, 1600, 1200};
 
 }  // namespace
 
-TEST_SUITE_BEGIN("picture");
+TEST_SUITE_BEGIN("image");
 
 TEST_CASE("a JPEG is decoded no finer than it is asked for, and never coarser again") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
-  Picture picture(file, kAnySize, 200);
-  CHECK(picture.width() == 1600);
-  CHECK(picture.height() == 1200);
-  picture.shrink_whole(400);
-  CHECK(picture.whole().longer_side() == 400);
-  picture.shrink_whole(401);
-  CHECK(picture.whole().longer_side() == 800);
-  picture.shrink_whole(200);
-  CHECK(picture.whole().longer_side() == 800);
-  CHECK(picture.decode_part({kAll, 0.5f}).longer_side() == 800);
-  CHECK(picture.decode_part({kAll, 0.6f}).longer_side() == 1600);
+  Image image(file, kAnySize, 200);
+  CHECK(image.width() == 1600);
+  CHECK(image.height() == 1200);
+  image.shrink_whole(400);
+  CHECK(image.whole().longer_side() == 400);
+  image.shrink_whole(401);
+  CHECK(image.whole().longer_side() == 800);
+  image.shrink_whole(200);
+  CHECK(image.whole().longer_side() == 800);
+  CHECK(image.decode_part({kAll, 0.5f}).longer_side() == 800);
+  CHECK(image.decode_part({kAll, 0.6f}).longer_side() == 1600);
   // Nothing has more.
-  CHECK(picture.decode_part({kAll, 8}).longer_side() == 1600);
-  CHECK(picture.shrink_whole(100'000).longer_side() == 1600);
+  CHECK(image.decode_part({kAll, 8}).longer_side() == 1600);
+  CHECK(image.shrink_whole(100'000).longer_side() == 1600);
+  // Once made, a level stays.
+  CHECK(image.shrink_whole(400).longer_side() == 400);
+  CHECK(image.shrink_whole(400).scale() == doctest::Approx(400.0 / 1600));
 }
 
 TEST_CASE("parts that are decoded finer have the pixels of the whole, however it is stored") {
@@ -72,19 +74,19 @@ TEST_CASE("parts that are decoded finer have the pixels of the whole, however it
     // 0: of four inks.
     const ByteVector file =
         orientation == 0
-            ? encode_jpeg_inks(inks, JCS_YCCK, true)
+            ? encode_jpeg(inks, {.of_inks = JCS_YCCK})
             : encode_jpeg(rough,
                           {.progressive = orientation % 3 == 0, .subsample = true, .app1 = exif});
     for (const float scale : {1.0f, 0.45f}) {
       const View whole = decode(file, kAnySize, static_cast<int>(1000 * scale));
-      Picture picture(file, kAnySize, 100);
+      Image image(file, kAnySize, 100);
       std::vector<Part> parts;
       for (const Box& area : areas) parts.push_back({area, scale});
-      picture.decode_parts(parts);
+      image.decode_parts(parts);
       for (const Part& part : parts) {
         CAPTURE(orientation);
         CAPTURE(part.area.x);
-        const View& view = picture.decode_part(part);
+        const View& view = image.decode_part(part);
         CHECK(view.scale() == doctest::Approx(whole.scale()));
         CHECK(view.longer_side() < 700 * scale);
         const Similarity crop = square_crop(part.area.centre(), 60, 10, 60);
@@ -106,110 +108,81 @@ TEST_CASE("large buffers of pixels are put into huge pages") {
   CHECK_FALSE(middle(new_pixels({400, 300}, CV_8UC3)).value_or(false));
 }
 
-TEST_CASE("after some passes for parts the whole picture is decoded") {
+TEST_CASE("after some passes for parts the whole image is decoded") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
-  Picture picture(file, kAnySize, 200);
+  Image image(file, kAnySize, 200);
   for (const float y : {0.0f, 300.0f, 600.0f}) {
-    CHECK(picture.decode_part({{0, y, 100, 100}, 1}).longer_side() < 200);
+    CHECK(image.decode_part({{0, y, 100, 100}, 1}).longer_side() < 200);
   }
-  CHECK(picture.decode_part({{0, 900, 100, 100}, 1}).longer_side() == 1600);
-}
-
-TEST_CASE("a level has the side that was asked for and is made once") {
-  const ByteVector file = encode_jpeg(gradient(1600, 1200));
-  Picture picture(file, kAnySize, 200);
-  const View& level = picture.shrink_whole(300);
-  CHECK(level.longer_side() == 300);
-  CHECK(level.scale() == doctest::Approx(300.0 / 1600));
-  const uint8_t* pixels = level.bgr.data;
-  picture.decode_part({kAll, 1});
-  CHECK(picture.shrink_whole(300).bgr.data == pixels);
+  CHECK(image.decode_part({{0, 900, 100, 100}, 1}).longer_side() == 1600);
 }
 
 TEST_CASE("a crop is cut from the smallest level that has twice its pixels") {
-  Picture picture(cv::Mat(1200, 1600, CV_8UC3, cv::Scalar::all(100)));
-  CHECK(picture.decode_part({kAll, 0.1f}).longer_side() == 1600);
-  picture.shrink_whole(400);
-  CHECK(picture.decode_part({kAll, 0.125f}).longer_side() == 400);
-  CHECK(picture.decode_part({kAll, 0.126f}).longer_side() == 1600);
+  Image image(cv::Mat(1200, 1600, CV_8UC3, cv::Scalar::all(100)));
+  CHECK(image.decode_part({kAll, 0.1f}).longer_side() == 1600);
+  image.shrink_whole(400);
+  CHECK(image.decode_part({kAll, 0.125f}).longer_side() == 400);
+  CHECK(image.decode_part({kAll, 0.126f}).longer_side() == 1600);
 }
 
-TEST_CASE("a huge picture is read once: all levels come from one of 1600 pixels") {
+TEST_CASE("a huge image is read once: all levels come from one of 1600 pixels") {
   // Above that the pixels stay as they are.
-  CHECK(Picture(cv::Mat(20, 3199, CV_8UC3)).whole().longer_side() == 3199);
-  Picture picture(cv::Mat(2400, 3200, CV_8UC3, cv::Scalar::all(100)));
-  const View& base = picture.whole();
+  CHECK(Image(cv::Mat(20, 3199, CV_8UC3)).whole().longer_side() == 3199);
+  Image image(cv::Mat(2400, 3200, CV_8UC3, cv::Scalar::all(100)));
+  const View& base = image.whole();
   CHECK(base.longer_side() == 1600);
-  CHECK(picture.shrink_whole(1600).bgr.data == base.bgr.data);
-  CHECK(picture.shrink_whole(480).scale() == doctest::Approx(480.0 / 3200));
+  CHECK(image.shrink_whole(1600).bgr.data == base.bgr.data);
+  CHECK(image.shrink_whole(480).scale() == doctest::Approx(480.0 / 3200));
   // For a detector that wants more.
-  CHECK(Picture(encode_jpeg(gradient(3200, 20)), kAnySize, 1601).whole().longer_side() == 3200);
+  CHECK(Image(encode_jpeg(gradient(3200, 20)), kAnySize, 1601).whole().longer_side() == 3200);
 }
 
 TEST_CASE("a close-up shows twice the box, whichever copy it was cut from") {
-  Picture picture(cv::Mat(2400, 3200, CV_8UC3, cv::Scalar::all(100)));
-  picture.shrink_whole(480);
+  Image image(cv::Mat(2400, 3200, CV_8UC3, cv::Scalar::all(100)));
+  image.shrink_whole(480);
   for (const float roll : {0.0f, 90.0f, -30.0f}) {
     for (const float side : {40.0f, 400.0f, 3000.0f}) {
       const Box box{1000, 900, side * 0.8f, side};
-      const View view = closeup(picture, box, roll, 240);
+      const View view = closeup(image, box, roll, 240);
       CHECK(view.bgr.size() == cv::Size(240, 240));
-      CHECK(view.to_picture.scale() == doctest::Approx(2 * side / 240));
+      CHECK(view.to_image.scale() == doctest::Approx(2 * side / 240));
       CHECK(view.roll() == doctest::Approx(roll));
-      CHECK(cv::norm(view.to_picture.apply({120, 120}) - box.centre()) < 0.01 * side);
+      CHECK(cv::norm(view.to_image.apply({120, 120}) - box.centre()) < 0.01 * side);
     }
   }
 }
 
-TEST_CASE("pictures of any shape have pixels at every level") {
+TEST_CASE("images of any shape have pixels at every level") {
   for (const cv::Size size : {cv::Size(1, 1), cv::Size(1, 4000), cv::Size(40000, 1)}) {
-    Picture picture(cv::Mat(size, CV_8UC3, cv::Scalar::all(128)));
-    const View& detail = picture.shrink_whole(1600);
+    Image image(cv::Mat(size, CV_8UC3, cv::Scalar::all(128)));
+    const View& detail = image.shrink_whole(1600);
     CHECK_FALSE(detail.bgr.empty());
     for (int quarters = 0; quarters < 4; ++quarters) {
-      CHECK_FALSE(padded(rotated(picture.shrink_whole(480), quarters), 0.3f).bgr.empty());
+      CHECK_FALSE(padded(rotated(image.shrink_whole(480), quarters), 0.3f).bgr.empty());
     }
     for (const View& tile : tiles(detail, 5)) CHECK_FALSE(tile.bgr.empty());
-    CHECK_FALSE(closeup(picture, {-5, -5, 20, 20}, 45, 64).bgr.empty());
+    CHECK_FALSE(closeup(image, {-5, -5, 20, 20}, 45, 64).bgr.empty());
   }
 }
 
 TEST_CASE("when the time is used up, a finer decoding keeps the coarse copy and says so") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
   const Budget little(30);
-  Picture picture(file, kAnySize, 200, little);
-  CHECK_FALSE(picture.was_cut_short());
+  Image image(file, kAnySize, 200, little);
+  CHECK_FALSE(image.was_cut_short());
   spend(little);
-  picture.decode_part({{10, 10, 100, 100}, 1});
-  CHECK(picture.was_cut_short());
-  CHECK(picture.shrink_whole(1600).longer_side() == 400);
-  CHECK(picture.decode_part({kAll, 1}).longer_side() == 400);
+  image.decode_part({{10, 10, 100, 100}, 1});
+  CHECK(image.was_cut_short());
+  CHECK(image.shrink_whole(1600).longer_side() == 400);
+  CHECK(image.decode_part({kAll, 1}).longer_side() == 400);
 }
 
 TEST_CASE("a cancelled finer decoding ends the call") {
   std::atomic<uint8_t> cancelled = 0;
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
-  Picture picture(file, kAnySize, 200, Budget(1e9, &cancelled));
+  Image image(file, kAnySize, 200, Budget(1e9, &cancelled));
   cancelled = 1;
-  CHECK(refuses_with(ErrorCode::kImageTooComplex, [&] { picture.decode_part({kAll, 1}); }));
-}
-
-TEST_CASE("a face is found at the same place in a JPEG of any width") {
-  // Their eighths are no whole numbers of pixels, or are.
-  const cv::Mat face = portrait(1, 300);
-  for (const int width : {793, 800, 801, 807}) {
-    CAPTURE(width);
-    cv::Mat tall(4000, width, CV_8UC3, cv::Scalar::all(128));
-    face.copyTo(tall(cv::Rect(350, 3500, 300, 300)));
-    const Analysis cut = analyse(default_engine(), encode_jpeg(tall), options_of());
-    const Analysis whole = analyse(default_engine(), encode_png(tall), options_of());
-    REQUIRE(cut.faces.size() == 1);
-    REQUIRE(whole.faces.size() == 1);
-    const Box& seen = cut.faces[0].box;
-    CHECK(cv::norm(seen.centre() - whole.faces[0].box.centre()) < 0.05 * seen.height);
-    const Embedding& a = cut.faces[0].embedding;
-    CHECK(cv::Mat(a).dot(cv::Mat(whole.faces[0].embedding)) > 0.98);
-  }
+  CHECK(refuses_with(ErrorCode::kImageTooComplex, [&] { image.decode_part({kAll, 1}); }));
 }
 
 TEST_SUITE_END();

@@ -1,4 +1,4 @@
-#include "picture.h"
+#include "image.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace facematch {
 namespace {
 
-// A picture with a longer side of twice as many pixels is huge: all levels come from one of this
+// An image with a longer side of twice as many pixels is huge: all levels come from one of this
 // size, so that its pixels are read once.
 constexpr int kBase = 1600;
 
@@ -37,7 +37,7 @@ Box enlarged_by(const Box& box, float times) {
   return {centre.x - width / 2, centre.y - height / 2, width, height};
 }
 
-// Whole pixels, as far as they are in the picture.
+// Whole pixels, as far as they are in the image.
 cv::Rect pixels_of(const Box& area, int width, int height) {
   const auto within = [](float value, int most) {
     if (value >= static_cast<float>(most)) return most;
@@ -49,10 +49,10 @@ cv::Rect pixels_of(const Box& area, int width, int height) {
   return {from, to};
 }
 
-// What a view shows, in pixels of the picture.
+// What a view shows, in pixels of the image.
 cv::Rect area_of(const View& view) {
   const Box all{0, 0, static_cast<float>(view.bgr.cols), static_cast<float>(view.bgr.rows)};
-  const Box area = moved(all, view.to_picture);
+  const Box area = moved(all, view.to_image);
   return {cvRound(area.x), cvRound(area.y), cvRound(area.width), cvRound(area.height)};
 }
 
@@ -75,21 +75,21 @@ Part part_of(const Similarity& crop, int size) {
   return {{least.x, least.y, most.x - least.x, most.y - least.y}, crop.scale()};
 }
 
-Picture::Picture(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
-                 const Budget& budget)
+Image::Image(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
+             const Budget& budget)
     : bytes_(bytes), limits_(limits), min_side_(min_side), budget_(budget) {
   const Timer timer(decode_ms_);
   decoded_ = decode(bytes_, limits_, min_side, budget_);
 }
 
-Picture::Picture(cv::Mat bgr, const Budget& budget) : budget_(budget) {
+Image::Image(cv::Mat bgr, const Budget& budget) : budget_(budget) {
   decoded_.width = bgr.cols;
   decoded_.height = bgr.rows;
   decoded_.bgr = std::move(bgr);
 }
 
 template <typename Decode>
-void Picture::decode_in_time(Decode decode) {
+void Image::decode_in_time(Decode decode) {
   if (bytes_.empty() || cut_short_) return;
   const Timer timer(decode_ms_);
   try {
@@ -101,19 +101,19 @@ void Picture::decode_in_time(Decode decode) {
   }
 }
 
-void Picture::decode_whole(int min_side) {
+void Image::decode_whole(int min_side) {
   const int wanted = std::min(min_side, std::max(width(), height()));
   if (decoded_.longer_side() >= wanted) return;
   decode_in_time([&] { decoded_ = decode(bytes_, limits_, wanted, budget_); });
 }
 
-bool Picture::is_huge() const { return decoded_.longer_side() >= 2 * kBase; }
+bool Image::is_huge() const { return decoded_.longer_side() >= 2 * kBase; }
 
-const View& Picture::whole() {
+const View& Image::whole() {
   return is_huge() && min_side_ <= kBase ? shrink_whole(kBase) : decoded_;
 }
 
-const View& Picture::shrink_whole(int max_side) {
+const View& Image::shrink_whole(int max_side) {
   const auto known = levels_.find(max_side);
   if (known != levels_.end()) return known->second;
   decode_whole(max_side);
@@ -122,7 +122,7 @@ const View& Picture::shrink_whole(int max_side) {
 }
 
 // Of what has been decoded, the finest that shows the part; null where that is too coarse.
-const View* Picture::fine_enough(const Part& part) const {
+const View* Image::fine_enough(const Part& part) const {
   const cv::Rect area = pixels_of(part.area, width(), height());
   const View* finest = &decoded_;
   for (const View& view : parts_) {
@@ -131,7 +131,7 @@ const View* Picture::fine_enough(const Part& part) const {
   return finest->scale() < std::min(part.scale, 1.0f) ? nullptr : finest;
 }
 
-void Picture::decode_parts(std::span<const Part> parts) {
+void Image::decode_parts(std::span<const Part> parts) {
   std::vector<cv::Rect> areas;
   float scale = 0;
   for (const Part& part : parts) {
@@ -151,7 +151,7 @@ void Picture::decode_parts(std::span<const Part> parts) {
   });
 }
 
-const View& Picture::decode_part(const Part& part) {
+const View& Image::decode_part(const Part& part) {
   for (const auto& [side, view] : levels_) {
     if (view.scale() >= kAveraged * part.scale) return view;
   }
@@ -160,27 +160,27 @@ const View& Picture::decode_part(const Part& part) {
   return view == nullptr ? decoded_ : *view;
 }
 
-float Picture::dot_pitch() {
+float Image::dot_pitch() {
   const View& small = shrink_whole(kSmallest);
   return facematch::dot_pitch(small.bgr) / small.scale();
 }
 
-Picture Picture::without_dots(float pitch) {
+Image Image::without_dots(float pitch) {
   const float longer = static_cast<float>(std::max(width(), height()));
   const float wanted = longer * kPixelsOfDot / pitch;
   const View& view = shrink_whole(static_cast<int>(std::clamp<float>(wanted, kSmallest, kBase)));
-  Image merged = decoded_;
+  DecodedImage merged = decoded_;
   merged.bgr = facematch::without_dots(view.bgr, pitch * view.scale());
-  merged.to_picture = view.to_picture;
+  merged.to_image = view.to_image;
   return {std::move(merged), budget_};
 }
 
-View closeup(Picture& picture, const Box& box, float roll, int size) {
+View closeup(Image& image, const Box& box, float roll, int size) {
   const float side = 2 * std::max(box.width, box.height);
   const Similarity crop = square_crop(box.centre(), side, roll, size);
   View out;
-  out.to_picture = crop.inverse();
-  picture.decode_part(part_of(crop, size)).crop(crop, size, out.bgr, Outside::kMean);
+  out.to_image = crop.inverse();
+  image.decode_part(part_of(crop, size)).crop(crop, size, out.bgr, Outside::kMean);
   return out;
 }
 
