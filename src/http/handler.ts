@@ -4,7 +4,7 @@ import type { Listed } from '../endpoints/index.ts';
 import { maxJson_bytes } from '../engine/cosine.ts';
 import { analysisOptions } from '../engine/match-options.ts';
 import { Problem } from '../errors.ts';
-import { asProblem, type Form, readForm } from './body/form.ts';
+import { type Form, readForm } from './body/form.ts';
 import { readJsonForm } from './body/json-form.ts';
 import { boundaryOf, endsForm } from './body/multipart.ts';
 import type { Context } from './context.ts';
@@ -164,12 +164,7 @@ async function analyse(
 }
 
 function declaredBoundary(contentType: string): string {
-  let boundary: string | undefined;
-  try {
-    boundary = boundaryOf(contentType);
-  } catch (error) {
-    throw asProblem(error);
-  }
+  const boundary = boundaryOf(contentType);
   if (boundary === undefined) throw new Problem('unsupported_media_type');
   return boundary;
 }

@@ -13,7 +13,7 @@ import {
 import { Problem, printable } from '../../errors.ts';
 import type { Warning } from '../../scoring/answers.ts';
 import type { Target } from '../../scoring/many.ts';
-import { MultipartError, type Part, parseMultipart } from './multipart.ts';
+import { parseMultipart } from './multipart.ts';
 
 /** The bytes of an image in the body, from `start` up to, not including, `end`. */
 interface ByteRange {
@@ -58,7 +58,9 @@ export function readForm(
   pack: PackDefaults,
 ): Form {
   const sent = new SentFields(taker, limits);
-  for (const part of partsOf(body, boundary, limits, repeatedField(taker.fields) ? maxTargets : 0)) {
+  const parts = limits.max_parts + (repeatedField(taker.fields) ? maxTargets : 0);
+  const header_bytes = limits.max_part_header_bytes;
+  for (const part of parseMultipart(body, boundary, { parts, header_bytes })) {
     const { name, filename, start, end } = part;
     const rule = sent.claim(name);
     const text = () =>
@@ -170,24 +172,6 @@ function unknownField(field: string, { advanced = {} }: Taker): Warning {
       ? 'This endpoint ignored the field: it belongs to other endpoints.'
       : 'The field was ignored: no endpoint knows it. Look for a mistake in its name.';
   return { code: 'unknown_field', field, detail };
-}
-
-function partsOf(body: Buffer, boundary: string, limits: FormLimits, further: number): Part[] {
-  try {
-    return parseMultipart(body, boundary, {
-      parts: limits.max_parts + further,
-      header_bytes: limits.max_part_header_bytes,
-    });
-  } catch (error) {
-    throw asProblem(error);
-  }
-}
-
-/** A MultipartError as a problem, whose detail is the parser's message; other errors as they are. */
-export function asProblem(error: unknown): unknown {
-  return error instanceof MultipartError
-    ? new Problem('invalid_multipart', { detail: `${error.message}.` }, error.reason)
-    : error;
 }
 
 /** Most names of fields that a detail repeats. */
