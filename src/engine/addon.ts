@@ -21,11 +21,11 @@ export interface Face {
   detection_score: number;
   found_by: FoundBy;
   /** How certainly it is a human face; absent when the pack has no check. */
-  human_score?: number | undefined;
+  human_score?: number;
   /** Above 0 nose and mouth are covered; absent when the pack cannot tell. */
-  occlusion_score?: number | undefined;
+  occlusion_score?: number;
   /** 0..1, higher: more likely live; absent unless it was asked for and the pack can tell. */
-  live_score?: number | undefined;
+  live_score?: number;
   /** Degrees. */
   pose: { yaw: number; pitch: number; roll: number };
   /** sharpness and brightness 0..1; face_pixels is the side of the aligned face in pixels of the image. */

@@ -43,14 +43,11 @@ export class Calibration {
   readonly #floor: number;
 
   /**
-   * `floor` is the lowest rate that the people of the fit can show; 0 for a table that is not of a pack. Throws a RangeError
-   * unless there are two points, similarities rise, rates fall from 1, and the floor is from 0 to 0.1.
+   * `floor` is the lowest rate that the people of the fit can show, up to 0.1; 0 for a table that is not of a pack. Throws a
+   * RangeError unless there are two points, similarities rise, and rates fall from 1.
    */
   constructor(points: readonly CalibrationPoint[], floor = 0) {
     requireTable(points);
-    if (!(floor >= 0 && floor <= kneeRate)) {
-      throw new RangeError(`Expected a floor from 0 to ${kneeRate} but received ${floor}`);
-    }
     this.#floor = floor;
     this.#similarities = points.map(([similarity]) => similarity);
     this.#logRates = points.map(([, rate]) => Math.log10(rate));
@@ -58,9 +55,7 @@ export class Calibration {
   }
 
   /** Whether the table was measured on people. */
-  get measured(): boolean {
-    return true;
-  }
+  readonly measured: boolean = true;
 
   /** 1 up to the table's first point; log10 of it is linear between points, and the last segment continues past the end. */
   falseMatchRate(similarity: number): number {
@@ -77,7 +72,7 @@ export class Calibration {
     }
     if (!(falseMatchRate < 1)) return 0;
     const first = this.#similarities[0]!;
-    const position = share(this.similarityAt(falseMatchRate), first, this.#kneeSimilarity - first);
+    const position = (this.similarityAt(falseMatchRate) - first) / (this.#kneeSimilarity - first);
     return kneePercent * Math.min(1, Math.max(0, position));
   }
 
@@ -100,7 +95,11 @@ export class Calibration {
 
   /** The inverse: the similarity with this FMR, which is above 0 and at most 1. */
   similarityAt(rate: number): number {
-    return interpolate(-Math.log10(rate), this.#logRates.map(negate), this.#similarities);
+    return interpolate(
+      -Math.log10(rate),
+      this.#logRates.map((rate) => -rate),
+      this.#similarities,
+    );
   }
 }
 
@@ -109,15 +108,13 @@ export class Calibration {
  * percent is 40 × the similarity: it never reaches what a measured rate of 1 in 10 would give.
  */
 class Uncalibrated extends Calibration {
+  override readonly measured = false;
+
   constructor() {
     super([
       [0, 1],
       [1, kneeRate],
     ]);
-  }
-
-  override get measured(): boolean {
-    return false;
   }
 
   override assess(similarity: number, pairsCompared: number): Assessment {
@@ -136,21 +133,12 @@ export function calibrationOf(
 
 /** Piecewise linear `ys` over rising `xs`, for x from the first on; the last segment continues. Monotonic despite rounding. */
 function interpolate(x: number, xs: readonly number[], ys: readonly number[]): number {
-  const right = xs.findIndex((end) => x < end);
-  const last = xs.length - 1;
-  if (right === -1)
-    return ys[last]! + (ys[last]! - ys[last - 1]!) * share(x, xs[last]!, xs[last]! - xs[last - 1]!);
-  const [from, to] = [ys[right - 1]!, ys[right]!];
-  const y = from + (to - from) * share(x, xs[right - 1]!, xs[right]! - xs[right - 1]!);
+  const inside = xs.findIndex((end) => x < end);
+  const right = inside === -1 ? xs.length - 1 : inside;
+  const [start, end, from, to] = [xs[right - 1]!, xs[right]!, ys[right - 1]!, ys[right]!];
+  if (inside === -1) return to + (to - from) * ((x - end) / (end - start));
+  const y = from + (to - from) * ((x - start) / (end - start));
   return to < from ? Math.max(to, y) : Math.min(to, y);
-}
-
-function share(x: number, start: number, length: number): number {
-  return (x - start) / length;
-}
-
-function negate(value: number): number {
-  return -value;
 }
 
 function requireTable(points: readonly CalibrationPoint[]): void {
