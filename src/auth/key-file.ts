@@ -15,34 +15,30 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { z } from 'zod';
-import {
-  createKey,
-  isKeyId,
-  isLine,
-  type KeyRecord,
-  keyHash,
-  keyLimits,
-  type Scope,
-  scopes,
-  statusOf,
-} from './keys.ts';
+import { createKey, isKeyId, isLine, keyHash, keyLimits, type Scope, scopes, statusOf } from './keys.ts';
 
 const moment = z.iso.datetime({ error: 'expected a time such as 2030-01-31T12:00:00.000Z' });
 const line = z.string().refine(isLine, { error: 'control characters are not allowed' });
 
-const keyRecord: z.ZodType<KeyRecord> = z.strictObject({
+const keyRecord = z.strictObject({
   id: z.string().refine(isKeyId, { error: 'expected 12 letters and digits' }),
   name: line.min(1).max(keyLimits.name),
+  /** Of the whole key. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/, { error: 'expected 64 hexadecimal digits' }),
   scopes: z.array(z.enum(scopes)).min(1),
+  /** Tokens per second. */
   rate: z.number().positive().max(keyLimits.rate),
   burst: z.int().min(1).max(keyLimits.burst),
+  /** Requests that may run at once in one process; any number when absent. */
   concurrent: z.exactOptional(z.int().min(1).max(keyLimits.concurrent)),
   created_at: moment,
   expires_at: z.exactOptional(moment),
   revoked_at: z.exactOptional(moment),
   note: z.exactOptional(line.max(keyLimits.note)),
 });
+
+/** A key in the key file. */
+export type KeyRecord = z.infer<typeof keyRecord>;
 
 const keyFile = z.strictObject({
   version: z.literal(1),

@@ -31,28 +31,13 @@ export function isLine(text: string): boolean {
   return /^\P{Cc}*$/u.test(text);
 }
 
-/** A key in the key file. Times are in ISO 8601. */
-export interface KeyRecord {
-  id: string;
-  name: string;
-  /** SHA-256 of the whole key, hexadecimal. */
-  sha256: string;
-  scopes: Scope[];
-  /** Tokens per second. */
-  rate: number;
-  burst: number;
-  /** Requests that may run at once in one process; any number when absent. */
-  concurrent?: number;
-  created_at: string;
+export type KeyStatus = 'active' | 'retiring' | 'revoked' | 'expired';
+
+interface Ends {
   expires_at?: string;
   /** May be in the future: a key that was rotated with a grace period. */
   revoked_at?: string;
-  note?: string;
 }
-
-export type KeyStatus = 'active' | 'retiring' | 'revoked' | 'expired';
-
-type Ends = Pick<KeyRecord, 'expires_at' | 'revoked_at'>;
 
 /** When the key stops working, in milliseconds since 1970; Infinity when never. */
 export function endOf({ expires_at, revoked_at }: Ends): number {

@@ -1,9 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { KeySettings } from '../auth/key-file.ts';
+import type { KeyRecord, KeySettings } from '../auth/key-file.ts';
 import {
   defaultScopes,
   isLine,
-  type KeyRecord,
   type KeyStatus,
   keyLimits,
   type Scope,

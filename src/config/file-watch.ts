@@ -12,6 +12,11 @@ interface FollowerOptions {
   onFailure(error: Error): void;
 }
 
+export interface FollowerLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
 /** Most polls until a change is tried, or tried again, whatever the files do meanwhile. */
 const max_polls = 20;
 
@@ -28,10 +33,14 @@ export class FileFollower {
   #stale = false;
   #closed = false;
 
-  /** Call it before the files are first read, so that no change is missed. */
+  /** Make it before the files are first read, so that no change is missed. */
   constructor(options: FollowerOptions) {
     this.#options = options;
     this.#loaded = options.files.map(stateNow).join();
+  }
+
+  /** Call it when the files have been read. */
+  start(): void {
     void this.#follow();
   }
 

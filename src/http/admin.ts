@@ -12,23 +12,8 @@ import type { TransportName } from './transport.ts';
  * The stage of the process. Ready means: the pack is verified, every worker has done one real inference, and no shutdown has
  * begun.
  */
-type Stage = 'starting' | 'ready' | 'draining';
-
-export class Readiness {
-  #stage: Stage = 'starting';
-
-  get stage(): Stage {
-    return this.#stage;
-  }
-
-  /** Has no effect when a shutdown began during the start. */
-  ready(): void {
-    if (this.#stage === 'starting') this.#stage = 'ready';
-  }
-
-  drain(): void {
-    this.#stage = 'draining';
-  }
+export interface Readiness {
+  stage: 'starting' | 'ready' | 'draining';
 }
 
 /** The admin listener needs no key, so it has an address of its own that clients cannot reach. */

@@ -37,10 +37,19 @@ export class Telemetry {
   readonly #audit: AuditLog | undefined;
   readonly metrics: Metrics;
 
-  constructor(log: Log, readings: Readings, info: BuildInfo, audit: AuditLog | undefined) {
+  constructor(log: Log, info: BuildInfo, audit: AuditLog | undefined) {
     this.#log = log;
     this.#audit = audit;
-    this.metrics = new Metrics(readings, info);
+    this.metrics = new Metrics(info);
+  }
+
+  /** What is read at each scrape, besides what is known here. */
+  read(readings: Omit<Readings, `${'log' | 'audit'}_lines_dropped_total`>): void {
+    this.metrics.read({
+      ...readings,
+      log_lines_dropped_total: () => this.#log.dropped,
+      audit_lines_dropped_total: () => this.#audit?.dropped ?? 0,
+    });
   }
 
   /** Never throws: the request has already been answered. */
