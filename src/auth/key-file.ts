@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { z } from 'zod';
-import { createKey, isKeyId, isLine, keyHash, keyLimits, type Scope, scopes, statusOf } from './keys.ts';
+import { isKeyId, isLine, keyLimits, scopes } from './keys.ts';
 
 const moment = z.iso.datetime({ error: 'expected a time such as 2030-01-31T12:00:00.000Z' });
 const line = z.string().refine(isLine, { error: 'control characters are not allowed' });
@@ -185,105 +185,4 @@ function recordsOf(file: string, text: string): KeyRecord[] {
 /** Single quotes for a POSIX shell, where the path needs them. */
 function quote(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
-}
-
-/** What the operator chooses for a key. */
-export interface KeySettings {
-  name: string;
-  scopes: readonly Scope[];
-  rate: number;
-  burst: number;
-  concurrent?: number;
-  expires_in_ms?: number;
-  note?: string;
-}
-
-/** The result of an edit: the new list for the file and the record that was changed or added. */
-interface KeyEdit {
-  records: KeyRecord[];
-  record: KeyRecord;
-}
-
-interface NewKey extends KeyEdit {
-  /** The only copy: the record holds its hash only. */
-  key: string;
-}
-
-interface RotatedKey extends NewKey {
-  /** The old key, with the time from which it is refused. */
-  retired: KeyRecord;
-}
-
-export function create(records: readonly KeyRecord[], settings: KeySettings, now_ms: number): NewKey {
-  const { id, key } = createKey();
-  const { name, rate, burst, concurrent, expires_in_ms, note } = settings;
-  const record: KeyRecord = {
-    id,
-    name,
-    sha256: keyHash(key),
-    scopes: [...settings.scopes],
-    rate,
-    burst,
-    ...(concurrent === undefined ? {} : { concurrent }),
-    created_at: iso(now_ms),
-    ...(expires_in_ms === undefined ? {} : { expires_at: iso(now_ms + expires_in_ms) }),
-    ...(note === undefined ? {} : { note }),
-  };
-  return { records: [...records, record], record, key };
-}
-
-/** Revoking twice is not an error and keeps the first time. Throws an Error for an unknown key. */
-export function revoke(records: readonly KeyRecord[], idOrName: string, now_ms: number): KeyEdit {
-  const record = find(records, idOrName, now_ms);
-  return statusOf(record, now_ms) === 'revoked'
-    ? { records: [...records], record }
-    : end(records, record, now_ms);
-}
-
-/**
- * A new key with the settings of an old one, which is revoked `grace_ms` from now. A key that expires gets its full lifetime
- * again, from now. Throws an Error for an unknown key or one that is not active.
- */
-export function rotate(
-  records: readonly KeyRecord[],
-  idOrName: string,
-  now_ms: number,
-  grace_ms: number,
-): RotatedKey {
-  const old = find(records, idOrName, now_ms);
-  const status = statusOf(old, now_ms);
-  if (status !== 'active') {
-    throw new Error(
-      `The key ${old.id} is ${status} and cannot be rotated. Make a new one: npx facematch keys create --name NAME`,
-    );
-  }
-  const { created_at, expires_at, ...settings } = old;
-  const lifetime =
-    expires_at === undefined ? {} : { expires_in_ms: Date.parse(expires_at) - Date.parse(created_at) };
-  const { records: ended, record: retired } = end(records, old, now_ms + grace_ms);
-  return { ...create(ended, { ...settings, ...lifetime }, now_ms), retired };
-}
-
-/** By its id, or by its name where no other key that still works has it. Throws an Error. */
-function find(records: readonly KeyRecord[], idOrName: string, now_ms: number): KeyRecord {
-  const byId = records.find(({ id }) => id === idOrName);
-  if (byId !== undefined) return byId;
-  const named = records.filter(({ name }) => name === idOrName);
-  const working = named.filter((record) => statusOf(record, now_ms) !== 'revoked');
-  const [record, other] = working.length > 0 ? working : named;
-  if (record === undefined) {
-    throw new Error(`There is no key with the id or name ${idOrName}. See them all: npx facematch keys list`);
-  }
-  if (other === undefined) return record;
-  const ids = working.map(({ id }) => id).join(', ');
-  throw new Error(`Several keys are named ${idOrName}: ${ids}. Give the id of one.`);
-}
-
-function end(records: readonly KeyRecord[], record: KeyRecord, at_ms: number): KeyEdit {
-  const ended = { ...record, revoked_at: iso(at_ms) };
-  return { records: records.map((other) => (other === record ? ended : other)), record: ended };
-}
-
-function iso(at_ms: number): string {
-  return new Date(at_ms).toISOString();
 }

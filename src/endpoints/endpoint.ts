@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { EndpointId } from '../config/config.ts';
 import type { FoundBy, OnnxRuntime } from '../engine/addon.ts';
 import type { RankedEmbeddings } from '../engine/embeddings.ts';
-import type { PackDraft } from '../engine/manifest.ts';
+import type { PackDraft, PackFile } from '../engine/manifest.ts';
 import type { ValueRule } from '../engine/match-options.ts';
 import type { Outcome } from '../engine/pool.ts';
 import type { Problem } from '../errors.ts';
@@ -147,7 +147,7 @@ export interface EmbeddingsEndpoint extends Common {
 interface PlainEndpoint extends Common {
   takes: 'nothing';
   success: Success;
-  answer(manifest: PackDraft, runtime: OnnxRuntime): Answered;
+  answer(manifest: PackDraft, files: PackFile[], runtime: OnnxRuntime): Answered;
 }
 
 /** A document of the site, by the endpoint's id. */

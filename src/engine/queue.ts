@@ -93,15 +93,6 @@ interface Request<Image, Outcome> {
   onIdle(): void;
 }
 
-/** `run` rejected. */
-class Broken {
-  readonly reason: unknown;
-
-  constructor(reason: unknown) {
-    this.reason = reason;
-  }
-}
-
 export class ImageQueue<Image, Outcome> {
   readonly #options: QueueOptions<Image, Outcome>;
   readonly #fair = new FairQueue<Request<Image, Outcome>>();
@@ -204,15 +195,21 @@ export class ImageQueue<Image, Outcome> {
     const images = request.images.slice(from, to);
     request.running.set(slot, images);
     request.started ??= performance.now();
-    const outcomes = await this.#options.run(images, slot).catch((error: unknown) => new Broken(error));
+    let outcomes: readonly Outcome[] = [];
+    let fault: { reason: unknown } | undefined;
+    try {
+      outcomes = await this.#options.run(images, slot);
+    } catch (reason) {
+      fault = { reason };
+    }
     this.#count();
     this.#free.push(slot);
     this.#fair.release(request.owner);
     request.running.delete(slot);
     this.#wedged.delete(slot);
-    if (outcomes instanceof Broken) {
-      this.#report('failed', request, images, outcomes.reason);
-      this.#end(request, outcomes.reason);
+    if (fault) {
+      this.#report('failed', request, images, fault.reason);
+      this.#end(request, fault.reason);
     } else {
       for (const [at, outcome] of outcomes.entries()) request.outcomes[from + at] = outcome;
       request.left -= images.length;

@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Answered, EmbeddingsEndpoint, ImageEndpoint } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
 import { maxJson_bytes } from '../engine/cosine.ts';
+import { packFiles } from '../engine/manifest.ts';
 import { analysisOptions } from '../engine/match-options.ts';
 import { Problem } from '../errors.ts';
 import { type Form, readForm } from './body/form.ts';
@@ -22,8 +23,10 @@ export function handleRequest(context: Context, endpoint: Listed): Reply | Promi
   if ('document' in endpoint)
     return documentReply(context, services.documents(endpoint.id, exchange.request.query));
   switch (endpoint.takes) {
-    case 'nothing':
-      return replyOf(context, endpoint.answer(services.manifest, services.engine.addon.onnxRuntime()));
+    case 'nothing': {
+      const { manifest, engine } = services;
+      return replyOf(context, endpoint.answer(manifest, packFiles(manifest), engine.addon.onnxRuntime()));
+    }
     case 'pictures':
       return withPictures(context, endpoint);
     case 'embeddings':

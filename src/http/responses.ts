@@ -100,9 +100,9 @@ export class Cors {
     return [vary, ['Access-Control-Allow-Origin', origin], ['Access-Control-Expose-Headers', exposed]];
   }
 
-  /** The headers of an allowed preflight, which is answered 204 without a key; else undefined. */
+  /** For OPTIONS: the headers of an allowed preflight, which is answered 204 without a key; else undefined. */
   preflight(request: Request, methods: readonly string[]): Headers | undefined {
-    const asks = request.method === 'OPTIONS' && request.headers.has('access-control-request-method');
+    const asks = request.headers.has('access-control-request-method');
     if (!asks || methods.length === 0 || !this.#allows(request.headers.get('origin'))) return undefined;
     return [
       ['Access-Control-Allow-Methods', methods.join(', ')],

@@ -8,10 +8,7 @@ import type { RequestRecord } from './record.ts';
 /** JSON lines on standard error. */
 export interface Log {
   readonly logger: Logger;
-  /** Lines that were dropped because nothing read standard error fast enough. */
-  readonly dropped: number;
-  /** See Lines. */
-  flush(): Promise<boolean>;
+  readonly lines: Lines;
 }
 
 export function openLog(level: LogLevel): Log {
@@ -22,13 +19,7 @@ export function openLog(level: LogLevel): Log {
   });
   const formatters = { level: (word: string) => ({ level: word }) };
   const logger = pino({ level, base: null, timestamp: stdTimeFunctions.isoTime, formatters }, lines);
-  return {
-    logger,
-    get dropped() {
-      return lines.dropped;
-    },
-    flush: () => lines.flush(),
-  };
+  return { logger, lines };
 }
 
 /** One log line and one set of counts for each request. */
@@ -47,7 +38,7 @@ export class Telemetry {
   read(readings: Omit<Readings, `${'log' | 'audit'}_lines_dropped_total`>): void {
     this.metrics.read({
       ...readings,
-      log_lines_dropped_total: () => this.#log.dropped,
+      log_lines_dropped_total: () => this.#log.lines.dropped,
       audit_lines_dropped_total: () => this.#audit?.dropped ?? 0,
     });
   }

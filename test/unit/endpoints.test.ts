@@ -6,7 +6,7 @@ import type { Analysed, FieldRule, ImageEndpoint, Success } from '../../src/endp
 import { imageFields, repeatedField } from '../../src/endpoints/images.ts';
 import { endpoints, type Listed } from '../../src/endpoints/index.ts';
 import type { Analysis, Face, FoundBy, ImageFormat, NativeFailure } from '../../src/engine/addon.ts';
-import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
+import { packDirectory, packFiles, readManifest } from '../../src/engine/manifest.ts';
 import { defaults, expectation, type PackDefaults } from '../../src/engine/match-options.ts';
 import { Problem } from '../../src/errors.ts';
 import { readForm } from '../../src/http/body/form.ts';
@@ -159,11 +159,9 @@ describe('answers', () => {
       schemaOf(endpoint.success).parse(answerExamples[endpoint.success.name]);
       if (endpoint.takes !== 'nothing') continue;
       for (const name of ['default', 'yunet']) {
-        const answered = endpoint.answer(readManifest(packDirectory(name)), {
-          version: '1',
-          providers: ['cpu'],
-          available: ['cpu'],
-        });
+        const manifest = readManifest(packDirectory(name));
+        const runtime = { version: '1', providers: ['cpu'], available: ['cpu'] };
+        const answered = endpoint.answer(manifest, packFiles(manifest), runtime);
         schemaOf(endpoint.success).parse('body' in answered && answered.body);
       }
     }

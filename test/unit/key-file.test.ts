@@ -12,7 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { create, editKeyFile, KeyFileError, type KeyRecord, readKeyFile } from '../../src/auth/key-file.ts';
+import { editKeyFile, KeyFileError, type KeyRecord, readKeyFile } from '../../src/auth/key-file.ts';
+import { create } from '../../src/cli/key-edits.ts';
 import { newFolder } from '../support/folder.ts';
 
 let folder: string;

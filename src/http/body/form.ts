@@ -1,3 +1,4 @@
+import type { Config } from '../../config/config.ts';
 import type { FieldRule, Fields, ImageEndpoint } from '../../endpoints/endpoint.ts';
 import { imageFields, repeatedField, ruleOf } from '../../endpoints/images.ts';
 import { endpoints } from '../../endpoints/index.ts';
@@ -31,12 +32,10 @@ export interface Form {
   warnings: Warning[];
 }
 
-export interface FormLimits {
-  max_parts: number;
-  max_part_header_bytes: number;
-  max_field_bytes: number;
-  max_image_bytes: number;
-}
+export type FormLimits = Pick<
+  Config,
+  'max_parts' | 'max_part_header_bytes' | 'max_field_bytes' | 'max_image_bytes'
+>;
 
 type Taker = Pick<ImageEndpoint, 'fields' | 'advanced'>;
 

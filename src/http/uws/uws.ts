@@ -85,6 +85,12 @@ export interface Uws {
   passedOver: readonly string[];
 }
 
+/** What no documentation of it has. */
+interface Unlisted {
+  getParts?: unknown;
+  _cfg?(option: 'silent'): void;
+}
+
 /** `own`: a folder that holds a package, tried first. Call it before other threads start: it sets a variable of the environment. */
 export function loadUws(own = uwsFolder()): Uws {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(maxHead_bytes);
@@ -109,22 +115,14 @@ function tryLoad(folder: string, isOwn: boolean): Omit<Uws, 'passedOver'> | stri
     const version = versionOf(file);
     if (isOwn && !isKnown(version))
       return `its version ${version} is not 20.${oldestKnown} or a later one of 20`;
-    const loaded = require(folder) as Record<string, unknown>;
+    const loaded = require(folder) as Omit<Uws, 'version' | 'passedOver'> & Unlisted;
     // Some republications fall back to a slow server in JavaScript, which has neither.
     if (typeof loaded.SSLApp !== 'function' || typeof loaded.getParts !== 'function') {
       return 'its binary did not load and it fell back to JavaScript, which is refused';
     }
     // Without this, each answer carries a header `uWebSockets: 20`.
-    (loaded._cfg as ((option: string) => void) | undefined)?.('silent');
-    return {
-      App: loaded.App as Uws['App'],
-      SSLApp: loaded.SSLApp as Uws['SSLApp'],
-      us_socket_local_port: loaded.us_socket_local_port as Uws['us_socket_local_port'],
-      us_listen_socket_close: loaded.us_listen_socket_close as Uws['us_listen_socket_close'],
-      LIBUS_LISTEN_EXCLUSIVE_PORT: Number(loaded.LIBUS_LISTEN_EXCLUSIVE_PORT ?? 1),
-      LIBUS_LISTEN_SHARED_PORT: 0,
-      version,
-    };
+    loaded._cfg?.('silent');
+    return { ...loaded, LIBUS_LISTEN_SHARED_PORT: 0, version };
   } catch (error) {
     // Node adds the list of requiring files when a module is missing.
     const [reason = ''] = (error as Error).message.split('\nRequire stack:');
