@@ -13,10 +13,7 @@ interface ErrorRow {
 /** In a detail: how long to wait, until an answer knows the seconds and says these. */
 export const waitWords = 'as long as Retry-After says';
 
-/**
- * The error table: every code that a client can see. src/site/problem-examples.ts has what documents add. A test compares it with
- * native/core/error.h and docs/api.md.
- */
+/** Every code that a client can see. A test compares the table with native/core/error.h and docs/api.md. */
 export const errorTable = {
   invalid_multipart: {
     status: 400,

@@ -107,8 +107,8 @@ export class Charge {
   }
 
   /**
-   * Checks key, scope and rate limit, in this order, and takes tokens; 0 are never limited. The first time it also takes a place
-   * until `leave`. A promise only when a shared limiter asks Redis. Throws a Problem, or rejects with it.
+   * Checks key, scope and rate limit, in this order, and takes tokens (0 are never limited), the first time also a place until `leave`.
+   * A promise only when a shared limiter asks Redis. Throws a Problem, or rejects with it.
    */
   take(scope: Scope | 'any', tokens: number, now_ms = Date.now()): void | Promise<void> {
     const { keys, callers } = this.#gate;

@@ -78,11 +78,9 @@ export function readKeyFile(file: string): KeyRecord[] {
 }
 
 /**
- * Replaces the records of the key file by those that `edit` returns (it gets [] when there is no file yet), and returns its
- * result. The new content is written to `<file>.lock`, which only one writer can create, and renamed into place: readers see
- * the old file or the new one, and two writers never lose each other's keys. A link stays a link; its target is replaced.
- * Owner, group and mode stay, so that a server of another account can read what root has edited. Throws KeyFileError, and
- * whatever `edit` throws.
+ * Replaces the records of the key file by those that `edit` returns (it gets [] when there is no file yet), and returns its result.
+ * The new content goes to `<file>.lock`, which only one writer can create, and is renamed into place; a link stays a link. Owner,
+ * group and mode stay, so that a server of another account can read it. Throws KeyFileError, and whatever `edit` throws.
  */
 export function editKeyFile<T extends { records: KeyRecord[] }>(
   file: string,
@@ -109,10 +107,7 @@ export function editKeyFile<T extends { records: KeyRecord[] }>(
   }
 }
 
-/**
- * Gives the new file the owner and group of the old one. Throws KeyFileError when this account may not: the server could not
- * read the new file, and a revocation would not reach it.
- */
+/** Gives the new file the owner of the old one. Throws KeyFileError when it may not: then the server could not read the file. */
 function keepOwner(file: string, descriptor: number, old: Stats): void {
   const { uid, gid } = fstatSync(descriptor);
   if (uid === old.uid && gid === old.gid) return;

@@ -26,10 +26,7 @@ export class KeyStore {
   readonly #follower: FileFollower;
   #entries: ReadonlyMap<string, Entry>;
 
-  /**
-   * Reads the key file and follows its changes. Throws an Error with a message for people when the file is missing,
-   * open to other users, broken, or without any usable key.
-   */
+  /** Throws KeyFileError when the file is missing, open to other users, broken, or without any usable key. */
   constructor(file: string, log: FollowerLog, watch_ms = interval_ms) {
     this.#file = file;
     this.#log = log;
@@ -53,10 +50,7 @@ export class KeyStore {
     return [...this.#entries.values()].filter(({ end_ms }) => now_ms < end_ms).length;
   }
 
-  /**
-   * The key, or undefined when it is unknown, revoked or expired. Text without the form of a key is refused without
-   * hashing, because the form is not secret.
-   */
+  /** Undefined when it is unknown, revoked or expired. Text without the form of a key, which is not secret, is not hashed. */
   verify(presented: string, now_ms: number): ApiKey | undefined {
     const id = keyId(presented);
     if (id === undefined) return undefined;

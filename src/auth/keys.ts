@@ -55,9 +55,8 @@ function momentOf(time: string | undefined): number {
 }
 
 /**
- * A key is `fm_<id>_<secret>`. The id is public: it names the key in lists, in logs and for `keys revoke`. Letters and
- * digits only, so that a double click selects the whole key and no shell, URL or header has to quote it. The fixed prefix
- * lets secret scanners find leaked keys.
+ * A key is `fm_<id>_<secret>`. The id is public. Letters and digits only: a double click selects all of it, and no shell, URL or
+ * header has to quote it. The prefix lets secret scanners find leaked keys.
  */
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const idLength = 12;
@@ -83,10 +82,7 @@ export function isKeyId(text: string): boolean {
   return idPattern.test(text);
 }
 
-/**
- * SHA-256 of the whole key in hexadecimal, as in the key file. A fast hash is enough: the secret has 256 random bits, so a
- * slow password hash would slow down every request without protecting anything.
- */
+/** SHA-256 of the whole key, hexadecimal. A fast hash is enough for a secret of 256 random bits. */
 export function keyHash(key: string): string {
   return hash('sha256', key);
 }

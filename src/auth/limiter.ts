@@ -6,18 +6,12 @@ export interface Quota {
   readonly burst: number;
 }
 
-/**
- * Tolerance for rounding: without it, a caller that waited exactly as long as it was told could still be refused, because the
- * bucket is 1e-16 short.
- */
+/** Tolerance for rounding: a caller that waited exactly as long as it was told must be admitted. */
 const epsilon = 1e-9;
 
 /**
- * A token bucket: it starts full, fills at `rate`, and admits at most `burst + rate × t` tokens in any window of t seconds.
- * Arithmetic on the given time only: O(1), no timers.
- *
- * When the clock steps back, the bucket keeps its tokens and counts on from the new time. Keeping the latest time seen would
- * lock callers out until the clock catches up.
+ * A token bucket: it starts full, fills at `rate`, and admits at most `burst + rate × t` tokens in any window of t seconds. When the
+ * clock steps back, it keeps its tokens and counts on from there: the latest time seen would lock callers out.
  */
 export class TokenBucket {
   #quota: Quota;
@@ -109,10 +103,7 @@ export interface BucketDecision {
 
 /** What the gate asks: a local limiter answers at once, a shared one with a promise. */
 export interface RateLimiter {
-  /**
-   * Charges `cost` to the bucket of `caller`. `paid`: what the same request has paid before; when it is sent again it pays
-   * both, which decides the wait after a refusal. A price above the burst can never be paid: the gate refuses it.
-   */
+  /** `paid`: what the same request has paid before; sent again it pays both, which decides the wait after a refusal. */
   take(
     caller: string,
     quota: Quota,
@@ -127,10 +118,7 @@ export interface RateLimiter {
 /** How many of the least recently used buckets are searched for a full one; keeps eviction O(1). */
 const evictionScan = 16;
 
-/**
- * One token bucket for each caller, at most `capacity` of them. Full buckets are evicted first: nothing is lost, because a new
- * one is full too. If none of the least recently used ones is full, the oldest is evicted.
- */
+/** One token bucket for each caller, at most `capacity` of them. Evicts a full one, by which nothing is lost, or else the oldest. */
 export class Limiter implements RateLimiter {
   readonly #capacity: number;
   /** Least recently used first: a Map iterates in the order of insertion. */
@@ -215,9 +203,8 @@ function rateState(
 }
 
 /**
- * The headers of draft-ietf-httpapi-ratelimit-headers-11: `RateLimit-Policy` (§ 3) with the quota q and its window w,
- * `RateLimit` (§ 4) with what remains r and the effective window t. Both are Lists of Strings with Integer parameters
- * (RFC 9651), hence the quotes around the policy's name.
+ * The headers of draft-ietf-httpapi-ratelimit-headers-11: `RateLimit-Policy` (§ 3) with the quota q and its window w, `RateLimit` (§ 4)
+ * with what remains r and the effective window t. The policy's name is a String of RFC 9651, hence the quotes.
  */
 export function rateHeaders(rate: RateState): [string, string][] {
   return [

@@ -4,9 +4,8 @@ import { choice, integer, list, type Setting, text } from './kinds.ts';
 import { RedisAddress } from './redis-address.ts';
 
 /**
- * The settings table. A setting's variable is `FACEMATCH_` and its name in capitals:
- * config.max_body_bytes is FACEMATCH_MAX_BODY_BYTES, in the environment and in the file that FACEMATCH_CONFIG names.
- * docs/configuration.md is generated from the table.
+ * The settings table: config.max_body_bytes is FACEMATCH_MAX_BODY_BYTES in the environment and in the file that FACEMATCH_CONFIG names.
+ * docs/configuration.md is generated from it.
  */
 
 /** The endpoints that FACEMATCH_ENDPOINTS switches on and off, and whether each is on by default; src/endpoints has what they are. */

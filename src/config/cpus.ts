@@ -1,10 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-/**
- * How many CPUs this process may use: the CPU affinity, which libuv knows, and the cgroup's quota, which it does not.
- * A container limited to half a CPU on a machine of 64 must not start 64 workers.
- */
+/** How many CPUs this process may use: the CPU affinity, which libuv knows, and the quota of its cgroup, which it does not. */
 
 /** Text of a file, or undefined when it is not there. A parameter, so that tests can stand for other machines. */
 type ReadText = (file: string) => string | undefined;

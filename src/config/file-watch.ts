@@ -21,10 +21,9 @@ export interface FollowerLog {
 const max_polls = 20;
 
 /**
- * Follows files and has each change read. A change is tried when it is stable for two polls, so that a writer has finished, and
- * again, at growing intervals, until it is read: a lack of descriptors or a half-written file must not lose it. Polling,
- * because file events are missing on network mounts and for replaced links and folders; fs.watchFile misses changes before its first
- * poll. Does not keep the process alive.
+ * Follows files by polling, because file events are missing on network mounts and for replaced links and folders. A change is read when it
+ * is stable for two polls, so that a writer has finished, and again, at growing intervals, until that works. Does not keep the process
+ * alive.
  */
 export class FileFollower {
   readonly #options: FollowerOptions;

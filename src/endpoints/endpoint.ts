@@ -11,8 +11,8 @@ import type { Target } from '../scoring/many.ts';
 import type { Question } from '../scoring/match.ts';
 
 /**
- * An endpoint is one value: everything that the server, its settings, its metrics and its documents say of it is derived from
- * that. These files load nothing heavy, because programs read the list for its names only.
+ * An endpoint is one value, from which server, settings, metrics and documents are derived. These files load nothing heavy, because
+ * programs read the list for its names only.
  */
 export type Endpoint = ImageEndpoint | EmbeddingsEndpoint | PlainEndpoint | DocumentEndpoint;
 

@@ -10,11 +10,8 @@ type Analyse = (images: readonly Uint8Array[], options: AnalyseOptions) => Ticke
 const timings_ms = { decode: 0, detect: 0, align: 0, embed: 0 };
 
 /**
- * Analyses of images that were sent before, for callers who compare one image with many. In memory only; at most a number of
- * images, least recently used first out.
- *
- * The key is the SHA-256 of the image's bytes, and the options. A collision-resistant hash, so that no image can be made to
- * stand for another.
+ * Analyses of images that were sent before, for callers who compare one image with many: in memory only, by the SHA-256 of the bytes, so
+ * that no image can be made to stand for another, and by the options.
  */
 export class AnalysisCache {
   readonly #kept: LRUCache<string, Analysis>;

@@ -88,9 +88,8 @@ export class Engine {
   }
 
   /**
-   * Analyses the images of one request, each on any free worker. They are in shared memory, which must not change until the
-   * ticket is idle. Outcomes are in the order of the images; a failure is an outcome too. `keep`: whether the analyses may
-   * be cached.
+   * Analyses the images of one request, which must not change until the ticket is idle. Outcomes are in their order; a failure is one too.
+   * `keep`: whether the analyses may be cached.
    */
   analyse(
     images: readonly Uint8Array[],

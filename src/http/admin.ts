@@ -8,10 +8,7 @@ import { requestId } from './request.ts';
 import { forbidden, json, problem, text } from './responses.ts';
 import type { TransportName } from './transport.ts';
 
-/**
- * The stage of the process. Ready means: the pack is verified, every worker has done one real inference, and no shutdown has
- * begun.
- */
+/** Ready: the pack is verified, every worker has done one real inference, and no shutdown has begun. */
 export interface Readiness {
   stage: 'starting' | 'ready' | 'draining';
 }
@@ -73,8 +70,8 @@ const unknownHost =
   'The Host of this request is not known here. Ask by an IP address or localhost, or name the host in FACEMATCH_ADMIN_HOSTS.';
 
 /**
- * A web page can give its own name the address of this listener (DNS rebinding), and then read it by a browser near it. So names
- * have to be known. An IP address cannot be rebound, and no browser leaves Host out.
+ * A web page can give its own name the address of this listener (DNS rebinding), so names have to be known. An IP address cannot be rebound,
+ * and no browser leaves Host out.
  */
 function isKnownHost(
   host: string | undefined,

@@ -7,10 +7,7 @@ import { ClientLeft, type Exchange, type Reply } from './exchange.ts';
 import { bodyLimit, handleRequest, hasJson } from './handler.ts';
 import { Cors, problem } from './responses.ts';
 
-/**
- * Checks the head of each request in the contract's order (endpoint, key, scope, rate limit), handles it, and answers, logs and
- * counts it once.
- */
+/** Checks each request in the contract's order (endpoint, key, scope, rate), handles it, and answers, logs and counts it once. */
 export class Dispatcher {
   readonly #services: Services;
   readonly #router: Router;

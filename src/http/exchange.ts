@@ -37,10 +37,7 @@ export class ClientLeft extends Error {
 /** Reading the rest of a body up to this size is cheaper than a new connection. */
 const keepAlive_bytes = 1024 * 1024;
 
-/**
- * Smaller chunks than this are limited in number. Each is a call of a transport, which takes longer than its bytes: a large
- * body in chunks of one byte would hold the main thread up.
- */
+/** Smaller chunks are limited in number: a large body in chunks of one byte would hold the main thread up. */
 const smallChunk_bytes = 256;
 
 /** Most that is discarded of a body that was given up. */
@@ -56,10 +53,7 @@ const never = () => {};
 /** RFC 9110 sections 15.3.5 and 15.4.5: neither has a body or a Content-Length. */
 export const isBodiless = (status: number) => status === 204 || status === 304;
 
-/**
- * One request and its answer, whatever the transport: its head, its body as one buffer, and a reply that is sent at most once and
- * never to a client that has left. Its two kinds are UwsExchange and NodeExchange.
- */
+/** One request and its answer, whatever the transport. The reply is sent at most once, and never to a client that has left. */
 export abstract class Exchange {
   readonly request: Request;
   /** performance.now() when the head had arrived. */

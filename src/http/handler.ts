@@ -14,10 +14,7 @@ import type { Request } from './request.ts';
 import { ignoredQuery } from './request.ts';
 import { documentReply, json, serverTiming } from './responses.ts';
 
-/**
- * From a request that may be served to its reply: head, body, work, answer, in the contract's order. Throws a Problem, also
- * later. Asks for the body before its first await, or µWS drops it.
- */
+/** Head, body, work, answer, in the contract's order. Throws a Problem, also later. Asks for the body before its first await. */
 export function handleRequest(context: Context, endpoint: Listed): Reply | Promise<Reply> {
   const { exchange, services } = context;
   if ('document' in endpoint)
@@ -97,10 +94,7 @@ const expectedForm = (boundary: string): Expected => ({
 /** Members of a JSON body besides its pictures. */
 const jsonMembers_bytes = 64 * 1024;
 
-/**
- * The largest body of a request: base64 makes four bytes of three, so that the same pictures fit in a form and in JSON. No more than one
- * key may have in memory.
- */
+/** Base64 makes four bytes of three: the same pictures fit in a form and in JSON. No more than one key may have in memory. */
 export function bodyLimit(
   { max_body_bytes, max_upload_bytes }: Pick<Config, 'max_body_bytes' | 'max_upload_bytes'>,
   json: boolean,

@@ -22,8 +22,8 @@ const spareDescriptors = 64;
 const descriptorsPerWorker = 8;
 
 /**
- * How many connections there is room for below the limit of open files. Without such a bound, a process that has no descriptor left
- * can neither accept nor refuse a connection, and µWS asks for it again and again. Infinity where the limit is not known.
+ * How many connections there is room for below the limit of open files; Infinity where that is not known. A process without a descriptor
+ * left can neither accept nor refuse a connection, and µWS asks for it again and again.
  */
 export function connectionsThatFit(workers: number): number {
   const limit = openFilesLimit();
@@ -69,10 +69,7 @@ export interface Listening {
   /** SCHEME://HOST:PORT */
   readonly url: string;
   readonly connections: Connections;
-  /**
-   * Reads the certificate again. Resolves when all new connections use it; existing ones are not affected. When it cannot be used,
-   * rejects with an Error and changes nothing.
-   */
+  /** Resolves when all new connections use the files as they are now. Rejects with an Error, and changes nothing, if it cannot. */
   renew(): Promise<void>;
   /** Accepts no connection any more; those that there are go on. */
   stopListening(): void;

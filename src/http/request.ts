@@ -1,10 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import type { Warning } from '../scoring/answers.ts';
 
-/**
- * How the end of the body is known (RFC 9112 section 6.3). `unclear`: two parsers could read it differently, or µWS gives up;
- * the connection is closed right after the answer.
- */
+/** RFC 9112 section 6.3. `unclear`: two parsers could differ, or µWS gives up; the connection closes after the answer. */
 type Framing = 'none' | 'length' | 'chunked' | 'unclear';
 
 /** A copy of a request's head: µWS's own is valid only inside its callback. */
@@ -84,10 +81,7 @@ const random_digits = 16;
 const random = new Uint8Array(256 * random_digits);
 let randomAt = random.length;
 
-/**
- * An id for a request, in the answer and in the log. It has the form of a ULID, 48 bits of time and 80 random bits: ids sort by
- * time and cannot be guessed.
- */
+/** An id in the form of a ULID, 48 bits of time and 80 random bits: ids sort by time and cannot be guessed. */
 function newRequestId(now_ms = Date.now()): string {
   let id = '';
   for (let place = time_digits - 1; place >= 0; place--) id += digits[Math.floor(now_ms / 32 ** place) % 32];
@@ -113,10 +107,7 @@ interface Trace {
   traceparent: string;
 }
 
-/**
- * Reads a `traceparent` (W3C Trace Context, section 3.2); undefined for an invalid one. Of a later version only what version
- * 00 has is given on, as the specification asks (section 4.3).
- */
+/** Reads a `traceparent` (W3C Trace Context, section 3.2); of a later version only what version 00 has (section 4.3). */
 export function traceOf(header: string | undefined): Trace | undefined {
   const fields = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(header ?? '');
   if (fields === null) return undefined;
@@ -129,10 +120,7 @@ export function traceOf(header: string | undefined): Trace | undefined {
 /** A name without the style of a language, such as thresholdPercent or Threshold-Percent. */
 const unstyled = (name: string) => name.toLowerCase().replaceAll(/[-_]/g, '');
 
-/**
- * Warnings of the fields that stand in a query, where they count for nothing: an option that was meant to be strict must not vanish
- * in silence, however its name is written. `known`: the names of fields.
- */
+/** Warns of fields in the query, however their names are written: an option that was meant strictly must not vanish in silence. */
 export function ignoredQuery(query: string, known: readonly string[]): Warning[] {
   if (query === '') return [];
   const sent = new Set(Array.from(new URLSearchParams(query).keys(), unstyled));

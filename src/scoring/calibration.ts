@@ -28,11 +28,8 @@ export function measuredUpTo({
 }
 
 /**
- * Similarity → false-match rate (FMR) → confidence percent. The FMR is the share of pairs of different people that score at
- * least this high, from a table of measured pairs. The percent depends on the FMR only, so it means the same for every pack
- * and mode: ten points more are ten times fewer false matches.
- *
- * All functions accept any number; NaN counts as the worst.
+ * Similarity → false-match rate (FMR), the share of pairs of different people that score at least this high, from a table of measured pairs
+ * → confidence percent, which depends on the FMR only: it means the same for every pack and mode. NaN counts as the worst.
  */
 export class Calibration {
   /** Rising. */
@@ -76,10 +73,7 @@ export class Calibration {
     return kneePercent * Math.min(1, Math.max(0, position));
   }
 
-  /**
-   * The best of n pairs is n times as likely to be a false match: min(1, n × FMR). The percent uses the rate without the
-   * floor, so that thresholds beyond it still separate pairs.
-   */
+  /** The best of n pairs has min(1, n × FMR). The percent ignores the floor, so that thresholds beyond it still separate pairs. */
   assess(similarity: number, pairsCompared: number): Assessment {
     const rate = this.falseMatchRate(similarity);
     const corrected = (own: number) => {
@@ -103,10 +97,7 @@ export class Calibration {
   }
 }
 
-/**
- * For a pack that nobody has calibrated. How often strangers score this high is not known, so the rate is told as 1 and the
- * percent is 40 × the similarity: it never reaches what a measured rate of 1 in 10 would give.
- */
+/** How often strangers score this high is not known: the rate is told as 1, and the percent, 40 × the similarity, cannot pass 40. */
 class Uncalibrated extends Calibration {
   override readonly measured = false;
 

@@ -3,10 +3,7 @@ import type { ImageField } from './compare.ts';
 
 const area = ({ box }: Face) => box.width * box.height;
 
-/**
- * A warning when the choice has passed over a face with a larger box, by the rounded numbers of the answer. `chosen` is the index
- * that the caller gave, -1 for none.
- */
+/** When a face with a larger box was passed over. `chosen` is the index that the caller gave, -1 for none. */
 export function notTheLargest(field: ImageField, { faces, face_index }: Image, chosen: number): Warning[] {
   const compared = area(faces[face_index]!);
   if (chosen >= 0 || faces.every((face) => area(face) <= compared)) return [];

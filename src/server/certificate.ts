@@ -166,10 +166,7 @@ export class CertificateWatch {
     return this.#current.not_after_s;
   }
 
-  /**
-   * `renew` is called for each new pair, never twice at once. When it rejects, that is logged, the old pair stays in use, and
-   * it is called again later.
-   */
+  /** Calls `renew` for each new pair, never twice at once; when it rejects, the old pair stays, and it is tried again. */
   onRenew(renew: () => Promise<void>): void {
     this.#renew = renew;
   }

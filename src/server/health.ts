@@ -4,10 +4,7 @@ import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { readConfig } from '../config/config.ts';
 
-/**
- * The HEALTHCHECK of a container: asks whether the server of these settings is ready. A program of its own, because the command
- * line loads far more, and this runs every half minute.
- */
+/** The HEALTHCHECK of a container. A program of its own, because the command line loads far more, and this runs often. */
 
 /** Less than the HEALTHCHECK's own limit, so that the message is printed. */
 const timeout_ms = 2000;

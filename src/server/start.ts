@@ -23,10 +23,7 @@ export interface Server {
   /** http://HOST:PORT with the actual port. */
   readonly address: string;
   readonly adminAddress: string;
-  /**
-   * Resolves when the start is over: true when requests are served, false when a shutdown came first.
-   * Rejects with a message for people when the models or the workers do not start.
-   */
+  /** True when requests are served, false when a shutdown came first. Rejects with a message for people. */
   readonly ready: Promise<boolean>;
   /** For log rotation: call it after the file has been moved away. */
   reopenAuditLog(): void;
@@ -42,10 +39,7 @@ export interface Server {
 /** What close() has to close, in this order. */
 type Opened = { close(): void | Promise<void> }[];
 
-/**
- * Config → pack → gate → listeners → workers. Listens before the workers are up, so that health checks get an answer
- * and requests get not_ready. Throws an Error with a message for people.
- */
+/** Listens before the workers are up, so that health checks get an answer. Throws an Error with a message for people. */
 export async function startServer(config: Config, log: Log): Promise<Server> {
   const opened: Opened = [];
   try {
@@ -244,9 +238,8 @@ const quiet_ms = 500;
 const check_ms = 25;
 
 /**
- * Ends the connections of a listener without a reset. New ones are not accepted any more, but those whose handshake has begun are.
- * Requests under way are answered, those that come on kept connections are refused with `Connection: close`. Resolves when no
- * connection is left, or when no client seems to use one. The readiness has to say `draining` before.
+ * Ends the connections of a listener without a reset, once the readiness says `draining`: handshakes that have begun are accepted, requests
+ * under way are answered. Resolves when no connection is left, or no client seems to use one.
  */
 export async function drain(
   front: Listening,

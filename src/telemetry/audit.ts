@@ -12,8 +12,8 @@ const routes: readonly string[] = endpoints.filter(({ audited }) => audited).map
 const groups: readonly (ErrorGroup | undefined)[] = ['request', 'picture'];
 
 /**
- * The audit log: one line of JSON for each decision, and for each picture whose embeddings were given out. Never an image, an
- * embedding, a key, or a name that a client gave to a file or a candidate. A disk error is logged and fails no request.
+ * One line of JSON for each decision, and for each picture whose embeddings were given out; no image, embedding or key, and no name that a
+ * client gave. A disk error is logged and fails no request.
  */
 export class AuditLog {
   readonly #lines: Lines;

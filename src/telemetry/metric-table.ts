@@ -2,16 +2,13 @@ import { endpointIds } from '../config/config.ts';
 import { accuracyModes, foundBy } from '../engine/addon.ts';
 import { errorGroups } from '../errors.ts';
 
-/**
- * The metric table: each metric's name without `facematch_`, its type, help and labels. Label values come from tables,
- * never from a client. docs/monitoring.md is generated from it.
- */
+/** Names without `facematch_`. Label values come from tables, never from a client. docs/monitoring.md is generated from it. */
 export interface Metric {
   type: 'counter' | 'gauge' | 'histogram';
   help: string;
   /**
-   * Label name → all of its values, or a description of them. A metric whose label values are all listed has all of its
-   * series from the start, because Prometheus sees no increase in a series that begins with 1.
+   * Label name → all of its values, or a description of them. With all listed, the series exist from the start: Prometheus sees no increase
+   * in a series that begins with 1.
    */
   labels?: Readonly<Record<string, readonly string[] | string>>;
   /** Upper bounds of a histogram. */

@@ -8,10 +8,7 @@ export type Readings = Readonly<Record<keyof typeof read, () => number | undefin
 
 export type BuildInfo = Readonly<Record<keyof typeof build.build_info.labels, string>>;
 
-/**
- * How often the event loop's delay is sampled. prom-client's default of 10 ms would wake an idle process a hundred times a
- * second. Node includes the period in every delay.
- */
+/** How often the event loop's delay is sampled: prom-client's default would wake an idle process a hundred times a second. */
 const loopSampling_ms = 200;
 
 type Counted = typeof counted;

@@ -33,10 +33,7 @@ const ownPagesFrom_bytes = 1024 * 1024;
 /** Memory that nobody used for so long is given back. */
 const idle_ms = 10_000;
 
-/**
- * Buffers for bodies. New memory costs a page fault for each 4 KiB, or a call of the allocator and work of the garbage collector;
- * so what a body leaves is wiped and kept for the next, up to `keep_bytes`, and given back when idle.
- */
+/** New memory costs page faults and garbage collection, so what a body leaves is wiped and kept, up to `keep_bytes`. */
 export class BodyBuffers {
   readonly #memory: MemoryCalls;
   readonly #keep_bytes: number;

@@ -5,10 +5,7 @@ import { kindOfText, kinds } from '../../engine/not-an-image.ts';
 import { Problem, printable, sentWords } from '../../errors.ts';
 import { type Form, type FormLimits, SentFields } from './form.ts';
 
-/**
- * A form as JSON: an object with the form's fields, its pictures in base64, which is decoded where it lies. A choice that is null
- * is absent. Throws Problem for the first fault.
- */
+/** A form as an object, its pictures in base64, decoded where it lies; null is absent. Throws Problem for the first fault. */
 export function readJsonForm(
   body: Buffer,
   taker: Pick<ImageEndpoint, 'fields' | 'advanced'>,
@@ -114,9 +111,8 @@ export function decodedSize(body: Buffer, start: number, end: number): number {
 }
 
 /**
- * Decodes base64 (RFC 4648 section 4) of a JSON text in place. Strict: no blanks, with all of its padding or none, and with unused
- * bits 0. JSON's escapes are taken, because some libraries write `\/` or `\u002B`. Gives where the bytes end, or the byte from which
- * it is wrong.
+ * Decodes base64 (RFC 4648 section 4) in place. Strict: no blanks, all of its padding or none, unused bits 0; JSON's escapes are taken,
+ * because some libraries write `\/`. Gives where the bytes end, or the byte from which it is wrong.
  */
 export function decodeInPlace(body: Buffer, start: number, end: number): { end: number } | { wrong: number } {
   let to = start;

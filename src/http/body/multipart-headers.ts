@@ -1,10 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Problem } from '../../errors.ts';
 
-/**
- * The body is not a well-formed form. `words` never repeat what the client sent. `reason` is for the log. `at`: the byte of the body,
- * or of the Content-Type header where that is wrong.
- */
+/** `words` never repeat what was sent; `reason` is for the log; `at`: the byte of the body, or of the Content-Type header. */
 export function invalidForm(reason: string, words: string, at: number): Problem {
   return new Problem('invalid_multipart', { detail: `${words} (at byte ${at}).` }, reason);
 }
@@ -153,10 +150,7 @@ function decodeExtended(value: string): string | undefined {
   }
 }
 
-/**
- * The `; name=value; name="value"` tail that Content-Type and Content-Disposition share
- * (RFC 9110 §5.6.6, RFC 2045 §5.1, RFC 2183 §2).
- */
+/** The `; name=value; name="value"` tail of a header (RFC 9110 §5.6.6, RFC 2045 §5.1, RFC 2183 §2). */
 
 /** RFC 9110 §5.6.2: what a token is made of. */
 const token = /[0-9A-Za-z!#$%&'*+.^_`|~-]*/y;
@@ -227,10 +221,7 @@ function quotedString(text: string, open: number, rules: ParameterRules): Value 
   throw rules.refuse('a quoted value is not closed', open);
 }
 
-/**
- * RFC 2045 §5.1 requires a token here. Some clients leave `/ : = ? ( )` and UTF-8 unquoted, which is harmless: a value ends
- * only at ";" or white space.
- */
+/** RFC 2045 §5.1 requires a token here; some clients leave `/ : = ? ( )` and UTF-8 unquoted, which is harmless. */
 function bareValue(text: string, from: number, rules: ParameterRules): Value {
   let at = from;
   while (at < text.length && text[at] !== ';' && !isSpace(text[at])) {

@@ -1,9 +1,6 @@
 import { invalidForm, parseParameters, parsePartHeaders, tokenEnd, trimSpace } from './multipart-headers.ts';
 
-/**
- * Parses multipart/form-data (RFC 7578) from a whole body in one buffer, without copying the parts. Strict wherever two parsers
- * could read different forms from the same body.
- */
+/** Parses multipart/form-data (RFC 7578) without copying. Strict wherever two parsers could read different forms. */
 
 export interface MultipartLimits {
   /** Most parts that a form may have. */
@@ -36,10 +33,7 @@ const CR = 0x0d;
 const SP = 0x20;
 const DASH = 0x2d;
 
-/**
- * The boundary of a Content-Type header; undefined when its media type is not multipart/form-data. Throws Problem when
- * the boundary is missing or malformed.
- */
+/** Undefined when the media type is not multipart/form-data. Throws Problem when the boundary is missing or malformed. */
 export function boundaryOf(contentType: string): string | undefined {
   const header = trimSpace(contentType);
   const slash = tokenEnd(header, 0);
@@ -66,10 +60,7 @@ export function boundaryOf(contentType: string): string | undefined {
   return boundary;
 }
 
-/**
- * The parts of a form in the order sent; none for an empty form, which browsers send as a closing boundary only. `boundary`
- * comes from `boundaryOf`. Throws nothing but Problem, whatever the bytes.
- */
+/** The parts in the order sent; none for an empty form. Throws nothing but Problem, whatever the bytes. */
 export function parseMultipart(body: Buffer, boundary: string, limits: MultipartLimits): Part[] {
   const delimiters = new DelimiterSearch(body, boundary);
   const parts: Part[] = [];

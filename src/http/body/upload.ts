@@ -15,9 +15,8 @@ interface UploadsOptions {
 const maxKept_bytes = 64 * 1024 * 1024;
 
 /**
- * Limits the memory of bodies; uploads take no place in the queue, because a slow sender would keep the workers idle. Each is
- * charged for the bytes that have arrived, whatever length it declares, and a large one for a huge page more. No owner can use all
- * of the memory.
+ * Limits the memory of bodies. Each is charged for the bytes that have arrived, whatever length it declares, and a large one for a huge
+ * page more. No owner can use all of the memory.
  */
 export class Uploads {
   readonly #options: UploadsOptions;
@@ -41,10 +40,7 @@ export class Uploads {
     return this.#buffers.kept_bytes;
   }
 
-  /**
-   * For a body of `length` bytes (undefined: any length up to `limit`) of `owner`, a key or an address. Throws Problem
-   * overloaded when it would not fit even if no other body grew.
-   */
+  /** `length` undefined: any up to `limit`. Throws Problem overloaded when it would not fit even if no other body grew. */
   open(owner: string, length: number | undefined, limit: number): Upload {
     if (!this.#fits(owner, length ?? 1)) throw new Problem('overloaded');
     const charge = (bytes: number): boolean => {
@@ -209,10 +205,7 @@ const rearmEvery_ms = 4000;
 /** How long a body may pause before it is looked at whether it has ended. */
 const pause_ms = 2000;
 
-/**
- * The timeouts of one upload. µWS has one of its own (10 s, reset only by 160 KiB), which would close a slow connection without
- * an answer, so it is reset regularly.
- */
+/** µWS has a timeout of its own (10 s, reset only by 160 KiB) that closes without an answer, so it is reset regularly. */
 export class UploadClocks {
   readonly #whole: NodeJS.Timeout;
   readonly #pause: NodeJS.Timeout;

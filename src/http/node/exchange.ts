@@ -95,10 +95,7 @@ export class NodeExchange extends Exchange {
   }
 }
 
-/**
- * An exchange whose body could end in two places: node:http ends the connection without an answer, so it is written by hand. What
- * follows on the connection is not read as a request.
- */
+/** Where a body could end in two places, node:http ends the connection without an answer, so it is written by hand. */
 export class UnclearExchange extends Exchange {
   readonly #socket: Socket;
   #open = true;

@@ -4,10 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { uwsFolder } from '../../config/environment.ts';
 import { productPath } from '../../config/paths.ts';
 
-/**
- * Finds a native µWebSockets.js that works on this machine: the one of FACEMATCH_UWS, or else one of two builds that set-up
- * lifts out of npm packages (docs/uws-lifecycle.md says how they differ).
- */
+/** Finds a µWebSockets.js that loads here: that of FACEMATCH_UWS, or one of two builds that set-up lifts out of npm packages. */
 
 /** The newest first; its binary needs glibc 2.38. Set-up lifts the one that loads (scripts/lib/uws.mjs). */
 const candidates = ['build/uws/20.57.0', 'build/uws/3.0.6'] as const;
