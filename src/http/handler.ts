@@ -210,7 +210,7 @@ function requireJson(contentType: string): void {
 
 /** Notes what is recorded of an answer. Throws it when it is a refusal. */
 function replyOf(context: Context, answered: Answered): Reply {
-  context.counts = answered.counts;
+  context.counts = answered.counts ?? [];
   const { timings_ms } = 'refusal' in answered ? answered : answered.body;
   context.timings_ms = timings_ms ?? context.timings_ms;
   if ('refusal' in answered) throw answered.refusal;

@@ -25,7 +25,7 @@ interface QualityLimit {
   /** The smallest or the largest value without a warning. */
   min?: number;
   max?: number;
-  unit: string;
+  unit?: string;
   cure: string;
 }
 
@@ -46,7 +46,6 @@ const limits = [
     member: 'sharpness',
     measured: ({ quality }) => quality.sharpness,
     min: 0.55,
-    unit: '',
     cure: 'Send a picture that is in focus, not shaken, and not enlarged',
   },
   {
@@ -55,7 +54,6 @@ const limits = [
     member: 'brightness',
     measured: ({ quality }) => quality.brightness,
     max: 0.8,
-    unit: '',
     cure: 'Send a picture with less light on the face, or a shorter exposure',
   },
   {
@@ -73,7 +71,6 @@ const limits = [
     member: 'occlusion_score',
     measured: ({ occlusion_score }) => occlusion_score ?? 0,
     max: 0,
-    unit: '',
     cure: 'Send a picture without a mask, a scarf or a hand over nose and mouth',
   },
 ] as const satisfies readonly QualityLimit[];
@@ -83,7 +80,7 @@ export const qualityLimits: readonly (QualityLimit & { reason: QualityReason })[
 
 /** One warning for each row of the table, by the rounded numbers of the answer, so that a client can repeat it. */
 export function lowQuality(field: string, face: MeasuredFace): LowQualityFace[] {
-  return qualityLimits.flatMap(({ reason, words, member, measured, min, max, unit, cure }) => {
+  return qualityLimits.flatMap(({ reason, words, member, measured, min, max, unit = '', cure }) => {
     const value = measured(face);
     const side =
       min !== undefined && value < min ? 'below' : max !== undefined && value > max ? 'beyond' : '';

@@ -2,14 +2,14 @@ import { closeSync, openSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Decision } from '../endpoints/endpoint.ts';
 import { endpoints } from '../endpoints/index.ts';
-import { type ErrorCode, type ErrorGroup, errorTable } from '../errors.ts';
+import { type ErrorGroup, groupOf, isErrorCode } from '../errors.ts';
 import { Lines } from './lines.ts';
 import type { RequestRecord } from './record.ts';
 
 /** The endpoints that decide something, and the one that gives templates out. */
 const routes: readonly string[] = endpoints.filter(({ audited }) => audited).map(({ id }) => id);
 /** Refusals that depend on what was sent. Others, such as for a key or its rate, are not decisions. */
-const groups: readonly (ErrorGroup | undefined)[] = ['request', 'picture'];
+const groups: readonly ErrorGroup[] = ['request', 'picture'];
 
 /**
  * One line of JSON for each decision, and for each picture whose embeddings were given out; no image, embedding or key, and no name that a
@@ -69,5 +69,6 @@ export class AuditLog {
 }
 
 function refusalOf(code: string | undefined): Decision[] {
-  return groups.includes(errorTable[code as ErrorCode]?.group) ? [{ refused: code! }] : [];
+  const isDecision = isErrorCode(code) && groups.includes(groupOf(code));
+  return isDecision ? [{ refused: code }] : [];
 }

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { type ErrorCode, errorCodes, errorTable } from '../errors.ts';
-import { build, counted, type Metric, metricName, read } from './metric-table.ts';
+import { errorCodes, groupOf, isErrorCode } from '../errors.ts';
+import { type build, counted, type Metric, metricName, metricTable, type read } from './metric-table.ts';
 import type { RequestRecord } from './record.ts';
 
 /** Where the metrics of the table `read` get their values at each scrape; undefined for no series. */
@@ -18,43 +18,41 @@ export class Metrics {
   readonly registry = new Registry();
   /** Those of the table `counted`. */
   readonly meters = Object.fromEntries(
-    Object.entries<Metric>(counted).map(([name, row]) => [name, this.#meter(name, row)]),
-  ) as { [Name in keyof Counted]: Counted[Name]['type'] extends 'histogram' ? Histogram : Counter };
+    Object.keys(counted).map((name) => [name, this.#meter(name, metricTable[name]!)]),
+  ) as { [Name in keyof Counted]: Counted[Name] extends { buckets: unknown } ? Histogram : Counter };
 
   constructor(info: BuildInfo) {
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: loopSampling_ms });
     for (const code of errorCodes) {
-      this.meters.refusals_total.inc({ reason: errorTable[code].group, code }, 0);
+      this.meters.refusals_total.inc({ reason: groupOf(code), code }, 0);
     }
-    new Gauge(this.#options('build_info', build.build_info)).set(info, 1);
+    new Gauge(this.#options('build_info', metricTable.build_info!)).set(info, 1);
   }
 
   /** Adds the metrics of the table `read`. */
   read(readings: Readings): void {
-    for (const [name, row] of Object.entries<Metric>(read)) {
-      this.#reading(name, row, readings[name as keyof Readings]);
-    }
+    for (const [name, value] of Object.entries(readings)) this.#reading(name, metricTable[name]!, value);
   }
 
   observe(record: RequestRecord): void {
     const { meters } = this;
-    const { route, status, code = 'ok', bytes, duration_ms, timings_ms, counts } = record;
+    const { route, status, code = 'ok', bytes, duration_ms, timings_ms, counts, decisions } = record;
     meters.requests_total.inc({ route, status, code });
-    if (isErrorCode(code)) meters.refusals_total.inc({ reason: errorTable[code].group, code });
+    if (isErrorCode(code)) meters.refusals_total.inc({ reason: groupOf(code), code });
     meters.request_duration_seconds.observe({ route }, duration_ms / 1000);
     meters.received_bytes_total.inc(bytes);
     for (const stage in timings_ms) {
       meters.stage_duration_seconds.observe({ stage }, timings_ms[stage]! / 1000);
     }
     this.#observeKey(record);
-    if (counts === undefined) return;
-    for (const { faces, found_by } of counts.images) {
+    for (const { faces, found_by } of counts) {
       meters.images_total.inc({ found_by });
       meters.image_faces.observe(faces);
     }
-    for (const { accuracy_mode, match, confidence_percent } of counts.comparisons) {
-      meters.comparisons_total.inc({ accuracy_mode, result: match ? 'match' : 'no_match' });
-      meters.confidence_percent.observe({ accuracy_mode }, confidence_percent);
+    for (const { accuracy_mode, match, candidates, confidence_percent } of decisions) {
+      if (match === undefined || candidates !== undefined) continue;
+      meters.comparisons_total.inc({ accuracy_mode: accuracy_mode!, result: match ? 'match' : 'no_match' });
+      meters.confidence_percent.observe({ accuracy_mode: accuracy_mode! }, confidence_percent!);
     }
   }
 
@@ -110,11 +108,6 @@ export class Metrics {
       ...(buckets && { buckets: [...buckets] }),
     };
   }
-}
-
-/** False for `ok` and `client_left`. */
-function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(errorTable, code);
 }
 
 /** Every combination of label values; empty when the table does not list the values of a label. */

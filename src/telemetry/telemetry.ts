@@ -62,7 +62,6 @@ export class Telemetry {
     else this.#log.logger.error(line, 'request');
   }
 
-  /** Prometheus text. */
   exposition(): Promise<string> {
     return this.metrics.registry.metrics();
   }

@@ -60,7 +60,7 @@ describe('a reading', () => {
 const record = {
   ...{ request_id: 'x', key_id: undefined, route: 'match', bytes: 0, duration_ms: 1, timings_ms: {} },
   ...{ trace_id: undefined, client: undefined, key_name: undefined, pictures: 0 },
-  ...{ fault: undefined, field: undefined, reason: undefined, counts: undefined, decisions: [] },
+  ...{ fault: undefined, field: undefined, reason: undefined, counts: [], decisions: [] },
 };
 
 test('a code that is none of the table is no refusal, and makes no series of its own', async () => {
@@ -76,7 +76,8 @@ test('a code that is none of the table is no refusal, and makes no series of its
 
 test('every verdict of a key is counted: on two pictures, on each candidate, and none where it was refused', async () => {
   const metrics = metricsOf();
-  const decisions = [{ match: true }, { refused: 'no_face_found' }, { candidates: 40, match: false }];
+  const matched = { accuracy_mode: 'fast', match: true, confidence_percent: 90 };
+  const decisions = [matched, { refused: 'no_face_found' }, { candidates: 40, match: false }];
   metrics.observe({ ...record, status: 200, code: undefined, key_name: 'shop', pictures: 3, decisions });
   metrics.observe({ ...record, status: 200, code: undefined });
   expect((await seriesOf(metrics)).filter((line) => line.startsWith('facematch_key_'))).toEqual([
