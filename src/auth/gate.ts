@@ -93,7 +93,6 @@ export class Charge {
   key_id: string | undefined;
   /** Known once the request is admitted. */
   key: ApiKey | undefined;
-  /** Tokens that the request has paid. */
   #paid = 0;
   #running = false;
   #ended = false;
@@ -189,7 +188,6 @@ function tooDear(price: number): Problem {
   return new Problem('rate_limit_exceeded', { detail });
 }
 
-/** Frozen, because requests share it. */
 function fixed(problem: Problem): Problem {
   Object.freeze(problem.extras);
   return Object.freeze(problem);

@@ -37,7 +37,6 @@ const keyRecord = z.strictObject({
   note: z.exactOptional(line.max(keyLimits.note)),
 });
 
-/** A key in the key file. */
 export type KeyRecord = z.infer<typeof keyRecord>;
 
 const keyFile = z.strictObject({
@@ -66,7 +65,6 @@ export class KeyFileError extends Error {
 
 const howToCreate = 'Make a key with: npx facematch keys create --name NAME';
 
-/** The error for a file without a key that could be used. */
 export function noUsableKey(file: string): KeyFileError {
   const reason = 'holds no usable key (all are revoked or expired, or there is none)';
   return new KeyFileError(file, reason, howToCreate);

@@ -3,20 +3,17 @@ import { FileFollower, type FollowerLog } from '../config/file-watch.ts';
 import { KeyFileError, type KeyRecord, noUsableKey, readKeyFile } from './key-file.ts';
 import { endOf, keyHash, keyId } from './keys.ts';
 
-/** What is known of the key of a request. */
 export type ApiKey = Readonly<Pick<KeyRecord, 'id' | 'name' | 'scopes' | 'rate' | 'burst' | 'concurrent'>>;
 
 interface Entry {
   key: ApiKey;
   hash: Buffer;
-  /** When the key stops working, in milliseconds since 1970. */
   end_ms: number;
 }
 
 /** An unknown id is compared with this, so that it takes as long as a known one. No text with this SHA-256 is known. */
 const dummyHash = Buffer.alloc(32);
 
-/** How often the file is polled. */
 const interval_ms = 500;
 
 /** The keys in use: those of the last version of the file that could be read. */

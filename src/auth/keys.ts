@@ -14,7 +14,6 @@ export const defaultScopes: readonly Scope[] = endpoints
   .map(({ scope }) => scope)
   .filter(isScope);
 
-/** Limits of what an operator may choose for a key. */
 export const keyLimits = {
   /** Characters. */
   name: 100,
@@ -22,7 +21,6 @@ export const keyLimits = {
   /** Tokens per second; more than any server of this kind reaches. */
   rate: 1_000_000,
   burst: 1_000_000,
-  /** Requests that run at once. */
   concurrent: 100_000,
 } as const;
 

@@ -1,4 +1,3 @@
-/** How a bucket fills. */
 export interface Quota {
   /** Tokens per second, > 0; may be a fraction. */
   readonly rate: number;
@@ -32,7 +31,6 @@ export class TokenBucket {
     return true;
   }
 
-  /** Returns tokens that were taken for nothing. */
   giveBack(tokens: number, now_ms: number): void {
     this.#tokens = Math.min(this.#quota.burst, this.tokens(now_ms) + tokens);
   }
@@ -81,7 +79,6 @@ export class TokenBucket {
 export interface RateState {
   /** Tokens of a full bucket. */
   limit: number;
-  /** Whole tokens left. */
   remaining: number;
   /** After an admitted request: until the bucket is full again. After a refused one: the same as Retry-After. */
   reset_seconds: number;
@@ -94,7 +91,6 @@ export interface Admission {
   rate: RateState;
 }
 
-/** The answer of a bucket in Redis. */
 export interface BucketDecision {
   admitted: boolean;
   /** Tokens left, 0..burst. */

@@ -22,7 +22,6 @@ interface SharedLimiterOptions {
   onDown(reason: string): void;
   /** This process decided one request alone. */
   onFallback(): void;
-  /** Redis decided one request, in this time. */
   onDecision(seconds: number): void;
 }
 
@@ -150,7 +149,6 @@ local seconds, microseconds = unpack(redis.call('TIME'))
 return take(KEYS[1], seconds * 1000 + microseconds / 1000, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))
 `;
 
-/** The name of the script for EVALSHA. */
 const scriptSha1 = createHash('sha1').update(bucketScript).digest('hex');
 
 export function bucketKey(caller: string): string {

@@ -181,7 +181,6 @@ export interface SettingsSurvey {
   config: Config;
   /** One line for each fault, with the variable, what is expected and what was received. */
   faults: readonly string[];
-  /** Where each value comes from. */
   sources: Readonly<Record<SettingName, SettingSource>>;
   /** The variables that are set, in the environment or in the file. */
   set: readonly string[];
@@ -215,7 +214,6 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
   return { config: filled, faults, sources: Object.freeze(sources) as SettingsSurvey['sources'], set };
 }
 
-/** Faults of settings that do not fit together. */
 function relationFaults({ max_upload_bytes, max_body_bytes, tls_cert, tls_key, provider }: Config): string[] {
   const faults: string[] = [];
   if (max_upload_bytes < max_body_bytes) {
@@ -235,7 +233,6 @@ function relationFaults({ max_upload_bytes, max_body_bytes, tls_cert, tls_key, p
   return faults;
 }
 
-/** A value as it may be printed. */
 export function shownValue(name: SettingName, value: Config[SettingName]): Config[SettingName] {
   const { shown } = settings[name] as Setting<unknown>;
   return shown === undefined ? value : shown(value);

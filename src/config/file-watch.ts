@@ -4,7 +4,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 interface FollowerOptions {
   files: readonly string[];
-  /** How often they are polled. */
   interval_ms: number;
   /** Reads the files as they are now; throws or rejects when it cannot. Never called twice at once. */
   reload(): void | Promise<void>;
@@ -38,7 +37,6 @@ export class FileFollower {
     this.#loaded = options.files.map(stateNow).join();
   }
 
-  /** Call it when the files have been read. */
   start(): void {
     void this.#follow();
   }

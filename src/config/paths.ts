@@ -21,7 +21,6 @@ export function projectPath(relative: string): string {
   return join(root, relative);
 }
 
-/** The version of this program, from package.json. */
 export function version(): string {
   return (JSON.parse(readFileSync(projectPath('package.json'), 'utf8')) as { version: string }).version;
 }

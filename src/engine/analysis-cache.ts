@@ -3,10 +3,8 @@ import type { AnalyseOptions, Analysis } from './addon.ts';
 import type { Outcome } from './pool.ts';
 import type { Done, Ticket } from './queue.ts';
 
-/** Sends images to the workers. */
 type Analyse = (images: readonly Uint8Array[], options: AnalyseOptions) => Ticket<Outcome>;
 
-/** Timings of an image from the cache. */
 const timings_ms = { decode: 0, detect: 0, align: 0, embed: 0 };
 
 /**
@@ -15,7 +13,6 @@ const timings_ms = { decode: 0, detect: 0, align: 0, embed: 0 };
  */
 export class AnalysisCache {
   readonly #kept: LRUCache<string, Analysis>;
-  /** Images that were found, and images that were not. */
   hits = 0;
   misses = 0;
 
@@ -23,7 +20,6 @@ export class AnalysisCache {
     this.#kept = new LRUCache({ max: images });
   }
 
-  /** Images in the cache. */
   get size(): number {
     return this.#kept.size;
   }

@@ -124,7 +124,6 @@ export class Engine {
     await this.#pool?.close();
   }
 
-  /** Values of the metrics of the same names. */
   readings() {
     return {
       queue_depth: () =>
@@ -145,7 +144,6 @@ export class Engine {
 /** What a log line may say of an image at which a job failed: enough to find it among one's own, and nothing to see. */
 interface ImageNote {
   bytes: number;
-  /** By its first bytes. */
   format: 'jpeg' | 'png' | 'webp' | 'unknown';
   /** The first 16 digits. */
   sha256: string;

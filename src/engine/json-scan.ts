@@ -19,9 +19,7 @@ export function unescaped(text: string): string | undefined {
 
 /** Limit by default, so that whatever is sent is read in no time. */
 const maxOther_bytes = 64 * 1024;
-/** Characters that are looked at together. */
 const piece_bytes = 64 * 1024;
-/** Most levels of lists and objects. */
 const maxDepth = 32;
 
 const codeOf = (char: string) => char.charCodeAt(0);

@@ -189,7 +189,6 @@ export function completeOptions(given: Partial<MatchOptions>, pack: PackDefaults
   return options;
 }
 
-/** What the workers are told. */
 export function analysisOptions(
   options: MatchOptions,
 ): Required<Pick<AnalyseOptions, NamesWith<'analysis'>>> {

@@ -17,7 +17,6 @@ export interface ImagesJob {
 /** Failures are plain data: structured clone drops an error's class and code. */
 export type Outcome = Analysis | NativeFailure;
 
-/** A match of embeddings. */
 export interface EmbeddingsTask {
   embeddings: EmbeddingsJob;
   slot: number;
@@ -25,7 +24,6 @@ export interface EmbeddingsTask {
 
 export type EmbeddingsOutcome = RankedEmbeddings | { ok: false; code: ErrorCode; extras: ProblemExtras };
 
-/** Given to each worker when it starts. */
 export interface WorkerData {
   pack_directory: string;
   /** Cancel flags in shared memory, one for each slot: not 0 when the outcome is no longer needed. */
@@ -34,7 +32,6 @@ export interface WorkerData {
 
 /** Posted by a worker after it has loaded everything and done one real inference. */
 export interface WorkerUp {
-  /** Its threadId. */
   worker_up: number;
 }
 
@@ -78,7 +75,6 @@ export class Pool {
     return pool;
   }
 
-  /** Live workers that have done their first inference. */
   get answering(): number {
     return this.#piscina.threads.filter(({ threadId }) => this.#up.has(threadId)).length;
   }

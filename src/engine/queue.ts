@@ -3,7 +3,6 @@ import { FairQueue } from './fair-queue.ts';
 
 /** What the queue of images has in common with those who use it. */
 
-/** Where a request comes from. */
 export interface Origin {
   /** Whose it is: the id of a key. */
   owner: string;
@@ -17,7 +16,6 @@ export interface Done<Outcome> {
   queue_ms: number;
 }
 
-/** The images of one request in the queue. */
 export interface Ticket<Outcome> {
   /** Rejects with a Problem (overloaded, deadline_exceeded) or with the error of `run`. */
   readonly done: Promise<Done<Outcome>>;
@@ -78,7 +76,6 @@ interface Request<Image, Outcome> {
   readonly waiting: number;
   readonly untouched: boolean;
   outcomes: Outcome[];
-  /** Images without an outcome. */
   left: number;
   /** What runs, by slot. */
   running: Map<number, readonly Image[]>;
@@ -86,7 +83,6 @@ interface Request<Image, Outcome> {
   started: number | undefined;
   /** Until it is over the deadline's, then the one that finds what is wedged. */
   timer: NodeJS.Timeout;
-  /** `done` is settled. */
   over: boolean;
   resolve(done: Done<Outcome>): void;
   reject(error: unknown): void;
@@ -107,7 +103,6 @@ export class ImageQueue<Image, Outcome> {
     this.#free = Array.from({ length: options.workers }, (_, slot) => slot);
   }
 
-  /** Images that run or wait. */
   get size(): number {
     return this.running + this.#fair.waiting;
   }
@@ -243,7 +238,6 @@ export class ImageQueue<Image, Outcome> {
     else request.timer = setTimeout(() => this.#markWedged(request), this.#options.wedged_ms).unref();
   }
 
-  /** The deadline has passed. */
   #expire(request: Request<Image, Outcome>): void {
     const running = [...request.running.values()];
     this.#end(request, new Problem('deadline_exceeded'));

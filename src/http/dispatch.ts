@@ -178,7 +178,6 @@ function faultOf(error: unknown): string {
 
 /** Finds endpoints among those that are switched on. HEAD works wherever GET does (RFC 9110 section 9.1). */
 class Router {
-  /** Those of each path. */
   readonly #open: ReadonlyMap<string, readonly Listed[]>;
   readonly #hint: string;
 

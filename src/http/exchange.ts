@@ -2,7 +2,6 @@ import { Problem } from '../errors.ts';
 import { type Upload, UploadClocks } from './body/upload.ts';
 import type { Request } from './request.ts';
 
-/** An answer before a transport sends it. */
 export interface Reply {
   status: number;
   headers: Headers;
@@ -58,9 +57,7 @@ export abstract class Exchange {
   readonly request: Request;
   /** performance.now() when the head had arrived. */
   readonly started = performance.now();
-  /** Body bytes that have arrived. */
   received = 0;
-  /** The whole body has arrived. */
   protected arrived: boolean;
   readonly #limits: ExchangeLimits;
   #sink: (chunk: Uint8Array, last: boolean) => void = never;
@@ -113,7 +110,6 @@ export abstract class Exchange {
   /** Sends the answer of an open exchange, in the way that fits what is still to come. When it throws, nothing more can be sent. */
   protected abstract answer(reply: Reply, close: boolean): void;
 
-  /** Ends the connection at once. */
   protected abstract drop(): void;
 
   /** Resets a timeout of the transport's own; called while a body is coming. */

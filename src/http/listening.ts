@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Exchange, ExchangeLimits } from './exchange.ts';
 
-/** The connections of a listener. */
 export class Connections {
   open = 0;
   /** Closed at once, because there were as many as there may be. */
@@ -42,8 +41,6 @@ function openFilesLimit(): number | undefined {
   }
 }
 
-/** What the listeners of both transports have in common. */
-
 export interface ListenerOptions {
   host: string;
   port: number;
@@ -52,7 +49,6 @@ export interface ListenerOptions {
   /** PEM files for TLS: the certificate followed by its signers, and its private key. */
   certificate?: { cert: string; key: string } | undefined;
   limits: ExchangeLimits;
-  /** Counts the connections of this listener. */
   connections: Connections;
   /** How long a connection is kept for its next request; only node:http can choose it. */
   keep_alive_ms: number;
@@ -66,7 +62,6 @@ export interface ListenerOptions {
 export interface Listening {
   /** As given, or the free port that was chosen for 0. */
   readonly port: number;
-  /** SCHEME://HOST:PORT */
   readonly url: string;
   readonly connections: Connections;
   /** Resolves when all new connections use the files as they are now. Rejects with an Error, and changes nothing, if it cannot. */

@@ -6,7 +6,6 @@ type Framing = 'none' | 'length' | 'chunked' | 'unclear';
 
 /** A copy of a request's head: µWS's own is valid only inside its callback. */
 export interface Request {
-  /** Upper case. */
   readonly method: string;
   /** As sent, not decoded, without the query. */
   readonly path: string;
@@ -14,18 +13,15 @@ export interface Request {
   readonly query: string;
   /** Lower-case names; a repeated header's values are joined by commas (RFC 9110 section 5.3). */
   readonly headers: ReadonlyMap<string, string>;
-  /** There is more than one Content-Type header. */
   readonly typed_twice: boolean;
   readonly framing: Framing;
   /** Content-Length, or undefined unless `framing` is 'length'. */
   readonly content_length: number | undefined;
-  /** The client said `Connection: close`. */
   readonly closes: boolean;
   /** The socket's remote address as text. */
   readonly peer: string;
 }
 
-/** The header fields of one request, as they are read. */
 export class HeaderFields {
   readonly headers = new Map<string, string>();
   typed_twice = false;
@@ -99,11 +95,8 @@ export function requestId(sent: string | undefined): string {
   return sent !== undefined && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : newRequestId();
 }
 
-/** A request's place in a distributed trace. */
 interface Trace {
-  /** 32 hexadecimal digits. */
   trace_id: string;
-  /** `traceparent` as it is given on. */
   traceparent: string;
 }
 

@@ -10,7 +10,6 @@ const nativeFrom_bytes = 512;
 
 /** Memory of one body at a time. All of it is 0 when it is taken. */
 export interface BodyBuffer {
-  /** The whole of it, in shared memory. */
   readonly bytes: Uint8Array<SharedArrayBuffer>;
   /** Most of its bytes that were ever written: so much memory it takes, about. */
   resident: number;
@@ -47,7 +46,6 @@ export class BodyBuffers {
     this.#keep_bytes = keep_bytes;
   }
 
-  /** Memory that no body uses, in bytes. */
   get kept_bytes(): number {
     return this.#kept_bytes;
   }

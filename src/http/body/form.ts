@@ -22,7 +22,6 @@ interface ByteRange {
   end: number;
 }
 
-/** A request's form, checked. */
 export interface Form {
   /** The images to analyse, in the order of the endpoint's fields; those of a repeated field in the order sent. */
   images: ByteRange[];
@@ -74,7 +73,6 @@ export function readForm(
   return sent.form(pack);
 }
 
-/** The fields of a request as they come. */
 export class SentFields {
   readonly #taker: Taker;
   readonly #limits: FormLimits;
@@ -161,7 +159,6 @@ export class SentFields {
   }
 }
 
-/** Every field that some endpoint takes. */
 const known: Fields = Object.assign({}, ...endpoints.map((one) => ('fields' in one ? one.fields : {})));
 
 function unknownField(field: string, { advanced = {} }: Taker): Warning {

@@ -73,7 +73,6 @@ function imageRange(body: Buffer, json: JsonScan, name: string, max_bytes: numbe
   });
 }
 
-/** More than a detail repeats. */
 const beginningOf = (body: Buffer, start: number, end: number) =>
   body.toString('utf8', start, Math.min(end, start + 256));
 
@@ -101,7 +100,6 @@ function textOf(body: Buffer, json: JsonScan): string {
   return beginningOf(body, start, end);
 }
 
-/** Characters that are decoded at a time. */
 const chunk = 64 * 1024;
 
 /** How many bytes a text of base64 stands for, when it is well-formed and has no escapes. */

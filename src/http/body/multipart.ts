@@ -3,7 +3,6 @@ import { invalidForm, parseParameters, parsePartHeaders, tokenEnd, trimSpace } f
 /** Parses multipart/form-data (RFC 7578) without copying. Strict wherever two parsers could read different forms. */
 
 export interface MultipartLimits {
-  /** Most parts that a form may have. */
   parts: number;
   /** Most bytes of one part's header lines, with their line ends, without the empty line. */
   header_bytes: number;
@@ -91,7 +90,6 @@ export function endsForm(body: Buffer, boundary: string): boolean {
 interface Delimiter {
   /** Where the part before it ends. The CR LF before the dashes belongs to the delimiter. */
   start: number;
-  /** Where the headers of the next part begin. */
   end: number;
   /** Whether it is the last; the epilogue follows. */
   closes: boolean;

@@ -1,8 +1,6 @@
 import { Problem } from '../../errors.ts';
 import { type BodyBuffer, BodyBuffers, type MemoryCalls } from './body-buffers.ts';
 
-/** Receiving request bodies: how much memory they may take, the bytes of one, and its timeouts. */
-
 interface UploadsOptions {
   /** Most bytes of the bodies of all unanswered requests. */
   limit_bytes: number;
@@ -63,7 +61,6 @@ export class Uploads {
 }
 
 interface UploadOptions {
-  /** Undefined when the client does not tell. */
   length: number | undefined;
   /** Most bytes of the body; the client is told. */
   limit: number;
@@ -81,7 +78,6 @@ const first_bytes = 64 * 1024;
 
 const nothing = Buffer.alloc(0);
 
-/** One body, collected in one buffer of shared memory. */
 export class Upload {
   readonly #options: UploadOptions;
   #buffer: BodyBuffer | undefined;
@@ -94,7 +90,6 @@ export class Upload {
     this.#options = options;
   }
 
-  /** Most bytes of the body. */
   get limit(): number {
     return this.#options.limit;
   }
@@ -188,14 +183,11 @@ export class Upload {
 }
 
 interface UploadClocksOptions {
-  /** Longest time of the whole upload. */
   timeout_ms: number;
-  /** Longest pause. */
   idle_ms: number;
   /** Asked in a pause: whether waiting for more is in vain. */
   hasEnded(): boolean;
   onTimeout(): void;
-  /** Resets a timeout of the transport's own. */
   rearm(): void;
 }
 
@@ -227,7 +219,6 @@ export class UploadClocks {
     this.#rearm = setInterval(rearm, rearmEvery_ms);
   }
 
-  /** Call it when bytes have arrived. */
   touch(): void {
     this.#paused_ms = 0;
     this.#pause.refresh();

@@ -12,11 +12,9 @@ const never = () => {};
 export class UwsExchange extends Exchange {
   /** undefined once answered or aborted: µWS's object must not be used after that. */
   #res: HttpResponse | undefined;
-  /** The same while an answer is written. */
   #writing: HttpResponse | undefined;
   /** Answered, while the rest of the body is discarded. */
   #draining: HttpResponse | undefined;
-  /** Inside µWS's request callback. */
   #inCallback = true;
   /** An interim response was written, so µWS takes the status as written. */
   #interim = false;

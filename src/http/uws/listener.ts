@@ -157,7 +157,6 @@ function handleRequests(app: App, { limits, handle, onFault, connections }: List
 /** µWS does not say why listening failed. */
 const listenRefused = new Error('µWebSockets cannot listen');
 
-/** Throws `listenRefused`. */
 function listen(app: App, host: string, port: number, mode: number): ListenSocket {
   let opened: ListenSocket | undefined;
   app.listen(host, port, mode, (socket) => {

@@ -17,7 +17,6 @@ export interface HttpRequest {
   forEach(visit: (name: string, value: string) => void): void;
   getCaseSensitiveMethod(): string;
   getUrl(): string;
-  /** undefined without one. */
   getQuery(): string | undefined;
 }
 
@@ -76,7 +75,6 @@ export interface Uws {
   LIBUS_LISTEN_EXCLUSIVE_PORT: number;
   /** The default: sockets opened this way share a port, unless it was 0. */
   LIBUS_LISTEN_SHARED_PORT: number;
-  /** The version of the package. */
   version: string;
   /** Why the candidates before it could not be used, a line each. */
   passedOver: readonly string[];
