@@ -28,7 +28,8 @@ export class FileFollower {
   readonly #options: FollowerOptions;
   /** State of the files that were read last. */
   #loaded: string;
-  #stale = false;
+  /** The files cannot be read as they are: those before them stay in force. */
+  stale = false;
   #closed = false;
 
   /** Make it before the files are first read, so that no change is missed. */
@@ -39,11 +40,6 @@ export class FileFollower {
 
   start(): void {
     void this.#follow();
-  }
-
-  /** The files cannot be read as they are: those before them stay in force. */
-  get stale(): boolean {
-    return this.#stale;
   }
 
   close(): void {
@@ -64,7 +60,7 @@ export class FileFollower {
       const stable = now === seen;
       seen = now;
       if (now === this.#loaded) {
-        this.#stale = false;
+        this.stale = false;
         waited = 0;
         continue;
       }
@@ -75,7 +71,7 @@ export class FileFollower {
       const failure = await this.#try();
       if (failure === undefined) this.#loaded = now;
       else if (failure.message !== reported && !this.#closed) this.#options.onFailure(failure);
-      this.#stale = failure !== undefined;
+      this.stale = failure !== undefined;
       reported = failure?.message;
       wanted = 2 * wanted + 1;
     }

@@ -24,9 +24,7 @@ interface AdminServices {
   detail: string | undefined;
 }
 
-type Answer = (services: AdminServices) => Reply | Promise<Reply>;
-
-const adminRoutes: Readonly<Record<string, Answer>> = {
+const adminRoutes: Readonly<Record<string, (services: AdminServices) => Reply | Promise<Reply>>> = {
   // A process whose workers all hang answers nothing until it is started again.
   '/healthz': ({ engine }) =>
     hangs(engine) ? json(503, { status: 'wedged' }) : json(200, { status: 'alive' }),
@@ -36,7 +34,8 @@ const adminRoutes: Readonly<Record<string, Answer>> = {
     const wedged_workers = wedged > 0 ? wedged : undefined;
     return json(status === 'ready' ? 200 : 503, { status, http, wedged_workers, detail });
   },
-  '/metrics': async ({ telemetry }) => text(200, await telemetry.exposition(), telemetry.expositionType),
+  '/metrics': async ({ telemetry: { metrics } }) =>
+    text(200, await metrics.registry.metrics(), metrics.registry.contentType),
 };
 
 function hangs({ answering, wedged }: AdminServices['engine']): boolean {
@@ -58,7 +57,12 @@ export async function handleAdmin(exchange: Exchange, services: AdminServices): 
     return;
   }
   try {
-    exchange.reply(await answerTo(method, path, services));
+    const answer = Object.hasOwn(adminRoutes, path) ? adminRoutes[path] : undefined;
+    if (answer === undefined) {
+      throw new Problem('not_found', { detail: `There are: ${Object.keys(adminRoutes).join(', ')}.` });
+    }
+    if (method !== 'GET' && method !== 'HEAD') throw new Problem('method_not_allowed');
+    exchange.reply(await answer(services));
   } catch (error) {
     const refusal = error instanceof Problem ? error : new Problem('internal_error');
     const allow = refusal.code === 'method_not_allowed' ? [['Allow', 'GET, HEAD'] as const] : [];
@@ -82,13 +86,4 @@ function isKnownHost(
   if (name === undefined) return false;
   const known = ['localhost', admin_host, ...admin_hosts].map((one) => one.toLowerCase());
   return isIP(name) !== 0 || known.includes(name.toLowerCase().replace(/\.$/, ''));
-}
-
-function answerTo(method: string, path: string, services: AdminServices): Reply | Promise<Reply> {
-  const answer = Object.hasOwn(adminRoutes, path) ? adminRoutes[path] : undefined;
-  if (answer === undefined) {
-    throw new Problem('not_found', { detail: `There are: ${Object.keys(adminRoutes).join(', ')}.` });
-  }
-  if (method !== 'GET' && method !== 'HEAD') throw new Problem('method_not_allowed');
-  return answer(services);
 }

@@ -12,7 +12,7 @@ export class Dispatcher {
   readonly #services: Services;
   readonly #router: Router;
   readonly #cors: Cors;
-  #unanswered = 0;
+  unanswered = 0;
   #lastHead_ms = Number.NEGATIVE_INFINITY;
   /** Requests that are answered while the rest of their body is still coming. */
   #discarding = 0;
@@ -23,19 +23,15 @@ export class Dispatcher {
     this.#cors = new Cors(services.config.cors_origins);
   }
 
-  get unanswered(): number {
-    return this.#unanswered;
-  }
-
   /** How long no request has come; 0 while one is answered or its body is still coming. */
   get quiet_ms(): number {
-    const isBusy = this.#unanswered > 0 || this.#discarding > 0;
+    const isBusy = this.unanswered > 0 || this.#discarding > 0;
     return isBusy ? 0 : performance.now() - this.#lastHead_ms;
   }
 
   /** Never throws. */
   handle(exchange: Exchange): void {
-    this.#unanswered += 1;
+    this.unanswered += 1;
     this.#lastHead_ms = exchange.started;
     const context = new Context(exchange, this.#services);
     try {
@@ -154,7 +150,7 @@ export class Dispatcher {
       decisions: context.decisions,
     });
     void context.idle.then(() => context.upload?.release());
-    this.#unanswered -= 1;
+    this.unanswered -= 1;
     if (!exchange.discarding) return;
     this.#discarding += 1;
     exchange.onDiscarded(() => {

@@ -71,7 +71,8 @@ export abstract class Exchange {
   #shortfall = 0;
   /** The transport cannot tell where the body ends. */
   protected broken = false;
-  #discarding = false;
+  /** It is answered, and the rest of its body is still coming; closing now could lose the answer. */
+  discarding = false;
   #onDiscarded: () => void = never;
 
   constructor(request: Request, limits: ExchangeLimits) {
@@ -82,11 +83,6 @@ export abstract class Exchange {
 
   /** False once it was answered or the client has left. */
   abstract get open(): boolean;
-
-  /** It is answered, and the rest of its body is still coming; closing now could lose the answer. */
-  get discarding(): boolean {
-    return this.#discarding;
-  }
 
   /** Calls back once when `discarding` ends. */
   onDiscarded(listener: () => void): void {
@@ -197,7 +193,7 @@ export abstract class Exchange {
 
   /** Discards the rest of the body, limited in bytes and time, and calls `finish` at its end or at a limit. */
   protected drain(finish: (whole: boolean) => void): void {
-    this.#discarding = true;
+    this.discarding = true;
     const end = (whole: boolean) => {
       this.#endDiscarding();
       this.#stopReceiving();
@@ -250,8 +246,8 @@ export abstract class Exchange {
   }
 
   #endDiscarding(): void {
-    if (!this.#discarding) return;
-    this.#discarding = false;
+    if (!this.discarding) return;
+    this.discarding = false;
     this.#onDiscarded();
   }
 

@@ -100,8 +100,8 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     address: front.url,
     adminAddress: admin.url,
     ready,
-    reopenAuditLog: () => audit?.reopen(),
-    flush: async () => void (await audit?.flush()),
+    reopenAuditLog: () => audit?.lines.reopen(),
+    flush: async () => void (await audit?.lines.flush()),
     close: () => shutDown(services, dispatcher, front, opened, ready, log),
   };
 }

@@ -16,7 +16,7 @@ const groups: readonly ErrorGroup[] = ['request', 'picture'];
  * client gave. A disk error is logged and fails no request.
  */
 export class AuditLog {
-  readonly #lines: Lines;
+  readonly lines: Lines;
   readonly #pack: string;
 
   /** Appends to the file, which only its owner can read. Throws an Error with a message for people. */
@@ -30,7 +30,7 @@ export class AuditLog {
       });
     }
     this.#pack = pack;
-    this.#lines = new Lines({
+    this.lines = new Lines({
       dest: path,
       mode,
       onError: ({ message }) => logger.error({ fault: message }, 'the audit log cannot be written'),
@@ -38,33 +38,18 @@ export class AuditLog {
     });
   }
 
-  /** Lines that were dropped because the disk was too slow. */
-  get dropped(): number {
-    return this.#lines.dropped;
-  }
-
   write({ request_id, key_id, route, code, decisions }: RequestRecord): void {
     if (!routes.includes(route)) return;
     const lines = decisions.length > 0 ? decisions : refusalOf(code);
     if (lines.length === 0) return;
     const common = { time: new Date().toISOString(), request_id, key_id, route, pack: this.#pack };
-    this.#lines.write(lines.map((decision) => `${JSON.stringify({ ...common, ...decision })}\n`).join(''));
-  }
-
-  /** Opens the path again, after the file has been moved away. */
-  reopen(): void {
-    this.#lines.reopen();
-  }
-
-  /** See Lines. */
-  flush(): Promise<boolean> {
-    return this.#lines.flush();
+    this.lines.write(lines.map((decision) => `${JSON.stringify({ ...common, ...decision })}\n`).join(''));
   }
 
   /** Resolves when what is in memory is written, or a second later. */
   async close(): Promise<void> {
-    await this.flush();
-    this.#lines.end();
+    await this.lines.flush();
+    this.lines.end();
   }
 }
 

@@ -39,34 +39,22 @@ export class Telemetry {
     this.metrics.read({
       ...readings,
       log_lines_dropped_total: () => this.#log.lines.dropped,
-      audit_lines_dropped_total: () => this.#audit?.dropped ?? 0,
+      audit_lines_dropped_total: () => this.#audit?.lines.dropped ?? 0,
     });
   }
 
   /** Never throws: the request has already been answered. */
   finished(record: RequestRecord): void {
     try {
-      this.#record(record);
+      this.metrics.observe(record);
+      this.#audit?.write(record);
+      // pino leaves out members that are undefined.
+      const duration_ms = Math.round(record.duration_ms * 10) / 10;
+      const { key_name: _, pictures: __, counts: ___, decisions: ____, ...line } = { ...record, duration_ms };
+      if (record.fault === undefined) this.#log.logger.info(line, 'request');
+      else this.#log.logger.error(line, 'request');
     } catch (error) {
       this.#log.logger.error({ request_id: record.request_id, fault: String(error) }, 'not counted');
     }
-  }
-
-  #record(record: RequestRecord): void {
-    this.metrics.observe(record);
-    this.#audit?.write(record);
-    // pino leaves out members that are undefined.
-    const duration_ms = Math.round(record.duration_ms * 10) / 10;
-    const { key_name: _, pictures: __, counts: ___, decisions: ____, ...line } = { ...record, duration_ms };
-    if (record.fault === undefined) this.#log.logger.info(line, 'request');
-    else this.#log.logger.error(line, 'request');
-  }
-
-  exposition(): Promise<string> {
-    return this.metrics.registry.metrics();
-  }
-
-  get expositionType(): string {
-    return this.metrics.registry.contentType;
   }
 }

@@ -38,7 +38,8 @@ export class BodyBuffers {
   readonly #keep_bytes: number;
   /** By capacity; the one that was used last is at the end. */
   readonly #kept = new Map<number, Kept[]>();
-  #kept_bytes = 0;
+  /** Of memory that no body uses. */
+  kept_bytes = 0;
   #sweep: NodeJS.Timeout | undefined;
 
   constructor(memory: MemoryCalls, keep_bytes: number) {
@@ -46,16 +47,12 @@ export class BodyBuffers {
     this.#keep_bytes = keep_bytes;
   }
 
-  get kept_bytes(): number {
-    return this.#kept_bytes;
-  }
-
   /** At least `size` bytes. Throws a RangeError when there is no memory. */
   acquire(size: number): BodyBuffer {
     const capacity = capacityFor(size);
     const kept = this.#kept.get(capacity)?.pop();
     if (kept === undefined) return { bytes: allocate(capacity), resident: 0, hugeUpTo: 0 };
-    this.#kept_bytes -= kept.buffer.resident;
+    this.kept_bytes -= kept.buffer.resident;
     return kept.buffer;
   }
 
@@ -67,7 +64,7 @@ export class BodyBuffers {
   /** `written`: bytes from its start that are not 0. Nobody may read it any more. */
   release(buffer: BodyBuffer, written: number): void {
     const { bytes, resident } = buffer;
-    if (bytes.length > maxKeptBuffer_bytes || this.#kept_bytes + resident > this.#keep_bytes) {
+    if (bytes.length > maxKeptBuffer_bytes || this.kept_bytes + resident > this.#keep_bytes) {
       this.#memory.discard(bytes, written);
       return;
     }
@@ -76,7 +73,7 @@ export class BodyBuffers {
     const kept = { buffer, since_ms: performance.now() };
     if (same === undefined) this.#kept.set(bytes.length, [kept]);
     else same.push(kept);
-    this.#kept_bytes += resident;
+    this.kept_bytes += resident;
     this.#sweep ??= setInterval(() => this.#giveIdle(), idle_ms / 2).unref();
   }
 
@@ -88,9 +85,9 @@ export class BodyBuffers {
 
   /** Returns kept memory to the system: at least so many bytes, where there are as many. */
   shrink(bytes: number): void {
-    const least = Math.max(0, this.#kept_bytes - bytes);
+    const least = Math.max(0, this.kept_bytes - bytes);
     for (const same of this.#kept.values()) {
-      while (this.#kept_bytes > least && same.length > 0) this.#drop(same);
+      while (this.kept_bytes > least && same.length > 0) this.#drop(same);
     }
   }
 
@@ -99,7 +96,7 @@ export class BodyBuffers {
     for (const same of this.#kept.values()) {
       while (same[0] !== undefined && same[0].since_ms < before_ms) this.#drop(same);
     }
-    if (this.#kept_bytes > 0) return;
+    if (this.kept_bytes > 0) return;
     clearInterval(this.#sweep);
     this.#sweep = undefined;
   }
@@ -107,7 +104,7 @@ export class BodyBuffers {
   /** The one that was used longest ago. */
   #drop(same: Kept[]): void {
     const { buffer } = same.shift()!;
-    this.#kept_bytes -= buffer.resident;
+    this.kept_bytes -= buffer.resident;
     this.#memory.discard(buffer.bytes, 0);
   }
 }

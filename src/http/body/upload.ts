@@ -20,17 +20,13 @@ export class Uploads {
   readonly #options: UploadsOptions;
   readonly #owned = new Map<string, number>();
   readonly #buffers: BodyBuffers;
-  #used_bytes = 0;
+  /** Bytes that are charged for all bodies in memory. */
+  used_bytes = 0;
 
   constructor(options: UploadsOptions) {
     this.#options = options;
     const { memory, limit_bytes } = options;
     this.#buffers = new BodyBuffers(memory, Math.min(maxKept_bytes, limit_bytes / 4));
-  }
-
-  /** Bytes that are charged for all bodies in memory. */
-  get used_bytes(): number {
-    return this.#used_bytes;
   }
 
   /** Bytes that are kept for later bodies. They count as used, but make way for bodies. */
@@ -46,8 +42,8 @@ export class Uploads {
       const owned = (this.#owned.get(owner) ?? 0) + bytes;
       if (owned === 0) this.#owned.delete(owner);
       else this.#owned.set(owner, owned);
-      this.#used_bytes += bytes;
-      const excess = this.#used_bytes + this.#buffers.kept_bytes - this.#options.limit_bytes;
+      this.used_bytes += bytes;
+      const excess = this.used_bytes + this.#buffers.kept_bytes - this.#options.limit_bytes;
       if (excess > 0) this.#buffers.shrink(excess);
       return true;
     };
@@ -56,7 +52,7 @@ export class Uploads {
 
   #fits(owner: string, bytes: number): boolean {
     const { limit_bytes, share_bytes } = this.#options;
-    return this.#used_bytes + bytes <= limit_bytes && (this.#owned.get(owner) ?? 0) + bytes <= share_bytes;
+    return this.used_bytes + bytes <= limit_bytes && (this.#owned.get(owner) ?? 0) + bytes <= share_bytes;
   }
 }
 
@@ -83,7 +79,8 @@ export class Upload {
   #buffer: BodyBuffer | undefined;
   #filled = 0;
   #charged = 0;
-  #fault: Error | undefined;
+  /** Problem body_too_large or overloaded, or a failed allocation. The bytes are then incomplete. */
+  fault: Error | undefined;
   #released = false;
 
   constructor(options: UploadOptions) {
@@ -94,11 +91,6 @@ export class Upload {
     return this.#options.limit;
   }
 
-  /** Problem body_too_large or overloaded, or a failed allocation. The bytes are then incomplete. */
-  get fault(): Error | undefined {
-    return this.#fault;
-  }
-
   /** The bytes that have arrived; a view, not a copy. */
   get bytes(): Buffer {
     if (this.#buffer === undefined) return nothing;
@@ -107,11 +99,11 @@ export class Upload {
 
   /** Copies a chunk, which is valid only during the transport's callback. Never throws, because µWS calls it. */
   add(chunk: Uint8Array): void {
-    if (this.#fault !== undefined || this.#released || chunk.length === 0) return;
+    if (this.fault !== undefined || this.#released || chunk.length === 0) return;
     try {
       this.#append(chunk);
     } catch (error) {
-      this.#fault = error as Error;
+      this.fault = error as Error;
     }
   }
 
