@@ -7,53 +7,45 @@ interface ErrorRow {
   title: string;
   /** The default text; the code that refuses may give a more specific one. */
   detail: string;
-  group: ErrorGroup;
+  /** `request` where it is absent. */
+  group?: ErrorGroup;
 }
 
 /** In a detail: how long to wait, until an answer knows the seconds and says these. */
 export const waitWords = 'as long as Retry-After says';
 
-/**
- * The error table: every code that a client can see. src/site/problem-examples.ts has what documents add. A test compares it with
- * native/core/error.h and docs/api.md.
- */
+/** Every code that a client can see. A test compares the table with native/core/error.h and docs/api.md. */
 export const errorTable = {
   invalid_multipart: {
     status: 400,
     title: 'The body is not well-formed multipart/form-data',
     detail:
       'Send multipart/form-data with a boundary, closed by its final boundary; most HTTP clients do this when given a form.',
-    group: 'request',
   },
   invalid_json: {
     status: 400,
     title: 'The body is not well-formed JSON',
     detail: 'Send JSON in UTF-8; "position" is the character at which something is wrong.',
-    group: 'request',
   },
   missing_field: {
     status: 400,
     title: 'A required field is missing or empty',
     detail: 'Send both image1 and image2, each with the bytes of a picture.',
-    group: 'request',
   },
   invalid_field: {
     status: 400,
     title: 'A field has a value of the wrong form or out of range',
     detail: 'Correct the field named in "field"; "expected" says what it takes.',
-    group: 'request',
   },
   too_many_images: {
     status: 400,
     title: 'There are too many pictures',
     detail: 'Send fewer pictures at once; "limit" is the most that can be compared with one by this key.',
-    group: 'request',
   },
   duplicate_field: {
     status: 400,
     title: 'A field was sent twice',
     detail: 'Send each field once.',
-    group: 'request',
   },
   missing_api_key: {
     status: 401,
@@ -77,31 +69,26 @@ export const errorTable = {
     status: 404,
     title: 'No such endpoint',
     detail: 'Check the host, the version prefix and the exact path.',
-    group: 'request',
   },
   endpoint_disabled: {
     status: 404,
     title: 'This endpoint is switched off',
     detail: 'The operator has disabled this endpoint on this server.',
-    group: 'request',
   },
   method_not_allowed: {
     status: 405,
     title: 'This path takes another method',
     detail: 'Use a method listed in the Allow header.',
-    group: 'request',
   },
   upload_timeout: {
     status: 408,
     title: 'The body did not arrive in time',
     detail: 'Send the pictures faster, or smaller ones.',
-    group: 'request',
   },
   body_too_large: {
     status: 413,
     title: 'The body is too large',
     detail: 'Send smaller pictures; "limit_bytes" is the most a body may have.',
-    group: 'request',
   },
   image_too_large: {
     status: 413,
@@ -114,7 +101,6 @@ export const errorTable = {
     title: 'The body is of a type that this endpoint does not take',
     detail:
       'Send the form as multipart/form-data with a boundary, or as application/json with the pictures in base64.',
-    group: 'request',
   },
   unsupported_image_format: {
     status: 415,
@@ -127,7 +113,6 @@ export const errorTable = {
     status: 417,
     title: 'The expectation cannot be met',
     detail: 'Send `Expect: 100-continue`, or no Expect header.',
-    group: 'request',
   },
   image_decode_failed: {
     status: 422,
@@ -177,13 +162,11 @@ export const errorTable = {
     status: 422,
     title: 'The embeddings are of another model pack',
     detail: 'Embed the images again with "expected": embeddings of "given" cannot be compared with it.',
-    group: 'request',
   },
   invalid_embedding: {
     status: 422,
     title: 'An embedding is malformed',
     detail: 'Send the embedding named in "field" as embed gave it.',
-    group: 'request',
   },
   rate_limit_exceeded: {
     status: 429,
@@ -225,6 +208,11 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 export const errorCodes = Object.keys(errorTable) as ErrorCode[];
+export const groupOf = (code: ErrorCode): ErrorGroup => (errorTable[code] as ErrorRow).group ?? 'request';
+
+/** False for the other codes of a log line, such as `client_left`. */
+export const isErrorCode = (code: string | undefined): code is ErrorCode =>
+  code !== undefined && Object.hasOwn(errorTable, code);
 
 /** Members of a problem besides the standard ones, by the contract. */
 export interface ProblemExtras {
@@ -261,7 +249,6 @@ export function printable(text: string, quote = ''): string {
   return quote + kept.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd') + quote + more;
 }
 
-/** A value that a client sent, for a detail. */
 export function sentWords(sent: unknown): string {
   if (typeof sent === 'string') return printable(sent, '"');
   return sent === undefined || (typeof sent === 'object' && sent !== null)

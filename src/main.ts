@@ -24,7 +24,7 @@ export async function main(): Promise<void> {
     if (!(await server.ready)) return;
   } catch (error) {
     await server?.close();
-    await log.flush();
+    await log.lines.flush();
     throw error;
   }
   process.stdout.write(`facematch listens on ${server.address} (admin ${server.adminAddress})\n`);
@@ -44,7 +44,7 @@ function endOnSignals(log: Log, server: () => Server | undefined): void {
 
 /** `further`: what else has to be written. */
 async function end(log: Log, code: number, further?: Promise<void>): Promise<void> {
-  const [written] = await Promise.all([log.flush(), further]);
+  const [written] = await Promise.all([log.lines.flush(), further]);
   if (written) process.exit(code);
   // A thread is still trying to write the log, and process.exit() would wait for it.
   killSelf('SIGKILL');
@@ -52,7 +52,7 @@ async function end(log: Log, code: number, further?: Promise<void>): Promise<voi
 
 /** A worker is in a native call that does not return, and process.exit() would wait for it. */
 async function endHard(log: Log): Promise<void> {
-  await log.flush();
+  await log.lines.flush();
   killSelf('SIGKILL');
 }
 

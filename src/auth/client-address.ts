@@ -8,15 +8,9 @@ const unknownAddress = 'unknown';
 const maxEntry_characters = 80;
 
 /**
- * The address that a request is charged to: IPv4 as it is, IPv6 as its /64, since one subscriber holds at least that
- * many addresses (RFC 6177) and could otherwise use a fresh one for every guess.
- *
- * Each proxy appends the address that it was called from to X-Forwarded-For. The last `trustedHops` entries can therefore
- * be trusted; those to their left come from the client. With 0 hops the header is ignored. Entries are read from right to
- * left, up to the first one that is not an address.
- *
- * @param peer the socket's remote address as text
- * @param forwardedFor every X-Forwarded-For line of the request in order, joined by commas (RFC 9110, section 5.3)
+ * The address that a request is charged to: IPv4 as it is, IPv6 as its /64, of which one subscriber has all (RFC 6177). Of
+ * X-Forwarded-For (all its lines, joined by commas) the last `trustedHops` entries were appended by proxies; the others come from the
+ * client. They are read from right to left, up to the first one that is not an address.
  */
 export function clientAddress(peer: string, forwardedFor: string | undefined, trustedHops: number): string {
   let address = normalise(peer) ?? unknownAddress;

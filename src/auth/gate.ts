@@ -1,10 +1,10 @@
+import type { Config } from '../config/config.ts';
 import { Problem, waitWords } from '../errors.ts';
 import { clientAddress } from './client-address.ts';
 import type { ApiKey, KeyStore } from './key-store.ts';
 import { keyId, type Scope, scopes } from './keys.ts';
 import {
   type Admission,
-  checkQuota,
   Limiter,
   type Quota,
   type RateLimiter,
@@ -12,17 +12,7 @@ import {
   rateHeaders,
 } from './limiter.ts';
 
-interface GateOptions {
-  keys: KeyStore;
-  /** Failed key checks that one client address may make per minute, after … */
-  failuresPerMinute: number;
-  /** … this many at once. */
-  failureBurst: number;
-  /** How many proxies in front of the server are trusted to append to X-Forwarded-For. */
-  trustedHops: number;
-  /** Limits the keys; by default a limiter of this process only. */
-  callers?: RateLimiter | undefined;
-}
+type GateSettings = Pick<Config, 'auth_failures_per_minute' | 'auth_failure_burst' | 'trusted_hops'>;
 
 /** The head of a request, as far as it says who sends it. */
 interface Sender {
@@ -64,13 +54,12 @@ export class Gate {
   /** Always local: client addresses do not leave the process, and more replicas do not make guessing feasible. */
   readonly #failures = new Limiter(maxBuckets);
 
-  /** Throws RangeError for a failure quota out of range. */
-  constructor(options: GateOptions) {
-    this.keys = options.keys;
-    this.callers = options.callers ?? new Limiter(maxBuckets);
-    this.#trustedHops = options.trustedHops;
-    this.#failureQuota = { rate: options.failuresPerMinute / 60, burst: options.failureBurst };
-    checkQuota(this.#failureQuota);
+  /** `callers` limits the keys; by default in this process only. */
+  constructor(keys: KeyStore, settings: GateSettings, callers: RateLimiter = new Limiter(maxBuckets)) {
+    this.keys = keys;
+    this.callers = callers;
+    this.#trustedHops = settings.trusted_hops;
+    this.#failureQuota = { rate: settings.auth_failures_per_minute / 60, burst: settings.auth_failure_burst };
   }
 
   /** Counts a wrong key for its sender. The seconds to wait when there were too many; undefined otherwise. */
@@ -104,12 +93,12 @@ export class Charge {
   key_id: string | undefined;
   /** Known once the request is admitted. */
   key: ApiKey | undefined;
-  /** Tokens that the request has paid. */
   #paid = 0;
   #running = false;
   #ended = false;
   #rate: RateState | undefined;
-  #retry_s: number | undefined;
+  /** After a refusal: the seconds until the same request may be admitted. */
+  retry_s: number | undefined;
 
   constructor(gate: Gate, sender: Sender) {
     this.#gate = gate;
@@ -117,8 +106,8 @@ export class Charge {
   }
 
   /**
-   * Checks key, scope and rate limit, in this order, and takes tokens; 0 are never limited. The first time it also takes a place
-   * until `leave`. A promise only when a shared limiter asks Redis. Throws a Problem, or rejects with it.
+   * Checks key, scope and rate limit, in this order, and takes tokens (0 are never limited), the first time also a place until `leave`.
+   * A promise only when a shared limiter asks Redis. Throws a Problem, or rejects with it.
    */
   take(scope: Scope | 'any', tokens: number, now_ms = Date.now()): void | Promise<void> {
     const { keys, callers } = this.#gate;
@@ -128,8 +117,8 @@ export class Charge {
     // Valid keys are checked before the failures of their address, so that nobody behind the same proxy can lock out their owner.
     const key = keys.verify(presented, now_ms);
     if (key === undefined) {
-      this.#retry_s = this.#gate.guess(this.#sender, now_ms);
-      throw this.#retry_s === undefined ? refusals.invalid : refusals.guessing;
+      this.retry_s = this.#gate.guess(this.#sender, now_ms);
+      throw this.retry_s === undefined ? refusals.invalid : refusals.guessing;
     }
     this.key_id = key.id;
     if (scope !== 'any' && !key.scopes.includes(scope)) throw refusals.scope[scope];
@@ -148,7 +137,7 @@ export class Charge {
   #settle(key: ApiKey, { admitted, rate }: Admission, price: number): void {
     this.#rate = rate;
     if (!admitted) {
-      this.#retry_s = rate.reset_seconds;
+      this.retry_s = rate.reset_seconds;
       throw price > 1 ? tooDear(price) : refusals.rate;
     }
     this.#paid = price;
@@ -180,20 +169,15 @@ export class Charge {
     this.#running = false;
   }
 
-  /** After a refusal: the seconds until the same request may be admitted. */
-  get retry_s(): number | undefined {
-    return this.#retry_s;
-  }
-
   /** The headers of the answer that say what is left, and how long to wait. */
   get headers(): [string, string][] {
     const headers = this.#rate === undefined ? [] : rateHeaders(this.#rate);
-    if (this.#retry_s !== undefined) headers.push(['Retry-After', String(this.#retry_s)]);
+    if (this.retry_s !== undefined) headers.push(['Retry-After', String(this.retry_s)]);
     return headers;
   }
 
   #tooMany({ concurrent }: ApiKey): Problem {
-    this.#retry_s = busyRetry_s;
+    this.retry_s = busyRetry_s;
     const detail = `This key may have ${concurrent} running at once; wait for an answer, then send again.`;
     return new Problem('rate_limit_exceeded', { detail });
   }
@@ -204,7 +188,6 @@ function tooDear(price: number): Problem {
   return new Problem('rate_limit_exceeded', { detail });
 }
 
-/** Frozen, because requests share it. */
 function fixed(problem: Problem): Problem {
   Object.freeze(problem.extras);
   return Object.freeze(problem);

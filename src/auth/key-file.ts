@@ -15,34 +15,29 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { z } from 'zod';
-import {
-  createKey,
-  isKeyId,
-  isLine,
-  type KeyRecord,
-  keyHash,
-  keyLimits,
-  type Scope,
-  scopes,
-  statusOf,
-} from './keys.ts';
+import { isKeyId, isLine, keyLimits, scopes } from './keys.ts';
 
 const moment = z.iso.datetime({ error: 'expected a time such as 2030-01-31T12:00:00.000Z' });
 const line = z.string().refine(isLine, { error: 'control characters are not allowed' });
 
-const keyRecord: z.ZodType<KeyRecord> = z.strictObject({
+const keyRecord = z.strictObject({
   id: z.string().refine(isKeyId, { error: 'expected 12 letters and digits' }),
   name: line.min(1).max(keyLimits.name),
+  /** Of the whole key. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/, { error: 'expected 64 hexadecimal digits' }),
   scopes: z.array(z.enum(scopes)).min(1),
+  /** Tokens per second. */
   rate: z.number().positive().max(keyLimits.rate),
   burst: z.int().min(1).max(keyLimits.burst),
+  /** Requests that may run at once in one process; any number when absent. */
   concurrent: z.exactOptional(z.int().min(1).max(keyLimits.concurrent)),
   created_at: moment,
   expires_at: z.exactOptional(moment),
   revoked_at: z.exactOptional(moment),
   note: z.exactOptional(line.max(keyLimits.note)),
 });
+
+export type KeyRecord = z.infer<typeof keyRecord>;
 
 const keyFile = z.strictObject({
   version: z.literal(1),
@@ -70,7 +65,6 @@ export class KeyFileError extends Error {
 
 const howToCreate = 'Make a key with: npx facematch keys create --name NAME';
 
-/** The error for a file without a key that could be used. */
 export function noUsableKey(file: string): KeyFileError {
   const reason = 'holds no usable key (all are revoked or expired, or there is none)';
   return new KeyFileError(file, reason, howToCreate);
@@ -82,11 +76,9 @@ export function readKeyFile(file: string): KeyRecord[] {
 }
 
 /**
- * Replaces the records of the key file by those that `edit` returns (it gets [] when there is no file yet), and returns its
- * result. The new content is written to `<file>.lock`, which only one writer can create, and renamed into place: readers see
- * the old file or the new one, and two writers never lose each other's keys. A link stays a link; its target is replaced.
- * Owner, group and mode stay, so that a server of another account can read what root has edited. Throws KeyFileError, and
- * whatever `edit` throws.
+ * Replaces the records of the key file by those that `edit` returns (it gets [] when there is no file yet), and returns its result.
+ * The new content goes to `<file>.lock`, which only one writer can create, and is renamed into place; a link stays a link. Owner,
+ * group and mode stay, so that a server of another account can read it. Throws KeyFileError, and whatever `edit` throws.
  */
 export function editKeyFile<T extends { records: KeyRecord[] }>(
   file: string,
@@ -113,10 +105,7 @@ export function editKeyFile<T extends { records: KeyRecord[] }>(
   }
 }
 
-/**
- * Gives the new file the owner and group of the old one. Throws KeyFileError when this account may not: the server could not
- * read the new file, and a revocation would not reach it.
- */
+/** Gives the new file the owner of the old one. Throws KeyFileError when it may not: then the server could not read the file. */
 function keepOwner(file: string, descriptor: number, old: Stats): void {
   const { uid, gid } = fstatSync(descriptor);
   if (uid === old.uid && gid === old.gid) return;
@@ -189,105 +178,4 @@ function recordsOf(file: string, text: string): KeyRecord[] {
 /** Single quotes for a POSIX shell, where the path needs them. */
 function quote(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
-}
-
-/** What the operator chooses for a key. */
-export interface KeySettings {
-  name: string;
-  scopes: readonly Scope[];
-  rate: number;
-  burst: number;
-  concurrent?: number;
-  expires_in_ms?: number;
-  note?: string;
-}
-
-/** The result of an edit: the new list for the file and the record that was changed or added. */
-interface KeyEdit {
-  records: KeyRecord[];
-  record: KeyRecord;
-}
-
-interface NewKey extends KeyEdit {
-  /** The only copy: the record holds its hash only. */
-  key: string;
-}
-
-interface RotatedKey extends NewKey {
-  /** The old key, with the time from which it is refused. */
-  retired: KeyRecord;
-}
-
-export function create(records: readonly KeyRecord[], settings: KeySettings, now_ms: number): NewKey {
-  const { id, key } = createKey();
-  const { name, rate, burst, concurrent, expires_in_ms, note } = settings;
-  const record: KeyRecord = {
-    id,
-    name,
-    sha256: keyHash(key),
-    scopes: [...settings.scopes],
-    rate,
-    burst,
-    ...(concurrent === undefined ? {} : { concurrent }),
-    created_at: iso(now_ms),
-    ...(expires_in_ms === undefined ? {} : { expires_at: iso(now_ms + expires_in_ms) }),
-    ...(note === undefined ? {} : { note }),
-  };
-  return { records: [...records, record], record, key };
-}
-
-/** Revoking twice is not an error and keeps the first time. Throws an Error for an unknown key. */
-export function revoke(records: readonly KeyRecord[], idOrName: string, now_ms: number): KeyEdit {
-  const record = find(records, idOrName, now_ms);
-  return statusOf(record, now_ms) === 'revoked'
-    ? { records: [...records], record }
-    : end(records, record, now_ms);
-}
-
-/**
- * A new key with the settings of an old one, which is revoked `grace_ms` from now. A key that expires gets its full lifetime
- * again, from now. Throws an Error for an unknown key or one that is not active.
- */
-export function rotate(
-  records: readonly KeyRecord[],
-  idOrName: string,
-  now_ms: number,
-  grace_ms: number,
-): RotatedKey {
-  const old = find(records, idOrName, now_ms);
-  const status = statusOf(old, now_ms);
-  if (status !== 'active') {
-    throw new Error(
-      `The key ${old.id} is ${status} and cannot be rotated. Make a new one: npx facematch keys create --name NAME`,
-    );
-  }
-  const { created_at, expires_at, ...settings } = old;
-  const lifetime =
-    expires_at === undefined ? {} : { expires_in_ms: Date.parse(expires_at) - Date.parse(created_at) };
-  const { records: ended, record: retired } = end(records, old, now_ms + grace_ms);
-  return { ...create(ended, { ...settings, ...lifetime }, now_ms), retired };
-}
-
-/** By its id, or by its name where no other key that still works has it. Throws an Error. */
-function find(records: readonly KeyRecord[], idOrName: string, now_ms: number): KeyRecord {
-  const byId = records.find(({ id }) => id === idOrName);
-  if (byId !== undefined) return byId;
-  const named = records.filter(({ name }) => name === idOrName);
-  const working = named.filter((record) => statusOf(record, now_ms) !== 'revoked');
-  const [record, other] = working.length > 0 ? working : named;
-  if (record === undefined) {
-    throw new Error(`There is no key with the id or name ${idOrName}. See them all: npx facematch keys list`);
-  }
-  if (other === undefined) return record;
-  const ids = working.map(({ id }) => id).join(', ');
-  throw new Error(`Several keys are named ${idOrName}: ${ids}. Give the id of one.`);
-}
-
-function end(records: readonly KeyRecord[], record: KeyRecord, at_ms: number): KeyEdit {
-  const ended = { ...record, revoked_at: iso(at_ms) };
-  return { records: records.map((other) => (other === record ? ended : other)), record: ended };
-}
-
-function iso(at_ms: number): string {
-  return new Date(at_ms).toISOString();
 }

@@ -1,48 +1,32 @@
 import { timingSafeEqual } from 'node:crypto';
-import { FileFollower } from '../config/file-watch.ts';
-import { KeyFileError, noUsableKey, readKeyFile } from './key-file.ts';
-import { endOf, type KeyRecord, keyHash, keyId } from './keys.ts';
+import { FileFollower, type FollowerLog } from '../config/file-watch.ts';
+import { KeyFileError, type KeyRecord, noUsableKey, readKeyFile } from './key-file.ts';
+import { endOf, keyHash, keyId } from './keys.ts';
 
-/** What is known of the key of a request. */
 export type ApiKey = Readonly<Pick<KeyRecord, 'id' | 'name' | 'scopes' | 'rate' | 'burst' | 'concurrent'>>;
-
-interface KeyStoreLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
 
 interface Entry {
   key: ApiKey;
   hash: Buffer;
-  /** When the key stops working, in milliseconds since 1970. */
   end_ms: number;
 }
 
 /** An unknown id is compared with this, so that it takes as long as a known one. No text with this SHA-256 is known. */
 const dummyHash = Buffer.alloc(32);
 
-/** How often the file is polled. */
 const interval_ms = 500;
 
 /** The keys in use: those of the last version of the file that could be read. */
 export class KeyStore {
   readonly #file: string;
-  readonly #log: KeyStoreLog;
+  readonly #log: FollowerLog;
   readonly #follower: FileFollower;
   #entries: ReadonlyMap<string, Entry>;
 
-  /**
-   * Reads the key file and follows its changes. Throws an Error with a message for people when the file is missing,
-   * open to other users, broken, or without any usable key.
-   */
-  static open(file: string, log: KeyStoreLog, watch_ms = interval_ms): KeyStore {
-    return new KeyStore(file, log, watch_ms);
-  }
-
-  private constructor(file: string, log: KeyStoreLog, watch_ms: number) {
+  /** Throws KeyFileError when the file is missing, open to other users, broken, or without any usable key. */
+  constructor(file: string, log: FollowerLog, watch_ms = interval_ms) {
     this.#file = file;
     this.#log = log;
-    // Watched before it is read, so that a change in between is noticed.
     this.#follower = new FileFollower({
       files: [file],
       interval_ms: watch_ms,
@@ -52,27 +36,18 @@ export class KeyStore {
         log.warn({ reason }, 'the key file was not taken over; the keys before it stay in force');
       },
     });
-    try {
-      this.#entries = entriesOf(readKeyFile(file));
-      if (this.size === 0) throw noUsableKey(file);
-    } catch (error) {
-      this.#follower.close();
-      throw error;
-    }
+    this.#entries = entriesOf(readKeyFile(file));
+    if (this.size === 0) throw noUsableKey(file);
+    this.#follower.start();
   }
 
   /** Keys that are neither revoked nor expired at this moment. */
   get size(): number {
     const now_ms = Date.now();
-    let usable = 0;
-    for (const { end_ms } of this.#entries.values()) if (now_ms < end_ms) usable += 1;
-    return usable;
+    return [...this.#entries.values()].filter(({ end_ms }) => now_ms < end_ms).length;
   }
 
-  /**
-   * The key, or undefined when it is unknown, revoked or expired. Text without the form of a key is refused without
-   * hashing, because the form is not secret.
-   */
+  /** Undefined when it is unknown, revoked or expired. Text without the form of a key, which is not secret, is not hashed. */
   verify(presented: string, now_ms: number): ApiKey | undefined {
     const id = keyId(presented);
     if (id === undefined) return undefined;
@@ -102,10 +77,8 @@ export class KeyStore {
 function entriesOf(records: readonly KeyRecord[]): Map<string, Entry> {
   return new Map(
     records.map((record) => {
-      const { id, name, scopes, rate, burst, concurrent } = record;
-      const limit = concurrent === undefined ? {} : { concurrent };
-      const key = { id, name, scopes, rate, burst, ...limit };
-      return [id, { key, hash: Buffer.from(record.sha256, 'hex'), end_ms: endOf(record) }];
+      const { sha256, created_at: _, expires_at: __, revoked_at: ___, note: ____, ...key } = record;
+      return [key.id, { key, hash: Buffer.from(sha256, 'hex'), end_ms: endOf(record) }];
     }),
   );
 }

@@ -14,7 +14,6 @@ export const defaultScopes: readonly Scope[] = endpoints
   .map(({ scope }) => scope)
   .filter(isScope);
 
-/** Limits of what an operator may choose for a key. */
 export const keyLimits = {
   /** Characters. */
   name: 100,
@@ -22,7 +21,6 @@ export const keyLimits = {
   /** Tokens per second; more than any server of this kind reaches. */
   rate: 1_000_000,
   burst: 1_000_000,
-  /** Requests that run at once. */
   concurrent: 100_000,
 } as const;
 
@@ -31,28 +29,13 @@ export function isLine(text: string): boolean {
   return /^\P{Cc}*$/u.test(text);
 }
 
-/** A key in the key file. Times are in ISO 8601. */
-export interface KeyRecord {
-  id: string;
-  name: string;
-  /** SHA-256 of the whole key, hexadecimal. */
-  sha256: string;
-  scopes: Scope[];
-  /** Tokens per second. */
-  rate: number;
-  burst: number;
-  /** Requests that may run at once in one process; any number when absent. */
-  concurrent?: number;
-  created_at: string;
+export type KeyStatus = 'active' | 'retiring' | 'revoked' | 'expired';
+
+interface Ends {
   expires_at?: string;
   /** May be in the future: a key that was rotated with a grace period. */
   revoked_at?: string;
-  note?: string;
 }
-
-export type KeyStatus = 'active' | 'retiring' | 'revoked' | 'expired';
-
-type Ends = Pick<KeyRecord, 'expires_at' | 'revoked_at'>;
 
 /** When the key stops working, in milliseconds since 1970; Infinity when never. */
 export function endOf({ expires_at, revoked_at }: Ends): number {
@@ -70,9 +53,8 @@ function momentOf(time: string | undefined): number {
 }
 
 /**
- * A key is `fm_<id>_<secret>`. The id is public: it names the key in lists, in logs and for `keys revoke`. Letters and
- * digits only, so that a double click selects the whole key and no shell, URL or header has to quote it. The fixed prefix
- * lets secret scanners find leaked keys.
+ * A key is `fm_<id>_<secret>`. The id is public. Letters and digits only: a double click selects all of it, and no shell, URL or
+ * header has to quote it. The prefix lets secret scanners find leaked keys.
  */
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const idLength = 12;
@@ -98,10 +80,7 @@ export function isKeyId(text: string): boolean {
   return idPattern.test(text);
 }
 
-/**
- * SHA-256 of the whole key in hexadecimal, as in the key file. A fast hash is enough: the secret has 256 random bits, so a
- * slow password hash would slow down every request without protecting anything.
- */
+/** SHA-256 of the whole key, hexadecimal. A fast hash is enough for a secret of 256 random bits. */
 export function keyHash(key: string): string {
   return hash('sha256', key);
 }

@@ -1,4 +1,3 @@
-/** How a bucket fills. */
 export interface Quota {
   /** Tokens per second, > 0; may be a fraction. */
   readonly rate: number;
@@ -6,36 +5,19 @@ export interface Quota {
   readonly burst: number;
 }
 
-/** Throws RangeError for a quota out of range. */
-export function checkQuota({ rate, burst }: Quota): void {
-  if (!(Number.isFinite(rate) && rate > 0))
-    throw new RangeError(`Expected a rate above 0 but received ${rate}`);
-  if (!(Number.isFinite(burst) && burst >= 1)) {
-    throw new RangeError(`Expected a burst of 1 or more but received ${burst}`);
-  }
-}
-
-/**
- * Tolerance for rounding: without it, a caller that waited exactly as long as it was told could still be refused, because the
- * bucket is 1e-16 short.
- */
+/** Tolerance for rounding: a caller that waited exactly as long as it was told must be admitted. */
 const epsilon = 1e-9;
 
 /**
- * A token bucket: it starts full, fills at `rate`, and admits at most `burst + rate × t` tokens in any window of t seconds.
- * Arithmetic on the given time only: O(1), no timers.
- *
- * When the clock steps back, the bucket keeps its tokens and counts on from the new time. Keeping the latest time seen would
- * lock callers out until the clock catches up.
+ * A token bucket: it starts full, fills at `rate`, and admits at most `burst + rate × t` tokens in any window of t seconds. When the
+ * clock steps back, it keeps its tokens and counts on from there: the latest time seen would lock callers out.
  */
 export class TokenBucket {
   #quota: Quota;
   #tokens: number;
   #updated_ms: number;
 
-  /** Throws RangeError for a quota out of range. */
   constructor(quota: Quota, now_ms: number) {
-    checkQuota(quota);
     this.#quota = quota;
     this.#tokens = quota.burst;
     this.#updated_ms = now_ms;
@@ -43,14 +25,12 @@ export class TokenBucket {
 
   /** Takes `cost` tokens if there are enough, and returns whether it did. A cost of 0 always passes. */
   take(cost: number, now_ms: number): boolean {
-    if (!(cost >= 0)) throw new RangeError(`Expected a cost of 0 or more but received ${cost}`);
     const tokens = this.tokens(now_ms);
     if (tokens + epsilon < cost) return false;
     this.#tokens = Math.max(0, tokens - cost);
     return true;
   }
 
-  /** Returns tokens that were taken for nothing. */
   giveBack(tokens: number, now_ms: number): void {
     this.#tokens = Math.min(this.#quota.burst, this.tokens(now_ms) + tokens);
   }
@@ -89,7 +69,6 @@ export class TokenBucket {
   requota(quota: Quota, now_ms: number): void {
     const { rate, burst } = this.#quota;
     if (quota.rate === rate && quota.burst === burst) return;
-    checkQuota(quota);
     this.#quota = { rate: Math.min(rate, quota.rate), burst };
     this.#tokens = Math.min(this.tokens(now_ms), quota.burst);
     this.#quota = quota;
@@ -100,7 +79,6 @@ export class TokenBucket {
 export interface RateState {
   /** Tokens of a full bucket. */
   limit: number;
-  /** Whole tokens left. */
   remaining: number;
   /** After an admitted request: until the bucket is full again. After a refused one: the same as Retry-After. */
   reset_seconds: number;
@@ -113,7 +91,6 @@ export interface Admission {
   rate: RateState;
 }
 
-/** The answer of a bucket in Redis. */
 export interface BucketDecision {
   admitted: boolean;
   /** Tokens left, 0..burst. */
@@ -122,10 +99,7 @@ export interface BucketDecision {
 
 /** What the gate asks: a local limiter answers at once, a shared one with a promise. */
 export interface RateLimiter {
-  /**
-   * Charges `cost` to the bucket of `caller`. `paid`: what the same request has paid before; when it is sent again it pays
-   * both, which decides the wait after a refusal. A price above the burst can never be paid: the gate refuses it.
-   */
+  /** `paid`: what the same request has paid before; sent again it pays both, which decides the wait after a refusal. */
   take(
     caller: string,
     quota: Quota,
@@ -140,17 +114,13 @@ export interface RateLimiter {
 /** How many of the least recently used buckets are searched for a full one; keeps eviction O(1). */
 const evictionScan = 16;
 
-/**
- * One token bucket for each caller, at most `capacity` of them. Full buckets are evicted first: nothing is lost, because a new
- * one is full too. If none of the least recently used ones is full, the oldest is evicted.
- */
+/** One token bucket for each caller, at most `capacity` of them. Evicts a full one, by which nothing is lost, or else the oldest. */
 export class Limiter implements RateLimiter {
   readonly #capacity: number;
   /** Least recently used first: a Map iterates in the order of insertion. */
   readonly #buckets = new Map<string, TokenBucket>();
 
   constructor(capacity: number) {
-    if (!(capacity >= 1)) throw new RangeError(`Expected a capacity of 1 or more but received ${capacity}`);
     this.#capacity = capacity;
   }
 
@@ -200,13 +170,11 @@ export class Limiter implements RateLimiter {
     let chosen: string | undefined;
     let scanned = 0;
     for (const [caller, bucket] of this.#buckets) {
-      chosen ??= caller;
-      scanned += 1;
       const full = bucket.isFull(now_ms);
-      if (full) chosen = caller;
-      if (full || scanned === evictionScan) break;
+      if (full || chosen === undefined) chosen = caller;
+      if (full || ++scanned === evictionScan) break;
     }
-    if (chosen !== undefined) this.#buckets.delete(chosen);
+    this.#buckets.delete(chosen!);
   }
 }
 
@@ -231,9 +199,8 @@ function rateState(
 }
 
 /**
- * The headers of draft-ietf-httpapi-ratelimit-headers-11: `RateLimit-Policy` (§ 3) with the quota q and its window w,
- * `RateLimit` (§ 4) with what remains r and the effective window t. Both are Lists of Strings with Integer parameters
- * (RFC 9651), hence the quotes around the policy's name.
+ * The headers of draft-ietf-httpapi-ratelimit-headers-11: `RateLimit-Policy` (§ 3) with the quota q and its window w, `RateLimit` (§ 4)
+ * with what remains r and the effective window t. The policy's name is a String of RFC 9651, hence the quotes.
  */
 export function rateHeaders(rate: RateState): [string, string][] {
   return [

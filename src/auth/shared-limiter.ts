@@ -22,7 +22,6 @@ interface SharedLimiterOptions {
   onDown(reason: string): void;
   /** This process decided one request alone. */
   onFallback(): void;
-  /** Redis decided one request, in this time. */
   onDecision(seconds: number): void;
 }
 
@@ -31,12 +30,9 @@ const minPause_ms = 100;
 const maxPause_ms = 1000;
 
 /**
- * Token buckets that several processes share in Redis. Each has a local mirror with the last state that Redis reported:
- *
- * - The mirror fills like the shared bucket, and other processes can only take tokens from that one. So what the mirror
- *   refuses, Redis would refuse too, and Redis is not asked.
- * - When Redis is not reachable, the mirror decides, starting from the last known state and not with a fresh burst. No
- *   request waits for it then; new connections are tried in the background.
+ * Token buckets that several processes share in Redis. Each has a local mirror with the last state that Redis reported. What the mirror
+ * refuses, Redis would refuse too: others only take tokens. So it is not asked. When it is not reachable, the mirror decides from its
+ * last state, not with a fresh burst; no request waits, and new connections are tried in the background.
  */
 export class SharedLimiter implements RateLimiter {
   readonly #options: SharedLimiterOptions;
@@ -121,11 +117,9 @@ export class SharedLimiter implements RateLimiter {
 }
 
 /**
- * TokenBucket of limiter.ts as a Redis script, with the same steps, so that both decide the same. A bucket is one
- * string, "tokens at_ms rate burst", each with the 17 digits that a double needs; Lua's tostring would cut times short.
- *
- * A missing bucket counts as full. So it is kept until it is full, and for a day at least: a replica with another key file may
- * find a larger burst or a slower rate there, by which it is not full yet.
+ * TokenBucket of limiter.ts as a Redis script, with the same steps. A bucket is one string, "tokens at_ms rate burst", each with the 17
+ * digits that a double needs. A missing one counts as full, so it is kept until it is full, and for a day at least: a replica with
+ * another key file may find a larger burst or a slower rate there.
  */
 export const bucketFunction = `
 local epsilon = 1e-9
@@ -149,16 +143,12 @@ local function take(key, now_ms, rate, burst, cost)
 end
 `;
 
-/**
- * Uses the clock of Redis: the clocks of the replicas differ, and each difference would add tokens. Atomic, because Redis runs
- * nothing else during a script.
- */
+/** Uses the clock of Redis: those of the replicas differ, and each difference would add tokens. */
 export const bucketScript = `${bucketFunction}
 local seconds, microseconds = unpack(redis.call('TIME'))
 return take(KEYS[1], seconds * 1000 + microseconds / 1000, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))
 `;
 
-/** The name of the script for EVALSHA. */
 const scriptSha1 = createHash('sha1').update(bucketScript).digest('hex');
 
 export function bucketKey(caller: string): string {
@@ -173,10 +163,7 @@ const answerLimit_ms = 200;
 /** Not the id of any key: those are longer. */
 const probeCaller = 'probe';
 
-/**
- * One connection to Redis, until its first fault. It never reconnects: its owner opens a new one, so that login, writing and
- * script are tested together within one time limit.
- */
+/** One connection to Redis, until its first fault: its owner opens a new one, which logs in and writes within one time limit. */
 export class RedisClient {
   readonly #redis: Redis;
   readonly #password: string | undefined;
@@ -194,8 +181,8 @@ export class RedisClient {
   }
 
   /**
-   * Connects, logs in, and runs the script on a test bucket, which fails when Redis is loading, read-only or full, or when
-   * this user lacks rights. Rejects with an Error of one line without a password.
+   * Connects, logs in, and runs the script on a test bucket: Redis may be loading, read-only or full, or this user lack rights. Rejects
+   * with an Error of one line without a password.
    */
   static async open(address: RedisAddress): Promise<RedisClient> {
     const { host, port, db, tls, username, password } = address;
@@ -229,10 +216,7 @@ export class RedisClient {
     return client.#within(connectLimit_ms, Promise.race([start(), failed]));
   }
 
-  /**
-   * Charges a caller; a cost below 0 gives tokens back. Rejects when Redis does not answer in time, or not as it should; the
-   * client is closed then.
-   */
+  /** A cost below 0 gives tokens back. Rejects when Redis does not answer in time or as it should, and closes the client. */
   take(caller: string, quota: Quota, cost: number): Promise<BucketDecision> {
     return this.#within(answerLimit_ms, this.#run(caller, quota, cost));
   }

@@ -4,9 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { create, editKeyFile } from '../auth/key-file.ts';
+import { editKeyFile } from '../auth/key-file.ts';
 import { surveySettings } from '../config/config.ts';
 import { projectPath } from '../config/paths.ts';
+import { create } from './key-edits.ts';
 
 /** A real server in a process of its own, on a free port, with one key in a temporary folder. */
 export interface DemoServer {

@@ -4,9 +4,8 @@ import { choice, integer, list, type Setting, text } from './kinds.ts';
 import { RedisAddress } from './redis-address.ts';
 
 /**
- * The settings table. A setting's variable is `FACEMATCH_` and its name in capitals:
- * config.max_body_bytes is FACEMATCH_MAX_BODY_BYTES, in the environment and in the file that FACEMATCH_CONFIG names.
- * docs/configuration.md is generated from the table.
+ * The settings table: config.max_body_bytes is FACEMATCH_MAX_BODY_BYTES in the environment and in the file that FACEMATCH_CONFIG names.
+ * docs/configuration.md is generated from it.
  */
 
 /** The endpoints that FACEMATCH_ENDPOINTS switches on and off, and whether each is on by default; src/endpoints has what they are. */
@@ -36,7 +35,7 @@ export const uwsKeepAlive_s = 10;
 const MiB = 1024 * 1024;
 const day_ms = 86_400_000;
 
-const table = {
+export const settings = {
   config: text(
     '',
     'JSON file of settings, by the names of this table; a variable in the environment wins. Cannot be set in the file itself',
@@ -160,10 +159,8 @@ const table = {
   log_level: choice(logLevels, 'info', 'Least severe level that is logged'),
 };
 
-export const settings: { readonly [Name in keyof typeof table]: (typeof table)[Name] } = table;
-
 type Valued<S> = S extends Setting<infer T> ? T : never;
-export type Config = { readonly [Name in keyof typeof table]: Valued<(typeof table)[Name]> };
+export type Config = { readonly [Name in keyof typeof settings]: Valued<(typeof settings)[Name]> };
 export type SettingName = keyof Config;
 
 export function variableOf(name: string): string {
@@ -184,7 +181,6 @@ export interface SettingsSurvey {
   config: Config;
   /** One line for each fault, with the variable, what is expected and what was received. */
   faults: readonly string[];
-  /** Where each value comes from. */
   sources: Readonly<Record<SettingName, SettingSource>>;
   /** The variables that are set, in the environment or in the file. */
   set: readonly string[];
@@ -196,7 +192,7 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
   const sources: Record<string, SettingSource> = {};
   const file = settingsFile(env);
   const faults = [...file.faults];
-  for (const [name, setting] of Object.entries<Setting<unknown>>(table)) {
+  for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
     const variable = variableOf(name);
     const read = (received: string | undefined, place = '') => {
       // An empty variable counts as unset: compose files and unit files write `NAME=` for "the default".
@@ -212,13 +208,12 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
   }
   const filled = Object.freeze(config) as Config;
   faults.push(...relationFaults(filled));
-  const set = Object.keys(table)
+  const set = Object.keys(settings)
     .map(variableOf)
     .filter((variable) => env[variable] || file.values.get(variable));
   return { config: filled, faults, sources: Object.freeze(sources) as SettingsSurvey['sources'], set };
 }
 
-/** Faults of settings that do not fit together. */
 function relationFaults({ max_upload_bytes, max_body_bytes, tls_cert, tls_key, provider }: Config): string[] {
   const faults: string[] = [];
   if (max_upload_bytes < max_body_bytes) {
@@ -238,9 +233,8 @@ function relationFaults({ max_upload_bytes, max_body_bytes, tls_cert, tls_key, p
   return faults;
 }
 
-/** A value as it may be printed. */
 export function shownValue(name: SettingName, value: Config[SettingName]): Config[SettingName] {
-  const { shown } = table[name] as Setting<unknown>;
+  const { shown } = settings[name] as Setting<unknown>;
   return shown === undefined ? value : shown(value);
 }
 
@@ -250,15 +244,15 @@ function mismatch({ expected, shown }: Setting<unknown>, received: string): stri
 }
 
 function settingsFile(env: NodeJS.ProcessEnv): SettingsFile {
-  const file = table.config.parse(env.FACEMATCH_CONFIG ?? '');
+  const file = settings.config.parse(env.FACEMATCH_CONFIG ?? '');
   if (!file) return { values: new Map(), faults: [] };
-  const known = Object.keys(table).filter((name) => name !== 'config');
+  const known = Object.keys(settings).filter((name) => name !== 'config');
   return readSettingsFile(file, known.map(variableOf));
 }
 
 /** Variables that look like settings but are not: probably misspelt. */
 export function unknownVariables(env: NodeJS.ProcessEnv = process.env): string[] {
-  const known = new Set(['FACEMATCH_ADDON', 'FACEMATCH_UWS', ...Object.keys(table).map(variableOf)]);
+  const known = new Set(['FACEMATCH_ADDON', 'FACEMATCH_UWS', ...Object.keys(settings).map(variableOf)]);
   return Object.keys(env).filter((name) => name.startsWith('FACEMATCH_') && !known.has(name));
 }
 

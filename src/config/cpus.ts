@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
 
-/**
- * How many CPUs this process may use: the CPU affinity, which libuv knows, and the cgroup's quota, which it does not.
- * A container limited to half a CPU on a machine of 64 must not start 64 workers.
- */
+/** How many CPUs this process may use: the CPU affinity, which libuv knows, and the quota of its cgroup, which it does not. */
 
 /** Text of a file, or undefined when it is not there. A parameter, so that tests can stand for other machines. */
 type ReadText = (file: string) => string | undefined;
@@ -20,45 +18,21 @@ export function cgroupQuota(read: ReadText): number {
   for (const line of (read('/proc/self/cgroup') ?? '').split('\n')) {
     // cgroups(7): "hierarchy-ID:controller-list:cgroup-path"; version 2 has ID 0 and an empty list.
     const [, controllers, path] = line.split(':', 3);
-    if (controllers === undefined || path === undefined) continue;
-    if (controllers === '') {
-      for (const folder of ancestors(path)) {
-        quota = Math.min(quota, quotaOfVersion2(read(`/sys/fs/cgroup${folder}/cpu.max`)));
-      }
-    } else if (controllers.split(',').includes('cpu')) {
-      for (const folder of ancestors(path)) {
-        quota = Math.min(quota, quotaOfVersion1(read, `/sys/fs/cgroup/cpu${folder}`));
-      }
+    if (!path?.startsWith('/')) continue;
+    const isVersion2 = controllers === '';
+    if (!isVersion2 && !controllers!.split(',').includes('cpu')) continue;
+    // Inside a container the path may be the host's, so the root is always included.
+    for (let folder = path; ; folder = dirname(folder)) {
+      // Microseconds; instead of a quota there is "max", or -1.
+      const [used, period] = isVersion2
+        ? (read(join(`/sys/fs/cgroup${folder}`, 'cpu.max')) ?? '').split(' ')
+        : ['quota', 'period'].map((one) => read(join(`/sys/fs/cgroup/cpu${folder}`, `cpu.cfs_${one}_us`)));
+      const cpus = Number(used) / Number(period);
+      if (cpus > 0) quota = Math.min(quota, cpus);
+      if (folder === '/') break;
     }
   }
   return quota;
-}
-
-/** cpu.max holds "QUOTA PERIOD" in microseconds, or "max PERIOD". */
-function quotaOfVersion2(text: string | undefined): number {
-  const [quota, period] = (text ?? '').trim().split(' ');
-  return ratio(quota, period);
-}
-
-/** cpu.cfs_quota_us is -1 when there is no quota. */
-function quotaOfVersion1(read: ReadText, folder: string): number {
-  return ratio(read(`${folder}/cpu.cfs_quota_us`), read(`${folder}/cpu.cfs_period_us`));
-}
-
-function ratio(quota: string | undefined, period: string | undefined): number {
-  const cpus = Number(quota) / Number(period);
-  return Number.isFinite(cpus) && cpus > 0 ? cpus : Number.POSITIVE_INFINITY;
-}
-
-/** "/a/b" → "/a/b", "/a", "". Inside a container the path may be the host's, so the root is always included. */
-function ancestors(path: string): string[] {
-  const names = path.split('/').filter(Boolean);
-  return Array.from({ length: names.length + 1 }, (_, cut) =>
-    names
-      .slice(0, names.length - cut)
-      .map((name) => `/${name}`)
-      .join(''),
-  );
 }
 
 function readText(file: string): string | undefined {

@@ -8,18 +8,12 @@ export function addonFile(env: NodeJS.ProcessEnv = process.env): string | undefi
   return env.FACEMATCH_ADDON || undefined;
 }
 
-/**
- * Turns off ONNX Runtime's telemetry. Call it before other threads start: changing the environment while they read it could
- * crash them.
- */
+/** Turns off ONNX Runtime's telemetry. Call it before other threads start: they may read the environment. */
 export function silenceOnnxRuntime(): void {
   process.env.ORT_DISABLE_TELEMETRY ??= '1';
 }
 
-/**
- * FACEMATCH_UWS: the folder of a µWebSockets.js that is tried before the builds that set-up lifted. Not a setting: it names code to
- * load, as FACEMATCH_ADDON does.
- */
+/** FACEMATCH_UWS: the folder of a µWebSockets.js to try first. Not a setting: it names code to load, as FACEMATCH_ADDON does. */
 export function uwsFolder(env: NodeJS.ProcessEnv = process.env): string | undefined {
   return env.FACEMATCH_UWS || undefined;
 }

@@ -4,7 +4,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 interface FollowerOptions {
   files: readonly string[];
-  /** How often they are polled. */
   interval_ms: number;
   /** Reads the files as they are now; throws or rejects when it cannot. Never called twice at once. */
   reload(): void | Promise<void>;
@@ -12,32 +11,35 @@ interface FollowerOptions {
   onFailure(error: Error): void;
 }
 
+export interface FollowerLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
 /** Most polls until a change is tried, or tried again, whatever the files do meanwhile. */
 const max_polls = 20;
 
 /**
- * Follows files and has each change read. A change is tried when it is stable for two polls, so that a writer has finished, and
- * again, at growing intervals, until it is read: a lack of descriptors or a half-written file must not lose it. Polling,
- * because file events are missing on network mounts and for replaced links and folders; fs.watchFile misses changes before its first
- * poll. Does not keep the process alive.
+ * Follows files by polling, because file events are missing on network mounts and for replaced links and folders. A change is read when it
+ * is stable for two polls, so that a writer has finished, and again, at growing intervals, until that works. Does not keep the process
+ * alive.
  */
 export class FileFollower {
   readonly #options: FollowerOptions;
   /** State of the files that were read last. */
   #loaded: string;
-  #stale = false;
+  /** The files cannot be read as they are: those before them stay in force. */
+  stale = false;
   #closed = false;
 
-  /** Call it before the files are first read, so that no change is missed. */
+  /** Make it before the files are first read, so that no change is missed. */
   constructor(options: FollowerOptions) {
     this.#options = options;
     this.#loaded = options.files.map(stateNow).join();
-    void this.#follow();
   }
 
-  /** The files cannot be read as they are: those before them stay in force. */
-  get stale(): boolean {
-    return this.#stale;
+  start(): void {
+    void this.#follow();
   }
 
   close(): void {
@@ -58,7 +60,7 @@ export class FileFollower {
       const stable = now === seen;
       seen = now;
       if (now === this.#loaded) {
-        this.#stale = false;
+        this.stale = false;
         waited = 0;
         continue;
       }
@@ -69,7 +71,7 @@ export class FileFollower {
       const failure = await this.#try();
       if (failure === undefined) this.#loaded = now;
       else if (failure.message !== reported && !this.#closed) this.#options.onFailure(failure);
-      this.#stale = failure !== undefined;
+      this.stale = failure !== undefined;
       reported = failure?.message;
       wanted = 2 * wanted + 1;
     }

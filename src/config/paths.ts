@@ -21,15 +21,11 @@ export function projectPath(relative: string): string {
   return join(root, relative);
 }
 
-/** The version of this program, from package.json. */
 export function version(): string {
   return (JSON.parse(readFileSync(projectPath('package.json'), 'utf8')) as { version: string }).version;
 }
 
-/**
- * As projectPath, for what is built: the addon, packs, sample photos. An installation from npm has these in the package of
- * its platform, under the same names.
- */
+/** As projectPath, for what is built: an installation from npm has it in the package of its platform. */
 export function productPath(relative: string): string {
   const own = projectPath(relative);
   if (existsSync(own)) return own;

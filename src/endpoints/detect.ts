@@ -28,6 +28,6 @@ export const detect = define({
     const [fault] = faultsOf('image', outcome!, -1);
     if (fault && fault.code !== 'no_face_found') return refusalOf([fault]);
     const body = detectAnswer(question, outcome as Analysis);
-    return { body, counts: { comparisons: [], images: [imageCounts(body.image)] } };
+    return { body, counts: [imageCounts(body.image)] };
   },
 });

@@ -37,7 +37,7 @@ export const embed = define({
       body,
       options,
       given.map((face) => ({ field: 'image', face })),
-      { comparisons: [], images: [imageCounts(body.image)] },
+      [imageCounts(body.image)],
       [{ accuracy_mode: body.accuracy_mode, faces: given.length }],
     );
   },

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { EndpointId } from '../config/config.ts';
 import type { FoundBy, OnnxRuntime } from '../engine/addon.ts';
 import type { RankedEmbeddings } from '../engine/embeddings.ts';
-import type { PackDraft } from '../engine/manifest.ts';
+import type { PackDraft, PackFile } from '../engine/manifest.ts';
 import type { ValueRule } from '../engine/match-options.ts';
 import type { Outcome } from '../engine/pool.ts';
 import type { Problem } from '../errors.ts';
@@ -11,8 +11,8 @@ import type { Target } from '../scoring/many.ts';
 import type { Question } from '../scoring/match.ts';
 
 /**
- * An endpoint is one value: everything that the server, its settings, its metrics and its documents say of it is derived from
- * that. These files load nothing heavy, because programs read the list for its names only.
+ * An endpoint is one value, from which server, settings, metrics and documents are derived. These files load nothing heavy, because
+ * programs read the list for its names only.
  */
 export type Endpoint = ImageEndpoint | EmbeddingsEndpoint | PlainEndpoint | DocumentEndpoint;
 
@@ -63,18 +63,16 @@ export interface Success {
 
 /** What a handler gives: an answer, or a refusal. Both are counted. */
 export type Answered =
-  | { body: Answer; counts?: MatchCounts; decisions?: readonly Decision[] }
-  | { refusal: Problem; counts?: MatchCounts | undefined; timings_ms?: Answer['timings_ms'] };
+  | { body: Answer; counts?: readonly ImageCounts[]; decisions?: readonly Decision[] }
+  | { refusal: Problem; counts?: readonly ImageCounts[]; timings_ms?: Answer['timings_ms'] };
 
-/** What the metrics count of a match: numbers and words of tables, nothing of the faces themselves. */
-export interface MatchCounts {
-  /** Empty when the client got none: an image had no face, or a poor face was refused. */
-  comparisons: readonly { accuracy_mode: string; match: boolean; confidence_percent: number }[];
-  /** The images in which faces were looked for. */
-  images: readonly { faces: number; found_by: FoundBy | 'none' }[];
+/** What the metrics count of an image in which faces were looked for. */
+export interface ImageCounts {
+  faces: number;
+  found_by: FoundBy | 'none';
 }
 
-/** One comparison's result, or why there is none. A line of the audit log. */
+/** One comparison's result, or why there is none: a line of the audit log. Refused answers have none. */
 export interface Decision {
   accuracy_mode?: string;
   threshold_percent?: number;
@@ -102,7 +100,6 @@ export interface Analysed {
   /** In the order of the images. */
   outcomes: readonly Outcome[];
   calibration: Calibration;
-  /** Length of an embedding. */
   dimensions: number;
 }
 
@@ -147,7 +144,7 @@ export interface EmbeddingsEndpoint extends Common {
 interface PlainEndpoint extends Common {
   takes: 'nothing';
   success: Success;
-  answer(manifest: PackDraft, runtime: OnnxRuntime): Answered;
+  answer(manifest: PackDraft, files: PackFile[], runtime: OnnxRuntime): Answered;
 }
 
 /** A document of the site, by the endpoint's id. */
@@ -159,6 +156,5 @@ interface DocumentEndpoint extends Common {
 /** Keeps the literal types of `id` and `scope`, from which those of settings and keys follow. */
 export const define = <const E extends Endpoint>(endpoint: E): E => endpoint;
 
-/** Arguments of curl. */
 export const key = '-H "x-api-key: $FACEMATCH_KEY"';
 export const photos = ['-F image1=@one.jpg', '-F image2=@two.jpg'] as const;

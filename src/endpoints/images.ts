@@ -3,7 +3,7 @@ import { type MatchOptions, optionEntries, type ValueRule } from '../engine/matc
 import type { Image, Timings, Warning } from '../scoring/answers.ts';
 import { type ImageFault, problemOf } from '../scoring/compare.ts';
 import { type AskedFace, refusalOfFaces } from '../scoring/face-quality.ts';
-import type { Answered, Decision, FieldRule, Fields, ImageRule, MatchCounts } from './endpoint.ts';
+import type { Answered, Decision, FieldRule, Fields, ImageCounts, ImageRule } from './endpoint.ts';
 
 /** What endpoints that take images have in common: their fields, and what is counted and refused. */
 
@@ -12,7 +12,6 @@ export const imageRule = (which: string): ImageRule => ({
   description: `${which} picture: JPEG, PNG or WebP, recognised by content`,
 });
 
-/** The options that an endpoint takes. */
 export const optionsOf = (id: EndpointId): Readonly<Record<string, ValueRule>> =>
   Object.fromEntries(optionEntries.filter(([, { endpoints }]) => endpoints.includes(id)));
 
@@ -31,7 +30,7 @@ export function repeatedField(fields: Fields): string | undefined {
   return imageFields(fields).find((name) => (fields[name] as ImageRule).several);
 }
 
-export function imageCounts({ faces }: Pick<Image, 'faces'>): MatchCounts['images'][number] {
+export function imageCounts({ faces }: Pick<Image, 'faces'>): ImageCounts {
   return { faces: faces.length, found_by: faces[0]?.found_by ?? 'none' };
 }
 
@@ -43,19 +42,18 @@ export function askedFace(field: string, { faces, face_index }: Image): AskedFac
 /** Refuses faulty images. Those without a face are counted; nothing is known of the others. */
 export function refusalOf(faults: readonly ImageFault[]): Answered {
   const faceless = faults.filter(({ code }) => code === 'no_face_found');
-  const images = faceless.map(() => ({ faces: 0, found_by: 'none' as const }));
-  return { refusal: problemOf(faults), counts: images.length > 0 ? { comparisons: [], images } : undefined };
+  return { refusal: problemOf(faults), counts: faceless.map(() => imageCounts({ faces: [] })) };
 }
 
-/** The answer, or a refusal of its faces where the client asked for that: then no comparison is counted, for the client gets none. */
+/** The answer, or a refusal of its faces where the client asked for that: then no comparison counts, for the client gets none. */
 export function answerUnlessRefused(
   body: { warnings: readonly Warning[]; timings_ms: Timings },
   options: MatchOptions,
   asked: readonly AskedFace[],
-  counts: MatchCounts,
+  counts: readonly ImageCounts[],
   decisions: readonly Decision[],
 ): Answered {
   const refusal = refusalOfFaces(options, body.warnings, asked);
   if (refusal === undefined) return { body, counts, decisions };
-  return { refusal, counts: { ...counts, comparisons: [] }, timings_ms: body.timings_ms };
+  return { refusal, counts, timings_ms: body.timings_ms };
 }

@@ -24,7 +24,6 @@ const table = {
 
 export type Scope = Exclude<(typeof table)[EndpointId]['scope'], 'any' | 'none'>;
 
-/** An endpoint of the table. */
 export type Listed = Endpoint & { scope: Scope | 'any' | 'none' };
 
 export const endpoints: readonly Listed[] = Object.values(table);

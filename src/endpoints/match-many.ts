@@ -4,25 +4,17 @@ import type { Outcome } from '../engine/pool.ts';
 import type { Many } from '../scoring/answers.ts';
 import { faultsOf } from '../scoring/compare.ts';
 import { manyAnswer } from '../scoring/many.ts';
-import { type Decision, define, key, type MatchCounts, prefix } from './endpoint.ts';
+import { type Decision, define, type ImageCounts, key, prefix } from './endpoint.ts';
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 
 /** One picture against several. A fault of image1 refuses the request; a fault of a target is reported in its result. */
 
-function countsOf({ accuracy_mode, image1, results }: Many): MatchCounts {
-  const compared = results.filter((result) => 'match' in result);
-  const faceless = results.filter((result) => 'problem' in result && result.problem.code === 'no_face_found');
-  return {
-    comparisons: compared.map(({ match, confidence_percent }) => ({
-      accuracy_mode,
-      match,
-      confidence_percent,
-    })),
-    images: [
-      ...[image1, ...compared.map(({ image2 }) => image2)].map(imageCounts),
-      ...faceless.map(() => ({ faces: 0, found_by: 'none' as const })),
-    ],
-  };
+function countsOf({ image1, results }: Many): ImageCounts[] {
+  const others = results.flatMap((result): Pick<Many['image1'], 'faces'>[] => {
+    if ('match' in result) return [result.image2];
+    return result.problem.code === 'no_face_found' ? [{ faces: [] }] : [];
+  });
+  return [image1, ...others].map(imageCounts);
 }
 
 /** One for each target. */

@@ -24,10 +24,7 @@ function answer({ question, outcomes, calibration }: Analysed): Answered {
     body,
     question.options,
     [askedFace('image1', body.image1), askedFace('image2', body.image2)],
-    {
-      comparisons: [{ accuracy_mode, match, confidence_percent }],
-      images: [imageCounts(body.image1), imageCounts(body.image2)],
-    },
+    [imageCounts(body.image1), imageCounts(body.image2)],
     [{ accuracy_mode, threshold_percent, confidence_percent, match }],
   );
 }

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import type { OnnxRuntime } from '../engine/addon.ts';
-import type { MadeHere, PackDraft, PackNet, Role } from '../engine/manifest.ts';
+import type { PackDraft, PackFile } from '../engine/manifest.ts';
 import { define, key, prefix, type Schemas } from './endpoint.ts';
 
 /** The loaded pack, so that a client can tell when it changes. */
 
-const roles: Record<Role | MadeHere | 'liveness', string> = {
+const roles: Record<PackFile['role'], string> = {
   detector: 'finds faces',
   close_detector: 'finds faces that fill the picture',
   landmarks: 'finds eyes, nose and mouth',
@@ -71,37 +71,15 @@ const schema = ({ z, object, text, word, Calibration }: Schemas) => {
 
 export type Models = z.infer<ReturnType<typeof schema>>;
 
-function bodyOf(manifest: PackDraft, runtime: OnnxRuntime): Models {
+function bodyOf(manifest: PackDraft, files: PackFile[], runtime: OnnxRuntime): Models {
   const { name, version, description, human, liveness, min_det_score, calibration } = manifest;
-  const fileOf = (role: Role | MadeHere) => {
-    const { [role]: member } = manifest;
-    if (member === undefined) return [];
-    const { file, licence, sha256 } = member;
-    // What facematch itself made is loaded as it was published.
-    const { from, source_sha256 }: Pick<PackNet, 'from' | 'source_sha256'> =
-      'from' in member ? member : { from: '', source_sha256: sha256 };
-    const pack = typeof from === 'string' ? name : from.pack;
-    return [{ role, file, pack, licence, sha256, source_sha256 }];
-  };
   return {
     pack: name,
     version,
     description,
     source: sourceBody(manifest.source),
     runtime: { onnxruntime: runtime.version, providers: runtime.providers },
-    files: [
-      ...(Object.keys(roles) as (keyof typeof roles)[]).flatMap((role) =>
-        role === 'liveness' ? [] : fileOf(role),
-      ),
-      ...(liveness?.nets ?? []).map(({ file, licence, sha256 }) => ({
-        role: 'liveness' as const,
-        file,
-        pack: name,
-        licence,
-        sha256,
-        source_sha256: sha256,
-      })),
-    ],
+    files,
     min_det_score,
     ...(human === undefined ? {} : { human: { bar: human.bar, fitted_on: human.fitted_on } }),
     ...(liveness === undefined ? {} : { liveness: { live_threshold: liveness.live_threshold } }),
@@ -131,5 +109,5 @@ export const models = define({
       'Names the loaded model pack, the origin, licence and checksum of each net, and its calibration.',
     curl: [key],
   },
-  answer: (manifest, runtime) => ({ body: bodyOf(manifest, runtime) }),
+  answer: (manifest, files, runtime) => ({ body: bodyOf(manifest, files, runtime) }),
 });

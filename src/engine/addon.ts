@@ -1,7 +1,4 @@
-/**
- * The typed interface of the native addon: every native signature is declared here, and load-addon.ts alone loads the `.node`.
- * Field names (snake_case) are the same from the C++ struct to the JSON answer.
- */
+/** The native addon: every native signature. Names are the same from the C++ struct to the JSON answer. */
 
 import type { PackDraft } from './manifest.ts';
 import type { Detected } from './not-an-image.ts';
@@ -21,11 +18,11 @@ export interface Face {
   detection_score: number;
   found_by: FoundBy;
   /** How certainly it is a human face; absent when the pack has no check. */
-  human_score?: number | undefined;
+  human_score?: number;
   /** Above 0 nose and mouth are covered; absent when the pack cannot tell. */
-  occlusion_score?: number | undefined;
+  occlusion_score?: number;
   /** 0..1, higher: more likely live; absent unless it was asked for and the pack can tell. */
-  live_score?: number | undefined;
+  live_score?: number;
   /** Degrees. */
   pose: { yaw: number; pitch: number; roll: number };
   /** sharpness and brightness 0..1; face_pixels is the side of the aligned face in pixels of the image. */
@@ -128,8 +125,8 @@ interface OutputShape {
 
 export interface Addon {
   /**
-   * Chooses the library and its execution providers once for the process, before anything is loaded; loadAddon() does it. Throws
-   * an Error with a message for people when they cannot be had, or when others are in use already.
+   * Chooses the library and its execution providers once for the process, before anything is loaded. Throws an Error with a message for
+   * people when they cannot be had, or others are in use.
    */
   useOnnxRuntime(providers: readonly string[], library: string): void;
   onnxRuntime(): OnnxRuntime;
@@ -168,9 +165,8 @@ export interface Addon {
   /** Overwrites the first bytes of shared memory with zeros. Throws a TypeError unless there are as many. */
   wipe(bytes: Uint8Array, count: number): void;
   /**
-   * Overwrites the first `written` bytes with zeros and returns all whole pages to the system until they are written again.
-   * Shared memory is otherwise freed only after garbage collection in every thread that saw it. Throws a TypeError unless
-   * `written` lies within the memory.
+   * Overwrites the first `written` bytes with zeros and returns all whole pages to the system: shared memory is otherwise freed only after
+   * garbage collection in every thread. Throws a TypeError unless `written` lies within the memory.
    */
   discard(bytes: Uint8Array, written: number): void;
   /**

@@ -3,22 +3,16 @@ import type { AnalyseOptions, Analysis } from './addon.ts';
 import type { Outcome } from './pool.ts';
 import type { Done, Ticket } from './queue.ts';
 
-/** Sends images to the workers. */
 type Analyse = (images: readonly Uint8Array[], options: AnalyseOptions) => Ticket<Outcome>;
 
-/** Timings of an image from the cache. */
 const timings_ms = { decode: 0, detect: 0, align: 0, embed: 0 };
 
 /**
- * Analyses of images that were sent before, for callers who compare one image with many. In memory only; at most a number of
- * images, least recently used first out.
- *
- * The key is the SHA-256 of the image's bytes, and the options. A collision-resistant hash, so that no image can be made to
- * stand for another.
+ * Analyses of images that were sent before, for callers who compare one image with many: in memory only, by the SHA-256 of the bytes, so
+ * that no image can be made to stand for another, and by the options.
  */
 export class AnalysisCache {
   readonly #kept: LRUCache<string, Analysis>;
-  /** Images that were found, and images that were not. */
   hits = 0;
   misses = 0;
 
@@ -26,7 +20,6 @@ export class AnalysisCache {
     this.#kept = new LRUCache({ max: images });
   }
 
-  /** Images in the cache. */
   get size(): number {
     return this.#kept.size;
   }

@@ -88,9 +88,8 @@ export class Engine {
   }
 
   /**
-   * Analyses the images of one request, each on any free worker. They are in shared memory, which must not change until the
-   * ticket is idle. Outcomes are in the order of the images; a failure is an outcome too. `keep`: whether the analyses may
-   * be cached.
+   * Analyses the images of one request, which must not change until the ticket is idle. Outcomes are in their order; a failure is one too.
+   * `keep`: whether the analyses may be cached.
    */
   analyse(
     images: readonly Uint8Array[],
@@ -125,7 +124,6 @@ export class Engine {
     await this.#pool?.close();
   }
 
-  /** Values of the metrics of the same names. */
   readings() {
     return {
       queue_depth: () =>
@@ -146,7 +144,6 @@ export class Engine {
 /** What a log line may say of an image at which a job failed: enough to find it among one's own, and nothing to see. */
 interface ImageNote {
   bytes: number;
-  /** By its first bytes. */
   format: 'jpeg' | 'png' | 'webp' | 'unknown';
   /** The first 16 digits. */
   sha256: string;

@@ -8,10 +8,7 @@ export function withoutCutEscape(piece: string): string {
   return last > piece.length - 6 ? piece.slice(0, last) : piece;
 }
 
-/**
- * What the characters of a text say, or undefined where they are no JSON. JSON.parse does it: to replace each escape by itself would
- * hold the main thread up.
- */
+/** What the characters of a text say; undefined where they are no JSON. JSON.parse does it because it is fast. */
 export function unescaped(text: string): string | undefined {
   try {
     return JSON.parse(`"${text}"`);
@@ -22,9 +19,7 @@ export function unescaped(text: string): string | undefined {
 
 /** Limit by default, so that whatever is sent is read in no time. */
 const maxOther_bytes = 64 * 1024;
-/** Characters that are looked at together. */
 const piece_bytes = 64 * 1024;
-/** Most levels of lists and objects. */
 const maxDepth = 32;
 
 const codeOf = (char: string) => char.charCodeAt(0);
@@ -43,8 +38,8 @@ function isPlain(text: string): boolean {
 }
 
 /**
- * Reads JSON (RFC 8259) from bytes, strictly and from front to back, without making a value of the whole: pictures in base64 stay
- * where they are. Every method reads what comes next, and throws Problem invalid_json with its position in characters.
+ * Reads JSON (RFC 8259) strictly, from front to back, without making a value of the whole: pictures in base64 stay where they are. Every
+ * method reads what comes next, and throws Problem invalid_json with its position in characters.
  */
 export class JsonScan {
   readonly #body: Buffer;

@@ -7,8 +7,8 @@ import type { Addon } from './addon.ts';
 import type { PackDraft } from './manifest.ts';
 
 /**
- * Loads the addon. The main thread, which must do it first, also chooses the providers of the settings for the process: a worker
- * that is replaced later may find other settings. Throws an Error that says what to do when it does not work.
+ * Loads the addon. The main thread, which must do it first, also chooses the providers: a worker that is replaced later may find other
+ * settings. Throws an Error that says what to do.
  */
 export function loadAddon(): Addon {
   // Before workers start; in a worker the process already has it.

@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { type FamilyName, families, familyNames } from './families.ts';
 
 /**
- * Parts of the manifest's schema: origin and input of a net, the ranges of its numbers, and the members of each family of
- * detectors. A manifest may come from anybody, and the core trusts it: each number has a range in which all arithmetic stays
- * finite and no buffer is huge. A detector's input of 2048 pixels a side takes 50 MB in each worker, a crop of 512 takes 3 MB.
+ * Parts of the manifest's schema. A manifest may come from anybody, and the core trusts it: each number has a range in which all
+ * arithmetic stays finite and no buffer is huge.
  */
 
 // A plain name only: a manifest may come from a third party and must not point outside its directory.

@@ -310,7 +310,6 @@ export async function verifiedFile(file: string, expected: string, cure: string)
   return bytes;
 }
 
-/** Lower-case hexadecimal. */
 export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }

@@ -4,8 +4,8 @@ import { type AnalyseOptions, accuracyModes } from './addon.ts';
 import type { PackDraft } from './manifest.ts';
 
 /**
- * What a caller may choose about a match, or about the faces of an image. A field of the endpoints is a line of `optionRules`: its
- * type, default, rule and description. Types, forms, JSON, documents, the demo and the command line follow from it.
+ * What a caller may choose. A field of the endpoints is a line of `optionRules`, from which types, forms, JSON, documents, the demo and the
+ * command line follow.
  */
 
 export interface NumberRule {
@@ -189,7 +189,6 @@ export function completeOptions(given: Partial<MatchOptions>, pack: PackDefaults
   return options;
 }
 
-/** What the workers are told. */
 export function analysisOptions(
   options: MatchOptions,
 ): Required<Pick<AnalyseOptions, NamesWith<'analysis'>>> {
@@ -212,10 +211,7 @@ export function expectation(rule: ValueRule): string {
   }
 }
 
-/**
- * The grammar of numbers in text: JSON's (RFC 8259 section 6) without exponents and negative zero. Number() alone would accept "",
- * " 1", "1e2", "0x10" and "Infinity".
- */
+/** Numbers in text are JSON's (RFC 8259 section 6) without exponents and -0; Number() would take "", " 1" and "0x10". */
 const grammar = { decimal: /^(?:0|[1-9]\d*)(?:\.\d+)?$/, integer: /^(?:0|-?[1-9]\d*)$/ } as const;
 
 /** Booleans as the languages of clients write them, in lower case. */

@@ -17,7 +17,6 @@ export interface ImagesJob {
 /** Failures are plain data: structured clone drops an error's class and code. */
 export type Outcome = Analysis | NativeFailure;
 
-/** A match of embeddings. */
 export interface EmbeddingsTask {
   embeddings: EmbeddingsJob;
   slot: number;
@@ -25,7 +24,6 @@ export interface EmbeddingsTask {
 
 export type EmbeddingsOutcome = RankedEmbeddings | { ok: false; code: ErrorCode; extras: ProblemExtras };
 
-/** Given to each worker when it starts. */
 export interface WorkerData {
   pack_directory: string;
   /** Cancel flags in shared memory, one for each slot: not 0 when the outcome is no longer needed. */
@@ -34,7 +32,6 @@ export interface WorkerData {
 
 /** Posted by a worker after it has loaded everything and done one real inference. */
 export interface WorkerUp {
-  /** Its threadId. */
   worker_up: number;
 }
 
@@ -51,11 +48,9 @@ interface PoolOptions {
 const heal_ms = { first: 1000, max: 30_000 };
 
 /**
- * The worker threads. Each loads the addon and runs one job at a time on the pack that the process has loaded.
- * The pool never gets more jobs than there are workers: ImageQueue decides which image is next.
- *
- * Piscina replaces a worker that dies, but not one that dies while it starts, and then none at all. So when workers are still
- * missing some time after a death, a new pool replaces this one.
+ * The worker threads: each runs one job at a time, and never gets more, for ImageQueue decides which image is next. Piscina replaces a
+ * worker that dies, but not one that dies while it starts, and then none at all: when workers are missing some time after a death, a
+ * new pool replaces this one.
  */
 export class Pool {
   readonly #options: PoolOptions;
@@ -80,15 +75,11 @@ export class Pool {
     return pool;
   }
 
-  /** Live workers that have done their first inference. */
   get answering(): number {
     return this.#piscina.threads.filter(({ threadId }) => this.#up.has(threadId)).length;
   }
 
-  /**
-   * Runs one job, whose slot is not used by any other running job; outcomes in the order of its images, one for embeddings. Rejects
-   * when the worker dies; it is replaced, and other jobs are not affected.
-   */
+  /** Outcomes in the order of its images; one for embeddings. Rejects when the worker dies; it is replaced. */
   run(task: ImagesJob): Promise<Outcome[]>;
   run(task: EmbeddingsTask): Promise<EmbeddingsOutcome[]>;
   run(task: ImagesJob | EmbeddingsTask): Promise<Outcome[] | EmbeddingsOutcome[]> {
@@ -182,14 +173,9 @@ export class Pool {
 }
 
 /**
- * Piscina's options for a fixed number of worker threads.
- *
- * Piscina first tries require() on a worker's file. Where Node can require ES modules, terminating a worker during that ends
- * the whole process with an assertion (CreateRequiredModuleFacade, Node 20). With the flag piscina imports the file instead.
- * Node's own flags are not passed on: V8 options apply to all threads anyway, and a thread that gets one does not start.
- *
- * A worker makes little garbage. Without the limit V8 would still let its young generation grow to 48 MiB over thousands of
- * jobs.
+ * Piscina's options for a fixed number of worker threads. Without the flag, piscina would require() the worker's file: terminating it
+ * during that ends the process by an assertion (CreateRequiredModuleFacade, Node 20). Node's own flags are not passed on: a thread that
+ * gets one does not start. The limit keeps V8's young generation from growing to 48 MiB.
  */
 export function threads(count: number) {
   return {

@@ -3,7 +3,6 @@ import { FairQueue } from './fair-queue.ts';
 
 /** What the queue of images has in common with those who use it. */
 
-/** Where a request comes from. */
 export interface Origin {
   /** Whose it is: the id of a key. */
   owner: string;
@@ -17,7 +16,6 @@ export interface Done<Outcome> {
   queue_ms: number;
 }
 
-/** The images of one request in the queue. */
 export interface Ticket<Outcome> {
   /** Rejects with a Problem (overloaded, deadline_exceeded) or with the error of `run`. */
   readonly done: Promise<Done<Outcome>>;
@@ -78,7 +76,6 @@ interface Request<Image, Outcome> {
   readonly waiting: number;
   readonly untouched: boolean;
   outcomes: Outcome[];
-  /** Images without an outcome. */
   left: number;
   /** What runs, by slot. */
   running: Map<number, readonly Image[]>;
@@ -86,20 +83,10 @@ interface Request<Image, Outcome> {
   started: number | undefined;
   /** Until it is over the deadline's, then the one that finds what is wedged. */
   timer: NodeJS.Timeout;
-  /** `done` is settled. */
   over: boolean;
   resolve(done: Done<Outcome>): void;
   reject(error: unknown): void;
   onIdle(): void;
-}
-
-/** `run` rejected. */
-class Broken {
-  readonly reason: unknown;
-
-  constructor(reason: unknown) {
-    this.reason = reason;
-  }
 }
 
 export class ImageQueue<Image, Outcome> {
@@ -116,7 +103,6 @@ export class ImageQueue<Image, Outcome> {
     this.#free = Array.from({ length: options.workers }, (_, slot) => slot);
   }
 
-  /** Images that run or wait. */
   get size(): number {
     return this.running + this.#fair.waiting;
   }
@@ -204,15 +190,21 @@ export class ImageQueue<Image, Outcome> {
     const images = request.images.slice(from, to);
     request.running.set(slot, images);
     request.started ??= performance.now();
-    const outcomes = await this.#options.run(images, slot).catch((error: unknown) => new Broken(error));
+    let outcomes: readonly Outcome[] = [];
+    let fault: { reason: unknown } | undefined;
+    try {
+      outcomes = await this.#options.run(images, slot);
+    } catch (reason) {
+      fault = { reason };
+    }
     this.#count();
     this.#free.push(slot);
     this.#fair.release(request.owner);
     request.running.delete(slot);
     this.#wedged.delete(slot);
-    if (outcomes instanceof Broken) {
-      this.#report('failed', request, images, outcomes.reason);
-      this.#end(request, outcomes.reason);
+    if (fault) {
+      this.#report('failed', request, images, fault.reason);
+      this.#end(request, fault.reason);
     } else {
       for (const [at, outcome] of outcomes.entries()) request.outcomes[from + at] = outcome;
       request.left -= images.length;
@@ -246,7 +238,6 @@ export class ImageQueue<Image, Outcome> {
     else request.timer = setTimeout(() => this.#markWedged(request), this.#options.wedged_ms).unref();
   }
 
-  /** The deadline has passed. */
   #expire(request: Request<Image, Outcome>): void {
     const running = [...request.running.values()];
     this.#end(request, new Problem('deadline_exceeded'));

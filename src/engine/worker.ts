@@ -38,10 +38,7 @@ async function rank({ embeddings }: EmbeddingsTask, cancelled: Uint8Array): Prom
   }
 }
 
-/**
- * One real inference through every net: the first run of a session allocates its buffers, and a pack that loads but does not
- * run must fail here and not for a client.
- */
+/** One real inference through every net: a pack that loads but does not run must fail here and not for a client. */
 function warmUp(): void {
   const outcome = addon.analyse(pack_directory, drawnFace, {
     accuracy_mode: 'balance',

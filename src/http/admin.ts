@@ -8,27 +8,9 @@ import { requestId } from './request.ts';
 import { forbidden, json, problem, text } from './responses.ts';
 import type { TransportName } from './transport.ts';
 
-/**
- * The stage of the process. Ready means: the pack is verified, every worker has done one real inference, and no shutdown has
- * begun.
- */
-type Stage = 'starting' | 'ready' | 'draining';
-
-export class Readiness {
-  #stage: Stage = 'starting';
-
-  get stage(): Stage {
-    return this.#stage;
-  }
-
-  /** Has no effect when a shutdown began during the start. */
-  ready(): void {
-    if (this.#stage === 'starting') this.#stage = 'ready';
-  }
-
-  drain(): void {
-    this.#stage = 'draining';
-  }
+/** Ready: the pack is verified, every worker has done one real inference, and no shutdown has begun. */
+export interface Readiness {
+  stage: 'starting' | 'ready' | 'draining';
 }
 
 /** The admin listener needs no key, so it has an address of its own that clients cannot reach. */
@@ -42,9 +24,7 @@ interface AdminServices {
   detail: string | undefined;
 }
 
-type Answer = (services: AdminServices) => Reply | Promise<Reply>;
-
-const adminRoutes: Readonly<Record<string, Answer>> = {
+const adminRoutes: Readonly<Record<string, (services: AdminServices) => Reply | Promise<Reply>>> = {
   // A process whose workers all hang answers nothing until it is started again.
   '/healthz': ({ engine }) =>
     hangs(engine) ? json(503, { status: 'wedged' }) : json(200, { status: 'alive' }),
@@ -54,7 +34,8 @@ const adminRoutes: Readonly<Record<string, Answer>> = {
     const wedged_workers = wedged > 0 ? wedged : undefined;
     return json(status === 'ready' ? 200 : 503, { status, http, wedged_workers, detail });
   },
-  '/metrics': async ({ telemetry }) => text(200, await telemetry.exposition(), telemetry.expositionType),
+  '/metrics': async ({ telemetry: { metrics } }) =>
+    text(200, await metrics.registry.metrics(), metrics.registry.contentType),
 };
 
 function hangs({ answering, wedged }: AdminServices['engine']): boolean {
@@ -76,7 +57,12 @@ export async function handleAdmin(exchange: Exchange, services: AdminServices): 
     return;
   }
   try {
-    exchange.reply(await answerTo(method, path, services));
+    const answer = Object.hasOwn(adminRoutes, path) ? adminRoutes[path] : undefined;
+    if (answer === undefined) {
+      throw new Problem('not_found', { detail: `There are: ${Object.keys(adminRoutes).join(', ')}.` });
+    }
+    if (method !== 'GET' && method !== 'HEAD') throw new Problem('method_not_allowed');
+    exchange.reply(await answer(services));
   } catch (error) {
     const refusal = error instanceof Problem ? error : new Problem('internal_error');
     const allow = refusal.code === 'method_not_allowed' ? [['Allow', 'GET, HEAD'] as const] : [];
@@ -88,8 +74,8 @@ const unknownHost =
   'The Host of this request is not known here. Ask by an IP address or localhost, or name the host in FACEMATCH_ADMIN_HOSTS.';
 
 /**
- * A web page can give its own name the address of this listener (DNS rebinding), and then read it by a browser near it. So names
- * have to be known. An IP address cannot be rebound, and no browser leaves Host out.
+ * A web page can give its own name the address of this listener (DNS rebinding), so names have to be known. An IP address cannot be rebound,
+ * and no browser leaves Host out.
  */
 function isKnownHost(
   host: string | undefined,
@@ -100,13 +86,4 @@ function isKnownHost(
   if (name === undefined) return false;
   const known = ['localhost', admin_host, ...admin_hosts].map((one) => one.toLowerCase());
   return isIP(name) !== 0 || known.includes(name.toLowerCase().replace(/\.$/, ''));
-}
-
-function answerTo(method: string, path: string, services: AdminServices): Reply | Promise<Reply> {
-  const answer = Object.hasOwn(adminRoutes, path) ? adminRoutes[path] : undefined;
-  if (answer === undefined) {
-    throw new Problem('not_found', { detail: `There are: ${Object.keys(adminRoutes).join(', ')}.` });
-  }
-  if (method !== 'GET' && method !== 'HEAD') throw new Problem('method_not_allowed');
-  return answer(services);
 }

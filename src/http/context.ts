@@ -1,7 +1,7 @@
 import { clientAddress } from '../auth/client-address.ts';
 import { Charge, type Gate } from '../auth/gate.ts';
 import type { Config, EndpointId } from '../config/config.ts';
-import type { Decision, MatchCounts } from '../endpoints/endpoint.ts';
+import type { Decision, ImageCounts } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -31,7 +31,6 @@ export interface Services {
   documents(id: EndpointId, query: string): Document | Promise<Document>;
 }
 
-/** One request, and what is recorded about it. */
 export class Context implements Origin {
   readonly exchange: Exchange;
   readonly services: Services;
@@ -39,11 +38,8 @@ export class Context implements Origin {
   readonly request_id: string;
   /** Of a valid `traceparent`; for the log. */
   readonly trace_id: string | undefined;
-  /** Headers of the answer, whatever it is. */
   readonly headers: (readonly [name: string, value: string])[];
-  /** Known once it is found. */
   endpoint: Listed | undefined;
-  /** The request's body, once it is being received. */
   upload: Upload | undefined;
   /** Resolves when the workers no longer read the body. Never rejects. */
   idle: Promise<void> = Promise.resolve();
@@ -52,8 +48,8 @@ export class Context implements Origin {
   /** Milliseconds of each stage, for the log and the metrics. */
   timings_ms: Readonly<Record<string, number>> = {};
   /** For the metrics. */
-  counts: MatchCounts | undefined;
-  /** For the audit log. */
+  counts: readonly ImageCounts[] = [];
+  /** For the audit log and the metrics. */
   decisions: readonly Decision[] = [];
 
   constructor(exchange: Exchange, services: Services) {

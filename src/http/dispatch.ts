@@ -7,15 +7,12 @@ import { ClientLeft, type Exchange, type Reply } from './exchange.ts';
 import { bodyLimit, handleRequest, hasJson } from './handler.ts';
 import { Cors, problem } from './responses.ts';
 
-/**
- * Checks the head of each request in the contract's order (endpoint, key, scope, rate limit), handles it, and answers, logs and
- * counts it once.
- */
+/** Checks each request in the contract's order (endpoint, key, scope, rate), handles it, and answers, logs and counts it once. */
 export class Dispatcher {
   readonly #services: Services;
   readonly #router: Router;
   readonly #cors: Cors;
-  #unanswered = 0;
+  unanswered = 0;
   #lastHead_ms = Number.NEGATIVE_INFINITY;
   /** Requests that are answered while the rest of their body is still coming. */
   #discarding = 0;
@@ -26,19 +23,15 @@ export class Dispatcher {
     this.#cors = new Cors(services.config.cors_origins);
   }
 
-  get unanswered(): number {
-    return this.#unanswered;
-  }
-
   /** How long no request has come; 0 while one is answered or its body is still coming. */
   get quiet_ms(): number {
-    const isBusy = this.#unanswered > 0 || this.#discarding > 0;
+    const isBusy = this.unanswered > 0 || this.#discarding > 0;
     return isBusy ? 0 : performance.now() - this.#lastHead_ms;
   }
 
   /** Never throws. */
   handle(exchange: Exchange): void {
-    this.#unanswered += 1;
+    this.unanswered += 1;
     this.#lastHead_ms = exchange.started;
     const context = new Context(exchange, this.#services);
     try {
@@ -60,8 +53,10 @@ export class Dispatcher {
   #route(context: Context): Reply | Promise<Reply> {
     const { request } = context.exchange;
     for (const header of this.#cors.headers(request)) context.headers.push(header);
-    const preflight = this.#cors.preflight(request, this.#router.methods(request.path));
-    if (preflight) return { status: 204, headers: preflight, body: '' };
+    if (request.method === 'OPTIONS') {
+      const preflight = this.#cors.preflight(request, this.#router.methods(request.path));
+      if (preflight) return { status: 204, headers: preflight, body: '' };
+    }
     const endpoint = this.#router.find(request.method, request.path);
     context.endpoint = endpoint;
     if (this.#services.readiness.stage === 'draining') throw new Problem('shutting_down');
@@ -155,7 +150,7 @@ export class Dispatcher {
       decisions: context.decisions,
     });
     void context.idle.then(() => context.upload?.release());
-    this.#unanswered -= 1;
+    this.unanswered -= 1;
     if (!exchange.discarding) return;
     this.#discarding += 1;
     exchange.onDiscarded(() => {
@@ -179,12 +174,12 @@ function faultOf(error: unknown): string {
 
 /** Finds endpoints among those that are switched on. HEAD works wherever GET does (RFC 9110 section 9.1). */
 class Router {
-  readonly #places: ReadonlyMap<string, Place>;
+  readonly #open: ReadonlyMap<string, readonly Listed[]>;
   readonly #hint: string;
 
   constructor(enabled: readonly EndpointId[]) {
     const open = endpoints.filter(({ id }) => enabled.includes(id));
-    this.#places = new Map(endpoints.map(({ path }) => [path, placeOf(path, open)]));
+    this.#open = new Map(endpoints.map(({ path }) => [path, open.filter((one) => one.path === path)]));
     const pages = open.filter((one) => 'document' in one && one.document.type.startsWith('text/html'));
     this.#hint =
       (pages.length > 0 ? `To read and to try: ${pages.map(({ path }) => path).join(', ')}. ` : '') +
@@ -194,28 +189,18 @@ class Router {
 
   /** Throws Problem not_found, endpoint_disabled or method_not_allowed. */
   find(method: string, path: string): Listed {
-    const place = this.#places.get(path);
-    if (place === undefined) throw new Problem('not_found', { detail: this.#hint });
-    if (place.open.length === 0) throw new Problem('endpoint_disabled');
+    const open = this.#open.get(path);
+    if (open === undefined) throw new Problem('not_found', { detail: this.#hint });
+    if (open.length === 0) throw new Problem('endpoint_disabled');
     const wanted = method === 'HEAD' ? 'GET' : method;
-    const found = place.open.find((candidate) => candidate.method === wanted);
+    const found = open.find((candidate) => candidate.method === wanted);
     if (found === undefined) throw new Problem('method_not_allowed');
     return found;
   }
 
   /** Methods that a path takes, for Allow; empty when there is no such path. */
   methods(path: string): readonly string[] {
-    return this.#places.get(path)?.methods ?? [];
+    const open = this.#open.get(path) ?? [];
+    return open.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   }
-}
-
-/** What is switched on at one path. */
-interface Place {
-  open: readonly Listed[];
-  methods: readonly string[];
-}
-
-function placeOf(path: string, all: readonly Listed[]): Place {
-  const open = all.filter((endpoint) => endpoint.path === path);
-  return { open, methods: open.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])) };
 }

@@ -2,7 +2,6 @@ import { Problem } from '../errors.ts';
 import { type Upload, UploadClocks } from './body/upload.ts';
 import type { Request } from './request.ts';
 
-/** An answer before a transport sends it. */
 export interface Reply {
   status: number;
   headers: Headers;
@@ -37,10 +36,7 @@ export class ClientLeft extends Error {
 /** Reading the rest of a body up to this size is cheaper than a new connection. */
 const keepAlive_bytes = 1024 * 1024;
 
-/**
- * Smaller chunks than this are limited in number. Each is a call of a transport, which takes longer than its bytes: a large
- * body in chunks of one byte would hold the main thread up.
- */
+/** Smaller chunks are limited in number: a large body in chunks of one byte would hold the main thread up. */
 const smallChunk_bytes = 256;
 
 /** Most that is discarded of a body that was given up. */
@@ -56,17 +52,12 @@ const never = () => {};
 /** RFC 9110 sections 15.3.5 and 15.4.5: neither has a body or a Content-Length. */
 export const isBodiless = (status: number) => status === 204 || status === 304;
 
-/**
- * One request and its answer, whatever the transport: its head, its body as one buffer, and a reply that is sent at most once and
- * never to a client that has left. Its two kinds are UwsExchange and NodeExchange.
- */
+/** One request and its answer, whatever the transport. The reply is sent at most once, and never to a client that has left. */
 export abstract class Exchange {
   readonly request: Request;
   /** performance.now() when the head had arrived. */
   readonly started = performance.now();
-  /** Body bytes that have arrived. */
   received = 0;
-  /** The whole body has arrived. */
   protected arrived: boolean;
   readonly #limits: ExchangeLimits;
   #sink: (chunk: Uint8Array, last: boolean) => void = never;
@@ -80,7 +71,8 @@ export abstract class Exchange {
   #shortfall = 0;
   /** The transport cannot tell where the body ends. */
   protected broken = false;
-  #discarding = false;
+  /** It is answered, and the rest of its body is still coming; closing now could lose the answer. */
+  discarding = false;
   #onDiscarded: () => void = never;
 
   constructor(request: Request, limits: ExchangeLimits) {
@@ -91,11 +83,6 @@ export abstract class Exchange {
 
   /** False once it was answered or the client has left. */
   abstract get open(): boolean;
-
-  /** It is answered, and the rest of its body is still coming; closing now could lose the answer. */
-  get discarding(): boolean {
-    return this.#discarding;
-  }
 
   /** Calls back once when `discarding` ends. */
   onDiscarded(listener: () => void): void {
@@ -119,7 +106,6 @@ export abstract class Exchange {
   /** Sends the answer of an open exchange, in the way that fits what is still to come. When it throws, nothing more can be sent. */
   protected abstract answer(reply: Reply, close: boolean): void;
 
-  /** Ends the connection at once. */
   protected abstract drop(): void;
 
   /** Resets a timeout of the transport's own; called while a body is coming. */
@@ -207,7 +193,7 @@ export abstract class Exchange {
 
   /** Discards the rest of the body, limited in bytes and time, and calls `finish` at its end or at a limit. */
   protected drain(finish: (whole: boolean) => void): void {
-    this.#discarding = true;
+    this.discarding = true;
     const end = (whole: boolean) => {
       this.#endDiscarding();
       this.#stopReceiving();
@@ -260,8 +246,8 @@ export abstract class Exchange {
   }
 
   #endDiscarding(): void {
-    if (!this.#discarding) return;
-    this.#discarding = false;
+    if (!this.discarding) return;
+    this.discarding = false;
     this.#onDiscarded();
   }
 

@@ -2,9 +2,10 @@ import type { Config } from '../config/config.ts';
 import type { Answered, EmbeddingsEndpoint, ImageEndpoint } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
 import { maxJson_bytes } from '../engine/cosine.ts';
+import { packFiles } from '../engine/manifest.ts';
 import { analysisOptions } from '../engine/match-options.ts';
 import { Problem } from '../errors.ts';
-import { asProblem, type Form, readForm } from './body/form.ts';
+import { type Form, readForm } from './body/form.ts';
 import { readJsonForm } from './body/json-form.ts';
 import { boundaryOf, endsForm } from './body/multipart.ts';
 import type { Context } from './context.ts';
@@ -13,17 +14,16 @@ import type { Request } from './request.ts';
 import { ignoredQuery } from './request.ts';
 import { documentReply, json, serverTiming } from './responses.ts';
 
-/**
- * From a request that may be served to its reply: head, body, work, answer, in the contract's order. Throws a Problem, also
- * later. Asks for the body before its first await, or µWS drops it.
- */
+/** Head, body, work, answer, in the contract's order. Throws a Problem, also later. Asks for the body before its first await. */
 export function handleRequest(context: Context, endpoint: Listed): Reply | Promise<Reply> {
   const { exchange, services } = context;
   if ('document' in endpoint)
     return documentReply(context, services.documents(endpoint.id, exchange.request.query));
   switch (endpoint.takes) {
-    case 'nothing':
-      return replyOf(context, endpoint.answer(services.manifest, services.engine.addon.onnxRuntime()));
+    case 'nothing': {
+      const { manifest, engine } = services;
+      return replyOf(context, endpoint.answer(manifest, packFiles(manifest), engine.addon.onnxRuntime()));
+    }
     case 'pictures':
       return withPictures(context, endpoint);
     case 'embeddings':
@@ -94,10 +94,7 @@ const expectedForm = (boundary: string): Expected => ({
 /** Members of a JSON body besides its pictures. */
 const jsonMembers_bytes = 64 * 1024;
 
-/**
- * The largest body of a request: base64 makes four bytes of three, so that the same pictures fit in a form and in JSON. No more than one
- * key may have in memory.
- */
+/** Base64 makes four bytes of three: the same pictures fit in a form and in JSON. No more than one key may have in memory. */
 export function bodyLimit(
   { max_body_bytes, max_upload_bytes }: Pick<Config, 'max_body_bytes' | 'max_upload_bytes'>,
   json: boolean,
@@ -164,12 +161,7 @@ async function analyse(
 }
 
 function declaredBoundary(contentType: string): string {
-  let boundary: string | undefined;
-  try {
-    boundary = boundaryOf(contentType);
-  } catch (error) {
-    throw asProblem(error);
-  }
+  const boundary = boundaryOf(contentType);
   if (boundary === undefined) throw new Problem('unsupported_media_type');
   return boundary;
 }
@@ -218,7 +210,7 @@ function requireJson(contentType: string): void {
 
 /** Notes what is recorded of an answer. Throws it when it is a refusal. */
 function replyOf(context: Context, answered: Answered): Reply {
-  context.counts = answered.counts;
+  context.counts = answered.counts ?? [];
   const { timings_ms } = 'refusal' in answered ? answered : answered.body;
   context.timings_ms = timings_ms ?? context.timings_ms;
   if ('refusal' in answered) throw answered.refusal;

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Exchange, ExchangeLimits } from './exchange.ts';
 
-/** The connections of a listener. */
 export class Connections {
   open = 0;
   /** Closed at once, because there were as many as there may be. */
@@ -22,8 +21,8 @@ const spareDescriptors = 64;
 const descriptorsPerWorker = 8;
 
 /**
- * How many connections there is room for below the limit of open files. Without such a bound, a process that has no descriptor left
- * can neither accept nor refuse a connection, and µWS asks for it again and again. Infinity where the limit is not known.
+ * How many connections there is room for below the limit of open files; Infinity where that is not known. A process without a descriptor
+ * left can neither accept nor refuse a connection, and µWS asks for it again and again.
  */
 export function connectionsThatFit(workers: number): number {
   const limit = openFilesLimit();
@@ -42,8 +41,6 @@ function openFilesLimit(): number | undefined {
   }
 }
 
-/** What the listeners of both transports have in common. */
-
 export interface ListenerOptions {
   host: string;
   port: number;
@@ -52,7 +49,6 @@ export interface ListenerOptions {
   /** PEM files for TLS: the certificate followed by its signers, and its private key. */
   certificate?: { cert: string; key: string } | undefined;
   limits: ExchangeLimits;
-  /** Counts the connections of this listener. */
   connections: Connections;
   /** How long a connection is kept for its next request; only node:http can choose it. */
   keep_alive_ms: number;
@@ -66,13 +62,9 @@ export interface ListenerOptions {
 export interface Listening {
   /** As given, or the free port that was chosen for 0. */
   readonly port: number;
-  /** SCHEME://HOST:PORT */
   readonly url: string;
   readonly connections: Connections;
-  /**
-   * Reads the certificate again. Resolves when all new connections use it; existing ones are not affected. When it cannot be used,
-   * rejects with an Error and changes nothing.
-   */
+  /** Resolves when all new connections use the files as they are now. Rejects with an Error, and changes nothing, if it cannot. */
   renew(): Promise<void>;
   /** Accepts no connection any more; those that there are go on. */
   stopListening(): void;

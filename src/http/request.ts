@@ -1,15 +1,11 @@
 import { randomFillSync } from 'node:crypto';
 import type { Warning } from '../scoring/answers.ts';
 
-/**
- * How the end of the body is known (RFC 9112 section 6.3). `unclear`: two parsers could read it differently, or µWS gives up;
- * the connection is closed right after the answer.
- */
+/** RFC 9112 section 6.3. `unclear`: two parsers could differ, or µWS gives up; the connection closes after the answer. */
 type Framing = 'none' | 'length' | 'chunked' | 'unclear';
 
 /** A copy of a request's head: µWS's own is valid only inside its callback. */
 export interface Request {
-  /** Upper case. */
   readonly method: string;
   /** As sent, not decoded, without the query. */
   readonly path: string;
@@ -17,18 +13,15 @@ export interface Request {
   readonly query: string;
   /** Lower-case names; a repeated header's values are joined by commas (RFC 9110 section 5.3). */
   readonly headers: ReadonlyMap<string, string>;
-  /** There is more than one Content-Type header. */
   readonly typed_twice: boolean;
   readonly framing: Framing;
   /** Content-Length, or undefined unless `framing` is 'length'. */
   readonly content_length: number | undefined;
-  /** The client said `Connection: close`. */
   readonly closes: boolean;
   /** The socket's remote address as text. */
   readonly peer: string;
 }
 
-/** The header fields of one request, as they are read. */
 export class HeaderFields {
   readonly headers = new Map<string, string>();
   typed_twice = false;
@@ -84,10 +77,7 @@ const random_digits = 16;
 const random = new Uint8Array(256 * random_digits);
 let randomAt = random.length;
 
-/**
- * An id for a request, in the answer and in the log. It has the form of a ULID, 48 bits of time and 80 random bits: ids sort by
- * time and cannot be guessed.
- */
+/** An id in the form of a ULID, 48 bits of time and 80 random bits: ids sort by time and cannot be guessed. */
 function newRequestId(now_ms = Date.now()): string {
   let id = '';
   for (let place = time_digits - 1; place >= 0; place--) id += digits[Math.floor(now_ms / 32 ** place) % 32];
@@ -105,18 +95,12 @@ export function requestId(sent: string | undefined): string {
   return sent !== undefined && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : newRequestId();
 }
 
-/** A request's place in a distributed trace. */
 interface Trace {
-  /** 32 hexadecimal digits. */
   trace_id: string;
-  /** `traceparent` as it is given on. */
   traceparent: string;
 }
 
-/**
- * Reads a `traceparent` (W3C Trace Context, section 3.2); undefined for an invalid one. Of a later version only what version
- * 00 has is given on, as the specification asks (section 4.3).
- */
+/** Reads a `traceparent` (W3C Trace Context, section 3.2); of a later version only what version 00 has (section 4.3). */
 export function traceOf(header: string | undefined): Trace | undefined {
   const fields = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(header ?? '');
   if (fields === null) return undefined;
@@ -129,10 +113,7 @@ export function traceOf(header: string | undefined): Trace | undefined {
 /** A name without the style of a language, such as thresholdPercent or Threshold-Percent. */
 const unstyled = (name: string) => name.toLowerCase().replaceAll(/[-_]/g, '');
 
-/**
- * Warnings of the fields that stand in a query, where they count for nothing: an option that was meant to be strict must not vanish
- * in silence, however its name is written. `known`: the names of fields.
- */
+/** Warns of fields in the query, however their names are written: an option that was meant strictly must not vanish in silence. */
 export function ignoredQuery(query: string, known: readonly string[]): Warning[] {
   if (query === '') return [];
   const sent = new Set(Array.from(new URLSearchParams(query).keys(), unstyled));

@@ -37,10 +37,7 @@ export function text(status: number, body: string, content_type = 'text/plain; c
   return { status, headers: [['Content-Type', content_type]], body };
 }
 
-/**
- * application/problem+json (RFC 9457). The extras follow the standard members; their `detail` replaces the default.
- * `retry_s`: the seconds to wait, where they are not the same for every answer with this code.
- */
+/** application/problem+json (RFC 9457). `retry_s`: the seconds to wait, where they differ from answer to answer. */
 export function problem({ code, extras }: Problem, request_id: string, retry_s?: number): Reply {
   const { status, title } = errorTable[code];
   const { detail: words = errorTable[code].detail, ...members } = extras;
@@ -79,10 +76,7 @@ export function documentReply(
   return document instanceof Promise ? document.then(reply) : reply(document);
 }
 
-/**
- * Cross-origin requests (Fetch standard, section 3.2), off unless origins are configured. Keys are sent in a header and
- * never in cookies, so credentials are not allowed.
- */
+/** Cross-origin requests (Fetch standard, section 3.2). Keys are never sent in cookies, so credentials are not allowed. */
 export class Cors {
   readonly #origins: ReadonlySet<string>;
 
@@ -100,9 +94,9 @@ export class Cors {
     return [vary, ['Access-Control-Allow-Origin', origin], ['Access-Control-Expose-Headers', exposed]];
   }
 
-  /** The headers of an allowed preflight, which is answered 204 without a key; else undefined. */
+  /** For OPTIONS: the headers of an allowed preflight, which is answered 204 without a key; else undefined. */
   preflight(request: Request, methods: readonly string[]): Headers | undefined {
-    const asks = request.method === 'OPTIONS' && request.headers.has('access-control-request-method');
+    const asks = request.headers.has('access-control-request-method');
     if (!asks || methods.length === 0 || !this.#allows(request.headers.get('origin'))) return undefined;
     return [
       ['Access-Control-Allow-Methods', methods.join(', ')],

@@ -9,7 +9,6 @@ export type TransportName = 'uws' | 'node';
 /** What speaks HTTP. Beyond it nobody sees which of the two it is. */
 export interface Transport {
   readonly name: TransportName;
-  /** The version of µWebSockets.js, where that is it. */
   readonly uws: string | undefined;
   /** Why it is not the one that was preferred; undefined when it is. */
   readonly reason: string | undefined;
@@ -19,27 +18,23 @@ export interface Transport {
 
 /** `auto`: µWebSockets.js, or node:http where no binary of it loads. Throws an Error for people when `uws` does not load. */
 export function chooseTransport(wish: TransportName | 'auto'): Transport {
-  if (wish === 'node') return nodeTransport(undefined);
+  let reason: string | undefined;
   try {
-    return uwsTransport(loadUws());
+    if (wish !== 'node') return uwsTransport(loadUws());
   } catch (error) {
     const { message } = error as Error;
     if (wish === 'uws') throw new Error(`FACEMATCH_HTTP=uws: ${message}\nSet FACEMATCH_HTTP=auto.`);
-    return nodeTransport(message.split('\n')[0]);
+    reason = message.split('\n')[0];
   }
+  return { name: 'node', uws: undefined, reason, open: NodeListener.open };
 }
 
 function uwsTransport(uws: Uws): Transport {
-  const [passedOver] = uws.passedOver;
   return {
     name: 'uws',
     uws: uws.version,
     // Without FACEMATCH_UWS, that the newer build does not load says nothing wrong.
-    reason: uwsFolder() === undefined ? undefined : passedOver,
+    reason: uwsFolder() === undefined ? undefined : uws.passedOver[0],
     open: (options) => UwsListener.open(uws, options),
   };
-}
-
-function nodeTransport(reason: string | undefined): Transport {
-  return { name: 'node', uws: undefined, reason, open: NodeListener.open };
 }

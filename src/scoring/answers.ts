@@ -11,6 +11,9 @@ import { type QualityReason, qualityLimits } from './face-quality.ts';
 export const object = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
   z.object(shape).describe(description);
 export const text = (description: string) => z.string().describe(description);
+const flag = (description: string) => z.boolean().describe(description);
+const optional = <Schema extends z.ZodType>(schema: Schema, description: string) =>
+  schema.exactOptional().describe(description);
 
 /** One of the words, each with its meaning. */
 export function word<Word extends string>(words: Readonly<Record<Word, string>>, description: string) {
@@ -19,6 +22,10 @@ export function word<Word extends string>(words: Readonly<Record<Word, string>>,
 }
 
 export const qualityReasonNames = qualityLimits.map(({ reason }) => reason);
+
+const meaningOf = Object.fromEntries(
+  Object.entries(kinds).map(([name, { meaning }]) => [name, meaning]),
+) as Record<Detected, string>;
 
 /** Members of problems. */
 export const extraSchemas = {
@@ -31,13 +38,7 @@ export const extraSchemas = {
   limit_pixels: z.int().min(1).describe('The most pixels, width × height, that are accepted'),
   width: z.int().min(0).describe('Width that the image declares, pixels'),
   height: z.int().min(0).describe('Height that the image declares, pixels'),
-  detected: word(
-    Object.fromEntries(Object.entries(kinds).map(([name, { meaning }]) => [name, meaning])) as Record<
-      Detected,
-      string
-    >,
-    'What the bytes look like.',
-  ),
+  detected: word(meaningOf, 'What the bytes look like.'),
   faces_found: z.int().min(0).describe('How many faces were found in the picture'),
 };
 
@@ -106,16 +107,14 @@ export const Face = object(
       'How sure the detector is that this is a face; for a face that the first detection step did not find, in an enlarged crop',
     ),
     found_by: word(foundBy, 'Which detection step found the face:'),
-    human_score: z
-      .number()
-      .exactOptional()
-      .describe(
-        "How certainly this is a human face: faces below the pack's threshold are dropped, see `human.bar` in GET models",
-      ),
-    occlusion_score: z
-      .number()
-      .exactOptional()
-      .describe('Above 0 nose and mouth are covered, as by a mask; absent when the pack cannot tell'),
+    human_score: optional(
+      z.number(),
+      "How certainly this is a human face: faces below the pack's threshold are dropped, see `human.bar` in GET models",
+    ),
+    occlusion_score: optional(
+      z.number(),
+      'Above 0 nose and mouth are covered, as by a mask; absent when the pack cannot tell',
+    ),
     live_score: live_score
       .describe(
         `${live_score.description}. Only where \`detect_presentation_attack\` or \`reject_presentation_attack\` asks for it`,
@@ -153,12 +152,10 @@ const DetectedFace = Face.extend({
 }).describe('A face with its quality components.');
 
 export const EmbeddedFace = DetectedFace.extend({
-  embedding: z
-    .base64()
-    .exactOptional()
-    .describe(
-      'Only for the faces that were asked for: numbers in the form that `embedding` of the answer describes',
-    ),
+  embedding: optional(
+    z.base64(),
+    'Only for the faces that were asked for: numbers in the form that `embedding` of the answer describes',
+  ),
 }).describe('A face with its embedding.');
 
 export const image = {
@@ -229,7 +226,7 @@ export const accuracy_mode = z.enum(accuracyModes).describe('The mode that was u
 
 /** What is said of the best of the compared pairs. */
 export const verdict = {
-  match: z.boolean().describe('Whether confidence_percent, before it is rounded, reaches threshold_percent'),
+  match: flag('Whether confidence_percent, before it is rounded, reaches threshold_percent'),
   confidence_percent: percent.describe(
     'Confidence that both are the same person. From 40 on: 30 + 10 × −log10 of the false-match rate, so that ten points ' +
       'more are ten times fewer false matches',
@@ -239,12 +236,10 @@ export const verdict = {
     'How often two different people score at least this high, corrected for the number of compared pairs; ' +
       "for each pair never below the floor of the pack's table, see GET models; 1 when the pack has no table",
   ),
-  extrapolated: z
-    .boolean()
-    .describe(
-      "true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), " +
-        'and confidence_percent is extrapolated. Always true when the pack is not calibrated',
-    ),
+  extrapolated: flag(
+    "true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), " +
+      'and confidence_percent is extrapolated. Always true when the pack is not calibrated',
+  ),
 };
 
 /** The end of every answer about images. */
@@ -327,15 +322,8 @@ export const Uncompared = object('A picture that could not be compared.', {
     status: z.int().describe('The HTTP status that stands for it'),
     title: text('What is wrong, the same text each time'),
     detail: text('What to do about it, for people'),
-    detected: detected.exactOptional(),
-    width: width.exactOptional(),
-    height: height.exactOptional(),
-    limit_pixels: limit_pixels.exactOptional(),
-    limit_bytes: limit_bytes.exactOptional(),
-    reasons: z
-      .array(z.enum(qualityReasonNames))
-      .exactOptional()
-      .describe('With `low_quality_face` only, what the face is'),
+    ...z.object({ detected, width, height, limit_pixels, limit_bytes }).partial().shape,
+    reasons: optional(z.array(z.enum(qualityReasonNames)), 'With `low_quality_face` only, what the face is'),
     face_index: count.describe('With `presentation_attack` only, the face').exactOptional(),
     live_score: live_score.exactOptional(),
   }),

@@ -28,11 +28,8 @@ export function measuredUpTo({
 }
 
 /**
- * Similarity → false-match rate (FMR) → confidence percent. The FMR is the share of pairs of different people that score at
- * least this high, from a table of measured pairs. The percent depends on the FMR only, so it means the same for every pack
- * and mode: ten points more are ten times fewer false matches.
- *
- * All functions accept any number; NaN counts as the worst.
+ * Similarity → false-match rate (FMR), the share of pairs of different people that score at least this high, from a table of measured pairs
+ * → confidence percent, which depends on the FMR only: it means the same for every pack and mode. NaN counts as the worst.
  */
 export class Calibration {
   /** Rising. */
@@ -43,14 +40,11 @@ export class Calibration {
   readonly #floor: number;
 
   /**
-   * `floor` is the lowest rate that the people of the fit can show; 0 for a table that is not of a pack. Throws a RangeError
-   * unless there are two points, similarities rise, rates fall from 1, and the floor is from 0 to 0.1.
+   * `floor` is the lowest rate that the people of the fit can show, up to 0.1; 0 for a table that is not of a pack. Throws a
+   * RangeError unless there are two points, similarities rise, and rates fall from 1.
    */
   constructor(points: readonly CalibrationPoint[], floor = 0) {
     requireTable(points);
-    if (!(floor >= 0 && floor <= kneeRate)) {
-      throw new RangeError(`Expected a floor from 0 to ${kneeRate} but received ${floor}`);
-    }
     this.#floor = floor;
     this.#similarities = points.map(([similarity]) => similarity);
     this.#logRates = points.map(([, rate]) => Math.log10(rate));
@@ -58,9 +52,7 @@ export class Calibration {
   }
 
   /** Whether the table was measured on people. */
-  get measured(): boolean {
-    return true;
-  }
+  readonly measured: boolean = true;
 
   /** 1 up to the table's first point; log10 of it is linear between points, and the last segment continues past the end. */
   falseMatchRate(similarity: number): number {
@@ -77,14 +69,11 @@ export class Calibration {
     }
     if (!(falseMatchRate < 1)) return 0;
     const first = this.#similarities[0]!;
-    const position = share(this.similarityAt(falseMatchRate), first, this.#kneeSimilarity - first);
+    const position = (this.similarityAt(falseMatchRate) - first) / (this.#kneeSimilarity - first);
     return kneePercent * Math.min(1, Math.max(0, position));
   }
 
-  /**
-   * The best of n pairs is n times as likely to be a false match: min(1, n × FMR). The percent uses the rate without the
-   * floor, so that thresholds beyond it still separate pairs.
-   */
+  /** The best of n pairs has min(1, n × FMR). The percent ignores the floor, so that thresholds beyond it still separate pairs. */
   assess(similarity: number, pairsCompared: number): Assessment {
     const rate = this.falseMatchRate(similarity);
     const corrected = (own: number) => {
@@ -100,24 +89,23 @@ export class Calibration {
 
   /** The inverse: the similarity with this FMR, which is above 0 and at most 1. */
   similarityAt(rate: number): number {
-    return interpolate(-Math.log10(rate), this.#logRates.map(negate), this.#similarities);
+    return interpolate(
+      -Math.log10(rate),
+      this.#logRates.map((rate) => -rate),
+      this.#similarities,
+    );
   }
 }
 
-/**
- * For a pack that nobody has calibrated. How often strangers score this high is not known, so the rate is told as 1 and the
- * percent is 40 × the similarity: it never reaches what a measured rate of 1 in 10 would give.
- */
+/** How often strangers score this high is not known: the rate is told as 1, and the percent, 40 × the similarity, cannot pass 40. */
 class Uncalibrated extends Calibration {
+  override readonly measured = false;
+
   constructor() {
     super([
       [0, 1],
       [1, kneeRate],
     ]);
-  }
-
-  override get measured(): boolean {
-    return false;
   }
 
   override assess(similarity: number, pairsCompared: number): Assessment {
@@ -136,21 +124,12 @@ export function calibrationOf(
 
 /** Piecewise linear `ys` over rising `xs`, for x from the first on; the last segment continues. Monotonic despite rounding. */
 function interpolate(x: number, xs: readonly number[], ys: readonly number[]): number {
-  const right = xs.findIndex((end) => x < end);
-  const last = xs.length - 1;
-  if (right === -1)
-    return ys[last]! + (ys[last]! - ys[last - 1]!) * share(x, xs[last]!, xs[last]! - xs[last - 1]!);
-  const [from, to] = [ys[right - 1]!, ys[right]!];
-  const y = from + (to - from) * share(x, xs[right - 1]!, xs[right]! - xs[right - 1]!);
+  const inside = xs.findIndex((end) => x < end);
+  const right = inside === -1 ? xs.length - 1 : inside;
+  const [start, end, from, to] = [xs[right - 1]!, xs[right]!, ys[right - 1]!, ys[right]!];
+  if (inside === -1) return to + (to - from) * ((x - end) / (end - start));
+  const y = from + (to - from) * ((x - start) / (end - start));
   return to < from ? Math.max(to, y) : Math.min(to, y);
-}
-
-function share(x: number, start: number, length: number): number {
-  return (x - start) / length;
-}
-
-function negate(value: number): number {
-  return -value;
 }
 
 function requireTable(points: readonly CalibrationPoint[]): void {

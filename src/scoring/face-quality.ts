@@ -2,10 +2,7 @@ import type { Face } from '../engine/addon.ts';
 import type { MatchOptions } from '../engine/match-options.ts';
 import { Problem } from '../errors.ts';
 
-/**
- * Warns when a compared face is so poor that the same person is recognised less often. A warning never changes the verdict:
- * a poor image lowers the confidence by itself. With reject_low_quality the match is refused instead.
- */
+/** Warnings of faces so poor that the same person is recognised less often. They never change the verdict. */
 
 interface LowQualityFace {
   code: 'low_quality_face';
@@ -28,7 +25,7 @@ interface QualityLimit {
   /** The smallest or the largest value without a warning. */
   min?: number;
   max?: number;
-  unit: string;
+  unit?: string;
   cure: string;
 }
 
@@ -49,7 +46,6 @@ const limits = [
     member: 'sharpness',
     measured: ({ quality }) => quality.sharpness,
     min: 0.55,
-    unit: '',
     cure: 'Send a picture that is in focus, not shaken, and not enlarged',
   },
   {
@@ -58,7 +54,6 @@ const limits = [
     member: 'brightness',
     measured: ({ quality }) => quality.brightness,
     max: 0.8,
-    unit: '',
     cure: 'Send a picture with less light on the face, or a shorter exposure',
   },
   {
@@ -76,7 +71,6 @@ const limits = [
     member: 'occlusion_score',
     measured: ({ occlusion_score }) => occlusion_score ?? 0,
     max: 0,
-    unit: '',
     cure: 'Send a picture without a mask, a scarf or a hand over nose and mouth',
   },
 ] as const satisfies readonly QualityLimit[];
@@ -84,12 +78,9 @@ const limits = [
 export type QualityReason = (typeof limits)[number]['reason'];
 export const qualityLimits: readonly (QualityLimit & { reason: QualityReason })[] = limits;
 
-/**
- * Checks the compared face of one image by the rounded numbers of the answer, so that a client can repeat it. One warning
- * for each row of the table, in its order.
- */
+/** One warning for each row of the table, by the rounded numbers of the answer, so that a client can repeat it. */
 export function lowQuality(field: string, face: MeasuredFace): LowQualityFace[] {
-  return qualityLimits.flatMap(({ reason, words, member, measured, min, max, unit, cure }) => {
+  return qualityLimits.flatMap(({ reason, words, member, measured, min, max, unit = '', cure }) => {
     const value = measured(face);
     const side =
       min !== undefined && value < min ? 'below' : max !== undefined && value > max ? 'beyond' : '';
@@ -108,10 +99,7 @@ export interface AskedFace {
   face: { index: number; live_score?: number };
 }
 
-/**
- * The problem that refuses faces as the client asked: those that are poor by their warnings, or look like a presentation attack by
- * the rounded scores of the answer. A poor face comes first: its live score says little. undefined when there are none.
- */
+/** Refuses poor faces, then likely presentation attacks, where the client asked for that. undefined when there are none. */
 export function refusalOfFaces(
   options: Pick<MatchOptions, 'reject_low_quality' | 'reject_presentation_attack' | 'live_threshold'>,
   warnings: readonly { code: string }[],
@@ -145,8 +133,8 @@ function lowQualityProblem(warnings: readonly LowQualityFace[]): Problem {
 type Measured = Pick<Face, 'landmarks' | 'pose'>;
 
 /**
- * Quality components of ISO/IEC 29794-5, 0 to 100, by the mappings that its reference implementation OFIQ 1.0.3 publishes. Not
- * conformant: OFIQ finds landmarks and pose by other nets. Why these of its 28: docs/images.md.
+ * Quality components of ISO/IEC 29794-5, 0 to 100, by the mappings of its reference implementation OFIQ 1.0.3. Not conformant: OFIQ has
+ * other landmarks and pose. Why these of its 28: docs/images.md.
  */
 export function qualityComponents({ landmarks, pose }: Measured) {
   const [[x1, y1], [x2, y2]] = [landmarks.right_eye, landmarks.left_eye];

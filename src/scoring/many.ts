@@ -5,11 +5,11 @@ import type { Compared, Many, Uncompared, Warning } from './answers.ts';
 import type { Calibration } from './calibration.ts';
 import { compare, problemOf, sum } from './compare.ts';
 import { lowQuality, refusalOfFaces } from './face-quality.ts';
+import { notTheLargest } from './largest-face.ts';
 import {
   assessBest,
   cutShort,
   imageBody,
-  notTheLargest,
   type Question,
   thresholdBelowOne,
   timingsBody,

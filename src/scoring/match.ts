@@ -1,10 +1,11 @@
-import type { Analysis, ImageReport, Point, StageTimings } from '../engine/addon.ts';
+import type { Analysis, ImageReport, StageTimings } from '../engine/addon.ts';
 import { base64 } from '../engine/cosine.ts';
 import type { MatchOptions } from '../engine/match-options.ts';
-import type { Detect, Embed, Face, Image, Match, Timings, Warning } from './answers.ts';
+import type { Detect, Embed, Image, Match, Timings, Warning } from './answers.ts';
 import type { Calibration } from './calibration.ts';
 import type { Comparison, ImageField, Pair } from './compare.ts';
 import { lowQuality, withQualityComponents } from './face-quality.ts';
+import { notTheLargest } from './largest-face.ts';
 
 /** What every answer about pictures is made from, whoever asked. */
 export interface Question {
@@ -103,8 +104,7 @@ export function embedAnswer(question: Question, analysis: Analysis, dimensions: 
 
 /** The best of the pairs, and what the answer says of it. */
 export function assessBest(pairs: readonly Pair[], calibration: Calibration, threshold_percent: number) {
-  const best = pairs[0];
-  if (best === undefined) throw new Error('The engine compared no pair');
+  const best = pairs[0]!;
   return { best, ...assessPair(best, calibration, pairs.length, threshold_percent) };
 }
 
@@ -126,14 +126,7 @@ export function assessPair(
 }
 
 export function timingsBody(queue_ms: number, stages: StageTimings, total_ms: number): Timings {
-  return {
-    queue: round(queue_ms, 1),
-    decode: round(stages.decode, 1),
-    detect: round(stages.detect, 1),
-    align: round(stages.align, 1),
-    embed: round(stages.embed, 1),
-    total: round(total_ms, 1),
-  };
+  return rounded({ queue: queue_ms, ...stages, total: total_ms }, 1);
 }
 
 /** A warning when the pack has no table: the answer does not pretend to have one. */
@@ -163,89 +156,42 @@ export function thresholdBelowOne(threshold_percent: number): Warning[] {
 
 /** Warnings about the face that was compared; `chosen` is the index that the caller gave, -1 for none. */
 function comparedFace(field: ImageField, image: Image, chosen: number): Warning[] {
-  const face = image.faces[image.face_index];
-  if (face === undefined) throw new Error(`The engine compared a face of ${field} that it did not find`);
-  return [...notTheLargest(field, image, chosen), ...lowQuality(field, face)];
+  return [...notTheLargest(field, image, chosen), ...lowQuality(field, image.faces[image.face_index]!)];
 }
 
-const area = ({ box }: Face) => box.width * box.height;
+/** Decimals of the numbers in a face, by the member that they are, or are in. */
+const decimals: Readonly<Record<string, number>> = {
+  index: 0,
+  box: 1,
+  landmarks: 1,
+  detection_score: 3,
+  human_score: 1,
+  occlusion_score: 1,
+  live_score: 3,
+  pose: 1,
+  sharpness: 2,
+  brightness: 2,
+  face_pixels: 0,
+};
 
-/**
- * A warning when the choice has passed over a face with a larger box, by the rounded numbers of the answer. `chosen` is the index
- * that the caller gave, -1 for none.
- */
-export function notTheLargest(field: ImageField, { faces, face_index }: Image, chosen: number): Warning[] {
-  const compared = area(faces[face_index]!);
-  if (chosen >= 0 || faces.every((face) => area(face) <= compared)) return [];
-  const detail = `${largestWords(field)} auto_pair_best=false, of the advanced endpoint, compares the first face of each image alone.`;
-  return [{ code: 'not_the_largest_face', field, face_index, detail }];
+/** A value with all numbers in it rounded. */
+function rounded<T>(value: T, digits: number): T {
+  if (typeof value === 'number') return round(value, digits) as T;
+  if (Array.isArray(value)) return value.map((item) => rounded(item, digits)) as T;
+  if (typeof value !== 'object') return value;
+  const members = Object.entries(value as object);
+  return Object.fromEntries(
+    members.map(([name, member]) => [name, rounded(member, decimals[name] ?? digits)]),
+  ) as T;
 }
 
-/** The same for people who do not write requests. */
-export function largestWords(image: string): string {
-  return (
-    `The face compared in ${image} is not the largest one there: make sure that it is the person you mean, ` +
-    'and not somebody behind them or on a picture that they hold.'
-  );
-}
-
-/** An image and its faces in the answer's form, rounded. */
-export function imageBody(image: ImageReport): Omit<Image, 'face_index'> {
-  const { width, height, format, orientation, faces } = image;
-  return {
-    width,
-    height,
-    format,
-    orientation,
-    faces: faces.map(
-      ({
-        index,
-        box,
-        landmarks,
-        detection_score,
-        found_by,
-        human_score,
-        occlusion_score,
-        live_score,
-        pose,
-        quality,
-      }) => ({
-        index,
-        box: {
-          x: round(box.x, 1),
-          y: round(box.y, 1),
-          width: round(box.width, 1),
-          height: round(box.height, 1),
-        },
-        landmarks: {
-          right_eye: roundPoint(landmarks.right_eye),
-          left_eye: roundPoint(landmarks.left_eye),
-          nose: roundPoint(landmarks.nose),
-          mouth_right: roundPoint(landmarks.mouth_right),
-          mouth_left: roundPoint(landmarks.mouth_left),
-        },
-        detection_score: round(detection_score, 3),
-        found_by,
-        ...(human_score === undefined ? {} : { human_score: round(human_score, 1) }),
-        ...(occlusion_score === undefined ? {} : { occlusion_score: round(occlusion_score, 1) }),
-        ...(live_score === undefined ? {} : { live_score: round(live_score, 3) }),
-        pose: { yaw: round(pose.yaw, 1), pitch: round(pose.pitch, 1), roll: round(pose.roll, 1) },
-        quality: {
-          sharpness: round(quality.sharpness, 2),
-          brightness: round(quality.brightness, 2),
-          face_pixels: Math.round(quality.face_pixels),
-        },
-      }),
-    ),
-  };
+/** An image and its faces in the answer's form. */
+export function imageBody({ faces, look_cut_short: _, ...image }: ImageReport): Omit<Image, 'face_index'> {
+  return { ...image, faces: faces.map(({ embedding: _, cohort_score: __, ...face }) => rounded(face, 0)) };
 }
 
 export function round(value: number, digits: number): number {
   const scale = 10 ** digits;
   // Adding 0 turns -0 into 0.
   return Math.round(value * scale) / scale + 0;
-}
-
-function roundPoint([x, y]: Point): Point {
-  return [round(x, 1), round(y, 1)];
 }

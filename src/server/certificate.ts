@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { FileFollower } from '../config/file-watch.ts';
+import { FileFollower, type FollowerLog } from '../config/file-watch.ts';
 
 /** Paths of two PEM files: the certificate followed by its signers, and its private key. */
 export interface CertificateFiles {
@@ -131,28 +131,22 @@ function modeOf(key: string): string[] {
   return open ? ['the TLS key is open to other users'] : [];
 }
 
-interface CertificateLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
-
 /** How often the files are polled, and how long the second of a pair may come after the first. */
 const interval_ms = 500;
 
 /** Follows the two files of a certificate and puts each new valid pair into use. */
 export class CertificateWatch {
-  readonly #files: CertificateFiles;
-  readonly #log: CertificateLog;
+  readonly files: CertificateFiles;
+  readonly #log: FollowerLog;
   readonly #follower: FileFollower;
   #current: Certificate;
   /** Puts the files into use; rejects when it cannot. */
   #renew: () => Promise<void> = async () => {};
 
   /** Reads the files and follows their changes. Throws CertificateError. */
-  constructor(files: CertificateFiles, log: CertificateLog) {
-    this.#files = files;
+  constructor(files: CertificateFiles, log: FollowerLog) {
+    this.files = files;
     this.#log = log;
-    // Watched before they are read, so that a change in between is noticed.
     this.#follower = new FileFollower({
       files: [files.cert, files.key],
       interval_ms,
@@ -162,12 +156,8 @@ export class CertificateWatch {
         log.warn({ reason }, 'the TLS certificate was not taken over; the one before stays in force');
       },
     });
-    try {
-      this.#current = readCertificate(files, Date.now());
-    } catch (error) {
-      this.#follower.close();
-      throw error;
-    }
+    this.#current = readCertificate(files, Date.now());
+    this.#follower.start();
     this.#warn(this.#current);
   }
 
@@ -176,10 +166,7 @@ export class CertificateWatch {
     return this.#current.not_after_s;
   }
 
-  /**
-   * `renew` is called for each new pair, never twice at once. When it rejects, that is logged, the old pair stays in use, and
-   * it is called again later.
-   */
+  /** Calls `renew` for each new pair, never twice at once; when it rejects, the old pair stays, and it is tried again. */
   onRenew(renew: () => Promise<void>): void {
     this.#renew = renew;
   }
@@ -190,7 +177,7 @@ export class CertificateWatch {
 
   /** Rejects with a CertificateError, or with what `renew` rejects with. */
   async #reload(): Promise<void> {
-    const next = readCertificate(this.#files, Date.now());
+    const next = readCertificate(this.files, Date.now());
     if (next.fingerprint === this.#current.fingerprint) return;
     await this.#renew();
     this.#current = next;

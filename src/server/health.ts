@@ -1,35 +1,13 @@
-import { get } from 'node:http';
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
-import { type Config, readConfig } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 
-/**
- * The HEALTHCHECK of a container: asks whether the server of these settings is ready. A program of its own, because the command
- * line loads far more, and this runs every half minute.
- */
+/** The HEALTHCHECK of a container. A program of its own, because the command line loads far more, and this runs often. */
 
 /** Less than the HEALTHCHECK's own limit, so that the message is printed. */
 const timeout_ms = 2000;
-
-/** Asks /readyz of the admin listener; `body` is its answer. Rejects when there is none in time. */
-function askReadiness({
-  admin_host,
-  admin_port,
-}: Pick<Config, 'admin_host' | 'admin_port'>): Promise<{ ready: boolean; body: string }> {
-  return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(timeout_ms);
-    const options = { host: reachable(admin_host), port: admin_port, path: '/readyz', signal };
-    const request = get(options, (response) => {
-      let body = '';
-      response.setEncoding('utf8');
-      response.on('data', (text) => {
-        body += text;
-      });
-      response.on('error', reject);
-      response.on('end', () => resolve({ ready: response.statusCode === 200, body }));
-    });
-    request.on('error', reject);
-  });
-}
 
 /** A wildcard address can be listened on, but connecting to it does not work on every system. */
 export function reachable(host: string): string {
@@ -38,9 +16,12 @@ export function reachable(host: string): string {
 
 async function main(): Promise<void> {
   try {
-    const { ready, body } = await askReadiness(readConfig());
-    process.stdout.write(`${body}\n`);
-    process.exitCode = ready ? 0 : 1;
+    const { admin_host, admin_port } = readConfig();
+    const signal = AbortSignal.timeout(timeout_ms);
+    const request = get({ host: reachable(admin_host), port: admin_port, path: '/readyz', signal });
+    const [response]: IncomingMessage[] = await once(request, 'response');
+    process.stdout.write(`${await text(response!)}\n`);
+    process.exitCode = response!.statusCode === 200 ? 0 : 1;
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n`);
     process.exitCode = 1;

@@ -2,11 +2,10 @@ import type { Config } from '../config/config.ts';
 import { handleAdmin } from '../http/admin.ts';
 import type { Services } from '../http/context.ts';
 import type { Dispatcher } from '../http/dispatch.ts';
-import type { ExchangeLimits } from '../http/exchange.ts';
 import { Connections, connectionsThatFit, type Listening } from '../http/listening.ts';
 import type { Transport } from '../http/transport.ts';
 import type { Log } from '../telemetry/telemetry.ts';
-import { type CertificateFiles, CertificateWatch, certificateFiles } from './certificate.ts';
+import { CertificateWatch, certificateFiles } from './certificate.ts';
 
 /** The two listeners, and what answers behind them. */
 
@@ -30,38 +29,46 @@ export function openConnections(
   return { front: new Connections(fitting), admin: new Connections(adminConnections) };
 }
 
-interface OpenCertificate {
-  files: CertificateFiles;
-  watch: CertificateWatch;
+/** Undefined when the service speaks plain HTTP. */
+export function openCertificate(
+  { tls_cert, tls_key }: Config,
+  { logger }: Log,
+): CertificateWatch | undefined {
+  const files = certificateFiles(tls_cert, tls_key);
+  return files && new CertificateWatch(files, logger);
 }
 
-/** Undefined when the service speaks plain HTTP. */
-export function openCertificate({ tls_cert, tls_key }: Config, { logger }: Log): OpenCertificate | undefined {
-  const files = certificateFiles(tls_cert, tls_key);
-  return files && { files, watch: new CertificateWatch(files, logger) };
-}
+/** What both listeners have. */
+const optionsOf = (config: Config, { logger }: Log) => ({
+  limits: {
+    upload_timeout_ms: config.upload_timeout_ms,
+    idle_ms: config.idle_timeout_s * 1000,
+    // A client that sends too large a body still gets the answer, for up to twice the bytes that it might have sent.
+    drain_bytes: 2 * config.max_body_bytes,
+  },
+  keep_alive_ms: config.keep_alive_s * 1000,
+  onFault: (error: unknown) => logger.error({ fault: String(error) }, 'unexpected'),
+});
 
 export async function openFront(
   transport: Transport,
   { config, engine }: Services,
   dispatcher: Dispatcher,
-  certificate: OpenCertificate | undefined,
+  certificate: CertificateWatch | undefined,
   connections: Connections,
   log: Log,
 ): Promise<Listening> {
   const listener = await transport.open({
+    ...optionsOf(config, log),
     host: config.host,
     port: config.port,
     variables: 'FACEMATCH_HOST and FACEMATCH_PORT',
-    limits: exchangeLimits(config),
     connections,
-    keep_alive_ms: config.keep_alive_s * 1000,
     handle: (exchange) => dispatcher.handle(exchange),
-    onFault: faultLog(log),
     certificate: certificate?.files,
     preferNewest: (port) => void engine.addon.preferNewestListener(port),
   });
-  certificate?.watch.onRenew(() => listener.renew());
+  certificate?.onRenew(() => listener.renew());
   return listener;
 }
 
@@ -75,26 +82,11 @@ export function openAdmin(
   const { name: http, reason } = transport;
   const detail = http === 'node' && reason ? `HTTP is served by node:http: ${reason}` : undefined;
   return transport.open({
+    ...optionsOf(config, log),
     host: config.admin_host,
     port: config.admin_port,
     variables: 'FACEMATCH_ADMIN_HOST and FACEMATCH_ADMIN_PORT',
-    limits: exchangeLimits(config),
     connections,
-    keep_alive_ms: config.keep_alive_s * 1000,
     handle: (exchange) => void handleAdmin(exchange, { ...services, http, detail }),
-    onFault: faultLog(log),
   });
-}
-
-function exchangeLimits(config: Config): ExchangeLimits {
-  return {
-    upload_timeout_ms: config.upload_timeout_ms,
-    idle_ms: config.idle_timeout_s * 1000,
-    // A client that sends too large a body still gets the answer, for up to twice the bytes that it might have sent.
-    drain_bytes: 2 * config.max_body_bytes,
-  };
-}
-
-function faultLog({ logger }: Log): (error: unknown) => void {
-  return (error) => logger.error({ fault: String(error) }, 'unexpected');
 }

@@ -3,10 +3,10 @@ import { Gate, maxBuckets } from '../auth/gate.ts';
 import { KeyStore } from '../auth/key-store.ts';
 import { SharedLimiter } from '../auth/shared-limiter.ts';
 import { type Config, uwsKeepAlive_s } from '../config/config.ts';
+import { version } from '../config/paths.ts';
 import type { Addon } from '../engine/addon.ts';
 import { Engine } from '../engine/engine.ts';
 import { type PackDraft, packDirectory, readDraft } from '../engine/manifest.ts';
-import { Readiness } from '../http/admin.ts';
 import { Uploads } from '../http/body/upload.ts';
 import type { Services } from '../http/context.ts';
 import { Dispatcher } from '../http/dispatch.ts';
@@ -14,18 +14,16 @@ import type { Listening } from '../http/listening.ts';
 import { chooseTransport, type Transport } from '../http/transport.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
 import { publication } from '../site/publications.ts';
-import type { Log, Telemetry } from '../telemetry/telemetry.ts';
+import { AuditLog } from '../telemetry/audit.ts';
+import { type Log, Telemetry } from '../telemetry/telemetry.ts';
 import { openAdmin, openCertificate, openConnections, openFront } from './listeners.ts';
-import { openTelemetry } from './telemetry.ts';
+import { readingsOf } from './telemetry.ts';
 
 export interface Server {
   /** http://HOST:PORT with the actual port. */
   readonly address: string;
   readonly adminAddress: string;
-  /**
-   * Resolves when the start is over: true when requests are served, false when a shutdown came first.
-   * Rejects with a message for people when the models or the workers do not start.
-   */
+  /** True when requests are served, false when a shutdown came first. Rejects with a message for people. */
   readonly ready: Promise<boolean>;
   /** For log rotation: call it after the file has been moved away. */
   reopenAuditLog(): void;
@@ -41,10 +39,7 @@ export interface Server {
 /** What close() has to close, in this order. */
 type Opened = { close(): void | Promise<void> }[];
 
-/**
- * Config → pack → gate → listeners → workers. Listens before the workers are up, so that health checks get an answer
- * and requests get not_ready. Throws an Error with a message for people.
- */
+/** Listens before the workers are up, so that health checks get an answer. Throws an Error with a message for people. */
 export async function startServer(config: Config, log: Log): Promise<Server> {
   const opened: Opened = [];
   try {
@@ -65,46 +60,29 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   const pack_directory = packDirectory(config.pack);
   const manifest = readDraft(pack_directory);
   const model = { pack: manifest.name, version: manifest.version };
-  const keys = opening(KeyStore.open(config.keys_file, log.logger));
-  const certificate = openCertificate(config, log);
-  opening(certificate?.watch);
+  const keys = opening(new KeyStore(config.keys_file, log.logger));
+  const certificate = opening(openCertificate(config, log));
   const engine = openEngine(config, pack_directory, manifest, log);
-  const uploads = openUploads(config, engine);
   const connections = openConnections(config, log);
-  const readiness = new Readiness();
-  const sources = {
-    config,
-    model,
-    transport,
-    engine,
-    uploads,
-    connections: connections.front,
-    readiness,
-    keys,
-    certificate: certificate?.watch,
-    limiter: () => limiter,
-    unanswered: () => dispatcher.unanswered,
-  };
-  const { telemetry, audit } = openTelemetry(sources, log);
+  const { telemetry, audit } = openTelemetry(config, model, transport, log);
   const limiter = opening(openLimiter(config, log, telemetry));
-  const gate = openGate(config, keys, limiter);
-  const calibrations = {
-    fast: calibrationOf(manifest.calibration?.fast),
-    balance: calibrationOf(manifest.calibration?.balance),
-  };
   const services: Services = {
     config,
-    gate,
+    gate: new Gate(keys, config, limiter),
     manifest,
     model,
-    calibrations,
+    calibrations: {
+      fast: calibrationOf(manifest.calibration?.fast),
+      balance: calibrationOf(manifest.calibration?.balance),
+    },
     engine,
-    uploads,
-    readiness,
+    uploads: openUploads(config, engine),
+    readiness: { stage: 'starting' },
     telemetry,
     documents: (id, query) => publication(id, config, query),
   };
   const dispatcher = new Dispatcher(services);
+  telemetry.read(readingsOf(services, dispatcher, connections.front, certificate, limiter));
   const front = opening(
     await openFront(transport, services, dispatcher, certificate, connections.front, log),
   );
@@ -117,13 +95,13 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   if (manifest.calibration === undefined) {
     log.logger.warn({ pack: model.pack }, 'the pack is not calibrated: no answer passes 40 percent');
   }
-  const ready = becomeReady(engine, readiness, log);
+  const ready = becomeReady(services, log);
   return {
     address: front.url,
     adminAddress: admin.url,
     ready,
-    reopenAuditLog: () => audit?.reopen(),
-    flush: async () => void (await audit?.flush()),
+    reopenAuditLog: () => audit?.lines.reopen(),
+    flush: async () => void (await audit?.lines.flush()),
     close: () => shutDown(services, dispatcher, front, opened, ready, log),
   };
 }
@@ -175,6 +153,27 @@ function openUploads({ max_upload_bytes, max_body_bytes }: Config, engine: Engin
   });
 }
 
+/** Log, metrics and, where it is configured, the audit log. Throws an Error with a message for people. */
+function openTelemetry(
+  config: Config,
+  { pack, version: pack_version }: Services['model'],
+  transport: Transport,
+  log: Log,
+) {
+  const { audit_log, provider } = config;
+  const audit = audit_log === '' ? undefined : new AuditLog(audit_log, `${pack} ${pack_version}`, log.logger);
+  const info = {
+    version: version(),
+    node: process.versions.node,
+    http: transport.name,
+    uws: transport.uws ?? '',
+    pack,
+    pack_version,
+    provider: provider.join(','),
+  };
+  return { telemetry: new Telemetry(log, info, audit), audit };
+}
+
 /** Rate limits in Redis. A change is logged once and shows in the metrics. Undefined when limits are local. */
 function openLimiter(
   { limiter: address }: Config,
@@ -188,25 +187,16 @@ function openLimiter(
     capacity: maxBuckets,
     onUp: () => logger.info({ redis }, 'rate limits are shared'),
     onDown: (reason) => logger.warn({ redis, reason }, 'rate limits are local: Redis is not reachable'),
-    onFallback: () => metrics.limiterFallback(),
-    onDecision: (seconds) => metrics.limiterDecision(seconds),
+    onFallback: () => metrics.meters.limiter_fallbacks_total.inc(),
+    onDecision: (seconds) => metrics.meters.limiter_duration_seconds.observe(seconds),
   });
 }
 
-function openGate(config: Config, keys: KeyStore, limiter: SharedLimiter | undefined): Gate {
-  return new Gate({
-    keys,
-    failuresPerMinute: config.auth_failures_per_minute,
-    failureBurst: config.auth_failure_burst,
-    trustedHops: config.trusted_hops,
-    callers: limiter,
-  });
-}
-
-async function becomeReady(engine: Engine, readiness: Readiness, { logger }: Log): Promise<boolean> {
+async function becomeReady({ engine, readiness }: Services, { logger }: Log): Promise<boolean> {
   const started = performance.now();
   await engine.start();
-  readiness.ready();
+  // A shutdown may have begun during the start.
+  if (readiness.stage === 'starting') readiness.stage = 'ready';
   logger.info({ ready_ms: Math.round(performance.now() - started) }, 'ready');
   return readiness.stage === 'ready';
 }
@@ -223,7 +213,7 @@ async function shutDown(
   { logger }: Log,
 ): Promise<boolean> {
   const end = performance.now() + config.shutdown_ms;
-  readiness.drain();
+  readiness.stage = 'draining';
   logger.info({ unanswered: dispatcher.unanswered }, 'shutting down');
   await within(config.shutdown_ms, drain(front, engine.addon, dispatcher));
   const cut = dispatcher.unanswered;
@@ -248,9 +238,8 @@ const quiet_ms = 500;
 const check_ms = 25;
 
 /**
- * Ends the connections of a listener without a reset. New ones are not accepted any more, but those whose handshake has begun are.
- * Requests under way are answered, those that come on kept connections are refused with `Connection: close`. Resolves when no
- * connection is left, or when no client seems to use one. The readiness has to say `draining` before.
+ * Ends the connections of a listener without a reset, once the readiness says `draining`: handshakes that have begun are accepted, requests
+ * under way are answered. Resolves when no connection is left, or no client seems to use one.
  */
 export async function drain(
   front: Listening,

@@ -2,21 +2,21 @@ import { closeSync, openSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Decision } from '../endpoints/endpoint.ts';
 import { endpoints } from '../endpoints/index.ts';
-import { type ErrorCode, type ErrorGroup, errorTable } from '../errors.ts';
+import { type ErrorGroup, groupOf, isErrorCode } from '../errors.ts';
 import { Lines } from './lines.ts';
 import type { RequestRecord } from './record.ts';
 
 /** The endpoints that decide something, and the one that gives templates out. */
 const routes: readonly string[] = endpoints.filter(({ audited }) => audited).map(({ id }) => id);
 /** Refusals that depend on what was sent. Others, such as for a key or its rate, are not decisions. */
-const groups: readonly (ErrorGroup | undefined)[] = ['request', 'picture'];
+const groups: readonly ErrorGroup[] = ['request', 'picture'];
 
 /**
- * The audit log: one line of JSON for each decision, and for each picture whose embeddings were given out. Never an image, an
- * embedding, a key, or a name that a client gave to a file or a candidate. A disk error is logged and fails no request.
+ * One line of JSON for each decision, and for each picture whose embeddings were given out; no image, embedding or key, and no name that a
+ * client gave. A disk error is logged and fails no request.
  */
 export class AuditLog {
-  readonly #lines: Lines;
+  readonly lines: Lines;
   readonly #pack: string;
 
   /** Appends to the file, which only its owner can read. Throws an Error with a message for people. */
@@ -30,7 +30,7 @@ export class AuditLog {
       });
     }
     this.#pack = pack;
-    this.#lines = new Lines({
+    this.lines = new Lines({
       dest: path,
       mode,
       onError: ({ message }) => logger.error({ fault: message }, 'the audit log cannot be written'),
@@ -38,36 +38,22 @@ export class AuditLog {
     });
   }
 
-  /** Lines that were dropped because the disk was too slow. */
-  get dropped(): number {
-    return this.#lines.dropped;
-  }
-
   write({ request_id, key_id, route, code, decisions }: RequestRecord): void {
     if (!routes.includes(route)) return;
     const lines = decisions.length > 0 ? decisions : refusalOf(code);
     if (lines.length === 0) return;
     const common = { time: new Date().toISOString(), request_id, key_id, route, pack: this.#pack };
-    this.#lines.write(lines.map((decision) => `${JSON.stringify({ ...common, ...decision })}\n`).join(''));
-  }
-
-  /** Opens the path again, after the file has been moved away. */
-  reopen(): void {
-    this.#lines.reopen();
-  }
-
-  /** See Lines. */
-  flush(): Promise<boolean> {
-    return this.#lines.flush();
+    this.lines.write(lines.map((decision) => `${JSON.stringify({ ...common, ...decision })}\n`).join(''));
   }
 
   /** Resolves when what is in memory is written, or a second later. */
   async close(): Promise<void> {
-    await this.flush();
-    this.#lines.end();
+    await this.lines.flush();
+    this.lines.end();
   }
 }
 
 function refusalOf(code: string | undefined): Decision[] {
-  return groups.includes(errorTable[code as ErrorCode]?.group) ? [{ refused: code! }] : [];
+  const isDecision = isErrorCode(code) && groups.includes(groupOf(code));
+  return isDecision ? [{ refused: code }] : [];
 }

@@ -18,10 +18,7 @@ const maxWaiting_bytes = 8 * 1024 * 1024;
 const batch_bytes = 64 * 1024;
 const flush_ms = 1000;
 
-/**
- * Lines that a libuv thread writes, so that a slow terminal, pipe or disk never blocks the main thread. Those that wait take
- * a bounded memory; further ones are dropped and counted.
- */
+/** Lines that a libuv thread writes, so that nothing slow blocks the main thread. Those that do not fit are dropped and counted. */
 export class Lines {
   readonly #destination: ReturnType<typeof pino.destination>;
   readonly #gather_ms: number;

@@ -2,16 +2,12 @@ import { endpointIds } from '../config/config.ts';
 import { accuracyModes, foundBy } from '../engine/addon.ts';
 import { errorGroups } from '../errors.ts';
 
-/**
- * The metric table: each metric's name without `facematch_`, its type, help and labels. Label values come from tables,
- * never from a client. docs/monitoring.md is generated from it.
- */
-export interface Metric {
-  type: 'counter' | 'gauge' | 'histogram';
+/** Names without `facematch_`. Label values come from tables, never from a client. docs/monitoring.md is generated from it. */
+interface Row {
   help: string;
   /**
-   * Label name → all of its values, or a description of them. A metric whose label values are all listed has all of its
-   * series from the start, because Prometheus sees no increase in a series that begins with 1.
+   * Label name → all of its values, or a description of them. With all listed, the series exist from the start: Prometheus sees no increase
+   * in a series that begins with 1.
    */
   labels?: Readonly<Record<string, readonly string[] | string>>;
   /** Upper bounds of a histogram. */
@@ -30,25 +26,21 @@ const roundTrips = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 
 /** Updated with each request. */
 export const counted = {
   requests_total: {
-    type: 'counter',
     help: 'Requests by endpoint, status and code; status 499: the client closed the connection',
     labels: { route: routes, status: 'the HTTP status', code: 'an error code, `ok`, or `client_left`' },
   },
   request_duration_seconds: {
-    type: 'histogram',
     help: 'From the head of a request to its answer',
     labels: { route: routes },
     buckets: seconds,
   },
   stage_duration_seconds: {
-    type: 'histogram',
     help: 'Time of each stage of a match; the stage queue is the wait for a worker, also of refused images',
     labels: { stage: stages },
     buckets: seconds,
   },
-  received_bytes_total: { type: 'counter', help: 'Bytes of request bodies' },
+  received_bytes_total: { help: 'Bytes of request bodies' },
   refusals_total: {
-    type: 'counter',
     help: 'Requests that got a problem instead of a result, by code; reason groups the codes',
     labels: {
       reason: errorGroups,
@@ -56,124 +48,101 @@ export const counted = {
     },
   },
   comparisons_total: {
-    type: 'counter',
     help: 'Answered matches by result, at the requested threshold',
     labels: { accuracy_mode: accuracyModes, result: ['match', 'no_match'] },
   },
   confidence_percent: {
-    type: 'histogram',
     help: 'Confidence of answered matches',
     labels: { accuracy_mode: accuracyModes },
     buckets: [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100],
   },
   images_total: {
-    type: 'counter',
     help: 'Images of answered matches, and images without a face, by the detection step that found the largest face',
     labels: { found_by: [...foundBy, 'none'] },
   },
   image_faces: {
-    type: 'histogram',
     help: 'Faces in each of these images',
     buckets: [0, 1, 2, 3, 5, 10, 20],
   },
   key_requests_total: {
-    type: 'counter',
     help: 'Requests of a key whose scope and rate were right, whatever came of them',
     labels: { key: "a key's name" },
   },
   key_pictures_total: {
-    type: 'counter',
     help: 'Pictures that were analysed for a key',
     labels: { key: "a key's name" },
   },
   key_comparisons_total: {
-    type: 'counter',
     help: 'Verdicts that a key got: on two pictures, or on two embeddings',
     labels: { key: "a key's name" },
   },
   limiter_fallbacks_total: {
-    type: 'counter',
     help: 'Requests whose rate limit this process decided alone because Redis was not reachable',
   },
   limiter_duration_seconds: {
-    type: 'histogram',
     help: 'Time that Redis took to answer a rate limit query',
     buckets: roundTrips,
   },
-} as const satisfies Record<string, Metric>;
+} as const satisfies Record<string, Row>;
 
 /** Read at each scrape. */
 export const read = {
-  queue_depth: { type: 'gauge', help: 'Matches, of two images each, that wait for a worker' },
-  queue_capacity: { type: 'gauge', help: 'Matches, of two images each, that may wait for a worker' },
-  workers: { type: 'gauge', help: 'Worker threads' },
-  workers_busy: { type: 'gauge', help: 'Worker threads that are busy' },
+  queue_depth: { help: 'Matches, of two images each, that wait for a worker' },
+  queue_capacity: { help: 'Matches, of two images each, that may wait for a worker' },
+  workers: { help: 'Worker threads' },
+  workers_busy: { help: 'Worker threads that are busy' },
   workers_wedged: {
-    type: 'gauge',
     help: 'Worker threads that hang: their job was cancelled long ago and has not ended',
   },
   worker_busy_seconds_total: {
-    type: 'counter',
     help: 'Busy time of all workers together: its rate divided by workers is the share that is busy',
   },
-  worker_replacements_total: { type: 'counter', help: 'Worker threads that died; each was replaced' },
-  upload_bytes: { type: 'gauge', help: 'Memory that bodies of unanswered requests take' },
+  worker_replacements_total: { help: 'Worker threads that died; each was replaced' },
+  upload_bytes: { help: 'Memory that bodies of unanswered requests take' },
   upload_kept_bytes: {
-    type: 'gauge',
     help: 'Memory that is kept for later request bodies; it makes way for them, and is given back when idle',
   },
   upload_capacity_bytes: {
-    type: 'gauge',
     help: 'Most memory that these bodies may take; more is refused as overloaded',
   },
-  requests_unanswered: { type: 'gauge', help: 'Requests that wait for their answer' },
-  connections: { type: 'gauge', help: 'Connections of clients' },
+  requests_unanswered: { help: 'Requests that wait for their answer' },
+  connections: { help: 'Connections of clients' },
   connections_refused_total: {
-    type: 'counter',
     help: 'Connections that were closed at once, because the limit of open files left no room for more',
   },
   connections_silent_total: {
-    type: 'counter',
     help: 'Connections that ended before a request of theirs was read: the head was malformed, was dropped, or did not come',
   },
-  embedding_cache_hits_total: { type: 'counter', help: 'Images that were found in the embedding cache' },
+  embedding_cache_hits_total: { help: 'Images that were found in the embedding cache' },
   embedding_cache_misses_total: {
-    type: 'counter',
     help: 'Images that were not in the embedding cache',
   },
-  embedding_cache_pictures: { type: 'gauge', help: 'Images in the embedding cache' },
+  embedding_cache_pictures: { help: 'Images in the embedding cache' },
   limiter_up: {
-    type: 'gauge',
     help: '1 when rate limits are shared, 0 while Redis is not reachable and this process counts alone; absent without `FACEMATCH_LIMITER`',
   },
   keys_stale: {
-    type: 'gauge',
     help: '1 when the key file cannot be taken over as it is: a revocation in it is not in force; 0 otherwise',
   },
   tls_certificate_not_after_seconds: {
-    type: 'gauge',
     help: 'When the certificate in use expires, in seconds since 1970; absent without `FACEMATCH_TLS_CERT`',
   },
-  ready: { type: 'gauge', help: '1 when requests are served, 0 while starting and draining' },
+  ready: { help: '1 when requests are served, 0 while starting and draining' },
   event_loop_active_seconds_total: {
-    type: 'counter',
     help: 'Busy time of the main thread: its rate is the share of one core',
   },
   log_lines_dropped_total: {
-    type: 'counter',
     help: 'Log lines that were dropped because nothing read standard error fast enough',
   },
   audit_lines_dropped_total: {
-    type: 'counter',
     help: 'Lines of the audit log that were dropped because the disk was too slow',
   },
-  memory_limit_bytes: { type: 'gauge', help: "The process's memory limit, or else the machine's memory" },
-} as const satisfies Record<string, Metric>;
+  memory_limit_bytes: { help: "The process's memory limit, or else the machine's memory" },
+} as const satisfies Record<string, Row>;
 
 /** Always 1; the information is in its labels. */
 export const build = {
   build_info: {
-    type: 'gauge',
     help: 'Versions of what runs',
     labels: {
       version: 'of facematch',
@@ -185,8 +154,15 @@ export const build = {
       provider: 'execution providers of ONNX Runtime, with commas between',
     },
   },
-} as const satisfies Record<string, Metric>;
+} as const satisfies Record<string, Row>;
 
-export const metricTable: Readonly<Record<string, Metric>> = { ...counted, ...read, ...build };
+export type Metric = Row & { type: 'counter' | 'gauge' | 'histogram' };
+
+export const metricTable: Readonly<Record<string, Metric>> = Object.fromEntries(
+  Object.entries<Row>({ ...counted, ...read, ...build }).map(([name, row]) => {
+    const type = name.endsWith('_total') ? 'counter' : row.buckets ? 'histogram' : 'gauge';
+    return [name, { ...row, type }];
+  }),
+);
 
 export const metricName = (name: string) => `facematch_${name}`;

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { type ErrorCode, errorCodes, errorTable } from '../errors.ts';
-import { build, counted, type Metric, metricName, read, type stages } from './metric-table.ts';
+import { errorCodes, groupOf, isErrorCode } from '../errors.ts';
+import { type build, counted, type Metric, metricName, metricTable, type read } from './metric-table.ts';
 import type { RequestRecord } from './record.ts';
 
 /** Where the metrics of the table `read` get their values at each scrape; undefined for no series. */
@@ -8,93 +8,73 @@ export type Readings = Readonly<Record<keyof typeof read, () => number | undefin
 
 export type BuildInfo = Readonly<Record<keyof typeof build.build_info.labels, string>>;
 
-/**
- * How often the event loop's delay is sampled. prom-client's default of 10 ms would wake an idle process a hundred times a
- * second. Node includes the period in every delay.
- */
+/** How often the event loop's delay is sampled: prom-client's default would wake an idle process a hundred times a second. */
 const loopSampling_ms = 200;
+
+type Counted = typeof counted;
 
 /** The registry, filled from the metric table. */
 export class Metrics {
   readonly registry = new Registry();
-  readonly #requests = this.#counter('requests_total');
-  readonly #durations = this.#histogram('request_duration_seconds');
-  readonly #stages = this.#histogram('stage_duration_seconds');
-  readonly #received = this.#counter('received_bytes_total');
-  readonly #refusals = this.#counter('refusals_total');
-  readonly #comparisons = this.#counter('comparisons_total');
-  readonly #confidences = this.#histogram('confidence_percent');
-  readonly #images = this.#counter('images_total');
-  readonly #faces = this.#histogram('image_faces');
-  readonly #limiterFallbacks = this.#counter('limiter_fallbacks_total');
-  readonly #limiterDurations = this.#histogram('limiter_duration_seconds');
-  readonly #keyRequests = this.#counter('key_requests_total');
-  readonly #keyPictures = this.#counter('key_pictures_total');
-  readonly #keyComparisons = this.#counter('key_comparisons_total');
+  /** Those of the table `counted`. */
+  readonly meters = Object.fromEntries(
+    Object.keys(counted).map((name) => [name, this.#meter(name, metricTable[name]!)]),
+  ) as { [Name in keyof Counted]: Counted[Name] extends { buckets: unknown } ? Histogram : Counter };
 
-  constructor(readings: Readings, info: BuildInfo) {
+  constructor(info: BuildInfo) {
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: loopSampling_ms });
-    for (const code of errorCodes) this.#refusals.inc({ reason: errorTable[code].group, code }, 0);
-    for (const [name, row] of Object.entries<Metric>(read)) {
-      this.#reading(name, row, readings[name as keyof Readings]);
+    for (const code of errorCodes) {
+      this.meters.refusals_total.inc({ reason: groupOf(code), code }, 0);
     }
-    new Gauge(this.#options('build_info', build.build_info)).set(info, 1);
+    new Gauge(this.#options('build_info', metricTable.build_info!)).set(info, 1);
+  }
+
+  /** Adds the metrics of the table `read`. */
+  read(readings: Readings): void {
+    for (const [name, value] of Object.entries(readings)) this.#reading(name, metricTable[name]!, value);
   }
 
   observe(record: RequestRecord): void {
-    const { route, status, code = 'ok', bytes, duration_ms, timings_ms, counts } = record;
-    this.#requests.inc({ route, status, code });
-    if (isErrorCode(code)) this.#refusals.inc({ reason: errorTable[code].group, code });
-    this.#durations.observe({ route }, duration_ms / 1000);
-    this.#received.inc(bytes);
+    const { meters } = this;
+    const { route, status, code = 'ok', bytes, duration_ms, timings_ms, counts, decisions } = record;
+    meters.requests_total.inc({ route, status, code });
+    if (isErrorCode(code)) meters.refusals_total.inc({ reason: groupOf(code), code });
+    meters.request_duration_seconds.observe({ route }, duration_ms / 1000);
+    meters.received_bytes_total.inc(bytes);
     for (const stage in timings_ms) {
-      this.#stages.observe({ stage }, timings_ms[stage as (typeof stages)[number]]! / 1000);
+      meters.stage_duration_seconds.observe({ stage }, timings_ms[stage]! / 1000);
     }
     this.#observeKey(record);
-    if (counts === undefined) return;
-    for (const { faces, found_by } of counts.images) {
-      this.#images.inc({ found_by });
-      this.#faces.observe(faces);
+    for (const { faces, found_by } of counts) {
+      meters.images_total.inc({ found_by });
+      meters.image_faces.observe(faces);
     }
-    for (const { accuracy_mode, match, confidence_percent } of counts.comparisons) {
-      this.#comparisons.inc({ accuracy_mode, result: match ? 'match' : 'no_match' });
-      this.#confidences.observe({ accuracy_mode }, confidence_percent);
+    for (const { accuracy_mode, match, candidates, confidence_percent } of decisions) {
+      if (match === undefined || candidates !== undefined) continue;
+      meters.comparisons_total.inc({ accuracy_mode: accuracy_mode!, result: match ? 'match' : 'no_match' });
+      meters.confidence_percent.observe({ accuracy_mode: accuracy_mode! }, confidence_percent!);
     }
   }
 
   /** A key that was rotated keeps its name, and so its counts. */
   #observeKey({ key_name: key, pictures, decisions }: RequestRecord): void {
     if (key === undefined) return;
-    this.#keyRequests.inc({ key });
-    this.#keyPictures.inc({ key }, pictures);
-    // On the candidates of a match of embeddings, or on two pictures.
-    const verdicts = decisions.map(({ candidates, match }) => candidates ?? (match === undefined ? 0 : 1));
-    this.#keyComparisons.inc(
-      { key },
-      verdicts.reduce((sum, count) => sum + count, 0),
-    );
+    this.meters.key_requests_total.inc({ key });
+    this.meters.key_pictures_total.inc({ key }, pictures);
+    for (const { candidates, match } of decisions) {
+      // On the candidates of a match of embeddings, or on two pictures.
+      this.meters.key_comparisons_total.inc({ key }, candidates ?? (match === undefined ? 0 : 1));
+    }
   }
 
-  /** Redis decided about one request, in this time. */
-  limiterDecision(seconds: number): void {
-    this.#limiterDurations.observe(seconds);
-  }
-
-  /** This process decided about one request alone. */
-  limiterFallback(): void {
-    this.#limiterFallbacks.inc();
-  }
-
-  #counter(name: keyof typeof counted): Counter {
-    const counter = new Counter(this.#options(name, counted[name]));
-    for (const labels of closedLabels(counted[name])) counter.inc(labels, 0);
-    return counter;
-  }
-
-  #histogram(name: keyof typeof counted): Histogram {
-    const histogram = new Histogram(this.#options(name, counted[name]));
-    for (const labels of closedLabels(counted[name])) histogram.zero(labels);
-    return histogram;
+  #meter(name: string, row: Metric): Counter | Histogram {
+    const options = this.#options(name, row);
+    const meter = row.type === 'histogram' ? new Histogram(options) : new Counter(options);
+    for (const labels of closedLabels(row)) {
+      if (meter instanceof Histogram) meter.zero(labels);
+      else meter.inc(labels, 0);
+    }
+    return meter;
   }
 
   #reading(name: string, row: Metric, value: () => number | undefined): void {
@@ -128,11 +108,6 @@ export class Metrics {
       ...(buckets && { buckets: [...buckets] }),
     };
   }
-}
-
-/** False for `ok` and `client_left`. */
-function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(errorTable, code);
 }
 
 /** Every combination of label values; empty when the table does not list the values of a label. */

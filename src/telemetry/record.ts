@@ -1,4 +1,4 @@
-import type { Decision, MatchCounts } from '../endpoints/endpoint.ts';
+import type { Decision, ImageCounts } from '../endpoints/endpoint.ts';
 
 /** All that is kept of a request. Never an image, an embedding, a key or a path. */
 export interface RequestRecord {
@@ -11,16 +11,13 @@ export interface RequestRecord {
   key_id: string | undefined;
   /** The name of a key that was admitted; for the counts of use only. */
   key_name: string | undefined;
-  /** Endpoint id, or 'none'. */
   route: string;
   status: number;
   /** Error code; undefined for a 200 answer. */
   code: string | undefined;
-  /** The field or member that was refused. */
   field: string | undefined;
   /** Why an image was refused, in more words than the client gets. */
   reason: string | undefined;
-  /** Bytes of the body that arrived. */
   bytes: number;
   duration_ms: number;
   timings_ms: Readonly<Record<string, number>>;
@@ -29,7 +26,7 @@ export interface RequestRecord {
   /** Pictures that were analysed; for the counts of use only. */
   pictures: number;
   /** For the metrics only: in a log line it would describe one person. */
-  counts: MatchCounts | undefined;
-  /** For the audit log only. */
+  counts: readonly ImageCounts[];
+  /** For the audit log and the metrics. */
   decisions: readonly Decision[];
 }

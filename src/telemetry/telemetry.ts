@@ -8,10 +8,7 @@ import type { RequestRecord } from './record.ts';
 /** JSON lines on standard error. */
 export interface Log {
   readonly logger: Logger;
-  /** Lines that were dropped because nothing read standard error fast enough. */
-  readonly dropped: number;
-  /** See Lines. */
-  flush(): Promise<boolean>;
+  readonly lines: Lines;
 }
 
 export function openLog(level: LogLevel): Log {
@@ -22,13 +19,7 @@ export function openLog(level: LogLevel): Log {
   });
   const formatters = { level: (word: string) => ({ level: word }) };
   const logger = pino({ level, base: null, timestamp: stdTimeFunctions.isoTime, formatters }, lines);
-  return {
-    logger,
-    get dropped() {
-      return lines.dropped;
-    },
-    flush: () => lines.flush(),
-  };
+  return { logger, lines };
 }
 
 /** One log line and one set of counts for each request. */
@@ -37,37 +28,33 @@ export class Telemetry {
   readonly #audit: AuditLog | undefined;
   readonly metrics: Metrics;
 
-  constructor(log: Log, readings: Readings, info: BuildInfo, audit: AuditLog | undefined) {
+  constructor(log: Log, info: BuildInfo, audit: AuditLog | undefined) {
     this.#log = log;
     this.#audit = audit;
-    this.metrics = new Metrics(readings, info);
+    this.metrics = new Metrics(info);
+  }
+
+  /** What is read at each scrape, besides what is known here. */
+  read(readings: Omit<Readings, `${'log' | 'audit'}_lines_dropped_total`>): void {
+    this.metrics.read({
+      ...readings,
+      log_lines_dropped_total: () => this.#log.lines.dropped,
+      audit_lines_dropped_total: () => this.#audit?.lines.dropped ?? 0,
+    });
   }
 
   /** Never throws: the request has already been answered. */
   finished(record: RequestRecord): void {
     try {
-      this.#record(record);
+      this.metrics.observe(record);
+      this.#audit?.write(record);
+      // pino leaves out members that are undefined.
+      const duration_ms = Math.round(record.duration_ms * 10) / 10;
+      const { key_name: _, pictures: __, counts: ___, decisions: ____, ...line } = { ...record, duration_ms };
+      if (record.fault === undefined) this.#log.logger.info(line, 'request');
+      else this.#log.logger.error(line, 'request');
     } catch (error) {
       this.#log.logger.error({ request_id: record.request_id, fault: String(error) }, 'not counted');
     }
-  }
-
-  #record(record: RequestRecord): void {
-    this.metrics.observe(record);
-    this.#audit?.write(record);
-    // pino leaves out members that are undefined.
-    const duration_ms = Math.round(record.duration_ms * 10) / 10;
-    const { key_name: _, pictures: __, counts: ___, decisions: ____, ...line } = { ...record, duration_ms };
-    if (record.fault === undefined) this.#log.logger.info(line, 'request');
-    else this.#log.logger.error(line, 'request');
-  }
-
-  /** Prometheus text. */
-  exposition(): Promise<string> {
-    return this.metrics.registry.metrics();
-  }
-
-  get expositionType(): string {
-    return this.metrics.registry.contentType;
   }
 }

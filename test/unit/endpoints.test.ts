@@ -6,7 +6,7 @@ import type { Analysed, FieldRule, ImageEndpoint, Success } from '../../src/endp
 import { imageFields, repeatedField } from '../../src/endpoints/images.ts';
 import { endpoints, type Listed } from '../../src/endpoints/index.ts';
 import type { Analysis, Face, FoundBy, ImageFormat, NativeFailure } from '../../src/engine/addon.ts';
-import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
+import { packDirectory, packFiles, readManifest } from '../../src/engine/manifest.ts';
 import { defaults, expectation, type PackDefaults } from '../../src/engine/match-options.ts';
 import { Problem } from '../../src/errors.ts';
 import { readForm } from '../../src/http/body/form.ts';
@@ -57,9 +57,10 @@ describe('answers', () => {
     }),
     detection_score: number(0, 1),
     found_by: fc.constantFrom<FoundBy>('primary', 'tiled', 'rotated', 'padded', 'enhanced'),
-    human_score: fc.option(number(-9, 9), { nil: undefined }),
-    occlusion_score: fc.option(number(-9, 9), { nil: undefined }),
-    live_score: fc.option(number(0, 1), { nil: undefined }),
+    scores: fc.record(
+      { human_score: number(-9, 9), occlusion_score: number(-9, 9), live_score: number(0, 1) },
+      { requiredKeys: [] },
+    ),
     pose: fc.record({ yaw: number(-90, 90), pitch: number(-90, 90), roll: number(-180, 180) }),
     quality: fc.record({
       ...{ sharpness: number(0, 1), brightness: number(0, 1), face_pixels: number(1, 2000) },
@@ -84,7 +85,7 @@ describe('answers', () => {
         ok: true,
         image: {
           ...{ width: 640, height: 480, format, orientation },
-          faces: faces.map((one, index): Face => ({ ...one, index })),
+          faces: faces.map(({ scores, ...one }, index): Face => ({ ...one, ...scores, index })),
           ...(cut ? { look_cut_short: true } : {}),
         },
         timings_ms: timings,
@@ -158,11 +159,9 @@ describe('answers', () => {
       schemaOf(endpoint.success).parse(answerExamples[endpoint.success.name]);
       if (endpoint.takes !== 'nothing') continue;
       for (const name of ['default', 'yunet']) {
-        const answered = endpoint.answer(readManifest(packDirectory(name)), {
-          version: '1',
-          providers: ['cpu'],
-          available: ['cpu'],
-        });
+        const manifest = readManifest(packDirectory(name));
+        const runtime = { version: '1', providers: ['cpu'], available: ['cpu'] };
+        const answered = endpoint.answer(manifest, packFiles(manifest), runtime);
         schemaOf(endpoint.success).parse('body' in answered && answered.body);
       }
     }

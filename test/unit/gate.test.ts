@@ -4,10 +4,11 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { clientAddress } from '../../src/auth/client-address.ts';
 import { Charge, Gate } from '../../src/auth/gate.ts';
-import { create, editKeyFile } from '../../src/auth/key-file.ts';
+import { editKeyFile } from '../../src/auth/key-file.ts';
 import { KeyStore } from '../../src/auth/key-store.ts';
 import type { Scope } from '../../src/auth/keys.ts';
 import { Limiter, type RateLimiter } from '../../src/auth/limiter.ts';
+import { create } from '../../src/cli/key-edits.ts';
 import type { Problem } from '../../src/errors.ts';
 import { newFolder } from '../support/folder.ts';
 
@@ -30,11 +31,11 @@ function addKey(burst = 2, concurrent = 9): string {
   return editKeyFile(file, (records) => create(records, settings, now_ms)).key;
 }
 
-function openGate(
-  options: { failureBurst?: number; trustedHops?: number; callers?: RateLimiter } = {},
-): Gate {
-  keys = KeyStore.open(file, silent);
-  return new Gate({ keys, failuresPerMinute: 6, failureBurst: 1, trustedHops: 0, ...options });
+function openGate(options: { failures?: number; hops?: number; callers?: RateLimiter } = {}): Gate {
+  const { failures = 1, hops = 0, callers } = options;
+  keys = new KeyStore(file, silent);
+  const settings = { auth_failures_per_minute: 6, auth_failure_burst: failures, trusted_hops: hops };
+  return new Gate(keys, settings, callers);
 }
 
 interface Sent {
@@ -109,7 +110,7 @@ describe('a key', () => {
 describe('guessing keys', () => {
   test('is slowed down once the failures of an address are spent, and locks no valid key out', () => {
     const key = addKey();
-    const gate = openGate({ failureBurst: 3 });
+    const gate = openGate({ failures: 3 });
     const guess = (after_ms = 0) => ask(gate, unknownKey, { after_ms });
     for (let sent = 0; sent < 3; sent++) expect(guess()).toEqual(['invalid_api_key']);
     expect(guess()).toEqual(['rate_limit_exceeded', '10']);
@@ -121,7 +122,7 @@ describe('guessing keys', () => {
 
   test('is counted by the address that a trusted proxy appended', () => {
     addKey();
-    const gate = openGate({ trustedHops: 1 });
+    const gate = openGate({ hops: 1 });
     const from = (forwarded_for: string) => ask(gate, unknownKey, { forwarded_for })[0];
     expect(from('203.0.113.1')).toBe('invalid_api_key');
     expect(from('9.9.9.9, 203.0.113.1')).toBe('rate_limit_exceeded');

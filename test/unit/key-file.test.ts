@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { create, editKeyFile, KeyFileError, readKeyFile } from '../../src/auth/key-file.ts';
-import type { KeyRecord } from '../../src/auth/keys.ts';
+import { editKeyFile, KeyFileError, type KeyRecord, readKeyFile } from '../../src/auth/key-file.ts';
+import { create } from '../../src/cli/key-edits.ts';
 import { newFolder } from '../support/folder.ts';
 
 let folder: string;

@@ -31,7 +31,7 @@ afterEach(() => {
 });
 
 function open(): KeyStore {
-  store = KeyStore.open(file, log, 5);
+  store = new KeyStore(file, log, 5);
   return store;
 }
 

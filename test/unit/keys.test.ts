@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { create, type KeySettings, revoke, rotate } from '../../src/auth/key-file.ts';
 import { createKey, endOf, keyId, statusOf } from '../../src/auth/keys.ts';
+import { create, type KeySettings, revoke, rotate } from '../../src/cli/key-edits.ts';
 import {
   parseBurst,
   parseConcurrent,

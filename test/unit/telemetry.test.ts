@@ -22,27 +22,32 @@ const info = {
 };
 const readings = (own: Partial<Readings> = {}) =>
   ({ ...Object.fromEntries(Object.keys(read).map((name) => [name, () => 1])), ...own }) as Readings;
+const metricsOf = (own?: Partial<Readings>) => {
+  const metrics = new Metrics(info);
+  metrics.read(readings(own));
+  return metrics;
+};
 const seriesOf = async (metrics: Metrics) =>
   (await metrics.registry.metrics()).split('\n').filter((line) => line.startsWith('facematch_'));
 
 describe('a reading', () => {
   test('is asked for at every scrape', async () => {
     let depth = 3;
-    const metrics = new Metrics(readings({ queue_depth: () => depth }), info);
+    const metrics = metricsOf({ queue_depth: () => depth });
     expect(await seriesOf(metrics)).toContain('facematch_queue_depth 3');
     depth = 5;
     expect(await seriesOf(metrics)).toContain('facematch_queue_depth 5');
   });
 
   test('of a counter is told as it is, and not added up from scrape to scrape', async () => {
-    const metrics = new Metrics(readings({ worker_replacements_total: () => 2 }), info);
+    const metrics = metricsOf({ worker_replacements_total: () => 2 });
     await seriesOf(metrics);
     expect(await seriesOf(metrics)).toContain('facematch_worker_replacements_total 2');
   });
 
   test('that is not known leaves no series behind, and comes back', async () => {
     let limit: number | undefined = 7;
-    const metrics = new Metrics(readings({ memory_limit_bytes: () => limit }), info);
+    const metrics = metricsOf({ memory_limit_bytes: () => limit });
     const series = async () => (await seriesOf(metrics)).filter((line) => line.includes('memory_limit'));
     expect(await series()).toEqual(['facematch_memory_limit_bytes 7']);
     limit = undefined;
@@ -55,11 +60,11 @@ describe('a reading', () => {
 const record = {
   ...{ request_id: 'x', key_id: undefined, route: 'match', bytes: 0, duration_ms: 1, timings_ms: {} },
   ...{ trace_id: undefined, client: undefined, key_name: undefined, pictures: 0 },
-  ...{ fault: undefined, field: undefined, reason: undefined, counts: undefined, decisions: [] },
+  ...{ fault: undefined, field: undefined, reason: undefined, counts: [], decisions: [] },
 };
 
 test('a code that is none of the table is no refusal, and makes no series of its own', async () => {
-  const metrics = new Metrics(readings(), info);
+  const metrics = metricsOf();
   metrics.observe({ ...record, status: 499, code: 'client_left' });
   metrics.observe({ ...record, status: 503, code: 'overloaded' });
   const refusals = (await seriesOf(metrics)).filter((line) => line.startsWith('facematch_refusals_total'));
@@ -70,8 +75,9 @@ test('a code that is none of the table is no refusal, and makes no series of its
 });
 
 test('every verdict of a key is counted: on two pictures, on each candidate, and none where it was refused', async () => {
-  const metrics = new Metrics(readings(), info);
-  const decisions = [{ match: true }, { refused: 'no_face_found' }, { candidates: 40, match: false }];
+  const metrics = metricsOf();
+  const matched = { accuracy_mode: 'fast', match: true, confidence_percent: 90 };
+  const decisions = [matched, { refused: 'no_face_found' }, { candidates: 40, match: false }];
   metrics.observe({ ...record, status: 200, code: undefined, key_name: 'shop', pictures: 3, decisions });
   metrics.observe({ ...record, status: 200, code: undefined });
   expect((await seriesOf(metrics)).filter((line) => line.startsWith('facematch_key_'))).toEqual([

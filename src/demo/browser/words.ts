@@ -1,4 +1,5 @@
 import { measuredUpTo } from '../../scoring/calibration.ts';
+import { largestWords } from '../../scoring/largest-face.ts';
 import type { Plan, Warning } from './types.ts';
 
 /** Texts of the page: numbers for people, and the request as a command. */
@@ -54,10 +55,7 @@ export const percentText = (percent: number): string => `${Number(percent.toFixe
 export function warningText({ code, field, detail }: Warning, image2 = 'photo 2'): string {
   if (code !== 'not_the_largest_face') return detail;
   const photo = field === 'image2' ? image2 : 'photo 1';
-  return (
-    `The face compared in ${photo} is not the largest one there: make sure that it is the person you mean, and not somebody behind ` +
-    'them or on a picture that they hold. Without “Auto pair best” the first face of each photo is compared.'
-  );
+  return `${largestWords(photo)} Without “Auto pair best” the first face of each photo is compared.`;
 }
 
 /** 10 MiB, 3.4 MB: powers of two when it is a whole number of them, as limits are. */

@@ -10,7 +10,6 @@ const nativeFrom_bytes = 512;
 
 /** Memory of one body at a time. All of it is 0 when it is taken. */
 export interface BodyBuffer {
-  /** The whole of it, in shared memory. */
   readonly bytes: Uint8Array<SharedArrayBuffer>;
   /** Most of its bytes that were ever written: so much memory it takes, about. */
   resident: number;
@@ -33,16 +32,14 @@ const ownPagesFrom_bytes = 1024 * 1024;
 /** Memory that nobody used for so long is given back. */
 const idle_ms = 10_000;
 
-/**
- * Buffers for bodies. New memory costs a page fault for each 4 KiB, or a call of the allocator and work of the garbage collector;
- * so what a body leaves is wiped and kept for the next, up to `keep_bytes`, and given back when idle.
- */
+/** New memory costs page faults and garbage collection, so what a body leaves is wiped and kept, up to `keep_bytes`. */
 export class BodyBuffers {
   readonly #memory: MemoryCalls;
   readonly #keep_bytes: number;
   /** By capacity; the one that was used last is at the end. */
   readonly #kept = new Map<number, Kept[]>();
-  #kept_bytes = 0;
+  /** Of memory that no body uses. */
+  kept_bytes = 0;
   #sweep: NodeJS.Timeout | undefined;
 
   constructor(memory: MemoryCalls, keep_bytes: number) {
@@ -50,17 +47,12 @@ export class BodyBuffers {
     this.#keep_bytes = keep_bytes;
   }
 
-  /** Memory that no body uses, in bytes. */
-  get kept_bytes(): number {
-    return this.#kept_bytes;
-  }
-
   /** At least `size` bytes. Throws a RangeError when there is no memory. */
   acquire(size: number): BodyBuffer {
     const capacity = capacityFor(size);
     const kept = this.#kept.get(capacity)?.pop();
     if (kept === undefined) return { bytes: allocate(capacity), resident: 0, hugeUpTo: 0 };
-    this.#kept_bytes -= kept.buffer.resident;
+    this.kept_bytes -= kept.buffer.resident;
     return kept.buffer;
   }
 
@@ -72,7 +64,7 @@ export class BodyBuffers {
   /** `written`: bytes from its start that are not 0. Nobody may read it any more. */
   release(buffer: BodyBuffer, written: number): void {
     const { bytes, resident } = buffer;
-    if (bytes.length > maxKeptBuffer_bytes || this.#kept_bytes + resident > this.#keep_bytes) {
+    if (bytes.length > maxKeptBuffer_bytes || this.kept_bytes + resident > this.#keep_bytes) {
       this.#memory.discard(bytes, written);
       return;
     }
@@ -81,7 +73,7 @@ export class BodyBuffers {
     const kept = { buffer, since_ms: performance.now() };
     if (same === undefined) this.#kept.set(bytes.length, [kept]);
     else same.push(kept);
-    this.#kept_bytes += resident;
+    this.kept_bytes += resident;
     this.#sweep ??= setInterval(() => this.#giveIdle(), idle_ms / 2).unref();
   }
 
@@ -93,9 +85,9 @@ export class BodyBuffers {
 
   /** Returns kept memory to the system: at least so many bytes, where there are as many. */
   shrink(bytes: number): void {
-    const least = Math.max(0, this.#kept_bytes - bytes);
+    const least = Math.max(0, this.kept_bytes - bytes);
     for (const same of this.#kept.values()) {
-      while (this.#kept_bytes > least && same.length > 0) this.#drop(same);
+      while (this.kept_bytes > least && same.length > 0) this.#drop(same);
     }
   }
 
@@ -104,7 +96,7 @@ export class BodyBuffers {
     for (const same of this.#kept.values()) {
       while (same[0] !== undefined && same[0].since_ms < before_ms) this.#drop(same);
     }
-    if (this.#kept_bytes > 0) return;
+    if (this.kept_bytes > 0) return;
     clearInterval(this.#sweep);
     this.#sweep = undefined;
   }
@@ -112,7 +104,7 @@ export class BodyBuffers {
   /** The one that was used longest ago. */
   #drop(same: Kept[]): void {
     const { buffer } = same.shift()!;
-    this.#kept_bytes -= buffer.resident;
+    this.kept_bytes -= buffer.resident;
     this.#memory.discard(buffer.bytes, 0);
   }
 }

@@ -1,3 +1,4 @@
+import type { Config } from '../../config/config.ts';
 import type { FieldRule, Fields, ImageEndpoint } from '../../endpoints/endpoint.ts';
 import { imageFields, repeatedField, ruleOf } from '../../endpoints/images.ts';
 import { endpoints } from '../../endpoints/index.ts';
@@ -13,7 +14,7 @@ import {
 import { Problem, printable } from '../../errors.ts';
 import type { Warning } from '../../scoring/answers.ts';
 import type { Target } from '../../scoring/many.ts';
-import { MultipartError, type Part, parseMultipart } from './multipart.ts';
+import { parseMultipart } from './multipart.ts';
 
 /** The bytes of an image in the body, from `start` up to, not including, `end`. */
 interface ByteRange {
@@ -21,7 +22,6 @@ interface ByteRange {
   end: number;
 }
 
-/** A request's form, checked. */
 export interface Form {
   /** The images to analyse, in the order of the endpoint's fields; those of a repeated field in the order sent. */
   images: ByteRange[];
@@ -31,12 +31,10 @@ export interface Form {
   warnings: Warning[];
 }
 
-export interface FormLimits {
-  max_parts: number;
-  max_part_header_bytes: number;
-  max_field_bytes: number;
-  max_image_bytes: number;
-}
+export type FormLimits = Pick<
+  Config,
+  'max_parts' | 'max_part_header_bytes' | 'max_field_bytes' | 'max_image_bytes'
+>;
 
 type Taker = Pick<ImageEndpoint, 'fields' | 'advanced'>;
 
@@ -58,7 +56,9 @@ export function readForm(
   pack: PackDefaults,
 ): Form {
   const sent = new SentFields(taker, limits);
-  for (const part of partsOf(body, boundary, limits, repeatedField(taker.fields) ? maxTargets : 0)) {
+  const parts = limits.max_parts + (repeatedField(taker.fields) ? maxTargets : 0);
+  const header_bytes = limits.max_part_header_bytes;
+  for (const part of parseMultipart(body, boundary, { parts, header_bytes })) {
     const { name, filename, start, end } = part;
     const rule = sent.claim(name);
     const text = () =>
@@ -73,7 +73,6 @@ export function readForm(
   return sent.form(pack);
 }
 
-/** The fields of a request as they come. */
 export class SentFields {
   readonly #taker: Taker;
   readonly #limits: FormLimits;
@@ -160,7 +159,6 @@ export class SentFields {
   }
 }
 
-/** Every field that some endpoint takes. */
 const known: Fields = Object.assign({}, ...endpoints.map((one) => ('fields' in one ? one.fields : {})));
 
 function unknownField(field: string, { advanced = {} }: Taker): Warning {
@@ -170,24 +168,6 @@ function unknownField(field: string, { advanced = {} }: Taker): Warning {
       ? 'This endpoint ignored the field: it belongs to other endpoints.'
       : 'The field was ignored: no endpoint knows it. Look for a mistake in its name.';
   return { code: 'unknown_field', field, detail };
-}
-
-function partsOf(body: Buffer, boundary: string, limits: FormLimits, further: number): Part[] {
-  try {
-    return parseMultipart(body, boundary, {
-      parts: limits.max_parts + further,
-      header_bytes: limits.max_part_header_bytes,
-    });
-  } catch (error) {
-    throw asProblem(error);
-  }
-}
-
-/** A MultipartError as a problem, whose detail is the parser's message; other errors as they are. */
-export function asProblem(error: unknown): unknown {
-  return error instanceof MultipartError
-    ? new Problem('invalid_multipart', { detail: `${error.message}.` }, error.reason)
-    : error;
 }
 
 /** Most names of fields that a detail repeats. */

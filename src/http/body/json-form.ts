@@ -5,10 +5,7 @@ import { kindOfText, kinds } from '../../engine/not-an-image.ts';
 import { Problem, printable, sentWords } from '../../errors.ts';
 import { type Form, type FormLimits, SentFields } from './form.ts';
 
-/**
- * A form as JSON: an object with the form's fields, its pictures in base64, which is decoded where it lies. A choice that is null
- * is absent. Throws Problem for the first fault.
- */
+/** A form as an object, its pictures in base64, decoded where it lies; null is absent. Throws Problem for the first fault. */
 export function readJsonForm(
   body: Buffer,
   taker: Pick<ImageEndpoint, 'fields' | 'advanced'>,
@@ -76,7 +73,6 @@ function imageRange(body: Buffer, json: JsonScan, name: string, max_bytes: numbe
   });
 }
 
-/** More than a detail repeats. */
 const beginningOf = (body: Buffer, start: number, end: number) =>
   body.toString('utf8', start, Math.min(end, start + 256));
 
@@ -104,7 +100,6 @@ function textOf(body: Buffer, json: JsonScan): string {
   return beginningOf(body, start, end);
 }
 
-/** Characters that are decoded at a time. */
 const chunk = 64 * 1024;
 
 /** How many bytes a text of base64 stands for, when it is well-formed and has no escapes. */
@@ -114,9 +109,8 @@ export function decodedSize(body: Buffer, start: number, end: number): number {
 }
 
 /**
- * Decodes base64 (RFC 4648 section 4) of a JSON text in place. Strict: no blanks, with all of its padding or none, and with unused
- * bits 0. JSON's escapes are taken, because some libraries write `\/` or `\u002B`. Gives where the bytes end, or the byte from which
- * it is wrong.
+ * Decodes base64 (RFC 4648 section 4) in place. Strict: no blanks, all of its padding or none, unused bits 0; JSON's escapes are taken,
+ * because some libraries write `\/`. Gives where the bytes end, or the byte from which it is wrong.
  */
 export function decodeInPlace(body: Buffer, start: number, end: number): { end: number } | { wrong: number } {
   let to = start;

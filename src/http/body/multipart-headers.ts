@@ -1,32 +1,9 @@
 import { isUtf8 } from 'node:buffer';
+import { Problem } from '../../errors.ts';
 
-/** What is wrong with a form, for programs; the error's message is for people. */
-export type MultipartReason =
-  | 'missing_boundary'
-  | 'bad_boundary'
-  | 'truncated'
-  | 'bad_line_end'
-  | 'bad_header'
-  | 'header_too_large'
-  | 'missing_disposition'
-  | 'not_form_data'
-  | 'missing_name'
-  | 'bad_transfer_encoding'
-  | 'too_many_parts'
-  | 'too_many_lookalikes';
-
-/** The body is not a well-formed form. The message never repeats what the client sent, so it can be shown and logged. */
-export class MultipartError extends Error {
-  readonly reason: MultipartReason;
-  /** Offset of the fault in the body; for `missing_boundary` and `bad_boundary` in the Content-Type header. */
-  readonly at: number;
-
-  constructor(reason: MultipartReason, words: string, at: number) {
-    super(`${words} (at byte ${at})`);
-    this.name = 'MultipartError';
-    this.reason = reason;
-    this.at = at;
-  }
+/** `words` never repeat what was sent; `reason` is for the log; `at`: the byte of the body, or of the Content-Type header. */
+export function invalidForm(reason: string, words: string, at: number): Problem {
+  return new Problem('invalid_multipart', { detail: `${words} (at byte ${at}).` }, reason);
 }
 
 /** The headers of one part: RFC 2046 §5.1 for their frame, RFC 7578 §4 for what they say. */
@@ -34,8 +11,6 @@ export class MultipartError extends Error {
 interface PartHeaders {
   name: string;
   filename: string | undefined;
-  /** As declared, trimmed; not to be trusted. */
-  content_type: string | undefined;
   /** Where the part's body begins: the byte after the empty line. */
   end: number;
 }
@@ -47,17 +22,11 @@ interface Field {
   isUtf8: boolean;
 }
 
-type Understood = 'content-disposition' | 'content-type' | 'content-transfer-encoding';
-
 /** RFC 7578 §4.8: every other header of a part is ignored. */
-const understood: ReadonlySet<string> = new Set<Understood>([
-  'content-disposition',
-  'content-type',
-  'content-transfer-encoding',
-]);
+const understood = ['content-disposition', 'content-type', 'content-transfer-encoding'];
 
 /** RFC 2045 §6.2: the encodings that leave the bytes as they are. */
-const identityEncodings: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary']);
+const identityEncodings = ['7bit', '8bit', 'binary'];
 
 const HTAB = 0x09;
 const LF = 0x0a;
@@ -74,46 +43,47 @@ export function parsePartHeaders(body: Buffer, from: number, header_bytes: numbe
     addField(fields, body, at, end);
     at = end + 2;
   }
-  checkTransferEncoding(fields.get('content-transfer-encoding' satisfies Understood));
-  return {
-    ...readDisposition(fields.get('content-disposition' satisfies Understood), from),
-    content_type: fields.get('content-type' satisfies Understood)?.value,
-    end: at + 2,
-  };
+  const encoding = fields.get('content-transfer-encoding');
+  // RFC 7578 §4.7: deprecated, so nothing is decoded. Refused, because an encoded image would look damaged.
+  if (encoding !== undefined && !identityEncodings.includes(encoding.value.toLowerCase())) {
+    const words = 'A part has an encoded body, which is not supported';
+    throw invalidForm('bad_transfer_encoding', words, encoding.at);
+  }
+  return { ...readDisposition(fields.get('content-disposition'), from), end: at + 2 };
 }
 
 /** Offset of the CR LF that ends the line; the CR LF must end within `limit`. */
 function lineEnd(body: Buffer, from: number, limit: number): number {
   for (let at = from; at < body.length; at++) {
-    if (at + 2 > limit) throw refusal('header_too_large', "A part's headers are larger than allowed", at);
+    if (at + 2 > limit) throw invalidForm('header_too_large', "A part's headers are larger than allowed", at);
     const byte = body[at]!;
     if (byte === CR && body[at + 1] === LF) return at;
     if (byte === CR && at + 1 === body.length) break;
     // RFC 2046 §4.1.1: a line ends with CR LF, and neither may occur alone.
     if (byte === CR || byte === LF) {
-      throw refusal('bad_line_end', 'A line of a header does not end with CR LF', at);
+      throw invalidForm('bad_line_end', 'A line of a header does not end with CR LF', at);
     }
     // RFC 9110 §5.5: NUL and other control characters are invalid, and dangerous to later parsers.
     if ((byte < SP && byte !== HTAB) || byte === DEL) {
-      throw refusal('bad_header', 'A header contains a control character', at);
+      throw invalidForm('bad_header', 'A header contains a control character', at);
     }
   }
-  throw refusal('truncated', 'The body ends within the headers of a part', body.length);
+  throw invalidForm('truncated', 'The body ends within the headers of a part', body.length);
 }
 
 function addField(fields: Map<string, Field>, body: Buffer, at: number, end: number): void {
   // RFC 9112 §5.2 (obs-fold): parsers differ on what a folded line means.
-  if (body[at] === SP || body[at] === HTAB) throw refusal('bad_header', 'A header line is folded', at);
+  if (body[at] === SP || body[at] === HTAB) throw invalidForm('bad_header', 'A header line is folded', at);
   const bytes = body.subarray(at, end);
   const line = decodeLine(bytes);
   const colon = tokenEnd(line, 0);
   // No header's name begins with "-", though a token may; some parsers read `--boundary:` as a delimiter.
   if (colon === 0 || line[0] === '-' || line[colon] !== ':') {
-    throw refusal('bad_header', 'A header line is not of the form name: value', at);
+    throw invalidForm('bad_header', 'A header line is not of the form name: value', at);
   }
   const name = line.slice(0, colon).toLowerCase();
-  if (!understood.has(name)) return;
-  if (fields.has(name)) throw refusal('bad_header', `A part has two ${name} headers`, at);
+  if (!understood.includes(name)) return;
+  if (fields.has(name)) throw invalidForm('bad_header', `A part has two ${name} headers`, at);
   fields.set(name, { value: trimSpace(line.slice(colon + 1)), at, isUtf8: isUtf8(bytes) });
 }
 
@@ -127,30 +97,25 @@ function decodeLine(bytes: Buffer): string {
   return Buffer.from(text, 'latin1').toString();
 }
 
-/** RFC 7578 §4.7: deprecated, so nothing is decoded. Refused, because an encoded image would look damaged. */
-function checkTransferEncoding(field: Field | undefined): void {
-  if (field === undefined || identityEncodings.has(field.value.toLowerCase())) return;
-  throw refusal('bad_transfer_encoding', 'A part has an encoded body, which is not supported', field.at);
-}
-
 /** RFC 7578 §4.2: each part must have `Content-Disposition: form-data` with a name. */
 function readDisposition(field: Field | undefined, from: number): Pick<PartHeaders, 'name' | 'filename'> {
   if (field === undefined) {
-    throw refusal('missing_disposition', 'A part has no Content-Disposition header', from);
+    throw invalidForm('missing_disposition', 'A part has no Content-Disposition header', from);
   }
   const { value, at } = field;
   const typeEnd = tokenEnd(value, 0);
   if (value.slice(0, typeEnd).toLowerCase() !== 'form-data') {
-    throw refusal('not_form_data', 'The Content-Disposition of a part is not form-data', at);
+    throw invalidForm('not_form_data', 'The Content-Disposition of a part is not form-data', at);
   }
-  const refuse = (words: string) => refusal('bad_header', `In a Content-Disposition header, ${words}`, at);
+  const refuse = (words: string) =>
+    invalidForm('bad_header', `In a Content-Disposition header, ${words}`, at);
   const parameters = parseParameters(value, typeEnd, { escapes: 'quotes', refuse });
   for (const parameter of parameters.keys()) {
     // RFC 2231 continuations and `name*`: some parsers would take them as the field's name, others not.
     if (/^name\*/.test(parameter)) throw refuse('the name is given as an extended parameter');
   }
   const name = parameters.get('name');
-  if (name === undefined) throw refusal('missing_name', 'A part has no name', at);
+  if (name === undefined) throw invalidForm('missing_name', 'A part has no name', at);
   // Replacement characters would make two different names the same.
   if (!field.isUtf8 && name.includes('\ufffd')) throw refuse('the name is not UTF-8');
 
@@ -177,7 +142,7 @@ function decodeExtended(value: string): string | undefined {
   try {
     const bytes = Buffer.from(encoded)
       .toString('latin1')
-      .replaceAll(/%([0-9a-f]{2})/gi, byteOf);
+      .replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
     return new TextDecoder(charset).decode(Buffer.from(bytes, 'latin1'));
   } catch {
     // A charset that nobody knows.
@@ -185,22 +150,10 @@ function decodeExtended(value: string): string | undefined {
   }
 }
 
-const byteOf = (_: string, hex: string) => String.fromCharCode(Number.parseInt(hex, 16));
-
-function refusal(reason: MultipartReason, words: string, at: number): MultipartError {
-  return new MultipartError(reason, words, at);
-}
-
-/**
- * The `; name=value; name="value"` tail that Content-Type and Content-Disposition share
- * (RFC 9110 §5.6.6, RFC 2045 §5.1, RFC 2183 §2).
- */
+/** The `; name=value; name="value"` tail of a header (RFC 9110 §5.6.6, RFC 2045 §5.1, RFC 2183 §2). */
 
 /** RFC 9110 §5.6.2: what a token is made of. */
 const token = /[0-9A-Za-z!#$%&'*+.^_`|~-]*/y;
-
-/** RFC 2046 §5.1.1: what a boundary is made of. */
-export const bchars = /^[0-9A-Za-z'()+_,./:=? -]*$/;
 
 interface ParameterRules {
   /**
@@ -268,10 +221,7 @@ function quotedString(text: string, open: number, rules: ParameterRules): Value 
   throw rules.refuse('a quoted value is not closed', open);
 }
 
-/**
- * RFC 2045 §5.1 requires a token here. Some clients leave `/ : = ? ( )` and UTF-8 unquoted, which is harmless: a value ends
- * only at ";" or white space.
- */
+/** RFC 2045 §5.1 requires a token here; some clients leave `/ : = ? ( )` and UTF-8 unquoted, which is harmless. */
 function bareValue(text: string, from: number, rules: ParameterRules): Value {
   let at = from;
   while (at < text.length && text[at] !== ';' && !isSpace(text[at])) {

@@ -1,21 +1,8 @@
-import {
-  bchars,
-  MultipartError,
-  parseParameters,
-  parsePartHeaders,
-  tokenEnd,
-  trimSpace,
-} from './multipart-headers.ts';
+import { invalidForm, parseParameters, parsePartHeaders, tokenEnd, trimSpace } from './multipart-headers.ts';
 
-/**
- * Parses multipart/form-data (RFC 7578) from a whole body in one buffer, without copying the parts. Strict wherever two parsers
- * could read different forms from the same body.
- */
-
-export { MultipartError, type MultipartReason } from './multipart-headers.ts';
+/** Parses multipart/form-data (RFC 7578) without copying. Strict wherever two parsers could read different forms. */
 
 export interface MultipartLimits {
-  /** Most parts that a form may have. */
   parts: number;
   /** Most bytes of one part's header lines, with their line ends, without the empty line. */
   header_bytes: number;
@@ -26,14 +13,13 @@ export interface Part {
   name: string;
   /** As sent; only a label, never a path to open (RFC 7578 §7). */
   filename: string | undefined;
-  /** As declared, with its parameters; not to be trusted. */
-  content_type: string | undefined;
   start: number;
   end: number;
 }
 
-/** RFC 2046 §5.1.1 */
+/** RFC 2046 §5.1.1: how long a boundary may be, and what it is made of. */
 const MAX_BOUNDARY_LENGTH = 70;
+const bchars = /^[0-9A-Za-z'()+_,./:=? -]*$/;
 
 /** Most lines of a body that begin as a delimiter and are none: each costs some steps, and pictures have none. */
 const MAX_LOOKALIKES = 1000;
@@ -46,10 +32,7 @@ const CR = 0x0d;
 const SP = 0x20;
 const DASH = 0x2d;
 
-/**
- * The boundary of a Content-Type header; undefined when its media type is not multipart/form-data. Throws MultipartError when
- * the boundary is missing or malformed.
- */
+/** Undefined when the media type is not multipart/form-data. Throws Problem when the boundary is missing or malformed. */
 export function boundaryOf(contentType: string): string | undefined {
   const header = trimSpace(contentType);
   const slash = tokenEnd(header, 0);
@@ -58,7 +41,7 @@ export function boundaryOf(contentType: string): string | undefined {
   if (header.slice(0, typeEnd).toLowerCase() !== 'multipart/form-data') return undefined;
 
   const refuse = (words: string, at: number) =>
-    new MultipartError('bad_boundary', `In the Content-Type header, ${words}`, at);
+    invalidForm('bad_boundary', `In the Content-Type header, ${words}`, at);
   const parameters = parseParameters(header, typeEnd, { escapes: 'none', refuse });
   // RFC 2231: some parsers would take an extended or continued one for the boundary, others not.
   if ([...parameters.keys()].some((name) => name.startsWith('boundary*'))) {
@@ -66,7 +49,7 @@ export function boundaryOf(contentType: string): string | undefined {
   }
   const boundary = parameters.get('boundary');
   if (boundary === undefined) {
-    throw new MultipartError('missing_boundary', 'The Content-Type header has no boundary', header.length);
+    throw invalidForm('missing_boundary', 'The Content-Type header has no boundary', header.length);
   }
   if (boundary.length < 1 || boundary.length > MAX_BOUNDARY_LENGTH) {
     throw refuse(`the boundary is not 1 to ${MAX_BOUNDARY_LENGTH} characters long`, typeEnd);
@@ -76,17 +59,14 @@ export function boundaryOf(contentType: string): string | undefined {
   return boundary;
 }
 
-/**
- * The parts of a form in the order sent; none for an empty form, which browsers send as a closing boundary only. `boundary`
- * comes from `boundaryOf`. Throws nothing but MultipartError, whatever the bytes.
- */
+/** The parts in the order sent; none for an empty form. Throws nothing but Problem, whatever the bytes. */
 export function parseMultipart(body: Buffer, boundary: string, limits: MultipartLimits): Part[] {
   const delimiters = new DelimiterSearch(body, boundary);
   const parts: Part[] = [];
   let delimiter = delimiters.first();
   while (!delimiter.closes) {
     if (parts.length === limits.parts) {
-      throw new MultipartError('too_many_parts', `There are more than ${limits.parts} parts`, delimiter.end);
+      throw invalidForm('too_many_parts', `There are more than ${limits.parts} parts`, delimiter.end);
     }
     const { end: start, ...headers } = parsePartHeaders(body, delimiter.end, limits.header_bytes);
     // RFC 2046 §5.1.1, `body-part := MIME-part-headers [CRLF *OCTET]`: when a part has no body, the line end of the empty
@@ -110,7 +90,6 @@ export function endsForm(body: Buffer, boundary: string): boolean {
 interface Delimiter {
   /** Where the part before it ends. The CR LF before the dashes belongs to the delimiter. */
   start: number;
-  /** Where the headers of the next part begin. */
   end: number;
   /** Whether it is the last; the epilogue follows. */
   closes: boolean;
@@ -146,12 +125,12 @@ class DelimiterSearch {
     let at = from;
     for (;;) {
       const start = this.#find(at);
-      if (start === -1) throw new MultipartError('truncated', otherwise, this.#body.length);
+      if (start === -1) throw invalidForm('truncated', otherwise, this.#body.length);
       const delimiter = this.#delimiterAt(start);
       if (typeof delimiter === 'object') return delimiter;
       if (++this.#lookalikes > MAX_LOOKALIKES) {
         const words = `More than ${MAX_LOOKALIKES} lines begin with the boundary and go on otherwise; choose another one`;
-        throw new MultipartError('too_many_lookalikes', words, start);
+        throw invalidForm('too_many_lookalikes', words, start);
       }
       at = delimiter;
     }
@@ -177,7 +156,7 @@ class DelimiterSearch {
     if (byte === CR && body[at + 1] === LF) return { start, end: at + 2, closes };
     if (closes && at === body.length) return { start, end: at, closes };
     // Many parsers accept this as a delimiter; reading it as content would give a different form.
-    if (byte === LF) throw new MultipartError('bad_line_end', 'A boundary line ends with a bare LF', at);
+    if (byte === LF) throw invalidForm('bad_line_end', 'A boundary line ends with a bare LF', at);
     return at;
   }
 }

@@ -1,8 +1,6 @@
 import { Problem } from '../../errors.ts';
 import { type BodyBuffer, BodyBuffers, type MemoryCalls } from './body-buffers.ts';
 
-/** Receiving request bodies: how much memory they may take, the bytes of one, and its timeouts. */
-
 interface UploadsOptions {
   /** Most bytes of the bodies of all unanswered requests. */
   limit_bytes: number;
@@ -15,15 +13,15 @@ interface UploadsOptions {
 const maxKept_bytes = 64 * 1024 * 1024;
 
 /**
- * Limits the memory of bodies; uploads take no place in the queue, because a slow sender would keep the workers idle. Each is
- * charged for the bytes that have arrived, whatever length it declares, and a large one for a huge page more. No owner can use all
- * of the memory.
+ * Limits the memory of bodies. Each is charged for the bytes that have arrived, whatever length it declares, and a large one for a huge
+ * page more. No owner can use all of the memory.
  */
 export class Uploads {
   readonly #options: UploadsOptions;
   readonly #owned = new Map<string, number>();
   readonly #buffers: BodyBuffers;
-  #used_bytes = 0;
+  /** Bytes that are charged for all bodies in memory. */
+  used_bytes = 0;
 
   constructor(options: UploadsOptions) {
     this.#options = options;
@@ -31,20 +29,12 @@ export class Uploads {
     this.#buffers = new BodyBuffers(memory, Math.min(maxKept_bytes, limit_bytes / 4));
   }
 
-  /** Bytes that are charged for all bodies in memory. */
-  get used_bytes(): number {
-    return this.#used_bytes;
-  }
-
   /** Bytes that are kept for later bodies. They count as used, but make way for bodies. */
   get kept_bytes(): number {
     return this.#buffers.kept_bytes;
   }
 
-  /**
-   * For a body of `length` bytes (undefined: any length up to `limit`) of `owner`, a key or an address. Throws Problem
-   * overloaded when it would not fit even if no other body grew.
-   */
+  /** `length` undefined: any up to `limit`. Throws Problem overloaded when it would not fit even if no other body grew. */
   open(owner: string, length: number | undefined, limit: number): Upload {
     if (!this.#fits(owner, length ?? 1)) throw new Problem('overloaded');
     const charge = (bytes: number): boolean => {
@@ -52,8 +42,8 @@ export class Uploads {
       const owned = (this.#owned.get(owner) ?? 0) + bytes;
       if (owned === 0) this.#owned.delete(owner);
       else this.#owned.set(owner, owned);
-      this.#used_bytes += bytes;
-      const excess = this.#used_bytes + this.#buffers.kept_bytes - this.#options.limit_bytes;
+      this.used_bytes += bytes;
+      const excess = this.used_bytes + this.#buffers.kept_bytes - this.#options.limit_bytes;
       if (excess > 0) this.#buffers.shrink(excess);
       return true;
     };
@@ -62,12 +52,11 @@ export class Uploads {
 
   #fits(owner: string, bytes: number): boolean {
     const { limit_bytes, share_bytes } = this.#options;
-    return this.#used_bytes + bytes <= limit_bytes && (this.#owned.get(owner) ?? 0) + bytes <= share_bytes;
+    return this.used_bytes + bytes <= limit_bytes && (this.#owned.get(owner) ?? 0) + bytes <= share_bytes;
   }
 }
 
 interface UploadOptions {
-  /** Undefined when the client does not tell. */
   length: number | undefined;
   /** Most bytes of the body; the client is told. */
   limit: number;
@@ -85,27 +74,21 @@ const first_bytes = 64 * 1024;
 
 const nothing = Buffer.alloc(0);
 
-/** One body, collected in one buffer of shared memory. */
 export class Upload {
   readonly #options: UploadOptions;
   #buffer: BodyBuffer | undefined;
   #filled = 0;
   #charged = 0;
-  #fault: Error | undefined;
+  /** Problem body_too_large or overloaded, or a failed allocation. The bytes are then incomplete. */
+  fault: Error | undefined;
   #released = false;
 
   constructor(options: UploadOptions) {
     this.#options = options;
   }
 
-  /** Most bytes of the body. */
   get limit(): number {
     return this.#options.limit;
-  }
-
-  /** Problem body_too_large or overloaded, or a failed allocation. The bytes are then incomplete. */
-  get fault(): Error | undefined {
-    return this.#fault;
   }
 
   /** The bytes that have arrived; a view, not a copy. */
@@ -116,11 +99,11 @@ export class Upload {
 
   /** Copies a chunk, which is valid only during the transport's callback. Never throws, because µWS calls it. */
   add(chunk: Uint8Array): void {
-    if (this.#fault !== undefined || this.#released || chunk.length === 0) return;
+    if (this.fault !== undefined || this.#released || chunk.length === 0) return;
     try {
       this.#append(chunk);
     } catch (error) {
-      this.#fault = error as Error;
+      this.fault = error as Error;
     }
   }
 
@@ -192,14 +175,11 @@ export class Upload {
 }
 
 interface UploadClocksOptions {
-  /** Longest time of the whole upload. */
   timeout_ms: number;
-  /** Longest pause. */
   idle_ms: number;
   /** Asked in a pause: whether waiting for more is in vain. */
   hasEnded(): boolean;
   onTimeout(): void;
-  /** Resets a timeout of the transport's own. */
   rearm(): void;
 }
 
@@ -209,10 +189,7 @@ const rearmEvery_ms = 4000;
 /** How long a body may pause before it is looked at whether it has ended. */
 const pause_ms = 2000;
 
-/**
- * The timeouts of one upload. µWS has one of its own (10 s, reset only by 160 KiB), which would close a slow connection without
- * an answer, so it is reset regularly.
- */
+/** µWS has a timeout of its own (10 s, reset only by 160 KiB) that closes without an answer, so it is reset regularly. */
 export class UploadClocks {
   readonly #whole: NodeJS.Timeout;
   readonly #pause: NodeJS.Timeout;
@@ -234,7 +211,6 @@ export class UploadClocks {
     this.#rearm = setInterval(rearm, rearmEvery_ms);
   }
 
-  /** Call it when bytes have arrived. */
   touch(): void {
     this.#paused_ms = 0;
     this.#pause.refresh();

@@ -11,7 +11,6 @@ const discard_ms = 1000;
 
 const nothing = Buffer.alloc(0);
 
-/** An exchange of node:http. */
 export class NodeExchange extends Exchange {
   readonly #res: ServerResponse;
   readonly #socket: Socket;
@@ -34,7 +33,6 @@ export class NodeExchange extends Exchange {
     return this.#state === 'open';
   }
 
-  /** Call it when the connection has ended. */
   abandon(): void {
     this.#state = 'over';
     this.left();
@@ -95,10 +93,7 @@ export class NodeExchange extends Exchange {
   }
 }
 
-/**
- * An exchange whose body could end in two places: node:http ends the connection without an answer, so it is written by hand. What
- * follows on the connection is not read as a request.
- */
+/** Where a body could end in two places, node:http ends the connection without an answer, so it is written by hand. */
 export class UnclearExchange extends Exchange {
   readonly #socket: Socket;
   #open = true;
@@ -175,14 +170,12 @@ function bodyOf({ status, body }: Reply, method: string): string | Buffer {
   return method === 'HEAD' || isBodiless(status) ? '' : body;
 }
 
-/** Names and values in turn. */
 function rawHead({ status, headers, body }: Reply, further: Headers): string[] {
   const head = [...headers, ...further].flat();
   if (!isBodiless(status)) head.push('Content-Length', String(Buffer.byteLength(body)));
   return head;
 }
 
-/** A request's head as node:http read it. */
 function readRequest({ method, url, rawHeaders, httpVersionMinor, socket }: IncomingMessage): Request {
   const fields = new HeaderFields();
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -28,7 +28,6 @@ const ciphers = [
   'ECDHE+CHACHA20',
 ].join(':');
 
-/** A server of node:http or node:https on one address. */
 export class NodeListener implements Listening {
   readonly port: number;
   readonly url: string;
@@ -108,7 +107,6 @@ async function listen(server: Server, options: ListenerOptions): Promise<void> {
   server.on('error', onFault);
 }
 
-/** Connections of which a request was read. */
 const heard = new WeakSet<Socket>();
 
 function count(server: Server, connections: Connections): void {

@@ -12,11 +12,9 @@ const never = () => {};
 export class UwsExchange extends Exchange {
   /** undefined once answered or aborted: µWS's object must not be used after that. */
   #res: HttpResponse | undefined;
-  /** The same while an answer is written. */
   #writing: HttpResponse | undefined;
   /** Answered, while the rest of the body is discarded. */
   #draining: HttpResponse | undefined;
-  /** Inside µWS's request callback. */
   #inCallback = true;
   /** An interim response was written, so µWS takes the status as written. */
   #interim = false;
@@ -113,10 +111,8 @@ export class UwsExchange extends Exchange {
   }
 
   /**
-   * When its cork buffer cannot be written, because the client does not read or has left, `end` of µWS loses the body
-   * and treats the request as unanswered, which ends the process unless there is an abort handler. `tryEnd` reports it, and
-   * the rest is sent when there is room. Only `end` can close the connection, so a client that does not read may miss the
-   * body of the last answer.
+   * `end` of µWS loses the body when its cork buffer cannot be written, and ends the process unless there is an abort handler. `tryEnd` reports
+   * it, and the rest is sent when there is room. Only `end` can close the connection, so a client that does not read may miss the last body.
    */
   #end(res: HttpResponse, body: string | Buffer, close: boolean): void {
     res.onAborted(never);
@@ -130,10 +126,7 @@ export class UwsExchange extends Exchange {
     res.onWritable((offset) => res.tryEnd(bytes.subarray(offset), size)[0]);
   }
 
-  /**
-   * Answers while the client is still sending. Closing now would send a TCP reset, which clients report instead of the
-   * answer. So the rest of the body is discarded before closing (RFC 9112 section 9.6).
-   */
+  /** Closing now would reset the connection, and clients report that instead of the answer (RFC 9112 section 9.6). */
   #answerAndDrain(res: HttpResponse, reply: Reply): void {
     this.#writeWhole(res, reply, 0);
     this.#res = undefined;
@@ -156,8 +149,8 @@ export class UwsExchange extends Exchange {
   }
 
   /**
-   * Writes a complete answer and leaves the exchange open. µWS has no call for that: `end` ends the response, and `write`
-   * switches to chunks. Its writeHeader sends any text, so the value of the last header carries the body.
+   * Writes a complete answer and leaves the exchange open, for which µWS has no call. Its writeHeader sends any text, so the value of the
+   * last header carries the body.
    */
   #writeWhole(res: HttpResponse, reply: Reply, min_bytes: number): void {
     // writeHeader adds CRLF after its value. JSON and text may end with it; it is counted below.
@@ -190,10 +183,7 @@ function copyRequest(res: HttpResponse, req: HttpRequest): Request {
   return requestOf(req.getCaseSensitiveMethod(), target, fields, framingOf(fields.headers), peer);
 }
 
-/**
- * An IP address of 4 or 16 bytes as text, IPv6 with all its groups; '' for anything else, such as a Unix socket. µWS can give
- * the text too, but more slowly.
- */
+/** An IP address of 4 or 16 bytes as text, '' for anything else, such as a Unix socket; µWS's own text is slower. */
 function addressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
   if (bytes.length !== 16) return '';

@@ -21,9 +21,8 @@ const defaultHandover_ms = 5000;
 const ciphers = 'ECDHE+AESGCM:ECDHE+CHACHA20';
 
 /**
- * A µWS app on one address. µWS reads a certificate only when it makes an app, so a new certificate gets a new app and a new socket
- * on the same port (SO_REUSEPORT). Then the old socket closes, and the connections of the old app go on until they end. µWS never
- * frees an app: each replacement leaks some tens of KiB.
+ * A µWS app on one address. µWS reads a certificate only when it makes an app, so a new one gets a new app and a new socket on the same port
+ * (SO_REUSEPORT). The old socket closes, its connections go on until they end. µWS never frees an app, which is some tens of KiB.
  */
 export class UwsListener implements Listening {
   readonly port: number;
@@ -115,10 +114,7 @@ function tlsApp(uws: Uws, { cert, key }: NonNullable<Options['certificate']>): A
   }
 }
 
-/**
- * The port to listen on, after checking that no other process has it: two processes that share a port would get half of the
- * requests each. For 0, a free one. Throws `listenRefused`.
- */
+/** The port, or a free one for 0. Throws `listenRefused` when another process has it: each would get half of the requests. */
 function findPort(uws: Uws, options: Options): number {
   const socket = listen(uws.App(), options.host, options.port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT);
   const port = uws.us_socket_local_port(socket);
@@ -161,7 +157,6 @@ function handleRequests(app: App, { limits, handle, onFault, connections }: List
 /** µWS does not say why listening failed. */
 const listenRefused = new Error('µWebSockets cannot listen');
 
-/** Throws `listenRefused`. */
 function listen(app: App, host: string, port: number, mode: number): ListenSocket {
   let opened: ListenSocket | undefined;
   app.listen(host, port, mode, (socket) => {

@@ -4,10 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { uwsFolder } from '../../config/environment.ts';
 import { productPath } from '../../config/paths.ts';
 
-/**
- * Finds a native µWebSockets.js that works on this machine: the one of FACEMATCH_UWS, or else one of two builds that set-up
- * lifts out of npm packages (docs/uws-lifecycle.md says how they differ).
- */
+/** Finds a µWebSockets.js that loads here: that of FACEMATCH_UWS, or one of two builds that set-up lifts out of npm packages. */
 
 /** The newest first; its binary needs glibc 2.38. Set-up lifts the one that loads (scripts/lib/uws.mjs). */
 const candidates = ['build/uws/20.57.0', 'build/uws/3.0.6'] as const;
@@ -20,7 +17,6 @@ export interface HttpRequest {
   forEach(visit: (name: string, value: string) => void): void;
   getCaseSensitiveMethod(): string;
   getUrl(): string;
-  /** undefined without one. */
   getQuery(): string | undefined;
 }
 
@@ -79,10 +75,15 @@ export interface Uws {
   LIBUS_LISTEN_EXCLUSIVE_PORT: number;
   /** The default: sockets opened this way share a port, unless it was 0. */
   LIBUS_LISTEN_SHARED_PORT: number;
-  /** The version of the package. */
   version: string;
   /** Why the candidates before it could not be used, a line each. */
   passedOver: readonly string[];
+}
+
+/** What no documentation of it has. */
+interface Unlisted {
+  getParts?: unknown;
+  _cfg?(option: 'silent'): void;
 }
 
 /** `own`: a folder that holds a package, tried first. Call it before other threads start: it sets a variable of the environment. */
@@ -109,22 +110,14 @@ function tryLoad(folder: string, isOwn: boolean): Omit<Uws, 'passedOver'> | stri
     const version = versionOf(file);
     if (isOwn && !isKnown(version))
       return `its version ${version} is not 20.${oldestKnown} or a later one of 20`;
-    const loaded = require(folder) as Record<string, unknown>;
+    const loaded = require(folder) as Omit<Uws, 'version' | 'passedOver'> & Unlisted;
     // Some republications fall back to a slow server in JavaScript, which has neither.
     if (typeof loaded.SSLApp !== 'function' || typeof loaded.getParts !== 'function') {
       return 'its binary did not load and it fell back to JavaScript, which is refused';
     }
     // Without this, each answer carries a header `uWebSockets: 20`.
-    (loaded._cfg as ((option: string) => void) | undefined)?.('silent');
-    return {
-      App: loaded.App as Uws['App'],
-      SSLApp: loaded.SSLApp as Uws['SSLApp'],
-      us_socket_local_port: loaded.us_socket_local_port as Uws['us_socket_local_port'],
-      us_listen_socket_close: loaded.us_listen_socket_close as Uws['us_listen_socket_close'],
-      LIBUS_LISTEN_EXCLUSIVE_PORT: Number(loaded.LIBUS_LISTEN_EXCLUSIVE_PORT ?? 1),
-      LIBUS_LISTEN_SHARED_PORT: 0,
-      version,
-    };
+    loaded._cfg?.('silent');
+    return { ...loaded, LIBUS_LISTEN_SHARED_PORT: 0, version };
   } catch (error) {
     // Node adds the list of requiring files when a module is missing.
     const [reason = ''] = (error as Error).message.split('\nRequire stack:');
