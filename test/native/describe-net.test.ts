@@ -1,19 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import onnxProto from 'onnx-proto';
 import { describe, expect, test } from 'vitest';
-import { makeFloats, makeIntegers, makeNode } from '../../models/prepare/graph.ts';
+import { makeIntegers, makeNode } from '../../models/prepare/graph.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
 import { packDirectory } from '../../src/engine/manifest.ts';
 import { describeDetector, describeEmbedder, describeLandmarks } from '../../src/lab/packs/describe.ts';
+import { encodeNet } from '../fixtures/nets.ts';
 import { standIn } from '../model/support/standin.ts';
 import { newFolder } from '../support/folder.ts';
 
 /** What a file of a net says of itself, and which family follows from it. */
 
-const { onnx } = onnxProto;
 const folder = newFolder();
-const { FLOAT } = onnx.TensorProto.DataType;
 
 interface Head {
   name: string;
@@ -25,35 +23,27 @@ interface Head {
 
 /** A net with outputs of a detector's shapes: one convolution for each, whose stride is the grid's. */
 function detectorNet(heads: readonly Head[], { sides = [0, 0], rank = 2, declared = 0 } = {}): string {
-  const dim = (side: number) => (side > 0 ? { dimValue: side } : { dimParam: '?' });
-  const tensor = (name: string, dims: number[]) => ({
-    name,
-    type: { tensorType: { elemType: FLOAT, shape: { dim: dims.map(dim) } } },
-  });
-  const graph = { node: [] as object[], initializer: [] as object[], output: [] as object[] };
-  for (const { name, stride, each, columns } of heads) {
-    const out = each * columns;
-    const weights = new Float32Array(out * 3 * stride * stride);
-    const shape = rank === 2 ? [-1, columns] : [1, -1, columns];
-    graph.initializer.push(makeFloats(`${name}.w`, [out, 3, stride, stride], weights));
-    graph.initializer.push(makeIntegers(`${name}.s`, shape));
-    graph.node.push(
-      makeNode('Conv', ['input.1', `${name}.w`], `${name}.c`, {
-        kernel_shape: [stride, stride],
-        strides: [stride, stride],
-      }),
-      makeNode('Transpose', [`${name}.c`], `${name}.t`, { perm: [0, 2, 3, 1] }),
-      makeNode('Reshape', [`${name}.t`, `${name}.s`], name),
-    );
-    graph.output.push(tensor(name, rank === 2 ? [declared, columns] : [1, declared, columns]));
-  }
-  const model = onnx.ModelProto.create({
-    irVersion: 7,
-    opsetImport: [{ domain: '', version: 11 }],
-    graph: { name: 'net', ...graph, input: [tensor('input.1', [1, 3, ...sides])] },
-  });
+  const open = (dims: number[]) => dims.map((side) => (side > 0 ? side : '?'));
+  const nodes = heads.flatMap(({ name, stride }) => [
+    makeNode('Conv', ['input.1', `${name}.w`], `${name}.c`, {
+      kernel_shape: [stride, stride],
+      strides: [stride, stride],
+    }),
+    makeNode('Transpose', [`${name}.c`], `${name}.t`, { perm: [0, 2, 3, 1] }),
+    makeNode('Reshape', [`${name}.t`, `${name}.s`], name),
+  ]);
+  const constants = Object.fromEntries(
+    heads.map(({ name, stride, each, columns }): [string, [number[], Float32Array]] => {
+      const dims = [each * columns, 3, stride, stride];
+      return [`${name}.w`, [dims, new Float32Array(dims.reduce((product, side) => product * side))]];
+    }),
+  );
+  const batch = rank === 2 ? [] : [1];
+  const tensors = heads.map(({ name, columns }) => makeIntegers(`${name}.s`, [...batch, -1, columns]));
+  const outputs = heads.map(({ name, columns }) => [name, open([...batch, declared, columns])]);
+  const inputs = { 'input.1': [1, 3, ...open(sides)] };
   const file = join(folder, `${Math.random()}.onnx`);
-  writeFileSync(file, onnx.ModelProto.encode(model).finish());
+  writeFileSync(file, encodeNet({ nodes, constants, tensors, inputs, outputs: Object.fromEntries(outputs) }));
   return file;
 }
 
@@ -149,22 +139,8 @@ test('a file is described without a run by what it declares', () => {
 });
 
 test('a file without inputs is refused in words', () => {
-  const output = {
-    name: 'out',
-    type: { tensorType: { elemType: FLOAT, shape: { dim: [{ dimValue: 1 }] } } },
-  };
-  const graph = {
-    name: 'net',
-    node: [makeNode('Identity', ['one'], 'out')],
-    initializer: [makeFloats('one', [1], Float32Array.of(1))],
-    output: [output],
-  };
-  const model = onnx.ModelProto.create({
-    irVersion: 7,
-    opsetImport: [{ domain: '', version: 11 }],
-    graph,
-  });
   const file = join(folder, 'constant.onnx');
-  writeFileSync(file, onnx.ModelProto.encode(model).finish());
+  const nodes = [makeNode('Identity', ['one'], 'out')];
+  writeFileSync(file, encodeNet({ nodes, constants: { one: [[1], [1]] }, outputs: { out: [1] } }));
   expect(() => loadAddon().describeNet(file, [1, 3, 8, 8])).toThrow('has no input');
 });

@@ -49,20 +49,14 @@ describe('compare', () => {
     expect(found.pairs[1]!.normalised_similarity).toBeCloseTo(0.3, 6);
   });
 
-  test.each<[Partial<FaceChoice>, number[][]]>([
-    [
-      { image1_face_index: 1 },
-      [
-        [1, 0],
-        [1, 1],
-      ],
-    ],
-    [{ image1_face_index: 1, image2_face_index: 0 }, [[1, 0]]],
-    [{ auto_pair_best: false }, [[0, 0]]],
-    [{ auto_pair_best: false, image2_face_index: 1 }, [[0, 1]]],
+  test.each<[Partial<FaceChoice>, string]>([
+    [{ image1_face_index: 1 }, '1,0 1,1'],
+    [{ image1_face_index: 1, image2_face_index: 0 }, '1,0'],
+    [{ auto_pair_best: false }, '0,0'],
+    [{ auto_pair_best: false, image2_face_index: 1 }, '0,1'],
   ])('%j compares %j', (choice, expected) => {
     const found = compared(analysis([0, 90]), analysis([91, 92]), { ...automatic, ...choice });
-    expect(indices(found).toSorted()).toEqual(expected);
+    expect(indices(found).toSorted().join(' ')).toEqual(expected);
   });
 
   test('an internal error is thrown, and its message is for the log', () => {

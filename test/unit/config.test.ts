@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import {
   readConfig,
-  settings,
+  type settings,
   surveySettings,
   unknownVariables,
   variableOf,
@@ -15,46 +15,10 @@ import { RedisAddress } from '../../src/config/redis-address.ts';
 import { newFolder } from '../support/folder.ts';
 
 describe('readConfig', () => {
-  test('an empty environment gives the defaults of the contract', () => {
-    expect(readConfig({})).toMatchObject({
-      host: '127.0.0.1',
-      port: 8080,
-      admin_host: '127.0.0.1',
-      admin_port: 9090,
-      keys_file: './keys.json',
-      pack: 'default',
-      deadline_ms: 10_000,
-      upload_timeout_ms: 30_000,
-      max_body_bytes: 20 * 1024 * 1024,
-      max_image_bytes: 10 * 1024 * 1024,
-      max_parts: 16,
-      max_part_header_bytes: 8192,
-      max_field_bytes: 1024,
-      max_pixels: 64_000_000,
-      picture_ms: 2000,
-      min_side: 16,
-      embedding_cache: 0,
-      endpoints: ['match', 'match_advanced', 'match_many', 'detect', 'models', 'openapi', 'docs', 'demo'],
-      cors_origins: [],
-      trusted_hops: 0,
-    });
-  });
-
-  test('the configuration cannot be changed afterwards', () => {
+  test('gives what cannot be changed afterwards', () => {
     const config = readConfig({ FACEMATCH_ENDPOINTS: 'match' });
     expect(Object.isFrozen(config)).toBe(true);
     expect(Object.isFrozen(config.endpoints)).toBe(true);
-  });
-
-  test('every setting has a description, an expectation and a default that it accepts itself', () => {
-    const config = readConfig({});
-    for (const [name, setting] of Object.entries(settings)) {
-      expect(setting.description, name).not.toBe('');
-      const value = config[name as keyof typeof config];
-      const text = String(value);
-      // An empty list is written by leaving the variable out.
-      if (text !== '') expect(setting.parse(text), name).toEqual(value);
-    }
   });
 
   test.each([
@@ -63,12 +27,7 @@ describe('readConfig', () => {
     ['FACEMATCH_HOST', '::', 'host', '::'],
     ['FACEMATCH_LOG_LEVEL', 'silent', 'log_level', 'silent'],
     ['FACEMATCH_ENDPOINTS', 'match, models,match', 'endpoints', ['match', 'models']],
-    [
-      'FACEMATCH_CORS_ORIGINS',
-      'https://a.example,http://b.example:8080',
-      'cors_origins',
-      ['https://a.example', 'http://b.example:8080'],
-    ],
+    ['FACEMATCH_CORS_ORIGINS', 'https://a.b,http://b:8080', 'cors_origins', ['https://a.b', 'http://b:8080']],
     ['FACEMATCH_CORS_ORIGINS', '*', 'cors_origins', ['*']],
     ['FACEMATCH_PORT', '', 'port', 8080],
     ['FACEMATCH_PROVIDER', 'cuda, cpu', 'provider', ['cuda', 'cpu']],
@@ -80,14 +39,10 @@ describe('readConfig', () => {
     ['FACEMATCH_PORT', '65536'],
     ['FACEMATCH_PORT', '0x50'],
     ['FACEMATCH_PORT', '٨٠'],
-    ['FACEMATCH_PORT', 'http'],
     ['FACEMATCH_HOST', ' localhost'],
-    ['FACEMATCH_WORKERS', '0'],
     ['FACEMATCH_LOG_LEVEL', 'INFO'],
     ['FACEMATCH_ENDPOINTS', 'match,macth'],
     ['FACEMATCH_CORS_ORIGINS', 'example.org'],
-    ['FACEMATCH_MAX_PARTS', '1'],
-    ['FACEMATCH_IDLE_TIMEOUT_S', '961'],
     ['FACEMATCH_MAX_BODY_BYTES', '1000000000'],
     ['FACEMATCH_PROVIDER', 'CUDA'],
     ['FACEMATCH_PROVIDER', 'cpu,cuda'],
@@ -96,9 +51,11 @@ describe('readConfig', () => {
     expect(read).toThrow(new RegExp(`^${variable}: expected .+ but received ${JSON.stringify(text)}$`));
   });
 
-  test('bodies that fit the limit must fit the memory for uploads as well', () => {
-    const env = { FACEMATCH_MAX_BODY_BYTES: '2000000', FACEMATCH_MAX_UPLOAD_BYTES: '1000000' };
-    expect(() => readConfig(env)).toThrow(/FACEMATCH_MAX_UPLOAD_BYTES: expected at least/);
+  test('the memory for uploads rises with the largest body, and may not be set to less', () => {
+    const large = { FACEMATCH_MAX_BODY_BYTES: String(800 * 1024 * 1024) };
+    expect(readConfig(large)).toMatchObject({ max_upload_bytes: 800 * 1024 * 1024 });
+    const read = () => readConfig({ ...large, FACEMATCH_MAX_UPLOAD_BYTES: '1000000' });
+    expect(read).toThrow(/FACEMATCH_MAX_UPLOAD_BYTES: expected at least/);
   });
 
   test.each([
@@ -108,21 +65,11 @@ describe('readConfig', () => {
     const read = () => readConfig({ [given]: 'x.pem' });
     expect(read).toThrow(`${lacking}: expected a file, because ${given} is set`);
   });
-
-  test('a larger body limit raises the memory for uploads with it', () => {
-    const config = readConfig({ FACEMATCH_MAX_BODY_BYTES: String(800 * 1024 * 1024) });
-    expect(config.max_upload_bytes).toBe(config.max_body_bytes);
-  });
 });
 
 test('a misspelt variable is noticed, a known one and a foreign one are not', () => {
-  const env = {
-    FACEMATCH_PROT: '1',
-    FACEMATCH_PORT: '1',
-    FACEMATCH_ADDON: 'x',
-    FACEMATCH_UWS: 'x',
-    HOME: 'x',
-  };
+  const known = ['FACEMATCH_PORT', 'FACEMATCH_ADDON', 'FACEMATCH_UWS', 'HOME'];
+  const env = Object.fromEntries([...known, 'FACEMATCH_PROT'].map((name) => [name, 'x']));
   expect(unknownVariables(env)).toEqual(['FACEMATCH_PROT']);
 });
 
@@ -165,13 +112,6 @@ describe('a file of settings', () => {
   test('feeds the defaults that depend on its settings', () => {
     expect(survey({ FACEMATCH_WORKERS: 3 }).config.queue).toBe(24);
   });
-
-  test('stops the start with its first fault', () => {
-    writeFileSync(file, '{"FACEMATCH_PORT": 99999}');
-    const read = () => readConfig({ FACEMATCH_CONFIG: file });
-    const fault = 'FACEMATCH_PORT: expected a whole number from 0 to 65535 but received "99999"';
-    expect(read).toThrow(`${fault} (${file})`);
-  });
 });
 
 describe('a file with faults', () => {
@@ -200,19 +140,16 @@ describe('a file with faults', () => {
     expect(faults[0]).not.toContain('secret');
   });
 
-  test('tells all of them, those of the environment and those between settings as well', () => {
-    const written = { FACEMATCH_PROT: 1, FACEMATCH_QUEUE: 'many', FACEMATCH_TLS_CERT: 'x.pem' };
-    const { faults } = survey(written, { FACEMATCH_WORKERS: '0' });
-    expect(faults.map((fault) => fault.split(':')[0]).sort()).toEqual([
-      'FACEMATCH_PROT',
-      'FACEMATCH_QUEUE',
-      'FACEMATCH_TLS_KEY',
-      'FACEMATCH_WORKERS',
-    ]);
-  });
-
-  test('is at fault even where a variable wins', () => {
-    expect(survey({ FACEMATCH_PORT: 'x' }, { FACEMATCH_PORT: '1' }).faults).toHaveLength(1);
+  test('tells all of them, those of the environment, those between settings, and those where a variable wins', () => {
+    const written = {
+      FACEMATCH_PROT: 1,
+      FACEMATCH_QUEUE: 'many',
+      FACEMATCH_TLS_CERT: 'x.pem',
+      FACEMATCH_PORT: 'x',
+    };
+    const { faults } = survey(written, { FACEMATCH_WORKERS: '0', FACEMATCH_PORT: '1' });
+    const names = ['PORT', 'PROT', 'QUEUE', 'TLS_KEY', 'WORKERS'].map((name) => `FACEMATCH_${name}`);
+    expect(faults.map((fault) => fault.split(':')[0]).sort()).toEqual(names);
   });
 
   test.each([
@@ -251,18 +188,13 @@ describe('the address of a Redis', () => {
       '',
       'localhost:6379',
       'http://localhost',
-      'unix:///run/redis.sock',
       'redis://',
       'redis://localhost:0',
+      'redis://one,redis://two',
     ],
-    ...[
-      'redis://localhost/db',
-      'redis://localhost/0/1',
-      'redis://localhost/0?password=x',
-      'redis://app@localhost',
-    ],
-    ...['redis://:50%@localhost', 'redis://:pass word@localhost', 'redis://:secret@localhost\n'],
-    'redis://one,redis://two',
+    ...['/db', '/0/1', '/0?password=x'].map((rest) => `redis://localhost${rest}`),
+    ...['app', ':50%', ':pass word'].map((user) => `redis://${user}@localhost`),
+    'redis://:secret@localhost\n',
   ])('%j is refused', (text) => {
     expect(RedisAddress.parse(text)).toBeUndefined();
   });
@@ -279,60 +211,38 @@ describe('the address of a Redis', () => {
   });
 
   test('that is wrong is named without its password', () => {
-    expect(() => readConfig({ FACEMATCH_LIMITER: 'redis://app:hunter2@localhost:x' })).toThrow(
-      'FACEMATCH_LIMITER: expected local, or redis://[[user]:password@]host[:port][/db], or rediss:// for TLS but received a text that may hold a secret',
+    const read = () => readConfig({ FACEMATCH_LIMITER: 'redis://app:hunter2@localhost:x' });
+    expect(read).toThrow(
+      /^FACEMATCH_LIMITER: expected local, or redis:.* but received a text that may hold a secret$/,
     );
   });
 });
 
+/** Files of version 1 with that quota, in the cgroup /a. */
+const version1 = (quota: string, cgroups: string) => ({
+  '/proc/self/cgroup': cgroups,
+  '/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us': `${quota}\n`,
+  '/sys/fs/cgroup/cpu/a/cpu.cfs_period_us': '100000\n',
+});
+/** Of version 2: the path that the process sees, and files by the folders that they are in. */
+const version2 = (path: string, quotas: Record<string, string>) => ({
+  '/proc/self/cgroup': `0::${path}\n`,
+  ...Object.fromEntries(
+    Object.entries(quotas).map(([folder, quota]) => [`/sys/fs/cgroup${folder}/cpu.max`, `${quota} 100000\n`]),
+  ),
+});
 const none = Number.POSITIVE_INFINITY;
 
 test.each<[name: string, files: Record<string, string>, cpus: number]>([
   ['no cgroups', {}, none],
-  [
-    'version 2 without a quota',
-    { '/proc/self/cgroup': '0::/\n', '/sys/fs/cgroup/cpu.max': 'max 100000\n' },
-    none,
-  ],
-  [
-    'version 2 with half a CPU',
-    { '/proc/self/cgroup': '0::/\n', '/sys/fs/cgroup/cpu.max': '50000 100000\n' },
-    0.5,
-  ],
-  [
-    'version 2, the quota of an ancestor',
-    {
-      '/proc/self/cgroup': '0::/pod/app\n',
-      '/sys/fs/cgroup/pod/app/cpu.max': 'max 100000\n',
-      '/sys/fs/cgroup/pod/cpu.max': '250000 100000\n',
-    },
-    2.5,
-  ],
-  [
-    "version 2 in a container that sees the host's path",
-    { '/proc/self/cgroup': '0::/../../host/path\n', '/sys/fs/cgroup/cpu.max': '300000 100000\n' },
-    3,
-  ],
-  [
-    'version 1 without a quota',
-    {
-      '/proc/self/cgroup': '3:cpuset:/\n2:cpu,cpuacct:/a\n',
-      '/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us': '-1\n',
-      '/sys/fs/cgroup/cpu/a/cpu.cfs_period_us': '100000\n',
-    },
-    none,
-  ],
-  [
-    'version 1 with a quota and version 2 beside it',
-    {
-      '/proc/self/cgroup': '1:cpu:/a\n0::/\n',
-      '/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us': '400000\n',
-      '/sys/fs/cgroup/cpu/a/cpu.cfs_period_us': '100000\n',
-    },
-    4,
-  ],
-  ['nonsense', { '/proc/self/cgroup': '0::/\n\ngarbage\n', '/sys/fs/cgroup/cpu.max': 'abc def\n' }, none],
-  ['a quota of nothing', { '/proc/self/cgroup': '0::/\n', '/sys/fs/cgroup/cpu.max': '0 100000\n' }, none],
+  ['version 2 without a quota', version2('/', { '': 'max' }), none],
+  ['version 2 with half a CPU', version2('/', { '': '50000' }), 0.5],
+  ['version 2, of an ancestor', version2('/pod/app', { '/pod/app': 'max', '/pod': '250000' }), 2.5],
+  ["version 2 in a container that sees the host's path", version2('/../../host', { '': '300000' }), 3],
+  ['version 1 without a quota', version1('-1', '3:cpuset:/\n2:cpu,cpuacct:/a\n'), none],
+  ['version 1 with a quota and version 2 beside it', version1('400000', '1:cpu:/a\n0::/\n'), 4],
+  ['nonsense', version2('/\n\ngarbage', { '': 'abc def' }), none],
+  ['a quota of nothing', version2('/', { '': '0' }), none],
 ])('%s', (_name, files, cpus) => {
   expect(cgroupQuota((file) => files[file])).toBe(cpus);
 });

@@ -91,16 +91,11 @@ describe('of few people', () => {
 });
 
 describe('a promise', () => {
-  const row = (promised: number, observed: number, low: number) => ({
-    ...{
-      group: 'a',
-      percent: 30 - 10 * Math.log10(promised),
-      promised,
-      observed,
-      interval: [low, 1] as [number, number],
-    },
-    ...{ pairs: 12_720, people: 160 },
-  });
+  const row = (promised: number, observed: number, low: number) => {
+    const interval: [number, number] = [low, 1];
+    const percent = 30 - 10 * Math.log10(promised);
+    return { group: 'a', percent, promised, observed, interval, pairs: 12_720, people: 160 };
+  };
 
   test.each([
     ['is kept', 1e-3, 1e-3, row(1e-3, 5e-4, 1e-4), false],
@@ -114,11 +109,8 @@ describe('a promise', () => {
   });
 
   test('that is broken takes more people, the more the rarer it is, and each group is told once', () => {
-    const rows = [
-      row(1e-3, 2.04e-3, 1.4e-3),
-      row(1e-4, 6.3e-4, 2.5e-4),
-      { ...row(1e-3, 3e-3, 2e-3), group: 'b' },
-    ];
+    const often = row(1e-3, 2.04e-3, 1.4e-3);
+    const rows = [often, row(1e-4, 6.3e-4, 2.5e-4), { ...row(1e-3, 3e-3, 2e-3), group: 'b' }];
     const broken = brokenPromises(rows, 2e-4);
     expect(broken.map(({ group, promised }) => [group, promised])).toEqual([
       ['a', 1e-4],
@@ -127,7 +119,7 @@ describe('a promise', () => {
     const [{ more_people }] = broken as [(typeof broken)[0]];
     expect(more_people).toBeGreaterThan(200);
     expect(more_people).toBeLessThan(500);
-    expect(brokenPromises([rows[0]!], 2e-4)[0]!.more_people).toBeLessThan(more_people);
+    expect(brokenPromises([often], 2e-4)[0]!.more_people).toBeLessThan(more_people);
   });
 });
 

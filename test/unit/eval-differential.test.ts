@@ -91,10 +91,8 @@ function expectDefined(figures: GroupFigures, label: string | undefined): void {
     taken_for_one_person: defined.taken_for_one_person,
     failure_to_acquire: { rate: expect.closeTo(defined.without_face, 12), trials: defined.pictures },
   });
-  for (const [
-    i,
-    { percent, promised, ratio, false_match, false_non_match },
-  ] of figures.by_percent.entries()) {
+  for (const [i, one] of figures.by_percent.entries()) {
+    const { percent, promised, ratio, false_match, false_non_match } = one;
     expect([percent, promised]).toEqual([percents[i], Number(promisedRate(percent).toPrecision(6))]);
     expect(false_match.rate).toBeCloseTo(defined.false_match[i]!, 12);
     expect(false_match.trials).toBe(defined.strangers.length);
@@ -135,24 +133,15 @@ describe('error rates by group', () => {
   });
 
   test('of a group without a pair are NaN, and no group is compared that shows nothing', async () => {
-    const lonely = {
-      ...people,
-      images: people.images.slice(0, 1),
-      pictures: people.pictures.slice(0, 2),
-    };
-    const { everybody, groupings: figures, worst } = await judged(lonely);
-    expect(everybody.by_percent[0]).toMatchObject({
-      false_match: { rate: Number.NaN, interval: [0, 1], trials: 0 },
-      false_non_match: { rate: Number.NaN, interval: [0, 1], trials: 0 },
-    });
-    expect(figures.flatMap(({ worst_over_best }) => worst_over_best)).toEqual([]);
-    expect(worst).toEqual({ different: [], same: [] });
-  });
-
-  test('are there even when no picture could be read', async () => {
-    const { everybody, groupings: figures } = await judged({ name: 'set', images: [], pictures: [] });
-    expect(everybody).toMatchObject({ people: 0, pictures: 0, failure_to_acquire: { rate: Number.NaN } });
-    expect(figures.map(({ groups, worst_over_best }) => [...groups, ...worst_over_best])).toEqual([[], []]);
+    const lonely = { ...people, images: people.images.slice(0, 1), pictures: people.pictures.slice(0, 2) };
+    for (const set of [lonely, { name: 'set', images: [], pictures: [] }]) {
+      const { everybody, groupings: figures, worst } = await judged(set);
+      const unknown = { rate: Number.NaN, interval: [0, 1], trials: 0 };
+      expect(everybody).toMatchObject({ people: set.pictures.length, pictures: set.pictures.length });
+      expect(everybody.by_percent[0]).toMatchObject({ false_match: unknown, false_non_match: unknown });
+      expect(figures.flatMap(({ worst_over_best }) => worst_over_best)).toEqual([]);
+      expect(worst).toEqual({ different: [], same: [] });
+    }
   });
 
   test('are compared: the worst group over the best', async () => {
@@ -162,15 +151,9 @@ describe('error rates by group', () => {
       .map(({ group, by_percent }) => ({ group, rate: by_percent[0]!.false_match.rate }))
       .sort((a, b) => a.rate - b.rate);
     // At 60 percent some 1,000 pairs of a group let one expect a single false match: no word about that.
-    expect(worst_over_best.filter(({ measure }) => measure === 'false_match')).toEqual([
-      {
-        measure: 'false_match',
-        percent: 50,
-        worst: high!.group,
-        best: low!.group,
-        ratio: high!.rate / low!.rate,
-      },
-    ]);
+    const ends = { worst: high!.group, best: low!.group, ratio: high!.rate / low!.rate };
+    const compared = worst_over_best.filter(({ measure }) => measure === 'false_match');
+    expect(compared).toEqual([{ measure: 'false_match', percent: 50, ...ends }]);
     expect(worst_over_best.at(-1)).toMatchObject({ measure: 'failure_to_acquire', percent: undefined });
   });
 });
@@ -227,17 +210,13 @@ describe('a rate of people', () => {
   };
   const times = <T>(count: number, value: T) => Array.from({ length: count }, () => value);
 
-  test('of one trial each has Wilson’s interval, nearly', () => {
-    const rate = rateOf(...times(30, [true]), ...times(70, [false]));
-    expect([rate.rate, rate.trials]).toEqual([0.3, 100]);
+  test('of trials that are the same for each person is as sure as one for each: Wilson’s interval, nearly', () => {
     const [low, high] = wilson(30, 100);
-    expect(rate.interval).toEqual([expect.closeTo(low, 2), expect.closeTo(high, 2)]);
-  });
-
-  test('of trials that are the same for each person is as sure as one for each', () => {
-    const rate = rateOf(...times(30, times(8, true)), ...times(70, times(8, false)));
-    const [low, high] = wilson(30, 100);
-    expect(rate.interval).toEqual([expect.closeTo(low, 2), expect.closeTo(high, 2)]);
+    for (const trials of [1, 8]) {
+      const rate = rateOf(...times(30, times(trials, true)), ...times(70, times(trials, false)));
+      expect([rate.rate, rate.trials]).toEqual([0.3, 100 * trials]);
+      expect(rate.interval).toEqual([expect.closeTo(low, 2), expect.closeTo(high, 2)]);
+    }
     const apart = rateOf(...times(100, [...times(3, true), ...times(7, false)]));
     expect(apart.interval).toEqual(wilson(300, 1000));
   });

@@ -21,14 +21,12 @@ const read = () => readPeople('staff', join(folder, 'images'));
 describe('a set of labelled people', () => {
   test('has a folder for each person, and one group where there is no list', () => {
     put('ann/2.jpg', 'ann/1.PNG', 'ben/1.webp', 'ben/notes.txt', 'loose.jpg');
-    expect(read()).toEqual(
-      ['ann/1.PNG', 'ann/2.jpg', 'ben/1.webp'].map((file) => ({
-        file,
-        person: `staff/${file.slice(0, 3)}`,
-        set: 'staff',
-        labels: ['staff'],
-      })),
-    );
+    const members = { set: 'staff', labels: ['staff'] };
+    expect(read()).toEqual([
+      { file: 'ann/1.PNG', person: 'staff/ann', ...members },
+      { file: 'ann/2.jpg', person: 'staff/ann', ...members },
+      { file: 'ben/1.webp', person: 'staff/ben', ...members },
+    ]);
   });
 
   test.each(['people.tsv', 'images/people.tsv'])('takes its groups from %s', (list) => {
@@ -121,7 +119,6 @@ describe('a set of labelled people', () => {
     ['no label', 'image\na.jpg\n', 'first line'],
     ['a column twice', 'image\tage\tage\na.jpg\t3\t4\n', 'first line'],
     ['a picture that is not there', 'image\tage\nz.jpg\t3\n', 'line 2'],
-    ['a picture that is not there, elsewhere', 'image\tage\n../z.jpg\t3\n', 'line 2'],
     ['a picture twice', 'image\tage\na.jpg\t3\nimages/a.jpg\t3\n', 'line 3'],
     ['an empty value', 'image\tage\na.jpg\t\n', 'line 2'],
     ['a value too many', 'image\tage\na.jpg\t3\t4\n', 'line 2'],
@@ -185,11 +182,7 @@ describe('a list of pairs', () => {
   });
 
   test('names each picture once', () => {
-    const pair = { same: true, fold: undefined };
-    const pairs = [
-      { image1: 'a', image2: 'b', ...pair },
-      { image1: 'b', image2: 'c', ...pair },
-    ];
+    const pairs = read('image1\timage2\tsame\na\tb\t1\nb\tc\t1\n');
     expect(imagesOf(pairs)).toEqual(['a', 'b', 'c']);
   });
 });

@@ -132,85 +132,43 @@ describe('guessing keys', () => {
 
 const proxy = '10.0.0.1';
 
-describe('the address of a peer', () => {
-  test.each([
-    ['192.0.2.7', '192.0.2.7'],
-    ['0000:0000:0000:0000:0000:ffff:c000:0207', '192.0.2.7'],
-    ['64:ff9b::192.0.2.7', '192.0.2.7'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:0DB8:0001:0002:ffff:ffff:ffff:ffff', '2001:db8:1:2::/64'],
-    ['2001:db8::1', '2001:db8:0:0::/64'],
-    ['::', '0:0:0:0::/64'],
-    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-    ['', 'unknown'],
-    ['/run/facematch.sock', 'unknown'],
-    ['1:2:3:4:5:6:7:8:9', 'unknown'],
-  ])('%s is charged to %s', (peer, expected) => {
-    expect(clientAddress(peer, undefined, 0)).toBe(expected);
-  });
+test.each([
+  ['192.0.2.7', '192.0.2.7'],
+  ['0000:0000:0000:0000:0000:ffff:c000:0207', '192.0.2.7'],
+  ['64:ff9b::192.0.2.7', '192.0.2.7'],
+  ['2001:0DB8:0001:0002:ffff:ffff:ffff:ffff', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['', 'unknown'],
+  ['/run/facematch.sock', 'unknown'],
+  ['1:2:3:4:5:6:7:8:9', 'unknown'],
+])('the peer %s is charged to %s', (peer, expected) => {
+  expect(clientAddress(peer, undefined, 0)).toBe(expected);
 });
 
 describe('X-Forwarded-For', () => {
+  const garbage = ['', 'unknown', '999.0.0.1', '<script>', '9'.repeat(8000), '٢.٣.٤.٥'];
+
   test.each([
-    { hops: 0, header: '198.51.100.1', expected: proxy, why: 'is ignored without trusted hops' },
-    { hops: 1, header: '198.51.100.1', expected: '198.51.100.1', why: 'names the client behind one proxy' },
-    {
-      hops: 1,
-      header: '203.0.113.9, 198.51.100.1',
-      expected: '198.51.100.1',
-      why: 'is not believed left of the hops',
-    },
-    {
-      hops: 2,
-      header: '203.0.113.9, 198.51.100.1',
-      expected: '203.0.113.9',
-      why: 'is walked as far as the hops',
-    },
-    { hops: 2, header: '1.1.1.1,203.0.113.9,198.51.100.1', expected: '203.0.113.9', why: 'needs no blanks' },
-    {
-      hops: 5,
-      header: '203.0.113.9, 198.51.100.1',
-      expected: '203.0.113.9',
-      why: 'may be shorter than the hops',
-    },
-    { hops: 1, header: '198.51.100.1:4711', expected: '198.51.100.1', why: 'may carry a port' },
-    {
-      hops: 1,
-      header: '[2001:db8::1]:4711',
-      expected: '2001:db8:0:0::/64',
-      why: 'may carry brackets and a port',
-    },
-    { hops: 1, header: '"[2001:db8::1]:4711"', expected: '2001:db8:0:0::/64', why: 'may carry quotes' },
-    { hops: 1, header: '::ffff:198.51.100.1', expected: '198.51.100.1', why: 'may map IPv4' },
-    { hops: 1, header: '', expected: proxy, why: 'may be empty' },
-    {
-      hops: 1,
-      header: '203.0.113.9,',
-      expected: proxy,
-      why: 'with an empty last entry stays with the proxy',
-    },
-    { hops: 1, header: 'unknown', expected: proxy, why: 'with a word stays with the proxy' },
-    {
-      hops: 1,
-      header: '203.0.113.9, 999.0.0.1',
-      expected: proxy,
-      why: 'with a false address stays with the proxy',
-    },
-    {
-      hops: 2,
-      header: '203.0.113.9, <script>, 198.51.100.1',
-      expected: '198.51.100.1',
-      why: 'stops at garbage',
-    },
-    {
-      hops: 3,
-      header: '203.0.113.9,, 198.51.100.1',
-      expected: '198.51.100.1',
-      why: 'stops at an empty entry',
-    },
-    { hops: 1, header: `${'9'.repeat(8000)}`, expected: proxy, why: 'may be absurdly long' },
-    { hops: 1, header: '٢.٣.٤.٥', expected: proxy, why: 'knows no other digits' },
-  ])('$why: $hops hops', ({ hops, header, expected }) => {
+    ['is ignored without trusted hops', 0, '198.51.100.1', proxy],
+    ['names the client behind one proxy', 1, '198.51.100.1', '198.51.100.1'],
+    ['is not believed left of the hops', 1, '203.0.113.9, 198.51.100.1', '198.51.100.1'],
+    [
+      'is walked as far as the hops, and needs no blanks',
+      2,
+      '1.1.1.1,203.0.113.9,198.51.100.1',
+      '203.0.113.9',
+    ],
+    ['may be shorter than the hops', 5, '203.0.113.9, 198.51.100.1', '203.0.113.9'],
+    ['may carry a port', 1, '198.51.100.1:4711', '198.51.100.1'],
+    ['may carry brackets and a port', 1, '[2001:db8::1]:4711', '2001:db8:0:0::/64'],
+    ['may carry quotes', 1, '"[2001:db8::1]:4711"', '2001:db8:0:0::/64'],
+    ['may map IPv4', 1, '::ffff:198.51.100.1', '198.51.100.1'],
+    ...garbage.flatMap((text): [string, number, string, string][] => [
+      ['stays with the proxy', 1, `203.0.113.9,${text}`, proxy],
+      ['stops on its way', 3, `203.0.113.9,${text},198.51.100.1`, '198.51.100.1'],
+    ]),
+  ] as const)('%s', (_why, hops, header, expected) => {
     expect(clientAddress(proxy, header, hops)).toBe(expected);
   });
 

@@ -1,7 +1,6 @@
 import {
   chmodSync,
   chownSync,
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -94,21 +93,9 @@ describe('writing the key file', () => {
     const record = addKey();
     const lock = `${file}.lock`;
     writeFileSync(lock, '');
-    const error = errorOf(() => addKey());
-    expect(error.message).toContain('is being changed by another command');
-    expect(error.message).toContain(`rm ${lock}`);
-    expect(existsSync(lock)).toBe(true);
-    expect(readKeyFile(file)).toEqual([record]);
-  });
-
-  test('takes its lock away and leaves the file alone when the edit fails', () => {
-    const record = addKey();
-    expect(() =>
-      editKeyFile(file, () => {
-        throw new Error('no such key');
-      }),
-    ).toThrow('no such key');
-    expect(readdirSync(folder)).toEqual(['keys.json']);
+    const { message } = errorOf(() => addKey());
+    expect(message).toMatch(new RegExp(`is being changed by another command.*rm ${lock}`));
+    expect(readdirSync(folder)).toEqual(['keys.json', 'keys.json.lock']);
     expect(readKeyFile(file)).toEqual([record]);
   });
 
@@ -131,38 +118,30 @@ describe('writing the key file', () => {
 });
 
 describe('reading the key file', () => {
-  test.each([0o604, 0o602, 0o601, 0o620, 0o610, 0o644])('is refused with mode %o', (mode) => {
+  test.each([0o604, 0o602, 0o601, 0o620, 0o610])('is refused with mode %o', (mode) => {
     write({ version: 1, keys: [good] }, mode);
     const error = errorOf(() => readKeyFile(file));
     expect(error.reason).toBe('is open to other users');
     expect(error.message).toContain(`chmod 600 ${file}`);
   });
 
-  test.each([0o600, 0o400, 0o640])('works with mode %o', (mode) => {
-    write({ version: 1, keys: [good] }, mode);
-    expect(readKeyFile(file)).toEqual([good]);
-  });
-
-  const times = Array.from({ length: 3 }, (_, at) => ({ ...good, id: `abcdefghijk${at}` }));
-  test.each([
-    ['an empty file', '', 'is not valid JSON'],
-    ['half a file', JSON.stringify({ version: 1, keys: times }).slice(0, 200), 'is not valid JSON'],
+  test.each<[what: string, content: unknown, reason: string]>([
+    ['half a file', JSON.stringify({ version: 1, keys: [good] }).slice(0, 99), 'is not valid JSON'],
     ['another version', { version: 2, keys: [] }, 'at version'],
     ['an unknown member', { version: 1, keys: [], extra: 1 }, 'extra'],
     ['two keys of one id', { version: 1, keys: [good, good] }, 'two keys have the same id'],
-    ['a short id', { version: 1, keys: [{ ...good, id: 'abc' }] }, 'at keys.0.id'],
-    [
-      'a name that moves the cursor',
-      { version: 1, keys: [{ ...good, name: 'a\u001b[2J' }] },
-      'at keys.0.name',
-    ],
-    ['no scope', { version: 1, keys: [{ ...good, scopes: [] }] }, 'at keys.0.scopes'],
-    ['an unknown scope', { version: 1, keys: [{ ...good, scopes: ['root'] }] }, 'at keys.0.scopes.0'],
-    ['a rate of 0', { version: 1, keys: [{ ...good, rate: 0 }] }, 'at keys.0.rate'],
-    ['a burst of 0', { version: 1, keys: [{ ...good, burst: 0 }] }, 'at keys.0.burst'],
-    ['a burst above a million', { version: 1, keys: [{ ...good, burst: 1_000_001 }] }, 'at keys.0.burst'],
-    ['a false expiry', { version: 1, keys: [{ ...good, expires_at: '2030-02-31' }] }, 'at keys.0.expires_at'],
-    ['an endless note', { version: 1, keys: [{ ...good, note: 'x'.repeat(501) }] }, 'at keys.0.note'],
+    ...Object.entries({
+      id: 'abc',
+      name: 'a\u001b[2J',
+      scopes: [],
+      rate: 0,
+      burst: 0,
+      concurrent: 100_001,
+      expires_at: '2030-02-31',
+      note: 'x'.repeat(501),
+    }).map(([name, value]): [string, unknown, string] => {
+      return [`a wrong ${name}`, { version: 1, keys: [{ ...good, [name]: value }] }, `at keys.0.${name}`];
+    }),
   ])('refuses %s', (_what, content, reason) => {
     write(content);
     expect(errorOf(() => readKeyFile(file)).reason).toContain(reason);

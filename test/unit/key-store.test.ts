@@ -35,17 +35,10 @@ function open(): KeyStore {
   return store;
 }
 
-test.each([
-  ['revoked', () => revokeKey(file, addKey(file).id)],
-  [
-    'expired',
-    () => {
-      addKey(file);
-      expireKeys(file);
-    },
-  ],
-])('a key store does not open when all keys are %s', (_what, make) => {
-  make();
+test('a key store does not open when all keys are revoked or expired', () => {
+  addKey(file);
+  expireKeys(file);
+  revokeKey(file, addKey(file).id);
   expect(() => open()).toThrow('holds no usable key');
 });
 

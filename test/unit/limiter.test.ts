@@ -70,12 +70,8 @@ describe('a token bucket', () => {
   });
 
   test('gives nothing away to a clock that jumps back and forth', () => {
-    const jumps = fc.array(
-      fc.record({ after_ms: fc.integer({ min: -5000, max: 5000 }), cost: fraction(0, 50) }),
-      {
-        maxLength: 40,
-      },
-    );
+    const step = fc.record({ after_ms: fc.integer({ min: -5000, max: 5000 }), cost: fraction(0, 50) });
+    const jumps = fc.array(step, { maxLength: 40 });
     fc.assert(
       fc.property(quotas, jumps, (quota, requests) => {
         const forward_ms = requests.reduce((sum, { after_ms }) => sum + Math.max(0, after_ms), 0);
@@ -134,31 +130,19 @@ describe('a limiter', () => {
   });
 });
 
-/** Headers after `requests` of cost 1 at the same moment. */
-function headersAfter(quota: { rate: number; burst: number }, requests: number) {
+test.each([
+  { rate: 1, burst: 10, costs: [0], admitted: true, policy: 'q=10;w=10', limit: 'r=10;t=0' },
+  { rate: 50, burst: 100, costs: [1], admitted: true, policy: 'q=100;w=2', limit: 'r=99;t=1' },
+  { rate: 50, burst: 100, costs: [99, 1], admitted: true, policy: 'q=100;w=2', limit: 'r=0;t=2' },
+  { rate: 50, burst: 100, costs: [100, 1], admitted: false, policy: 'q=100;w=2', limit: 'r=0;t=1' },
+  { rate: 0.1, burst: 1, costs: [1, 1], admitted: false, policy: 'q=1;w=10', limit: 'r=0;t=10' },
+  { rate: 3, burst: 10, costs: [3, 1], admitted: true, policy: 'q=10;w=4', limit: 'r=6;t=2' },
+])('after costs of $costs at $rate/s with a burst of $burst the headers are $policy and $limit', (row) => {
   const limiter = new Limiter(1);
-  let last = limiter.take('a', quota, 1, 0);
-  for (let sent = 1; sent < requests; sent++) last = limiter.take('a', quota, 1, 0);
-  return { admitted: last.admitted, ...Object.fromEntries(rateHeaders(last.rate)) };
-}
-
-describe('the RateLimit headers', () => {
-  test.each([
-    { rate: 50, burst: 100, requests: 1, admitted: true, policy: 'q=100;w=2', limit: 'r=99;t=1' },
-    { rate: 50, burst: 100, requests: 100, admitted: true, policy: 'q=100;w=2', limit: 'r=0;t=2' },
-    { rate: 50, burst: 100, requests: 101, admitted: false, policy: 'q=100;w=2', limit: 'r=0;t=1' },
-    { rate: 0.1, burst: 1, requests: 2, admitted: false, policy: 'q=1;w=10', limit: 'r=0;t=10' },
-    { rate: 3, burst: 10, requests: 4, admitted: true, policy: 'q=10;w=4', limit: 'r=6;t=2' },
-  ])('after $requests requests at $rate/s with a burst of $burst are $policy and $limit', (row) => {
-    expect(headersAfter(row, row.requests)).toEqual({
-      admitted: row.admitted,
-      'RateLimit-Policy': `"default";${row.policy}`,
-      RateLimit: `"default";${row.limit}`,
-    });
-  });
-
-  test('say 0 seconds for a full bucket', () => {
-    const { rate } = new Limiter(1).take('a', { rate: 1, burst: 10 }, 0, 0);
-    expect(rateHeaders(rate)).toContainEqual(['RateLimit', '"default";r=10;t=0']);
-  });
+  const [last] = row.costs.map((cost) => limiter.take('a', row, cost, 0)).slice(-1);
+  expect([last!.admitted, ...rateHeaders(last!.rate)]).toEqual([
+    row.admitted,
+    ['RateLimit-Policy', `"default";${row.policy}`],
+    ['RateLimit', `"default";${row.limit}`],
+  ]);
 });

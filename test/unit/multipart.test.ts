@@ -1,20 +1,63 @@
+import { Readable } from 'node:stream';
+import { Busboy } from '@fastify/busboy';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { Problem } from '../../src/errors.ts';
-import { boundaryOf, indexOfShort, parseMultipart } from '../../src/http/body/multipart.ts';
-import {
-  bytes,
-  crlf,
-  disposition,
-  emptyParts,
-  faultAt,
-  hostileBodies,
-  limits,
-  misplaced,
-  oneField,
-  onePart,
-  readParts,
-} from '../fixtures/multipart.ts';
+import { boundaryOf, indexOfShort, type Part, parseMultipart } from '../../src/http/body/multipart.ts';
+
+/** Forms by hand and forms at random, byte by byte: a string stands for its latin1 bytes, so that "\xff" is one. */
+
+const limits = { parts: 16, header_bytes: 8192 };
+
+const disposition = 'Content-Disposition: form-data';
+
+const bytes = (text: string) => Buffer.from(text, 'latin1');
+
+/** Lines, each ended by CR LF. */
+const crlf = (...lines: string[]) => lines.map((line) => `${line}\r\n`).join('');
+
+/** A whole body with boundary `b` and one part that has these header lines. */
+function onePart(headers: string[], content = 'x'): Buffer {
+  return bytes(`${crlf('--b', ...headers, '')}${content}\r\n--b--\r\n`);
+}
+
+/** A whole body with boundary `b` and one field `a`. */
+const oneField = (content: string) => onePart([`${disposition}; name="a"`], content);
+
+/** A whole body of `count` empty parts. */
+function emptyParts(count: number): Buffer {
+  return bytes(`${crlf('--b', `${disposition}; name=a`, '', '').repeat(count)}--b--`);
+}
+
+interface ReadPart {
+  name: string;
+  filename: string | undefined;
+  content: string;
+}
+
+/** The parts with their bytes as a latin1 string. */
+function readParts(body: Buffer, boundary = 'b', within = limits): ReadPart[] {
+  return parseMultipart(body, boundary, within).map(({ start, end, ...headers }) => ({
+    ...headers,
+    content: body.toString('latin1', start, end),
+  }));
+}
+
+/** What must hold of any parts, whatever the body was; undefined when it does. */
+function misplaced(parts: Part[], body: Buffer): Part | undefined {
+  let from = 0;
+  return parts.find(({ start, end }) => {
+    const inOrder = from <= start && start <= end && end <= body.length;
+    from = end;
+    return !inOrder;
+  });
+}
+
+/** The byte at which a form is refused; other errors are thrown again. */
+function faultAt(error: unknown): number {
+  if (!(error instanceof Problem)) throw error;
+  return Number(/ \(at byte (\d+)\)\.$/.exec(error.message)?.[1]);
+}
 
 /** Why it is refused, and at which byte. */
 function refusalOf(act: () => unknown) {
@@ -32,18 +75,12 @@ describe('the boundary of a Content-Type header', () => {
   const all70 = "0123456789 ABCXYZabcxyz'()+_,-./:=?0123456789 ABCXYZabcxyz'()+_,-./:=?";
 
   test.each<[string, string]>([
-    ['multipart/form-data; boundary=b', 'b'],
     [' multipart/form-data\t;\tboundary=b \t', 'b'],
     ['Multipart/FORM-Data; BOUNDARY=B', 'B'],
-    ['multipart/form-data; boundary="b"', 'b'],
     ['multipart/form-data; boundary="a b"', 'a b'],
     ['multipart/form-data; charset=utf-8; boundary=b; x="; boundary=c"', 'b'],
     ['multipart/form-data; boundary=b;', 'b'],
     ['multipart/form-data; boundary=----=_Part_0_1.2', '----=_Part_0_1.2'],
-    [
-      'multipart/form-data; boundary=----WebKitFormBoundary7MA4YWxkTrZu0gW',
-      '----WebKitFormBoundary7MA4YWxkTrZu0gW',
-    ],
     [`multipart/form-data; boundary="${all70}"`, all70],
   ])('of %j is read', (header, boundary) => {
     expect(boundaryOf(header)).toBe(boundary);
@@ -52,12 +89,9 @@ describe('the boundary of a Content-Type header', () => {
   test.each([
     '',
     'multipart',
-    'multipart/',
     'multipart/mixed; boundary=b',
     'multipart/form-datax; boundary=b',
-    'xmultipart/form-data; boundary=b',
     'multipart/ form-data; boundary=b',
-    'multipart form-data; boundary=b',
     'application/json',
     'application/x-www-form-urlencoded; x=multipart/form-data; boundary=b',
     '"multipart/form-data"; boundary=b',
@@ -68,21 +102,17 @@ describe('the boundary of a Content-Type header', () => {
 
   test.each<[string, string]>([
     ['multipart/form-data', 'missing_boundary'],
-    ['multipart/form-data;', 'missing_boundary'],
     ['multipart/form-data; x="; boundary=b"', 'missing_boundary'],
     ['multipart/form-data boundary=b', 'bad_boundary'],
     ['multipart/form-data, boundary=b', 'bad_boundary'],
     ['multipart/form-data; boundary=', 'bad_boundary'],
-    ['multipart/form-data; boundary=""', 'bad_boundary'],
     ['multipart/form-data; boundary =b', 'bad_boundary'],
     ['multipart/form-data; =b', 'bad_boundary'],
     ['multipart/form-data; boundary="b', 'bad_boundary'],
     ['multipart/form-data; boundary="b\\', 'bad_boundary'],
     ['multipart/form-data; boundary="b"c', 'bad_boundary'],
-    ['multipart/form-data; boundary=b"c"', 'bad_boundary'],
     ['multipart/form-data; boundary=b c', 'bad_boundary'],
     ['multipart/form-data; boundary="b "', 'bad_boundary'],
-    ['multipart/form-data; boundary="b\\\\"', 'bad_boundary'],
     ['multipart/form-data; boundary="a\\b"', 'bad_boundary'],
     ['multipart/form-data; charset="a\\"b"; boundary=b', 'bad_boundary'],
     ["multipart/form-data; boundary=b; boundary*=utf-8''c", 'bad_boundary'],
@@ -92,7 +122,6 @@ describe('the boundary of a Content-Type header', () => {
     ['multipart/form-data; boundary=b\u00e9', 'bad_boundary'],
     ['multipart/form-data; boundary=b\0', 'bad_boundary'],
     ['multipart/form-data; boundary=b; boundary=b', 'bad_boundary'],
-    ['multipart/form-data; boundary=b, multipart/form-data; boundary=c', 'bad_boundary'],
     [`multipart/form-data; boundary=${'b'.repeat(71)}`, 'bad_boundary'],
   ])('is refused in %j: %s', (header, reason) => {
     expect(refusalOf(() => boundaryOf(header)).reason).toBe(reason);
@@ -100,37 +129,14 @@ describe('the boundary of a Content-Type header', () => {
 });
 
 describe('a form', () => {
-  it('gives its parts in order, as ranges of the body', () => {
-    const body = bytes(
-      [
-        crlf('--b', `${disposition}; name="image1"; filename="a.jpg"`, 'Content-Type: image/jpeg', ''),
-        '\xff\xd8\r\n\0\xff\xd9\r\n',
-        crlf('--b', `${disposition}; name="threshold_percent"`, '', '70', '--b--'),
-      ].join(''),
-    );
-    const first = body.indexOf(0xff);
-    const second = body.indexOf('70');
-    expect(parseMultipart(body, 'b', limits)).toEqual([
-      { name: 'image1', filename: 'a.jpg', start: first, end: first + 7 },
-      { name: 'threshold_percent', filename: undefined, start: second, end: second + 2 },
-    ]);
-  });
-
   test.each<[string, Buffer, string[]]>([
-    ['without parts', bytes('--b--\r\n'), []],
-    ['with no last line end', bytes(crlf('--b', a, '', 'x').concat('--b--')), ['x']],
-    ['with a preamble', bytes(`preamble\n--b\rthere${crlf('', '--b', a, '', 'x', '--b--')}`), ['x']],
     ['whose preamble begins like a boundary', bytes(crlf('--bb', '--b', a, '', 'x', '--b--')), ['x']],
-    ['with an epilogue', bytes(`${crlf('--b', a, '', 'x', '--b--')}--b\r\n\0\n`), ['x']],
     ['with padding behind a boundary', bytes(crlf('--b \t ', a, '', 'x', '--b--')), ['x']],
-    ['with an empty part', oneField(''), ['']],
     [
       'with an empty part that has no line of its own',
       bytes(crlf('--b', a, '', '--b', a, '', '--b--')),
       ['', ''],
     ],
-    ['with a part of one line end', oneField('\r\n'), ['\r\n']],
-    ['with a part that ends with CR', oneField('x\r'), ['x\r']],
   ])('%s is read', (_title, body, contents) => {
     expect(readParts(body).map((part) => part.content)).toEqual(contents);
     expect(misplaced(parseMultipart(body, 'b', limits), body)).toBeUndefined();
@@ -155,40 +161,22 @@ describe('a form', () => {
   ])('%s is refused', (_title, body, reason, at) => {
     expect(refusalOf(() => parseMultipart(bytes(body), 'b', limits))).toMatchObject({ reason, at });
   });
-
-  it('cut short at any byte is refused as truncated', () => {
-    const whole = `--b\r\n${disposition}; name="image1"; filename="a.jpg"\r\n\r\nx\r\n--b\r\n${a}\r\n\r\n70\r\n--b--`;
-    for (let length = 0; length < whole.length; length++) {
-      const refusal = refusalOf(() => parseMultipart(bytes(whole.slice(0, length)), 'b', limits));
-      expect(refusal).toMatchObject({ reason: 'truncated', at: length });
-    }
-    expect(readParts(bytes(whole))).toHaveLength(2);
-  });
 });
 
 describe('the headers of a part', () => {
   const long = `"${'n'.repeat(4000)}"`;
 
   test.each<[string, string, string | undefined]>([
-    ['; name=a', 'a', undefined],
-    ['; name="a"', 'a', undefined],
-    [';name="a";filename="f"', 'a', 'f'],
     [' ;\tname="a" ; filename="f"\t; ', 'a', 'f'],
     ['; filename="f"; name="a"', 'a', 'f'],
     ['; NAME="a"; FileName=f', 'a', 'f'],
-    ['; name=""; filename=""', '', ''],
     ['; name="a"; filename=my(1).jpg', 'a', 'my(1).jpg'],
-    ['; name="a; filename=b"', 'a; filename=b', undefined],
-    ['; name="a\\"b"', 'a"b', undefined],
-    ['; name="a\\\\"', 'a\\', undefined],
     ['; name="a"; filename="C:\\new\\a.jpg"', 'a', 'C:\\new\\a.jpg'],
     ['; name="a%22b%0D%0Ac"; filename="%22.jpg"', 'a"b\r\nc', '".jpg'],
     ['; name="100%"; filename="%2522%0d%41"', '100%', '%2522%0d%41'],
     ['; name="a"; x=y; creation-date="Wed, 12"', 'a', undefined],
-    ['; name="a"; filename="\xe7\x8c\xab.jpg"', 'a', '猫.jpg'],
     ['; name=\xc3\xa9', 'é', undefined],
     ['; name=a\xc2\xa0', 'a\u00a0', undefined],
-    ["; name=a; filename*=UTF-8''%e7%8c%ab.jpg", 'a', '猫.jpg'],
     ["; name=a; filename*=utf-8'en'a%20b", 'a', 'a b'],
     ["; name=a; filename*=UTF-8''", 'a', ''],
     ["; name=a; filename*=UTF-8''%E7%8C%AB; filename=cat", 'a', '猫'],
@@ -245,6 +233,7 @@ describe('the headers of a part', () => {
     ['a name in Latin-1', [`${disposition}; name="\xe9"; filename="a.jpg"`], 'bad_header'],
     ['a quote that is not closed', [`${disposition}; name="a`], 'bad_header'],
     ['a blank within an unquoted value', [`${disposition}; name=a; filename=my photo.jpg`], 'bad_header'],
+    ['a quote within an unquoted value', [`${disposition}; name=a"b"`], 'bad_header'],
     ['a parameter without a value', [`${disposition}; name`], 'bad_header'],
     ['a parameter with an empty value', [`${disposition}; name=`], 'bad_header'],
     ['a parameter without a name', [`${disposition}; ="a"`], 'bad_header'],
@@ -298,6 +287,30 @@ it('a short boundary is found where Buffer.indexOf finds it', () => {
   );
 });
 
+/** Bodies made to be slow to parse, each of about `size` bytes, well-formed or not. */
+const hostileBodies: Record<string, (size: number) => Buffer> = {
+  'lookalikes and nothing else': (size) => oneField('\r\n--bA'.repeat(size / 6)),
+  'boundaries that lack their last character': (size) => oneField('\r\n--'.repeat(size / 4)),
+  'lookalikes with long padding': (size) => oneField(`\r\n--b${' '.repeat(1000)}A`.repeat(size / 1006)),
+  'closing boundaries that go on': (size) => oneField('\r\n--b--A'.repeat(size / 8)),
+  'CR and nothing else': (size) => oneField('\r'.repeat(size)),
+  'CR LF and nothing else': (size) => oneField('\r\n'.repeat(size / 2)),
+  'dashes and nothing else': (size) => oneField('-'.repeat(size)),
+  'blanks behind the closing boundary': (size) => bytes(`--b--${' '.repeat(size)}`),
+  'a preamble of lookalikes': (size) => bytes(`${'\r\n--b:'.repeat(size / 6)}\r\n--b--`),
+  'an epilogue of boundaries': (size) => bytes(`--b--\r\n${'--b\r\n'.repeat(size / 5)}`),
+  'parts and nothing else': (size) => emptyParts(size / 51),
+  'boundary lines and nothing else': (size) => bytes('--b\r\n'.repeat(size / 5)),
+  'one endless header line': (size) => onePart(['x'.repeat(size)]),
+  'endless header lines': (size) =>
+    onePart([
+      Array(Math.floor(size / 6))
+        .fill('x: y')
+        .join('\r\n'),
+    ]),
+  'no boundary at all': (size) => bytes('\r\n--a'.repeat(size / 5)),
+};
+
 describe('a hostile body', () => {
   // So large that a parser which passed over it again and again would not come to an end within the test's time.
   test.each(Object.entries(hostileBodies))('of %s is read in one pass, or refused', (_title, make) => {
@@ -309,3 +322,232 @@ describe('a hostile body', () => {
     }
   });
 });
+
+/** What @fastify/busboy reads; undefined for an error. Every part is a file to it, so that none is decoded. */
+function readWithBusboy(body: Buffer, contentType: string): Promise<ReadPart[] | undefined> {
+  return new Promise((resolve) => {
+    const busboy = new Busboy({
+      headers: { 'content-type': contentType },
+      preservePath: true,
+      isPartAFile: () => true,
+    });
+    const parts: ReadPart[] = [];
+    busboy.on('file', (name, stream, filename) => {
+      const part = { name, filename, content: '' };
+      parts.push(part);
+      stream.on('data', (chunk: Buffer) => {
+        part.content += chunk.toString('latin1');
+      });
+      stream.on('error', () => resolve(undefined));
+    });
+    busboy.on('finish', () => resolve(parts));
+    busboy.on('error', () => resolve(undefined));
+    Readable.from([body]).pipe(busboy);
+  });
+}
+
+/** As both agree: the three escapes of browsers decoded. */
+function normalised(parts: ReadPart[] | undefined): ReadPart[] | undefined {
+  const decode = (name: string) => name.replace(/%(22|0D|0A)/g, decodeURIComponent);
+  return parts?.map(({ name, filename, content }) => ({
+    name: decode(name),
+    filename: filename === undefined ? undefined : decode(filename),
+    content,
+  }));
+}
+
+interface Form {
+  boundary: string;
+  content_type: string;
+  body: Buffer;
+}
+
+const bcharsNoSpace = [..."0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'()+_,-./:=?"];
+
+/** RFC 2046 §5.1.1: 1 to 70 of the allowed characters, the last one not a blank. Short ones are likelier, and collide. */
+const boundaries = fc
+  .tuple(
+    fc.oneof(
+      fc.string({ unit: fc.constantFrom('-', 'b'), maxLength: 3 }),
+      fc.string({ unit: fc.constantFrom(...bcharsNoSpace, ' '), maxLength: 69 }),
+    ),
+    fc.constantFrom(...bcharsNoSpace),
+  )
+  .map(([start, last]) => start + last);
+
+/** Bytes that like to be where a parser is about to stop. */
+function contentsFor(boundary: string): fc.Arbitrary<string> {
+  const piece = fc.oneof(
+    fc.constantFrom('\r', '\n', '\r\n', '-', '--', ' ', '\0', '\r\n--', boundary, boundary.slice(0, -1)),
+    fc.constantFrom(`--${boundary}`, `\n--${boundary}`, `\r--${boundary}--`, `\r\n-${boundary}`),
+    fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes).toString('latin1')),
+  );
+  return fc
+    .array(piece, { maxLength: 12 })
+    .map((pieces) => pieces.join(''))
+    .filter((content) => isFree(content, boundary));
+}
+
+/** Whether the text has no line that begins with the boundary, which busboy would take for a delimiter. */
+const isFree = (text: string, boundary: string) =>
+  `\r\n${text}\r\n--${boundary}`.indexOf(`\r\n--${boundary}`) === text.length + 2;
+
+const names = fc.oneof(
+  fc.constantFrom('image1', 'image2', 'threshold_percent', '', 'a"b', 'a;b', 'a=b', "a'b", '%', '%22', '猫'),
+  fc.string({ unit: 'grapheme', maxLength: 12 }).filter((name) => !/[\p{Cc}\p{Cs}]/u.test(name)),
+);
+
+/** A value as browsers write it, as a quoted pair, and bare. A backslash is left out where it would escape what comes after. */
+const writers = [
+  (value: string) => `"${value.replaceAll('"', '%22').replaceAll('\\', '/')}"`,
+  (value: string) => `"${value.replace(/["\\]/g, '\\$&')}"`,
+  (value: string) => value.replace(/[";\\ ]/g, '') || 'x',
+];
+const written = (parameter: string) =>
+  fc
+    .tuple(names, fc.constantFrom(...writers))
+    .map(([value, write]) => `${parameter}=${write(Buffer.from(value).toString('latin1'))}`);
+
+const filenames = fc.oneof(
+  fc.constant(undefined),
+  written('filename'),
+  written('FileName'),
+  names.map((name) => `filename*=UTF-8''${encodeURIComponent(name).replaceAll("'", '%27') || 'x'}`),
+);
+
+const dispositions = fc
+  .tuple(
+    fc.constantFrom('form-data', 'Form-Data'),
+    written('name'),
+    filenames,
+    fc.constantFrom(';', '; ', ';\t '),
+  )
+  .map(([type, name, filename, separator]) =>
+    [type, name, ...(filename === undefined ? [] : [filename])].join(separator),
+  );
+
+const otherHeaders = fc.subarray([
+  'Content-Type: image/jpeg',
+  'X-Header: "',
+  'X-Header: a:b; c',
+  'Content-Transfer-Encoding: binary',
+  'content-length: 0',
+]);
+
+const partsFor = (boundary: string) =>
+  fc
+    .tuple(
+      dispositions,
+      otherHeaders,
+      fc.constantFrom('Content-Disposition: ', 'content-disposition:'),
+      fc.nat(5),
+    )
+    .chain(([disposition, others, header, position]) =>
+      contentsFor(boundary).map((content) => ({
+        headers: crlf(...others.toSpliced(position, 0, header + disposition)),
+        content,
+      })),
+    )
+    .filter(({ headers }) => isFree(headers, boundary));
+
+/** Forms that any parser should read, and read alike. */
+const forms: fc.Arbitrary<Form> = boundaries.chain((boundary) =>
+  fc
+    .record({
+      preamble: fc.oneof(
+        fc.constant(''),
+        contentsFor(boundary).map((text) => `${text}\r\n`),
+      ),
+      parts: fc.array(partsFor(boundary), { maxLength: 5 }),
+      epilogue: fc.constantFrom('', '\r\n', ' \t\r\n', '\r\nepilogue', `\r\n--${boundary}\r\n\r\n`),
+    })
+    .map(({ preamble, parts, epilogue }) => {
+      const delimited = parts.map(({ headers, content }) => `--${boundary}\r\n${headers}\r\n${content}\r\n`);
+      const text = `${preamble}${delimited.join('')}--${boundary}--${epilogue}`;
+      return { boundary, content_type: `multipart/form-data; boundary="${boundary}"`, body: bytes(text) };
+    }),
+);
+
+/** Bytes dropped, put in, or taken over from elsewhere in the form, at shares of its length. */
+function changesFor(boundary: string) {
+  const tokens = ['', ...'\r,\n,\r\n,\0,",\\,;,:, ,-,--,*,%,\''.split(','), `\r\n--${boundary}`];
+  const share = fc.double({ min: 0, max: 1, noNaN: true });
+  return fc.record({
+    at: share,
+    drop: fc.oneof(fc.constantFrom(0, 1, Number.POSITIVE_INFINITY), fc.nat(20)),
+    insert: fc.oneof(fc.constantFrom(...tokens).map(bytes), fc.uint8Array({ minLength: 1, maxLength: 1 })),
+    from: share,
+    repeat: fc.oneof(fc.constant(0), fc.nat(60)),
+  });
+}
+
+const tampered: fc.Arbitrary<Form> = forms.chain((form) =>
+  fc.array(changesFor(form.boundary), { minLength: 1, maxLength: 3 }).map((changes) => {
+    let { body } = form;
+    for (const { at, drop, insert, from, repeat } of changes) {
+      const [place, other] = [at, from].map((share) => Math.floor(share * body.length)) as [number, number];
+      const repeated = body.subarray(other, other + repeat);
+      body = Buffer.concat([body.subarray(0, place), insert, repeated, body.subarray(place + drop)]);
+    }
+    return { ...form, body };
+  }),
+);
+
+function readOrRefuse({ body, boundary }: Form) {
+  try {
+    expect(misplaced(parseMultipart(body, boundary, limits), body)).toBeUndefined();
+    return readParts(body, boundary);
+  } catch (error) {
+    expect(faultAt(error)).toBeGreaterThanOrEqual(0);
+    expect(faultAt(error)).toBeLessThanOrEqual(body.length);
+    return undefined;
+  }
+}
+
+// Under the second and third something was found once.
+describe.each([1, 7578, 2046])('with seed %i', (seed) => {
+  const runs = { seed, numRuns: 2000, interruptAfterTimeLimit: 20_000 };
+
+  it('a well-formed form is read as busboy reads it, and one cut short is truncated', async () => {
+    const anywhere = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+    const property = fc.asyncProperty(forms, anywhere, async (form, share) => {
+      const { body, boundary, content_type } = form;
+      expect(boundaryOf(content_type)).toBe(boundary);
+      expect(normalised(readOrRefuse(form))).toEqual(normalised(await readWithBusboy(body, content_type)));
+      const short = body.subarray(0, Math.floor(share * body.lastIndexOf(`--${boundary}--`, 'latin1')));
+      const refusal = refusalOf(() => parseMultipart(short, boundary, limits));
+      expect(refusal).toMatchObject({ reason: 'truncated', at: short.length });
+    });
+    await fc.assert(property, runs);
+  });
+
+  it('a tampered form is read as busboy reads it, or refused', async () => {
+    const property = fc.asyncProperty(tampered, async (form) => {
+      const ours = readOrRefuse(form);
+      if (ours === undefined || isBusboyAtFault(form)) return;
+      expect(normalised(ours)).toEqual(normalised(await readWithBusboy(form.body, form.content_type)));
+    });
+    await fc.assert(property, runs);
+  });
+
+  it('any Content-Type has a boundary, or none, or is refused', () => {
+    const pieces = ['multipart/form-data', ';', ' ', 'boundary', '=', '"', '\\', 'b', ',', '\0', 'é', '/'];
+    const header = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...pieces), maxLength: 20 }));
+    const property = fc.property(header, fc.boolean(), (text, prefixed) => {
+      try {
+        const boundary = boundaryOf(prefixed ? `multipart/form-data; boundary=${text}` : text);
+        expect(boundary ?? 'b').toMatch(/^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/);
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error;
+      }
+    });
+    fc.assert(property, runs);
+  });
+});
+
+/** It takes whatever begins with the boundary for a delimiter, and loses parts with padding or without a body (RFC 2046 §5.1.1). */
+function isBusboyAtFault({ body, boundary }: Form): boolean {
+  const [, ...sections] = `\r\n${body.toString('latin1')}`.split(`\r\n--${boundary}`);
+  const closing = sections.findIndex((section) => /^--[ \t]*(\r\n|$)/.test(section));
+  return sections.slice(0, closing).some((section) => !/^\r\n[\s\S]*\r\n\r\n/.test(section));
+}

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { gunzipSync } from 'node:zlib';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
@@ -47,35 +46,14 @@ describe('the document', () => {
         'operation-tag-defined': 'error',
       },
     });
-    const found = await lintFromString({
-      source: JSON.stringify(some),
-      absoluteRef: '/openapi.json',
-      config,
-    });
+    const source = JSON.stringify(some);
+    const found = await lintFromString({ source, absoluteRef: '/openapi.json', config });
     expect(found.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
     // A rule of other linters.
     JSON.parse(JSON.stringify(some), (_, value) => {
       if (value?.type === 'array') expect(value).toHaveProperty('items');
       return value;
     });
-  });
-
-  test('has no reference that leads nowhere, and no component that nothing refers to', () => {
-    const references = JSON.stringify(document).matchAll(/"#\/components\/(\w+\/[\w-]+)"/g);
-    const { securitySchemes: _, ...components } = document.components;
-    const present = Object.entries(components).flatMap(([kind, items]) =>
-      Object.keys(items).map((name) => `${kind}/${name}`),
-    );
-    expect(new Set([...references].map(([, target]) => target))).toEqual(new Set(present));
-  });
-
-  test('says nothing of an endpoint that is off', () => {
-    const { paths, components } = openApiDocument(readConfig({}));
-    expect(Object.keys(paths)).not.toContain('/API/v1.0/face/embed/upload');
-    for (const name of ['Embed', 'EmbeddedFace', 'Embeddings', 'EmbeddingsRequest']) {
-      expect(components.schemas).not.toHaveProperty(name);
-      expect(document.components.schemas).toHaveProperty(name);
-    }
   });
 
   test('describes every endpoint, with the key that it asks for', () => {
@@ -138,7 +116,7 @@ test.each(['Match', 'Many', 'Embeddings', 'Models'])(
 /** docs/api.md is written by hand: it says what the tables say. */
 
 const text = readFileSync(projectPath('docs/api.md'), 'utf8');
-const { components } = openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') }));
+const { components } = document;
 const rows = text.match(/^\| .*$/gm)!.map((row) => row.slice(2, -2).split(' | '));
 const quoted = new Set([...text.matchAll(/`([\w-]+)`/g)].map(([, word]) => word!));
 const names = (cell: string) => [...cell.matchAll(/`([\w-]+)`/g)].map(([, word]) => word!);
@@ -229,35 +207,17 @@ describe("the API's page", () => {
 });
 
 describe('a publication', () => {
-  const text = 'text '.repeat(100);
-  const publication = new Publication('text/plain', text);
+  const publication = new Publication('text/plain', 'text '.repeat(100));
   const headersOf = (accept?: string) => new Map(publication.reply(undefined, accept).headers);
   const etag = headersOf().get('ETag')!;
-
-  test('has another name when its text is another', () => {
-    const other = new Publication('text/plain', `${text} `).reply(undefined, undefined);
-    expect(new Map(other.headers).get('ETag')).not.toBe(etag);
-  });
 
   test.each([etag, `W/${etag}`, `"a,b",W/${etag},"c"`, '*'])(
     'is not sent again to one that names %s',
     (named) => {
-      const headers = [
-        ['ETag', etag],
-        ['Vary', 'Accept-Encoding'],
-      ];
-      expect(publication.reply(named, undefined)).toEqual({ status: 304, headers, body: '' });
+      expect(publication.reply(named, undefined).status).toBe(304);
+      expect(publication.reply(named, 'gzip').status).toBe(named === '*' ? 304 : 200);
     },
   );
-
-  test('is sent packed, under another name, to one that takes that', () => {
-    const { status, headers, body } = publication.reply(etag, 'br, gzip');
-    expect([status, new Map(headers).get('Content-Encoding')]).toEqual([200, 'gzip']);
-    expect(gunzipSync(body).toString()).toBe(text);
-    const packed = new Map(headers).get('ETag')!;
-    expect(packed).not.toBe(etag);
-    expect(publication.reply(packed, 'gzip').status).toBe(304);
-  });
 
   test.each([
     ['gzip', true],
@@ -266,7 +226,6 @@ describe('a publication', () => {
     ['gzip ; q=0', false],
     ['gzip;q=0.0, identity', false],
     ['x-gzip, gzipped', false],
-    ['identity', false],
     ['', false],
   ])('accept-encoding: "%s" takes gzip: %s', (accept, takes) => {
     expect(headersOf(accept).has('Content-Encoding')).toBe(takes);

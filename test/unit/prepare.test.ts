@@ -1,12 +1,10 @@
-import onnxProto from 'onnx-proto';
 import { describe, expect, test } from 'vitest';
-import { decodeModel, makeFloats, makeNode, type Node } from '../../models/prepare/graph.ts';
+import { decodeModel, makeNode, type Node } from '../../models/prepare/graph.ts';
 import { decodeFactors, readPlan } from '../../models/prepare/int8/index.ts';
 import { roundFactors } from '../../models/prepare/int8/quantise.ts';
 import { rewriteNet } from '../../models/prepare/rewrite.ts';
 import { compareNets } from '../../models/prepare/verify.ts';
-
-const { onnx } = onnxProto;
+import { encodeNet } from '../fixtures/nets.ts';
 
 function operatorsOf(bytes: Uint8Array): string[] {
   return decodeModel(bytes).graph!.node!.map(({ opType }) => opType!);
@@ -19,30 +17,8 @@ describe('a hand-made net', () => {
     Float32Array.from({ length: 32 }, (_, i) => Math.sin(seed * 13 + i * 2.3) * 3),
   );
 
-  function build(
-    nodes: Node[],
-    constants: Record<string, [dims: number[], values: number[]]> = {},
-  ): Uint8Array {
-    const { FLOAT } = onnx.TensorProto.DataType;
-    const tensor = (name: string) => ({
-      name,
-      type: { tensorType: { elemType: FLOAT, shape: { dim: shape.map((dimValue) => ({ dimValue })) } } },
-    });
-    const model = onnx.ModelProto.create({
-      irVersion: 7,
-      opsetImport: [{ domain: '', version: 9 }],
-      graph: {
-        name: 'hand-made',
-        node: nodes,
-        initializer: Object.entries(constants).map(([name, [dims, values]]) =>
-          makeFloats(name, dims, Float32Array.from(values)),
-        ),
-        input: [tensor('x')],
-        output: [tensor('y')],
-      },
-    });
-    return onnx.ModelProto.encode(model).finish();
-  }
+  const build = (nodes: Node[], constants: Record<string, [dims: number[], values: number[]]> = {}) =>
+    encodeNet({ nodes, constants, inputs: { x: shape }, outputs: { y: shape }, opset: 9 });
 
   async function expectSameNumbers(original: Uint8Array, rewritten: Uint8Array): Promise<void> {
     for (const { max_error } of await compareNets('x', shape, original, rewritten, inputs)) {

@@ -3,15 +3,7 @@ import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import {
-  describeFinding,
-  examine,
-  ok,
-  unknown,
-  verdictOf,
-  warning,
-  wrong,
-} from '../../src/cli/doctor/finding.ts';
+import { describeFinding, examine, ok, wrong } from '../../src/cli/doctor/finding.ts';
 import { addonCure, judgeCpu } from '../../src/cli/doctor/machine.ts';
 import {
   judge,
@@ -75,32 +67,24 @@ describe.each(processors)('on %s', (arch) => {
   });
 });
 
-test('the table of docs/deployment.md says the same', () => {
+test('the table of docs/deployment.md and engines say the same', () => {
   const rows = pages
     .get('docs/deployment.md')!
     .matchAll(/^\| (\d+)(?:\.(\d+) or later)? \| (?:(2\.\d+) or later|none) \|/gm);
   const promised = [...rows].map(([, major, minor = '0', uws]) => ({ node: `${major}.${minor}`, uws }));
   expect(promised).toEqual(releases.map(({ node, uws }) => ({ node, uws })));
-});
-
-test('engines say the same', () => {
   const { engines } = JSON.parse(readFileSync(projectPath('package.json'), 'utf8'));
   expect(engines.node).toBe(releases.map(({ node }) => `^${node}.0`).join(' || '));
 });
 
 describe('a machine', () => {
   const debian12 = { platform: 'linux', arch: 'x64', node: '20.20.2', glibc: '2.36' };
-  const debian13 = { ...debian12, glibc: '2.41' };
 
   test.each([
     debian12,
     { ...debian12, node: '20.17.0', glibc: '2.28' },
-    { ...debian13, arch: 'arm64' },
-    { ...debian13, node: '22.9.0' },
-    { ...debian12, node: '24.21.0' },
-    { ...debian13, node: '25.1.0' },
-    { ...debian12, node: '26.10.0' },
-    { ...debian13, node: '28.0.0' },
+    { ...debian12, arch: 'arm64', node: '22.9.0' },
+    { ...debian12, node: '28.0.0' },
     // Nobody knows; the packages tell.
     { ...debian12, platform: 'darwin', node: '26.0.0', glibc: undefined },
   ])('$node, $glibc, $platform $arch is fit', (machine) => {
@@ -109,7 +93,6 @@ describe('a machine', () => {
 
   test.each([
     [{ node: '20.16.9' }, 'Node 20.16.9 is too old', 'Install Node 20.17 or later of 20'],
-    [{ node: '18.20.8' }, 'Node 18.20.8 is too old', 'Install Node 20.17 or later of 20'],
     [{ node: '22.8.0' }, 'Node 22.8.0 is too old', 'Install Node 22.9 or later of 22'],
     [{ glibc: '2.27' }, 'glibc 2.27 is too old', expect.stringContaining('glibc 2.28 or later')],
     [{ glibc: undefined }, 'the C library is not glibc (Alpine?)', expect.stringContaining('Debian 12')],
@@ -135,27 +118,22 @@ function runAs(node: string, folder: string, script: readonly string[], env: Nod
   });
 }
 
-test('set-up says so before its first step', () => {
-  const setUp = (node: string) => {
-    const folder = newFolder();
-    for (const part of ['scripts', 'src/cli/system-requirements.mjs', 'package.json'])
-      cpSync(projectPath(part), join(folder, part), { recursive: true });
-    // A step that does not exist: it would be refused next.
-    return runAs(node, folder, ['scripts/setup.mjs', '--only', 'nothing']).stderr;
-  };
-  expect(setUp('18.20.8')).toMatch(/^\n✗ facematch does not run here: Node 18\.20\.8 is too old/);
-  for (const node of [process.versions.node, '99.0.0']) {
-    expect(setUp(node)).toBe('\n✗ --only: there is no step nothing\n');
-  }
+test.each([
+  ['18.20.8', /^\n✗ facematch does not run here: Node 18\.20\.8 is too old/],
+  ['99.0.0', /^\n✗ --only: there is no step nothing\n$/],
+])('set-up on Node %s says so before its first step', (node, words) => {
+  const folder = newFolder();
+  for (const part of ['scripts', 'src/cli/system-requirements.mjs', 'package.json'])
+    cpSync(projectPath(part), join(folder, part), { recursive: true });
+  // A step that does not exist is refused next.
+  expect(runAs(node, folder, ['scripts/setup.mjs', '--only', 'nothing']).stderr).toMatch(words);
 });
 
 test('serve says so before it looks at anything else', () => {
   const script = [projectPath('dist/src/cli/index.js'), 'serve'];
   const { status, stderr } = runAs('18.20.8', tmpdir(), script, { FACEMATCH_PORT: 'wrong' });
-  expect({ status, stderr }).toEqual({
-    status: 1,
-    stderr: expect.stringMatching(/^error: facematch does not run here: Node 18\.20\.8 is too old\. .*\n$/),
-  });
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/^error: facematch does not run here: Node 18\.20\.8 is too old\. .*\n$/);
 });
 
 describe('the processor', () => {
@@ -194,15 +172,6 @@ test.each([
   expect(addonCure(complaint)).toBe(cure);
 });
 
-test.each([
-  { findings: [ok('a', '1'), unknown('b', '?')], strict: true, verdict: true },
-  { findings: [ok('a', '1'), warning('b', '2', 'do')], strict: false, verdict: true },
-  { findings: [ok('a', '1'), warning('b', '2', 'do')], strict: true, verdict: false },
-  { findings: [wrong('a', '1', 'do'), ok('b', '2')], strict: false, verdict: false },
-])('the verdict on $findings is $verdict (strict: $strict)', ({ findings, strict, verdict }) => {
-  expect(verdictOf(findings, strict).ok).toBe(verdict);
-});
-
 test('a check that breaks is a finding of its own, and the others go on', async () => {
   const breaks = () => {
     throw new Error('\n  lacking\n    at here');
@@ -222,10 +191,7 @@ const { privateConfiguration } = await import(projectPath('scripts/lib/debian.mj
 const hasApt = spawnSync('apt-config', ['dump']).status === 0;
 
 /** As apt-file brings it. */
-const contents = `Acquire::IndexTargets::deb::Contents-deb {
-  MetaKey "$(COMPONENT)/Contents-$(ARCHITECTURE)";
-  Description "$(RELEASE)/$(COMPONENT) $(ARCHITECTURE) Contents (deb)";
-};
+const contents = `Acquire::IndexTargets::deb::Contents-deb { MetaKey "$(COMPONENT)/Contents-$(ARCHITECTURE)"; };
 `;
 const proxies = [
   'Acquire::http::Proxy "http://proxy.example:3128";',

@@ -1,8 +1,9 @@
 import { copyFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import onnxProto from 'onnx-proto';
-import { makeFloats, makeNode } from '../../../models/prepare/graph.ts';
+import { makeNode } from '../../../models/prepare/graph.ts';
 import { packDirectory, sha256 } from '../../../src/engine/manifest.ts';
+import { encodeNet, FLOAT, FLOAT16 } from '../../fixtures/nets.ts';
 
 const { onnx } = onnxProto;
 
@@ -37,18 +38,6 @@ export interface Kind {
 
 export function standIn(kind: Kind = {}): Uint8Array {
   const { channels = 'rgb', mean = [0, 0, 0], scale = 1, batch = 1, dimensions = 128, halves } = kind;
-  const { FLOAT, FLOAT16 } = onnx.TensorProto.DataType;
-  const tensor = (name: string, dims: (number | string)[]) => ({
-    name,
-    type: {
-      tensorType: {
-        elemType: halves === 'all' ? FLOAT16 : FLOAT,
-        shape: {
-          dim: dims.map((dim) => (typeof dim === 'string' ? { dimParam: dim } : { dimValue: dim })),
-        },
-      },
-    },
-  });
   const pixels = cell * cell;
   const planesOf = (rgb: readonly number[]) => (channels === 'rgb' ? rgb : rgb.toReversed());
   const all = Array.from({ length: dimensions / (cells * cells) }, (_, i) => {
@@ -60,36 +49,34 @@ export function standIn(kind: Kind = {}): Uint8Array {
   );
   const biases = all.map(({ planes, bias }) => planes.reduce((sum, w, i) => sum + w * mean[i]!, bias));
   const window = { kernel_shape: [cell, cell], strides: [cell, cell] };
-  const constant = (name: string, dims: number[], values: number[]) =>
-    halves ? makeHalves(name, dims, values) : makeFloats(name, dims, Float32Array.from(values));
   const widened = halves === 'weights' ? ['weights', 'biases'] : [];
   const nameOf = (name: string) => (widened.includes(name) ? `${name} as floats` : name);
   const { normalised = false } = kind;
-  const model = onnx.ModelProto.create({
-    irVersion: 7,
-    opsetImport: [{ domain: '', version: 11 }],
-    graph: {
-      name: 'stand-in',
-      node: [
-        ...widened.map((name) => makeNode('Cast', [name], nameOf(name), { to: FLOAT })),
-        makeNode('Conv', ['data', nameOf('weights'), nameOf('biases')], 'means', window),
-        makeNode('Flatten', ['means'], normalised ? 'long' : 'fc1', { axis: 1 }),
-        ...(normalised ? [makeNode('LpNormalization', ['long'], 'fc1', { axis: 1, p: 2 })] : []),
-      ],
-      initializer: [
-        constant('weights', [all.length, 3, cell, cell], weights),
-        constant('biases', [all.length], biases),
-      ],
-      input: [tensor('data', [batch === 'open' ? 'N' : batch, 3, size, size])],
-      output: [tensor('fc1', [batch === 'open' ? 'N' : batch, dimensions])],
-    },
+  const open = batch === 'open' ? 'N' : batch;
+  const constants: Parameters<typeof encodeNet>[0]['constants'] = {
+    weights: [[all.length, 3, cell, cell], weights],
+    biases: [[all.length], biases],
+  };
+  return encodeNet({
+    nodes: [
+      ...widened.map((name) => makeNode('Cast', [name], nameOf(name), { to: FLOAT })),
+      makeNode('Conv', ['data', nameOf('weights'), nameOf('biases')], 'means', window),
+      makeNode('Flatten', ['means'], normalised ? 'long' : 'fc1', { axis: 1 }),
+      ...(normalised ? [makeNode('LpNormalization', ['long'], 'fc1', { axis: 1, p: 2 })] : []),
+    ],
+    constants: halves ? {} : constants,
+    tensors: halves
+      ? Object.entries(constants).map(([name, [dims, values]]) => makeHalves(name, dims, values))
+      : [],
+    inputs: { data: [open, 3, size, size] },
+    outputs: { fc1: [open, dimensions] },
+    type: halves === 'all' ? FLOAT16 : FLOAT,
   });
-  return onnx.ModelProto.encode(model).finish();
 }
 
-function makeHalves(name: string, dims: number[], values: number[]) {
-  const rawData = new Uint8Array(Uint16Array.from(values, halfOf).buffer);
-  return onnx.TensorProto.create({ name, dims, dataType: onnx.TensorProto.DataType.FLOAT16, rawData });
+function makeHalves(name: string, dims: number[], values: Iterable<number>) {
+  const rawData = new Uint8Array(Uint16Array.from([...values], halfOf).buffer);
+  return onnx.TensorProto.create({ name, dims, dataType: FLOAT16, rawData });
 }
 
 /** The bits of a half-precision float that is neither tiny nor huge: five of exponent and ten of fraction. */
@@ -105,45 +92,29 @@ type Json = Record<string, unknown>;
 export function standInPack(folder: string, change: Json = {}, bytes = standIn()): string {
   const original = packDirectory('default');
   const manifest = JSON.parse(readFileSync(join(original, 'manifest.json'), 'utf8'));
-  const {
-    close_detector: _close,
-    cohort: _cohort,
-    human: _human,
-    occlusion: _occlusion,
-    calibration: _calibration,
-    ...rest
-  } = manifest;
+  const { detector, landmarks, version, description, min_det_score, embedder: own } = manifest;
   const directory = mkdtempSync(join(folder, 'pack-'));
+  const hash = sha256(bytes);
   const embedder = {
-    file: 'sface.onnx',
-    from: 'models/sface.onnx',
-    source_sha256: sha256(bytes),
-    sha256: sha256(bytes),
-    licence: 'Apache-2.0',
-    family: 'arcface',
-    input: 'data',
-    output: 'fc1',
-    size,
-    channels: 'rgb',
-    mean: 0,
-    scale: 1,
-    dimensions: 128,
-    template: manifest.embedder.template,
-    ...change,
+    ...{
+      file: 'sface.onnx',
+      from: 'models/sface.onnx',
+      source_sha256: hash,
+      sha256: hash,
+      licence: 'Apache-2.0',
+    },
+    ...{ family: 'arcface', input: 'data', output: 'fc1', size, channels: 'rgb', mean: 0, scale: 1 },
+    ...{ dimensions: 128, template: own.template, ...change },
   };
   const source = {
-    kind: 'project',
-    project: 'a project',
-    commit: '1',
-    licence: 'Apache-2.0',
-    licence_note: 'for a test',
-    get: 'It is made by the test.',
+    ...{ kind: 'project', project: 'a project', commit: '1', licence: 'Apache-2.0' },
+    ...{ licence_note: 'for a test', get: 'It is made by the test.' },
   };
   const from = { pack: 'default' };
-  const taken = { detector: { ...rest.detector, from }, landmarks: { ...rest.landmarks, from } };
-  const own = { ...rest, name: 'stand-in', source, ...taken, embedder };
-  writeFileSync(join(directory, 'manifest.json'), JSON.stringify(own));
-  for (const { file } of [rest.detector, rest.landmarks]) {
+  const taken = { detector: { ...detector, from }, landmarks: { ...landmarks, from } };
+  const written = { name: 'stand-in', version, description, source, ...taken, embedder, min_det_score };
+  writeFileSync(join(directory, 'manifest.json'), JSON.stringify(written));
+  for (const { file } of [detector, landmarks]) {
     copyFileSync(join(original, file), join(directory, file));
   }
   writeFileSync(join(directory, 'sface.onnx'), bytes);

@@ -1,4 +1,4 @@
-// Ends in the way that its argument names, see exit.test.ts. Its worker threads analyse a photo `workerData.rounds` times
+// Ends in the way that its argument names. Its worker threads analyse a photo `workerData.rounds` times
 // without returning to their event loop.
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
@@ -32,43 +32,43 @@ async function same(...answers) {
 }
 
 const ways = {
-  'after-call': () => analyseOnce(load()),
-  'exit-after-call': () => {
+  'a program that called it ends cleanly': () => analyseOnce(load()),
+  'process.exit keeps its code': () => {
     analyseOnce(load());
     process.exit(3);
   },
-  'loaded-twice': () => same(analyseOnce(load()), analyseOnce(load())),
-  'never-called': () => load(),
-  'exit-while-worker-calls': async () => {
+  'loading twice in one thread gives one working addon': () => same(analyseOnce(load()), analyseOnce(load())),
+  'a program that only loaded it ends cleanly': () => load(),
+  'process.exit while two workers are in a call keeps its code': async () => {
     await Promise.all([busyWorker(), busyWorker()]);
     process.exit(5);
   },
-  'throw-while-worker-calls': async () => {
+  'an uncaught throw while a worker is in a call ends with code 1 and its own message': async () => {
     await busyWorker();
     throw new Error('on purpose');
   },
-  'signal-while-main-calls': () => {
+  'SIGTERM ends a program whose main thread is in a call': () => {
     const addon = load();
     writeSync(1, 'calling\n');
     for (let i = 0; i < endless; i++) analyseOnce(addon);
   },
-  'signal-while-worker-calls': async () => {
+  'SIGTERM ends a program whose worker is in a call': async () => {
     await busyWorker();
     writeSync(1, 'calling\n');
   },
-  'load-after-terminate': async () => {
+  'after a terminated worker the main thread and a new worker load and agree': async () => {
     const code = await (await busyWorker()).terminate();
     if (code !== 1) throw new Error(`terminate gave ${code}`);
     await same(analyseOnce(load()), finishedWorker());
   },
-  'terminate-again-and-again': async () => {
+  'workers terminated one after the other leave the next one working': async () => {
     for (let i = 0; i < 4; i++) await (await busyWorker()).terminate();
     await finishedWorker();
   },
-  'workers-come-and-go': async () => {
+  'workers load and unload at the same time and agree': async () => {
     for (let i = 0; i < 3; i++) await same(finishedWorker(), finishedWorker(), finishedWorker());
   },
-  'workers-beside-a-terminated-one': async () => {
+  'a terminated worker does not disturb those beside it': async () => {
     const busy = await busyWorker();
     const others = [finishedWorker(), finishedWorker()];
     await busy.terminate();
