@@ -3,18 +3,13 @@ import { readConfig } from '../config/config.ts';
 import { type AccuracyMode, accuracyModes } from '../engine/addon.ts';
 import { loadPack } from '../engine/load-addon.ts';
 import { type PackManifest, packDirectory, readDraft, verifyPack } from '../engine/manifest.ts';
-import { type BrokenPromise, brokenPromises, type CalibrationCheck, fitTable } from '../lab/calibrate.ts';
+import { brokenPromises, fitTable } from '../lab/calibrate.ts';
+import { highest, quantise } from '../lab/cohort.ts';
 import { embedImages } from '../lab/embed-images.ts';
 import type { EmbeddedImage } from '../lab/embed-worker.ts';
 import { requirePeople } from '../lab/fmr-table.ts';
 import { cohortTasks, type HeldOutCohorts, makeCohorts } from '../lab/held-out.ts';
-import {
-  type Example,
-  humanThreshold,
-  occlusionThreshold,
-  type Tally,
-  tallyLinear,
-} from '../lab/linear-score.ts';
+import { type Example, humanThreshold, occlusionThreshold, tallyLinear } from '../lab/linear-score.ts';
 import {
   type Grouping,
   imagesBelow,
@@ -24,8 +19,7 @@ import {
   readPeople,
   requireColumns,
 } from '../lab/people.ts';
-import { manifestText, replaceFile, writeCohort, writeHumanCheck, writeOcclusion } from '../lab/write-fit.ts';
-import type { CalibrationPoint } from '../scoring/calibration.ts';
+import { manifestText, replaceFile, writeBytes, writeLinear } from '../lab/write-fit.ts';
 import { withBar } from './terminal.ts';
 
 export interface SetFolder {
@@ -42,112 +36,75 @@ const checkedPercents = [40, 50, 60, 70, 80];
 /** The human check is also fitted to false faces with a lower score than the service accepts. */
 const leastOtherScore = 0.3;
 
-/** What was fitted for one mode. Part of the output of --json. */
-export interface ModeFit {
-  mode: AccuracyMode;
-  fitted_on: string;
-  points: CalibrationPoint[];
-  /** The lowest rate that the people can show. */
-  floor: number;
-  /** With --same-person-above: the pairs of each group that it left out. */
-  taken_for_one_person?: { group: string; pairs: number }[];
-  /** Observed rates of people in neither cohort nor fit, with --check. */
-  check?: {
-    with_cohort: CalibrationCheck[];
-    without_cohort: CalibrationCheck[];
-    /** What the check with the cohort contradicts. */
-    broken: BrokenPromise[];
-  };
-}
-
-export interface PackFit {
-  pack: string;
-  /** Whether it was written into the pack. */
-  written: boolean;
-  centres: number;
-  modes: ModeFit[];
-  /** Cross-validated: the sets of people, then the folders without people. */
-  human?: Tally[];
-  /** Cross-validated: which faces are taken for covered, by set. */
-  occlusion?: Tally[];
-}
-
-interface CalibrateOptions {
+export interface CalibrateOptions {
   /** People for the cohort and the human check only. */
-  cohortOnly: readonly SetFolder[];
+  cohortOnly?: readonly SetFolder[];
   /** People whose nose and mouth are covered. */
-  occluded: readonly SetFolder[];
+  occluded?: readonly SetFolder[];
   /** Folders of images without people. */
-  withoutPeople: readonly string[];
-  groups: readonly Grouping[] | undefined;
-  /** Two people's pictures whose cosine is above it count neither as strangers nor as one person; Infinity for none. */
-  samePersonAbove: number;
-  write: boolean;
-  check: boolean;
+  withoutPeople?: readonly string[];
+  groups?: readonly Grouping[];
+  /** Two people's images whose cosine is above it count neither as strangers nor as one person. */
+  samePersonAbove?: number;
+  write?: true;
+  check?: true;
   /** Whether to write also what the check contradicts. */
-  force: boolean;
+  force?: true;
 }
 
-type Images = ReadonlyMap<string, EmbeddedImage>;
+/** The sets of one mode, as the engine found them. */
+interface FoundSets {
+  table: PeopleSet[];
+  cohortOnly: PeopleSet[];
+  covered: PeopleSet[];
+}
 
 /**
  * Fits cohort, human check, occlusion score and a table for each mode, and with `write` writes them into the configured pack, unless
- * the check contradicts a table.
+ * the check contradicts a table. The result is the output of --json.
  */
-export async function calibratePack(
-  folders: readonly SetFolder[],
-  options: CalibrateOptions,
-): Promise<PackFit> {
-  const { cohortOnly, occluded, withoutPeople, groups, write, check, force } = options;
-  const paths = [...folders, ...occluded].map(({ folder }) => folder);
-  if (groups) requireColumns(groups, paths);
+export async function calibratePack(folders: readonly SetFolder[], options: CalibrateOptions) {
+  const { cohortOnly = [], occluded = [], withoutPeople = [], groups, write, check, force } = options;
+  if (groups)
+    requireColumns(
+      groups,
+      [...folders, ...occluded].map(({ folder }) => folder),
+    );
   requirePeople(largestGroup(folders.map(({ name, folder }) => readPeople(name, folder, groups))));
-  const config = readConfig();
-  const directory = packDirectory(config.pack);
+  const { pack, workers } = readConfig();
+  const directory = packDirectory(pack);
   const draft = readDraft(directory);
   // A new pack has no table before its first fit.
   const calibration = draft.calibration ?? ({} as PackManifest['calibration']);
   const manifest: PackManifest = { ...draft, calibration };
   await verifyPack(directory, manifest);
   // Without its scores of the embedding, so that all faces of the detector are kept.
-  const {
-    human: _human,
-    occlusion: _occlusion,
-    cohort: _cohort,
-    liveness: _liveness,
-    ...unchecked
-  } = manifest;
+  const { human: _, occlusion: __, cohort: ___, liveness: ____, ...unchecked } = manifest;
   loadPack(directory, unchecked);
   const embed = (title: string, folder: string, files: string[], mode: AccuracyMode, minDetScore: number) =>
     withBar(`${title} ${mode}`, files.length, (onImage) =>
-      embedImages(files, {
-        packDirectory: directory,
-        folder,
-        mode,
-        minDetScore,
-        workers: config.workers,
-        onImage,
-      }),
+      embedImages(files, { packDirectory: directory, folder, mode, minDetScore, workers, onImage }),
     );
-  const people = {
-    table: byMode<PeopleSet>(),
-    cohortOnly: byMode<PeopleSet>(),
-    covered: byMode<PeopleSet>(),
-  };
   const others: Example[] = [];
   const atDefault = new Set<Example>();
+  const modes: (FoundSets & { mode: AccuracyMode })[] = [];
   for (const mode of accuracyModes) {
-    const read = async (list: readonly SetFolder[], into: Record<AccuracyMode, PeopleSet[]>) => {
+    const read = async (list: readonly SetFolder[]) => {
+      const sets: PeopleSet[] = [];
       for (const { name, folder } of list) {
         const labelled = readPeople(name, folder, groups);
         const files = labelled.map(({ file }) => file);
         const found = await embed(name, folder, files, mode, manifest.min_det_score);
-        into[mode].push(peopleSet(name, labelled, found));
+        sets.push(peopleSet(name, labelled, found));
       }
+      return sets;
     };
-    await read(folders, people.table);
-    await read(cohortOnly, people.cohortOnly);
-    await read(occluded, people.covered);
+    modes.push({
+      mode,
+      table: await read(folders),
+      cohortOnly: await read(cohortOnly),
+      covered: await read(occluded),
+    });
     for (const folder of withoutPeople) {
       const found = await embed(withoutPeopleSet, folder, imagesBelow(folder), mode, leastOtherScore);
       for (const { example, score } of falseFaces(folder, found)) {
@@ -156,108 +113,127 @@ export async function calibratePack(
       }
     }
   }
-  const tableSets = (mode: AccuracyMode) => [...people.table[mode], ...people.covered[mode]];
-  const allSets = (mode: AccuracyMode) => [...tableSets(mode), ...people.cohortOnly[mode]];
-  const cohortImages = allSets(cohortMode).flatMap(({ images }, set) =>
+  const tableSets = ({ table, covered }: FoundSets) => [...table, ...covered];
+  const allSets = (sets: FoundSets) => [...tableSets(sets), ...sets.cohortOnly];
+  const cohortSets = modes.flatMap((sets) => (sets.mode === cohortMode ? allSets(sets) : []));
+  const cohortImages = cohortSets.flatMap(({ images }, set) =>
     images.map(({ person, embedding }) => ({ person, embedding, set: String(set) })),
   );
-  const judged = accuracyModes.flatMap((mode) => tableSets(mode).flatMap(({ images }) => images));
+  const judged = modes.flatMap(tableSets).flatMap(({ images }) => images);
   const { centres, heldOut } = await withBar('cohorts', cohortTasks, (onTask) =>
-    makeCohorts(cohortImages, { workers: config.workers, onTask }, judged),
+    makeCohorts(cohortImages, { workers, onTask }, judged),
   );
   if (write && centres.length === 0) {
     throw new Error(
-      'There are too few people to make a cohort. Nothing was written. Use pictures of some hundred people.',
+      'There are too few people to make a cohort. Nothing was written. Use images of some hundred people.',
     );
   }
-  const fits = accuracyModes.map((mode) => fitMode(mode, tableSets(mode), heldOut, options));
-  const examples = (sets: (mode: AccuracyMode) => PeopleSet[], set?: string) =>
-    accuracyModes.flatMap((mode) => sets(mode).flatMap((one) => examplesOf(one, set)));
-  const humans = examples(allSets);
-  const covered = examples((mode) => people.covered[mode], occludedSet);
-  const uncovered = examples((mode) => [...people.table[mode], ...people.cohortOnly[mode]]);
+  const fits = modes.map((sets) => fitMode(sets.mode, tableSets(sets), heldOut, options));
+  const humans = modes.flatMap(allSets).flatMap((set) => examplesOf(set));
+  const covered = modes.flatMap((sets) => sets.covered).flatMap((set) => examplesOf(set, occludedSet));
+  const uncovered = modes
+    .flatMap(({ table, cohortOnly }) => [...table, ...cohortOnly])
+    .flatMap((set) => examplesOf(set));
   // False faces below the service's score are used for the fit, but not counted in the result.
   const isCounted = (one: Example) => one.set !== withoutPeopleSet || atDefault.has(one);
-  const human =
-    check && others.length > 0
-      ? { human: tallyLinear(humans, others, humanThreshold, isCounted) }
-      : undefined;
-  const occlusion =
-    check && covered.length > 0
-      ? { occlusion: tallyLinear(covered, uncovered, occlusionThreshold, () => true) }
-      : undefined;
-  const written = write && (force || fits.every((fit) => (fit.check?.broken ?? []).length === 0));
+  const written = write === true && (force || fits.every((fit) => (fit.check?.broken ?? []).length === 0));
   if (written) {
     for (const { mode, fitted_on, points, floor } of fits) {
-      manifest.calibration[mode] = {
-        fitted_on,
-        floor,
-        points: points.map(([similarity, rate]) => [similarity, rate]),
+      manifest.calibration[mode] = { fitted_on, floor, points: points.map(([...point]) => point) };
+    }
+    const cohort = writeBytes(directory, 'cohort.i8', quantise(centres));
+    manifest.cohort = { ...cohort, centres: centres.length, highest, weight: 1 };
+    if (others.length > 0) {
+      const images = new Set(others.map(({ source }) => source)).size;
+      manifest.human = {
+        ...writeLinear(directory, 'human.i8', humans, others),
+        bar: humanThreshold,
+        fitted_on: `${humans.length} faces of people, and ${others.length} false faces in ${images} images without people, both modes`,
       };
     }
-    writeCohort(directory, manifest, centres);
-    if (others.length > 0) writeHumanCheck(directory, manifest, humans, others);
-    if (covered.length > 0) writeOcclusion(directory, manifest, covered, uncovered);
+    if (covered.length > 0) {
+      const { bias, ...score } = writeLinear(directory, 'occlusion.i8', covered, uncovered);
+      manifest.occlusion = {
+        ...score,
+        bias: bias - occlusionThreshold,
+        fitted_on: `${covered.length} faces with a drawn mask and ${uncovered.length} without, both modes`,
+      };
+    }
     replaceFile(join(directory, 'manifest.json'), manifestText(manifest));
   }
-  return { pack: manifest.name, written, centres: centres.length, modes: fits, ...human, ...occlusion };
+  return {
+    pack: manifest.name,
+    written,
+    centres: centres.length,
+    modes: fits,
+    // Cross-validated: the sets of people, then the folders without people.
+    ...(check && others.length > 0 && { human: tallyLinear(humans, others, humanThreshold, isCounted) }),
+    // Cross-validated: which faces are taken for covered, by set.
+    ...(check &&
+      covered.length > 0 && {
+        occlusion: tallyLinear(covered, uncovered, occlusionThreshold, () => true),
+      }),
+  };
 }
 
 /** The most people that share a label of a set: known before minutes of embedding. */
 function largestGroup(sets: readonly PersonImage[][]): number {
   const sizes = sets.flatMap((images) => {
-    const people = new Map<string, Set<string>>();
-    for (const { person, labels } of images) {
-      for (const label of labels) people.set(label, (people.get(label) ?? new Set()).add(person));
-    }
-    return [...people.values()].map(({ size }) => size);
+    const labels = new Set(images.flatMap((image) => image.labels));
+    return [...labels].map((label) => {
+      const own = images.filter((image) => image.labels.includes(label));
+      return new Set(own.map(({ person }) => person)).size;
+    });
   });
   return Math.max(...sizes);
-}
-
-function byMode<T>(): Record<AccuracyMode, T[]> {
-  return { fast: [], balance: [] };
 }
 
 function examplesOf({ name, images }: PeopleSet, set = name): Example[] {
   return images.map(({ person, embedding }) => ({ source: person, set, embedding }));
 }
 
-function* falseFaces(folder: string, found: Images) {
-  for (const [name, { faces, embeddings }] of [...found].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    for (const [i, { detection_score: score }] of faces.entries()) {
-      const embedding = embeddings[i]!;
+function* falseFaces(folder: string, found: ReadonlyMap<string, EmbeddedImage>) {
+  for (const [name, { faces }] of found) {
+    for (const { embedding, detection_score: score } of faces) {
       yield { example: { source: `${folder}/${name}`, set: withoutPeopleSet, embedding }, score };
     }
   }
 }
 
+/** What was fitted for one mode. */
+export type ModeFit = ReturnType<typeof fitMode>;
+
 function fitMode(
   mode: AccuracyMode,
   sets: readonly PeopleSet[],
   cohorts: HeldOutCohorts,
-  { check, samePersonAbove }: Pick<CalibrateOptions, 'check' | 'samePersonAbove'>,
-): ModeFit {
+  { check, samePersonAbove }: CalibrateOptions,
+) {
   const fitWith = (use: HeldOutCohorts | undefined) =>
     fitTable(sets, use, check ? checkedPercents : [], samePersonAbove);
   const { points, floor, check: with_cohort, taken_for_one_person } = fitWith(cohorts);
-  const fit = {
+  return {
     mode,
     fitted_on: describeSets(sets),
     points,
     floor,
-    ...(Number.isFinite(samePersonAbove) ? { taken_for_one_person } : {}),
+    ...(samePersonAbove !== undefined && { taken_for_one_person }),
+    // The rates of people in neither cohort nor fit, and what those with the cohort contradict.
+    ...(check && {
+      check: {
+        with_cohort,
+        without_cohort: fitWith(undefined).check,
+        broken: brokenPromises(with_cohort, floor),
+      },
+    }),
   };
-  if (!check) return fit;
-  const broken = brokenPromises(with_cohort, floor);
-  return { ...fit, check: { with_cohort, without_cohort: fitWith(undefined).check, broken } };
 }
 
 function describeSets(sets: readonly PeopleSet[]): string {
   return sets
     .map(({ name, images }) => {
       const people = new Set(images.map(({ person }) => person)).size;
-      return `${name}: ${images.length} pictures of ${people} people`;
+      return `${name}: ${images.length} images of ${people} people`;
     })
     .join('; ');
 }

@@ -2,31 +2,19 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { BrokenPromise, CalibrationCheck } from '../lab/calibrate.ts';
 import type { Tally } from '../lab/linear-score.ts';
 import { countText, percentText, rateText, timesText } from '../lab/number-text.ts';
-import { type Grouping, parseGroupings } from '../lab/people.ts';
+import { parseGroupings } from '../lab/people.ts';
 import { Calibration } from '../scoring/calibration.ts';
-import type { ModeFit, PackFit, SetFolder } from './calibrate-pack.ts';
+import type { CalibrateOptions, calibratePack, ModeFit, SetFolder } from './calibrate-pack.ts';
 import { addHelp } from './help.ts';
 import { columns } from './terminal.ts';
-
-interface Options {
-  cohortOnly?: SetFolder[];
-  occluded?: SetFolder[];
-  withoutPeople?: string[];
-  groups?: Grouping[];
-  samePersonAbove?: number;
-  write?: boolean;
-  check?: boolean;
-  force?: boolean;
-  json?: boolean;
-}
 
 export function registerCalibrate(program: Command): void {
   const command = program
     .command('calibrate')
-    .description("fit a pack's cohort, human check and false-match rates to pictures of labelled people")
+    .description("fit a pack's cohort, human check and false-match rates to images of labelled people")
     .argument(
       '<set...>',
-      'NAME=FOLDER; in the folder, a folder of pictures for each person, or pictures alone, each of another person, or with a list people.tsv the pictures that it lists (columns image, perhaps person, and any labels)',
+      'NAME=FOLDER; in the folder, a folder of images for each person, or images alone, each of another person, or with a list people.tsv the images that it lists (columns image, perhaps person, and any labels)',
       parseSetFolder,
     )
     .option(
@@ -36,7 +24,7 @@ export function registerCalibrate(program: Command): void {
     )
     .option(
       '--occluded <name=dir...>',
-      "people whose nose and mouth are covered, for cohort and table and for the occlusion score; pictures of another set's people have that set's name",
+      "people whose nose and mouth are covered, for cohort and table and for the occlusion score; images of another set's people have that set's name",
       parseSetFolder,
     )
     .option(
@@ -48,24 +36,14 @@ export function registerCalibrate(program: Command): void {
     .option('--write', 'write the result into the pack; without it only the table is shown')
     .option(
       '--check',
-      'also cross-validate over people: promised and observed rates of each group, with and without the cohort',
+      'also cross-validate over people: stated and measured false-match rates of each group, with and without the cohort',
     )
     .option('--force', 'with --check and --write, write also a table that the check contradicts')
     .option('--json', 'print what was fitted as JSON')
-    .action(async (sets: SetFolder[], options: Options) => {
+    .action(async (sets: SetFolder[], { json, ...options }: CalibrateOptions & { json?: true }) => {
       const { calibratePack } = await import('./calibrate-pack.ts');
-      const fit = await calibratePack(sets, {
-        cohortOnly: options.cohortOnly ?? [],
-        occluded: options.occluded ?? [],
-        withoutPeople: options.withoutPeople ?? [],
-        groups: options.groups,
-        samePersonAbove: options.samePersonAbove ?? Number.POSITIVE_INFINITY,
-        write: options.write ?? false,
-        check: options.check ?? false,
-        force: options.force ?? false,
-      });
-      if (options.json) console.log(JSON.stringify(fit, null, 2));
-      else console.log(describeFit(fit).join('\n'));
+      const fit = await calibratePack(sets, options);
+      console.log(json ? JSON.stringify(fit, null, 2) : describeFit(fit).join('\n'));
       if (fit.written) console.error(`Written into the pack ${fit.pack}`);
       else if (options.write) {
         throw new Error(
@@ -75,12 +53,12 @@ export function registerCalibrate(program: Command): void {
     });
   addHelp(command, {
     notes: `The table is fitted to the group with the most false matches: a set, or all who share a label of its people.tsv, or several with --groups.
-With --check, --write refuses a table that people without a part in it contradict: where the whole 95 % interval of the observed rate
-of a group lies above the promised one, by more than a point of percent (1.26 times). It says about how many more people it takes.`,
+With --check, --write refuses a table that people without a part in it contradict: where the whole 95 % interval of the measured rate
+of a group lies above the stated one, by more than a point of percent (1.26 times). It says about how many more people it takes.`,
     examples: [
       'facematch calibrate lfw=lfw/images ages=ages/images --without-people animals --check',
       "facematch calibrate staff=staff/photos --groups 'origin*sex,age' --check",
-      'facematch calibrate strangers=photos --check  # one picture a person is enough',
+      'facematch calibrate strangers=photos --check  # one image a person is enough',
       'FACEMATCH_PACK=./my-pack facematch calibrate staff=staff/photos --write',
     ],
   });
@@ -102,7 +80,7 @@ export function groupsOption(): Option {
 /** For eval too. */
 export function samePersonOption(): Option {
   const text =
-    'take pictures of two people for one person above this cosine, and leave the pair out: for uncertain labels';
+    'take images of two people for one person above this cosine, and leave the pair out: for uncertain labels';
   return new Option('--same-person-above <cosine>', text).argParser((cosine) => {
     const value = Number(cosine);
     if (value > 0 && value <= 1) return value;
@@ -116,7 +94,12 @@ export function parseSetFolder(text: string, before: SetFolder[] | undefined): S
   return [...(before ?? []), { name: match[1]!, folder: match[2]! }];
 }
 
-function describeFit({ centres, modes, human, occlusion }: PackFit): string[] {
+function describeFit({
+  centres,
+  modes,
+  human,
+  occlusion,
+}: Awaited<ReturnType<typeof calibratePack>>): string[] {
   return [
     `${centres} centres`,
     ...modes.flatMap(describeMode),
@@ -155,7 +138,7 @@ function describeCheck(title: string, rows: readonly CalibrationCheck[]): string
   return [
     `Cross-validated over people, ${title}:`,
     ...columns(
-      ['group', 'percent', 'promised', 'observed', '95 % interval', 'observed / promised', 'pairs'],
+      ['group', 'percent', 'stated', 'measured', '95 % interval', 'measured / stated', 'pairs'],
       rows.map(({ group, percent, promised, observed, interval, pairs }) => [
         ...[group, String(percent), promised.toPrecision(2), observed.toPrecision(2)],
         interval.map((rate) => rate.toPrecision(2)).join(' – '),
@@ -165,24 +148,17 @@ function describeCheck(title: string, rows: readonly CalibrationCheck[]): string
   ];
 }
 
-function brokenText({
-  group,
-  percent,
-  promised,
-  observed,
-  interval,
-  people,
-  more_people,
-}: BrokenPromise): string {
+function brokenText(row: BrokenPromise): string {
+  const { group, percent, promised, observed, interval, people, more_people } = row;
   const times = [observed, ...interval].map((rate) => timesText(rate / promised));
-  return `the check contradicts the table: strangers of ${group} reach ${percent} percent ${times[0]} times as often as the promised ${rateText(promised)} (95 %: ${times[1]} to ${times[2]} times). It takes about ${countText(more_people)} more people than its ${countText(people)}.`;
+  return `the check contradicts the table: strangers of ${group} reach ${percent} percent ${times[0]} times as often as the stated ${rateText(promised)} (95 %: ${times[1]} to ${times[2]} times). It takes about ${countText(more_people)} more people than its ${countText(people)}.`;
 }
 
 function describeTally(title: string, rows: readonly Tally[]): string[] {
   return [
-    `${title}, cross-validated over people and pictures, both modes:`,
+    `${title}, cross-validated over people and images, both modes:`,
     ...columns(
-      ['set', 'faces', 'passed', 'share', 'people or pictures', 'of them with a face that passed'],
+      ['set', 'faces', 'passed', 'share', 'people or images', 'of them with a face that passed'],
       rows.map(({ set, faces, passed, sources, sources_passed }) => [
         ...[set, countText(faces), countText(passed), percentText(passed / faces)],
         ...[countText(sources), countText(sources_passed)],

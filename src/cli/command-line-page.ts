@@ -1,4 +1,4 @@
-import type { Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { page, table } from '../site/markdown.ts';
 import { everyCommand, exitCodeWords, helpOf, subcommands } from './help.ts';
 import { buildProgram } from './program.ts';
@@ -60,19 +60,15 @@ function section(path: string, command: Command): string[] {
         ]),
     table(
       ['option', 'what'],
+      // Commander's own text has defaults and choices in brackets.
       options.map((option) => [
         `\`${option.flags}\``,
-        describeOption(option, help.optionDescription(option)),
+        `${help.optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
       ]),
     ),
     ...(notes === undefined ? [] : notes.split('\n\n').map(paragraph)),
     `\`\`\`sh\n${examples.join('\n')}\n\`\`\``,
   ];
-}
-
-/** `described` is commander's own text, with defaults and choices in brackets. */
-function describeOption({ mandatory }: Option, described: string): string {
-  return mandatory ? `${described} (required)` : described;
 }
 
 /** Lists keep the layout of the help; other text is wrapped by the reader. */

@@ -1,8 +1,6 @@
 import type { Command } from 'commander';
 import {
-  type Config,
   type SettingName,
-  type SettingSource,
   type SettingsSurvey,
   shownValue,
   surveySettings,
@@ -53,11 +51,8 @@ function config({ check, json }: ConfigOptions): void {
   if (!ok) process.exitCode = exitCodes.failure;
 }
 
-/** The settings by variable, in the order of the table. */
-type EffectiveSettings = Readonly<Record<string, { value: Config[SettingName]; from: SettingSource }>>;
-
-/** The settings in force, without secrets. */
-function effectiveSettings({ config, sources }: SettingsSurvey): EffectiveSettings {
+/** The settings in force by variable, in the order of the table, without secrets. */
+function effectiveSettings({ config, sources }: SettingsSurvey) {
   const names = Object.keys(config) as SettingName[];
   return Object.fromEntries(
     names.map((name) => [variableOf(name), { value: shownValue(name, config[name]), from: sources[name] }]),
@@ -65,10 +60,9 @@ function effectiveSettings({ config, sources }: SettingsSurvey): EffectiveSettin
 }
 
 /** One line each: variable, value, where it comes from. */
-function settingTable(settings: EffectiveSettings): string {
+function settingTable(settings: ReturnType<typeof effectiveSettings>): string {
   const rows = Object.entries(settings).map(([variable, { value, from }]) => {
-    const text = printable(Array.isArray(value) ? value.join(',') : String(value));
-    return [variable, text === '' ? '-' : text, from];
+    return [variable, printable(String(value)) || '-', from];
   });
   return aligned(rows).join('\n');
 }

@@ -67,7 +67,7 @@ export function describeResults(
   });
   return [
     colours.bold(
-      `${matches} of ${count(compared.length, 'picture')} match ${printable(reference)} (the threshold is ${threshold_percent} %)`,
+      `${matches} of ${count(compared.length, 'image')} match ${printable(reference)} (the threshold is ${threshold_percent} %)`,
     ),
     ...lines,
     ...warnings.map((warning) => `  warning  ${describeWarning(warning, { image1: reference, image2: '' })}`),
@@ -88,10 +88,8 @@ function describeWarning(
 function describePercent(
   answer: Pick<MatchAnswer, 'confidence_percent' | 'false_match_rate' | 'extrapolated'>,
 ): string {
-  const floor = measuredUpTo(answer);
-  return floor < answer.confidence_percent
-    ? `≥ ${floor.toFixed(1)} %`
-    : `${answer.confidence_percent.toFixed(1)} %`;
+  const [floor, percent] = [measuredUpTo(answer), answer.confidence_percent];
+  return floor < percent ? `≥ ${floor.toFixed(1)} %` : `${percent.toFixed(1)} %`;
 }
 
 /** A false-match rate in words: one of how many pairs of strangers scores this high. */
@@ -109,10 +107,10 @@ export function describeRate({
 
 function describeImage(image: MatchAnswer['image1'], name: string): string {
   const { width, height, faces, face_index } = image;
-  const face = faces.find(({ index }) => index === face_index);
-  const which =
-    face === undefined ? '' : `: the one ${describePlace(face.box, image)}, ${describeBox(face.box)}`;
-  return `${name}, ${width}×${height}, ${count(faces.length, 'face')}${which}`;
+  const { box } = faces.find(({ index }) => index === face_index)!;
+  const [left, top, wide, high] = [box.x, box.y, box.width, box.height].map(Math.round);
+  const place = `the one ${describePlace(box, image)}, ${wide}×${high} pixels at (${left}, ${top})`;
+  return `${name}, ${width}×${height}, ${count(faces.length, 'face')}: ${place}`;
 }
 
 /** Where the middle of a box is, in thirds of the image. Left and right are the viewer's. */
@@ -124,9 +122,4 @@ export function describePlace(box: Face['box'], image: { width: number; height: 
 
 function third(share: number, words: readonly [string, string, string]): string {
   return words[Math.max(0, Math.min(2, Math.floor(share * 3)))]!;
-}
-
-function describeBox({ x, y, width, height }: Face['box']): string {
-  const [left, top, wide, high] = [x, y, width, height].map(Math.round);
-  return `${wide}×${high} pixels at (${left}, ${top})`;
 }

@@ -62,15 +62,12 @@ async function listening(child: ChildProcess, signal: AbortSignal): Promise<stri
   const origin = new Promise<string>((resolve, reject) => {
     const fail = (what: string) =>
       reject(new Error([`${what} Last lines of its output:`, ...tail].join('\n  ')));
-    const late = `The server did not listen within ${startLimit_ms / 1000} s.`;
-    timer = setTimeout(fail, startLimit_ms, late);
-    if (signal.aborted) reject(signal.reason);
+    timer = setTimeout(fail, startLimit_ms, `The server did not listen within ${startLimit_ms / 1000} s.`);
+    signal.throwIfAborted();
     signal.addEventListener('abort', () => reject(signal.reason));
     child.once('error', ({ message }) => reject(new Error(`The server could not be started: ${message}`)));
     // `close`, not `exit`: all of its output has been read by then.
-    child.once('close', (code, killer) =>
-      fail(`The server exited while starting (${describeEnd(code, killer)}).`),
-    );
+    child.once('close', () => fail(`The server exited while starting (${endOf(child)}).`));
     for (const stream of [child.stdout, child.stderr]) {
       // Read as long as the server runs: a full pipe would block its log.
       createInterface({ input: stream! }).on('line', (line) => {
@@ -85,21 +82,15 @@ async function listening(child: ChildProcess, signal: AbortSignal): Promise<stri
 }
 
 async function stop(child: ChildProcess, folder: string): Promise<string | undefined> {
-  try {
-    if (child.exitCode === null && child.signalCode === null) {
-      const exited = once(child, 'exit');
-      child.kill('SIGTERM');
-      const killer = setTimeout(() => child.kill('SIGKILL'), stopLimit_ms);
-      await exited;
-      clearTimeout(killer);
-    }
-    if (child.exitCode === 0) return undefined;
-    return `The server did not end cleanly (${describeEnd(child.exitCode, child.signalCode)}).`;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  if (child.exitCode === null && child.signalCode === null) {
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    const killer = setTimeout(() => child.kill('SIGKILL'), stopLimit_ms);
+    await exited;
+    clearTimeout(killer);
   }
+  await rm(folder, { recursive: true, force: true });
+  return child.exitCode === 0 ? undefined : `The server did not end cleanly (${endOf(child)}).`;
 }
 
-function describeEnd(code: number | null, killer: NodeJS.Signals | null): string {
-  return killer ?? `exit code ${code}`;
-}
+const endOf = ({ signalCode, exitCode }: ChildProcess) => signalCode ?? `exit code ${exitCode}`;

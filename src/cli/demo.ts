@@ -20,7 +20,7 @@ export function registerDemo(program: Command): void {
     .option('--json', 'print the answer alone, as the server gave it')
     .action(async (image1: string | undefined, image2: string | undefined, { json }: { json?: true }) => {
       if (image1 !== undefined && image2 === undefined) {
-        command.error('error: expected two pictures, or none for the samples, but received one');
+        command.error('error: expected two images, or none for the samples, but received one');
       }
       const [sample1, sample2] = samples;
       await demo(image1 ?? sample1, image2 ?? sample2, json === true);
@@ -87,9 +87,8 @@ async function sendPair(
 
 /** A problem in one line, with the fields that it lists. */
 function describeError({ problem, status, message }: FacematchError): string {
-  if (problem === undefined) return status === undefined ? `gave ${message}` : `answered ${message}`;
+  if (problem === undefined) return `${status === undefined ? 'gave' : 'answered'} ${message}`;
   const { title, detail, code } = problem;
-  const errors = 'errors' in problem ? problem.errors : undefined;
-  const fields = errors === undefined ? '' : ` (${errors.map(({ field }) => field).join(', ')})`;
+  const fields = 'errors' in problem ? ` (${problem.errors.map(({ field }) => field).join(', ')})` : '';
   return `answered ${problem.status}: ${title}${fields}. ${detail} [${code}]`;
 }

@@ -1,33 +1,33 @@
-import { createWriteStream } from 'node:fs';
+import { once } from 'node:events';
+import { createWriteStream, writeFileSync } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import type { Command } from 'commander';
+import { drawFaces } from '../lab/drawing.ts';
+import type { imageBody } from '../scoring/match.ts';
+import { drawingFiles } from './files.ts';
 import { addHelp } from './help.ts';
-import type { DetectedFile } from './image-files.ts';
 import { givenOptions, matchFlag } from './match-flags.ts';
 import { type Colours, coloursFor, complain, count, printable, progressBar } from './terminal.ts';
 
-interface DetectCommandOptions {
-  draw?: string;
-  json?: boolean;
-}
+type ImageBody = ReturnType<typeof imageBody>;
 
 export function registerDetect(program: Command): void {
   const command = program
     .command('detect')
-    .description('find the faces of pictures, and draw them')
+    .description('find the faces of images, and draw them')
     .argument('<image...>', 'JPEG, PNG or WebP files')
     .option(
       '--draw <out>',
-      'also write an SVG with the faces drawn over the picture; with several pictures a folder of them',
+      'also write an SVG with the faces drawn over the image; with several images a folder of them',
     )
     .addOption(matchFlag('accuracy_mode'))
     .addOption(matchFlag('use_heuristic_fallback'))
     .addOption(matchFlag('min_det_score'))
     .addOption(matchFlag('detect_presentation_attack'))
-    .option('--json', 'print a list with the faces of each picture as the server would give them')
+    .option('--json', 'print a list with the faces of each image as the server would give them')
     .action(detect);
   addHelp(command, {
-    notes: `Coordinates are pixels of the upright picture. A picture without a face is not a failure. One that cannot be read is,
+    notes: `Coordinates are pixels of the upright image. An image without a face is not a failure. One that cannot be read is,
 but only after the others are done.`,
     examples: [
       'facematch detect group.jpg',
@@ -38,20 +38,27 @@ but only after the others are done.`,
   });
 }
 
-async function detect(files: string[], options: DetectCommandOptions): Promise<void> {
-  const { detectFiles } = await import('./image-files.ts');
-  const json = options.json ?? false;
+async function detect(files: string[], options: { draw?: string; json?: true }): Promise<void> {
+  const { analyseFiles } = await import('./image-files.ts');
+  const { draw, json = false } = options;
+  const drawings = draw === undefined ? [] : drawingFiles(files, draw);
   // On a terminal the printed lines show the progress, and a bar would mix with them.
   const quiet = json || !process.stdout.isTTY;
-  const bar = files.length > 1 && quiet ? await progressBar('pictures', files.length) : undefined;
-  const outcomes = [];
+  const bar = files.length > 1 && quiet ? await progressBar('images', files.length) : undefined;
+  const outcomes: object[] = [];
   const complaints: string[] = [];
   try {
-    for await (const outcome of detectFiles(files, givenOptions(options), options.draw)) {
+    for await (const { file, error, bytes, image, body } of analyseFiles(files, givenOptions(options))) {
+      const drawing = drawings[outcomes.length];
       bar?.advance();
-      if (json) outcomes.push(outcome);
-      else if (!('error' in outcome)) console.log(describeFaces(outcome, coloursFor('stdout')));
-      if ('error' in outcome) complaints.push(outcome.error.detail);
+      if (error !== undefined) {
+        complaints.push(error.detail);
+        outcomes.push({ file, error });
+        continue;
+      }
+      if (drawing !== undefined) writeFileSync(drawing, drawFaces(bytes, image));
+      outcomes.push({ file, ...body, ...(drawing && { drawing }) });
+      if (!json) console.log(describeFaces(file, body, drawing, coloursFor('stdout')));
     }
   } finally {
     bar?.stop();
@@ -61,8 +68,12 @@ async function detect(files: string[], options: DetectCommandOptions): Promise<v
 }
 
 /** A line for the image, and one for each face. */
-function describeFaces(image: DetectedFile, colours: Colours): string {
-  const { file, width, height, format, faces, drawing } = image;
+function describeFaces(
+  file: string,
+  { width, height, format, faces }: ImageBody,
+  drawing: string | undefined,
+  colours: Colours,
+): string {
   const found = faces.length === 0 ? 'no face' : count(faces.length, 'face');
   const drawn = drawing === undefined ? '' : `, drawn to ${printable(drawing)}`;
   return [
@@ -71,14 +82,13 @@ function describeFaces(image: DetectedFile, colours: Colours): string {
   ].join('\n');
 }
 
-function describeFace(face: DetectedFile['faces'][number], colours: Colours): string {
-  const { index, box, detection_score, found_by, human_score, occlusion_score, live_score, pose, quality } =
-    face;
+function describeFace(face: ImageBody['faces'][number], colours: Colours): string {
+  const { box, found_by, human_score, occlusion_score, live_score, pose, quality } = face;
   const step = found_by.padEnd('enhanced'.length);
   return [
-    `  ${index.toString().padStart(2)}`,
+    `  ${face.index.toString().padStart(2)}`,
     `${whole(box.width)}×${whole(box.height)} at (${whole(box.x)}, ${whole(box.y)})`.padEnd(24),
-    `score ${detection_score.toFixed(3)}`,
+    `score ${face.detection_score.toFixed(3)}`,
     found_by === 'primary' ? step : colours.yellow(step),
     ...(human_score === undefined ? [] : [`human ${human_score.toFixed(1).padStart(5)}`]),
     ...(occlusion_score === undefined ? [] : [`covered ${occlusion_score.toFixed(1).padStart(5)}`]),
@@ -88,19 +98,15 @@ function describeFace(face: DetectedFile['faces'][number], colours: Colours): st
   ].join('  ');
 }
 
-function degrees(angle: number): string {
-  return `${whole(angle)}°`.padStart(4);
-}
+const degrees = (angle: number) => `${whole(angle)}°`.padStart(4);
 
-function whole(value: number): number {
-  // Adding 0 turns -0 into 0.
-  return Math.round(value) + 0;
-}
+/** Adding 0 turns -0 into 0. */
+const whole = (value: number) => Math.round(value) + 0;
 
 export function registerEmbed(program: Command): void {
   const command = program
     .command('embed')
-    .description('print an embedding of each face of pictures, as lines of JSON')
+    .description('print an embedding of each face of images, as lines of JSON')
     .argument('<image...>', 'JPEG, PNG or WebP files')
     .option('--out <out>', 'write the lines to a new file, for its owner alone')
     .addOption(matchFlag('accuracy_mode'))
@@ -109,25 +115,31 @@ export function registerEmbed(program: Command): void {
     .action(embed);
   addHelp(command, {
     notes: `Each line is a face: file, box, quality, embedding (little-endian 32-bit floats, base64), and the pack, version and
-mode that are needed to compare it. An embedding is biometric data: it can be used to recognise the person. A picture that
+mode that are needed to compare it. An embedding is biometric data: it can be used to recognise the person. An image that
 cannot be read is a failure, but only after the others are done.`,
     examples: ['facematch embed alice.jpg', 'facematch embed photos/*.jpg --mode fast --out faces.jsonl'],
   });
 }
 
 async function embed(files: string[], { out, ...options }: { out?: string }): Promise<void> {
-  const { embedFiles } = await import('./image-files.ts');
+  const { analyseFiles } = await import('./image-files.ts');
+  const { base64 } = await import('../engine/cosine.ts');
   // Opened before the work begins. An existing file is not overwritten.
   const target = out === undefined ? process.stdout : createWriteStream(out, { flags: 'wx', mode: 0o600 });
-  if (out !== undefined)
-    await new Promise((resolve, reject) => target.once('open', resolve).once('error', reject));
-  const bar = files.length > 1 && out !== undefined ? await progressBar('pictures', files.length) : undefined;
+  if (out !== undefined) await once(target, 'open');
+  const bar = files.length > 1 && out !== undefined ? await progressBar('images', files.length) : undefined;
   const complaints: string[] = [];
   try {
-    for await (const outcome of embedFiles(files, givenOptions(options))) {
+    for await (const { file, error, image, body, model } of analyseFiles(files, givenOptions(options))) {
       bar?.advance();
-      if ('error' in outcome) complaints.push(outcome.error.detail);
-      else for (const face of outcome) target.write(`${JSON.stringify(face)}\n`);
+      if (error !== undefined) {
+        complaints.push(error.detail);
+        continue;
+      }
+      for (const [index, face] of body.faces.entries()) {
+        const line = { file, ...face, ...model, embedding: base64(image.faces[index]!) };
+        target.write(`${JSON.stringify(line)}\n`);
+      }
     }
   } finally {
     bar?.stop();

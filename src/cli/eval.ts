@@ -1,22 +1,13 @@
 import { basename, extname } from 'node:path';
 import type { Command } from 'commander';
-import type { AccuracyMode } from '../engine/addon.ts';
-import type { Grouping } from '../lab/people.ts';
 import { groupsOption, parseSetFolder, samePersonOption } from './calibrate.ts';
-import type { SetFolder } from './calibrate-pack.ts';
+import type { EvaluateOptions } from './evaluate.ts';
 import { addHelp } from './help.ts';
 import { matchFlag } from './match-flags.ts';
 
-interface EvalOptions {
+interface EvalOptions extends EvaluateOptions {
   images?: string;
-  mode: AccuracyMode;
-  people?: SetFolder[];
   attacks?: string;
-  groups?: Grouping[];
-  samePersonAbove?: number;
-  heldOutCohort?: boolean;
-  report?: string;
-  json?: boolean;
 }
 
 /** A set as given: NAME=PAIRS.tsv:DIR, or a file only. */
@@ -39,14 +30,14 @@ export function registerEval(program: Command): void {
     .addOption(matchFlag('accuracy_mode'))
     .option(
       '--people <name=dir...>',
-      'labelled people as for calibrate: false matches within each group, false non-matches and pictures without a face, at 50, 60 and 70 percent',
+      'labelled people as for calibrate: false matches within each group, false non-matches and images without a face, at 50, 60 and 70 percent',
       parseSetFolder,
     )
     .addOption(groupsOption())
     .addOption(samePersonOption())
     .option(
       '--attacks <dir>',
-      'pictures of presentation attacks in DIR/attack, or DIR/attack/TYPE, and of live people in DIR/live: how often the live score is wrong',
+      'images of presentation attacks in DIR/attack, or DIR/attack/TYPE, and of live people in DIR/live: how often the live score is wrong',
     )
     .option(
       '--held-out-cohort',
@@ -55,29 +46,24 @@ export function registerEval(program: Command): void {
     .option('--report <dir>', 'write a page with curves, thresholds and the worst pairs into this folder')
     .option('--json', 'print the figures as JSON')
     .action(async (args: SetArgument[], options: EvalOptions, command: Command) => {
-      const people = options.people ?? [];
+      const { people = [], groups, samePersonAbove } = options;
       if (options.attacks !== undefined) {
-        const { attacks, mode, json = false, ...others } = options;
+        const { attacks, mode: _, json: __, ...others } = options;
         if (args.length + Object.keys(others).length > 0)
           command.error('error: --attacks goes with --mode and --json only');
         const { evaluateAttacks } = await import('./evaluate.ts');
-        await evaluateAttacks(attacks, { mode, json });
-        return;
+        return evaluateAttacks(attacks, options);
       }
       if (args.length + people.length === 0)
         command.error('error: give a list of pairs, or --people NAME=DIR, or --attacks DIR');
-      for (const option of ['groups', 'samePersonAbove'] as const) {
-        if (options[option] !== undefined && people.length === 0) {
-          command.error('error: --groups and --same-person-above are about --people NAME=DIR');
-        }
+      if (people.length === 0 && (groups ?? samePersonAbove) !== undefined) {
+        command.error('error: --groups and --same-person-above are about --people NAME=DIR');
       }
       const sets = args.map(({ name, pairsFile, folder = options.images }) => {
-        if (folder === undefined) {
-          command.error(
-            `error: where are the pictures of ${name}? Add --images, or give ${name}=${pairsFile}:DIR`,
-          );
-        }
-        return { name, pairsFile, folder };
+        if (folder !== undefined) return { name, pairsFile, folder };
+        return command.error(
+          `error: where are the images of ${name}? Add --images, or give ${name}=${pairsFile}:DIR`,
+        );
       });
       for (const [kind, named] of [
         ['NAME=PAIRS.tsv:DIR', sets],
@@ -88,25 +74,17 @@ export function registerEval(program: Command): void {
         if (twice !== undefined) command.error(`error: two sets are named ${twice}; name them: ${kind}`);
       }
       const { evaluateSets } = await import('./evaluate.ts');
-      await evaluateSets(sets, {
-        mode: options.mode,
-        people,
-        groups: options.groups,
-        samePersonAbove: options.samePersonAbove ?? Number.POSITIVE_INFINITY,
-        heldOutCohort: options.heldOutCohort ?? false,
-        report: options.report,
-        json: options.json ?? false,
-      });
+      return evaluateSets(sets, options);
     });
   addHelp(evaluate, {
-    notes: `Lists may be as Windows writes them: with a byte-order mark, in UTF-16 or Latin-1, with backslashes in paths. A picture that is not
+    notes: `Lists may be as Windows writes them: with a byte-order mark, in UTF-16 or Latin-1, with backslashes in paths. An image that is not
 there counts as one that cannot be read: it never matches, and is named.
-If the pack's cohort was made of people of a set, its figures are biased. --held-out-cohort takes the first folder of a
-picture's path for the person, and refits the cohort without the people of each pair.
+If the pack's cohort was made of people of a set, its figures are biased. --held-out-cohort takes the first folder of an
+image's path for the person, and refits the cohort without the people of each pair.
 Groups come from people.tsv in a folder of --people, or beside it: a table with the columns image, person where one has several
-pictures, and any labels. Rates are in the terms of ISO/IEC 19795-10: strangers are two people of one group.
+images, and any labels. Rates are in the terms of ISO/IEC 19795-10: strangers are two people of one group.
 --attacks measures the liveness nets of the pack, in the terms of ISO/IEC 30107-3: APCER, attacks taken for live people, of each type;
-BPCER, live people taken for attacks; APNRR and BPNRR, pictures without a face. The face is the one in the middle.
+BPCER, live people taken for attacks; APNRR and BPNRR, images without a face. The face is the one in the middle.
 The report holds copies of photos: protect it as you protect them. It opens without a network.`,
     examples: [
       'facematch eval pairs.tsv --images photos',

@@ -36,7 +36,7 @@ import {
 } from '../lab/number-text.ts';
 import { imagesOf, personOf, readPairs } from '../lab/pairs.ts';
 import { type Grouping, groupingsOf, readPeople, requireColumns } from '../lab/people.ts';
-import { type Results, resultsJson, resultsOf } from '../lab/results.ts';
+import { type Results, resultsJson, sharedThresholds } from '../lab/results.ts';
 import { differentialTables, setTables, sharedTables, type TextTable } from '../lab/tables.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
 import type { SetFolder } from './calibrate-pack.ts';
@@ -48,124 +48,109 @@ interface SetFiles {
   folder: string;
 }
 
-interface EvaluateSetsOptions {
+export interface EvaluateOptions {
   mode: AccuracyMode;
   /** Labelled people, whose error rates are measured by group. */
-  people: readonly SetFolder[];
-  groups: readonly Grouping[] | undefined;
-  /** Two people's pictures whose cosine is above it count neither as strangers nor as one person; Infinity for none. */
-  samePersonAbove: number;
-  heldOutCohort: boolean;
-  report: string | undefined;
-  json: boolean;
+  people?: readonly SetFolder[];
+  groups?: readonly Grouping[];
+  /** Two people's images whose cosine is above it count neither as strangers nor as one person. */
+  samePersonAbove?: number;
+  heldOutCohort?: true;
+  report?: string;
+  json?: true;
 }
 
 /** Measures the sets with the configured pack, prints the figures, and writes the report where one is wanted. */
-export async function evaluateSets(
-  files: readonly SetFiles[],
-  { mode, people, groups, samePersonAbove, heldOutCohort, report, json }: EvaluateSetsOptions,
-): Promise<void> {
-  const config = readConfig();
-  const directory = packDirectory(config.pack);
-  const manifest = readManifest(directory);
-  const { name, version } = manifest;
+export async function evaluateSets(files: readonly SetFiles[], options: EvaluateOptions): Promise<void> {
+  const { mode, people = [], groups, samePersonAbove = Number.POSITIVE_INFINITY, heldOutCohort } = options;
+  const { pack, workers } = readConfig();
+  const packDir = packDirectory(pack);
+  const manifest = readManifest(packDir);
+  const { name, version, min_det_score: minDetScore } = manifest;
   const sets = files.map(readSet);
   // What is wrong with the lists fails now rather than at the end: measuring takes minutes.
-  const folders = people.map(({ folder }) => folder);
-  if (groups) requireColumns(groups, folders);
-  const lists = people.map(({ name, folder }) => ({
-    name,
-    folder,
-    labelled: readPeople(name, folder, groups, 'kept'),
-    groupings: groupingsOf(folder, groups),
+  if (groups)
+    requireColumns(
+      groups,
+      people.map(({ folder }) => folder),
+    );
+  const lists = people.map((set) => ({
+    set,
+    labelled: readPeople(set.name, set.folder, groups, 'kept'),
+    groupings: groupingsOf(set.folder, groups),
   }));
   if (heldOutCohort) for (const { pairs } of sets) imagesOf(pairs).forEach(personOf);
-  const folder = report === undefined ? undefined : await openReport(report);
-  await verifyPack(directory, manifest);
-  loadPack(directory, manifest);
+  const report = options.report && (await import('../lab/report/page.ts')).openReport(options.report);
+  await verifyPack(packDir, manifest);
+  loadPack(packDir, manifest);
+  const engine = { packDirectory: packDir, mode, minDetScore, workers };
   const total = sets.reduce((sum, { pairs }) => sum + imagesOf(pairs).length, 0);
-  const { min_det_score: minDetScore } = manifest;
-  const { workers } = config;
-  const engine = { packDirectory: directory, mode, minDetScore, workers };
-  const embedded = await withBar('pictures', total, (onImage) => embedSets(sets, { ...engine, onImage }));
+  const embedded = await withBar('images', total, (onImage) => embedSets(sets, { ...engine, onImage }));
   const found: EmbeddedPeople[] = [];
-  for (const { labelled, groupings, ...set } of lists) {
+  for (const { set, labelled, groupings } of lists) {
     found.push(
       await withBar(set.name, labelled.length, (onImage) =>
         embedPeople(set, labelled, groupings, { ...engine, onImage }),
       ),
     );
   }
+  const peopleSets = found.map((set) => set.people);
   const cohorts = heldOutCohort
-    ? await withBar('cohorts', cohortTasks, (onTask) =>
-        fitHeldOut(
-          embedded,
-          found.map((set) => set.people),
-          { workers, onTask },
-        ),
-      )
+    ? await withBar('cohorts', cohortTasks, (onTask) => fitHeldOut(embedded, peopleSets, { workers, onTask }))
     : undefined;
   const calibration = calibrationOf(manifest.calibration[mode]);
   const judging = { mode, calibration, packCohort: manifest.cohort ? 'pack' : 'none', cohorts } as const;
   const evaluations = judgeSets(embedded, judging);
   const byGroup: PeopleEvaluation[] = [];
   for (const set of found) {
-    const judged = await withBar(
-      `${set.people.name} by group`,
-      groupCount(set.people, set.groupings),
-      (onGroup) => judgePeople(set, judging, samePersonAbove, onGroup),
+    const groupsOfSet = groupCount(set.people, set.groupings);
+    byGroup.push(
+      await withBar(`${set.people.name} by group`, groupsOfSet, (onGroup) =>
+        judgePeople(set, judging, samePersonAbove, onGroup),
+      ),
     );
-    byGroup.push(judged);
   }
-  const results = resultsOf({ name, version }, evaluations, byGroup);
-  folder?.write(results, new Date());
-  console.log(json ? resultsJson(results) : describeResults(results));
-  if (folder) console.error(`The report is ${folder.page}`);
+  const shared_thresholds = sharedThresholds(evaluations);
+  const results = { pack: { name, version }, evaluations, shared_thresholds, people: byGroup };
+  if (report) report.write(results, new Date());
+  console.log(options.json ? resultsJson(results) : describeResults(results));
+  if (report) console.error(`The report is ${report.page}`);
 }
 
-/** A picture that is not there counts as one that cannot be read. Without any, the folder is a wrong one: throws an Error. */
+/** An image that is not there counts as one that cannot be read. Without any, the folder is a wrong one: throws an Error. */
 function readSet(set: SetFiles): PairSet {
   const { pairsFile, folder } = set;
   const pairs = readPairs(pairsFile);
   const images = imagesOf(pairs);
   if (!images.some((image) => existsSync(openable(join(folder, image))))) {
-    throw new Error(`${folder} has none of the pictures that ${pairsFile} lists, such as ${images[0]}`);
+    throw new Error(`${folder} has none of the images that ${pairsFile} lists, such as ${images[0]}`);
   }
   return { ...set, pairs };
-}
-
-async function openReport(directory: string) {
-  const { ReportFolder } = await import('../lab/report/page.ts');
-  return new ReportFolder(directory);
 }
 
 /** Measures the hint at presentation attacks of the configured pack, and prints the figures. */
 export async function evaluateAttacks(
   folder: string,
-  { mode, json }: { mode: AccuracyMode; json: boolean },
+  { mode, json }: Pick<EvaluateOptions, 'mode' | 'json'>,
 ): Promise<void> {
   const { pack, workers } = readConfig();
-  const directory = packDirectory(pack);
-  const manifest = readDraft(directory);
+  const packDir = packDirectory(pack);
+  const manifest = readDraft(packDir);
   const { name, version, liveness, min_det_score: minDetScore } = manifest;
   if (liveness === undefined) {
     throw new Error(`The pack ${name} has no liveness nets; facematch packs add takes them.`);
   }
   const presentations = readPresentations(folder);
-  await verifyPack(directory, manifest);
-  loadPack(directory, manifest);
-  const images = await withBar('pictures', presentations.length, (onImage) =>
-    embedImages(
-      presentations.map(({ file }) => file),
-      { packDirectory: directory, folder, mode, minDetScore, workers, liveScores: true, onImage },
-    ),
+  await verifyPack(packDir, manifest);
+  loadPack(packDir, manifest);
+  const names = presentations.map(({ file }) => file);
+  const engine = { packDirectory: packDir, folder, mode, minDetScore, workers, liveScores: true } as const;
+  const images = await withBar('images', names.length, (onImage) =>
+    embedImages(names, { ...engine, onImage }),
   );
   const figures = attackFigures(presentations, images, liveness.live_threshold);
-  console.log(
-    json
-      ? JSON.stringify({ pack: { name, version }, ...figures }, null, 2)
-      : describeAttacks(`${name} ${version}`, figures),
-  );
+  if (json) console.log(JSON.stringify({ pack: { name, version }, ...figures }, null, 2));
+  else console.log(describeAttacks(`${name} ${version}`, figures));
 }
 
 function describeAttacks(pack: string, { threshold, attacks, live, acer, failures }: AttackFigures): string {
@@ -174,11 +159,10 @@ function describeAttacks(pack: string, { threshold, attacks, live, acer, failure
     `${rate}  ${printable(type).padEnd(width)}  ${percentText(its.error_rate)} ${intervalText(its.error_interval)}: ${its.errors} of ${its.pictures - its.non_responses} ${wrong}`;
   const silent = (rate: string, type: string, its: PresentationFigures) =>
     `${rate}  ${printable(type).padEnd(width)}  ${percentText(its.non_response_rate)}: ${its.non_responses} of ${its.pictures} without a face`;
+  const [worst] = attacks;
   return [
     `pack ${pack}, live from a live_score of ${threshold}; 95 % intervals`,
-    attacks.length === 0
-      ? 'APCER  no attacks were given'
-      : `APCER  ${percentText(attacks[0]!.error_rate)}, that of the worst type of attack`,
+    `APCER  ${worst ? `${percentText(worst.error_rate)}, that of the worst type of attack` : 'no attacks were given'}`,
     ...attacks.map((its) => line('APCER', its.type, its, 'taken for live')),
     live.pictures === 0
       ? 'BPCER  no live people were given'
@@ -191,12 +175,11 @@ function describeAttacks(pack: string, { threshold, attacks, live, acer, failure
 }
 
 /** The figures as text for the terminal; first of all what happens at the percent that a match needs by default. */
-export function describeResults({ evaluations, shared_thresholds, people }: Results): string {
-  const all = [...evaluations, ...people].map(({ figures }) => figures);
-  const sentences = all.map((figures) => verdictText(figures, all.length > 1));
+function describeResults({ evaluations, shared_thresholds, people }: Results): string {
   const sets = evaluations.map(({ figures }) => figures);
+  const all = [...sets, ...people.map(({ figures }) => figures)];
   return [
-    sentences.join('\n'),
+    all.map((figures) => verdictText(figures, all.length > 1)).join('\n'),
     ...sets.map(describeSet),
     ...sharedTables(shared_thresholds, sets).map((table) => describeTable(table).join('\n')),
     ...people.map(({ figures }) => describePeople(figures)),
@@ -205,23 +188,20 @@ export function describeResults({ evaluations, shared_thresholds, people }: Resu
 
 function describeSet(figures: Figures): string {
   const { set, cohort, pairs } = figures;
+  // Rates that the pairs of strangers are too few to show.
+  const unshown = askedRates.find((fmr) => !canShow(fmr, pairs.different));
   return [
     `${set}: ${pairs.same} same, ${pairs.different} different pairs; mode ${figures.mode}`,
     `cohort             ${cohortText[cohort]}`,
-    ...describeUnshown(pairs.different),
+    ...(unshown === undefined
+      ? []
+      : [
+          `too few strangers  to show ${rateText(unshown)} or less: that takes ${countText(1 / unshown)} pairs of them`,
+        ]),
     ...setTables(figures).flatMap(describeTable),
     ...describeMissing(figures, figures.pictures),
-    `speed              ${figures.pictures_per_second.toFixed(0)} pictures/s`,
+    `speed              ${figures.pictures_per_second.toFixed(0)} images/s`,
   ].join('\n');
-}
-
-/** Says which rates the pairs of strangers are too few to show. */
-function describeUnshown(different: number): string[] {
-  const unshown = askedRates.find((fmr) => !canShow(fmr, different));
-  if (unshown === undefined) return [];
-  return [
-    `too few strangers  to show ${rateText(unshown)} or less: that takes ${countText(1 / unshown)} pairs of them`,
-  ];
 }
 
 /** Error rates of labelled people by group. */
@@ -229,12 +209,12 @@ function describePeople(figures: PeopleFigures): string {
   const { set, mode, cohort, everybody, groupings, same_person_above } = figures;
   const tables = groupings.length > 0 ? groupings : [undefined];
   return [
-    `${set}: ${countText(everybody.people)} people, ${countText(everybody.pictures)} pictures; mode ${mode}`,
+    `${set}: ${countText(everybody.people)} people, ${countText(everybody.pictures)} images; mode ${mode}`,
     `cohort             ${cohortText[cohort]}`,
     ...describeMissing(figures, everybody.pictures),
     ...(same_person_above === undefined
       ? []
-      : [`one person         pictures of two people with a cosine above ${same_person_above} are left out`]),
+      : [`one person         images of two people with a cosine above ${same_person_above} are left out`]),
     ...tables.flatMap((grouping) => differentialTables(figures, grouping).flatMap(describeTable)),
   ].join('\n');
 }
@@ -243,15 +223,15 @@ const describeTable = ({ title, head, rows }: TextTable) => [title, ...columns(h
 
 function describeMissing(
   { without_face, failures }: Pick<Figures, 'without_face' | 'failures'>,
-  pictures: number,
+  images: number,
 ) {
   return [
-    `without a face     ${countText(without_face.length)} of ${countText(pictures)} pictures${list(without_face)}`,
+    `without a face     ${countText(without_face.length)} of ${countText(images)} images${list(without_face)}`,
     ...describeFailures(failures),
   ];
 }
 
-/** The pictures that could not be read, in a line; none without any. */
+/** The images that could not be read, in a line; none without any. */
 function describeFailures(failures: Figures['failures']): string[] {
   const failed = Object.entries(failures).map(([name, reason]) => `${name} (${reason})`);
   return failed.length > 0 ? [`could not be read  ${failed.length}${list(failed)}`] : [];

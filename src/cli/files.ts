@@ -13,7 +13,7 @@ export async function readImage(file: string): Promise<ImageFile> {
   try {
     return { name: basename(file), bytes: new Uint8Array(await readFile(openable(file))) };
   } catch (error) {
-    throw new Error(`The picture ${file} cannot be read (${codeOf(error)}).`, { cause: error });
+    throw new Error(`The image ${file} cannot be read (${codeOf(error)}).`, { cause: error });
   }
 }
 
@@ -24,14 +24,19 @@ export async function readImage(file: string): Promise<ImageFile> {
  */
 export function drawingFiles(images: readonly string[], out: string): string[] {
   const asFolder = images.length > 1 || isFolder(out);
-  if (asFolder) makeFolder(out);
-  else if (!/\.svg$/i.test(out)) throw new Error(`--draw writes SVG: name it .svg, not ${basename(out)}`);
+  if (asFolder) {
+    try {
+      mkdirSync(out, { recursive: true });
+    } catch (error) {
+      throw new Error(`--draw: the folder ${out} cannot be made (${codeOf(error)})`);
+    }
+  } else if (!/\.svg$/i.test(out)) throw new Error(`--draw writes SVG: name it .svg, not ${basename(out)}`);
   else if (!isFolder(dirname(out))) throw new Error(`--draw: there is no folder ${dirname(out)}`);
   const taken = new Set<string>();
   const drawings = images.map((image) => (asFolder ? join(out, freeName(image, taken)) : out));
   const given = new Set(images.map(identity));
   const lost = drawings.find((drawing) => given.has(identity(drawing)));
-  if (lost !== undefined) throw new Error(`--draw would overwrite the picture ${lost}`);
+  if (lost !== undefined) throw new Error(`--draw would overwrite the image ${lost}`);
   return drawings;
 }
 
@@ -46,14 +51,6 @@ function freeName(image: string, taken: Set<string>): string {
 
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-}
-
-function makeFolder(path: string): void {
-  try {
-    mkdirSync(path, { recursive: true });
-  } catch (error) {
-    throw new Error(`--draw: the folder ${path} cannot be made (${(error as NodeJS.ErrnoException).code})`);
-  }
 }
 
 /** The real path of a file, so that links to it compare equal. */

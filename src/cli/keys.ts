@@ -200,21 +200,27 @@ function describeKey({ id, name }: Pick<KeyRecord, 'id' | 'name'>): string {
  * in front of its message.
  */
 
-const units = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 } as const;
-const longestDays = 36_500;
+const lineUpTo = (most: number) => (text: string) => {
+  const line = text.trim();
+  if (line.length >= 1 && line.length <= most && isLine(line)) return line;
+  throw new InvalidArgumentError(`Expected 1 to ${most} characters on one line.`);
+};
 
-export function parseName(text: string): string {
-  return parseLine(text, 1, keyLimits.name);
-}
+const countUpTo = (most: number) => (text: string) => {
+  const count = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN;
+  if (count >= 1 && count <= most) return count;
+  throw new InvalidArgumentError(`Expected a whole number from 1 to ${most}.`);
+};
 
-export function parseNote(text: string): string {
-  return parseLine(text, 1, keyLimits.note);
-}
+export const parseName = lineUpTo(keyLimits.name);
+export const parseNote = lineUpTo(keyLimits.note);
+export const parseBurst = countUpTo(keyLimits.burst);
+export const parseConcurrent = countUpTo(keyLimits.concurrent);
 
 export function parseScopes(text: string): Scope[] {
   const names = text.split(',').map((name) => name.trim());
-  for (const name of names) {
-    if (!isScope(name)) throw new InvalidArgumentError(`Expected one or more of ${scopes.join(',')}.`);
+  if (names.some((name) => !scopes.some((scope) => scope === name))) {
+    throw new InvalidArgumentError(`Expected one or more of ${scopes.join(',')}.`);
   }
   // In the table's order, each once.
   return scopes.filter((scope) => names.includes(scope));
@@ -226,13 +232,8 @@ export function parseRate(text: string): number {
   throw new InvalidArgumentError(`Expected requests per second, above 0 and at most ${keyLimits.rate}.`);
 }
 
-export function parseBurst(text: string): number {
-  return parseCount(text, keyLimits.burst);
-}
-
-export function parseConcurrent(text: string): number {
-  return parseCount(text, keyLimits.concurrent);
-}
+const units = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 } as const;
+const longestDays = 36_500;
 
 /** `90d` → milliseconds. */
 export function parseDuration(text: string): number {
@@ -242,20 +243,4 @@ export function parseDuration(text: string): number {
   throw new InvalidArgumentError(
     'Expected a number and a unit (s, m, h, d or w), at most 100 years: 1h, 90d, 52w.',
   );
-}
-
-function parseCount(text: string, most: number): number {
-  const count = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN;
-  if (count >= 1 && count <= most) return count;
-  throw new InvalidArgumentError(`Expected a whole number from 1 to ${most}.`);
-}
-
-function isScope(name: string): name is Scope {
-  return (scopes as readonly string[]).includes(name);
-}
-
-function parseLine(text: string, least: number, most: number): string {
-  const line = text.trim();
-  if (line.length >= least && line.length <= most && isLine(line)) return line;
-  throw new InvalidArgumentError(`Expected ${least} to ${most} characters on one line.`);
 }

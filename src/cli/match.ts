@@ -4,7 +4,7 @@ import { givenOptions, matchFlag } from './match-flags.ts';
 import { coloursFor, complain } from './terminal.ts';
 
 interface MatchCommandOptions {
-  json?: boolean;
+  json?: true;
 }
 
 export function registerMatch(program: Command): void {

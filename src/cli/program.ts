@@ -48,7 +48,7 @@ export function buildProgram(): Command {
       'facematch keys create --name my-app     # make a key; the server needs at least one',
       'facematch serve                         # answer over HTTP until stopped',
       'facematch match alice.jpg bob.png       # compare two files without a server',
-      'facematch detect group.jpg              # find the faces of a picture',
+      'facematch detect group.jpg              # find the faces of an image',
     ],
   });
 }

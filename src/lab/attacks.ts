@@ -1,66 +1,48 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EmbeddedImage } from './embed-worker.ts';
-import { type Interval, wilson } from './metrics.ts';
+import { wilson } from './metrics.ts';
 import { imagesBelow } from './people.ts';
 
-/** How well live scores tell attacks, in the words of ISO/IEC 30107-3: of pictures in `live`, and in `attack`, perhaps by type. */
+/** How well live scores tell attacks, in the words of ISO/IEC 30107-3: of images in `live`, and in `attack`, perhaps by type. */
 
-/** A picture of a folder; `type` is that of the attack, undefined for a live person. */
+/** An image by its path within the folder; `type` is that of the attack, undefined for a live person. */
 interface Presentation {
-  /** Path within the folder. */
   file: string;
   type: string | undefined;
 }
 
-/** Pictures of one type of attack, or of live people. */
-export interface PresentationFigures {
-  pictures: number;
-  /** Those without a face, which have no score. */
-  non_responses: number;
-  /** Of the others those on the wrong side of the threshold. */
-  errors: number;
-  /** `errors` of those with a score: APCER or BPCER; NaN where there are none. */
-  error_rate: number;
-  /** 95 %. */
-  error_interval: Interval;
-  /** `non_responses` of `pictures`: APNRR or BPNRR. */
-  non_response_rate: number;
-}
-
-export interface AttackFigures {
-  threshold: number;
-  /** By type, the worst first. */
-  attacks: (PresentationFigures & { type: string })[];
-  live: PresentationFigures;
-  /** Mean of the worst type's APCER and BPCER; NaN where one of them is. */
-  acer: number;
-  /** Pictures that could not be read, with the reason. */
-  failures: Record<string, string>;
-}
+/** Of images of one type of attack, or of live people. */
+export type PresentationFigures = ReturnType<typeof figuresOf>;
+export type AttackFigures = ReturnType<typeof attackFigures>;
 
 /**
- * The pictures below `live`, and those below `attack`, whose first folder there is the type. Throws an Error with a message for
+ * The images below `live`, and those below `attack`, whose first folder there is the type. Throws an Error with a message for
  * people when there are none.
  */
 export function readPresentations(folder: string): Presentation[] {
-  const below = (name: string) =>
-    existsSync(join(folder, name)) ? imagesBelow(join(folder, name)) : ([] as string[]);
-  const live = below('live').map((file): Presentation => ({ file: join('live', file), type: undefined }));
-  const attacks = below('attack').map((file): Presentation => {
-    const [type, ...rest] = file.split('/');
-    return { file: join('attack', file), type: rest.length > 0 ? type! : 'attack' };
-  });
-  if (live.length + attacks.length > 0) return [...live, ...attacks];
-  throw new Error(`${folder} should have pictures in folders live and attack, or in one of them`);
+  const below = (name: string): string[] =>
+    existsSync(join(folder, name)) ? imagesBelow(join(folder, name)) : [];
+  const found = [
+    ...below('live').map((file) => ({ file: join('live', file), type: undefined })),
+    ...below('attack').map((file) => {
+      const type = file.includes('/') ? file.split('/')[0] : 'attack';
+      return { file: join('attack', file), type };
+    }),
+  ];
+  if (found.length > 0) return found;
+  throw new Error(`${folder} should have images in folders live and attack, or in one of them`);
 }
 
-/** `images` by file; the face that counts is the one in the middle. */
+/**
+ * The rates of the attacks by type, the worst first, of live people, and ACER: the mean of the worst type's APCER and BPCER, NaN
+ * where one of them is. `images` by file; the face that counts is the one in the middle.
+ */
 export function attackFigures(
   presentations: readonly Presentation[],
   images: ReadonlyMap<string, EmbeddedImage>,
   threshold: number,
-): AttackFigures {
+) {
   const failures: Record<string, string> = {};
   const scores = new Map<string | undefined, (number | undefined)[]>();
   for (const { file, type } of presentations) {
@@ -78,16 +60,15 @@ export function attackFigures(
   return { threshold, attacks, live, acer, failures };
 }
 
-function figuresOf(
-  scores: readonly (number | undefined)[],
-  isWrong: (score: number) => boolean,
-): PresentationFigures {
+function figuresOf(scores: readonly (number | undefined)[], isWrong: (score: number) => boolean) {
   const given = scores.filter((score) => score !== undefined);
   const errors = given.filter(isWrong).length;
   const non_responses = scores.length - given.length;
   return {
     pictures: scores.length,
+    // Without a face, which have no score; APNRR or BPNRR.
     non_responses,
+    // Of the others those on the wrong side of the threshold; APCER or BPCER, NaN where there are none.
     errors,
     error_rate: errors / given.length,
     error_interval: wilson(errors, given.length),

@@ -1,6 +1,6 @@
 import { Calibration, type CalibrationPoint, promisedRate } from '../scoring/calibration.ts';
 import { allowedRate, binOf, bins, canShow, floorOf, fmrTable } from './fmr-table.ts';
-import { foldPair, folds, type HeldOutCohorts, heldOutFits } from './held-out.ts';
+import { foldPair, foldPairs, folds, type HeldOutCohorts, heldOutFits } from './held-out.ts';
 import type { Interval } from './metrics.ts';
 import { PairRate } from './pairs.ts';
 import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
@@ -19,10 +19,11 @@ interface Strangers {
   foldOfPerson: number[];
 }
 
-/** How often the strangers of a group reach a percent, and how often the calibration promises. */
+/** How often the strangers of a group reach a percent. */
 export interface CalibrationCheck {
   group: string;
   percent: number;
+  /** The false-match rate that the percent states, and the one that was measured. */
   promised: number;
   observed: number;
   /** 95 % confidence interval of `observed`. */
@@ -31,16 +32,16 @@ export interface CalibrationCheck {
   people: number;
 }
 
-/** A promise that the check shows to be broken. */
+/** A stated rate that the check contradicts. */
 export interface BrokenPromise extends CalibrationCheck {
   /** About how many more people of the group it takes, in tens. */
   more_people: number;
 }
 
-/** The lowest rate whose promise counts below the floor of a table: that of 70 percent, which a match needs by default. */
+/** The lowest rate that is judged below the floor of a table: that of 70 percent, which a match needs by default. */
 const leastJudged = 1e-4;
 
-/** How many times the promise is still taken for kept: one point of percent, because the fit allows for small numbers. */
+/** How many times the stated rate is tolerated: one point of percent, because the fit allows for small numbers. */
 const tolerated = 10 ** 0.1;
 
 /** The rows of a check whose whole interval lies above what is tolerated; of each group the one that takes the most people. */
@@ -75,28 +76,19 @@ function peopleNeeded({ promised, observed, interval, people }: CalibrationCheck
 /** People of a group are numbered in 16 bits. */
 const mostPeople = 2 ** 16;
 
-interface TableFit {
-  points: CalibrationPoint[];
-  /** The lowest rate that its people can show. */
-  floor: number;
-  check: CalibrationCheck[];
-  /** How many pairs of each group were left out, because their cosine was above `samePersonAbove`. */
-  taken_for_one_person: { group: string; pairs: number }[];
-}
-
 /**
- * Fits the table from similarity to false-match rate. `cohorts` are made of the same people as `sets`, and each pair is
- * normalised with the cohort without its two people; without cohorts the cosine is used. `check` has, for each of `percents`,
- * the rates of each group with tables that were fitted without the two people of each pair.
+ * Fits the table from similarity to false-match rate, and its floor: the lowest rate that its people can show. `cohorts` are made
+ * of the same people as `sets`, and each pair is normalised with the cohort without its two people; without cohorts the cosine is
+ * used. `check` has, for each of `percents`, the rates of each group with tables that were fitted without the two people of each
+ * pair; `taken_for_one_person` the pairs that were left out, because their cosine was above `samePersonAbove`.
  */
 export function fitTable(
   sets: readonly PeopleSet[],
   cohorts: HeldOutCohorts | undefined,
   percents: readonly number[] = [],
   samePersonAbove = Number.POSITIVE_INFINITY,
-): TableFit {
+) {
   const groups = sets.flatMap((set) => strangersOf(set, heldOutScores(cohorts), samePersonAbove));
-  const taken_for_one_person = groups.map(({ group, taken_for_one_person: pairs }) => ({ group, pairs }));
   const counts = groups.map(countsByFolds);
   const tableWithout = (...left: readonly number[]) =>
     fmrTable(
@@ -105,40 +97,37 @@ export function fitTable(
         people: foldOfPerson.filter((fold) => !left.includes(fold)).length,
       })),
     );
-  const points = tableWithout();
-  const floor = floorOf(Math.max(...groups.map(({ foldOfPerson }) => foldOfPerson.length)));
-  if (percents.length === 0) return { points, floor, check: [], taken_for_one_person };
+  const points: CalibrationPoint[] = tableWithout();
   // Indexed by foldPair: the similarity of each percent when these two folds are left out.
-  const thresholds: number[][] = Array.from({ length: heldOutFits }, () => []);
-  for (let high = 0; high < folds; high++) {
-    for (let low = 0; low <= high; low++) {
-      const calibration = new Calibration(tableWithout(low, high));
-      thresholds[foldPair(low, high)] = percents.map((percent) =>
-        calibration.similarityAt(promisedRate(percent)),
-      );
-    }
+  const thresholds: number[][] = [];
+  for (const [low, high] of percents.length > 0 ? foldPairs : []) {
+    const calibration = new Calibration(tableWithout(low, high));
+    thresholds[foldPair(low, high)] = percents.map((percent) =>
+      calibration.similarityAt(promisedRate(percent)),
+    );
   }
-  const check = groups.flatMap((group) =>
-    percents.map((percent, column) => checkOf(group, percent, (pair) => thresholds[pair]![column]!)),
-  );
-  return { points, floor, check, taken_for_one_person };
+  return {
+    points,
+    floor: floorOf(Math.max(...groups.map(({ foldOfPerson }) => foldOfPerson.length))),
+    check: groups.flatMap((group) =>
+      percents.map((percent, column) => checkOf(group, percent, (pair) => thresholds[pair]![column]!)),
+    ),
+    taken_for_one_person: groups.map(({ group, taken_for_one_person: pairs }) => ({ group, pairs })),
+  };
 }
 
 function checkOf(
-  group: Strangers,
+  { group, scores, first, second, folds: pairFolds, foldOfPerson }: Strangers,
   percent: number,
   thresholdOf: (folds: number) => number,
 ): CalibrationCheck {
-  const seen = new PairRate(group.foldOfPerson.length);
-  for (const [i, score] of group.scores.entries()) {
-    seen.add(group.first[i]!, group.second[i]!, score >= thresholdOf(group.folds[i]!));
+  const people = foldOfPerson.length;
+  const seen = new PairRate(people);
+  for (const [i, score] of scores.entries()) {
+    seen.add(first[i]!, second[i]!, score >= thresholdOf(pairFolds[i]!));
   }
-  const { rate, interval, pairs } = seen;
-  const { length: people } = group.foldOfPerson;
-  return {
-    ...{ group: group.group, percent, promised: promisedRate(percent), observed: rate, interval, pairs },
-    people,
-  };
+  const { rate: observed, interval, pairs } = seen;
+  return { group, percent, promised: promisedRate(percent), observed, interval, pairs, people };
 }
 
 /** The cohort score of an image, for a pair with a person of fold `other`. */
@@ -190,12 +179,10 @@ function countsByFolds({ scores, folds: pairFolds }: Strangers): Uint32Array[] {
 
 function sumWithout(counts: readonly Uint32Array[], left: readonly number[]): Float64Array {
   const sum = new Float64Array(bins);
-  for (let high = 0; high < folds; high++) {
-    for (let low = 0; low <= high; low++) {
-      if (left.includes(low) || left.includes(high)) continue;
-      const some = counts[foldPair(low, high)]!;
-      for (let bin = 0; bin < bins; bin++) sum[bin]! += some[bin]!;
-    }
+  for (const [low, high] of foldPairs) {
+    if (left.includes(low) || left.includes(high)) continue;
+    const some = counts[foldPair(low, high)]!;
+    for (let bin = 0; bin < bins; bin++) sum[bin]! += some[bin]!;
   }
   return sum;
 }

@@ -91,9 +91,10 @@ export function membersOf(
   return members.length === peopleOfCentre ? members : undefined;
 }
 
-export function rowsOf(vectors: Float32Array, dimensions: number): Float32Array[] {
-  return Array.from({ length: vectors.length / dimensions }, (_, i) =>
-    vectors.subarray(i * dimensions, (i + 1) * dimensions),
+export function rowsOf<T extends Float32Array | Int32Array>(values: T, length: number): T[] {
+  return Array.from(
+    { length: values.length / length },
+    (_, i) => values.subarray(i * length, (i + 1) * length) as T,
   );
 }
 

@@ -2,9 +2,9 @@ import { type Calibration, promisedRate } from '../scoring/calibration.ts';
 import type { CohortScore } from './calibrate.ts';
 import { folds } from './held-out.ts';
 import { type Interval, PersonRate } from './metrics.ts';
-import { PairRate, type WorstPairs, WorstPairsSeen } from './pairs.ts';
+import { PairRate, WorstPairsSeen } from './pairs.ts';
 import { type FoundPeople, foldOf, type Grouping, groupingText } from './people.ts';
-import { eachMated, eachStrangers, type NumberedPeople, numberPeople } from './strangers.ts';
+import { eachMated, eachStrangers, numberPeople } from './strangers.ts';
 
 /**
  * Differential performance: how error rates vary between groups of people, in the terms of ISO/IEC 19795-10. Its strangers are
@@ -19,58 +19,16 @@ export interface Rate {
   trials: number;
 }
 
-/** The rates at the threshold of a percent. */
-interface PercentRates {
-  percent: number;
-  /** The false-match rate that the percent promises. */
-  promised: number;
-  /** Of pairs of pictures of two people. */
-  false_match: Rate;
-  /** Observed ÷ promised. */
-  ratio: number;
-  /** Of pairs of pictures of one person, each with a face. */
-  false_non_match: Rate;
-}
-
-export interface GroupFigures {
-  group: string;
-  people: number;
-  /** Pictures that could be read. */
-  pictures: number;
-  /** The share of pictures in which no face was found. */
-  failure_to_acquire: Rate;
-  /** Pairs of two people whose cosine was so high that they were taken for one person, and left out. */
-  taken_for_one_person: number;
-  by_percent: PercentRates[];
-}
-
+export type GroupFigures = ReturnType<typeof figuresOf>;
 export type Measure = 'false_match' | 'false_non_match' | 'failure_to_acquire';
-
 /** How much more often the group that is served worst meets an error than the one that is served best. */
-export interface WorstOverBest {
-  measure: Measure;
-  /** Undefined for failure to acquire, which does not depend on the threshold. */
-  percent: number | undefined;
-  worst: string;
-  best: string;
-  /** Infinity when the best group has no error. */
-  ratio: number;
-}
+export type WorstOverBest = ReturnType<typeof worstOverBest>[number];
 
-/** Groups by the same columns of the list. */
+/** Groups by the same columns of the list, such as "origin × sex". */
 export interface GroupingFigures {
-  /** Such as "origin × sex". */
   grouping: string;
   groups: GroupFigures[];
   worst_over_best: WorstOverBest[];
-}
-
-/** What is measured of a set of labelled people, apart from what the pictures themselves are. */
-export interface Differential {
-  /** All people of the set; with groupings, strangers of any groups, of whom a sample is taken when they are many. */
-  everybody: GroupFigures;
-  groupings: GroupingFigures[];
-  worst: WorstPairs;
 }
 
 interface Judge {
@@ -84,13 +42,16 @@ interface Judge {
 /** More pairs than these show no lower rate that matters where everybody's rate is only there for comparison. */
 const sampledPairs = 2_000_000;
 
-/** Lets other work run between two groups, and calls `onGroup` after each. */
+/**
+ * The figures of everybody (with groupings, strangers of any groups, of whom a sample is taken when they are many) and of each
+ * group, and the worst pairs. Lets other work run between two groups, and calls `onGroup` after each.
+ */
 export async function differentialOf(
   people: FoundPeople,
   groupings: readonly Grouping[],
   judge: Judge,
   onGroup: () => void,
-): Promise<Differential> {
+) {
   const seen = new WorstPairsSeen();
   const everybody = figuresOf(people.name, people, judge, seen, groupings.length > 0);
   onGroup();
@@ -128,63 +89,59 @@ function labelsAt({ pictures }: FoundPeople, column: number): string[] {
 function figuresOf(
   group: string,
   { images, pictures }: FoundPeople,
-  judge: Judge,
+  { calibration, percents, scoreOf, samePersonAbove }: Judge,
   seen: WorstPairsSeen,
   sampled: boolean,
-): GroupFigures {
+) {
   const acquired = numberPeople(pictures);
   const failures = new PersonRate(acquired.people.length);
   for (const [i, { hasFace }] of pictures.entries()) failures.add(acquired.numbers[i]!, !hasFace);
 
   const faces = numberPeople(images);
-  const normalised = normaliser(faces, judge.scoreOf);
-  const rates = judge.percents.map((percent) => ({
+  const { numbers, people } = faces;
+  const foldOfPerson = Uint8Array.from(people, (person) => foldOf(person, folds));
+  /** The cosine less the mean of the cohort scores, which may depend on both people's folds. */
+  const normalised = (first: number, second: number, cosine: number) => {
+    const own = foldOfPerson[numbers[first]!]!;
+    const other = foldOfPerson[numbers[second]!]!;
+    return cosine - (scoreOf(images[first]!, other) + scoreOf(images[second]!, own)) / 2;
+  };
+  const rates = percents.map((percent) => ({
     percent,
-    threshold: judge.calibration.similarityAt(promisedRate(percent)),
-    matches: new PairRate(faces.people.length),
-    nonMatches: new PersonRate(faces.people.length),
+    threshold: calibration.similarityAt(promisedRate(percent)),
+    matches: new PairRate(people.length),
+    nonMatches: new PersonRate(people.length),
   }));
-  const most = sampled ? sampledPairs : Number.POSITIVE_INFINITY;
-  const { samePersonAbove } = judge;
-  const left = eachStrangers(faces, { samePersonAbove, most }, (first, second, cosine) => {
+  const options = { samePersonAbove, ...(sampled && { most: sampledPairs }) };
+  const left = eachStrangers(faces, options, (first, second, cosine) => {
     const score = normalised(first, second, cosine);
     for (const { threshold, matches } of rates) {
-      matches.add(faces.numbers[first]!, faces.numbers[second]!, score >= threshold);
+      matches.add(numbers[first]!, numbers[second]!, score >= threshold);
     }
     // Strangers of different groups are left to chance by the sample.
     if (!sampled) seen.add(false, images[first]!.file, images[second]!.file, score, cosine);
   });
   eachMated(faces, (first, second, cosine) => {
     const score = normalised(first, second, cosine);
-    for (const { threshold, nonMatches } of rates) nonMatches.add(faces.numbers[first]!, score < threshold);
+    for (const { threshold, nonMatches } of rates) nonMatches.add(numbers[first]!, score < threshold);
     seen.add(true, images[first]!.file, images[second]!.file, score, cosine);
   });
   return {
     group,
     people: acquired.people.length,
+    // Those that could be read, and the share of them in which no face was found.
     pictures: pictures.length,
     failure_to_acquire: rateOf(failures),
+    // Pairs of two people whose cosine was so high that they were left out.
     taken_for_one_person: left,
     by_percent: rates.map(({ percent, matches, nonMatches }) => {
+      // The stated rate, whose ratio to the measured one is given.
       const promised = Number(promisedRate(percent).toPrecision(6));
-      return {
-        percent,
-        promised,
-        false_match: { rate: matches.rate, interval: matches.interval, trials: matches.pairs },
-        ratio: matches.rate / promised,
-        false_non_match: rateOf(nonMatches),
-      };
+      const { rate, interval, pairs: trials } = matches;
+      const false_match = { rate, interval, trials };
+      const false_non_match = rateOf(nonMatches);
+      return { percent, promised, false_match, ratio: rate / promised, false_non_match };
     }),
-  };
-}
-
-/** The similarity of two images: their cosine less the mean of their cohort scores, which may depend on both people's folds. */
-function normaliser({ images, numbers, people }: NumberedPeople, scoreOf: CohortScore) {
-  const foldOfPerson = Uint8Array.from(people, (person) => foldOf(person, folds));
-  return (first: number, second: number, cosine: number): number => {
-    const own = foldOfPerson[numbers[first]!]!;
-    const other = foldOfPerson[numbers[second]!]!;
-    return cosine - (scoreOf(images[first]!, other) + scoreOf(images[second]!, own)) / 2;
   };
 }
 
@@ -196,17 +153,20 @@ function rateOf({ rate, interval, trials }: PersonRate): Rate {
 const fewExpected = 5;
 const fewTrials = 30;
 
-/** For each measure that at least two groups show. */
-function worstOverBest(groups: readonly GroupFigures[], percents: readonly number[]): WorstOverBest[] {
+/**
+ * For each measure that at least two groups show. The ratio is Infinity when the best group has no error, and `percent` undefined
+ * for failure to acquire, which does not depend on the threshold.
+ */
+function worstOverBest(groups: readonly GroupFigures[], percents: readonly number[]) {
   const compare = (
     measure: Measure,
     percent: number | undefined,
     of: (figures: GroupFigures) => Rate,
-    least: number,
-  ): WorstOverBest[] => {
+    enough = fewTrials,
+  ) => {
     const seen = groups
       .map((figures) => ({ group: figures.group, ...of(figures) }))
-      .filter(({ trials }) => trials >= least)
+      .filter(({ trials }) => trials >= enough)
       .sort((a, b) => a.rate - b.rate);
     const [best, worst] = [seen[0], seen.at(-1)];
     if (!best || !worst || best === worst || worst.rate === 0) return [];
@@ -218,8 +178,8 @@ function worstOverBest(groups: readonly GroupFigures[], percents: readonly numbe
       return compare('false_match', percent, ({ by_percent }) => by_percent[i]!.false_match, enough);
     }),
     ...percents.flatMap((percent, i) =>
-      compare('false_non_match', percent, ({ by_percent }) => by_percent[i]!.false_non_match, fewTrials),
+      compare('false_non_match', percent, ({ by_percent }) => by_percent[i]!.false_non_match),
     ),
-    ...compare('failure_to_acquire', undefined, (figures) => figures.failure_to_acquire, fewTrials),
+    ...compare('failure_to_acquire', undefined, (figures) => figures.failure_to_acquire),
   ];
 }

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { Piscina } from 'piscina';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { threads } from '../engine/pool.ts';
-import type { EmbeddedImage, EmbedJob } from './embed-worker.ts';
+import type { EmbeddedImage, EmbedTask } from './embed-worker.ts';
 
-interface EmbedImagesOptions {
+export interface EmbedImagesOptions {
   /** That of a pack that is loaded. */
   packDirectory: string;
   folder: string;
@@ -15,39 +15,34 @@ interface EmbedImagesOptions {
   onImage(): void;
 }
 
-/** Detects and embeds the faces of every image once, on `workers` threads. */
+/** Detects and embeds the faces of every image once, on `workers` threads. By name, in the order of the names. */
 export async function embedImages(
   names: readonly string[],
-  options: EmbedImagesOptions,
+  { folder, workers, onImage, ...how }: EmbedImagesOptions,
 ): Promise<Map<string, EmbeddedImage>> {
-  const file = new URL('./embed-worker.js', import.meta.url);
-  return withThreads<EmbedJob, EmbeddedImage, Map<string, EmbeddedImage>>(
-    file,
-    options.workers,
-    async (run) => {
-      const embed = async (name: string): Promise<[string, EmbeddedImage]> => {
-        const { packDirectory, folder, mode, minDetScore, liveScores } = options;
-        const file = join(folder, name);
-        const image = await run({ packDirectory, file, mode, minDetScore, liveScores });
-        options.onImage();
-        return [name, image];
-      };
-      return new Map(await Promise.all(names.map(embed)));
-    },
-  );
+  const tasks = names.map((name) => ({ ...how, file: join(folder, name) }));
+  const worker = new URL('./embed-worker.js', import.meta.url);
+  const images = await runTasks<EmbedTask, EmbeddedImage>(worker, workers, tasks, onImage);
+  return new Map(names.map((name, i) => [name, images[i]!]));
 }
 
-/** Runs `work` with a pool of `count` threads for one kind of task. Rejects when a thread cannot start. */
-export async function withThreads<Task, Answer, Result>(
+/** The answers to tasks by `count` threads of a file; `onTask` is called after each. Rejects when a thread cannot start. */
+export async function runTasks<Task, Answer>(
   filename: URL,
   count: number,
-  work: (run: (task: Task) => Promise<Answer>) => Promise<Result>,
-): Promise<Result> {
+  tasks: readonly Task[],
+  onTask: () => void,
+): Promise<Answer[]> {
   const pool = new Piscina<Task, Answer>({ filename: filename.href, ...threads(count) });
   // Also listens while the pool ends: piscina emits an error for a late answer, and an unhandled one ends the process.
   const failed = new Promise<never>((_, reject) => pool.on('error', reject));
+  const answers = tasks.map(async (task) => {
+    const answer = await pool.run(task);
+    onTask();
+    return answer;
+  });
   try {
-    return await Promise.race([work((task) => pool.run(task)), failed]);
+    return await Promise.race([Promise.all(answers), failed]);
   } finally {
     await pool.destroy();
   }

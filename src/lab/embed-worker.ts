@@ -3,20 +3,18 @@ import type { AccuracyMode, Face, ImageReport } from '../engine/addon.ts';
 import { loadAddon } from '../engine/load-addon.ts';
 import { openable } from './file-names.ts';
 
-export interface EmbedJob {
+export interface EmbedTask {
   packDirectory: string;
   file: string;
   mode: AccuracyMode;
   minDetScore: number;
-  liveScores: true | undefined;
+  liveScores?: true;
 }
 
 /** What the engine found in an image. */
 export interface EmbeddedImage {
   /** The embedding of the face that is compared; undefined when there is no face. */
   embedding: Float32Array | undefined;
-  /** The embedding of each of `faces`. */
-  embeddings: Float32Array[];
   /** The cohort score of the face that is compared. */
   cohort_score: number;
   faces: Face[];
@@ -40,57 +38,44 @@ function centralFace(faces: readonly Face[], width: number, height: number): num
     const dy = (box.y + box.height / 2) / height - 0.5;
     return box.width * box.height * Math.max(0, 1 - 2 * Math.hypot(dx, dy)) ** 2;
   };
-  let best = 0;
-  for (const [index, face] of faces.entries()) {
-    if (weight(face) > weight(faces[best]!)) best = index;
-  }
-  return best;
+  return faces.reduce((best, face, i) => (weight(face) > weight(faces[best]!) ? i : best), 0);
 }
 
-/** Of an image that could not be read. */
-const nothing = {
-  embedding: undefined,
-  embeddings: [],
-  cohort_score: 0,
-  faces: [],
-  chosen: 0,
-  image: undefined,
-};
-
-function reasonOf({ code, message }: NodeJS.ErrnoException): string {
-  if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file';
-  return code === undefined ? message : `the file cannot be read: ${code}`;
+function failed(failure: string): EmbeddedImage {
+  const nothing = { embedding: undefined, cohort_score: 0, faces: [], chosen: 0 };
+  return { ...nothing, image: undefined, failure };
 }
 
-export default function embed(job: EmbedJob): EmbeddedImage {
+export default function embed({
+  packDirectory,
+  file,
+  mode,
+  minDetScore,
+  liveScores,
+}: EmbedTask): EmbeddedImage {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(openable(job.file));
+    bytes = readFileSync(openable(file));
   } catch (error) {
-    return { ...nothing, failure: reasonOf(error as NodeJS.ErrnoException) };
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return failed('there is no such file');
+    return failed(code === undefined ? message : `the file cannot be read: ${code}`);
   }
-  const result = addon.analyse(job.packDirectory, bytes, {
-    accuracy_mode: job.mode,
-    min_det_score: job.minDetScore,
+  const result = addon.analyse(packDirectory, bytes, {
+    accuracy_mode: mode,
+    min_det_score: minDetScore,
     use_heuristic_fallback: true,
-    detect_presentation_attack: job.liveScores ?? false,
+    detect_presentation_attack: liveScores ?? false,
     max_pixels: 64_000_000,
     min_side: 16,
   });
   if (!result.ok) {
     // A fault of ours, not of the image.
     if (result.code === 'internal_error') throw new Error(result.message);
-    return { ...nothing, failure: result.code };
+    return failed(result.code);
   }
   const { faces, ...image } = result.image;
   const chosen = centralFace(faces, image.width, image.height);
-  return {
-    embedding: faces[chosen]?.embedding,
-    embeddings: faces.map(({ embedding }) => embedding),
-    cohort_score: faces[chosen]?.cohort_score ?? 0,
-    faces,
-    chosen,
-    image,
-    failure: undefined,
-  };
+  const { embedding, cohort_score = 0 } = faces[chosen] ?? {};
+  return { embedding, cohort_score, faces, chosen, image, failure: undefined };
 }

@@ -24,10 +24,10 @@ const rates = [0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 5e-4, 
 /** The table must be measured down to this rate, and is to the second one where there are enough people; the tail follows. */
 const mustBeMeasured = 0.001;
 const leastMeasured = 1e-4;
-/** The lowest rate that is promised, however many people there are. */
+/** The lowest rate that is stated, however many people there are. */
 const leastFloor = 1e-5;
 
-/** How many standard errors a group may exceed a promised rate, counting each two people as one pair: no single pair decides. */
+/** How many standard errors a group may exceed a stated rate, counting each two people as one pair: no single pair decides. */
 const allowedErrors = 3;
 /** A group whose allowed number of such pairs is smaller cannot show a rate; from there on it follows the largest group. */
 const fewPairs = 5;
@@ -40,7 +40,10 @@ const fewPairs = 5;
  * tail, so that no score is out of reach of strangers. Throws an Error when there are too few people.
  */
 export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] {
-  const tallied = groups.map(({ counts, people }) => ({ counts, people, pairs: sumOf(counts) }));
+  const tallied = groups.map((group) => ({
+    ...group,
+    pairs: group.counts.reduce((sum, count) => sum + count, 0),
+  }));
   const largest = tallied.reduce((most, group) => (group.people > most.people ? group : most));
   const start = Math.min(...groups.map(({ counts }) => startOf(counts.findIndex((count) => count > 0))));
   const points: CalibrationPoint[] = [[Number(start.toFixed(5)), 1]];
@@ -75,7 +78,7 @@ export function requirePeople(people: number): void {
   throw new Error(
     `There are too few people to show a false-match rate of 1 in 1,000: ${people} in the largest group, and at least ` +
       `${leastPeople(mustBeMeasured)} are needed, or 100 with --check, which keeps some aside. ${leastPeople(leastMeasured)} ` +
-      `show 1 in 10,000, and ${leastPeople(leastFloor)} show 1 in 100,000, the lowest rate that is promised. One picture ` +
+      `show 1 in 10,000, and ${leastPeople(leastFloor)} show 1 in 100,000, the lowest rate that is stated. One image ` +
       'of each is enough.',
   );
 }
@@ -92,17 +95,11 @@ function leastPeople(rate: number): number {
   return people;
 }
 
-/** Of a generalised Pareto distribution. */
-interface Tail {
-  scale: number;
-  shape: number;
-}
-
 interface Tallied extends ImpostorScores {
   pairs: number;
 }
 
-/** How often strangers of a group may pass where the table promises a rate. */
+/** How often strangers of a group may pass where the table states a rate. */
 export function allowedRate(rate: number, people: number): number {
   return Math.min(1, rate + allowedErrors * Math.sqrt(rate / peoplePairs(people)));
 }
@@ -113,10 +110,6 @@ export function canShow(rate: number, people: number): boolean {
 
 function peoplePairs(people: number): number {
   return (people * (people - 1)) / 2;
-}
-
-function sumOf(counts: Float64Array): number {
-  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** The similarity above which a share of the pairs lies. */
@@ -134,7 +127,7 @@ function scoreAt({ counts, pairs }: Tallied, rate: number): number {
  * Fits the tail to the excesses of each group over its own score at `rate`, by two moments: their mean, and their mean weighted
  * by the share above each. Undefined when no score exceeds it, because several share the highest.
  */
-function fitTail(groups: readonly Tallied[], rate: number): Tail | undefined {
+function fitTail(groups: readonly Tallied[], rate: number) {
   const excesses = new Float64Array(bins);
   for (const group of groups) {
     const start = binOf(scoreAt(group, rate) + binWidth / 2);
@@ -159,7 +152,7 @@ function fitTail(groups: readonly Tallied[], rate: number): Tail | undefined {
 }
 
 /** The exponential tail that goes on like the last two points. */
-function lastStep(points: readonly CalibrationPoint[]): Tail {
+function lastStep(points: readonly CalibrationPoint[]) {
   const [[lower, often], [higher, seldom]] = points.slice(-2) as [CalibrationPoint, CalibrationPoint];
   return { shape: 0, scale: (higher - lower) / Math.log(often / seldom) };
 }

@@ -82,27 +82,23 @@ export function tallyLinear(
   threshold: number,
   counted: (example: Example) => boolean,
 ): Tally[] {
-  const passed = new Map<Example, boolean>();
-  for (let fold = 0; fold < folds; fold++) {
-    const isLeft = ({ source }: Example) => foldOf(source, folds) === fold;
-    const score = fitLinear(
-      high.filter((one) => !isLeft(one)),
-      low.filter((one) => !isLeft(one)),
-    );
-    for (const one of [...high, ...low]) {
-      if (isLeft(one)) passed.set(one, linearScore(score, one.embedding) >= threshold);
-    }
-  }
+  const scores = Array.from({ length: folds }, (_, fold) => {
+    const isKept = ({ source }: Example) => foldOf(source, folds) !== fold;
+    return fitLinear(high.filter(isKept), low.filter(isKept));
+  });
+  const isHigh = ({ source, embedding }: Example) =>
+    linearScore(scores[foldOf(source, folds)]!, embedding) >= threshold;
+  const sourcesOf = (some: readonly Example[]) => new Set(some.map(({ source }) => source)).size;
   const all = [...high, ...low].filter(counted);
   return [...new Set(all.map(({ set }) => set))].map((set) => {
     const faces = all.filter((one) => one.set === set);
-    const through = faces.filter((one) => passed.get(one));
+    const passed = faces.filter(isHigh);
     return {
       set,
       faces: faces.length,
-      passed: through.length,
-      sources: new Set(faces.map(({ source }) => source)).size,
-      sources_passed: new Set(through.map(({ source }) => source)).size,
+      passed: passed.length,
+      sources: sourcesOf(faces),
+      sources_passed: sourcesOf(passed),
     };
   });
 }

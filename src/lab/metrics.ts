@@ -69,7 +69,7 @@ const stride = { threshold: 0.005, decades: 0.02 };
 export function thinned(curve: readonly ErrorPoint[]): ErrorPoint[] {
   const kept: ErrorPoint[] = [];
   let before: ErrorPoint | undefined;
-  for (const point of curve.filter(({ threshold }) => Number.isFinite(threshold))) {
+  for (const point of curve.slice(1)) {
     const last = kept.at(-1);
     if (last === undefined || isStep(last, point) || last.threshold - point.threshold >= stride.threshold) {
       if (before !== undefined && before !== last && isStep(before, point)) kept.push(before);
@@ -82,12 +82,8 @@ export function thinned(curve: readonly ErrorPoint[]): ErrorPoint[] {
 }
 
 function isStep(from: ErrorPoint, to: ErrorPoint): boolean {
+  const decades = (a: number, b: number) => (a === b ? 0 : Math.abs(Math.log10(a) - Math.log10(b)));
   return decades(from.fmr, to.fmr) >= stride.decades || decades(from.fnmr, to.fnmr) >= stride.decades;
-}
-
-function decades(a: number, b: number): number {
-  if (a === b) return 0;
-  return Math.abs(Math.log10(a) - Math.log10(b));
 }
 
 /** A pair's score and label. The score is -Infinity when an image has no face: such a pair never matches. */
@@ -95,22 +91,6 @@ export interface Scored {
   score: number;
   same: boolean;
   fold: string | undefined;
-}
-
-export interface Accuracy {
-  mean: number;
-  /** Standard deviation over the folds; undefined when there are none. */
-  deviation: number | undefined;
-  /** The threshold that is best on all pairs. */
-  threshold: number;
-}
-
-export interface Operating {
-  /** False-match rate asked for. */
-  fmr: number;
-  /** Share of same-person pairs that score at least `threshold`. */
-  tar: number;
-  threshold: number;
 }
 
 /**
@@ -130,19 +110,27 @@ export function bestThreshold(pairs: readonly Scored[]): number {
   return best.threshold;
 }
 
-function accuracyAt(pairs: readonly Scored[], threshold: number): number {
-  return pairs.filter((pair) => pair.score >= threshold === pair.same).length / pairs.length;
+export interface Accuracy {
+  mean: number;
+  /** Standard deviation over the folds; undefined when there are none. */
+  deviation: number | undefined;
+  /** The threshold that is best on all pairs. */
+  threshold: number;
 }
 
 /** Cross-validated if there are folds: each fold uses the best threshold of the others. */
 export function accuracy(pairs: readonly Scored[]): Accuracy {
+  const rightAt = (some: readonly Scored[], threshold: number) =>
+    some.filter((pair) => pair.score >= threshold === pair.same).length / some.length;
   const threshold = bestThreshold(pairs);
-  const folds = new Set(pairs.map((pair) => pair.fold));
-  if (folds.size < 2) return { mean: accuracyAt(pairs, threshold), deviation: undefined, threshold };
-  const each = [...folds].map((fold) => {
+  const folds = [...new Set(pairs.map((pair) => pair.fold))];
+  if (folds.length < 2) return { mean: rightAt(pairs, threshold), deviation: undefined, threshold };
+  const each = folds.map((fold) => {
     const others = pairs.filter((pair) => pair.fold !== fold);
-    const own = pairs.filter((pair) => pair.fold === fold);
-    return accuracyAt(own, bestThreshold(others));
+    return rightAt(
+      pairs.filter((pair) => pair.fold === fold),
+      bestThreshold(others),
+    );
   });
   const mean = each.reduce((sum, value) => sum + value, 0) / each.length;
   const variance = each.reduce((sum, value) => sum + (value - mean) ** 2, 0) / each.length;
@@ -150,26 +138,24 @@ export function accuracy(pairs: readonly Scored[]): Accuracy {
 }
 
 /**
- * True-accept rate at the lowest threshold whose false-match rate is at most `fmr`. With n different-person pairs,
- * at most floor(fmr * n) of them score as high.
+ * True-accept rate (of same-person pairs) at the lowest threshold whose false-match rate is at most `fmr`. With n
+ * different-person pairs, at most floor(fmr * n) of them score as high.
  */
-export function tarAtFmr(pairs: readonly Scored[], fmr: number): Operating {
-  const different = pairs
-    .filter((pair) => !pair.same)
-    .map((pair) => pair.score)
-    .sort((a, b) => b - a);
-  const same = pairs.filter((pair) => pair.same);
-  const allowed = Math.floor(fmr * different.length + 1e-9);
-  const barrier = different[allowed] ?? Number.NEGATIVE_INFINITY;
-  const accepted = same.filter((pair) => pair.score > barrier);
-  const threshold = accepted.reduce((least, pair) => Math.min(least, pair.score), Number.POSITIVE_INFINITY);
-  return { fmr, tar: accepted.length / same.length, threshold };
+export function tarAtFmr(pairs: readonly Scored[], fmr: number): { tar: number; threshold: number } {
+  const scoresOf = (wanted: boolean) =>
+    pairs.flatMap(({ same, score }) => (same === wanted ? score : [])).sort((a, b) => b - a);
+  const [same, different] = [scoresOf(true), scoresOf(false)];
+  const barrier = different[Math.floor(fmr * different.length + 1e-9)] ?? Number.NEGATIVE_INFINITY;
+  const accepted = same.filter((score) => score > barrier);
+  return { tar: accepted.length / same.length, threshold: accepted.at(-1) ?? Number.POSITIVE_INFINITY };
 }
 
 /** A share of trials of people, who are numbered from 0; each trial is of one person. */
 export class PersonRate {
   readonly #hitsOf: Float64Array;
   readonly #trialsOf: Float64Array;
+  hits = 0;
+  trials = 0;
 
   constructor(people: number) {
     this.#hitsOf = new Float64Array(people);
@@ -177,16 +163,11 @@ export class PersonRate {
   }
 
   add(person: number, hit: boolean): void {
+    this.trials++;
     this.#trialsOf[person]!++;
-    if (hit) this.#hitsOf[person]!++;
-  }
-
-  get hits(): number {
-    return sumOf(this.#hitsOf);
-  }
-
-  get trials(): number {
-    return sumOf(this.#trialsOf);
+    if (!hit) return;
+    this.hits++;
+    this.#hitsOf[person]!++;
   }
 
   /** NaN without trials. */
@@ -207,8 +188,4 @@ export class PersonRate {
     const effect = Math.max(1, ((people / (people - 1)) * squares) / independent);
     return wilson(hits / effect, trials / effect);
   }
-}
-
-function sumOf(numbers: Float64Array): number {
-  return numbers.reduce((sum, number) => sum + number, 0);
 }

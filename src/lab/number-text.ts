@@ -33,7 +33,7 @@ export function countText(count: number): string {
   return integers.format(count);
 }
 
-/** A requested or promised false-match rate. */
+/** A requested or stated false-match rate. */
 export function rateText(rate: number): string {
   return `1 in ${integers.format(1 / rate)}`;
 }
@@ -41,22 +41,19 @@ export function rateText(rate: number): string {
 /** What happens at the highest of the percents, in a sentence; nothing of pairs that there are none of. */
 export function verdictText(figures: Figures | PeopleFigures, isNamed: boolean): string {
   const { percent, strangers, mated } = 'by' in figures ? ofPairs(figures) : ofPeople(figures);
-  const of = ({ rate, trials }: { rate: number; trials: number }, what: string) =>
-    trials === 0 ? [] : [`${countText(rate * trials)} of ${countText(trials)} ${what}`];
   const told = [
-    ...of(strangers, 'pairs of strangers passed'),
-    ...of(mated, 'pairs of one person were recognised'),
-  ];
+    { ...strangers, what: 'pairs of strangers passed' },
+    { ...mated, what: 'pairs of one person were recognised' },
+  ].flatMap(({ rate, trials, what }) =>
+    trials === 0 ? [] : [`${countText(rate * trials)} of ${countText(trials)} ${what}`],
+  );
   return `${isNamed ? `${figures.set}, at` : 'At'} ${percent} %: ${told.join(', ')}.`;
 }
 
 function ofPairs({ by, pairs }: Figures) {
   const { confidence_percent: percent, measured_fmr, tar } = by.normalised.percent_points.at(-1)!;
-  return {
-    percent,
-    strangers: { rate: measured_fmr, trials: pairs.different },
-    mated: { rate: tar, trials: pairs.same },
-  };
+  const strangers = { rate: measured_fmr, trials: pairs.different };
+  return { percent, strangers, mated: { rate: tar, trials: pairs.same } };
 }
 
 function ofPeople({ everybody: { by_percent } }: PeopleFigures) {

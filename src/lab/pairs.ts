@@ -35,12 +35,7 @@ export function percentOf(score: number, calibration: Calibration | undefined): 
 const required = ['image1', 'image2', 'same'] as const;
 
 /** Spreadsheets write the words. */
-const truth: ReadonlyMap<string | undefined, boolean> = new Map([
-  ['1', true],
-  ['true', true],
-  ['0', false],
-  ['false', false],
-]);
+const truth = new Map(Object.entries({ '1': true, true: true, '0': false, false: false }));
 
 /**
  * Reads a list of pairs: a table with the columns `image1`, `image2`, `same` (1 or 0, or true or false in any case) and optionally
@@ -48,22 +43,21 @@ const truth: ReadonlyMap<string | undefined, boolean> = new Map([
  */
 export function readPairs(file: string): LabelledPair[] {
   const { columns, rows } = readTable(file);
-  for (const name of required) {
-    if (!columns.includes(name)) {
-      throw new Error(`${file}: expected a column "${name}" in the first line, tab-separated`);
-    }
+  const absent = required.find((name) => !columns.includes(name));
+  if (absent !== undefined) {
+    throw new Error(`${file}: expected a column "${absent}" in the first line, tab-separated`);
   }
-  const at = (cells: string[], name: string): string | undefined => cells[columns.indexOf(name)];
   const pairs = rows.map(({ cells, line }) => {
-    const [image1, image2, label] = required.map((name) => at(cells, name));
-    const same = truth.get(label?.toLowerCase());
+    const at = (name: string) => cells[columns.indexOf(name)];
+    const [image1, image2, label] = required.map(at);
+    const same = truth.get(label?.toLowerCase() ?? '');
     if (!image1 || !image2 || same === undefined) {
       const sent = label === undefined ? '' : `; same is ${printable(label, '"')}`;
       throw new Error(
         `${file}, line ${line}: expected image1, image2 and same (0 or 1), tab-separated${sent}`,
       );
     }
-    return { image1: pathOf(image1), image2: pathOf(image2), same, fold: at(cells, 'fold') };
+    return { image1: pathOf(image1), image2: pathOf(image2), same, fold: at('fold') };
   });
   if (pairs.length === 0) throw new Error(`${file}: no pairs`);
   return pairs;
@@ -112,39 +106,24 @@ type ScoredPair = Omit<WorstPair, 'confidence_percent'>;
 
 /** The same, for pairs that are too many to keep. A pair that is added again counts once. */
 export class WorstPairsSeen {
-  readonly #different = new Highest();
-  readonly #same = new Highest();
+  /** The worst first. */
+  readonly #different: ScoredPair[] = [];
+  readonly #same: ScoredPair[] = [];
 
   add(same: boolean, image1: string, image2: string, normalised: number, cosine: number): void {
-    if (same) this.#same.add(-normalised, image1, image2, normalised, cosine);
-    else this.#different.add(normalised, image1, image2, normalised, cosine);
+    const [kept, sign] = same ? [this.#same, -1] : [this.#different, 1];
+    if (kept.length === shown && !(sign * normalised > sign * kept.at(-1)!.normalised)) return;
+    if (kept.some((pair) => pair.image1 === image1 && pair.image2 === image2)) return;
+    kept.push({ image1, image2, normalised, cosine });
+    kept.sort((a, b) => sign * (b.normalised - a.normalised));
+    kept.length = Math.min(kept.length, shown);
   }
 
   judged(calibration: Calibration): WorstPairs {
-    const judge = (pair: ScoredPair): WorstPair => ({
-      ...pair,
-      confidence_percent: percentOf(pair.normalised, calibration)!,
-    });
-    return { different: this.#different.pairs.map(judge), same: this.#same.pairs.map(judge) };
-  }
-}
-
-/** The pairs with the highest ranks. */
-class Highest {
-  #kept: { rank: number; pair: ScoredPair }[] = [];
-  /** A pair needs more. */
-  #bar = Number.NEGATIVE_INFINITY;
-
-  add(rank: number, image1: string, image2: string, normalised: number, cosine: number): void {
-    if (!(rank > this.#bar)) return;
-    if (this.#kept.some(({ pair }) => pair.image1 === image1 && pair.image2 === image2)) return;
-    this.#kept.push({ rank, pair: { image1, image2, normalised, cosine } });
-    this.#kept = this.#kept.sort((a, b) => b.rank - a.rank).slice(0, shown);
-    if (this.#kept.length === shown) this.#bar = this.#kept.at(-1)!.rank;
-  }
-
-  get pairs(): ScoredPair[] {
-    return this.#kept.map(({ pair }) => pair);
+    const judge = (pair: ScoredPair) => {
+      return { ...pair, confidence_percent: percentOf(pair.normalised, calibration)! };
+    };
+    return { different: this.#different.map(judge), same: this.#same.map(judge) };
   }
 }
 

@@ -21,15 +21,8 @@ export function parseGroupings(text: string): Grouping[] {
   return groupings;
 }
 
-/** As it is written in options and tables. */
-export function groupingText(grouping: Grouping): string {
-  return grouping.join(' × ');
-}
-
-/** The group of an image, such as "origin Indian × sex Female". */
-function groupLabel(grouping: Grouping, cellOf: (column: string) => string): string {
-  return grouping.map((column) => `${column} ${cellOf(column)}`).join(' × ');
-}
+/** As it is written in tables. */
+export const groupingText = (grouping: Grouping): string => grouping.join(' × ');
 
 /** An image in a folder of labelled people. */
 export interface PersonImage {
@@ -56,17 +49,11 @@ export interface PeopleSet {
   images: readonly LabelledImage[];
 }
 
-/** A listed image, in which a face was found or none. */
-interface Picture {
-  person: string;
-  labels: readonly string[];
-  hasFace: boolean;
-}
-
 /** A set with all of its images that could be read. */
 export interface FoundPeople extends PeopleSet {
+  /** Those in which a face was found. */
   images: readonly (LabelledImage & { file: string })[];
-  pictures: readonly Picture[];
+  pictures: readonly { person: string; labels: readonly string[]; hasFace: boolean }[];
 }
 
 /** Paths of all images below a folder, sorted. Throws an Error when there are none. */
@@ -74,7 +61,7 @@ export function imagesBelow(folder: string): string[] {
   const files = namesBelow(folder)
     .filter((file) => /\.(jpe?g|png|webp)$/i.test(file))
     .sort();
-  if (files.length === 0) throw new Error(`${folder} has no pictures`);
+  if (files.length === 0) throw new Error(`${folder} has no images`);
   return files;
 }
 
@@ -95,14 +82,11 @@ export function readPeople(
 ): PersonImage[] {
   const files = imagesBelow(folder);
   const list = readList(folder);
+  const plain = { set: name, labels: [name] };
   if (list === undefined) {
     const inFolders = files.filter((file) => file.includes('/'));
-    return (inFolders.length > 0 ? inFolders : files).map((file) => ({
-      file,
-      person: personIn(name, file),
-      set: name,
-      labels: [name],
-    }));
+    const used = inFolders.length > 0 ? inFolders : files;
+    return used.map((file) => ({ file, person: personIn(name, file), ...plain }));
   }
   const { columns, rows } = list;
   const used = groupingsIn(list, groupings);
@@ -112,20 +96,20 @@ export function readPeople(
     const file = fileOf(pathOf(cellOf('image')), line);
     return file === undefined ? [] : [{ file, cellOf }];
   });
+  const there = new Set(files);
+  if (listed.every(({ file }) => !there.has(file))) {
+    throw new Error(`${list.file} lists no image of ${folder}`);
+  }
   const common = commonFolder(listed.map(({ file }) => file));
-  const people = listed.map(({ file, cellOf }) => {
+  return listed.map(({ file, cellOf }) => {
     const person = columns.includes('person')
       ? `${name}/${cellOf('person') || file}`
       : personIn(name, file.slice(common.length));
-    if (used.length === 0) return { file, person, set: name, labels: [name] };
-    const labels = used.map((grouping) => groupLabel(grouping, cellOf));
-    return { file, person, set: name, labels };
+    const labels = used.map((grouping) =>
+      groupingText(grouping.map((column) => `${column} ${cellOf(column)}`)),
+    );
+    return { file, person, ...plain, ...(labels.length > 0 && { labels }) };
   });
-  const there = new Set(files);
-  if (people.every(({ file }) => !there.has(file))) {
-    throw new Error(`${list.file} lists no picture of ${folder}`);
-  }
-  return people;
 }
 
 /** The groupings of a folder's people, in the order of their labels; none without a list, or when it has no such columns. */
@@ -134,7 +118,7 @@ export function groupingsOf(folder: string, groupings?: readonly Grouping[]): re
   return list === undefined ? [] : groupingsIn(list, groupings);
 }
 
-function groupingsIn({ columns }: PeopleList, groupings?: readonly Grouping[]): readonly Grouping[] {
+function groupingsIn({ columns }: Table, groupings?: readonly Grouping[]): readonly Grouping[] {
   const labels = labelsOf(columns);
   if (groupings === undefined) return labels.map((label) => [label]);
   return groupings.filter((grouping) => grouping.every((column) => labels.includes(column)));
@@ -153,11 +137,7 @@ export function requireColumns(groupings: readonly Grouping[], folders: readonly
   }
 }
 
-interface PeopleList extends Table {
-  file: string;
-}
-
-function readList(folder: string): PeopleList | undefined {
+function readList(folder: string): (Table & { file: string }) | undefined {
   const file = [join(folder, listName), join(dirname(resolve(folder)), listName)].find((one) =>
     existsSync(openable(one)),
   );
@@ -184,29 +164,27 @@ function labelsOf(columns: readonly string[]): string[] {
 
 /** Finds a listed image: its path within the folder, or undefined when it lies outside. Throws an Error with the line. */
 function finder(folder: string, list: string, files: readonly string[], missing: 'refused' | 'kept') {
-  const left = new Set(files);
   const known = new Set(files);
+  const left = new Set(files);
   return (listed: string, line: number): string | undefined => {
     const fromList = relative(folder, join(dirname(list), listed));
     const isOutside = fromList.startsWith('../');
     const file = [fromList, listed].find((one) => known.has(one));
-    if (file === undefined) {
-      if (isOutside && existsSync(openable(join(dirname(list), listed)))) return undefined;
-      if (missing === 'kept') return isOutside ? listed : fromList;
-      throw new Error(`${list}, line ${line}: expected a picture, not ${listed}`);
+    if (file !== undefined) {
+      if (left.delete(file)) return file;
+      throw new Error(`${list}, line ${line}: ${listed} is listed twice`);
     }
-    if (!left.delete(file)) throw new Error(`${list}, line ${line}: ${listed} is listed twice`);
-    return file;
+    if (isOutside && existsSync(openable(join(dirname(list), listed)))) return undefined;
+    if (missing === 'kept') return isOutside ? listed : fromList;
+    throw new Error(`${list}, line ${line}: expected an image, not ${listed}`);
   };
 }
 
 /** The innermost folder that all files are in, with its slash; empty when there is none. */
 function commonFolder(files: readonly string[]): string {
-  const [first = '', ...others] = files;
-  let folder = first.slice(0, first.lastIndexOf('/') + 1);
-  while (!others.every((file) => file.startsWith(folder))) {
-    folder = folder.slice(0, folder.slice(0, -1).lastIndexOf('/') + 1);
-  }
+  let folder = files[0]!;
+  do folder = folder.slice(0, folder.slice(0, -1).lastIndexOf('/') + 1);
+  while (!files.every((file) => file.startsWith(folder)));
   return folder;
 }
 
@@ -215,21 +193,20 @@ function personIn(set: string, file: string): string {
   return `${set}/${file.includes('/') ? file.split('/')[0] : file}`;
 }
 
-/** `images` are those that have a face. */
 export function peopleSet(
   name: string,
   people: readonly PersonImage[],
   embedded: ReadonlyMap<string, EmbeddedImage>,
 ): FoundPeople {
-  const images = people.flatMap((labelled) => {
-    const { embedding, cohort_score = 0 } = embedded.get(labelled.file) ?? {};
-    return embedding ? [{ ...labelled, embedding, cohort_score }] : [];
+  const read = people.flatMap((labelled) => {
+    const { embedding, cohort_score, failure } = embedded.get(labelled.file)!;
+    return failure ? [] : [{ ...labelled, embedding, cohort_score }];
   });
-  const pictures = people.flatMap(({ file, person, labels }) => {
-    const { embedding, failure } = embedded.get(file) ?? {};
-    return failure ? [] : [{ person, labels, hasFace: embedding !== undefined }];
-  });
-  return { name, images, pictures };
+  return {
+    name,
+    images: read.flatMap(({ embedding, ...one }) => (embedding ? [{ ...one, embedding }] : [])),
+    pictures: read.map(({ person, labels, embedding }) => ({ person, labels, hasFace: !!embedding })),
+  };
 }
 
 /** A person's fold, 0 to `count` − 1, by a hash of the name (FNV-1a), so that it does not depend on the other people. */

@@ -1,7 +1,6 @@
 import type { Evaluation, PeopleEvaluation } from './evaluate.ts';
-import type { Figures } from './figures.ts';
-import { type Observed, observe } from './figures.ts';
-import { type ScoreKind, scoredBy, scoreKinds } from './pairs.ts';
+import { observe } from './figures.ts';
+import { scoredBy, scoreKinds } from './pairs.ts';
 
 /** The result of `facematch eval`. */
 export interface Results {
@@ -13,68 +12,44 @@ export interface Results {
   people: readonly PeopleEvaluation[];
 }
 
-export function resultsOf(
-  pack: Results['pack'],
-  evaluations: readonly Evaluation[],
-  people: readonly PeopleEvaluation[] = [],
-): Results {
-  return {
-    pack,
-    evaluations,
-    shared_thresholds: evaluations.length > 1 ? sharedThresholds(evaluations) : [],
-    people,
-  };
-}
+/** One threshold and its rates on every set, by name: they show whether one threshold serves all. */
+export type SharedThreshold = ReturnType<typeof sharedThresholds>[number];
 
-/** One threshold and its rates on every set, which show whether one threshold serves all. */
-export interface SharedThreshold {
-  by: ScoreKind;
-  /** The set whose false-match rate it was chosen by; undefined when it comes from the pack's calibration. */
-  chosen_on: string | undefined;
-  fmr: number;
-  confidence_percent: number | undefined;
-  threshold: number;
-  /** By name of the set. */
-  sets: Record<string, Observed>;
-}
-
-/** First the pack's percents, then each set's own thresholds; first for the normalised similarity, then for the cosine. */
-function sharedThresholds(evaluations: readonly Evaluation[]): SharedThreshold[] {
+/**
+ * For several sets: first the pack's percents, then each set's own thresholds; first for the normalised similarity, then for the
+ * cosine. None for a single set.
+ */
+export function sharedThresholds(evaluations: readonly Evaluation[]) {
+  if (evaluations.length < 2) return [];
   return scoreKinds.flatMap((by) => {
     const scored = evaluations.map(({ figures, pairs }) => ({
       set: figures.set,
       pairs: scoredBy(pairs, by),
     }));
-    const onSets = (threshold: number) =>
-      Object.fromEntries(scored.map(({ set, pairs }) => [set, observe(pairs, threshold)]));
     const ofPack = evaluations[0]!.figures.by[by].percent_points;
-    const ofSets = evaluations.flatMap(({ figures }) =>
-      figures.by[by].operating_points.map((point) => ({ ...point, chosen_on: figures.set })),
-    );
-    return [...ofPack.map((point) => ({ ...point, chosen_on: undefined })), ...ofSets].map(
-      ({ chosen_on, fmr, confidence_percent, threshold }) => ({
-        by,
-        chosen_on,
-        fmr,
-        confidence_percent,
-        threshold,
-        sets: onSets(threshold),
-      }),
-    );
+    const points = [
+      // Not by the rate of a set.
+      ...ofPack.map((point) => ({ ...point, chosen_on: undefined })),
+      ...evaluations.flatMap(({ figures: { set: chosen_on, by: figures } }) =>
+        figures[by].operating_points.map((point) => ({ ...point, chosen_on })),
+      ),
+    ];
+    return points.map(({ chosen_on, fmr, confidence_percent, threshold }) => {
+      const sets = Object.fromEntries(scored.map(({ set, pairs }) => [set, observe(pairs, threshold)]));
+      return { by, chosen_on, fmr, confidence_percent, threshold, sets };
+    });
   });
 }
-
-type SetResults = Figures & { pack: Results['pack'] };
 
 /**
  * One set: its figures. Several: `{sets, shared_thresholds}`, with the figures of each. `people` has those of the labelled
  * people, if there are any.
  */
 export function resultsJson({ pack, evaluations, shared_thresholds, people }: Results): string {
-  const sets = evaluations.map(({ figures }): SetResults => ({ ...figures, pack }));
+  const sets = evaluations.map(({ figures }) => ({ ...figures, pack }));
   const json = {
     ...(sets.length === 1 ? sets[0] : sets.length > 1 ? { sets, shared_thresholds } : { pack }),
-    ...(people.length > 0 ? { people: people.map(({ figures }) => figures) } : {}),
+    ...(people.length > 0 && { people: people.map(({ figures }) => figures) }),
   };
   return withShortLists(JSON.stringify(json, null, 2));
 }

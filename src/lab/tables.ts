@@ -47,13 +47,13 @@ export function differentialTables(
 
 function falseMatches(groups: readonly GroupFigures[], by: string, isCleaned: boolean): TextTable {
   return {
-    title: `False-match rate${by}, and how many times the promise that is, with 95 % intervals`,
+    title: `False-match rate${by}, and how many times the stated rate that is, with 95 % intervals`,
     head: [
       'strangers of',
       'people',
       'pairs',
       ...(isCleaned ? ['taken for one person'] : []),
-      ...groups[0]!.by_percent.map(({ percent, promised }) => `${percent} %, promises ${rateText(promised)}`),
+      ...groups[0]!.by_percent.map(({ percent, promised }) => `${percent} %, stated ${rateText(promised)}`),
     ],
     rows: groups.map(({ group, people, taken_for_one_person, by_percent }) => [
       group,
@@ -86,13 +86,10 @@ function falseNonMatches(groups: readonly GroupFigures[], by: string): TextTable
 
 function failuresToAcquire(groups: readonly GroupFigures[], by: string): TextTable {
   return {
-    title: `Failure-to-acquire rate${by}: pictures without a face, with 95 % intervals`,
-    head: ['group', 'people', 'pictures', 'without a face'],
+    title: `Failure-to-acquire rate${by}: images without a face, with 95 % intervals`,
+    head: ['group', 'people', 'images', 'without a face'],
     rows: groups.map(({ group, people, pictures, failure_to_acquire }) => [
-      group,
-      countText(people),
-      countText(pictures),
-      withInterval(failure_to_acquire),
+      ...[group, countText(people), countText(pictures), withInterval(failure_to_acquire)],
     ]),
   };
 }
@@ -105,15 +102,12 @@ function worstOverBest(compared: readonly WorstOverBest[], by: string): TextTabl
       measureText[measure],
       percent === undefined ? '–' : `${percent} %`,
       Number.isFinite(ratio) ? timesText(ratio) : 'the best has none',
-      worst,
-      best,
+      ...[worst, best],
     ]),
   };
 }
 
-function withInterval({ rate, interval }: Rate): string {
-  return `${percentText(rate)} ${intervalText(interval)}`;
-}
+const withInterval = ({ rate, interval }: Rate) => `${percentText(rate)} ${intervalText(interval)}`;
 
 /** Accuracy by both scores, and the thresholds of each: for rates of the set, and for percents of the pack. */
 export function setTables({ by, pairs }: Figures): TextTable[] {
@@ -165,7 +159,7 @@ function chosenBy(
   where?: string,
 ): string {
   if (where !== undefined) return `at most ${rateText(fmr)} ${where}`;
-  return `${confidence_percent} %, promises ${rateText(fmr)}`;
+  return `${confidence_percent} %, stated ${rateText(fmr)}`;
 }
 
 /** Strangers who passed, and pairs of one person: as counts, because a rate of few pairs says more than they show. */

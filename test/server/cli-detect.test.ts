@@ -124,7 +124,7 @@ describe('facematch detect', () => {
     { args: [], code: 2, message: "missing required argument 'image'" },
     { args: ['a.jpg', '--mode', 'best'], code: 2, message: 'Allowed choices are fast, balance' },
     { args: ['a.jpg', '--min-det-score', '1.1'], code: 2, message: 'Expected a number from 0 to 1' },
-    { args: ['missing.jpg'], code: 1, message: 'The picture missing.jpg cannot be read (ENOENT).' },
+    { args: ['missing.jpg'], code: 1, message: 'The image missing.jpg cannot be read (ENOENT).' },
     {
       args: ['notes.jpg'],
       code: 1,
@@ -136,7 +136,7 @@ describe('facematch detect', () => {
       code: 1,
       message: '--draw writes SVG: name it .svg, not out.png',
     },
-    { args: ['misnamed.svg', '--draw', '.'], code: 1, message: 'would overwrite the picture misnamed.svg' },
+    { args: ['misnamed.svg', '--draw', '.'], code: 1, message: 'would overwrite the image misnamed.svg' },
   ])('$args exits with $code', async ({ args, code, message }) => {
     const outcome = await detect(...args);
     expect(outcome.stderr).toContain(message);

@@ -26,7 +26,7 @@ describe('facematch eval', () => {
       'too few strangers  to show 1 in 100 or less: that takes 100 pairs of them',
     ]);
     expect(stdout).toMatch(
-      /^ {2}70 %, promises 1 in 10,000 +-?\d\.\d{3} +70\.0 % +0 of 5 \[0\.00, 43\.45\] % +3 of 3 \[43\.85, 100\.00\] %$/m,
+      /^ {2}70 %, stated 1 in 10,000 +-?\d\.\d{3} +70\.0 % +0 of 5 \[0\.00, 43\.45\] % +3 of 3 \[43\.85, 100\.00\] %$/m,
     );
     expect(stdout).not.toMatch(/One threshold for all|at most 1 in/);
   });
@@ -47,10 +47,10 @@ describe('facematch eval', () => {
     { args: ['--people', 'a=listed', '--same-person-above', 'x'], code: 2, message: 'above 0' },
     { args: ['--people', 'a=listed', 'a=images'], code: 2, message: 'two sets are named a' },
     { args: ['--people', 'a=none'], code: 1, message: 'The folder none cannot be read (ENOENT).' },
-    { args: ['few.tsv'], code: 2, message: 'where are the pictures of few?' },
+    { args: ['few.tsv'], code: 2, message: 'where are the images of few?' },
     { args: ['few.tsv', './few.tsv', '--images', 'images'], code: 2, message: 'two sets are named few' },
     { args: ['none.tsv', '--images', 'images'], code: 1, message: 'none.tsv cannot be read (ENOENT)' },
-    { args: ['few.tsv', '--images', 'listed'], code: 1, message: 'has none of the pictures that few.tsv' },
+    { args: ['few.tsv', '--images', 'listed'], code: 1, message: 'has none of the images that few.tsv' },
     {
       args: ['few.tsv', '--images', 'images', '--report', 'few.tsv'],
       code: 1,
@@ -97,12 +97,12 @@ describe('facematch eval', () => {
     test('says how often each group meets each error', async () => {
       const { code, stdout, stderr } = await evaluate('--people', 'staff=listed', '--groups', 'age*sex,sex');
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toContain('staff: 11 people, 21 pictures; mode fast');
-      expect(stdout).toMatch(/^without a face +1 of 21 pictures: images\/nobody\/blank\.png$/m);
+      expect(stdout).toContain('staff: 11 people, 21 images; mode fast');
+      expect(stdout).toMatch(/^without a face +1 of 21 images: images\/nobody\/blank\.png$/m);
       expect(stdout).toMatch(
         /^could not be read +1: images\/nobody\/notes\.jpg \(unsupported_image_format\)$/m,
       );
-      expect(stdout).toMatch(/^ {2}strangers of +people +pairs +50 %, promises 1 in 100 +60 %/m);
+      expect(stdout).toMatch(/^ {2}strangers of +people +pairs +50 %, stated 1 in 100 +60 %/m);
       // Five people of each sex have two pictures each, which are 40 pairs of strangers; the sixth has no face.
       expect(stdout).toMatch(/^ {2}sex F +6 +40 +none: at most 8\.8 /m);
       expect(stdout).toMatch(/^ {2}sex M +5 +0\.00 % \[0\.00, 43\.45\] /m);
@@ -215,7 +215,7 @@ test.skipIf(!people)(
     expect(refused.stdout).toMatch(
       /^balance: the check contradicts .* reach \d0 percent [\d.]+ times as often as .* takes about [\d,]+ more people than its \d+\.$/m,
     );
-    expect(refused.stdout).toMatch(/^ {2}group +percent +promised +observed +95 % interval /m);
+    expect(refused.stdout).toMatch(/^ {2}group +percent +stated +measured +95 % interval /m);
     expect(readManifest(pack)).toEqual(before);
 
     const { code, stderr } = await calibrate(
@@ -230,7 +230,7 @@ test.skipIf(!people)(
     expect(after.cohort!.sha256).not.toBe(before.cohort!.sha256);
     expect(after.human!.sha256).not.toBe(before.human!.sha256);
     for (const mode of ['fast', 'balance'] as const) {
-      expect(after.calibration[mode].fitted_on).toMatch(/^ages: \d+ pictures of \d+ people/);
+      expect(after.calibration[mode].fitted_on).toMatch(/^ages: \d+ images of \d+ people/);
       expect(after.calibration[mode].points).not.toEqual(before.calibration[mode].points);
     }
     const [one, other] = [samples.one, samples.two].map((bytes, i) => {

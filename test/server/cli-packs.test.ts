@@ -243,7 +243,7 @@ test.skipIf(!shared)(
     expect(human).toEqual(readManifest(packDirectory('default')).human);
     await verifyPack(pack, readManifest(pack));
     expect(calibration.balance).toMatchObject({
-      fitted_on: expect.stringMatching(/^strangers: \d+ pictures of \d+ people$/),
+      fitted_on: expect.stringMatching(/^strangers: \d+ images of \d+ people$/),
       floor: 0.0005,
     });
     expect(cohort!.centres).toBeGreaterThan(50);

@@ -25,7 +25,7 @@ describe('facematch match with several candidates', () => {
     const { code, stdout, stderr } = await match('1.jpg', '2.jpg', 'notes.jpg', 'gone.jpg', '3.jpg');
     expect(code).toBe(1);
     const [head, ...lines] = stdout.trimEnd().split('\n');
-    expect(head).toBe('1 of 2 pictures match 1.jpg (the threshold is 70 %)');
+    expect(head).toBe('1 of 2 images match 1.jpg (the threshold is 70 %)');
     expect(lines).toEqual([
       expect.stringMatching(/^ +≥ 70\.5 % {2}match {5}3\.jpg: fewer than 1 in 11,000 pairs/),
       expect.stringMatching(/^ +\d+\.\d % {2}no match {2}2\.jpg: /),
@@ -33,7 +33,7 @@ describe('facematch match with several candidates', () => {
     ]);
     expect(stderr.trimEnd().split('\n')).toEqual([
       noPicture,
-      'error: The picture gone.jpg cannot be read (ENOENT).',
+      'error: The image gone.jpg cannot be read (ENOENT).',
     ]);
   });
 
@@ -63,7 +63,7 @@ test.each([
   'facematch match says of a file that is not there what the other commands say: %s %s',
   async (...files) => {
     const { code, stdout, stderr } = await run(program, ['match', ...files], folder);
-    expect([code, stdout, stderr]).toEqual([1, '', 'error: The picture nope.jpg cannot be read (ENOENT).\n']);
+    expect([code, stdout, stderr]).toEqual([1, '', 'error: The image nope.jpg cannot be read (ENOENT).\n']);
   },
 );
 

@@ -121,10 +121,10 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
   });
 
   test.each([
-    { command: 'detect --json a.jpg b.png', bar: /pictures .*2\/2/, from: () => folder },
+    { command: 'detect --json a.jpg b.png', bar: /images .*2\/2/, from: () => folder },
     {
       command: 'eval --json --mode fast few.tsv --images images',
-      bar: /pictures .*\d+\/\d+/,
+      bar: /images .*\d+\/\d+/,
       from: () => people,
     },
     { command: 'demo --json a.jpg b.png', bar: /A server starts/, from: () => folder },

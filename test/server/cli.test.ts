@@ -22,7 +22,7 @@ describe('facematch', () => {
     { args: ['--version'], code: 0, stream: 'stdout', text: '.' },
     { args: [], code: 2, stream: 'stderr', text: 'Usage: facematch' },
     { args: ['kyes'], code: 2, stream: 'stderr', text: 'Did you mean keys?' },
-    { args: ['demo', 'one.jpg'], code: 2, stream: 'stderr', text: 'expected two pictures' },
+    { args: ['demo', 'one.jpg'], code: 2, stream: 'stderr', text: 'expected two images' },
     {
       args: ['demo', 'one.jpg', 'two.jpg'],
       code: 1,

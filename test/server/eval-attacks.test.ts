@@ -90,7 +90,7 @@ describe('facematch eval --attacks', () => {
   test.each<[string[], number, string, string?]>([
     [['--attacks', 'set', '--held-out-cohort'], 2, '--attacks goes with --mode and --json only'],
     [['pairs.tsv', '--attacks', 'set'], 2, '--attacks goes with --mode and --json only'],
-    [['--attacks', 'nothing'], 1, 'nothing should have pictures in folders live and attack'],
+    [['--attacks', 'nothing'], 1, 'nothing should have images in folders live and attack'],
     [['--attacks', 'set'], 1, 'The pack default has no liveness nets', 'default'],
   ])('%j fails with %i', async (args, code, message, its) => {
     const outcome = await evaluate(args, its);

@@ -9,6 +9,7 @@ import {
   membersOf,
   nearestFaces,
   peopleOfCentre,
+  rowsOf,
   seedsOf,
 } from '../../src/lab/cohort.ts';
 import scoresOf from '../../src/lab/cohort-worker.ts';
@@ -97,7 +98,7 @@ test('a face is scored by the mean of its highest cosines with the centres witho
 describe('held-out cohorts', () => {
   test('take from a pair the mean of the scores without the other person', () => {
     const scores = Float32Array.from({ length: 2 * folds }, (_, i) => i);
-    const cohorts = new HeldOutCohorts([rows[0]!, rows[1]!], scores);
+    const cohorts = new HeldOutCohorts(rows.slice(0, 2), rowsOf(scores, folds));
     const [a, b] = [faces[0]!, faces[1]!];
     expect(cohorts.common(a, b)).toBe(cohorts.common(b, a));
     expect(() => cohorts.common(a, faces[2]!)).toThrow('not among those judged');

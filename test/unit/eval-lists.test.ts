@@ -78,7 +78,7 @@ describe('a set of labelled people', () => {
         ['c.jpg', 'staff/8', 'age 3-9; sex M'],
       ]);
       put('../none/d.jpg');
-      expect(() => readPeople('staff', join(folder, 'none'))).toThrow('lists no picture of');
+      expect(() => readPeople('staff', join(folder, 'none'))).toThrow('lists no image of');
     });
 
     test('needs no label, nor a person for each picture', () => {
@@ -138,8 +138,8 @@ describe('a set of labelled people', () => {
 
   test('is refused without pictures', () => {
     mkdirSync(join(folder, 'images'));
-    expect(() => imagesBelow(join(folder, 'images'))).toThrow('has no pictures');
-    expect(read).toThrow('has no pictures');
+    expect(() => imagesBelow(join(folder, 'images'))).toThrow('has no images');
+    expect(read).toThrow('has no images');
   });
 });
 

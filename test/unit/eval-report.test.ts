@@ -100,8 +100,8 @@ describe('a chart of groups', () => {
     expect(drawn(chart, 'circle', 'cx')).toHaveLength(3);
     expect(new Set(drawn(chart, 'circle', 'cx')).size).toBe(3);
     const texts = textsOf(elements);
-    expect(texts).toEqual(expect.arrayContaining(['<b>', 'none', 'as promised', '0.1', '1', '10']));
-    expect(texts.filter((text) => text === 'as promised')).toHaveLength(1);
+    expect(texts).toEqual(expect.arrayContaining(['<b>', 'none', 'as stated', '0.1', '1', '10']));
+    expect(texts.filter((text) => text === 'as stated')).toHaveLength(1);
     const legend = elements.filter(({ name }) => name === 'li').map(({ text }) => text);
     expect(legend).toEqual([' at 50 %', ' at 60 %']);
   });

@@ -13,20 +13,17 @@ export interface Finding {
   cure?: string;
 }
 
-export const ok = (what: string, value: string): Finding => ({ what, status: 'ok', value });
-export const unknown = (what: string, value: string): Finding => ({ what, status: 'unknown', value });
-export const warning = (what: string, value: string, cure: string): Finding => ({
+const good = (status: Status) => (what: string, value: string) => ({ what, status, value });
+const bad = (status: Status) => (what: string, value: string, cure: string) => ({
   what,
-  status: 'warning',
+  status,
   value,
   cure,
 });
-export const wrong = (what: string, value: string, cure: string): Finding => ({
-  what,
-  status: 'wrong',
-  value,
-  cure,
-});
+export const ok = good('ok');
+export const unknown = good('unknown');
+export const warning = bad('warning');
+export const wrong = bad('wrong');
 
 /**
  * Checks by name. The name is used for the finding when a check itself throws, as when a package that it imports is missing;

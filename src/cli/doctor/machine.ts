@@ -30,14 +30,14 @@ export const machineChecks: Checks = {
   settings() {
     const { faults, set } = surveySettings();
     const page = 'See docs/configuration.md';
-    const findings = [
+    const unused = unknownVariables().map((name) => `${name} is not a setting and is ignored`);
+    if (faults.length + unused.length === 0) {
+      return [ok('settings', set.length === 0 ? 'all defaults' : `valid; set: ${set.join(', ')}`)];
+    }
+    return [
       ...faults.map((fault) => wrong('settings', fault, page)),
-      ...unknownVariables().map((name) =>
-        warning('settings', `${name} is not a setting and is ignored`, page),
-      ),
+      ...unused.map((what) => warning('settings', what, page)),
     ];
-    if (findings.length > 0) return findings;
-    return [ok('settings', set.length === 0 ? 'all defaults' : `valid; set: ${set.join(', ')}`)];
   },
 
   /** Whether the packages that a server needs are installed, in the versions of package.json. */
@@ -63,6 +63,7 @@ export const machineChecks: Checks = {
     const { http, keep_alive_s } = surveySettings().config;
     if (http === 'node') return [ok('HTTP', 'node:http (FACEMATCH_HTTP)')];
     const own = uwsFolder();
+    const correct = 'Correct or unset FACEMATCH_UWS';
     try {
       const { version, passedOver } = await probe('uws');
       const value = `µWebSockets.js ${version}, its native binary`;
@@ -73,17 +74,13 @@ export const machineChecks: Checks = {
       if (own === undefined) return [ok('HTTP', value)];
       const [reason] = passedOver;
       if (reason === undefined) return [ok('HTTP', `${value}, from ${own} (FACEMATCH_UWS)`)];
-      return [warning('HTTP', `${value}, instead of ${reason}`, 'Correct or unset FACEMATCH_UWS')];
+      return [warning('HTTP', `${value}, instead of ${reason}`, correct)];
     } catch (error) {
       const [, ...reasons] = (error as Error).message.split('\n');
-      const why = reasons.length === 0 ? firstLine(error) : reasons.join('; ');
-      if (http === 'uws')
-        return [wrong('HTTP', `no µWebSockets.js loads: ${why}`, 'Set FACEMATCH_HTTP=auto')];
-      const cure =
-        own === undefined
-          ? 'For µWebSockets.js see docs/uws-lifecycle.md; FACEMATCH_HTTP=node accepts it as it is'
-          : 'Correct or unset FACEMATCH_UWS';
-      return [warning('HTTP', `node:http, because no µWebSockets.js loads: ${why}`, cure)];
+      const fault = `no µWebSockets.js loads: ${reasons.join('; ') || firstLine(error)}`;
+      if (http === 'uws') return [wrong('HTTP', fault, 'Set FACEMATCH_HTTP=auto')];
+      const cure = 'For µWebSockets.js see docs/uws-lifecycle.md; FACEMATCH_HTTP=node accepts it as it is';
+      return [warning('HTTP', `node:http, because ${fault}`, own === undefined ? cure : correct)];
     }
   },
 
@@ -94,21 +91,18 @@ export const machineChecks: Checks = {
       const { versions, runtime } = await probe('addon');
       const { onnxruntime, opencv, ...decoders } = versions;
       const codecs = Object.entries(decoders).map(([name, version]) => `${name} ${version}`);
+      const [used, available] = [runtime.providers.join(', '), runtime.available.join(', ')];
       return [
         ok('native addon', `loads${file === undefined ? '' : ` from ${file} (FACEMATCH_ADDON)`}`),
-        ok(
-          'ONNX Runtime',
-          `${onnxruntime} on ${runtime.providers.join(', ')}; it has ${runtime.available.join(', ')}`,
-        ),
+        ok('ONNX Runtime', `${onnxruntime} on ${used}; it has ${available}`),
         ok('OpenCV', `${opencv}; ${codecs.join(', ')}`),
       ];
     } catch (error) {
       const complaint = firstLine(error);
       const own = file === undefined ? addonCure(complaint) : 'Correct or unset FACEMATCH_ADDON';
-      const cure = settingCure(complaint) ?? own;
       const notKnown = 'not known: the native addon did not load';
       return [
-        wrong('native addon', complaint, cure),
+        wrong('native addon', complaint, settingCure(complaint) ?? own),
         unknown('ONNX Runtime', notKnown),
         unknown('OpenCV', notKnown),
       ];
@@ -163,20 +157,10 @@ export function addonCure(complaint: string): string {
 }
 
 /** By architecture: names of instruction sets and their flags in /proc/cpuinfo; without the first the nets are slow. */
-const instructions: Readonly<Partial<Record<NodeJS.Architecture, readonly [name: string, flag: string][]>>> =
-  {
-    x64: [
-      ['AVX2', 'avx2'],
-      ['AVX-512', 'avx512f'],
-      ['VNNI', 'avx512_vnni'],
-      ['AVX-VNNI', 'avx_vnni'],
-    ],
-    arm64: [
-      ['NEON', 'asimd'],
-      ['dot product', 'asimddp'],
-      ['I8MM', 'i8mm'],
-    ],
-  };
+const instructions: Partial<Record<NodeJS.Architecture, Record<string, string>>> = {
+  x64: { AVX2: 'avx2', 'AVX-512': 'avx512f', VNNI: 'avx512_vnni', 'AVX-VNNI': 'avx_vnni' },
+  arm64: { NEON: 'asimd', 'dot product': 'asimddp', I8MM: 'i8mm' },
+};
 
 /** `cpuinfo`: the text of /proc/cpuinfo, of which the first processor is checked; empty when there is none. */
 export function judgeCpu(model: string, arch: NodeJS.Architecture, cpuinfo: string): Finding {
@@ -186,8 +170,9 @@ export function judgeCpu(model: string, arch: NodeJS.Architecture, cpuinfo: stri
     return unknown('CPU', `${model}, ${arch}: its instruction sets are not known`);
   }
   const flags = new Set(words.trim().split(/\s+/));
-  const found = known.filter(([, flag]) => flags.has(flag)).map(([name]) => name);
-  const needed = known[0]![0];
+  const names = Object.keys(known);
+  const found = names.filter((name) => flags.has(known[name]!));
+  const needed = names[0]!;
   if (found.includes(needed)) {
     const quicker = needed === 'AVX2' && !found.includes('AVX-512') ? '; AVX-512 would be faster' : '';
     return ok('CPU', `${model} with ${found.join(', ')}${quicker}`);

@@ -24,7 +24,7 @@ export const serviceChecks: Checks = {
       const value = [first, members.join('; ')].filter(Boolean).join(' ');
       return [wrong('model pack', value, 'git checkout models/packs, or correct FACEMATCH_PACK')];
     }
-    const judge = async (one: PackFile): Promise<Finding> => {
+    const judge = async (one: PackFile) => {
       const { role, file } = one;
       try {
         await pack.verifyFile(directory, manifest, one);
@@ -35,20 +35,16 @@ export const serviceChecks: Checks = {
       }
     };
     const files = await Promise.all(pack.packFiles(manifest).map(judge));
-    const sound = files.every(({ status }) => status === 'ok');
+    const uncalibrated = warning(
+      'calibration',
+      'none: no answer passes 40 percent',
+      'facematch calibrate; see docs/packs.md',
+    );
     return [
       ok('model pack', `${manifest.name} ${manifest.version} in ${directory}`),
-      ...(manifest.calibration === undefined
-        ? [
-            warning(
-              'calibration',
-              'none: no answer passes 40 percent',
-              'facematch calibrate; see docs/packs.md',
-            ),
-          ]
-        : []),
+      ...(manifest.calibration === undefined ? [uncalibrated] : []),
       ...files,
-      sound
+      files.every(({ status }) => status === 'ok')
         ? await netsOf(directory)
         : unknown('nets', 'not tried: a file of the pack is missing or changed'),
     ];
@@ -168,28 +164,26 @@ async function listening(
 ): Promise<Finding> {
   const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const code = await listenError(host, port);
-  switch (code) {
-    case undefined:
-      return ok(what, port === 0 ? `${host}, any free one` : `${place} is free`);
-    case 'EADDRINUSE': {
-      const cure = `Stop it, or set ${prefix}PORT`;
-      if (await isFacematch(reachable(host), port, tls)) {
-        return warning(what, `${place} is used by a running facematch`, cure);
-      }
-      const value = `${place} is used by another program`;
-      return wrong(what, value, `${cure}; who it is: ss -ltnp 'sport = :${port}'`);
+  if (code === undefined) return ok(what, port === 0 ? `${host}, any free one` : `${place} is free`);
+  if (code === 'EADDRINUSE') {
+    const cure = `Stop it, or set ${prefix}PORT`;
+    if (await isFacematch(reachable(host), port, tls)) {
+      return warning(what, `${place} is used by a running facematch`, cure);
     }
-    case 'EACCES':
-      return wrong(what, `${place} needs more rights`, `Set ${prefix}PORT to 1024 or more`);
-    case 'EADDRNOTAVAIL': {
-      const cure = `Set ${prefix}HOST to one of them, or to 0.0.0.0`;
-      return wrong(what, `${place} is not one of this machine's addresses`, cure);
-    }
-    default: {
-      const cure = `Set ${prefix}HOST to an address, such as 127.0.0.1, and ${prefix}PORT`;
-      return wrong(what, `${place} cannot be listened on (${code})`, cure);
-    }
+    const find = `who it is: ss -ltnp 'sport = :${port}'`;
+    return wrong(what, `${place} is used by another program`, `${cure}; ${find}`);
   }
+  const [fault, cure] = {
+    EACCES: ['needs more rights', `Set ${prefix}PORT to 1024 or more`],
+    EADDRNOTAVAIL: [
+      "is not one of this machine's addresses",
+      `Set ${prefix}HOST to one of them, or to 0.0.0.0`,
+    ],
+  }[code] ?? [
+    `cannot be listened on (${code})`,
+    `Set ${prefix}HOST to an address, such as 127.0.0.1, and ${prefix}PORT`,
+  ];
+  return wrong(what, `${place} ${fault}`, cure!);
 }
 
 const answerLimit_ms = 2_000;
@@ -198,13 +192,11 @@ const answerLimit_ms = 2_000;
 async function isFacematch(host: string, port: number, tls: boolean): Promise<boolean> {
   const { problemTypes } = await import('../../http/responses.ts');
   try {
-    const { status, type } = JSON.parse(await answerOf(host, port, tls)) as {
-      status?: unknown;
-      type?: unknown;
-    };
+    const { status, type }: { status?: unknown; type?: unknown } = JSON.parse(
+      await answerOf(host, port, tls),
+    );
     return (
-      (typeof type === 'string' && type.startsWith(problemTypes)) ||
-      (typeof status === 'string' && ['starting', 'ready', 'draining'].includes(status))
+      String(type).startsWith(problemTypes) || ['starting', 'ready', 'draining'].includes(String(status))
     );
   } catch {
     return false;

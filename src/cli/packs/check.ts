@@ -87,40 +87,24 @@ const total = (stages: StageTimings) => Object.values(stages).reduce((sum, ms) =
 const calibrateIt = 'FACEMATCH_PACK=… facematch calibrate NAME=FOLDER --write; see docs/packs.md';
 
 /** What the pack does without. */
-function* missing({
-  calibration,
-  cohort,
-  close_detector,
-  human,
-  occlusion,
-  source,
-}: PackDraft): Generator<Finding> {
+function* missing(draft: PackDraft): Generator<Finding> {
+  const { calibration, source } = draft;
   yield calibration === undefined
     ? warning('calibration', 'none: no answer passes 40 percent', calibrateIt)
     : ok('calibration', calibration.balance.fitted_on);
-  if (cohort === undefined) {
-    yield warning(
-      'cohort',
-      'none: one threshold serves some groups of people worse than others',
-      calibrateIt,
-    );
-  }
-  if (human === undefined) {
-    yield warning(
+  const others = [
+    ['cohort', 'cohort', 'one threshold serves some groups of people worse than others', calibrateIt],
+    [
+      'human',
       'human check',
-      'none: animals that the detector finds are compared',
+      'animals that the detector finds are compared',
       'calibrate --without-people FOLDER',
-    );
-  }
-  if (occlusion === undefined) {
-    yield warning('occlusion', 'none: nobody is told of masks', 'calibrate --occluded NAME=FOLDER');
-  }
-  if (close_detector === undefined) {
-    yield warning(
-      'close detector',
-      'none: faces that fill the picture may be missed',
-      'See models/README.md',
-    );
+    ],
+    ['occlusion', 'occlusion', 'nobody is told of masks', 'calibrate --occluded NAME=FOLDER'],
+    ['close_detector', 'close detector', 'faces that fill the image may be missed', 'See models/README.md'],
+  ] as const;
+  for (const [member, what, effect, cure] of others) {
+    if (draft[member] === undefined) yield warning(what, `none: ${effect}`, cure);
   }
   if (source.licence === 'not stated') {
     yield warning('licence', 'not stated', 'Write it into the manifest; GET models shows it');

@@ -21,12 +21,6 @@ export function registerPacks(program: Command): void {
   });
 }
 
-interface PullChoices {
-  as?: string;
-  acceptLicence?: string;
-  json?: true;
-}
-
 interface JsonOption {
   json?: true;
 }
@@ -79,7 +73,10 @@ function registerAdd(packs: Command): void {
       if ([detector, embedder, landmarks, liveness].every((one) => one === undefined)) {
         command.error('error: expected at least one of --detector, --embedder, --landmarks and --liveness');
       }
-      await add(name, options);
+      const { addPack } = await import('../../lab/packs/add.ts');
+      const { activity } = await import('../terminal.ts');
+      const done = activity('The nets are looked into and tried');
+      await tell(name, await addPack(name, options).finally(done), options);
     });
   addHelp(command, {
     notes: `Files are copied and used as they are. What a file does not say is assumed and told; correct it in manifest.json.
@@ -104,26 +101,28 @@ function registerPull(packs: Command): void {
     .option('--as <name>', 'name of the pack here, or a path to it; the same when absent')
     .option('--accept-licence <licence>', 'for a pack whose licence allows less than any use')
     .option('--json', 'print what was made, or the list, as JSON')
-    .action(async (name: string | undefined, options: PullChoices) => {
-      const { catalogue } = await import('../../lab/packs/catalogue.ts');
-      if (name === undefined) {
-        const { describePublished } = await import('./list.ts');
-        if (options.json) console.log(JSON.stringify(catalogue, null, 2));
-        else for (const entry of Object.entries(catalogue)) console.log(describePublished(...entry));
-        return;
-      }
-      const pack = catalogue[name];
-      if (pack === undefined)
-        return command.error(
-          `error: no published pack is named ${name}; there are ${Object.keys(catalogue).join(', ')}`,
-        );
-      if (pack.accept !== undefined && options.acceptLicence !== pack.accept) {
-        command.error(
-          `error: ${name} is for ${pack.licence} use; if yours is, add --accept-licence ${pack.accept}`,
-        );
-      }
-      await pull(options.as ?? name, pack, options);
-    });
+    .action(
+      async (name: string | undefined, options: JsonOption & { as?: string; acceptLicence?: string }) => {
+        const { catalogue } = await import('../../lab/packs/catalogue.ts');
+        if (name === undefined) {
+          const { describePublished } = await import('./list.ts');
+          if (options.json) console.log(JSON.stringify(catalogue, null, 2));
+          else for (const entry of Object.entries(catalogue)) console.log(describePublished(...entry));
+          return;
+        }
+        const pack = catalogue[name];
+        if (pack === undefined) {
+          const names = Object.keys(catalogue).join(', ');
+          return command.error(`error: no published pack is named ${name}; there are ${names}`);
+        }
+        if (pack.accept !== undefined && options.acceptLicence !== pack.accept) {
+          command.error(
+            `error: ${name} is for ${pack.licence} use; if yours is, add --accept-licence ${pack.accept}`,
+          );
+        }
+        await pull(options.as ?? name, pack, options);
+      },
+    );
   addHelp(command, {
     notes: `Nothing is downloaded but by this command. It uses HTTPS, and the proxy of HTTPS_PROXY and NO_PROXY. What was cut off is
 resumed; files are verified by their SHA-256 and kept below $XDG_CACHE_HOME, or ~/.cache.`,
@@ -170,19 +169,6 @@ function addLiveness(text: string, before: LivenessFile[] = []): LivenessFile[] 
   throw new InvalidArgumentError('Expected FILE:SCALE, with a scale above 1, such as net.onnx:2.7.');
 }
 
-async function add(name: string, options: AddOptions & JsonOption): Promise<void> {
-  const { addPack } = await import('../../lab/packs/add.ts');
-  const { activity } = await import('../terminal.ts');
-  const done = activity('The nets are looked into and tried');
-  let added: Added;
-  try {
-    added = await addPack(name, options);
-  } finally {
-    done();
-  }
-  await tell(name, added, options);
-}
-
 async function tell(name: string, added: Added, { json }: JsonOption): Promise<void> {
   if (json) {
     console.log(JSON.stringify(added, null, 2));
@@ -202,30 +188,22 @@ async function tell(name: string, added: Added, { json }: JsonOption): Promise<v
   ];
   for (const finding of findings) console.log(describeFinding(finding, coloursFor('stdout')));
   console.log(`\nNext: facematch packs check ${name}`);
-  if (calibrated) return;
-  console.log(
-    `Then calibrate it on photos of your own: facematch calibrate (docs/packs.md). Until then no answer passes 40 percent.`,
-  );
+  if (!calibrated)
+    console.log(
+      'Then calibrate it on photos of your own: facematch calibrate (docs/packs.md). Until then no answer passes 40 percent.',
+    );
 }
 
-async function pull(name: string, pack: PublishedPack, options: JsonOption): Promise<void> {
+async function pull(target: string, pack: PublishedPack, options: JsonOption): Promise<void> {
   const { pullPack } = await import('../../lab/packs/pull.ts');
   const { downloadsOf } = await import('../../lab/packs/catalogue.ts');
   const { progressBar } = await import('../terminal.ts');
   const total = downloadsOf(pack).reduce((sum, { bytes }) => sum + bytes, 0);
   const bar = await progressBar('Bytes', total);
   let before = 0;
-  let added: Added;
-  try {
-    added = await pullPack(pack, {
-      target: name,
-      onProgress: (bytes) => {
-        bar.advance(bytes - before);
-        before = bytes;
-      },
-    });
-  } finally {
-    bar.stop();
-  }
-  await tell(name, added, options);
+  const onProgress = (bytes: number) => {
+    bar.advance(bytes - before);
+    before = bytes;
+  };
+  await tell(target, await pullPack(pack, { target, onProgress }).finally(bar.stop), options);
 }

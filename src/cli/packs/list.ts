@@ -48,11 +48,7 @@ async function listed(directory: string, configured: boolean): Promise<ListedPac
     return { name: basename(directory), directory, configured, fault: (error as Error).message };
   }
   const { name, version, description, source, calibration } = draft;
-  const not_ready = await verifyPack(directory, draft).then(
-    () => undefined,
-    (error: Error) => error.message,
-  );
-  const files = packFiles(draft).map(({ source_sha256: _, ...file }) => file);
+  const fault = await verifyPack(directory, draft).catch((error: Error) => error);
   return {
     name,
     directory,
@@ -60,11 +56,11 @@ async function listed(directory: string, configured: boolean): Promise<ListedPac
     version,
     description,
     licence: source.licence,
-    files,
+    files: packFiles(draft).map(({ source_sha256: _, ...file }) => file),
     ...(calibration && {
       calibrated_for: { fast: calibration.fast.fitted_on, balance: calibration.balance.fitted_on },
     }),
-    ...(not_ready === undefined ? {} : { not_ready }),
+    ...(fault && { not_ready: fault.message }),
   };
 }
 

@@ -43,23 +43,25 @@ const auraface: Download = {
   sha256: 'a7933ea5330113b01c9b60351d8f4c33003f145d8470ac5f0e52ee2effe25c60',
 };
 
-const buffalo_sc: Download = {
-  url: `${insightface}/buffalo_sc.zip`,
-  bytes: 14_969_382,
-  sha256: '57d31b56b6ffa911c8a73cfc1707c73cab76efe7f13b675a05223bf42de47c72',
-};
-
-const buffalo_l: Download = {
-  url: `${insightface}/buffalo_l.zip`,
-  bytes: 288_621_354,
-  sha256: '80ffe37d8a5940d59a7384c201a2a38d4741f2f3c51eef46ebb28218a7b0ca2f',
-};
-
-const nonCommercial = {
-  licence: 'non-commercial research, by InsightFace',
-  accept: 'non-commercial',
-  project: 'InsightFace, release v0.7',
-};
+/** Two nets of an archive of InsightFace, each with its SHA-256. */
+function insightfacePack(
+  description: string,
+  archive: Download,
+  [detector, detectorHash]: [string, string],
+  [embedder, embedderHash]: [string, string],
+): PublishedPack {
+  return {
+    description,
+    licence: 'non-commercial research, by InsightFace',
+    accept: 'non-commercial',
+    project: 'InsightFace, release v0.7',
+    nets: {
+      detector: { archive, member: detector, sha256: detectorHash },
+      embedder: { archive, member: embedder, sha256: embedderHash },
+    },
+    how: { family: 'scrfd', feeding: 'insightface' },
+  };
+}
 
 /** The hashes are those that the publishers' files have; each is stated alike in several public places. */
 export const catalogue: Readonly<Record<string, PublishedPack>> = {
@@ -84,40 +86,26 @@ export const catalogue: Readonly<Record<string, PublishedPack>> = {
     nets: { embedder: auraface },
     how: { feeding: 'insightface' },
   },
-  buffalo_sc: {
-    description: 'SCRFD-500M and a MobileFaceNet of InsightFace',
-    ...nonCommercial,
-    nets: {
-      detector: {
-        archive: buffalo_sc,
-        member: 'det_500m.onnx',
-        sha256: '5e4447f50245bbd7966bd6c0fa52938c61474a04ec7def48753668a9d8b4ea3a',
-      },
-      embedder: {
-        archive: buffalo_sc,
-        member: 'w600k_mbf.onnx',
-        sha256: '9cc6e4a75f0e2bf0b1aed94578f144d15175f357bdc05e815e5c4a02b319eb4f',
-      },
+  buffalo_sc: insightfacePack(
+    'SCRFD-500M and a MobileFaceNet of InsightFace',
+    {
+      url: `${insightface}/buffalo_sc.zip`,
+      bytes: 14_969_382,
+      sha256: '57d31b56b6ffa911c8a73cfc1707c73cab76efe7f13b675a05223bf42de47c72',
     },
-    how: { family: 'scrfd', feeding: 'insightface' },
-  },
-  buffalo_l: {
-    description: 'SCRFD-10G and a ResNet-50 of InsightFace',
-    ...nonCommercial,
-    nets: {
-      detector: {
-        archive: buffalo_l,
-        member: 'det_10g.onnx',
-        sha256: '5838f7fe053675b1c7a08b633df49e7af5495cee0493c7dcf6697200b85b5b91',
-      },
-      embedder: {
-        archive: buffalo_l,
-        member: 'w600k_r50.onnx',
-        sha256: '4c06341c33c2ca1f86781dab0e829f88ad5b64be9fba56e56bc9ebdefc619e43',
-      },
+    ['det_500m.onnx', '5e4447f50245bbd7966bd6c0fa52938c61474a04ec7def48753668a9d8b4ea3a'],
+    ['w600k_mbf.onnx', '9cc6e4a75f0e2bf0b1aed94578f144d15175f357bdc05e815e5c4a02b319eb4f'],
+  ),
+  buffalo_l: insightfacePack(
+    'SCRFD-10G and a ResNet-50 of InsightFace',
+    {
+      url: `${insightface}/buffalo_l.zip`,
+      bytes: 288_621_354,
+      sha256: '80ffe37d8a5940d59a7384c201a2a38d4741f2f3c51eef46ebb28218a7b0ca2f',
     },
-    how: { family: 'scrfd', feeding: 'insightface' },
-  },
+    ['det_10g.onnx', '5838f7fe053675b1c7a08b633df49e7af5495cee0493c7dcf6697200b85b5b91'],
+    ['w600k_r50.onnx', '4c06341c33c2ca1f86781dab0e829f88ad5b64be9fba56e56bc9ebdefc619e43'],
+  ),
 };
 
 /** What is downloaded for a pack, each file once. */

@@ -12,21 +12,17 @@ import { loadAddon } from '../../engine/load-addon.ts';
 
 /** A file of a net → the members of a manifest that describe it, and what had to be assumed. */
 
-export interface Described {
+interface Described {
   members: Record<string, unknown>;
   /** A line for each thing that the file does not say. */
   assumed: string[];
 }
 
-interface DescribedDetector extends Described {
-  min_det_score: number;
-}
-
-/** The side of an aligned face where the file leaves it open: that of ArcFace. */
-const chipSide = 112;
-
 /** `known`: the family, where the user names it. Throws an Error with a message for people. */
-export function describeDetector(file: string, known: string | undefined): DescribedDetector {
+export function describeDetector(
+  file: string,
+  known: string | undefined,
+): Described & { min_det_score: number } {
   const { net, input, sides } = opened(file, 3);
   const candidates = known === undefined ? usualFamilies : [known as FamilyName];
   const measured = new Map<string, NetFacts>();
@@ -101,9 +97,10 @@ function outputsOf(
 export function describeEmbedder(
   file: string,
   { output, feeding }: { output: string | undefined; feeding: Feeding | undefined },
-): Described & { feeding: Feeding } {
+): Described {
   const { input, sides } = opened(file, 3);
-  const [height, width] = sides.map((side) => (side > 0 ? side : chipSide)) as [number, number];
+  // ArcFace's, where the file leaves them open.
+  const [height, width] = sides.map((side) => (side > 0 ? side : 112)) as [number, number];
   if (height !== width)
     throw new Error(`${file} takes ${width}×${height}: an embedder's input must be square`);
   const net = loadAddon().describeNet(file, [1, 3, height, width]);
@@ -131,13 +128,12 @@ export function describeEmbedder(
       scale: rounded(how.scale),
       dimensions,
     },
-    feeding: chosen,
     assumed: [
       `embedder: fed ${feedingWords(how)}${feeding === undefined ? `, as ${chosen}'s are` : ''}`,
       "embedder: the face lies in the chip as ArcFace's five points say",
-      ...(sides.some((side) => side < 0)
-        ? [`embedder: ${width}×${height}; the file leaves its sides open`]
-        : []),
+      ...(sides.every((side) => side > 0)
+        ? []
+        : [`embedder: ${width}×${height}; the file leaves its sides open`]),
     ],
   };
 }
@@ -158,13 +154,11 @@ export function describeLandmarks(file: string): Described {
   };
 }
 
-/** The side of a crop where the file leaves it open: that of MiniFASNet. */
-const liveSide = 80;
-
 /** A net for presentation attacks, whose crop is `scale` sides of the face. Throws an Error with a message for people. */
 export function describeLiveness(file: string, scale: number): Described {
-  const { net, sides } = opened(file, 3);
-  const [height, width] = sides.map((side) => (side > 0 ? side : liveSide)) as [number, number];
+  const { net, input, sides } = opened(file, 3);
+  // MiniFASNet's, where the file leaves them open.
+  const [height, width] = sides.map((side) => (side > 0 ? side : 80)) as [number, number];
   if (height !== width) throw new Error(`${file} should take one square, not ${shapesOfInputs(net)}`);
   const measured = loadAddon().describeNet(file, [1, 3, height, width]);
   const [output, ...more] = measured.outputs.filter(({ shape }) => sizeOf(shape) === 3);
@@ -172,7 +166,7 @@ export function describeLiveness(file: string, scale: number): Described {
     throw new Error(`${file} should answer with three numbers, and has ${shapesOf(measured)}`);
   }
   return {
-    members: { input: net.inputs[0]!.name, output: output.name, size: width, scale },
+    members: { input: input.name, output: output.name, size: width, scale },
     assumed: [
       `liveness: ${basename(file)} fed BGR, bytes as they are, a crop of ${scale} sides of the face; of its three numbers the second says live`,
     ],

@@ -1,11 +1,18 @@
-import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { Unzip, UnzipInflate } from 'fflate';
+import { unzipSync } from 'fflate';
 import { Agent, EnvHttpProxyAgent, fetch } from 'undici';
 import { cacheFolder, hasProxy } from '../../config/environment.ts';
+import { sha256 } from '../../engine/manifest.ts';
 import { type Added, addPack, freeDirectory } from './add.ts';
 import { type Download, downloadsOf, type PublishedNet, type PublishedPack } from './catalogue.ts';
 
@@ -36,8 +43,8 @@ export async function pullPack(pack: PublishedPack, options: PullOptions): Promi
   }
   const { detector, embedder } = pack.nets;
   return addPack(target, {
-    embedder: await netFile(embedder, folder),
-    ...(detector === undefined ? {} : { detector: await netFile(detector, folder) }),
+    embedder: netFile(embedder, folder),
+    ...(detector && { detector: netFile(detector, folder) }),
     ...pack.how,
     licence: pack.licence,
     project: pack.project,
@@ -45,20 +52,20 @@ export async function pullPack(pack: PublishedPack, options: PullOptions): Promi
 }
 
 /** A verified file lies in a folder of its hash. */
-const pathFor = (folder: string, sha256: string, name: string) => join(folder, sha256.slice(0, 16), name);
-const pathOf = (folder: string, { url, sha256 }: Download) =>
-  pathFor(folder, sha256, basename(new URL(url).pathname));
+const pathFor = (folder: string, sha: string, name: string) => join(folder, sha.slice(0, 16), name);
+const pathOf = (folder: string, download: Download) =>
+  pathFor(folder, download.sha256, basename(new URL(download.url).pathname));
 
 async function get(download: Download, folder: string, onProgress: (bytes: number) => void): Promise<void> {
   const path = pathOf(folder, download);
-  if (sizeOf(path) === download.bytes && (await sha256Of(path)) === download.sha256) {
+  if (hashOf(path) === download.sha256) {
     onProgress(download.bytes);
     return;
   }
   const part = `${path}.part`;
   mkdirSync(dirname(part), { recursive: true });
   await fetchInto(part, download, onProgress);
-  const hash = await sha256Of(part);
+  const hash = hashOf(part);
   if (hash !== download.sha256) {
     rmSync(part);
     throw new Error(`${download.url} has the SHA-256 ${hash}, not ${download.sha256}: it is not used.`);
@@ -71,7 +78,7 @@ const stalled_ms = 60_000;
 
 /** Appends what is missing. */
 async function fetchInto(part: string, { url, bytes }: Download, onProgress: (bytes: number) => void) {
-  let have = Math.min(sizeOf(part), bytes);
+  let have = Math.min(statSync(part, { throwIfNoEntry: false })?.size ?? 0, bytes);
   if (have === bytes) return;
   const timeouts = { headersTimeout: stalled_ms, bodyTimeout: stalled_ms };
   // The first reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
@@ -83,21 +90,18 @@ async function fetchInto(part: string, { url, bytes }: Download, onProgress: (by
     if (!response.ok || response.body === null) throw new Error(`${url} answered ${response.status}.`);
     // The server may not know ranges.
     if (response.status !== 206) have = 0;
-    const file = await open(part, have > 0 ? 'a' : 'w');
-    try {
-      for await (const chunk of response.body) {
-        have += chunk.length;
-        if (have > bytes) throw new Error(`${url} has more than the ${bytes} bytes that it should have.`);
-        await file.write(chunk);
-        onProgress(have);
-      }
-    } finally {
-      await file.close();
+    if (have === 0) rmSync(part, { force: true });
+    for await (const chunk of response.body) {
+      have += chunk.length;
+      if (have > bytes) throw new Error(`${url} has more than the ${bytes} bytes that it should have.`);
+      appendFileSync(part, chunk);
+      onProgress(have);
     }
   } catch (error) {
-    throw new Error(`${reasonOf(error)}\nWhat has come is kept; run the command again to go on.`, {
-      cause: error,
-    });
+    // fetch hides why a connection failed in the error's cause.
+    const { message, cause } = error as Error;
+    const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
+    throw new Error(`${reason}\nWhat has come is kept; run the command again to go on.`, { cause: error });
   } finally {
     await dispatcher.close();
   }
@@ -106,61 +110,31 @@ async function fetchInto(part: string, { url, bytes }: Download, onProgress: (by
   }
 }
 
-/** fetch hides why a connection failed in the error's cause. */
-function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error;
-  return cause instanceof Error ? `${message}: ${cause.message}` : message;
-}
-
-const isSafe = (url: string) => {
+function isSafe(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === 'https:' || hostname === '127.0.0.1';
-};
+}
 
-/** The file of a net that was downloaded, taken out of its archive first. */
-async function netFile(net: PublishedNet, folder: string): Promise<string> {
+/** The file of a net that was downloaded, taken out of its archive first, whatever folder it is in there. */
+function netFile(net: PublishedNet, folder: string): string {
   if (!('archive' in net)) return pathOf(folder, net);
   const path = pathFor(folder, net.sha256, net.member);
-  if (sizeOf(path) > 0 && (await sha256Of(path)) === net.sha256) return path;
-  const part = `${path}.part`;
-  mkdirSync(dirname(part), { recursive: true });
-  await unzip(pathOf(folder, net.archive), net.member, part);
-  const hash = sizeOf(part) > 0 ? await sha256Of(part) : 'none';
-  if (hash !== net.sha256) {
-    rmSync(part, { force: true });
-    throw new Error(`${net.member} in ${net.archive.url} has the SHA-256 ${hash}, not ${net.sha256}.`);
+  if (hashOf(path) === net.sha256) return path;
+  const archive = readFileSync(pathOf(folder, net.archive));
+  const [bytes] = Object.values(unzipSync(archive, { filter: ({ name }) => basename(name) === net.member }));
+  const hash = bytes && sha256(bytes);
+  if (bytes === undefined || hash !== net.sha256) {
+    throw new Error(
+      `${net.member} in ${net.archive.url} has the SHA-256 ${hash ?? 'none'}, not ${net.sha256}.`,
+    );
   }
-  renameSync(part, path);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(`${path}.part`, bytes);
+  renameSync(`${path}.part`, path);
   return path;
 }
 
-/** Writes one file of a ZIP archive, whatever folder it is in there. */
-async function unzip(archive: string, member: string, to: string): Promise<void> {
-  const chunks: Uint8Array[] = [];
-  const reader = new Unzip((file) => {
-    if (basename(file.name) !== member) return;
-    file.ondata = (error, chunk) => {
-      if (error) throw error;
-      chunks.push(chunk);
-    };
-    file.start();
-  });
-  reader.register(UnzipInflate);
-  async function* contents() {
-    for await (const bytes of createReadStream(archive)) {
-      reader.push(bytes as Buffer);
-      yield* chunks.splice(0);
-    }
-  }
-  await pipeline(contents(), createWriteStream(to));
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-}
-
-async function sha256Of(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash);
-  return hash.digest('hex');
+/** The SHA-256 of a file; undefined without one. */
+function hashOf(path: string): string | undefined {
+  return existsSync(path) ? sha256(readFileSync(path)) : undefined;
 }

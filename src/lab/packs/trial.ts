@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { samples } from '../../config/samples.ts';
-import type { AnalyseOptions, Analysis, Point, StageTimings } from '../../engine/addon.ts';
+import type { Analysis, Face, Point, StageTimings } from '../../engine/addon.ts';
 import { cosine } from '../../engine/cosine.ts';
 import { type Feeding, feedings } from '../../engine/families.ts';
 import { loadAddon, loadPack } from '../../engine/load-addon.ts';
@@ -18,37 +18,31 @@ const woman: readonly [Point, Point] = [
   [1138, 389],
 ];
 
-export interface Trial {
-  /** Faces found in each photo; there are three. */
-  faces: number[];
-  /** Cosine of the woman with herself; undefined when she was not found. */
-  same: number | undefined;
-  /** The highest cosine of two different people. */
-  strangers: number | undefined;
-  /** The live scores of all faces, lowest first; empty when the pack gives none. */
-  live_scores: number[];
-}
+export type Trial = ReturnType<typeof tryPack>;
 
-/** Throws an Error when the pack does not load or run. */
-export function tryPack(directory: string, draft: PackDraft): Trial {
+/**
+ * The faces found in each photo, the cosine of the woman with herself (undefined when she was not found), the highest one of two
+ * different people, and the live scores of all faces, lowest first. Throws an Error when the pack does not load or run.
+ */
+export function tryPack(directory: string, draft: PackDraft) {
   loadPack(directory, draft);
-  const { min_det_score } = draft;
-  const how = { min_det_score, detect_presentation_attack: true };
-  const [first, second] = samples.map((file) => analysed(directory, readFileSync(file), how));
-  const [a, b] = [first!.image.faces, second!.image.faces];
-  const [herA, herB] = [a, b].map((faces, i) => faces.findIndex(({ box }) => contains(box, woman[i]!)));
-  let same: number | undefined;
-  const others: number[] = [];
-  for (const [i, one] of a.entries()) {
-    for (const [k, other] of b.entries()) {
-      const likeness = cosine(one.embedding, other.embedding);
-      if (i === herA && k === herB) same = likeness;
-      else others.push(likeness);
-    }
-  }
-  const strangers = others.length > 0 ? Math.max(...others) : undefined;
-  const live_scores = [...a, ...b].flatMap(({ live_score }) => live_score ?? []).sort((x, y) => x - y);
-  return { faces: [a.length, b.length], same, strangers, live_scores };
+  const [a, b] = samples.map((file) => analysed(directory, draft, readFileSync(file)).image.faces) as [
+    Face[],
+    Face[],
+  ];
+  const [herA, herB] = [a, b].map((faces, i) => faces.find(({ box }) => contains(box, woman[i]!)));
+  const pairs = a.flatMap((one) => b.map((other) => ({ one, other })));
+  const cosines = (isHer: boolean) =>
+    pairs.flatMap(({ one, other }) =>
+      (one === herA && other === herB) === isHer ? cosine(one.embedding, other.embedding) : [],
+    );
+  const others = cosines(false);
+  return {
+    faces: [a.length, b.length],
+    same: cosines(true)[0],
+    strangers: others.length > 0 ? Math.max(...others) : undefined,
+    live_scores: [...a, ...b].flatMap(({ live_score }) => live_score ?? []).sort((x, y) => x - y),
+  };
 }
 
 export const enoughFaces = ({ faces }: Trial) => faces.every((found) => found === people);
@@ -57,6 +51,9 @@ export const enoughFaces = ({ faces }: Trial) => faces.every((found) => found ==
 export function margin({ same, strangers }: Trial): number {
   return same === undefined || strangers === undefined ? -2 : same - strangers;
 }
+
+/** Nine pairs show no less. */
+const clearly = 0.15;
 
 /** Another way to feed the embedder by which the people of the photos are told apart much better; undefined for none. */
 export function betterFeeding(directory: string, draft: PackDraft, now: Trial): Feeding | undefined {
@@ -68,9 +65,6 @@ export function betterFeeding(directory: string, draft: PackDraft, now: Trial): 
   const best = tried.reduce((most, one) => (one.gain > most.gain ? one : most));
   return best.gain > clearly ? best.name : undefined;
 }
-
-/** Nine pairs show no less. */
-const clearly = 0.15;
 
 /** With another manifest, and without what was made for the pack's embeddings or does not change them. */
 function tryAs(directory: string, draft: PackDraft): Trial {
@@ -86,20 +80,20 @@ function tryAs(directory: string, draft: PackDraft): Trial {
   }
 }
 
+const timedRounds = 9;
+
 /** Medians of each stage of the first photo, in milliseconds, mode balance; the packs take turns. */
 export function timePacks(packs: readonly { directory: string; draft: PackDraft }[]): StageTimings[] {
   for (const { directory, draft } of packs) loadPack(directory, draft);
   const photo = readFileSync(samples[0]);
-  const rounds = packs.map((): StageTimings[] => []);
-  for (let round = 0; round < timedRounds; round++) {
-    for (const [i, { directory, draft }] of packs.entries()) {
-      const { min_det_score } = draft;
-      rounds[i]!.push(analysed(directory, photo, { min_det_score }).timings_ms);
-    }
-  }
-  return rounds.map((timings) => {
+  const rounds = Array.from({ length: timedRounds }, () =>
+    packs.map(
+      ({ directory, draft }) => analysed(directory, { ...draft, liveness: undefined }, photo).timings_ms,
+    ),
+  );
+  return packs.map((_, i) => {
     const middle = (stage: keyof StageTimings) =>
-      timings.map((one) => one[stage]).sort((a, b) => a - b)[timings.length >> 1]!;
+      rounds.map((one) => one[i]![stage]).sort((a, b) => a - b)[timedRounds >> 1]!;
     return {
       decode: middle('decode'),
       detect: middle('detect'),
@@ -109,28 +103,19 @@ export function timePacks(packs: readonly { directory: string; draft: PackDraft 
   });
 }
 
-const timedRounds = 9;
-
-function analysed(
-  directory: string,
-  photo: Uint8Array,
-  how: Pick<AnalyseOptions, 'min_det_score' | 'detect_presentation_attack'>,
-): Analysis {
-  const options: AnalyseOptions = {
+function analysed(directory: string, { min_det_score, liveness }: PackDraft, photo: Uint8Array): Analysis {
+  const outcome = loadAddon().analyse(directory, photo, {
     accuracy_mode: 'balance',
-    ...how,
+    min_det_score,
     use_heuristic_fallback: true,
+    detect_presentation_attack: liveness !== undefined,
     max_pixels: 64_000_000,
     min_side: 16,
-  };
-  const outcome = loadAddon().analyse(directory, photo, options);
+  });
   if (outcome.ok) return outcome;
   throw new Error(outcome.code === 'internal_error' ? outcome.message : `A sample photo: ${outcome.code}`);
 }
 
-function contains(
-  { x, y, width, height }: Analysis['image']['faces'][number]['box'],
-  [px, py]: Point,
-): boolean {
+function contains({ x, y, width, height }: Face['box'], [px, py]: Point): boolean {
   return px >= x && px <= x + width && py >= y && py <= y + height;
 }

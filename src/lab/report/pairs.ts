@@ -30,31 +30,17 @@ ${names.map((name) => html`<p><bdi>${name}</bdi><br>${faceText(gallery.get(name)
 `;
 }
 
-/** Images without a face, uncropped. */
-function imagesView(names: readonly string[], gallery: Gallery): Html {
-  return html`<ul class="pictures">${names.map((name) => {
-    const image = imageView(name, gallery.get(name)!);
-    return html`<li><figure>${image}<figcaption><bdi>${name}</bdi></figcaption></figure></li>
-`;
-  })}</ul>
-`;
-}
-
-/** A square part of an image, in pixels of the upright image; it may extend beyond the edges. */
-interface Crop {
-  x: number;
-  y: number;
-  side: number;
-}
-
 /** Side of the crop in longer sides of the face's box. */
 const context = 2.2;
 
-/** The crop around a face, moved into the image as far as possible; without a face, the whole image. */
+/**
+ * The square around a face, in pixels of the upright image, moved into the image as far as possible: it may extend beyond the
+ * edges. Without a face, around the whole image.
+ */
 export function cropAround(
-  box: { x: number; y: number; width: number; height: number } | undefined,
+  box: Face['box'] | undefined,
   { width, height }: { width: number; height: number },
-): Crop {
+) {
   const whole = Math.max(width, height);
   const side = box ? Math.min(context * Math.max(box.width, box.height), whole) : whole;
   const inside = (middle: number, length: number) =>
@@ -76,16 +62,12 @@ function imageView(name: string, { faces, chosen, image, link }: ShownImage): Ht
   const boxes = faces.map(({ box, landmarks }, index) => {
     const [left, top, width, height] = [box.x, box.y, box.width, box.height].map((value) => value.toFixed(1));
     const kind = index === chosen ? 'chosen' : 'other';
-    const dots = index === chosen ? landmarksView(landmarks, side / 90) : [];
-    return html`<rect class="${kind}" x="${left}" y="${top}" width="${width}" height="${height}"/>${dots}`;
+    const dots = Object.values(landmarks).map(
+      ([x, y]) => html`<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${(side / 90).toFixed(1)}"/>`,
+    );
+    return html`<rect class="${kind}" x="${left}" y="${top}" width="${width}" height="${height}"/>${index === chosen ? dots : undefined}`;
   });
   return html`<a class="crop" href="${link}"><img src="${link}" alt="${name}" loading="lazy" style="${placement}"><svg viewBox="${viewBox}" aria-hidden="true">${boxes}</svg></a>`;
-}
-
-function landmarksView(landmarks: Face['landmarks'], radius: number): Html[] {
-  return Object.values(landmarks).map(
-    ([x, y]) => html`<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${radius.toFixed(1)}"/>`,
-  );
 }
 
 function faceText({ faces, chosen }: ShownImage): string {
@@ -109,24 +91,26 @@ export function imagesShown({ worst, without_face }: Pick<Figures, 'worst' | 'wi
   return [...new Set([...pairs, ...without_face.slice(0, mostShown)])];
 }
 
-/** Images without a face, and those that could not be read. */
+/** Images without a face, uncropped, and those that could not be read. */
 export function missingView(
   { without_face, failures }: Pick<Figures, 'without_face' | 'failures'>,
   gallery: Gallery,
 ): Html {
-  const unread = Object.entries(failures);
-  return html`<h3>Pictures without a face</h3>
-${without_face.length === 0 ? html`<p>None.</p>` : withoutFace(without_face, gallery)}
+  const shown = without_face.slice(0, mostShown).map((name) => {
+    const image = imageView(name, gallery.get(name)!);
+    return html`<li><figure>${image}<figcaption><bdi>${name}</bdi></figcaption></figure></li>
+`;
+  });
+  const rest = without_face.slice(mostShown).map((name) => html`<li><bdi>${name}</bdi></li>`);
+  const unread = Object.entries(failures).map(
+    ([name, reason]) => html`<li><bdi>${name}</bdi>: <code>${reason}</code></li>`,
+  );
+  return html`<h3>Images without a face</h3>
+${shown.length === 0 ? html`<p>None.</p>` : html`<ul class="pictures">${shown}</ul>\n`}${rest.length === 0 ? undefined : html`<details><summary>${countText(rest.length)} more</summary><ul>${rest}</ul></details>`}
 ${
   unread.length === 0
     ? undefined
-    : html`<h3>Pictures that could not be read</h3>
-<ul>${unread.map(([name, reason]) => html`<li><bdi>${name}</bdi>: <code>${reason}</code></li>`)}</ul>`
+    : html`<h3>Images that could not be read</h3>
+<ul>${unread}</ul>`
 }`;
-}
-
-function withoutFace(names: readonly string[], gallery: Gallery): Html {
-  const rest = names.slice(mostShown);
-  const named = html`<details><summary>${countText(rest.length)} more</summary><ul>${rest.map((name) => html`<li><bdi>${name}</bdi></li>`)}</ul></details>`;
-  return html`${imagesView(names.slice(0, mostShown), gallery)}${rest.length > 0 ? named : undefined}`;
 }
