@@ -5,6 +5,18 @@ import { parseArgs } from 'node:util';
 import { root } from './programs.mjs';
 
 export const MiB = 1024 * 1024;
+/** With one digit behind the point. */
+export const round1 = (value) => Math.round(value * 10) / 10;
+export const mib = (bytes) => round1(bytes / MiB);
+export const percent = (share) => `${(share * 100).toFixed(2)} %`;
+/** Nearest rank; 0 for an empty list. */
+export const quantile = (values, share) =>
+  values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? 0;
+/** Where a long run looks at memory: after the first `settled` requests, and at each of so many parts of `total`. */
+export const marksOf = (total, settled, parts) =>
+  [settled, ...Array.from({ length: parts }, (_, part) => Math.round((total * (part + 1)) / parts))].filter(
+    (mark, index) => index === 0 || mark > settled,
+  );
 
 /** Flags with whole numbers as defaults, or `false` for a switch. Ends the process on one that it does not know. */
 export function flags(defaults) {
@@ -52,8 +64,10 @@ export function environment() {
   };
 }
 
+export const claim = (what, found, limit, ok) => ({ what, found, limit, ok });
+
 /**
- * Prints a report and sets the exit code. `claims` are { what, found, limit, ok }; `facts` go beside them.
+ * Prints a report and sets the exit code. `claims` are made by `claim`; `facts` go beside them.
  * With `json` it is one object on standard output.
  */
 export function report({ title, facts, claims, json }) {
