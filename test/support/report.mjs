@@ -18,19 +18,24 @@ export const marksOf = (total, settled, parts) =>
     (mark, index) => index === 0 || mark > settled,
   );
 
-/** Flags with whole numbers as defaults, or `false` for a switch. Ends the process on one that it does not know. */
+/**
+ * Flags with their defaults: a whole number, text, `false` for a switch, or a list of words of which the first is the default.
+ * Ends the process on what it does not know.
+ */
 export function flags(defaults) {
-  const options = Object.fromEntries(
-    Object.entries(defaults).map(([name, value]) => [
-      name,
-      typeof value === 'boolean' ? { type: 'boolean' } : { type: 'string' },
-    ]),
-  );
+  const type = (fallback) => (fallback === false ? 'boolean' : 'string');
   try {
-    const { values } = parseArgs({ options });
+    const { values } = parseArgs({
+      options: Object.fromEntries(
+        Object.entries(defaults).map(([name, fallback]) => [name, { type: type(fallback) }]),
+      ),
+    });
     return Object.fromEntries(
       Object.entries(defaults).map(([name, fallback]) => {
-        const value = values[name] ?? fallback;
+        const words = Array.isArray(fallback) ? fallback : undefined;
+        const value = values[name] ?? words?.[0] ?? fallback;
+        if (words && !words.includes(value))
+          throw new Error(`--${name}: expected one of ${words.join(', ')}`);
         if (typeof fallback !== 'number') return [name, value];
         if (!/^\d+$/.test(String(value))) throw new Error(`--${name}: expected a whole number`);
         return [name, Number(value)];
