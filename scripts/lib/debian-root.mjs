@@ -46,6 +46,9 @@ export function ownMirrors() {
   return { main, security: sites.find((site) => site.includes('security')) };
 }
 
+/** Runs a command in namespaces of its own. */
+const apart = ['unshare', '--mount', '--pid', '--fork', '--kill-child'];
+
 /**
  * A command line that runs another with `folder` as its root. Mounts and processes are in namespaces of their own: they
  * end with the first process, however that ends, and nothing is ever mounted that others would see.
@@ -54,38 +57,20 @@ export function inside(folder, command) {
   const mounts =
     'mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && mount -t tmpfs tmpfs "$1/dev/shm"';
   const script = `${mounts} && root=$1 && shift && exec chroot "$root" "$@"`;
-  return [
-    'unshare',
-    '--mount',
-    '--pid',
-    '--fork',
-    '--kill-child',
-    'sh',
-    '-c',
-    script,
-    'sh',
-    folder,
-    ...command,
-  ];
+  return [...apart, 'sh', '-c', script, 'sh', folder, ...command];
 }
 
 /** The command that fills `folder`, with the packages of `include` as well; debootstrap mounts, too. `arch` in Node's words. */
-export const debootstrap = (
+export function debootstrap(
   folder,
   suite,
-  { include = ['ca-certificates', 'git', 'libatomic1'], arch = process.arch } = {},
-) => [
-  ...['unshare', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'],
-  ...[
-    'debootstrap',
-    '--variant=minbase',
-    `--arch=${arch === 'x64' ? 'amd64' : arch}`,
-    ...(include.length > 0 ? [`--include=${include.join(',')}`] : []),
-    suite,
-    folder,
-    ownMirrors().main,
-  ],
-];
+  { include = ['ca-certificates', 'git', 'libatomic1'], arch } = {},
+) {
+  const processor = (arch ?? process.arch).replace('x64', 'amd64');
+  const packages = include.length > 0 ? [`--include=${include.join(',')}`] : [];
+  const options = ['--variant=minbase', `--arch=${processor}`, ...packages];
+  return [...apart, '--mount-proc', 'debootstrap', ...options, suite, folder, ownMirrors().main];
+}
 
 /**
  * What the machine's owner has set for its network, Node and npm. Node is the one that runs this; for another processor or
@@ -112,11 +97,8 @@ export function furnish(folder, { arch = process.arch, node = '' } = {}) {
   if (arch !== process.arch || (node !== '' && node !== own)) {
     const spec = `node-linux-${arch}@${node || own}`;
     const name = ask('npm', 'pack', '--silent', '--pack-destination', folder, spec).split('\n').at(-1);
-    const parts = ['package/bin', 'package/include'];
-    execFileSync('tar', [
-      ...['-xzf', join(folder, name), '-C', join(folder, prefix), '--strip-components=1'],
-      ...parts,
-    ]);
+    const unpack = ['-xzf', join(folder, name), '-C', join(folder, prefix), '--strip-components=1'];
+    execFileSync('tar', [...unpack, 'package/bin', 'package/include']);
     rmSync(join(folder, name));
     chmodSync(join(folder, prefix, 'bin/node'), 0o755);
   }

@@ -116,7 +116,7 @@ const table = {
     1024,
     900 * MiB,
     20 * MiB,
-    'Largest request body; of JSON with pictures a third more, and 64 KiB',
+    'Largest request body; of JSON with images a third more, and 64 KiB',
   ),
   max_image_bytes: integer(1, 900 * MiB, 10 * MiB, 'Largest image'),
   max_upload_bytes: integer(

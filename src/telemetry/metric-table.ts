@@ -83,12 +83,12 @@ export const counted = {
   },
   key_pictures_total: {
     type: 'counter',
-    help: 'Pictures that were analysed for a key',
+    help: 'Images that were analysed for a key',
     labels: { key: "a key's name" },
   },
   key_comparisons_total: {
     type: 'counter',
-    help: 'Verdicts that a key got: on two pictures, or on two embeddings',
+    help: 'Verdicts that a key got: on two images, or on two embeddings',
     labels: { key: "a key's name" },
   },
   limiter_fallbacks_total: {

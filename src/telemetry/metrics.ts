@@ -67,7 +67,7 @@ export class Metrics {
     if (key === undefined) return;
     this.#keyRequests.inc({ key });
     this.#keyPictures.inc({ key }, pictures);
-    // On the candidates of a match of embeddings, or on two pictures.
+    // On the candidates of a match of embeddings, or on two images.
     const verdicts = decisions.map(({ candidates, match }) => candidates ?? (match === undefined ? 0 : 1));
     this.#keyComparisons.inc(
       { key },
