@@ -44,8 +44,7 @@ try {
   let place = { home: folder, origin: `file://${root}`, wrap: (command) => command, env: process.env };
   if (fresh) {
     const debian = join(folder, 'debian');
-    const include = fromPackage ? ['ca-certificates'] : undefined;
-    run(debootstrap(debian, suite || ownSuite(), { arch, ...(include && { include }) }));
+    run(debootstrap(debian, suite || ownSuite(), arch, fromPackage ? 'ca-certificates' : undefined));
     mkdirSync(join(debian, 'home/fresh'));
     // The origin must be reachable inside the new Debian.
     run(['git', 'clone', '--quiet', '--bare', `file://${root}`, join(debian, 'origin.git')]);
