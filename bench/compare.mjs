@@ -1,28 +1,24 @@
-// Compares facematch with its peers and with the limit of the machine: `npm run bench`, see `npm run bench -- --help`.
+// Compares facematch with its peers and with the limit of the machine:
+//   npm run bench -- [--quick] [--with NAME] [--contenders NAME,…] [--only SCENARIO,…] [--rounds N] [--seconds S] [--workers 2] [--out FILE] [--json]
+//   npm run bench -- --report [--out FILE]
+// --quick       one round of the cells that the figures need; two minutes
+// --with        a contender that takes long to set up as well (opencv4nodejs)
+// --contenders, --only  only these
+// --out         where the results go (build/bench/results.json)
+// --json        the results on standard output, and nothing else there
+// --report      measures nothing: puts the results into docs/benchmarks.md
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { SetupError } from '../scripts/lib/run.mjs';
 import { endOnSignals, root } from '../test/support/programs.mjs';
-import { environment, progress } from '../test/support/report.mjs';
+import { environment, flags, progress } from '../test/support/report.mjs';
 import { consoleText, resultsText, writePage } from './compare/page.mjs';
-import { minutesOf, planOf } from './compare/plan.mjs';
+import { planOf } from './compare/plan.mjs';
 import { kindsIn, pairsOf, scenarios } from './compare/requests.mjs';
 import { figuresOf, rowsOf } from './compare/results.mjs';
 import { carryOut } from './compare/run.mjs';
 import { contenders, versionsOf } from './contenders/index.mjs';
 import { setUp } from './lib/setup.mjs';
-
-const standardFile = join(root, 'build/bench/results.json');
-const usage = `npm run bench -- [OPTION…]
-  --quick                one round of the cells that the figures need; two minutes
-  --with NAME            a contender that takes long to set up as well (opencv4nodejs)
-  --contenders NAME,…    only these
-  --only SCENARIO,…      only these
-  --rounds N  --seconds S  --workers N
-  --out FILE             where the results go (build/bench/results.json)
-  --json                 the results on standard output, and nothing else there
-  --report [FILE]        measures nothing: puts results into docs/benchmarks.md`;
 
 /**
  * A fresh server gets `settle_s` of load before its first window: some thousands of requests, until JIT compilation is
@@ -32,47 +28,40 @@ const usage = `npm run bench -- [OPTION…]
 const thorough = { rounds: 2, turns: 4, seconds: 4, settle_s: 25, warm_s: 1.5, least: 30, pairs_checked: 8 };
 const quick = { rounds: 1, turns: 1, seconds: 1.2, settle_s: 2, warm_s: 0.7, least: 4, pairs_checked: 4 };
 
-function someOf(name, list, text) {
-  const words = text.split(',').filter(Boolean);
+const given = flags({
+  ...{ quick: false, json: false, report: false, with: '', contenders: '', only: '' },
+  ...{ rounds: 0, seconds: 0, workers: 2, out: join(root, 'build/bench/results.json') },
+});
+const file = resolve(given.out);
+
+/** The words of a flag; all of `list` without it. Throws an Error with a readable line. */
+function someOf(name, list) {
+  if (given[name] === '') return list;
+  const words = given[name].split(',');
   const wrong = words.find((word) => !list.includes(word));
-  if (wrong === undefined && words.length > 0) return words;
-  throw new Error(`--${name}: expected some of ${list.join(', ')} but received ${wrong ?? 'nothing'}`);
+  if (wrong === undefined) return words;
+  throw new SetupError(`--${name}: expected some of ${list.join(', ')} but received ${wrong}`);
 }
 
-/** Throws an Error with a readable line. */
-function readOptions(args) {
-  const text = { type: 'string' };
-  const flag = { type: 'boolean', default: false };
-  const { values } = parseArgs({
-    args,
-    options: {
-      ...{ quick: flag, json: flag, with: text, contenders: text, only: text },
-      ...{ rounds: text, seconds: text, workers: text, out: text },
-    },
-  });
-  const options = { ...(values.quick ? quick : thorough), workers: 2 };
-  for (const name of ['rounds', 'seconds', 'workers']) {
-    if (values[name] === undefined) continue;
-    options[name] = name === 'seconds' ? Number(values[name]) : Math.ceil(Number(values[name]));
-    if (!(options[name] > 0)) throw new Error(`--${name}: expected a number above 0`);
-  }
+function readOptions() {
+  const { quick: isQuick, rounds, seconds, workers } = given;
   const known = Object.keys(contenders);
-  const optional = values.with === undefined ? [] : someOf('with', known, values.with);
+  const optional = given.with === '' ? [] : someOf('with', known);
+  const usual = known.filter((name) => !contenders[name].optional || optional.includes(name));
   return {
-    ...options,
-    quick: values.quick,
-    json: values.json,
-    file: resolve(values.out ?? standardFile),
-    clients: values.quick ? [8] : [1, 8, 32, 128],
-    contenders: values.contenders
-      ? someOf('contenders', known, values.contenders)
-      : known.filter((name) => !contenders[name].optional || optional.includes(name)),
-    scenarios: values.only ? someOf('only', Object.keys(scenarios), values.only) : Object.keys(scenarios),
+    ...(isQuick ? quick : thorough),
+    ...(rounds > 0 && { rounds }),
+    ...(seconds > 0 && { seconds }),
+    workers,
+    quick: isQuick,
+    clients: isQuick ? [8] : [1, 8, 32, 128],
+    contenders: given.contenders === '' ? usual : someOf('contenders', known),
+    scenarios: someOf('only', Object.keys(scenarios)),
   };
 }
 
-async function measure(args) {
-  const { file, json, ...options } = readOptions(args);
+async function measure() {
+  const options = readOptions();
   const plan = planOf(options);
   await setUp(options.contenders);
   const pictures = {};
@@ -85,7 +74,6 @@ async function measure(args) {
       return [name, { title, how, versions: versionsOf(packages) }];
     });
   const say = (text) => process.stderr.write(`${text}\n`);
-  say(`About ${minutesOf(plan, options)} min. Leave the machine alone meanwhile.`);
   const { windows, checks, failures } = await carryOut(plan, options, progress);
   progress('');
   const results = {
@@ -102,21 +90,17 @@ async function measure(args) {
   };
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, resultsText(results));
-  console.log(json ? JSON.stringify(results) : consoleText(results));
+  console.log(given.json ? JSON.stringify(results) : consoleText(results));
   say(`Results: ${file}`);
   for (const { block, contender, message } of failures) say(`✗ ${block}, ${contender}: ${message}`);
   if (failures.length > 0) process.exitCode = 1;
 }
 
-const args = process.argv.slice(2);
 endOnSignals();
 try {
-  if (args.includes('--help')) console.log(usage);
-  else if (args[0] === '--report')
-    writePage(JSON.parse(readFileSync(resolve(args[1] ?? standardFile), 'utf8')));
-  else await measure(args);
+  if (given.report) writePage(JSON.parse(readFileSync(file, 'utf8')));
+  else await measure();
 } catch (error) {
-  const expected = error instanceof SetupError || error.code?.startsWith('ERR_PARSE_ARGS');
-  process.stderr.write(`✗ ${expected || error.constructor === Error ? error.message : error.stack}\n`);
+  process.stderr.write(`✗ ${error instanceof SetupError ? error.message : error.stack}\n`);
   process.exit(1);
 }

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { debootstrap, furnish, inside, ownSuite, requireTools } from '../scripts/lib/debian-root.mjs';
 import { root } from '../test/support/programs.mjs';
-import { flags, report } from '../test/support/report.mjs';
+import { claim, flags, report } from '../test/support/report.mjs';
 
 /** Limits with and without compilation. */
 const most_s = { clone: 300, package: 20 };
@@ -44,8 +44,7 @@ try {
   let place = { home: folder, origin: `file://${root}`, wrap: (command) => command, env: process.env };
   if (fresh) {
     const debian = join(folder, 'debian');
-    const include = fromPackage ? ['ca-certificates'] : undefined;
-    run(debootstrap(debian, suite || ownSuite(), { arch, ...(include && { include }) }));
+    run(debootstrap(debian, suite || ownSuite(), arch, fromPackage ? 'ca-certificates' : undefined));
     mkdirSync(join(debian, 'home/fresh'));
     // The origin must be reachable inside the new Debian.
     run(['git', 'clone', '--quiet', '--bare', `file://${root}`, join(debian, 'origin.git')]);
@@ -68,17 +67,6 @@ try {
       'npm install --silent --no-audit --no-fund ./*.tgz >&2 && npx facematch doctor >&2; npx facematch demo --json',
     );
   const megabytes = (paths) => Number(within(`du -scm ${paths} | tail -n 1`).split('\t')[0]);
-  const sizes = () => {
-    const found = megabytes('node_modules');
-    return [
-      {
-        what: 'unpacked',
-        found: `${found} MB`,
-        limit: `at most ${most_mb} MB`,
-        ok: found <= most_mb,
-      },
-    ];
-  };
   if (fromPackage) {
     const made = join(root, 'build/package');
     const tarballs = readdirSync(made).filter((name) => name.endsWith('.tgz'));
@@ -89,7 +77,16 @@ try {
   const seconds = Math.round((performance.now() - start) / 100) / 10;
   const tests = script !== 'demo';
   const answer = tests ? stdout.trim().split('\n').at(-1) : JSON.parse(stdout.slice(stdout.indexOf('{\n')));
-  const claims = fromPackage ? sizes() : [];
+  const claims = [
+    tests
+      ? claim(`npm run ${script}`, answer, '0 failed', answer.includes(' 0 failed'))
+      : claim('the answer', answer.match ? 'a match' : 'no match', 'a match', answer.match === true),
+  ];
+  if (!emulated && !tests) claims.push(claim('in all', `${seconds} s`, `at most ${most} s`, seconds <= most));
+  if (fromPackage) {
+    const found = megabytes('node_modules');
+    claims.push(claim('unpacked', `${found} MB`, `at most ${most_mb} MB`, found <= most_mb));
+  }
   report({
     title: `From ${fromPackage ? 'npm install' : 'git clone'} to ${tests ? 'tested' : 'the first answer'}: ${seconds} s`,
     facts: {
@@ -98,20 +95,7 @@ try {
       on_disk: fresh ? `${megabytes('.')} MB` : undefined,
       processor: emulated ? `${arch}, emulated` : arch,
     },
-    claims: [
-      tests
-        ? { what: `npm run ${script}`, found: answer, limit: '0 failed', ok: answer.includes(' 0 failed') }
-        : {
-            what: 'the answer',
-            found: answer.match ? 'a match' : 'no match',
-            limit: 'a match',
-            ok: answer.match === true,
-          },
-      ...(emulated || tests
-        ? []
-        : [{ what: 'in all', found: `${seconds} s`, limit: `at most ${most} s`, ok: seconds <= most }]),
-      ...claims,
-    ],
+    claims,
   });
 } finally {
   rmSync(folder, { recursive: true, force: true });

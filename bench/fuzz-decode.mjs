@@ -1,5 +1,5 @@
-// Coverage-guided fuzzing of decode() (native/fuzz): libFuzzer changes pictures of each format, and keeps what reaches new code.
-//   node bench/fuzz-decode.mjs [--seconds 60] [--format jpeg|png|webp] [--seed 0] [--corpus FOLDER] [--json]
+// Coverage-guided fuzzing of decode() (native/fuzz): libFuzzer changes images of each format, and keeps what reaches new code.
+//   node bench/fuzz-decode.mjs [--seconds 60] [--format all|jpeg|png|webp] [--seed 0] [--corpus FOLDER] [--json]
 // --seconds  of all formats together
 // --seed     0 takes another one each time; even with one, a slower machine gets less far
 // --corpus   a folder for each format, from which it starts and to which it adds; without it, what was reached is forgotten
@@ -10,10 +10,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { parseArgs } from 'node:util';
 import { run } from '../scripts/lib/run.mjs';
 import { endOnSignals, launch, root } from '../test/support/programs.mjs';
-import { progress, report } from '../test/support/report.mjs';
+import { claim, flags, progress, report } from '../test/support/report.mjs';
 import { sharedData } from './lib/setup.mjs';
 
 const signatures = {
@@ -23,33 +22,21 @@ const signatures = {
 };
 /** Larger files say little more, and each run of them takes longer. */
 const most_bytes = 32 * 1024;
-/** A picture whose decoding takes that long does not check its budget, which is one second of CPU time. */
+/** An image whose decoding takes that long does not check its budget, which is one second of CPU time. */
 const most_seconds = 20;
 /** Of the process, and of one allocation. */
 const most_mib = 1024;
 
-const options = optionsOf();
-const formats = options.format === undefined ? Object.keys(signatures) : [options.format];
+const options = flags({
+  seconds: 60,
+  format: ['all', ...Object.keys(signatures)],
+  seed: 0,
+  corpus: '',
+  json: false,
+});
+const formats = Object.keys(signatures).filter((name) => ['all', name].includes(options.format));
 const findings = join(root, 'build/fuzz/findings');
 const program = (name) => join(root, `build/fuzz/native/fuzz/facematch_fuzz_${name}`);
-
-function optionsOf() {
-  const text = { type: 'string' };
-  try {
-    const { values } = parseArgs({
-      options: { seconds: text, format: text, seed: text, corpus: text, json: { type: 'boolean' } },
-    });
-    const { seconds = '60', seed = '0' } = values;
-    for (const [name, value] of Object.entries({ seconds, seed }))
-      if (!/^\d+$/.test(value)) throw new Error(`--${name}: expected a whole number`);
-    if (values.format !== undefined && !(values.format in signatures))
-      throw new Error(`--format: expected one of ${Object.keys(signatures).join(', ')}`);
-    return { json: false, ...values, seconds: Number(seconds), seed };
-  } catch (error) {
-    process.stderr.write(`${error.message}\n`);
-    process.exit(2);
-  }
-}
 
 async function build() {
   const how = { cwd: root, cure: 'The fuzzer did not build. It needs clang-19 and libclang-rt-19-dev.' };
@@ -57,7 +44,7 @@ async function build() {
   await run('cmake', ['--build', '--preset', 'fuzz', '--parallel', '2'], how);
 }
 
-/** The specimens of the tests, and the damaged pictures of ../shared where there are. */
+/** The specimens of the tests, and the damaged images of ../shared where there are. */
 function seeds(scratch) {
   const drawn = join(scratch, 'drawn');
   mkdirSync(drawn);
@@ -78,17 +65,13 @@ async function fuzz(format, files, scratch) {
   mkdirSync(corpus, { recursive: true });
   for (const file of files.filter((bytes) => bytes.length <= most_bytes && signatures[format](bytes)))
     writeFileSync(join(corpus, createHash('sha1').update(file).digest('hex')), file);
-  const limits = [
-    `-max_total_time=${Math.max(1, Math.round(options.seconds / formats.length))}`,
-    ...[`-max_len=${most_bytes}`, `-timeout=${most_seconds}`, '-report_slow_units=2'],
-    `-rss_limit_mb=${most_mib}`,
-  ];
   const how = [
-    `-seed=${options.seed}`,
+    `-max_total_time=${Math.max(1, Math.round(options.seconds / formats.length))}`,
+    ...[`-max_len=${most_bytes}`, `-timeout=${most_seconds}`, `-rss_limit_mb=${most_mib}`],
+    ...[`-seed=${options.seed}`, '-report_slow_units=2', '-print_final_stats=1'],
     ...[`-dict=${join(root, `native/fuzz/${format}.dict`)}`, `-artifact_prefix=${findings}/${format}-`],
-    '-print_final_stats=1',
   ];
-  const { child, ended } = launch(program('decode'), [corpus, ...limits, ...how], {
+  const { child, ended } = launch(program('decode'), [corpus, ...how], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, UBSAN_OPTIONS: 'print_stacktrace=1' },
   });
@@ -126,10 +109,12 @@ report({
   title: `Fuzz of decode(): ${options.seconds} s under ASan and UBSan`,
   json: options.json,
   facts: Object.fromEntries(results.map(({ format, fault: _, ...figures }) => [format, figures])),
-  claims: results.map(({ format, ended, fault, executions }) => ({
-    what: `${format}: any bytes are an error or a valid picture`,
-    found: ended === 0 ? `${executions} executions without a finding` : `${fault}\nkept in ${findings}`,
-    limit: 'no finding',
-    ok: ended === 0 && executions > 0,
-  })),
+  claims: results.map(({ format, ended, fault, executions }) =>
+    claim(
+      `${format}: any bytes are an error or a valid image`,
+      ended === 0 ? `${executions} executions without a finding` : `${fault}\nkept in ${findings}`,
+      'no finding',
+      ended === 0 && executions > 0,
+    ),
+  ),
 });

@@ -6,7 +6,7 @@ import { loadavg } from 'node:os';
 import { form, Load, lasting } from '../test/support/load.mjs';
 import { portraits } from '../test/support/portraits.mjs';
 import { bindTo, endOnSignals, startServer } from '../test/support/programs.mjs';
-import { flags, progress, report } from '../test/support/report.mjs';
+import { claim, flags, progress, quantile, report, round1 } from '../test/support/report.mjs';
 
 const options = flags({ rounds: 3, seconds: 12, json: false });
 const times = 4;
@@ -19,17 +19,11 @@ endOnSignals();
 bindTo(1);
 const start = (limits) => startServer({ cores: '0', env: { FACEMATCH_WORKERS: '1' }, limits });
 
-const pictures = await portraits([{ width: 250, height: 250, format: 'jpeg' }]);
-const bodies = pictures.map(({ bytes }, index) =>
-  form({ image1: bytes, image2: pictures.at(index - 1).bytes }),
-);
+const images = await portraits([{ width: 250, height: 250, format: 'jpeg' }]);
+const bodies = images.map(({ bytes }, index) => form({ image1: bytes, image2: images.at(index - 1).bytes }));
 
 /** Before measuring, for JIT compilation. */
 const warmUp = (server) => new Load(server, bodies).closedLoop(2, lasting(2));
-
-const quantile = (values, share) =>
-  values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? 0;
-const round1 = (value) => Math.round(value * 10) / 10;
 
 async function bestGoodput(server) {
   const goodputs = [];
@@ -97,40 +91,43 @@ for (let number = 1; number <= options.rounds; number++) {
   if (!options.json) console.log(JSON.stringify(rounds.at(-1)));
 }
 
-const all = rounds.flatMap(({ overload, limiter }) => [overload, limiter]);
-const claim = (what, values, limit, ok) => ({ what, found: values.join(', '), limit, ok: values.every(ok) });
+const share = (part, whole) => Math.round((part / whole) * 1000) / 1000;
+const every = (what, values, limit, ok) => claim(what, values.join(', '), limit, values.every(ok));
+const goodputs = (what, values) =>
+  every(what, values, `at least ${least_goodput}`, (value) => value >= least_goodput);
+const refusals = (status, offers) =>
+  every(
+    `refusals ${status}, p99 in ms`,
+    offers.map(({ refusal_ms }) => refusal_ms.p99),
+    `at most ${slowest_refusal_ms}`,
+    (ms) => ms <= slowest_refusal_ms,
+  );
 report({
   title: `Overload: ${times} times the best goodput, ${options.rounds} rounds, one core and one worker`,
   json: options.json,
   facts: { load_before, rounds },
   claims: [
-    claim(
+    goodputs(
       'goodput under overload over the best goodput',
-      rounds.map(({ best, overload }) => Math.round((overload.goodput / best) * 1000) / 1000),
-      `at least ${least_goodput}`,
-      (share) => share >= least_goodput,
+      rounds.map(({ best, overload }) => share(overload.goodput, best)),
     ),
-    claim(
-      'refusals 503, p99 in ms',
-      rounds.map(({ overload }) => overload.refusal_ms.p99),
-      `at most ${slowest_refusal_ms}`,
-      (ms) => ms <= slowest_refusal_ms,
+    refusals(
+      503,
+      rounds.map(({ overload }) => overload),
     ),
-    claim(
-      'refusals 429, p99 in ms',
-      rounds.map(({ limiter }) => limiter.refusal_ms.p99),
-      `at most ${slowest_refusal_ms}`,
-      (ms) => ms <= slowest_refusal_ms,
+    refusals(
+      429,
+      rounds.map(({ limiter }) => limiter),
     ),
-    claim(
+    goodputs(
       'goodput with the limiter over the rate that it allows',
-      rounds.map(({ limiter }) => Math.round((limiter.goodput / limiter.rate) * 1000) / 1000),
-      `at least ${least_goodput}`,
-      (share) => share >= least_goodput,
+      rounds.map(({ limiter }) => share(limiter.goodput, limiter.rate)),
     ),
-    claim(
+    every(
       'requests lost, answers that are not the own, other answers',
-      all.map(({ lost, stray, others }) => `${lost}/${stray}/${others}`),
+      rounds.flatMap(({ overload, limiter }) =>
+        [overload, limiter].map(({ lost, stray, others }) => `${lost}/${stray}/${others}`),
+      ),
       'none',
       (found) => found === '0/0/0',
     ),

@@ -1,4 +1,4 @@
-// Tests whether memory stays constant under valid requests of mixed picture sizes and formats, both modes, both endpoints.
+// Tests whether memory stays constant under valid requests of mixed image sizes and formats, both modes, both endpoints.
 //   node bench/soak.mjs [--requests 20000] [--clients 6] [--workers 2] [--seed 1] [--through nginx-tls] [--rest 5] [--json]
 // --through nginx-tls: through nginx with deploy/nginx.conf, with TLS on both sides of it.
 // At every tenth of the run, and after the first 2,000 requests, the clients pause until no request is open, and then
@@ -14,14 +14,14 @@ import { selfSigned, startNginx } from '../test/support/nginx.mjs';
 import { portraits } from '../test/support/portraits.mjs';
 import { endOnSignals, memoryOf, startServer } from '../test/support/programs.mjs';
 import { Random } from '../test/support/random.mjs';
-import { flags, MiB, progress, report } from '../test/support/report.mjs';
+import { claim, flags, marksOf, mib, percent, progress, report } from '../test/support/report.mjs';
 
 const options = flags({
   requests: 20_000,
   clients: 6,
   workers: 2,
   seed: 1,
-  through: 'none',
+  through: ['none', 'nginx-tls'],
   rest: 5,
   json: false,
 });
@@ -37,56 +37,47 @@ const sizes = [
   [{ width: 2048, height: 1536 }, 2.5],
   [{ width: 4000, height: 3000 }, 0.5],
 ];
-const formats = [
-  ['jpeg', 70],
-  ['png', 20],
-  ['webp', 10],
-];
-/** Larger than max_image_bytes as PNG. */
-const made = ({ width, format }) => !(format === 'png' && width > 2048);
+const formats = { jpeg: 70, png: 20, webp: 10 };
+/** Each size in each format with its share; without the one that is larger than max_image_bytes. */
+const wishes = sizes
+  .flatMap(([size, share]) =>
+    Object.entries(formats).map(([format, weight]) => [{ ...size, format }, share * weight]),
+  )
+  .filter(([{ width, format }]) => !(format === 'png' && width > 2048));
 
 const path = '/API/v1.0/face/match/upload';
 endOnSignals();
 
-/** Starts what is between clients and server, by --through: { server, address, connect, stop() }; `connect` is undici's. */
-const ways = {
-  async none(env) {
+/** Starts the server and what --through puts before it: { server, address, connect, stop() }; `connect` is undici's. */
+async function start(env) {
+  if (options.through === 'none') {
     const server = await startServer({ env });
-    return { server, address: server.address, stop: () => server.stop() };
-  },
-  async 'nginx-tls'(env) {
-    const folder = mkdtempSync(join(tmpdir(), 'facematch-soak-'));
-    const pair = selfSigned(folder);
-    const tls = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key, FACEMATCH_TRUSTED_HOPS: '1' };
-    const server = await startServer({ env: { ...env, ...tls } });
-    const nginx = await startNginx({ folder, pair, servers: [server.port], ca: pair.cert });
-    return {
-      server,
-      address: nginx.address,
-      connect: { ca: readFileSync(pair.cert) },
-      async stop() {
-        await nginx.stop();
-        rmSync(folder, { recursive: true, force: true });
-        return server.stop();
-      },
-    };
-  },
-};
-if (!Object.hasOwn(ways, options.through)) {
-  process.stderr.write(`--through: expected one of ${Object.keys(ways).join(', ')}\n`);
-  process.exit(2);
+    return { ...server, server };
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'facematch-soak-'));
+  const pair = selfSigned(folder);
+  const tls = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key, FACEMATCH_TRUSTED_HOPS: '1' };
+  const server = await startServer({ env: { ...env, ...tls } });
+  const nginx = await startNginx({ folder, pair, servers: [server.port], ca: pair.cert });
+  return {
+    server,
+    address: nginx.address,
+    connect: { ca: readFileSync(pair.cert) },
+    async stop() {
+      await nginx.stop();
+      rmSync(folder, { recursive: true, force: true });
+      return server.stop();
+    },
+  };
 }
-const way = await ways[options.through]({ FACEMATCH_WORKERS: String(options.workers) });
+const way = await start({ FACEMATCH_WORKERS: String(options.workers) });
 const { server } = way;
 const agent = new Agent({ connections: options.clients, pipelining: 1, connect: way.connect });
-const wishes = sizes.flatMap(([size]) => formats.map(([format]) => ({ ...size, format })));
-const pictures = await portraits(wishes.filter(made));
+const images = await portraits(wishes.map(([wish]) => wish));
 
-function picture(random) {
-  const { width } = random.weighted(sizes);
-  const format = random.weighted(formats);
-  const fitting = pictures.filter((one) => one.width === width && one.format === format);
-  return random.pick(fitting.length > 0 ? fitting : pictures.filter((one) => one.width === width));
+function imageFor(random) {
+  const { width, format } = random.weighted(wishes);
+  return random.pick(images.filter((one) => one.width === width && one.format === format));
 }
 
 const statuses = {};
@@ -95,7 +86,7 @@ async function ask(index) {
   const random = Random.at(options.seed, index);
   const advanced = random.chance(0.5);
   const mode = random.chance(0.5) ? 'fast' : 'balance';
-  const fields = { image1: picture(random).bytes, image2: picture(random).bytes };
+  const fields = { image1: imageFor(random).bytes, image2: imageFor(random).bytes };
   const answer = await request(way.address + path + (advanced ? '/advanced' : ''), {
     method: 'POST',
     dispatcher: agent,
@@ -119,17 +110,10 @@ async function run(from, end) {
   await Promise.all(Array.from({ length: options.clients }, client));
 }
 
-const mib = (bytes) => Math.round((bytes / MiB) * 10) / 10;
-
-const marks = [settled];
-for (let tenth = 1; tenth <= 10; tenth++) {
-  const mark = Math.round((options.requests * tenth) / 10);
-  if (mark > settled) marks.push(mark);
-}
 const started = performance.now();
 const rss = [];
 let done = 0;
-for (const mark of marks) {
+for (const mark of marksOf(options.requests, settled, 10)) {
   await run(done, mark);
   done = mark;
   const under_load_mib = mib(memoryOf(server.pid));
@@ -148,7 +132,6 @@ const first = rss[0].at_rest_mib;
 const last = rss.at(-1).at_rest_mib;
 const growth = last / first - 1;
 const largest = Math.max(...rss.map((mark) => mark.at_rest_mib)) / first - 1;
-const percent = (share) => `${(share * 100).toFixed(2)} %`;
 report({
   title: `Soak: ${options.requests} valid requests, ${options.clients} clients, ${options.workers} workers`,
   json: options.json,
@@ -157,34 +140,29 @@ report({
     through: options.through,
     seconds: Math.round(seconds),
     requests_per_second: Math.round(options.requests / seconds),
-    pictures: pictures.length,
+    images: images.length,
     rss,
     peak_mib,
   },
   claims: [
-    {
-      what: 'every request answered 200',
-      found: JSON.stringify(statuses),
-      limit: `${options.requests} × 200`,
-      ok: statuses[200] === options.requests,
-    },
-    {
-      what: `RSS at rest, at the end over after ${settled} requests`,
-      found: `${last} over ${first} MiB, ${percent(growth)}`,
-      limit: `at most ${percent(limit)}`,
-      ok: growth <= limit,
-    },
-    {
-      what: 'the largest RSS at rest, over the same',
-      found: percent(largest),
-      limit: `at most ${percent(limit)}`,
-      ok: largest <= limit,
-    },
-    {
-      what: 'the server ended by itself when asked',
-      found: signal ?? `exit ${code}`,
-      limit: 'exit 0',
-      ok: code === 0,
-    },
+    claim(
+      'every request answered 200',
+      JSON.stringify(statuses),
+      `${options.requests} × 200`,
+      statuses[200] === options.requests,
+    ),
+    claim(
+      `RSS at rest, at the end over after ${settled} requests`,
+      `${last} over ${first} MiB, ${percent(growth)}`,
+      `at most ${percent(limit)}`,
+      growth <= limit,
+    ),
+    claim(
+      'the largest RSS at rest, over the same',
+      percent(largest),
+      `at most ${percent(limit)}`,
+      largest <= limit,
+    ),
+    claim('the server ended by itself when asked', signal ?? `exit ${code}`, 'exit 0', code === 0),
   ],
 });

@@ -32,34 +32,15 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 process.chdir(root);
 const { dev, quiet, only } = options();
 
-const buildPackages = [
-  'cmake',
-  'g++',
-  'make',
-  'libopencv-core-dev',
-  'libopencv-imgproc-dev',
-  'libjpeg62-turbo-dev',
-  'libpng-dev',
-  'libwebp-dev',
-];
-const devPackages = [
-  'clang-format-19',
-  // libFuzzer.
-  'clang-19',
-  'libclang-rt-19-dev',
-  'doctest-dev',
-  'strace',
-  'systemd',
-  'chromium',
-  'curl',
-  'bsdutils',
-  'python3',
-  'openssl',
-  'redis-server',
-  'nginx',
-  'caddy',
-  'nlohmann-json3-dev',
-];
+const buildPackages =
+  'cmake g++ make libopencv-core-dev libopencv-imgproc-dev libjpeg62-turbo-dev libpng-dev libwebp-dev'.split(
+    ' ',
+  );
+/** clang-19 brings libFuzzer. */
+const devPackages = (
+  'clang-format-19 clang-19 libclang-rt-19-dev doctest-dev nlohmann-json3-dev strace systemd chromium curl bsdutils ' +
+  'python3 openssl redis-server nginx caddy'
+).split(' ');
 
 const headersTarget = '.cache/libonnxruntime-dev';
 const headerFile = 'onnxruntime_cxx_api.h';

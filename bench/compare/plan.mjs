@@ -91,12 +91,3 @@ export function cellsOf(runs) {
   const cells = runs.flatMap((run) => run.cells);
   return cells.filter((cell, index) => cells.findIndex((other) => sameCell(other, cell)) === index);
 }
-
-/** Approximate minutes that a plan takes. */
-export function minutesOf(plan, { rounds, seconds, settle_s, warm_s }) {
-  const runs = plan.flatMap((block) => block.runs);
-  const servers = new Set(runs.map(({ contender, workers, apart }) => [contender, workers, apart].join()));
-  const ofCell = ({ loop, turns }) => turns * (seconds * (loop === 'open' ? open_longer : 1) + warm_s);
-  const cells_s = runs.flatMap((run) => run.cells).reduce((sum, cell) => sum + ofCell(cell), 0);
-  return Math.ceil((rounds * (servers.size * (settle_s + 2) + cells_s)) / 60);
-}

@@ -106,118 +106,95 @@ const load = (scenario, contender = 'facematch') => ({
 });
 const floor = (scenario) => ({ contender: 'floor', block: `${scenario} fast` });
 const workers = (contender, count, clients) => ({ contender, block: 'workers', workers: count, clients });
-const steady = (contender) => ({ contender, block: 'steady', loop: 'open' });
 
-/** Throughput of ours over a peer's. `noise` is the same field of facematch over itself. */
-const timesFaster = (peer, scenario, contender = 'facematch') => ({
-  above: [load(scenario, contender), 'throughput'],
-  below: [load(scenario, peer), 'throughput'],
-  noise: [load(scenario), 'throughput'],
-});
+/**
+ * Two values of two cells, `above` ÷ `below`, or one alone; `least` or `most` is the target. The noise is that of `own`: the
+ * same value of facematch over itself.
+ */
+const figure = (what, target, above, below, own) => ({ what, ...target, above, below, noise: own });
 
-/** Two fields of two cells, `above` ÷ `below`, or one alone; `least` or `most` is the target. */
+const timesFaster = (peer, scenario, least, contender = 'facematch', title = '') =>
+  figure(
+    `throughput ${title}÷ ${peer === 'face-api-ssd' ? 'face-api, SSD' : peer}; ${scenario}, fast`,
+    { least },
+    [load(scenario, contender), 'throughput'],
+    [load(scenario, peer), 'throughput'],
+    [load(scenario), 'throughput'],
+  );
+
+const floorShare = (scenario) => {
+  const own = [load(scenario), 'cpu'];
+  const what = `floor: CPU a pair ÷ CPU a request; ${scenario}, fast`;
+  return figure(what, { least: 0.94 }, [floor(scenario), 'pipeline'], own, own);
+};
+
+const aboveFloor = (what, scenario, most, pick) => {
+  const own = [load(scenario), 'cpu'];
+  return figure(`CPU a request ÷ ${what}; ${scenario}, fast`, { most }, own, [floor(scenario), pick], own);
+};
+
+const tail = [{ contender: 'facematch', block: 'steady', loop: 'open' }, 'tail'];
+
 const figures = [
+  floorShare('small'),
+  floorShare('photo'),
+  aboveFloor('bare runs of the nets', 'small', 1.3, 'nets'),
+  timesFaster('do-it-yourself', 'small', 2.5),
+  timesFaster('do-it-yourself', 'small', 2.5, 'facematch-int8', 'with the pack int8 '),
+  timesFaster('opencv4nodejs', 'small', 2),
+  timesFaster('opencv4nodejs', 'small', 2, 'facematch-int8', 'with the pack int8 '),
+  timesFaster('do-it-yourself', 'phone', 1.3),
+  aboveFloor('(bare scaled decoding of both + bare runs of the nets)', 'phone', 1.15, 'decode_and_nets'),
+  timesFaster('face-api-ssd', 'small', 30),
+  timesFaster('human', 'small', 12),
+  figure('p99 ÷ p50 at 70 % of the best throughput; small, fast', { most: 2 }, tail, undefined, tail),
+  figure(
+    'one request alone: latency with two workers ÷ with one; small, fast',
+    { most: 0.65 },
+    [workers('facematch', 2, 1), 'latency'],
+    [workers('facematch', 1, 1), 'latency'],
+  ),
   {
-    what: 'floor: CPU a pair ÷ CPU a request; small, fast',
-    least: 0.94,
-    above: [floor('small'), 'pipeline'],
-    below: [load('small'), 'cpu'],
-    noise: [load('small'), 'cpu'],
-  },
-  {
-    what: 'floor: CPU a pair ÷ CPU a request; photo, fast',
-    least: 0.94,
-    above: [floor('photo'), 'pipeline'],
-    below: [load('photo'), 'cpu'],
-    noise: [load('photo'), 'cpu'],
-  },
-  {
-    what: 'CPU a request ÷ bare runs of the nets; small, fast',
-    most: 1.3,
-    above: [load('small'), 'cpu'],
-    below: [floor('small'), 'nets'],
-    noise: [load('small'), 'cpu'],
-  },
-  {
-    what: 'throughput ÷ do-it-yourself; small, fast',
-    least: 2.5,
-    ...timesFaster('do-it-yourself', 'small'),
-  },
-  {
-    what: 'throughput with the pack int8 ÷ do-it-yourself; small, fast',
-    least: 2.5,
-    ...timesFaster('do-it-yourself', 'small', 'facematch-int8'),
-  },
-  { what: 'throughput ÷ opencv4nodejs; small, fast', least: 2, ...timesFaster('opencv4nodejs', 'small') },
-  {
-    what: 'throughput with the pack int8 ÷ opencv4nodejs; small, fast',
-    least: 2,
-    ...timesFaster('opencv4nodejs', 'small', 'facematch-int8'),
-  },
-  { what: 'throughput ÷ do-it-yourself; phone, fast', least: 1.3, ...timesFaster('do-it-yourself', 'phone') },
-  {
-    what: 'CPU a request ÷ (bare scaled decoding of both + bare runs of the nets); phone, fast',
-    most: 1.15,
-    above: [load('phone'), 'cpu'],
-    below: [floor('phone'), 'decode_and_nets'],
-    noise: [load('phone'), 'cpu'],
-  },
-  { what: 'throughput ÷ face-api, SSD; small, fast', least: 30, ...timesFaster('face-api-ssd', 'small') },
-  { what: 'throughput ÷ human; small, fast', least: 12, ...timesFaster('human', 'small') },
-  {
-    what: 'p99 ÷ p50 at 70 % of the best throughput; small, fast',
-    most: 2,
-    above: [steady('facematch'), 'tail'],
-    noise: [steady('facematch'), 'tail'],
-  },
-  {
-    what: 'one request alone: latency with two workers ÷ with one; small, fast',
-    most: 0.65,
-    above: [workers('facematch', 2, 1), 'latency'],
-    below: [workers('facematch', 1, 1), 'latency'],
-  },
-  {
+    ...timesFaster('hello', 'refused-key', 0.6),
     what: 'refused (wrong key, logged) ÷ µWS hello-world: throughput',
-    least: 0.6,
-    ...timesFaster('hello', 'refused-key'),
   },
-  {
-    what: 'throughput with two workers ÷ with one; small, fast',
-    least: 1.9,
-    above: [workers('facematch', 2, saturating), 'throughput'],
-    below: [workers('facematch', 1, saturating), 'throughput'],
-  },
-  {
-    what: 'the machine itself, two threads of the floor ÷ one; small, fast',
-    above: [workers('floor', 2, saturating), 'pairs'],
-    below: [workers('floor', 1, saturating), 'pairs'],
-  },
-  ...['small', 'photo', 'phone'].map((scenario) => ({
-    what: `main thread’s share of the server’s CPU; ${scenario}, fast`,
-    above: [load(scenario), 'front_share'],
-  })),
+  figure(
+    'throughput with two workers ÷ with one; small, fast',
+    { least: 1.9 },
+    [workers('facematch', 2, saturating), 'throughput'],
+    [workers('facematch', 1, saturating), 'throughput'],
+  ),
+  figure(
+    'the machine itself, two threads of the floor ÷ one; small, fast',
+    {},
+    [workers('floor', 2, saturating), 'pairs'],
+    [workers('floor', 1, saturating), 'pairs'],
+  ),
+  ...['small', 'photo', 'phone'].map((scenario) =>
+    figure(`main thread’s share of the server’s CPU; ${scenario}, fast`, {}, [load(scenario), 'front_share']),
+  ),
   ...['small', 'photo'].flatMap((scenario) => [
-    {
-      what: `throughput ÷ the floor’s; ${scenario}, fast`,
-      above: [load(scenario), 'throughput'],
-      below: [floor(scenario), 'pairs'],
-    },
-    {
-      what: `generator’s share of all CPU time; ${scenario}, fast`,
-      above: [load(scenario), 'generator_share'],
-    },
+    figure(
+      `throughput ÷ the floor’s; ${scenario}, fast`,
+      {},
+      [load(scenario), 'throughput'],
+      [floor(scenario), 'pairs'],
+    ),
+    figure(`generator’s share of all CPU time; ${scenario}, fast`, {}, [load(scenario), 'generator_share']),
   ]),
   // How many times faster a server would be that only ran our nets.
-  ...['do-it-yourself', 'opencv4nodejs'].map((peer) => ({
-    what: `CPU a request of ${peer} ÷ bare runs of the nets; small, fast`,
-    above: [load('small', peer), 'cpu'],
-    below: [floor('small'), 'nets'],
-  })),
-  {
-    what: 'resident memory after warm-up, two workers, in MB; small, fast',
-    most: 300,
-    above: [load('small'), 'rss_mb'],
-  },
+  ...['do-it-yourself', 'opencv4nodejs'].map((peer) =>
+    figure(
+      `CPU a request of ${peer} ÷ bare runs of the nets; small, fast`,
+      {},
+      [load('small', peer), 'cpu'],
+      [floor('small'), 'nets'],
+    ),
+  ),
+  figure('resident memory after warm-up, two workers, in MB; small, fast', { most: 300 }, [
+    load('small'),
+    'rss_mb',
+  ]),
 ];
 
 /** Median, lowest and highest over the turns; null for an empty list. */

@@ -1,57 +1,31 @@
 // Bodies: valid forms, nearly valid forms and other bytes; and ways to damage bytes.
 import { boundary, form } from '../../test/support/load.mjs';
 
-const flip = (bytes, random) => {
-  const spoilt = Buffer.from(bytes);
-  for (let count = 1 + random.below(16); count > 0 && spoilt.length > 0; count--) {
-    spoilt[random.below(spoilt.length)] ^= 1 << random.below(8);
-  }
-  return spoilt;
-};
-
-const overwrite = (bytes, random) => {
-  const spoilt = Buffer.from(bytes);
+/** Each says what stands in place of `rest`, the bytes from a random place on. */
+const ways = [
+  (rest, random) => new Uint8Array(rest).fill(rest[0] ^ (1 << random.below(8)), 0, 1),
   // The values at which lengths and signs overflow.
-  const value = random.pick([0x00, 0x01, 0x7f, 0x80, 0xfe, 0xff]);
-  const at = random.below(spoilt.length + 1);
-  return spoilt.fill(value, at, Math.min(spoilt.length, at + 1 + random.below(8)));
-};
+  (rest, random) =>
+    new Uint8Array(rest).fill(random.pick([0x00, 0x01, 0x7f, 0x80, 0xfe, 0xff]), 0, 1 + random.below(8)),
+  () => Buffer.alloc(0),
+  (rest, random) => rest.subarray(1 + random.below(64)),
+  (rest, random) => Buffer.concat([random.bytes(1 + random.below(64)), rest]),
+  (rest, random) => Buffer.concat([rest.subarray(0, random.below(256)), rest]),
+];
 
-const cut = (bytes, random) => bytes.subarray(0, random.below(bytes.length + 1));
-
-const remove = (bytes, random) => {
-  const at = random.below(bytes.length + 1);
-  return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + random.below(64))]);
-};
-
-const insert = (bytes, random) => {
-  const at = random.below(bytes.length + 1);
-  return Buffer.concat([bytes.subarray(0, at), random.bytes(1 + random.below(64)), bytes.subarray(at)]);
-};
-
-const repeat = (bytes, random) => {
-  const at = random.below(bytes.length + 1);
-  const end = at + random.below(256);
-  return Buffer.concat([bytes.subarray(0, end), bytes.subarray(at)]);
-};
-
-const ways = [flip, overwrite, cut, remove, insert, repeat];
-
-/** Applies one to three of them. */
+/** Applies one to four of them. */
 export function mutate(bytes, random) {
   let spoilt = bytes;
-  for (let count = 1 + random.below(3); count > 0; count--) spoilt = random.pick(ways)(spoilt, random);
+  for (let count = 1 + random.below(4); count > 0; count--) {
+    const at = random.below(spoilt.length + 1);
+    spoilt = Buffer.concat([spoilt.subarray(0, at), random.pick(ways)(spoilt.subarray(at), random)]);
+  }
   return spoilt;
-}
-
-/** Damages only the first `length` bytes, where headers are. */
-export function mutateStart(bytes, length, random) {
-  return Buffer.concat([mutate(bytes.subarray(0, length), random), bytes.subarray(length)]);
 }
 
 /** Cheap to refuse: these requests test the form, not the decoder. */
-const notAPicture = Buffer.from('this is not a picture');
-const plain = { image1: notAPicture, image2: notAPicture };
+const notAnImage = Buffer.from('this is not a picture');
+const plain = { image1: notAnImage, image2: notAnImage };
 
 // biome-ignore format: a list of words
 const values = [
@@ -86,8 +60,9 @@ export const damagedForm = (random, world) => {
 /** A valid picture with damage, mostly in its headers. */
 export const sufferedForm = (random, world) => {
   const good = random.pick(world.good);
-  const suffered = random.chance(0.6) ? mutateStart(good, 700, random) : mutate(good, random);
-  return form({ image1: suffered, image2: notAPicture });
+  const harmed = random.chance(0.6) ? 700 : good.length;
+  const image1 = Buffer.concat([mutate(good.subarray(0, harmed), random), good.subarray(harmed)]);
+  return form({ image1, image2: notAnImage });
 };
 
 export const oddFields = (random) => {
@@ -102,14 +77,14 @@ export const oddFields = (random) => {
 /** Members of a form as JSON, now and then of the wrong type, with damage to the text in half of them. */
 export const oddJson = (random, world) => {
   const base64 = (bytes) => bytes.toString('base64').replaceAll('/', random.chance(0.5) ? '/' : '\\/');
-  const picture = () => base64(random.chance(0.1) ? random.pick(world.good) : notAPicture);
+  const picture = () => base64(random.chance(0.1) ? random.pick(world.good) : notAnImage);
   const other = () =>
     random.pick([random.pick(values), true, null, 70, -1, 0.5, [], {}, [[{ a: picture() }]]]);
-  const members = [['image1', picture()]];
-  members.push([
-    'image2',
-    random.chance(0.6) ? picture() : Array.from({ length: random.below(19) }, picture),
-  ]);
+  const second = random.chance(0.6) ? picture() : Array.from({ length: random.below(19) }, picture);
+  const members = [
+    ['image1', picture()],
+    ['image2', second],
+  ];
   for (let count = random.below(4); count > 0; count--) members.push([random.pick(names), other()]);
   const text = members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join();
   // The escape of a slash was escaped once more.
@@ -118,7 +93,7 @@ export const oddJson = (random, world) => {
 };
 
 /** One picture, valid or not, with fields that most endpoints do not have. */
-export const onePicture = (random, world) => {
+export const oneImage = (random, world) => {
   const image = random.chance(0.3) ? random.pick(world.good) : mutate(random.pick(world.damaged), random);
   return form({ image, ...(random.chance(0.5) && { [random.pick(names)]: random.pick(values) }) });
 };
@@ -127,7 +102,7 @@ export const onePicture = (random, world) => {
 export const manyTargets = (random, world) => {
   const target = () =>
     random.weighted([
-      [notAPicture, 6],
+      [notAnImage, 6],
       [random.pick(world.damaged), 3],
       [random.pick(world.good), 1],
       [Buffer.alloc(0), 1],
@@ -140,22 +115,9 @@ export const manyTargets = (random, world) => {
 const members = [
   'embedding', 'candidates', 'pack', 'version', 'accuracy_mode', 'threshold_percent', 'searched', 'min_percent', 'limit', '__proto__', 'toString', '',
 ];
+// biome-ignore format: a list of words
 const things = [
-  null,
-  true,
-  -1,
-  1.5,
-  1e308,
-  '',
-  '0',
-  [],
-  {},
-  [[]],
-  [null],
-  [{ id: 1 }],
-  'AAAA',
-  'A'.repeat(2732),
-  '\ud800',
+  null, true, -1, 1.5, 1e308, '', '0', [], {}, [[]], [null], [{ id: 1 }], 'AAAA', 'A'.repeat(2732), '\ud800',
 ];
 
 /** A body for match/embeddings with damaged members or bytes, or nested deeply. */
@@ -164,20 +126,13 @@ export const oddQuestion = (random, world) => {
     return Buffer.from(random.pick(['[', '{"a":', '[{"a":']).repeat(1 + random.below(100_000)));
   const question = structuredClone(world.question);
   for (let count = random.below(4); count > 0; count--) {
-    const [owner, name] = random.chance(0.3)
-      ? [
-          Array.isArray(question.candidates) && question.candidates[0] instanceof Object
-            ? question.candidates[0]
-            : question,
-          random.pick(['id', 'embedding']),
-        ]
-      : [question, random.pick(members)];
-    Object.defineProperty(owner, name, {
-      value: random.pick(things),
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    });
+    const candidate = question.candidates?.[0];
+    const [owner, name] =
+      candidate instanceof Object && random.chance(0.3)
+        ? [candidate, random.pick(['id', 'embedding'])]
+        : [question, random.pick(members)];
+    // Assigning to __proto__ would not make a member of that name.
+    Object.defineProperty(owner, name, { value: random.pick(things), enumerable: true, configurable: true });
   }
   const bytes = Buffer.from(JSON.stringify(question));
   return random.chance(0.4) ? mutate(bytes, random) : bytes;
@@ -193,14 +148,9 @@ const dispositions = [
   'Content-Disposition: form-data; name="\\"\\\\"', 'Content-Disposition: form-data; name=""', `${header};;;`, `${header}; filename="../../etc/passwd"`,
 ];
 const ends = ['\r\n', '\n', '\r', '', '\r\n\r\n', '\r\n ', '--\r\n'];
+// biome-ignore format: a list of words
 const delimiters = [
-  `--${boundary}`,
-  `-${boundary}`,
-  boundary,
-  `--${boundary}--`,
-  `--${boundary}x`,
-  `--${boundary} \t`,
-  '--',
+  `--${boundary}`, `-${boundary}`, boundary, `--${boundary}--`, `--${boundary}x`, `--${boundary} \t`, '--',
 ];
 
 /** Parts made of pieces of the grammar, most of them in the right place. */
@@ -208,16 +158,12 @@ export const builtForm = (random) => {
   const usual = (list) => (random.chance(0.85) ? list[0] : random.pick(list));
   const pieces = [random.chance(0.1) ? 'preamble' : ''];
   for (let count = random.below(22); count > 0; count--) {
+    const value = random.chance(0.1) ? random.bytes(random.below(200)).toString('latin1') : 'value';
     pieces.push(usual(delimiters), usual(ends), random.pick(dispositions), usual(ends), usual(ends));
-    pieces.push(
-      random.chance(0.1) ? random.bytes(random.below(200)).toString('latin1') : 'value',
-      usual(ends),
-    );
+    pieces.push(value, usual(ends));
   }
-  pieces.push(
-    random.chance(0.8) ? `--${boundary}--` : random.pick(delimiters),
-    random.chance(0.1) ? 'epilogue' : '\r\n',
-  );
+  const last = random.chance(0.8) ? `--${boundary}--` : random.pick(delimiters);
+  pieces.push(last, random.chance(0.1) ? 'epilogue' : '\r\n');
   return Buffer.from(pieces.join(''), 'latin1');
 };
 

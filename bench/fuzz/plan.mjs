@@ -1,198 +1,133 @@
-// The kinds of requests, each with its weight. A kind turns a generator and the world (key, pictures) into a plan:
-//   bytes    what is sent
-//   expects  'ok': 200 and the known answer; 'answer': any answer except 5xx; 'end': an answer or a closed connection
-//   answers  number of answers to wait for, 1 by default
-
+// The kinds of requests and the images that they send.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { portraits } from '../../test/support/portraits.mjs';
 import { Random } from '../../test/support/random.mjs';
 import { sharedData } from '../lib/setup.mjs';
-import {
-  builtForm,
-  damagedForm,
-  delimiterSoup,
-  goodForm,
-  manyTargets,
-  mutate,
-  mutatedForm,
-  noise,
-  oddFields,
-  oddJson,
-  oddQuestion,
-  onePicture,
-  sufferedForm,
-} from './bodies.mjs';
-import {
-  advanced,
-  detect,
-  embed,
-  embeddings,
-  head,
-  inChunks,
-  lyingLengths,
-  many,
-  match,
-  oddChunks,
-  oddHeaders,
-  oddRequestLines,
-  strangers,
-  withLength,
-} from './heads.mjs';
+import * as bodies from './bodies.mjs';
+import * as heads from './heads.mjs';
 
-/** Most bodies come with a length, some in chunks. */
-function request(world, body, random, path, headers = {}) {
-  const line = `POST ${path} HTTP/1.1`;
+const { advanced, detect, embed, embeddings, head, many, match, withLength } = heads;
+
+/** To one of `paths`. Most bodies come with a length, some in chunks. */
+const post = (make, paths, headers) => (random, world) => {
+  const body = make(random, world);
+  const line = `POST ${random.pick(paths)} HTTP/1.1`;
   return random.chance(0.2)
-    ? inChunks(world, body, random, line, headers)
+    ? heads.inChunks(world, body, random, line, headers)
     : withLength(world, body, headers, line);
-}
-
-/** A form with two pictures, for any endpoint that compares them. */
-const form = (make) => (random, world) => {
-  const path = random.weighted([
-    [match, 6],
-    [advanced, 3],
-    [many, 1],
-  ]);
-  return { bytes: request(world, make(random, world), random, path), expects: 'answer' };
 };
 
-const pipelinable = oddRequestLines.filter((line) => line.startsWith('GET '));
+const toMatch = (make) =>
+  post(make, [match, match, match, match, match, match, advanced, advanced, advanced, many]);
+const asJson = { 'content-type': 'application/json' };
+const pipelinable = heads.oddRequestLines.filter((line) => line.startsWith('GET '));
 
+/**
+ * Of each kind its weight, what it expects, and its bytes by a generator and the world (key, images). A request with inference
+ * costs as much as a hundred others; among 100,000 requests there are still thousands of them.
+ *   ok      200 and the known answer
+ *   answer  any answer except 5xx
+ *   end     an answer or a closed connection; a number: so many answers or a closed connection
+ */
 const kinds = {
-  valid: (random, world) => ({
-    bytes: request(world, goodForm(random, world), random, random.pick([match, advanced, many])),
-    expects: 'ok',
-  }),
-  one_picture: (random, world) => ({
-    bytes: request(world, onePicture(random, world), random, random.pick([detect, embed])),
-    expects: 'answer',
-  }),
-  many_targets: (random, world) => ({
-    bytes: request(world, manyTargets(random, world), random, many),
-    expects: 'answer',
-  }),
-  odd_question: (random, world) => ({
-    bytes: request(world, oddQuestion(random, world), random, embeddings, {
-      'content-type': random.chance(0.95) ? 'application/json' : 'text/plain',
-    }),
-    expects: 'answer',
-  }),
-  damaged_picture: form(damagedForm),
-  suffered_picture: form(sufferedForm),
-  odd_fields: form(oddFields),
-  odd_json: (random, world) => ({
-    bytes: request(world, oddJson(random, world), random, random.pick([match, advanced, many]), {
-      'content-type': 'application/json',
-    }),
-    expects: 'answer',
-  }),
-  built_form: form(builtForm),
-  mutated_form: form(mutatedForm),
-  noise: form(noise),
-  delimiter_soup: form(delimiterSoup),
-  odd_header: (random, world) => ({
-    bytes: withLength(world, oddFields(random), random.pick(oddHeaders)),
-    expects: 'end',
-  }),
-  odd_request_line: (random, world) => {
-    const line = random.pick(oddRequestLines);
-    const bodiless = /^(GET|HEAD|OPTIONS)/.test(line);
-    return {
-      bytes: bodiless ? head(world, {}, line) : withLength(world, noise(random), {}, line),
-      expects: 'end',
-    };
-  },
-  lying_length: (random, world) => {
-    const body = oddFields(random);
-    return {
-      bytes: Buffer.concat([head(world, random.pick(lyingLengths)(body.length)), body]),
-      expects: 'end',
-    };
-  },
-  odd_chunks: (random, world) => {
-    const chunks = Buffer.from(random.pick(oddChunks));
-    return {
-      bytes: Buffer.concat([head(world, { 'transfer-encoding': 'chunked' }), chunks]),
-      expects: 'end',
-    };
-  },
-  mutated_head: (random, world) => ({
-    bytes: Buffer.concat([mutate(head(world, { 'content-length': 9 }), random), Buffer.from('some body')]),
-    expects: 'end',
-  }),
-  stranger: (random) => ({ bytes: random.pick(strangers), expects: 'end' }),
-  pipelined: (random, world) => {
-    const answers = 2 + random.below(4);
-    // µWS accepts another request when the one before was answered inside its callback, as these are.
-    const one = () => head(world, {}, random.pick(pipelinable));
-    return { bytes: Buffer.concat(Array.from({ length: answers }, one)), expects: 'end', answers };
-  },
-  refused_then_valid: (random, world) => ({
-    bytes: Buffer.concat([
-      withLength(world, noise(random), { 'content-type': 'text/plain' }),
-      withLength(world, goodForm(random, world)),
-    ]),
-    expects: 'end',
-    answers: 2,
-  }),
+  valid: [2, 'ok', post(bodies.goodForm, [match, advanced, many])],
+  one_image: [7, 'answer', post(bodies.oneImage, [detect, embed])],
+  many_targets: [3, 'answer', post(bodies.manyTargets, [many])],
+  odd_question: [9.5, 'answer', post(bodies.oddQuestion, [embeddings], asJson)],
+  question_as_text: [0.5, 'answer', post(bodies.oddQuestion, [embeddings], { 'content-type': 'text/plain' })],
+  damaged_image: [4, 'answer', toMatch(bodies.damagedForm)],
+  suffered_image: [3, 'answer', toMatch(bodies.sufferedForm)],
+  odd_fields: [10, 'answer', toMatch(bodies.oddFields)],
+  odd_json: [10, 'answer', post(bodies.oddJson, [match, advanced, many], asJson)],
+  built_form: [18, 'answer', toMatch(bodies.builtForm)],
+  mutated_form: [15, 'answer', toMatch(bodies.mutatedForm)],
+  noise: [4, 'answer', toMatch(bodies.noise)],
+  delimiter_soup: [2, 'answer', toMatch(bodies.delimiterSoup)],
+  odd_header: [
+    9,
+    'end',
+    (random, world) => withLength(world, bodies.oddFields(random), random.pick(heads.oddHeaders)),
+  ],
+  odd_request_line: [
+    7,
+    'end',
+    (random, world) => {
+      const line = random.pick(heads.oddRequestLines);
+      const bodiless = /^(GET|HEAD|OPTIONS)/.test(line);
+      return bodiless ? head(world, {}, line) : withLength(world, bodies.noise(random), {}, line);
+    },
+  ],
+  lying_length: [
+    6,
+    'end',
+    (random, world) => {
+      const body = bodies.oddFields(random);
+      return Buffer.concat([head(world, random.pick(heads.lyingLengths)(body.length)), body]);
+    },
+  ],
+  odd_chunks: [
+    3,
+    'end',
+    (random, world) =>
+      Buffer.concat([
+        head(world, { 'transfer-encoding': 'chunked' }),
+        Buffer.from(random.pick(heads.oddChunks)),
+      ]),
+  ],
+  mutated_head: [
+    4,
+    'end',
+    (random, world) =>
+      Buffer.concat([bodies.mutate(head(world, { 'content-length': 9 }), random), Buffer.from('some body')]),
+  ],
+  stranger: [1, 'end', (random) => random.pick(heads.strangers)],
+  // µWS accepts another request when the one before was answered inside its callback, as these are.
+  pipelined: [
+    1.5,
+    4,
+    (random, world) =>
+      Buffer.concat(Array.from({ length: 4 }, () => head(world, {}, random.pick(pipelinable)))),
+  ],
+  refused_then_valid: [
+    0.5,
+    2,
+    (random, world) =>
+      Buffer.concat([
+        withLength(world, bodies.noise(random), { 'content-type': 'text/plain' }),
+        withLength(world, bodies.goodForm(random, world)),
+      ]),
+  ],
 };
+const weights = Object.entries(kinds).map(([kind, [weight]]) => [kind, weight]);
 
-/** A request with inference costs as much as a hundred others; among 100,000 requests there are still thousands of them. */
-const weights = {
-  valid: 2,
-  one_picture: 7,
-  many_targets: 3,
-  odd_question: 10,
-  damaged_picture: 4,
-  suffered_picture: 3,
-  odd_fields: 10,
-  odd_json: 10,
-  built_form: 18,
-  mutated_form: 15,
-  noise: 4,
-  delimiter_soup: 2,
-  odd_header: 9,
-  odd_request_line: 7,
-  lying_length: 6,
-  odd_chunks: 3,
-  mutated_head: 4,
-  stranger: 1,
-  pipelined: 1.5,
-  refused_then_valid: 0.5,
-};
-
-/** How a client leaves: at a byte of what it sends, while it waits, or at the first byte of the answer. */
-const leavings = ['sending', 'waiting', 'answering'];
-
-/** Request number `index`, determined by the generator. */
+/**
+ * A request, determined by the generator: its kind, what it expects, its bytes and where they are cut, and how the client
+ * leaves: at a byte of what it sends, while it waits, at the first byte of the answer, or after its patience.
+ */
 export function plan(random, world) {
-  const kind = random.weighted(Object.entries(weights));
-  const made = kinds[kind](random, world);
-  const { bytes } = made;
-  const leaves = random.chance(0.12) ? random.pick(leavings) : undefined;
+  const kind = random.weighted(weights);
+  const [, expected, make] = kinds[kind];
+  const bytes = make(random, world);
+  const somewhere = () => random.below(bytes.length + 1);
+  const expects = typeof expected === 'number' ? 'end' : expected;
   // A client that has to wait leaves, mostly soon; a few stay until the server's timeouts end the connection.
-  const patient = made.expects !== 'end' || random.chance(0.1);
-  const cuts = Array.from({ length: random.chance(0.5) ? 0 : random.below(5) }, () =>
-    random.below(bytes.length + 1),
-  );
+  const patient = expects !== 'end' || random.chance(0.1);
   return {
-    answers: 1,
-    ...made,
     kind,
-    leaves,
-    leavesAt: random.below(bytes.length + 1),
+    expects,
+    bytes,
+    answers: expects === expected ? 1 : expected,
+    leaves: random.chance(0.12) ? random.pick(['sending', 'waiting', 'answering']) : undefined,
+    leavesAt: somewhere(),
     patience_ms: patient ? undefined : 100 + random.below(900),
     resets: random.chance(0.5),
-    cuts: cuts.sort((a, b) => a - b),
+    cuts: Array.from({ length: random.pick([0, 0, 0, 1, 2, 4]) }, somewhere).sort((a, b) => a - b),
   };
 }
 
-// Its pictures: valid ones and a corpus of damaged ones.
-
-/** Larger pictures cost time and test nothing more. */
+/** Larger ones cost time and test nothing more. */
 const most_bytes = 300_000;
 
 /** Files of the shared corpus; none when there is no such folder. */
@@ -205,34 +140,34 @@ function corpus() {
     .filter((bytes) => bytes.length <= most_bytes);
 }
 
-/** Kinds of pictures that decoders had bugs with, made here and then damaged. */
+/** Kinds of images that decoders had bugs with, made here and then damaged. */
 async function drawn(seed) {
-  const base = () =>
-    sharp({
-      create: { width: 90, height: 70, channels: 4, background: { r: 200, g: 120, b: 40, alpha: 0.5 } },
-    });
-  const made = await Promise.all([
-    base().jpeg({ progressive: true }).toBuffer(),
-    base().jpeg({ chromaSubsampling: '4:4:4', quality: 5 }).toBuffer(),
-    base().grayscale().jpeg().toBuffer(),
-    base().toColourspace('cmyk').jpeg().toBuffer(),
-    base().withMetadata({ orientation: 6 }).jpeg().toBuffer(),
-    base().png({ palette: true }).toBuffer(),
-    base().png({ progressive: true }).toBuffer(),
-    base().toColourspace('rgb16').png().toBuffer(),
-    base().webp({ lossless: true }).toBuffer(),
-    base().webp({ quality: 1 }).toBuffer(),
-    base().gif().toBuffer(),
-    base().tiff().toBuffer(),
-  ]);
+  const create = { width: 90, height: 70, channels: 4, background: { r: 200, g: 120, b: 40, alpha: 0.5 } };
+  const image = sharp({ create });
+  const files = [
+    image.clone().jpeg({ progressive: true }),
+    image.clone().jpeg({ chromaSubsampling: '4:4:4', quality: 5 }),
+    image.clone().grayscale().jpeg(),
+    image.clone().toColourspace('cmyk').jpeg(),
+    image.clone().withMetadata({ orientation: 6 }).jpeg(),
+    image.clone().png({ palette: true }),
+    image.clone().png({ progressive: true }),
+    image.clone().toColourspace('rgb16').png(),
+    image.clone().webp({ lossless: true }),
+    image.clone().webp({ quality: 1 }),
+    image.clone().gif(),
+    image.clone().tiff(),
+  ];
+  const made = await Promise.all(files.map((file) => file.toBuffer()));
   const random = new Random(seed);
-  return made.flatMap((bytes) => [bytes, ...Array.from({ length: 10 }, () => mutate(bytes, random))]);
+  return made.flatMap((bytes) => [bytes, ...Array.from({ length: 10 }, () => bodies.mutate(bytes, random))]);
 }
 
 /** { good, damaged, from_corpus }: lists of bytes, and how many of the damaged ones are from the shared corpus. */
-export async function fuzzPictures(seed) {
-  const formats = ['jpeg', 'png', 'webp'];
-  const good = await portraits(formats.map((format) => ({ width: 200, height: 200, format })));
+export async function fuzzImages(seed) {
+  const good = await portraits(
+    ['jpeg', 'png', 'webp'].map((format) => ({ width: 200, height: 200, format })),
+  );
   const files = corpus();
   return {
     good: good.map(({ bytes }) => bytes),

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import sharp from 'sharp';
 import { root } from '../../test/support/programs.mjs';
-import { intersectionOverUnion, still } from '../lib/geometry.mjs';
+import { intersectionOverUnion, mean, still } from '../lib/geometry.mjs';
 import { sharedData } from '../lib/setup.mjs';
 
 const folder = sharedData();
@@ -87,8 +87,8 @@ export function labelled() {
     .map((picture) => ({ ...picture, boxes: boxes.get(picture.name) }));
 }
 
-// A variant takes { pixels, width, height, face }: a sharp object, its size, and its
-// face as the pipeline found it. It returns { picture, move }: a sharp object, and the transform of positions.
+// `make` of a variant takes { pixels, width, height, face }: a sharp object, its size, and its face as the pipeline found it. It
+// returns { picture, move }: a sharp object, and the transform of positions.
 
 const grey = '#808080';
 
@@ -100,72 +100,44 @@ function turned(degrees) {
     const across = Math.abs(width * cos) + Math.abs(height * sin);
     const down = Math.abs(width * sin) + Math.abs(height * cos);
     // Around the centre of the picture, which becomes the centre of the larger one.
-    const move = {
-      a: cos,
-      b: sin,
-      tx: across / 2 - (cos * width - sin * height) / 2,
-      ty: down / 2 - (sin * width + cos * height) / 2,
-    };
+    const [tx, ty] = [across - (cos * width - sin * height), down - (sin * width + cos * height)];
+    const move = { a: cos, b: sin, tx: tx / 2, ty: ty / 2 };
     return { picture: pixels.rotate(degrees, { background: grey }), move };
   };
 }
 
-function shrunk(share) {
-  return ({ pixels, width, height }) => {
-    const small = Math.round(width * share);
-    return {
-      picture: pixels.resize(small, Math.round(height * share), { fit: 'fill' }),
-      move: scaled(small / width),
-    };
-  };
-}
+const resized = (pixels, width, height, k) =>
+  pixels.resize(Math.round(width * k), Math.round(height * k), { fit: 'fill' });
 
-/** Applies `curve` to grey levels of 0..1. */
-function toned(curve) {
-  return async ({ pixels }) => {
-    const table = Uint8Array.from({ length: 256 }, (_, level) => Math.round(255 * curve(level / 255)));
-    const { data, info } = await pixels.raw().toBuffer({ resolveWithObject: true });
-    return {
-      picture: sharp(
-        data.map((level) => table[level]),
-        { raw: info },
-      ),
-      move: still,
-    };
-  };
-}
+const shrunk =
+  (k) =>
+  ({ pixels, width, height }) => ({
+    picture: resized(pixels, width, height, k),
+    move: scaled(Math.round(width * k) / width),
+  });
 
 /** A close-up that keeps `share` of each side of the face's box, around the centre of its landmarks. */
 function closeUp(share) {
   return ({ pixels, width, height, face }) => {
-    const points = Object.values(face.landmarks);
     const side = Math.round(share * Math.max(face.box.width, face.box.height));
-    const first = (axis, length) => {
-      const middle = points.reduce((sum, point) => sum + point[axis], 0) / points.length;
-      return Math.round(Math.min(Math.max(middle - side / 2, 0), length - side));
-    };
-    const [left, top] = [first(0, width), first(1, height)];
-    return {
-      picture: pixels.extract({ left, top, width: side, height: side }),
-      move: { ...still, tx: -left, ty: -top },
-    };
+    const centre = mean(Object.values(face.landmarks));
+    const [left, top] = [width, height].map((length, axis) =>
+      Math.round(Math.min(Math.max(centre[axis] - side / 2, 0), length - side)),
+    );
+    const picture = pixels.extract({ left, top, width: side, height: side });
+    return { picture, move: { ...still, tx: -left, ty: -top } };
   };
 }
 
 /** The face at a size of `side` pixels in a picture of 1600 x 1200. */
 function tiny(side) {
   return async ({ pixels, width, height, face }) => {
-    const small = Math.round((width * side) / Math.max(face.box.width, face.box.height));
-    const inner = await pixels
-      .resize(small, Math.round((small * height) / width), { fit: 'fill' })
-      .toFormat('png')
-      .toBuffer();
+    const k = side / Math.max(face.box.width, face.box.height);
     const [left, top] = [1090, 310];
+    const input = await resized(pixels, width, height, k).png().toBuffer();
     const picture = sharp({ create: { width: 1600, height: 1200, channels: 3, background: grey } });
-    return {
-      picture: picture.composite([{ input: inner, left, top }]),
-      move: { ...scaled(small / width), tx: left, ty: top },
-    };
+    const move = { ...scaled(Math.round(width * k) / width), tx: left, ty: top };
+    return { picture: picture.composite([{ input, left, top }]), move };
   };
 }
 
@@ -174,9 +146,7 @@ function printed(dots) {
   const pitch = 8;
   return async ({ pixels, width, height, face }) => {
     const k = (pitch * dots) / Math.max(face.box.width, face.box.height);
-    const size = [Math.round(width * k), Math.round(height * k)];
-    const { data, info } = await pixels
-      .resize(...size, { fit: 'fill' })
+    const { data, info } = await resized(pixels, width, height, k)
       .greyscale()
       .raw()
       .toBuffer({ resolveWithObject: true });
@@ -186,54 +156,37 @@ function printed(dots) {
       const least = 128 + 63 * (Math.cos((x + y) * turn) + Math.cos((x - y) * turn));
       data[i] = data[i] > least ? 255 : 0;
     }
-    return { picture: sharp(data, { raw: { ...info, channels: 1 } }), move: scaled(size[0] / width) };
+    return { picture: sharp(data, { raw: { ...info, channels: 1 } }), move: scaled(info.width / width) };
   };
 }
 
-function then(first, second) {
-  return async (source) => {
-    const { picture, move } = await first(source);
-    const { data, info } = await picture.raw().toBuffer({ resolveWithObject: true });
-    const next = await second({ pixels: sharp(data, { raw: info }), width: info.width, height: info.height });
-    if (next.move !== still) throw new Error('Only the first of two variants may move anything');
-    return { picture: next.picture, move };
-  };
-}
+const darkened = (k) => (level) => k * level;
+const pale = (level) => 0.2 * level + 0.7;
 
-const asItIs = ({ pixels }) => ({ picture: pixels, move: still });
-
-/** `quality` is the JPEG's. The goals are for `asked` variants. */
+/** `tone` changes grey levels of 0..1; `quality` is the JPEG's. The goals are for `asked` variants. */
 export const variants = [
-  { name: 'as it is', asked: true, make: asItIs },
+  { name: 'as it is', asked: true },
   ...[90, 180, 270].map((degrees) => ({ name: `turned by ${degrees}°`, asked: true, make: turned(degrees) })),
   ...[0.5, 0.25, 0.15].map((share) => ({ name: `shrunk to ${share}`, asked: true, make: shrunk(share) })),
-  ...[0.25, 0.15].map((k) => ({ name: `darkened × ${k}`, asked: true, make: toned((v) => k * v) })),
-  { name: 'darkened, gamma 2.2 × 0.25', asked: true, make: toned((v) => 0.25 * v ** 2.2) },
-  { name: 'JPEG quality 20', asked: true, quality: 20, make: asItIs },
+  ...[0.25, 0.15].map((k) => ({ name: `darkened × ${k}`, asked: true, tone: darkened(k) })),
+  { name: 'darkened, gamma 2.2 × 0.25', asked: true, tone: (level) => 0.25 * level ** 2.2 },
+  { name: 'JPEG quality 20', asked: true, quality: 20 },
   ...[30, 45, 60].map((degrees) => ({ name: `turned by ${degrees}°`, make: turned(degrees) })),
   ...[0.8, 0.65, 0.5].map((share) => ({ name: `close-up, ${share} of the box`, make: closeUp(share) })),
   ...[24, 20].map((side) => ({ name: `tiny, ${side} px of 1600`, make: tiny(side) })),
   ...[24, 32].map((dots) => ({ name: `printed, ${dots} dots across`, make: printed(dots) })),
-  { name: 'pale × 0.2 + 0.7', make: toned((v) => 0.2 * v + 0.7) },
-  { name: 'darkened × 0.07', make: toned((v) => 0.07 * v) },
-  {
-    name: 'turned by 90°, darkened × 0.15',
-    make: then(
-      turned(90),
-      toned((v) => 0.15 * v),
-    ),
-  },
-  {
-    name: 'turned by 180°, pale',
-    make: then(
-      turned(180),
-      toned((v) => 0.2 * v + 0.7),
-    ),
-  },
+  { name: 'pale × 0.2 + 0.7', tone: pale },
+  { name: 'darkened × 0.07', tone: darkened(0.07) },
+  { name: 'turned by 90°, darkened × 0.15', make: turned(90), tone: darkened(0.15) },
+  { name: 'turned by 180°, pale', make: turned(180), tone: pale },
 ];
 
+const asItIs = ({ pixels }) => ({ picture: pixels, move: still });
+
 /** The variant as a file: { bytes, move }. */
-export async function applied({ make, quality = 95 }, source) {
+export async function applied({ make = asItIs, tone = (level) => level, quality = 95 }, source) {
   const { picture, move } = await make({ ...source, pixels: source.pixels.clone() });
-  return { bytes: await picture.jpeg({ quality }).toBuffer(), move };
+  const { data, info } = await picture.raw().toBuffer({ resolveWithObject: true });
+  const levels = data.map((level) => Math.round(255 * tone(level / 255)));
+  return { bytes: await sharp(levels, { raw: info }).jpeg({ quality }).toBuffer(), move };
 }

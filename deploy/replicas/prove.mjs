@@ -9,7 +9,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { form, Load, lasting } from '../../test/support/load.mjs';
 import { cpuMsOf, endOnSignals } from '../../test/support/programs.mjs';
-import { flags, progress, report } from '../../test/support/report.mjs';
+import { claim, flags, progress, report } from '../../test/support/report.mjs';
 import { Cluster } from './cluster.mjs';
 
 const limiterUp = 'facematch_limiter_up';
@@ -63,27 +63,28 @@ async function proveLimits(cluster, { seconds, quick }) {
       const allowed = limits.rate * lasted_s + limits.burst;
       const others = sent - admitted - refused;
       const whose = `${what} ${way}, key of ${limits.rate}/s and burst ${limits.burst}`;
-      claims.push({
-        what: `${whose}: not exceeded, nothing lost`,
-        found: `${admitted} of ${sent} admitted in ${lasted_s.toFixed(2)} s, where ${allowed.toFixed(1)} may be; ${apart} by a replica alone; ${others} neither admitted nor refused`,
-        limit: 'no more than may be; 0',
-        // A bucket takes a token that is short by rounding for a whole one.
-        ok: admitted - apart <= allowed + 1e-6 && admitted > apart && others === 0,
-      });
+      claims.push(
+        claim(
+          `${whose}: not exceeded, nothing lost`,
+          `${admitted} of ${sent} admitted in ${lasted_s.toFixed(2)} s, where ${allowed.toFixed(1)} may be; ${apart} by a replica alone; ${others} neither admitted nor refused`,
+          'no more than may be; 0',
+          // A bucket takes a token that is short by rounding for a whole one.
+          admitted - apart <= allowed + 1e-6 && admitted > apart && others === 0,
+        ),
+      );
       if (quick) continue;
-      claims.push({
-        what: `${whose}: reached`,
-        found: `${(100 * (admitted / allowed - 1)).toFixed(2)} %`,
-        limit: `at most ${100 * tolerance} % or one request below`,
-        // A token that is not whole yet at the end admits nobody.
-        ok: allowed - admitted <= Math.max(1, tolerance * allowed),
-      });
+      claims.push(
+        claim(
+          `${whose}: reached`,
+          `${(100 * (admitted / allowed - 1)).toFixed(2)} %`,
+          `at most ${100 * tolerance} % or one request below`,
+          // A token that is not whole yet at the end admits nobody.
+          allowed - admitted <= Math.max(1, tolerance * allowed),
+        ),
+      );
     }
   }
-  if (!quick) {
-    const what = 'requests of these that a replica judged alone';
-    claims.push({ what, found: alone, limit: '0', ok: alone === 0 });
-  }
+  if (!quick) claims.push(claim('requests of these that a replica judged alone', alone, '0', alone === 0));
   return { claims };
 }
 
@@ -148,12 +149,12 @@ async function under(what, cluster, seconds, steps) {
   return {
     facts: { [`${what}: sent again by nginx`]: cluster.sentAgain() - again },
     claims: [
-      {
-        what: `requests lost while ${what}`,
-        found: `${sent - answers.length} of ${sent} without an answer, ${failed.length} answered other than 200${statuses}, ${stray} with another's id`,
-        limit: '0, 0 and 0',
-        ok: sent > 0 && sent === answers.length && lost === 0 && failed.length === 0 && stray === 0,
-      },
+      claim(
+        `requests lost while ${what}`,
+        `${sent - answers.length} of ${sent} without an answer, ${failed.length} answered other than 200${statuses}, ${stray} with another's id`,
+        '0, 0 and 0',
+        sent > 0 && sent === answers.length && lost === 0 && failed.length === 0 && stray === 0,
+      ),
     ],
   };
 }
@@ -198,7 +199,7 @@ async function proveRedisLoss(cluster, { seconds }) {
   const what = 'requests that replicas judged alone meanwhile, by their metrics';
   return {
     facts: { ...facts, ...took },
-    claims: [...claims, { what, found: alone, limit: 'more than 0', ok: alone > 0 }],
+    claims: [...claims, claim(what, alone, 'more than 0', alone > 0)],
   };
 }
 
@@ -240,12 +241,12 @@ async function proveThroughput(cluster, { seconds }) {
       'one alone, directly': side(alone.flat()),
     },
     claims: [
-      {
-        what: 'throughput of three behind nginx ÷ the sum of what each carries alone on the same cores',
-        found: `${ratio.toFixed(3)} (${mean(together, 'rate').toFixed(1)} of ${sum.toFixed(1)} requests/s)`,
-        limit: `at least ${least_ratio}`,
-        ok: ratio >= least_ratio,
-      },
+      claim(
+        'throughput of three behind nginx ÷ the sum of what each carries alone on the same cores',
+        `${ratio.toFixed(3)} (${mean(together, 'rate').toFixed(1)} of ${sum.toFixed(1)} requests/s)`,
+        `at least ${least_ratio}`,
+        ratio >= least_ratio,
+      ),
     ],
   };
 }
@@ -272,28 +273,26 @@ const mean = (phases, name) => phases.reduce((sum, phase) => sum + phase[name], 
 // ---- the program
 
 endOnSignals();
-const options = flags({ quick: false, only: '', seconds: 20, json: false });
+/** By the names for --only. */
+const all = {
+  limits: proveLimits,
+  kill: proveKill,
+  redis: proveRedisLoss,
+  rolling: proveRolling,
+  throughput: proveThroughput,
+};
+const options = flags({ quick: false, only: ['all', ...Object.keys(all)], seconds: 20, json: false });
 const seconds = options.quick ? Math.min(options.seconds, 2) : options.seconds;
-
-/** Name for --only, what is said of it meanwhile, and the proof. */
-const all = [
-  ['limits', 'limits', proveLimits],
-  ['kill', 'a killed and a restarted replica', proveKill],
-  ['redis', 'Redis killed and restarted', proveRedisLoss],
-  ['rolling', 'a rolling replacement', proveRolling],
-  ['throughput', 'throughput', proveThroughput],
-];
-const proofs = all.filter(([name]) =>
-  options.only === '' ? !(options.quick && name === 'throughput') : name === options.only,
+const proofs = Object.entries(all).filter(([name]) =>
+  options.only === 'all' ? !(options.quick && name === 'throughput') : name === options.only,
 );
-if (proofs.length === 0) throw new Error(`--only: one of ${all.map(([name]) => name).join(', ')}`);
 
 const facts = {};
 const claims = [];
 const cluster = await Cluster.start();
 try {
-  for (const [, title, prove] of proofs) {
-    progress(title);
+  for (const [name, prove] of proofs) {
+    progress(name);
     const proof = await prove(cluster, { seconds, quick: options.quick });
     Object.assign(facts, proof.facts);
     claims.push(...proof.claims);

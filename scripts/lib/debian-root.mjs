@@ -17,14 +17,10 @@ const network = /^(?:https?_proxy|no_proxy|node_extra_ca_certs|ssl_cert_\w+|npm_
 
 const ask = (command, ...args) => execFileSync(command, args, { encoding: 'utf8' }).trim();
 
-/** Proxies and the like, as this process has them. */
-export const networkSettings = () =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => network.test(name)));
-
-/** `who` needs root and these, and `more`: [tool, Debian package] each. Throws an Error with what to do. */
-export function requireTools(who, more = []) {
+/** `who` needs root and these. Throws an Error with what to do. */
+export function requireTools(who) {
   if (process.getuid?.() !== 0) throw new Error(`${who} needs root: chroot and mounts.`);
-  for (const [tool, name] of [['debootstrap', 'debootstrap'], ['unshare', 'util-linux'], ...more]) {
+  for (const [tool, name] of Object.entries({ debootstrap: 'debootstrap', unshare: 'util-linux' })) {
     if (spawnSync(tool, ['--version']).error)
       throw new Error(`${who} needs ${tool}: apt-get install ${name}`);
   }
@@ -37,14 +33,17 @@ export function ownSuite() {
   return name;
 }
 
-/** The mirrors that this machine's apt is set to: of Debian, and of its security updates where it takes them. */
-export function ownMirrors() {
+/** The mirror of Debian that this machine's apt is set to. */
+function ownMirror() {
   const lines = ask('apt-get', 'indextargets', '--format', '$(SITE) $(ORIGIN)', 'Created-By: Packages');
   const sites = lines.split('\n').flatMap((line) => (line.endsWith(' Debian') ? [line.split(' ')[0]] : []));
-  const main = sites.find((site) => !site.includes('security'));
-  if (main === undefined) throw new Error('apt knows no mirror of Debian; run apt-get update once');
-  return { main, security: sites.find((site) => site.includes('security')) };
+  const mirror = sites.find((site) => !site.includes('security'));
+  if (mirror === undefined) throw new Error('apt knows no mirror of Debian; run apt-get update once');
+  return mirror;
 }
+
+/** Runs a command in namespaces of its own. */
+const apart = ['unshare', '--mount', '--pid', '--fork', '--kill-child'];
 
 /**
  * A command line that runs another with `folder` as its root. Mounts and processes are in namespaces of their own: they
@@ -54,38 +53,14 @@ export function inside(folder, command) {
   const mounts =
     'mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && mount -t tmpfs tmpfs "$1/dev/shm"';
   const script = `${mounts} && root=$1 && shift && exec chroot "$root" "$@"`;
-  return [
-    'unshare',
-    '--mount',
-    '--pid',
-    '--fork',
-    '--kill-child',
-    'sh',
-    '-c',
-    script,
-    'sh',
-    folder,
-    ...command,
-  ];
+  return [...apart, 'sh', '-c', script, 'sh', folder, ...command];
 }
 
-/** The command that fills `folder`, with the packages of `include` as well; debootstrap mounts, too. `arch` in Node's words. */
-export const debootstrap = (
-  folder,
-  suite,
-  { include = ['ca-certificates', 'git', 'libatomic1'], arch = process.arch } = {},
-) => [
-  ...['unshare', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'],
-  ...[
-    'debootstrap',
-    '--variant=minbase',
-    `--arch=${arch === 'x64' ? 'amd64' : arch}`,
-    ...(include.length > 0 ? [`--include=${include.join(',')}`] : []),
-    suite,
-    folder,
-    ownMirrors().main,
-  ],
-];
+/** The command that fills `folder`, with the packages of `include` as well. `arch` in Node's words. */
+export function debootstrap(folder, suite, arch, include = 'ca-certificates,git,libatomic1') {
+  const options = ['--variant=minbase', `--arch=${arch.replace('x64', 'amd64')}`, `--include=${include}`];
+  return [...apart, '--mount-proc', 'debootstrap', ...options, suite, folder, ownMirror()];
+}
 
 /**
  * What the machine's owner has set for its network, Node and npm. Node is the one that runs this; for another processor or
@@ -112,16 +87,13 @@ export function furnish(folder, { arch = process.arch, node = '' } = {}) {
   if (arch !== process.arch || (node !== '' && node !== own)) {
     const spec = `node-linux-${arch}@${node || own}`;
     const name = ask('npm', 'pack', '--silent', '--pack-destination', folder, spec).split('\n').at(-1);
-    const parts = ['package/bin', 'package/include'];
-    execFileSync('tar', [
-      ...['-xzf', join(folder, name), '-C', join(folder, prefix), '--strip-components=1'],
-      ...parts,
-    ]);
+    const unpack = ['-xzf', join(folder, name), '-C', join(folder, prefix), '--strip-components=1'];
+    execFileSync('tar', [...unpack, 'package/bin', 'package/include']);
     rmSync(join(folder, name));
     chmodSync(join(folder, prefix, 'bin/node'), 0o755);
   }
   return {
-    ...networkSettings(),
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => network.test(name))),
     PATH: `${prefix}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
     HOME: process.env.HOME ?? '/root',
     LANG: 'C.UTF-8',

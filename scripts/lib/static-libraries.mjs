@@ -6,7 +6,8 @@ import { dirname, join, resolve } from 'node:path';
 import { installPackages, isDebian, missingPackages, unpackSource } from './debian.mjs';
 import { hashOf, isStamped, run, writeStamp } from './run.mjs';
 
-const off = (...names) => names.map((name) => `-D${name}=OFF`);
+/** Options of CMake that are switched off: words, each behind the same beginning. */
+const off = (words, beginning = '') => words.split(' ').map((name) => `-D${beginning}${name}=OFF`);
 
 /**
  * In the order in which they need each other. Debian 13's sources, and testing's for libpng: there the fixes that Debian 13 has as
@@ -27,33 +28,21 @@ const libraries = [
     path: 'pool/main/libp/libpng1.6/libpng1.6_1.6.58.orig.tar.gz',
     sha256: 'a9d4df463d36a6e5f9c29bd6f4967312d17e996c1854f3511f833924eb1993cf',
     licences: ['LICENSE'],
-    options: off('PNG_SHARED', 'PNG_TESTS', 'PNG_TOOLS', 'PNG_EXECUTABLES'),
+    options: off('SHARED TESTS TOOLS EXECUTABLES', 'PNG_'),
   },
   {
     name: 'libjpeg-turbo',
     path: 'pool/main/libj/libjpeg-turbo/libjpeg-turbo_2.1.5.orig.tar.gz',
     sha256: '254f3642b04e309fee775123133c6464181addc150499561020312ec61c1bf7c',
     licences: ['LICENSE.md', 'README.ijg'],
-    options: [...off('ENABLE_SHARED', 'WITH_TURBOJPEG'), '-DREQUIRE_SIMD=ON', '-DWITH_JPEG8=OFF'],
+    options: [...off('ENABLE_SHARED WITH_TURBOJPEG'), '-DREQUIRE_SIMD=ON', '-DWITH_JPEG8=OFF'],
   },
   {
     name: 'libwebp',
     path: 'pool/main/libw/libwebp/libwebp_1.5.0.orig.tar.gz',
     sha256: '7d6fab70cf844bf6769077bd5d7a74893f8ffd4dfb42861745750c63c2a5c92c',
     licences: ['COPYING'],
-    options: off(
-      ...[
-        'ANIM_UTILS',
-        'CWEBP',
-        'DWEBP',
-        'GIF2WEBP',
-        'IMG2WEBP',
-        'VWEBP',
-        'WEBPINFO',
-        'WEBPMUX',
-        'EXTRAS',
-      ].map((part) => `WEBP_BUILD_${part}`),
-    ),
+    options: off('ANIM_UTILS CWEBP DWEBP GIF2WEBP IMG2WEBP VWEBP WEBPINFO WEBPMUX EXTRAS', 'WEBP_BUILD_'),
   },
   {
     name: 'opencv',
@@ -62,41 +51,10 @@ const libraries = [
     licences: ['LICENSE', 'COPYRIGHT'],
     options: [
       '-DBUILD_LIST=core,imgproc',
-      ...off(
-        ...[
-          'TBB',
-          'LAPACK',
-          'OPENCL',
-          'IPP',
-          'ITT',
-          'EIGEN',
-          'OPENMP',
-          'VA',
-          'VA_INTEL',
-          'ADE',
-          'CAROTENE',
-          'QUIRC',
-          'FLATBUFFERS',
-        ].map((part) => `WITH_${part}`),
-        ...[
-          'GTK',
-          '1394',
-          'FFMPEG',
-          'GSTREAMER',
-          'V4L',
-          'PROTOBUF',
-          'TIFF',
-          'OPENJPEG',
-          'JASPER',
-          'OPENEXR',
-        ].map((part) => `WITH_${part}`),
-        ...['PNG', 'JPEG', 'WEBP'].map((part) => `WITH_${part}`),
-        ...['ITT', 'TESTS', 'PERF_TESTS', 'EXAMPLES', 'opencv_apps', 'JAVA', 'opencv_python3'].map(
-          (part) => `BUILD_${part}`,
-        ),
-        'CV_TRACE',
-        'OPENCV_GENERATE_PKGCONFIG',
-      ),
+      ...off('TBB LAPACK OPENCL IPP ITT EIGEN OPENMP VA VA_INTEL ADE CAROTENE QUIRC FLATBUFFERS', 'WITH_'),
+      ...off('GTK 1394 FFMPEG GSTREAMER V4L PROTOBUF TIFF OPENJPEG JASPER OPENEXR PNG JPEG WEBP', 'WITH_'),
+      ...off('ITT TESTS PERF_TESTS EXAMPLES opencv_apps JAVA opencv_python3', 'BUILD_'),
+      ...off('CV_TRACE OPENCV_GENERATE_PKGCONFIG'),
     ],
   },
 ];
@@ -129,31 +87,25 @@ export async function staticLibraries(onLine) {
     }
     for (const file of licences)
       cpSync(join(work, 'source', file), join(folder, 'licences', `${name}-${file}`));
-    const configure = [
-      ...['-S', join(work, 'source'), '-B', join(work, 'build'), '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Release'],
-      ...[
-        `-DCMAKE_INSTALL_PREFIX=${folder}`,
-        `-DCMAKE_PREFIX_PATH=${folder}`,
-        '-DCMAKE_INSTALL_LIBDIR:STRING=lib',
-      ],
-      ...[
-        '-DBUILD_SHARED_LIBS=OFF',
-        '-DCMAKE_POSITION_INDEPENDENT_CODE=ON',
-        '-DCMAKE_C_VISIBILITY_PRESET=hidden',
-      ],
-      ...['-DCMAKE_CXX_VISIBILITY_PRESET=hidden', '-DCMAKE_POLICY_VERSION_MINIMUM=3.5', ...options],
-      ...[`-DCMAKE_C_FLAGS=${hardening}`, `-DCMAKE_CXX_FLAGS=${hardening}`],
-    ];
-    await run('cmake', configure, { cure, onLine });
-    const build = [
-      '--build',
-      join(work, 'build'),
-      '--parallel',
-      String(availableParallelism()),
-      '--target',
-      'install',
-    ];
-    await run('cmake', build, { cure, onLine });
+    const built = join(work, 'build');
+    const configure = {
+      CMAKE_BUILD_TYPE: 'Release',
+      CMAKE_INSTALL_PREFIX: folder,
+      CMAKE_PREFIX_PATH: folder,
+      'CMAKE_INSTALL_LIBDIR:STRING': 'lib',
+      BUILD_SHARED_LIBS: 'OFF',
+      CMAKE_POSITION_INDEPENDENT_CODE: 'ON',
+      CMAKE_C_VISIBILITY_PRESET: 'hidden',
+      CMAKE_CXX_VISIBILITY_PRESET: 'hidden',
+      CMAKE_POLICY_VERSION_MINIMUM: '3.5',
+      CMAKE_C_FLAGS: hardening,
+      CMAKE_CXX_FLAGS: hardening,
+    };
+    const defined = Object.entries(configure).map(([name, value]) => `-D${name}=${value}`);
+    const place = ['-S', join(work, 'source'), '-B', built, '-G', 'Ninja'];
+    await run('cmake', [...place, ...defined, ...options], { cure, onLine });
+    const parallel = ['--parallel', String(availableParallelism())];
+    await run('cmake', ['--build', built, ...parallel, '--target', 'install'], { cure, onLine });
     rmSync(work, { recursive: true, force: true });
   }
   writeStamp(stamp, hash);

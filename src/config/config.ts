@@ -115,7 +115,7 @@ export const settings = {
     1024,
     900 * MiB,
     20 * MiB,
-    'Largest request body; of JSON with pictures a third more, and 64 KiB',
+    'Largest request body; of JSON with images a third more, and 64 KiB',
   ),
   max_image_bytes: integer(1, 900 * MiB, 10 * MiB, 'Largest image'),
   max_upload_bytes: integer(

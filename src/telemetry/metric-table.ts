@@ -69,11 +69,11 @@ export const counted = {
     labels: { key: "a key's name" },
   },
   key_pictures_total: {
-    help: 'Pictures that were analysed for a key',
+    help: 'Images that were analysed for a key',
     labels: { key: "a key's name" },
   },
   key_comparisons_total: {
-    help: 'Verdicts that a key got: on two pictures, or on two embeddings',
+    help: 'Verdicts that a key got: on two images, or on two embeddings',
     labels: { key: "a key's name" },
   },
   limiter_fallbacks_total: {

@@ -23,7 +23,7 @@ export interface RequestRecord {
   timings_ms: Readonly<Record<string, number>>;
   /** A fault of the server; goes to the log and nowhere else. */
   fault: string | undefined;
-  /** Pictures that were analysed; for the counts of use only. */
+  /** Images that were analysed; for the counts of use only. */
   pictures: number;
   /** For the metrics only: in a log line it would describe one person. */
   counts: readonly ImageCounts[];

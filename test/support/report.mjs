@@ -5,20 +5,37 @@ import { parseArgs } from 'node:util';
 import { root } from './programs.mjs';
 
 export const MiB = 1024 * 1024;
-
-/** Flags with whole numbers as defaults, or `false` for a switch. Ends the process on one that it does not know. */
-export function flags(defaults) {
-  const options = Object.fromEntries(
-    Object.entries(defaults).map(([name, value]) => [
-      name,
-      typeof value === 'boolean' ? { type: 'boolean' } : { type: 'string' },
-    ]),
+/** With one digit behind the point. */
+export const round1 = (value) => Math.round(value * 10) / 10;
+export const mib = (bytes) => round1(bytes / MiB);
+export const percent = (share) => `${(share * 100).toFixed(2)} %`;
+/** Nearest rank; 0 for an empty list. */
+export const quantile = (values, share) =>
+  values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? 0;
+/** Where a long run looks at memory: after the first `settled` requests, and at each of so many parts of `total`. */
+export const marksOf = (total, settled, parts) =>
+  [settled, ...Array.from({ length: parts }, (_, part) => Math.round((total * (part + 1)) / parts))].filter(
+    (mark, index) => index === 0 || mark > settled,
   );
+
+/**
+ * Flags with their defaults: a whole number, text, `false` for a switch, or a list of words of which the first is the default.
+ * Ends the process on what it does not know.
+ */
+export function flags(defaults) {
+  const type = (fallback) => (fallback === false ? 'boolean' : 'string');
   try {
-    const { values } = parseArgs({ options });
+    const { values } = parseArgs({
+      options: Object.fromEntries(
+        Object.entries(defaults).map(([name, fallback]) => [name, { type: type(fallback) }]),
+      ),
+    });
     return Object.fromEntries(
       Object.entries(defaults).map(([name, fallback]) => {
-        const value = values[name] ?? fallback;
+        const words = Array.isArray(fallback) ? fallback : undefined;
+        const value = values[name] ?? words?.[0] ?? fallback;
+        if (words && !words.includes(value))
+          throw new Error(`--${name}: expected one of ${words.join(', ')}`);
         if (typeof fallback !== 'number') return [name, value];
         if (!/^\d+$/.test(String(value))) throw new Error(`--${name}: expected a whole number`);
         return [name, Number(value)];
@@ -52,8 +69,10 @@ export function environment() {
   };
 }
 
+export const claim = (what, found, limit, ok) => ({ what, found, limit, ok });
+
 /**
- * Prints a report and sets the exit code. `claims` are { what, found, limit, ok }; `facts` go beside them.
+ * Prints a report and sets the exit code. `claims` are made by `claim`; `facts` go beside them.
  * With `json` it is one object on standard output.
  */
 export function report({ title, facts, claims, json }) {
