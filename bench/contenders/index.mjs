@@ -111,7 +111,7 @@ export const contenders = {
     how: 'answers every request with five bytes and reads no body',
     scenarios: ['refused-key', 'refused-form'],
     modes: ['fast'],
-    start: peer('hello.mjs'),
+    start: peer('least.mjs', 'hello'),
   },
 };
 
