@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import sharp from 'sharp';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { endpointIds, readConfig } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import { openApiDocument } from '../../src/site/document.ts';
@@ -10,7 +10,7 @@ import { sample } from '../fixtures/pictures.ts';
 import { documentedCommands, pages } from '../support/doc-commands.ts';
 import { newFolder } from '../support/folder.ts';
 import { execute, type Outcome } from './support/cli.ts';
-import { match } from './support/client.ts';
+import { embeddingsQuestion } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
 /** Names that the pages give to photos, and which sample each is. One woman is in 1 and 3. */
@@ -53,18 +53,9 @@ class DocShell {
       mkdirSync(dirname(join(shell.folder, name)), { recursive: true });
       await sharp(sample(number)).toFile(join(shell.folder, name));
     }
-    await shell.#writeEmbeddings();
+    const question = await embeddingsQuestion(shell.server, sample(1));
+    writeFileSync(join(shell.folder, 'embeddings.json'), JSON.stringify(question));
     return shell;
-  }
-
-  /** A question to match/embeddings: how alike two people of one photo are. */
-  async #writeEmbeddings(): Promise<void> {
-    const { body } = await match(this.server, { image: sample(1) }, { path: '/API/v1.0/face/embed/upload' });
-    const [first, second] = body.image.faces;
-    const candidates = [{ id: 'second', embedding: second.embedding }];
-    const { pack, version, accuracy_mode } = body.embedding;
-    const question = { embedding: first.embedding, candidates, pack, version, accuracy_mode };
-    writeFileSync(join(this.folder, 'embeddings.json'), JSON.stringify(question));
   }
 
   /** With the addresses of the server in place of those that the pages show. */
@@ -88,12 +79,7 @@ class DocShell {
       FACEMATCH_KEY: server.key,
       KEY: server.key,
     };
-    const args = ['-euo', 'pipefail', '-c', this.reachable(line)];
-    return execute('bash', args, folder, env);
-  }
-
-  stop(): Promise<void> {
-    return this.server.stop();
+    return execute('bash', ['-euo', 'pipefail', '-c', this.reachable(line)], folder, env);
   }
 }
 
@@ -104,8 +90,8 @@ beforeAll(async () => {
   shell = await DocShell.start();
   const [, program] = /```js\n(.*?)^```$/ms.exec(pages.get('docs/getting-started.md')!)!;
   writeFileSync(join(shell.folder, 'first-match.mjs'), shell.reachable(program!));
+  return () => shell.server.stop();
 });
-afterAll(() => shell.stop());
 
 const plain = (line: string) => line.replace('npx ', '');
 
