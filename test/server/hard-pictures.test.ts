@@ -48,11 +48,6 @@ describe('a photo that stands on its head', () => {
       0.3 * a.box.width,
     );
   });
-
-  test('is found by default, at the basic endpoint too', async () => {
-    const { body } = await match(server, { image1: upsideDown, image2: samples.one });
-    expect(body).toMatchObject({ match: true, image1: { faces: [{ found_by: 'rotated' }, {}, {}] } });
-  });
 });
 
 test('one good face at first sight, and the fallback looks no further', async () => {

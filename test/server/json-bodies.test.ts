@@ -135,7 +135,12 @@ describe('a fault is told', () => {
 
   test.each<[what: string, body: string, position: number]>([
     ['an open text', `{"image1":"${small}`, small.length + 11],
+    ['a comma too many', '{"a":1,}', 7],
+    ['a comment', '{/**/}', 1],
     ['two values', '{"é":"🙂"}{}', 10],
+    ['a leading zero', '{"a":01}', 5],
+    ['a bare line break', '{"a":"\n"}', 6],
+    ['an unknown escape', '{"a":"\\x"}', 6],
     ['too many levels', `{"a":${'['.repeat(40)}`, 36],
     ['too many members', `{${Array.from({ length: 40 }, (_, i) => `"${i}":0`).join()}}`, 108],
     ['too much that is no picture', `{"a":"${'\\"'.repeat(50_000)}"}`, 65_538],

@@ -155,9 +155,11 @@ describe('a head whose body could be read in two ways', () => {
 });
 
 describe('a slow sender', () => {
-  test('who stops is told upload_timeout, and the connection ends', async () => {
-    client.write(length());
-    client.write(body.subarray(0, 1000));
+  test.each<[what: string, bytes: Buffer | string]>([
+    ['stops', whole.subarray(0, 2000)],
+    ['never begins', chunked()],
+  ])('who %s is told upload_timeout, and the connection ends', async (_what, bytes) => {
+    client.write(bytes);
     const answer = await client.answer();
     expect(answer.body).toMatchObject({ status: 408, code: 'upload_timeout' });
     expect(answer.headers.get('connection')).toBe('close');

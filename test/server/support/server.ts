@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +9,7 @@ import { scopes } from '../../../src/auth/keys.ts';
 import { projectPath } from '../../../src/config/paths.ts';
 import { chooseTransport } from '../../../src/http/transport.ts';
 import { pack } from '../../fixtures/pictures.ts';
+import { newFolder } from '../../support/folder.ts';
 import { facematch } from './cli.ts';
 
 const { inherited, launch, nextLibc, serve, seriesValue } = await import(
@@ -52,7 +52,7 @@ export const killable = ['--import', new URL('./kill-worker.mjs', import.meta.ur
 
 /** A folder with a key file. Make it first when a test needs keys before the server runs. */
 export class Home {
-  readonly folder = mkdtempSync(join(tmpdir(), 'facematch-test-'));
+  readonly folder = newFolder();
   readonly keysFile = join(this.folder, 'keys.json');
 
   /** Adds a key; all scopes and hardly a limit unless told otherwise. */
