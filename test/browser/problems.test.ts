@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { hasOpenssl, makePair, overwrite } from '../fixtures/certificates.ts';
 import { blank, samples } from '../fixtures/pictures.ts';
-import { Home, TestServer, WorkerGate } from '../server/support/server.ts';
+import { TestServer } from '../server/support/server.ts';
 import { startTls } from '../server/support/tls.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
@@ -101,15 +101,12 @@ describe.skipIf(chromiumFile === undefined)('a server', () => {
   const session = new Session({ until: 'listening' });
 
   test('that is not ready yet says so, and is asked again', async () => {
-    const home = new Home();
-    const gate = new WorkerGate(home);
-    gate.close();
-    const server = await TestServer.start({ env: gate.env, until: 'listening' }, home);
+    const server = await TestServer.start({ gate: 'closed', until: 'listening' });
     const demo = await session.open({ server });
     await demo.givePhotos(samples.one, samples.three);
     expect(await demo.compare()).toMatchObject({ status: 503, code: 'not_ready' });
     expect(await retry(demo).isDisabled()).toBe(true);
-    gate.open();
+    server.gate.open();
     await server.line(server.stdout, /listens on/);
     expect((await demo.answerTo(() => retry(demo).click())).match).toBe(true);
     await server.stop();

@@ -1,11 +1,11 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { blank, sample, smallSample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
-import { program, run } from './support/cli.ts';
-import { type Fields, type Json, match, paths } from './support/client.ts';
+import { expectFailure, facematch } from './support/cli.ts';
+import { type Json, match, paths } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
 let folder: string;
@@ -29,11 +29,11 @@ beforeAll(async () => {
   copyFileSync(join(folder, 'group.jpg'), join(folder, 'photos/group.jpg'));
 });
 
-const detect = (...args: string[]) => run(program, ['detect', ...args], folder);
+const detect = (line: string) => facematch(`detect ${line}`, folder);
 
 describe('facematch detect', () => {
   test('shows a line for each picture and each face', async () => {
-    const { code, stdout, stderr } = await detect('group.jpg', 'blank.webp');
+    const { code, stdout, stderr } = await detect('group.jpg blank.webp');
     const lines = stdout.trimEnd().split('\n');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(lines).toHaveLength(5);
@@ -44,38 +44,25 @@ describe('facematch detect', () => {
     expect(lines[4]).toBe('blank.webp  80×60 webp, no face');
   });
 
-  describe('with --json', () => {
-    let server: TestServer;
-    beforeAll(async () => {
-      server = await TestServer.start();
-    });
-    afterAll(() => server.stop());
-
-    const answerOf = async (fields: Fields): Promise<Json> => {
+  test('with --json prints what the server answers', async () => {
+    const server = await TestServer.forTest();
+    for (const [options, fields] of [
+      ['', {}],
+      ['--mode fast --min-det-score 0.2 ', { accuracy_mode: 'fast', min_det_score: '0.2' }],
+      ['--no-fallback ', { use_heuristic_fallback: 'false' }],
+    ] as const) {
+      const { code, stdout } = await detect(`--json ${options}turned.jpg`);
       const pair = { image1: turned, image2: sample(1), ...fields };
       const { body } = await match(server, pair, { path: paths.advanced });
-      return body.image1;
-    };
-
-    test.each([
-      { args: [], fields: {} },
-      {
-        args: ['--mode', 'fast', '--min-det-score', '0.2'],
-        fields: { accuracy_mode: 'fast', min_det_score: '0.2' },
-      },
-      { args: ['--no-fallback'], fields: { use_heuristic_fallback: 'false' } },
-    ])('and $args prints what the server answers', async ({ args, fields }) => {
-      const { code, stdout } = await detect('--json', ...args, 'turned.jpg');
-      const { face_index: _, ...image } = await answerOf(fields as Fields);
-      expect(code).toBe(0);
-      expect(JSON.parse(stdout)).toEqual([{ file: 'turned.jpg', ...image }]);
+      const { face_index: _, ...image } = body.image1;
+      expect([code, JSON.parse(stdout)]).toEqual([0, [{ file: 'turned.jpg', ...image }]]);
       expect(image.orientation).toBe(6);
       expect(image.faces.length).toBeGreaterThan(0);
-    });
+    }
   });
 
   test('with --json lists every picture in order, refused ones with the code', async () => {
-    const { code, stdout } = await detect('--json', 'damaged.jpg', 'blank.webp', 'missing.jpg', 'group.jpg');
+    const { code, stdout } = await detect('--json damaged.jpg blank.webp missing.jpg group.jpg');
     const pictures: Json[] = JSON.parse(stdout);
     expect(code).toBe(1);
     expect(pictures.map(({ file, error, faces }) => [file, error?.code ?? faces.length])).toEqual([
@@ -87,7 +74,7 @@ describe('facematch detect', () => {
   });
 
   test('--draw writes the picture upright, with the faces on it', async () => {
-    const { code, stdout } = await detect('turned.jpg', '--draw', 'drawn.svg', '--json');
+    const { code, stdout } = await detect('turned.jpg --draw drawn.svg --json');
     expect(code).toBe(0);
     const [{ drawing, faces }] = JSON.parse(stdout);
     expect(drawing).toBe('drawn.svg');
@@ -108,44 +95,27 @@ describe('facematch detect', () => {
   });
 
   test('--draw with several pictures makes a folder, and gives each drawing a name of its own', async () => {
-    const { code } = await detect(
-      'group.jpg',
-      'photos/group.jpg',
-      'missing.jpg',
-      'small.png',
-      '--draw',
-      'all/drawn',
-    );
+    const { code } = await detect('group.jpg photos/group.jpg missing.jpg small.png --draw all/drawn');
     expect(code).toBe(1);
     expect(readdirSync(join(folder, 'all/drawn')).sort()).toEqual(['group-2.svg', 'group.svg', 'small.svg']);
   });
 
-  test.each([
-    { args: [], code: 2, message: "missing required argument 'image'" },
-    { args: ['a.jpg', '--mode', 'best'], code: 2, message: 'Allowed choices are fast, balance' },
-    { args: ['a.jpg', '--min-det-score', '1.1'], code: 2, message: 'Expected a number from 0 to 1' },
-    { args: ['missing.jpg'], code: 1, message: 'The image missing.jpg cannot be read (ENOENT).' },
-    {
-      args: ['notes.jpg'],
-      code: 1,
-      message: 'Send notes.jpg as JPEG, PNG or WebP; this one is text, "no picture".',
-    },
-    { args: ['group.jpg', '--draw', 'nowhere/out.svg'], code: 1, message: 'there is no folder nowhere' },
-    {
-      args: ['group.jpg', '--draw', 'out.png'],
-      code: 1,
-      message: '--draw writes SVG: name it .svg, not out.png',
-    },
-    { args: ['misnamed.svg', '--draw', '.'], code: 1, message: 'would overwrite the image misnamed.svg' },
-  ])('$args exits with $code', async ({ args, code, message }) => {
-    const outcome = await detect(...args);
-    expect(outcome.stderr).toContain(message);
-    expect({ code: outcome.code, stdout: outcome.stdout }).toEqual({ code, stdout: '' });
+  test.each<[line: string, code: number, message: string]>([
+    ['--json', 2, "missing required argument 'image'"],
+    ['a.jpg --mode best', 2, 'Allowed choices are fast, balance'],
+    ['a.jpg --min-det-score 1.1', 2, 'Expected a number from 0 to 1'],
+    ['missing.jpg', 1, 'The image missing.jpg cannot be read (ENOENT).'],
+    ['notes.jpg', 1, 'Send notes.jpg as JPEG, PNG or WebP; this one is text, "no picture".'],
+    ['group.jpg --draw nowhere/out.svg', 1, 'there is no folder nowhere'],
+    ['group.jpg --draw out.png', 1, '--draw writes SVG: name it .svg, not out.png'],
+    ['misnamed.svg --draw .', 1, 'would overwrite the image misnamed.svg'],
+  ])('%s exits with %i', async (line, code, message) => {
+    expectFailure(await detect(line), code, message);
   });
 
   test('shows no control character of a name', async () => {
     copyFileSync(join(folder, 'blank.webp'), join(folder, 'red\u001b[31m.webp'));
-    const { stdout, stderr } = await detect('red\u001b[31m.webp', 'none\u0007.jpg');
+    const { stdout, stderr } = await detect('red\u001b[31m.webp none\u0007.jpg');
     expect(stdout).toBe('red\ufffd[31m.webp  80×60 webp, no face\n');
     expect(stderr).toContain('none\ufffd.jpg cannot be read');
   });

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { newFolder } from '../support/folder.ts';
 import { run } from './support/cli.ts';
@@ -18,88 +18,62 @@ beforeEach(() => {
 });
 
 describe('a port', () => {
-  async function holding<T extends Server>(server: T, work: (port: string) => Promise<void>) {
-    server.listen(0, '127.0.0.1');
+  test.each<[whose: string, server: () => Server]>([
+    ['a program that never answers', () => createServer(() => {})],
+    ['another HTTP server', () => createHttpServer((_, response) => response.end('{"status":"fine"}'))],
+  ])('that %s has taken is wrong', async (_whose, start) => {
+    const server = start().listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
     await once(server, 'listening');
-    try {
-      await work(String((server.address() as AddressInfo).port));
-    } finally {
-      server.close();
-    }
-  }
-
-  test.each([
-    { whose: 'a program that never answers', server: () => createServer(() => {}) },
-    {
-      whose: 'another HTTP server',
-      server: () => createHttpServer((_, response) => response.end('{"status":"fine","type":"page"}')),
-    },
-  ])('that $whose has taken is wrong', async ({ server }) => {
-    await holding(server(), async (port) => {
-      const { code, of } = await diagnose(folder, { FACEMATCH_PORT: port });
-      expect(code).toBe(1);
-      expect(of('port')).toEqual({
-        what: 'port',
-        status: 'wrong',
-        value: `127.0.0.1:${port} is used by another program`,
-        cure: `Stop it, or set FACEMATCH_PORT; who it is: ss -ltnp 'sport = :${port}'`,
-      });
-      expect(of('admin port').status).toBe('ok');
+    const { port } = server.address() as AddressInfo;
+    const { code, of } = await diagnose(folder, { FACEMATCH_PORT: String(port) });
+    expect(code).toBe(1);
+    expect(of('port')).toEqual({
+      what: 'port',
+      status: 'wrong',
+      value: `127.0.0.1:${port} is used by another program`,
+      cure: `Stop it, or set FACEMATCH_PORT; who it is: ss -ltnp 'sport = :${port}'`,
     });
+    expect(of('admin port').status).toBe('ok');
   });
 
   test('that a facematch has taken is a warning, on either side', async () => {
-    const server = await TestServer.start();
-    try {
-      const { port, hostname } = new URL(server.adminAddress);
-      const env = { FACEMATCH_PORT: String(server.port), FACEMATCH_ADMIN_PORT: port };
-      const { code, of } = await diagnose(folder, env);
-      expect(code).toBe(0);
-      expect(of('port')).toMatchObject({
-        status: 'warning',
-        value: `${hostname}:${server.port} is used by a running facematch`,
-        cure: 'Stop it, or set FACEMATCH_PORT',
-      });
-      expect(of('admin port')).toMatchObject({
-        status: 'warning',
-        value: `${hostname}:${port} is used by a running facematch`,
-      });
-      expect((await diagnose(folder, env, { args: ['--strict'] })).code).toBe(1);
-    } finally {
-      await server.stop();
-    }
+    const server = await TestServer.forTest();
+    const { port } = new URL(server.adminAddress);
+    const env = { FACEMATCH_PORT: String(server.port), FACEMATCH_ADMIN_PORT: port };
+    const { code, of } = await diagnose(folder, env);
+    expect(code).toBe(0);
+    const used = (by: number | string) => `127.0.0.1:${by} is used by a running facematch`;
+    const cure = 'Stop it, or set FACEMATCH_PORT';
+    expect(of('port')).toMatchObject({ status: 'warning', value: used(server.port), cure });
+    expect(of('admin port')).toMatchObject({ status: 'warning', value: used(port) });
+    expect((await diagnose(folder, env, { args: ['--strict'] })).code).toBe(1);
   });
 
   test('for both listeners is wrong, also where one of them takes every address', async () => {
     const env = { FACEMATCH_HOST: '0.0.0.0', FACEMATCH_PORT: '47831', FACEMATCH_ADMIN_PORT: '47831' };
     const { code, of } = await diagnose(folder, env);
     expect(code).toBe(1);
-    expect(of('admin port')).toMatchObject({
-      status: 'wrong',
-      cure: 'Set FACEMATCH_ADMIN_PORT to another one',
-    });
+    const cure = 'Set FACEMATCH_ADMIN_PORT to another one';
+    expect(of('admin port')).toMatchObject({ status: 'wrong', cure });
   });
 });
 
-describe('an addon', () => {
-  test.each([
-    { what: 'is missing', text: undefined, value: 'did not load' },
-    { what: 'ends its process', text: "process.kill(process.pid, 'SIGILL')", value: 'was ended by SIGILL' },
-  ])('that $what is a line with its cure, and the JSON stays whole', async ({ text, value }) => {
-    const file = join(folder, text?.includes('process') ? 'addon.cjs' : 'addon.node');
-    if (text !== undefined) writeFileSync(file, `${text}\n`);
-    const { code, of, stdout, stderr } = await diagnose(folder, { FACEMATCH_ADDON: file });
-    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
-    expect(of('native addon')).toMatchObject({
-      status: 'wrong',
-      value: expect.stringContaining(value),
-      cure: 'Correct or unset FACEMATCH_ADDON',
-    });
-    expect(['ONNX Runtime', 'OpenCV', 'nets'].map((what) => of(what).status)).toEqual(
-      Array(3).fill('unknown'),
-    );
-    expect(stdout).not.toMatch(/\\n|\bat .*:\d+:\d+/);
+test.each([
+  ['is missing', 'addon.node', 'did not load'],
+  ['ends its process', 'addon.cjs', 'was ended by SIGILL'],
+])('an addon that %s is a line with its cure, and the JSON stays whole', async (_what, name, words) => {
+  writeFileSync(join(folder, 'addon.cjs'), "process.kill(process.pid, 'SIGILL')\n");
+  const { code, of, stdout, stderr } = await diagnose(folder, { FACEMATCH_ADDON: join(folder, name) });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+  const value = expect.stringContaining(words);
+  expect(of('native addon')).toMatchObject({
+    status: 'wrong',
+    value,
+    cure: 'Correct or unset FACEMATCH_ADDON',
   });
+  for (const what of ['ONNX Runtime', 'OpenCV', 'nets']) expect(of(what).status).toBe('unknown');
+  expect(stdout).not.toMatch(/\\n|\bat .*:\d+:\d+/);
 });
 
 describe('a copy of the program', () => {
@@ -123,19 +97,11 @@ describe('a copy of the program', () => {
     writeFileSync(join(own, 'uws.js'), `module.exports = require(${module});`);
     const taken = (await diagnose(folder, { FACEMATCH_UWS: own })).of('HTTP');
     const absent = (await diagnose(folder, { FACEMATCH_UWS: folder })).of('HTTP');
-    expect(taken).toMatchObject(
-      lifted === undefined
-        ? { status: 'warning', cure: 'Correct or unset FACEMATCH_UWS' }
-        : {
-            status: 'ok',
-            value: `µWebSockets.js ${version}, its native binary, from ${own} (FACEMATCH_UWS)`,
-          },
-    );
-    expect(absent).toMatchObject({
-      status: 'warning',
-      value: expect.stringContaining(`${folder}: Cannot find module`),
-      cure: 'Correct or unset FACEMATCH_UWS',
-    });
+    const doubted = { status: 'warning', cure: 'Correct or unset FACEMATCH_UWS' };
+    const value = `µWebSockets.js ${version}, its native binary, from ${own} (FACEMATCH_UWS)`;
+    expect(taken).toMatchObject(lifted === undefined ? doubted : { status: 'ok', value });
+    expect(absent).toMatchObject(doubted);
+    expect(absent.value).toContain(`${folder}: Cannot find module`);
   });
 
   test('without a package that the command line itself needs says so in one line', async () => {

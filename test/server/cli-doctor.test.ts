@@ -5,7 +5,7 @@ import { packDirectory } from '../../src/engine/manifest.ts';
 import { hasOpenssl, makePair } from '../fixtures/certificates.ts';
 import { addKey } from '../fixtures/key-files.ts';
 import { newFolder } from '../support/folder.ts';
-import { program, run } from './support/cli.ts';
+import { facematch } from './support/cli.ts';
 import { diagnose } from './support/doctor.ts';
 import { redisInstalled, TestRedis } from './support/redis.ts';
 
@@ -19,29 +19,19 @@ beforeEach(() => {
 });
 
 const everything = [
-  'machine',
-  'settings',
-  'npm packages',
-  'HTTP',
-  'native addon',
-  'ONNX Runtime',
-  'OpenCV',
-  'CPU',
-  'workers',
-  'model pack',
-  'detector',
-  'close_detector',
-  'landmarks',
-  'embedder',
-  'cohort',
-  'human',
-  'occlusion',
-  'nets',
-  'key file',
-  'limiter',
-  'TLS',
-  'port',
-  'admin port',
+  ...[
+    'machine',
+    'settings',
+    'npm packages',
+    'HTTP',
+    'native addon',
+    'ONNX Runtime',
+    'OpenCV',
+    'CPU',
+    'workers',
+  ],
+  ...['model pack', 'detector', 'close_detector', 'landmarks', 'embedder', 'cohort', 'human', 'occlusion'],
+  ...['nets', 'key file', 'limiter', 'TLS', 'port', 'admin port'],
 ];
 
 describe('facematch doctor', () => {
@@ -56,7 +46,7 @@ describe('facematch doctor', () => {
   test('in words has one line for each, and a verdict', async () => {
     addKey(keysFile);
     const env = { FACEMATCH_PORT: '0', FACEMATCH_ADMIN_PORT: '0' };
-    const { code, stdout, stderr } = await run(program, ['doctor'], folder, env);
+    const { code, stdout, stderr } = await facematch('doctor', folder, env);
     const [verdict, empty, ...lines] = stdout.trimEnd().split('\n').reverse();
     expect({ code, stderr, empty }).toEqual({ code: 0, stderr: '', empty: '' });
     expect(verdict).toMatch(/^(All is well|0 wrong, \d+ warnings?)\.$/);
@@ -95,82 +85,59 @@ describe('the key file', () => {
 });
 
 describe.skipIf(!hasOpenssl)('TLS', () => {
-  const on = ({ cert, key }: { cert: string; key: string }) => ({
-    FACEMATCH_TLS_CERT: cert,
-    FACEMATCH_TLS_KEY: key,
-  });
-
-  test('with a certificate and its key is well, and says until when', async () => {
-    const { of } = await diagnose(folder, on(makePair(folder, 'one')));
-    const value = expect.stringMatching(/one\.crt and its key, valid until 2/);
-    expect(of('TLS')).toMatchObject({ status: 'ok', value });
-  });
-
-  test('with the key of another certificate is wrong', async () => {
-    const { key } = makePair(folder, 'two');
-    const { code, of } = await diagnose(folder, on({ ...makePair(folder, 'one'), key }));
-    expect(code).toBe(1);
-    const value = expect.stringContaining('key of another certificate');
-    expect(of('TLS')).toMatchObject({ status: 'wrong', value });
+  test.each([
+    ['its key is well, and says until when', 'one', 'ok', /one\.crt and its key, valid until 2/],
+    ['the key of another is wrong', 'two', 'wrong', /key of another certificate/],
+  ])('with a certificate and %s', async (_what, whose, status, value) => {
+    const [{ cert }, { key }] = [makePair(folder, 'one'), makePair(folder, whose)];
+    const { code, of } = await diagnose(folder, { FACEMATCH_TLS_CERT: cert, FACEMATCH_TLS_KEY: key });
+    expect(code).toBe(status === 'ok' ? 0 : 1);
+    expect(of('TLS')).toMatchObject({ status, value: expect.stringMatching(value) });
   });
 });
 
-describe('settings', () => {
-  test('that are wrong have a line each, and the rest is looked at all the same', async () => {
-    const env = { FACEMATCH_QUEUE: 'many', FACEMATCH_WORKERS: '256', FACEMATCH_PROT: '80' };
-    const { code, findings, of } = await diagnose(folder, env);
-    expect(code).toBe(1);
-    expect(findings.filter(({ what }) => what === 'settings')).toMatchObject([
-      {
-        status: 'wrong',
-        value: 'FACEMATCH_QUEUE: expected a whole number from 0 to 100000 but received "many"',
-      },
-      { status: 'warning', value: 'FACEMATCH_PROT is not a setting and is ignored' },
-    ]);
-    expect(findings.slice(2).map(({ what }) => what)).toEqual(everything.slice(1));
-    // More workers than processors.
-    const value = expect.stringMatching(/^256 workers on \d+ CPU/);
-    expect(of('workers')).toMatchObject({ status: 'warning', value });
-  });
+test('settings that are wrong have a line each, and the rest is looked at all the same', async () => {
+  const env = { FACEMATCH_QUEUE: 'many', FACEMATCH_WORKERS: '256', FACEMATCH_PROT: '80' };
+  const { code, findings, of } = await diagnose(folder, env);
+  expect(code).toBe(1);
+  const queue = 'FACEMATCH_QUEUE: expected a whole number from 0 to 100000 but received "many"';
+  expect(findings.filter(({ what }) => what === 'settings')).toMatchObject([
+    { status: 'wrong', value: queue },
+    { status: 'warning', value: 'FACEMATCH_PROT is not a setting and is ignored' },
+  ]);
+  expect(findings.slice(2).map(({ what }) => what)).toEqual(everything.slice(1));
+  // More workers than processors.
+  const value = expect.stringMatching(/^256 workers on \d+ CPU/);
+  expect(of('workers')).toMatchObject({ status: 'warning', value });
 });
 
-describe('the model pack', () => {
-  let pack: string;
-  beforeEach(() => {
-    pack = join(folder, 'pack');
-    cpSync(packDirectory('default'), pack, { recursive: true });
-  });
-
-  test('with files that are damaged or missing is wrong in their lines alone', async () => {
-    truncateSync(join(pack, 'embed.onnx'), 5000);
-    appendFileSync(join(pack, 'detect.onnx'), ' ');
-    rmSync(join(pack, 'landmark.onnx'));
-    truncateSync(join(pack, 'cohort.i8'));
-    rmSync(join(pack, 'human.i8'));
-    const { code, of, findings } = await diagnose(folder, { FACEMATCH_PACK: pack });
-    expect(code).toBe(1);
-    const values = {
-      embedder: 'embed.onnx is not the one',
-      detector: 'detect.onnx is not the one',
-      landmarks: 'landmark.onnx is missing',
-      cohort: 'cohort.i8 is not the one',
-      human: 'human.i8 is missing',
-    };
-    for (const [role, value] of Object.entries(values)) {
-      expect(of(role)).toMatchObject({
-        status: 'wrong',
-        value: expect.stringContaining(value),
-        cure: expect.stringMatching(/npm run setup|from the repository/),
-      });
-    }
-    expect(of('nets').status).toBe('unknown');
-    expect(findings.filter(({ status }) => status === 'wrong')).toHaveLength(5);
-  });
+test('a pack with files that are damaged or missing is wrong in their lines alone', async () => {
+  const pack = join(folder, 'pack');
+  cpSync(packDirectory('default'), pack, { recursive: true });
+  const damage: [role: string, file: string, how: (file: string) => void, what: string][] = [
+    ['embedder', 'embed.onnx', (file) => truncateSync(file, 5000), 'is not the one'],
+    ['detector', 'detect.onnx', (file) => appendFileSync(file, ' '), 'is not the one'],
+    ['landmarks', 'landmark.onnx', rmSync, 'is missing'],
+    ['cohort', 'cohort.i8', truncateSync, 'is not the one'],
+    ['human', 'human.i8', rmSync, 'is missing'],
+  ];
+  for (const [, file, how] of damage) how(join(pack, file));
+  const { code, of, findings } = await diagnose(folder, { FACEMATCH_PACK: pack });
+  expect(code).toBe(1);
+  const cure = expect.stringMatching(/npm run setup|from the repository/);
+  for (const [role, file, , what] of damage)
+    expect(of(role)).toMatchObject({
+      status: 'wrong',
+      value: expect.stringContaining(`${file} ${what}`),
+      cure,
+    });
+  expect(of('nets').status).toBe('unknown');
+  expect(findings.filter(({ status }) => status === 'wrong')).toHaveLength(damage.length);
 });
 
 describe.skipIf(!redisInstalled)('the limiter', () => {
   let redis: TestRedis;
-  afterEach(() => redis.stop());
+  afterEach(() => redis.kill());
 
   const look = async (url: string) => {
     const diagnosis = await diagnose(folder, { FACEMATCH_LIMITER: url });

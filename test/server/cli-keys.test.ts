@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { newFolder } from '../support/folder.ts';
-import { program, run } from './support/cli.ts';
+import { expectFailure, facematch, program } from './support/cli.ts';
 
 let folder: string;
 let file: string;
@@ -15,34 +16,33 @@ beforeEach(() => {
   file = join(folder, 'keys.json');
 });
 
-const keys = (...args: string[]) => run(program, ['keys', ...args], folder);
+const keys = (line: string, env?: NodeJS.ProcessEnv) => facematch(`keys ${line}`, folder, env);
 
-async function createKey(...args: string[]): Promise<{ id: string; key: string }> {
-  const key = (await keys('create', '--name', 'app', ...args)).stdout.trimEnd();
+async function createKey(): Promise<{ id: string; key: string }> {
+  const key = (await keys('create --name app')).stdout.trimEnd();
   return { id: key.slice(3, 15), key };
 }
 
 const list = async (): Promise<{ id: string; status: string }[]> =>
-  JSON.parse((await keys('list', '--json')).stdout);
+  JSON.parse((await keys('list --json')).stdout);
 
 describe('facematch keys create', () => {
   test('prints the key alone on standard output and stores its hash alone', async () => {
-    const { code, stdout, stderr } = await keys('create', '--name', 'my app');
+    const { code, stdout, stderr } = await facematch(['keys', 'create', '--name', 'my app'], folder);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^fm_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}\n$/);
     const key = stdout.trimEnd();
     expect(stderr).toContain(key.slice(3, 15));
     expect(stderr).not.toContain(key.slice(16));
-    const text = readFileSync(file, 'utf8');
-    expect(text).toContain(createHash('sha256').update(key).digest('hex'));
-    expect(text).not.toContain(key.slice(16));
+    const stored = readFileSync(file, 'utf8');
+    expect(stored).toContain(createHash('sha256').update(key).digest('hex'));
+    expect(stored).not.toContain(key.slice(16));
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
   test('with --json gives the key with every option and its status, and never the hash', async () => {
-    const limits = ['--rate', '2.5', '--burst', '7', '--concurrent', '3'];
-    const others = ['--scopes', 'match:basic', '--expires', '90d', '--note', 'a note'];
-    const { code, stdout } = await keys('create', '--name', 'app', ...limits, ...others, '--json');
+    const limits = '--rate 2.5 --burst 7 --concurrent 3 --scopes match:basic --expires 90d --note a-note';
+    const { code, stdout } = await keys(`create --name app ${limits} --json`);
     const { key, ...made } = JSON.parse(stdout);
     expect(code).toBe(0);
     expect(key).toMatch(new RegExp(`^fm_${made.id}_\\w{43}$`));
@@ -52,7 +52,7 @@ describe('facematch keys create', () => {
       rate: 2.5,
       burst: 7,
       concurrent: 3,
-      note: 'a note',
+      note: 'a-note',
     };
     expect(made).toMatchObject({ ...wanted, status: 'active' });
     expect(made).not.toHaveProperty('sha256');
@@ -62,115 +62,92 @@ describe('facematch keys create', () => {
 
   test('takes the file from FACEMATCH_KEYS_FILE, and --file before it', async () => {
     const env = { FACEMATCH_KEYS_FILE: join(folder, 'from-env.json') };
-    await run(program, ['keys', 'create', '--name', 'a'], folder, env);
-    await run(program, ['keys', 'create', '--name', 'a', '--file', 'from-option.json'], folder, env);
-    await run(program, ['keys', 'create', '--name', 'a'], folder, { FACEMATCH_KEYS_FILE: '' });
+    await keys('create --name a', env);
+    await keys('create --name a --file from-option.json', env);
+    await keys('create --name a', { FACEMATCH_KEYS_FILE: '' });
     for (const name of ['from-env.json', 'from-option.json', 'keys.json']) {
       expect(JSON.parse(readFileSync(join(folder, name), 'utf8')).keys).toHaveLength(1);
     }
   });
 
   test('run six times at once loses no key that it printed', async () => {
-    const outcomes = await Promise.all(Array.from({ length: 6 }, () => keys('create', '--name', 'app')));
+    const outcomes = await Promise.all(Array.from({ length: 6 }, () => keys('create --name app')));
     const printed = outcomes.filter(({ code }) => code === 0).map(({ stdout }) => stdout.slice(3, 15));
     expect(printed.length).toBeGreaterThan(0);
     expect((await list()).map(({ id }) => id).toSorted()).toEqual(printed.toSorted());
-    for (const { stdout, stderr } of outcomes.filter(({ code }) => code !== 0)) {
-      expect(stdout).toBe('');
-      expect(stderr).toContain('is being changed by another command');
-    }
+    for (const outcome of outcomes.filter(({ code }) => code !== 0))
+      expectFailure(outcome, 1, 'is being changed by another command');
   });
 
   // Each value's own rules are in test/unit/keys.test.ts.
   test.each([
-    { args: [], message: "required option '--name <name>' not specified" },
-    { args: ['--name', ''], message: "option '--name <name>' argument '' is invalid" },
-    { args: ['--name', 'a', '--rate', '1e3'], message: "option '--rate <number>' argument '1e3' is invalid" },
-    { args: ['--name', 'a', '--file', ''], message: "option '--file <path>' expects the path" },
-    { args: ['--name', 'a', '--admin'], message: "unknown option '--admin'" },
-    { args: ['--name', 'a', 'b'], message: 'too many arguments' },
-  ])('$args is wrong usage', async ({ args, message }) => {
-    const { code, stdout, stderr } = await keys('create', ...args);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(message);
+    ['', "required option '--name <name>' not specified"],
+    [' --name ', "option '--name <name>' argument '' is invalid"],
+    [' --name a --rate 1e3', "option '--rate <number>' argument '1e3' is invalid"],
+    [' --name a --file ', "option '--file <path>' expects the path"],
+    [' --name a --admin', "unknown option '--admin'"],
+    [' --name a b', 'too many arguments'],
+  ])('create%s is wrong usage', async (options, message) => {
+    expectFailure(await keys(`create${options}`), 2, message);
     expect(existsSync(file)).toBe(false);
   });
 });
 
 describe('facematch keys list', () => {
   test('shows each key and never a hash', async () => {
-    const { id, key } = await createKey('--note', 'for the website');
+    const { id, key } = JSON.parse((await keys('create --name app --note for-the-website --json')).stdout);
     const { code, stdout } = await keys('list');
     expect(code).toBe(0);
-    expect(stdout).toMatch(
-      new RegExp(
-        `^${id} +app +active +match:basic,match:advanced,match:many,match:embeddings,detect +50 +100 .*for the website$`,
-        'm',
-      ),
-    );
+    const scopes = 'match:basic,match:advanced,match:many,match:embeddings,detect';
+    expect(stdout).toMatch(new RegExp(`^${id} +app +active +${scopes} +50 +100 .*for-the-website$`, 'm'));
     const hash = createHash('sha256').update(key).digest('hex');
-    expect(stdout + (await keys('list', '--json')).stdout).not.toContain(hash);
+    expect(stdout + (await keys('list --json')).stdout).not.toContain(hash);
   });
 
   test('survives a reader that goes away', async () => {
     await createKey();
-    const child = spawn(process.execPath, [program, 'keys', 'list'], {
-      cwd: folder,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const child = spawn(process.execPath, [program, 'keys', 'list'], { cwd: folder });
     child.stdout.destroy();
-    let stderr = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr += text;
-    });
-    const [code] = await once(child, 'close');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    expect({ code: child.exitCode, stderr }).toEqual({ code: 0, stderr: '' });
   });
 });
 
 describe('facematch keys revoke', () => {
   test('ends one key and leaves the other, and may be repeated', async () => {
     const [a, b] = [await createKey(), await createKey()];
-    expect(await keys('revoke', a.id)).toMatchObject({ code: 0, stdout: '' });
+    expect(await keys(`revoke ${a.id}`)).toMatchObject({ code: 0, stdout: '' });
     const first = await list();
     expect(first.map(({ id, status }) => [id, status])).toEqual([
       [a.id, 'revoked'],
       [b.id, 'active'],
     ]);
-    expect((await keys('revoke', a.id)).code).toBe(0);
+    expect((await keys(`revoke ${a.id}`)).code).toBe(0);
     expect(await list()).toEqual(first);
   });
 
   test('takes a name that one working key has, and not that of two', async () => {
-    const ids = [];
-    for (const name of ['app', 'app', 'app']) {
-      ids.push(JSON.parse((await keys('create', '--name', name, '--json')).stdout).id);
-    }
-    expect((await keys('revoke', 'app')).stderr).toContain(`Several keys are named app: ${ids.join(', ')}`);
-    await keys('revoke', ids[0]);
-    await keys('revoke', ids[2]);
-    expect((await keys('revoke', 'app', '--json')).stdout).toContain(ids[1]);
+    const [one, two] = [(await createKey()).id, (await createKey()).id];
+    expect((await keys('revoke app')).stderr).toContain(`Several keys are named app: ${one}, ${two}`);
+    await keys(`revoke ${one}`);
+    expect((await keys('revoke app --json')).stdout).toContain(two);
   });
 
   test('does not repeat a whole key that is given for an id', async () => {
     const { key } = await createKey();
-    const { code, stdout, stderr } = await keys('revoke', key);
-    expect(code).toBe(2);
-    expect(stderr).toContain('expected for <key>');
-    expect(stdout + stderr).not.toContain(key.slice(16));
+    const outcome = await keys(`revoke ${key}`);
+    expectFailure(outcome, 2, 'expected for <key>');
+    expect(outcome.stderr).not.toContain(key.slice(16));
   });
 });
 
 describe('facematch keys with --json', () => {
   test('rotate gives the new key, and the old one as retired', async () => {
     const old = await createKey();
-    const { stdout } = await keys('rotate', old.id, '--grace', '1h', '--json');
+    const { stdout } = await keys(`rotate ${old.id} --grace 1h --json`);
     const rotated = JSON.parse(stdout);
-    expect(rotated).toMatchObject({
-      name: 'app',
-      status: 'active',
-      retired: { id: old.id, status: 'retiring' },
-    });
+    const retired = { id: old.id, status: 'retiring' };
+    expect(rotated).toMatchObject({ name: 'app', status: 'active', retired });
     expect(rotated.key).toMatch(new RegExp(`^fm_${rotated.id}_`));
     expect(rotated.id).not.toBe(old.id);
     expect(stdout).not.toContain('sha256');
@@ -178,8 +155,6 @@ describe('facematch keys with --json', () => {
 
   test.each(['revoke', 'rotate'])('%s of a key that is not there prints nothing', async (command) => {
     await createKey();
-    const { code, stdout, stderr } = await keys(command, 'abcdefghijkl', '--json');
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain('There is no key');
+    expectFailure(await keys(`${command} abcdefghijkl --json`), 1, 'There is no key');
   });
 });

@@ -5,7 +5,7 @@ import { loadPack } from '../../src/engine/load-addon.ts';
 import { imagesBelow } from '../../src/lab/people.ts';
 import { analyseOptions, blank, manifest, pack, sample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
-import { execute, program, run } from './support/cli.ts';
+import { execute, expectFailure, facematch, program } from './support/cli.ts';
 import type { Json } from './support/client.ts';
 
 /** Commands on several pictures; cli-detect.test.ts has detect. */
@@ -19,10 +19,10 @@ const noPicture =
   'error: Send notes.jpg as JPEG, PNG or WebP; this one is text, "no picture". To send a picture, read the file as bytes, and send these.';
 
 describe('facematch match with several candidates', () => {
-  const match = (...args: string[]) => run(program, ['match', '--mode', 'fast', ...args], folder);
+  const match = (line: string) => facematch(`match --mode fast ${line}`, folder);
 
   test('tells the best first, and those that cannot be judged at the end', async () => {
-    const { code, stdout, stderr } = await match('1.jpg', '2.jpg', 'notes.jpg', 'gone.jpg', '3.jpg');
+    const { code, stdout, stderr } = await match('1.jpg 2.jpg notes.jpg gone.jpg 3.jpg');
     expect(code).toBe(1);
     const [head, ...lines] = stdout.trimEnd().split('\n');
     expect(head).toBe('1 of 2 images match 1.jpg (the threshold is 70 %)');
@@ -38,7 +38,7 @@ describe('facematch match with several candidates', () => {
   });
 
   test('with --json answers as the server does', async () => {
-    const { code, stdout } = await match('--json', '--threshold', '99.9', '1.jpg', '2.jpg', '3.jpg');
+    const { code, stdout } = await match('--json --threshold 99.9 1.jpg 2.jpg 3.jpg');
     expect(code).toBe(0);
     const answer = JSON.parse(stdout);
     expect(answer).toMatchObject({ threshold_percent: 99.9, accuracy_mode: 'fast', matches: 0 });
@@ -49,21 +49,15 @@ describe('facematch match with several candidates', () => {
   });
 
   test('fails when the reference has no face', async () => {
-    const { code, stdout, stderr } = await match('blank.png', '1.jpg', '2.jpg');
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain('as blank.png');
+    expectFailure(await match('blank.png 1.jpg 2.jpg'), 1, 'as blank.png');
   });
 });
 
-test.each([
-  ['nope.jpg', '2.jpg'],
-  ['1.jpg', 'nope.jpg'],
-  ['nope.jpg', '2.jpg', '3.jpg'],
-])(
-  'facematch match says of a file that is not there what the other commands say: %s %s',
-  async (...files) => {
-    const { code, stdout, stderr } = await run(program, ['match', ...files], folder);
-    expect([code, stdout, stderr]).toEqual([1, '', 'error: The image nope.jpg cannot be read (ENOENT).\n']);
+test.each(['nope.jpg 2.jpg', '1.jpg nope.jpg', 'nope.jpg 2.jpg 3.jpg'])(
+  'facematch match says of a file that is not there what the other commands say: %s',
+  async (files) => {
+    const stderr = 'error: The image nope.jpg cannot be read (ENOENT).\n';
+    expect(await facematch(`match ${files}`, folder)).toEqual({ code: 1, stdout: '', stderr });
   },
 );
 
@@ -82,29 +76,14 @@ test('a name in Latin-1 is opened like any other, and no other file in its place
 });
 
 describe('facematch embed', () => {
-  const embed = (...args: string[]) => run(program, ['embed', ...args], folder);
+  const embed = (line: string) => facematch(`embed ${line}`, folder);
 
   test('prints a line for each face, with the embedding of the picture', async () => {
-    const { code, stdout, stderr } = await embed(
-      '--mode',
-      'fast',
-      '1.jpg',
-      'blank.png',
-      'notes.jpg',
-      '2.jpg',
-    );
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: `${noPicture}\n`,
-    });
-    const faces = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    const known = loadPack(pack, manifest).analyse(pack, sample(1), {
-      ...analyseOptions,
-      accuracy_mode: 'fast',
-    });
+    const { code, stdout, stderr } = await embed('--mode fast 1.jpg blank.png notes.jpg 2.jpg');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `${noPicture}\n` });
+    const lines = stdout.trimEnd().split('\n');
+    const faces = lines.map((line) => JSON.parse(line));
+    const known = loadPack(pack, manifest).analyse(pack, sample(1), analyseOptions);
     if (!known.ok) throw new Error(known.code);
     const { embedding } = known.image.faces[0]!;
     expect(faces.map(({ file, index }) => `${file} ${index}`)).toEqual([
@@ -122,12 +101,11 @@ describe('facematch embed', () => {
 
   test('writes a new file for its owner alone, and overwrites none', async () => {
     const out = join(folder, 'faces.jsonl');
-    expect(await embed('1.jpg', '--out', out)).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await embed(`1.jpg --out ${out}`)).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(statSync(out).mode & 0o777).toBe(0o600);
     const text = readFileSync(out, 'utf8');
     expect(text.trimEnd().split('\n')).toHaveLength(3);
-    const again = await embed('1.jpg', '--out', out);
-    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('EEXIST') });
+    expectFailure(await embed(`1.jpg --out ${out}`), 1, 'EEXIST');
     expect(readFileSync(out, 'utf8')).toBe(text);
   });
 });

@@ -4,8 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { sample, smallSample } from '../fixtures/pictures.ts';
-import { newFolder } from '../support/folder.ts';
-import { program, run } from './support/cli.ts';
+import { facematch, program } from './support/cli.ts';
 import { evalFolder } from './support/eval-folder.ts';
 
 /** Commands on a terminal of their own: a real one, which util-linux's `script` opens. */
@@ -15,13 +14,8 @@ if (!hasTerminals) {
   process.stderr.write('Nothing is tested on a terminal: there is no `script` of util-linux\n');
 }
 
-interface Shown {
-  code: number | null;
-  /** All that the terminal got, with \r\n for the end of a line. */
-  text: string;
-}
-
 class Terminal {
+  /** All that it got, with \r\n for the end of a line. */
   text = '';
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown[]>;
@@ -45,52 +39,42 @@ class Terminal {
 
   /** Resolves when the terminal shows the text; rejects when the command ends before. */
   async shows(text: string): Promise<void> {
-    let over = false;
-    void this.#ended.then(() => {
-      over = true;
+    const over = this.#ended.then(() => {
+      throw new Error(`The terminal never showed ${text}:\n${this.text}`);
     });
-    while (!this.text.includes(text)) {
-      if (over) throw new Error(`The terminal never showed ${text}:\n${this.text}`);
-      await Promise.race([once(this.#child.stdout!, 'data'), this.#ended]);
-    }
+    while (!this.text.includes(text)) await Promise.race([once(this.#child.stdout!, 'data'), over]);
+    over.catch(() => {});
   }
 
-  async end(): Promise<Shown> {
+  async end() {
     const [code] = await this.#ended;
-    return { code: code as number | null, text: this.text };
+    return { code, text: this.text };
   }
 }
 
-function runOnTerminal(line: string, folder: string, env?: NodeJS.ProcessEnv): Promise<Shown> {
-  return new Terminal(line, folder, env).end();
-}
+const runOnTerminal = (line: string, folder: string, env?: NodeJS.ProcessEnv) =>
+  new Terminal(line, folder, env).end();
 
 /** Colours and progress, and that both leave standard output alone when it is no terminal. */
 
-const facematch = `'${process.execPath}' '${program}'`;
+const command = `'${process.execPath}' '${program}'`;
 const colour = '\u001b[3';
 
 let folder: string;
-let people: string;
 beforeAll(async () => {
-  folder = newFolder();
+  folder = await evalFolder();
   writeFileSync(join(folder, 'a.jpg'), sample(1));
   writeFileSync(join(folder, 'b.png'), await smallSample(1, 900));
-  people = await evalFolder();
 });
 
-const jsonOf = (name: string, from = folder) => JSON.parse(readFileSync(join(from, name), 'utf8'));
-
 describe('in a pipe', () => {
-  const failing = (env: NodeJS.ProcessEnv) => run(program, ['keys', 'list'], folder, env);
-
   test.each([
     { env: {}, coloured: false },
     { env: { FORCE_COLOR: '1' }, coloured: true },
     { env: { FORCE_COLOR: '0' }, coloured: false },
     { env: { FORCE_COLOR: '1', NO_COLOR: '1' }, coloured: false },
   ])('with $env, an error is coloured: $coloured', async ({ env, coloured }) => {
-    const { stderr } = await failing(env);
+    const { stderr } = await facematch('keys list', folder, env);
     expect(stderr).toContain('does not exist');
     expect(stderr.includes(colour)).toBe(coloured);
   });
@@ -104,44 +88,32 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
     { env: { TERM: 'dumb' }, coloured: false },
     { env: { TERM: 'dumb', FORCE_COLOR: '1' }, coloured: true },
   ])('with $env, answers and errors are coloured: $coloured', async ({ env, coloured }) => {
-    const answer = await runOnTerminal(`${facematch} match a.jpg b.png`, folder, env);
-    expect(answer.code).toBe(0);
-    expect(answer.text).toContain('Match: the same person');
-    expect(answer.text.includes(colour)).toBe(coloured);
-    const error = await runOnTerminal(`${facematch} keys list`, folder, env);
-    expect(error.code).toBe(1);
-    expect(error.text).toContain('does not exist');
-    expect(error.text.includes(colour)).toBe(coloured);
-    const misuse = await runOnTerminal(`${facematch} keys revoke`, folder, env);
-    expect(misuse).toMatchObject({
-      code: 2,
-      text: expect.stringContaining("missing required argument 'key'"),
-    });
-    expect(misuse.text.includes(colour)).toBe(coloured);
+    for (const [line, code, words] of [
+      ['match a.jpg b.png', 0, 'Match: the same person'],
+      ['keys list', 1, 'does not exist'],
+      ['keys revoke', 2, "missing required argument 'key'"],
+    ] as const) {
+      const shown = await runOnTerminal(`${command} ${line}`, folder, env);
+      expect(shown).toEqual({ code, text: expect.stringContaining(words) });
+      expect(shown.text.includes(colour)).toBe(coloured);
+    }
   });
 
   test.each([
-    { command: 'detect --json a.jpg b.png', bar: /images .*2\/2/, from: () => folder },
-    {
-      command: 'eval --json --mode fast few.tsv --images images',
-      bar: /images .*\d+\/\d+/,
-      from: () => people,
-    },
-    { command: 'demo --json a.jpg b.png', bar: /A server starts/, from: () => folder },
-  ])(
-    '$command shows progress on standard error, clears it, and leaves the JSON alone',
-    async ({ command, bar, from }) => {
-      const { code, text } = await runOnTerminal(`${facematch} ${command} > out.json`, from());
-      expect({ code, text }).toMatchObject({ code: 0, text: expect.stringMatching(bar) });
-      // The last that is done to the line is to clear it.
-      expect(text.endsWith('\u001b[2K')).toBe(true);
-      expect(jsonOf('out.json', from())).toBeTypeOf('object');
-    },
-  );
+    ['detect --json a.jpg b.png', /images .*2\/2/],
+    ['eval --json --mode fast few.tsv --images images', /images .*\d+\/\d+/],
+    ['demo --json a.jpg b.png', /A server starts/],
+  ])('%s shows progress on standard error, clears it, and leaves the JSON alone', async (line, bar) => {
+    const { code, text } = await runOnTerminal(`${command} ${line} > out.json`, folder);
+    expect({ code, text }).toEqual({ code: 0, text: expect.stringMatching(bar) });
+    // The last that is done to the line is to clear it.
+    expect(text.endsWith('\u001b[2K')).toBe(true);
+    expect(JSON.parse(readFileSync(join(folder, 'out.json'), 'utf8'))).toBeTypeOf('object');
+  });
 
   test('Ctrl-C ends it at once, with 130 and the cursor in sight', async () => {
     const pictures = Array.from({ length: 300 }, () => 'a.jpg').join(' ');
-    const terminal = new Terminal(`exec ${facematch} detect --json ${pictures} > out.json`, folder);
+    const terminal = new Terminal(`exec ${command} detect --json ${pictures} > out.json`, folder);
     await terminal.shows('1/300');
     terminal.type('\u0003');
     const { code, text } = await terminal.end();
@@ -154,7 +126,7 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
   test('Ctrl-C ends a demo with 130, after its server and its folder', async () => {
     mkdirSync(join(folder, 'temporary'));
     const env = { TMPDIR: join(folder, 'temporary') };
-    const terminal = new Terminal(`exec ${facematch} demo a.jpg b.png`, folder, env);
+    const terminal = new Terminal(`exec ${command} demo a.jpg b.png`, folder, env);
     await terminal.shows('A server starts');
     terminal.type('\u0003');
     expect((await terminal.end()).code).toBe(130);

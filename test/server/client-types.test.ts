@@ -16,7 +16,7 @@ import type { Match } from '../../src/scoring/answers.ts';
 import { blank, samples } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { run } from './support/cli.ts';
-import { match, paths, send, twoPhotos } from './support/client.ts';
+import { getModels, match, paths, twoPhotos } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
 /** The types of the client take what the server really sends, in a checkout and as files to copy. */
@@ -44,17 +44,16 @@ async function compile(program: string, module = 'nodenext', types = ''): Promis
 }
 
 test.each(['nodenext', 'esnext'])('real answers are values of the types (%s)', async (module) => {
-  const server = await TestServer.start();
+  const server = await TestServer.forTest();
   const advanced = { path: paths.advanced };
   const answers = [
     ['MatchAnswer', await match(server, { ...twoPhotos(), colour: 'red' })],
-    ['ModelsAnswer', await send(server, { path: paths.models, method: 'GET' })],
+    ['ModelsAnswer', await getModels(server)],
     ["Problem<'missing_api_key'>", await match(server, twoPhotos(), { key: null })],
     ["Problem<'invalid_field'>", await match(server, { ...twoPhotos(), accuracy_mode: 'best' }, advanced)],
     ["Problem<'no_face_found'>", await match(server, { ...twoPhotos(), image2: await blank(64, 64, 'png') })],
     ['Problem', await match(server, { image1: samples.one })],
   ] as const;
-  await server.stop();
   const values = answers.map(
     ([type, { body }], i) => `export const v${i}: f.${type} = ${JSON.stringify(body)};\n`,
   );

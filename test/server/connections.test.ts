@@ -1,13 +1,23 @@
 import { once } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { head, lastChunk, paths, photoForm, RawClient, send } from './support/client.ts';
+import {
+  chunk,
+  chunkedHead,
+  expectProblem,
+  getHead,
+  getModels,
+  lastChunk,
+  lengthHead,
+  photoForm,
+  photoRequest,
+  RawClient,
+  send,
+} from './support/client.ts';
 import { TestServer, transport } from './support/server.ts';
 
 /** How many connections there may be, and how they end. */
 
 const body = photoForm();
-const get = (server: TestServer) => head(server, {}, `GET ${paths.models} HTTP/1.1`);
-const post = (server: TestServer, length = body.length) => head(server, { 'content-length': String(length) });
 
 function connect(server: TestServer): RawClient {
   const client = new RawClient(server.port);
@@ -15,89 +25,76 @@ function connect(server: TestServer): RawClient {
   return client;
 }
 
-async function start(options: Parameters<typeof TestServer.start>[0] = {}): Promise<TestServer> {
-  const server = await TestServer.start(options);
-  onTestFinished(() => server.stop());
-  return server;
-}
-
 test('beyond what the limit of open files allows are closed, and the others served', async () => {
-  const server = await start({ under: ['prlimit', '--nofile=200:200'] });
+  const server = await TestServer.forTest({ under: ['prlimit', '--nofile=200:200'] });
   const [warning] = server.stderr.filter((line) => line.includes('open files'));
   const { connections } = JSON.parse(warning!);
   const clients = Array.from({ length: 200 }, () => connect(server));
   await server.metricBecomes('facematch_connections_refused_total', clients.length - connections);
   expect(await server.metric('facematch_connections')).toBe(connections);
   const kept = clients.find(({ socket }) => !socket.destroyed)!;
-  kept.write(get(server));
+  kept.write(getHead(server));
   expect((await kept.answer()).status).toBe(200);
 });
 
-describe('at a shutdown', () => {
-  test('uploads that are under way are answered, and what comes after them is refused without a reset', async () => {
-    const server = await start();
-    const uploading = connect(server);
-    uploading.write(Buffer.concat([Buffer.from(post(server)), body.subarray(0, 1000)]));
-    const kept = connect(server);
-    kept.write(get(server));
-    await kept.answer();
-    // Their connections are made, and nothing has come on them.
-    const silent = Array.from({ length: 5 }, () => connect(server));
-    await Promise.all(silent.map(({ socket }) => once(socket, 'connect')));
-    await server.metricBecomes('facematch_requests_unanswered', 1);
-    server.child.kill('SIGTERM');
-    await server.line(server.stderr, /shutting down/);
+test('at a shutdown uploads that are under way are answered, and what comes after them is refused without a reset', async () => {
+  const server = await TestServer.forTest();
+  const uploading = connect(server);
+  const whole = photoRequest(server);
+  uploading.write(whole.subarray(0, -1000));
+  const kept = connect(server);
+  kept.write(getHead(server));
+  await kept.answer();
+  // Their connections are made, and nothing has come on them.
+  const silent = Array.from({ length: 5 }, () => connect(server));
+  await Promise.all(silent.map(({ socket }) => once(socket, 'connect')));
+  await server.metricBecomes('facematch_requests_unanswered', 1);
+  server.child.kill('SIGTERM');
+  await server.line(server.stderr, /shutting down/);
 
-    // Large enough to be still on its way when it is refused.
-    const large = Buffer.concat([Buffer.from(post(server, 8_000_000)), Buffer.alloc(8_000_000)]);
-    kept.write(get(server));
-    for (const client of silent) client.write(large);
-    for (const answer of [
-      (await kept.answers(2))[1]!,
-      ...(await Promise.all(silent.map((one) => one.answer()))),
-    ]) {
-      expect(answer.body.code).toBe('shutting_down');
-      expect(answer.headers.connection).toBe('close');
-    }
-    uploading.write(body.subarray(1000));
-    const { status, headers } = await uploading.answer();
-    expect({ status, connection: headers.connection }).toEqual({ status: 200, connection: 'close' });
-    await expect(send(server, { path: paths.models, method: 'GET' })).rejects.toThrow('fetch failed');
-    expect(await server.ended).toEqual({ code: 0, signal: null });
-    expect(await server.line(server.stderr, /"msg":"stopped"/)).toContain('"cut":0');
-  });
+  // Large enough to be still on its way when it is refused.
+  const large = Buffer.concat([Buffer.from(lengthHead(server, 8_000_000)), Buffer.alloc(8_000_000)]);
+  kept.write(getHead(server));
+  for (const client of silent) client.write(large);
+  const refusals = [(await kept.answers(2))[1]!, ...(await Promise.all(silent.map((one) => one.answer())))];
+  for (const { body, headers } of refusals)
+    expect([body.code, headers.get('connection')]).toEqual(['shutting_down', 'close']);
+  uploading.write(whole.subarray(-1000));
+  const { status, headers } = await uploading.answer();
+  expect([status, headers.get('connection')]).toEqual([200, 'close']);
+  await expect(getModels(server)).rejects.toThrow('fetch failed');
+  expect(await server.ended).toEqual({ code: 0, signal: null });
+  expect(await server.line(server.stderr, /"msg":"stopped"/)).toContain('"cut":0');
 });
 
-describe('a body that does not come', () => {
+describe('a body that does not come', async () => {
   const env = { FACEMATCH_IDLE_TIMEOUT_S: '3', FACEMATCH_UPLOAD_TIMEOUT_MS: '600000' };
+  const server = await TestServer.forFile({ env });
+  const ended = 'The body had already ended, but';
 
-  test.each<[what: string, head: (server: TestServer) => string, bytes: Buffer, detail: RegExp]>([
+  test.each<[what: string, head: string, bytes: Buffer, detail: RegExp]>([
     [
       'in time is told how much of it',
-      (server) => post(server),
+      lengthHead(server, body.length),
       body.subarray(0, -10),
       /^10 of the \d+ bytes/,
     ],
     [
       'although the form has ended is told that Content-Length is wrong',
-      (server) => post(server, body.length + 10),
+      lengthHead(server, body.length + 10),
       body,
-      /^The body had already ended, but Content-Length promises 10 bytes more/,
+      new RegExp(`^${ended} Content-Length promises 10 bytes more`),
     ],
     [
       'although the form has ended is told that the last chunk lacks',
-      (server) => head(server, { 'transfer-encoding': 'chunked' }),
-      Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n')]),
-      /^The body had already ended, but the last chunk/,
+      chunkedHead(server),
+      chunk(body),
+      new RegExp(`^${ended} the last chunk`),
     ],
-  ])('%s, and dripping keeps no connection', { timeout: 30_000 }, async (_what, headOf, bytes, detail) => {
-    const server = await start({ env });
+  ])('%s, and dripping keeps no connection', { timeout: 30_000 }, async (_what, head, bytes, detail) => {
     const client = connect(server);
-    client.write(Buffer.concat([Buffer.from(headOf(server)), bytes]));
-    expect((await client.answer()).body).toMatchObject({
-      status: 408,
-      detail: expect.stringMatching(detail),
-    });
+    client.write(Buffer.concat([Buffer.from(head), bytes]));
+    expectProblem(await client.answer(), 'upload_timeout', { detail: expect.stringMatching(detail) });
     const drip = setInterval(() => client.write(lastChunk.slice(0, 1)), 50);
     await client.closed;
     clearInterval(drip);
@@ -109,7 +106,7 @@ describe('answers that do not go out at once', async () => {
 
   const server = await TestServer.forFile();
 
-  const asks = (count: number, path = openapi) => head(server, {}, `GET ${path} HTTP/1.1`).repeat(count);
+  const asks = (count: number, path = openapi) => getHead(server, path).repeat(count);
 
   const ask = () => send(server, { path: openapi, method: 'GET' });
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import sharp from 'sharp';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { endpointIds, readConfig } from '../../src/config/config.ts';
 import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
-import { type ErrorCode, errorTable } from '../../src/errors.ts';
+import type { ErrorCode } from '../../src/errors.ts';
 import { openApiDocument } from '../../src/site/document.ts';
 import { livenessNet, livePack } from '../fixtures/liveness.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
@@ -13,14 +13,19 @@ import {
   type Answer,
   expectProblem,
   type Fields,
+  getHead,
+  getModels,
   head,
+  lengthHead,
   match,
   paths,
+  postJson,
   RawClient,
   send,
+  sendRaw,
   twoPhotos,
 } from './support/client.ts';
-import { Home, killable, TestServer, WorkerGate } from './support/server.ts';
+import { Home, killable, TestServer } from './support/server.ts';
 
 /**
  * The contract's table of errors, row by row, each with one request against a real port. The OpenAPI document must describe
@@ -28,28 +33,20 @@ import { Home, killable, TestServer, WorkerGate } from './support/server.ts';
  */
 
 const home = new Home();
-const gate = new WorkerGate(home);
 const basicOnly = home.key({ scopes: ['match:basic'] });
 const poor = home.key({ rate: 1, burst: 1 });
-const server = await TestServer.forFile(
-  {
-    env: {
-      ...gate.env,
-      FACEMATCH_QUEUE: '0',
-      FACEMATCH_DEADLINE_MS: '4000',
-      FACEMATCH_UPLOAD_TIMEOUT_MS: '2000',
-      FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,match_embeddings,models,openapi',
-    },
-    node: killable,
-  },
-  home,
-);
+const env = {
+  FACEMATCH_QUEUE: '0',
+  FACEMATCH_DEADLINE_MS: '4000',
+  FACEMATCH_UPLOAD_TIMEOUT_MS: '2000',
+  FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,match_embeddings,models,openapi',
+};
+const server = await TestServer.forFile({ env, gate: 'open', node: killable }, home);
+const { gate } = server;
 
 const photos = (fields: Fields = {}) => match(server, { ...twoPhotos(), ...fields });
 const busy = (workers: number) => server.metricBecomes('facematch_workers_busy', workers);
 
-const sendJson = (body: string) =>
-  send(server, { path: paths.embeddings, body, headers: { 'content-type': 'application/json' } });
 const { version } = readManifest(packDirectory('default'));
 const emptyEmbeddings = {
   embedding: '',
@@ -58,15 +55,6 @@ const emptyEmbeddings = {
   version,
   accuracy_mode: 'fast',
 };
-
-/** What a socket hears, in the form of the other answers. */
-async function raw(text: string): Promise<Answer> {
-  const client = new RawClient(server.port);
-  client.write(text);
-  const { status, headers, body } = await client.answer();
-  client.leave();
-  return { status, headers: new Headers(headers), body };
-}
 
 /** While the only worker is held at the addon's door. */
 async function whileBusy<T>(act: (running: Promise<Answer>) => Promise<T>): Promise<T> {
@@ -81,20 +69,19 @@ async function whileBusy<T>(act: (running: Promise<Answer>) => Promise<T>): Prom
 }
 
 interface Row {
-  code: ErrorCode;
   when: string;
   /** What is asked: POST to the basic endpoint unless told otherwise. */
   at?: readonly [method: string, path: string];
-  ask(): Promise<Answer>;
+  /** By default with no body. */
+  ask?: () => Promise<Answer>;
   members?: object;
   headers?: Record<string, string | RegExp>;
   /** What the log's line has besides. */
   logged?: { field?: string; reason?: string };
 }
 
-const errors: readonly Row[] = [
-  {
-    code: 'invalid_multipart',
+const errors: Record<ErrorCode, Row> = {
+  invalid_multipart: {
     when: 'the body ends early',
     ask: () =>
       send(server, {
@@ -103,27 +90,28 @@ const errors: readonly Row[] = [
       }),
     logged: { reason: 'truncated' },
   },
-  {
-    code: 'invalid_json',
+  invalid_json: {
     when: 'the body breaks off',
     at: ['POST', paths.embeddings],
-    ask: () => sendJson('{"pack": "default"'),
+    ask: () =>
+      send(server, {
+        path: paths.embeddings,
+        body: '{"pack": "default"',
+        headers: { 'content-type': 'application/json' },
+      }),
     members: { position: 18 },
   },
-  {
-    code: 'missing_field',
+  missing_field: {
     when: 'image2 is not there',
     ask: () => match(server, { image1: samples.one }),
     members: { field: 'image2' },
   },
-  {
-    code: 'invalid_field',
+  invalid_field: {
     when: 'a value is out of range',
     ask: () => photos({ threshold_percent: '101' }),
     members: { field: 'threshold_percent', expected: expect.stringMatching(/0.*100/) },
   },
-  {
-    code: 'too_many_images',
+  too_many_images: {
     when: 'a picture is to be compared with more than 16',
     at: ['POST', paths.many],
     ask: () =>
@@ -134,119 +122,91 @@ const errors: readonly Row[] = [
       ),
     members: { limit: 16 },
   },
-  {
-    code: 'duplicate_field',
+  duplicate_field: {
     when: 'a field is sent twice',
     ask: () => photos({ threshold_percent: ['70', '70'] }),
     members: { field: 'threshold_percent' },
   },
-  {
-    code: 'missing_api_key',
+  missing_api_key: {
     when: 'no key is sent',
     ask: () => send(server, { key: null }),
     headers: { 'www-authenticate': 'ApiKey, Bearer' },
   },
-  {
-    code: 'invalid_api_key',
+  invalid_api_key: {
     when: 'the key is unknown',
     ask: () => send(server, { key: 'fm_unknown_key' }),
     headers: { 'www-authenticate': 'ApiKey, Bearer' },
   },
-  {
-    code: 'forbidden_scope',
+  forbidden_scope: {
     when: 'the key may not use the endpoint',
     at: ['POST', paths.advanced],
     ask: () => send(server, { path: paths.advanced, key: basicOnly }),
     members: { required_scope: 'match:advanced' },
   },
-  {
-    code: 'not_found',
+  not_found: {
     when: 'the path is none',
     at: ['GET', '/api/v1.0/models'],
-    ask: () => send(server, { path: '/api/v1.0/models', method: 'GET' }),
     members: { detail: expect.stringMatching(/^Every .* \/API\/v1\.0.*POST .*upload/) },
   },
-  {
-    code: 'endpoint_disabled',
+  endpoint_disabled: {
     when: 'the endpoint is switched off',
     at: ['GET', '/API/v1.0/docs'],
-    ask: () => send(server, { path: '/API/v1.0/docs', method: 'GET' }),
   },
-  {
-    code: 'method_not_allowed',
+  method_not_allowed: {
     when: 'the path takes another method',
     at: ['GET', paths.match],
-    ask: () => send(server, { method: 'GET' }),
     headers: { allow: 'POST' },
   },
-  {
-    code: 'upload_timeout',
+  upload_timeout: {
     when: 'the body does not arrive in time',
-    ask: () => raw(head(server, { 'content-length': '1000' })),
+    ask: () => sendRaw(server, lengthHead(server, 1000)),
   },
-  {
-    code: 'expectation_failed',
+  expectation_failed: {
     when: 'the client expects what is not known',
     // fetch refuses to send the header.
-    ask: async () => {
-      const client = new RawClient(server.port);
-      client.write(head(server, { expect: 'wings' }));
-      const { status, headers, body } = await client.answer();
-      client.leave();
-      return { status, headers: new Headers(headers), body };
-    },
+    ask: () => sendRaw(server, head(server, { expect: 'wings' })),
   },
-  {
-    code: 'body_too_large',
+  body_too_large: {
     when: 'the declared length is beyond 20 MiB',
-    ask: () => raw(head(server, { 'content-length': String(20 * 1024 * 1024 + 1) })),
+    ask: () => sendRaw(server, lengthHead(server, 20 * 1024 * 1024 + 1)),
     members: { limit_bytes: 20 * 1024 * 1024 },
   },
-  {
-    code: 'image_too_large',
+  image_too_large: {
     when: 'an image is beyond 10 MiB',
     ask: () => photos({ image2: new Uint8Array(10 * 1024 * 1024 + 1) }),
     members: { field: 'image2', limit_bytes: 10 * 1024 * 1024 },
   },
-  {
-    code: 'unsupported_media_type',
+  unsupported_media_type: {
     when: 'the body is JSON',
     ask: () => send(server, { body: '{}', headers: { 'content-type': 'text/plain' } }),
   },
-  {
-    code: 'unsupported_image_format',
+  unsupported_image_format: {
     when: 'a picture is a GIF',
     ask: async () => photos({ image1: await blank(20, 20, 'gif') }),
     members: { field: 'image1', detected: 'gif' },
     logged: { field: 'image1', reason: 'gif' },
   },
-  {
-    code: 'image_decode_failed',
+  image_decode_failed: {
     when: 'a picture is cut short',
     ask: () => photos({ image2: samples.one.subarray(0, 9000) }),
     members: { field: 'image2' },
     logged: { field: 'image2', reason: 'Corrupt JPEG data: premature end of data segment' },
   },
-  {
-    code: 'image_dimensions',
+  image_dimensions: {
     when: 'a side has 15 pixels',
     ask: async () => photos({ image1: await blank(15, 40, 'png') }),
     members: { field: 'image1', width: 15, height: 40, limit_pixels: 64_000_000 },
     logged: { field: 'image1', reason: '15 × 40 pixels' },
   },
-  {
-    code: 'image_too_complex',
+  image_too_complex: {
     when: 'a JPEG has so many scans that reading them takes longer than a picture may take',
     ask: async () => {
-      const impatient = await TestServer.start({ env: { FACEMATCH_PICTURE_MS: '5' } }, new Home());
-      const answer = await match(impatient, { ...twoPhotos(), image1: await manyScans(1000) });
-      await impatient.stop();
-      return answer;
+      const impatient = await TestServer.forTest({ env: { FACEMATCH_PICTURE_MS: '5' } });
+      return match(impatient, { ...twoPhotos(), image1: await manyScans(1000) });
     },
     members: { field: 'image1' },
   },
-  {
-    code: 'no_face_found',
+  no_face_found: {
     when: 'neither picture has a face',
     ask: async () => photos({ image1: await blank(90, 90, 'png'), image2: await blank(90, 90, 'jpeg') }),
     members: {
@@ -257,15 +217,13 @@ const errors: readonly Row[] = [
     },
     logged: { field: 'image1, image2' },
   },
-  {
-    code: 'face_index_out_of_range',
+  face_index_out_of_range: {
     when: 'there are three faces and the fourth is asked for',
     at: ['POST', paths.advanced],
     ask: () => match(server, { ...twoPhotos(), image1_face_index: '3' }, { path: paths.advanced }),
     members: { field: 'image1', faces_found: 3, detail: expect.stringMatching(/there is no face 3\.$/) },
   },
-  {
-    code: 'low_quality_face',
+  low_quality_face: {
     when: 'a face has 20 pixels and poor ones are to be refused',
     at: ['POST', paths.advanced],
     ask: async () => {
@@ -275,19 +233,16 @@ const errors: readonly Row[] = [
     },
     members: { errors: [{ field: 'image1', reasons: expect.arrayContaining(['small']) }] },
   },
-  {
-    code: 'presentation_attack',
+  presentation_attack: {
     when: 'the face scores lower than what is asked of a live one',
     at: ['POST', paths.advanced],
     ask: async () => {
       const none = [0, 0, 0] as const;
       const net = livenessNet([none, none, none]);
       const FACEMATCH_PACK = livePack(newFolder(), [{ net, scale: 2.7 }]);
-      const own = await TestServer.start({ env: { FACEMATCH_PACK } });
+      const own = await TestServer.forTest({ env: { FACEMATCH_PACK } });
       const fields = { ...twoPhotos(), reject_presentation_attack: 'true' };
-      const answer = await match(own, fields, { path: paths.advanced });
-      await own.stop();
-      return answer;
+      return match(own, fields, { path: paths.advanced });
     },
     members: {
       errors: ['image1', 'image2'].map((field) => ({
@@ -297,45 +252,38 @@ const errors: readonly Row[] = [
       })),
     },
   },
-  {
-    code: 'embedding_mismatch',
+  embedding_mismatch: {
     when: 'the embeddings are of another pack',
     at: ['POST', paths.embeddings],
-    ask: () => sendJson(JSON.stringify({ ...emptyEmbeddings, pack: 'yunet' })),
+    ask: () => postJson(server, paths.embeddings, { ...emptyEmbeddings, pack: 'yunet' }),
     members: { given: `yunet ${version}` },
   },
-  {
-    code: 'invalid_embedding',
+  invalid_embedding: {
     when: 'an embedding has no numbers',
     at: ['POST', paths.embeddings],
-    ask: () => sendJson(JSON.stringify(emptyEmbeddings)),
+    ask: () => postJson(server, paths.embeddings, emptyEmbeddings),
     members: { field: '/embedding' },
   },
-  {
-    code: 'rate_limit_exceeded',
+  rate_limit_exceeded: {
     when: 'a key is used beyond its rate',
     at: ['GET', paths.models],
     ask: async () => {
-      const get = () => send(server, { path: paths.models, method: 'GET', key: poor });
-      const answers = await Promise.all([get(), get(), get()]);
-      return answers.find(({ status }) => status === 429) ?? answers[0]!;
+      await getModels(server, { key: poor });
+      return getModels(server, { key: poor });
     },
     members: { detail: 'Wait 1 s, then send again.' },
     headers: { 'retry-after': '1', ratelimit: /r=0/, 'ratelimit-policy': /q=1/ },
   },
-  {
-    code: 'overloaded',
+  overloaded: {
     when: 'the worker is busy and nobody may wait',
     ask: () => whileBusy(() => photos()),
     headers: { 'retry-after': '1' },
   },
-  {
-    code: 'deadline_exceeded',
+  deadline_exceeded: {
     when: 'the worker does not answer in time',
     ask: () => whileBusy((running) => running),
   },
-  {
-    code: 'internal_error',
+  internal_error: {
     when: 'the worker dies',
     ask: () =>
       whileBusy((running) => {
@@ -343,31 +291,17 @@ const errors: readonly Row[] = [
         return running;
       }),
   },
-  {
-    code: 'not_ready',
+  not_ready: {
     when: 'the first inference is not done',
-    ask: async () => {
-      const ownHome = new Home();
-      const ownGate = new WorkerGate(ownHome);
-      ownGate.close();
-      const early = await TestServer.start({ env: ownGate.env, until: 'listening' }, ownHome);
-      const answer = await match(early, twoPhotos());
-      ownGate.open();
-      await early.line(early.stdout, /listens on/);
-      await early.stop();
-      return answer;
-    },
+    ask: async () => match(await TestServer.forTest({ gate: 'closed', until: 'listening' }), twoPhotos()),
     headers: { 'retry-after': '1' },
   },
-  {
-    code: 'shutting_down',
+  shutting_down: {
     when: 'the server was asked to end',
     at: ['GET', paths.models],
     ask: async () => {
-      const ownHome = new Home();
-      const ownGate = new WorkerGate(ownHome);
-      const ending = await TestServer.start({ env: ownGate.env }, ownHome);
-      ownGate.close();
+      const ending = await TestServer.forTest({ gate: 'open' });
+      ending.gate.close();
       const running = match(ending, twoPhotos());
       await ending.metricBecomes('facematch_workers_busy', 1);
       // New connections are not accepted any more.
@@ -376,34 +310,27 @@ const errors: readonly Row[] = [
       await ending.metricBecomes('facematch_connections', 2);
       ending.child.kill('SIGTERM');
       await ending.line(ending.stderr, /shutting down/);
-      kept.write(head(ending, {}, `GET ${paths.models} HTTP/1.1`));
-      const { status, headers, body } = await kept.answer();
-      ownGate.open();
+      kept.write(getHead(ending));
+      const answer = await kept.answer();
+      ending.gate.open();
       await running;
-      await ending.stop();
-      return { status, headers: new Headers(headers), body };
+      return answer;
     },
     headers: { 'retry-after': '5', connection: 'close' },
   },
-];
+};
 
-describe('errors', () => {
-  test('each code of the table has its row, and each row a code', () => {
-    expect(errors.map(({ code }) => code).sort()).toEqual(Object.keys(errorTable).sort());
-  });
+const judge = new AnswerJudge(openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') })));
 
-  const judge = new AnswerJudge(openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') })));
-  test.each(errors)('$code: $when', async ({ code, at, ask, members, headers = {}, logged }) => {
-    const answer = await ask();
-    const [method, path] = at ?? ['POST', paths.match];
-    expect(judge.faultsOf(method, path, answer)).toEqual([]);
-    expectProblem(answer, code, members);
-    for (const [name, value] of Object.entries(headers)) {
-      expect(answer.headers.get(name)).toMatch(value);
-    }
-    if (logged === undefined) return;
-    expect(JSON.stringify(answer.body)).not.toContain('reason');
-    const { field, reason } = await server.logged(answer.body.request_id);
-    expect({ field, reason }).toEqual(logged);
-  });
+const rows = Object.entries(errors).map(([code, row]) => ({ code: code as ErrorCode, ...row }));
+test.each(rows)('$code: $when', async ({ code, at, ask, members, headers = {}, logged }) => {
+  const [method, path] = at ?? ['POST', paths.match];
+  const answer = await (ask?.() ?? send(server, { method, path }));
+  expect(judge.faultsOf(method, path, answer)).toEqual([]);
+  expectProblem(answer, code, members);
+  for (const [name, value] of Object.entries(headers)) expect(answer.headers.get(name)).toMatch(value);
+  if (logged === undefined) return;
+  expect(JSON.stringify(answer.body)).not.toContain('reason');
+  const { field, reason } = await server.logged(answer.body.request_id);
+  expect({ field, reason }).toEqual(logged);
 });

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import sharp from 'sharp';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { endpointIds, readConfig } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import { openApiDocument } from '../../src/site/document.ts';
@@ -9,8 +9,8 @@ import { livePack, redIsLive } from '../fixtures/liveness.ts';
 import { sample } from '../fixtures/pictures.ts';
 import { documentedCommands, pages } from '../support/doc-commands.ts';
 import { newFolder } from '../support/folder.ts';
-import { execute, type Outcome } from './support/cli.ts';
-import { match } from './support/client.ts';
+import { execute } from './support/cli.ts';
+import { embeddingsQuestion } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
 /** Names that the pages give to photos, and which sample each is. One woman is in 1 and 3. */
@@ -30,82 +30,48 @@ const photos = {
   'photos/2.jpg': 2,
 } as const;
 
-/** A reader's shell: bash in a folder with the photos that the pages name, and a server. */
-class DocShell {
-  readonly folder = newFolder();
-  readonly server: TestServer;
-
-  private constructor(server: TestServer) {
-    this.server = server;
-    // Where npx and the PATH below look for the program.
-    mkdirSync(join(this.folder, 'node_modules/.bin'), { recursive: true });
-    symlinkSync(projectPath('scripts/facematch.mjs'), join(this.folder, 'node_modules/.bin/facematch'));
-    // The README's photos.
-    symlinkSync(projectPath('node_modules/@vladmandic'), join(this.folder, 'node_modules/@vladmandic'));
-  }
-
-  static async start(): Promise<DocShell> {
-    // The pages show every endpoint, and live scores.
-    const pack = livePack(newFolder(), [{ net: redIsLive, scale: 2.7 }]);
-    const env = { FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_PACK: pack };
-    const shell = new DocShell(await TestServer.start({ env }));
-    for (const [name, number] of Object.entries(photos)) {
-      mkdirSync(dirname(join(shell.folder, name)), { recursive: true });
-      await sharp(sample(number)).toFile(join(shell.folder, name));
-    }
-    await shell.#writeEmbeddings();
-    return shell;
-  }
-
-  /** A question to match/embeddings: how alike two people of one photo are. */
-  async #writeEmbeddings(): Promise<void> {
-    const { body } = await match(this.server, { image: sample(1) }, { path: '/API/v1.0/face/embed/upload' });
-    const [first, second] = body.image.faces;
-    const candidates = [{ id: 'second', embedding: second.embedding }];
-    const { pack, version, accuracy_mode } = body.embedding;
-    const question = { embedding: first.embedding, candidates, pack, version, accuracy_mode };
-    writeFileSync(join(this.folder, 'embeddings.json'), JSON.stringify(question));
-  }
-
-  /** With the addresses of the server in place of those that the pages show. */
-  reachable(text: string): string {
-    return text
-      .replaceAll(/http:\/\/127\.0\.0\.1:808[01]/g, this.server.address)
-      .replaceAll(/http:\/\/127\.0\.0\.1:909[01]/g, this.server.adminAddress);
-  }
-
-  /** Runs a line to its end; a pipe fails with any of its parts. */
-  run(line: string): Promise<Outcome> {
-    const { folder, server } = this;
-    const env = {
-      PATH: `${folder}/node_modules/.bin:${process.env.PATH}`,
-      HOME: folder,
-      // Bash takes a shell without it for one that was logged in to, and reads its start files.
-      SHLVL: '1',
-      npm_config_offline: 'true',
-      FACEMATCH_KEYS_FILE: server.home.keysFile,
-      FACEMATCH_URL: server.address,
-      FACEMATCH_KEY: server.key,
-      KEY: server.key,
-    };
-    const args = ['-euo', 'pipefail', '-c', this.reachable(line)];
-    return execute('bash', args, folder, env);
-  }
-
-  stop(): Promise<void> {
-    return this.server.stop();
-  }
+/** A reader's shell: bash in a folder with the photos that the pages name, and a server with all that they show. */
+const folder = newFolder();
+const FACEMATCH_PACK = livePack(newFolder(), [{ net: redIsLive, scale: 2.7 }]);
+const server = await TestServer.forFile({
+  env: { FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_PACK },
+});
+// Where npx and the PATH below look for the program.
+mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
+symlinkSync(projectPath('scripts/facematch.mjs'), join(folder, 'node_modules/.bin/facematch'));
+// The README's photos.
+symlinkSync(projectPath('node_modules/@vladmandic'), join(folder, 'node_modules/@vladmandic'));
+for (const [name, number] of Object.entries(photos)) {
+  mkdirSync(dirname(join(folder, name)), { recursive: true });
+  await sharp(sample(number)).toFile(join(folder, name));
 }
+const question = await embeddingsQuestion(server, sample(1));
+writeFileSync(join(folder, 'embeddings.json'), JSON.stringify(question));
+
+/** With the addresses of the server in place of those that the pages show. */
+const reachable = (text: string) =>
+  text
+    .replaceAll(/http:\/\/127\.0\.0\.1:808[01]/g, server.address)
+    .replaceAll(/http:\/\/127\.0\.0\.1:909[01]/g, server.adminAddress);
+
+const env = {
+  PATH: `${folder}/node_modules/.bin:${process.env.PATH}`,
+  HOME: folder,
+  // Bash takes a shell without it for one that was logged in to, and reads its start files.
+  SHLVL: '1',
+  npm_config_offline: 'true',
+  FACEMATCH_KEYS_FILE: server.home.keysFile,
+  FACEMATCH_URL: server.address,
+  FACEMATCH_KEY: server.key,
+  KEY: server.key,
+};
+/** Runs a line to its end; a pipe fails with any of its parts. */
+const run = (line: string) => execute('bash', ['-euo', 'pipefail', '-c', reachable(line)], folder, env);
 
 /** What a reader of the pages copies, run as it stands: requests, the first program, the command line. */
 
-let shell: DocShell;
-beforeAll(async () => {
-  shell = await DocShell.start();
-  const [, program] = /```js\n(.*?)^```$/ms.exec(pages.get('docs/getting-started.md')!)!;
-  writeFileSync(join(shell.folder, 'first-match.mjs'), shell.reachable(program!));
-});
-afterAll(() => shell.stop());
+const [, program] = /```js\n(.*?)^```$/ms.exec(pages.get('docs/getting-started.md')!)!;
+writeFileSync(join(folder, 'first-match.mjs'), reachable(program!));
 
 const plain = (line: string) => line.replace('npx ', '');
 
@@ -130,22 +96,22 @@ const samples = Object.values(paths).flatMap((item) =>
 
 /** Python's is read, not run: it asks for a package. */
 test.each(samples)('$operationId with $label, as the OpenAPI document shows', async (sample) => {
-  writeFileSync(join(shell.folder, 'sample.mjs'), sample.source);
+  writeFileSync(join(folder, 'sample.mjs'), sample.source);
   const line = {
     Shell: sample.source.replace(/^curl /, 'curl --fail-with-body '),
     JavaScript: 'node sample.mjs',
     Python: 'python3 -c \'import ast; ast.parse(open("sample.mjs").read())\'',
   }[sample.lang]!;
   // The API's page is too long for a pipe.
-  const { code, stderr } = await shell.run(`${line} > answer`);
-  const answer = readFileSync(join(shell.folder, 'answer'), 'utf8');
+  const { code, stderr } = await run(`${line} > answer`);
+  const answer = readFileSync(join(folder, 'answer'), 'utf8');
   expect(code, `${answer}\n${stderr}`).toBe(0);
   expect(answer.slice(0, 100)).not.toMatch(/^{"type":/);
 });
 
 test.each(commands)('$line ($file)', async ({ line }) => {
   // A refusal of the server is a failure of the command that is shown.
-  const { code, stdout, stderr } = await shell.run(line.replace(/^curl /, 'curl --fail-with-body '));
+  const { code, stdout, stderr } = await run(line.replace(/^curl /, 'curl --fail-with-body '));
   expect(code, `${stdout}\n${stderr}`).toBe(0);
   // JSON goes to standard output alone.
   if (line.includes('--json')) JSON.parse(stdout);
@@ -156,7 +122,7 @@ test("the README's block waits for the server, and the answer below it is the de
   const [, request] = /^(curl (?:.*\\\n)*.*)$/m.exec(readme)!;
   expect(request).toContain('--retry-connrefused');
   const shown = JSON.parse(/^```json\n(.*?)^```$/ms.exec(readme)![1]!);
-  const { stdout } = await shell.run('facematch demo --json');
+  const { stdout } = await run('facematch demo --json');
   const given = JSON.parse(stdout);
   const { faces: _, ...image1 } = given.image1;
   const { faces: __, ...image2 } = given.image2;

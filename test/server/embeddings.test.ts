@@ -1,42 +1,41 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { maxCandidates } from '../../src/engine/cosine.ts';
+import type { ErrorCode } from '../../src/errors.ts';
 import { samples } from '../fixtures/pictures.ts';
 import {
   chunk,
+  expectProblem,
   type Fields,
+  head,
   type Json,
   lastChunk,
   lasting,
   match,
   paths,
-  RawClient,
   send,
+  sendRaw,
   twoPhotos,
 } from './support/client.ts';
-import { Home, TestServer } from './support/server.ts';
+import { TestServer } from './support/server.ts';
 
 /** One embedding against many. */
 
 const path = paths.embeddings;
-const home = new Home();
 const env = { FACEMATCH_ENDPOINTS: 'match,match_advanced,embed,match_embeddings' };
-const server = await TestServer.forFile({ env }, home);
-const embed = async (image: Uint8Array) =>
-  (await match(server, { image }, { path: '/API/v1.0/face/embed/upload' })).body;
-const body = await embed(samples.one);
-const model = body.embedding;
+const server = await TestServer.forFile({ env });
+const embed = (image: Uint8Array) => match(server, { image }, { path: paths.embed });
+const { body: embedded } = await embed(samples.one);
+const { pack, version, accuracy_mode } = embedded.embedding;
 /** Of the faces of the samples; one woman's is the first of the first, and somewhere in the third. */
-const one: Json[] = body.image.faces;
-const three: Json[] = (await embed(samples.three)).image.faces;
+const one: Json[] = embedded.image.faces;
+const three: Json[] = (await embed(samples.three)).body.image.faces;
 
 const post = (body: string | Uint8Array<ArrayBuffer>, type = 'application/json', at: string = path) =>
   send(server, { path: at, body, headers: { 'content-type': type } });
 const question = (members: Json = {}): Json => ({
   embedding: one[0].embedding,
   candidates: three.map(({ embedding }, index) => ({ id: `face ${index}`, embedding })),
-  pack: model.pack,
-  version: model.version,
-  accuracy_mode: model.accuracy_mode,
+  ...{ pack, version, accuracy_mode },
   ...members,
 });
 const ask = (members: Json = {}, query = '') =>
@@ -52,15 +51,9 @@ describe('embeddings that the server gave out', () => {
         const fields = { image1: samples.one, image2: samples.three };
         const chosen = { image1_face_index: '0', image2_face_index: String(index) };
         const { body } = await match(server, { ...fields, ...chosen }, { path: paths.advanced });
-        const { match: matches, confidence_percent, similarity, false_match_rate, extrapolated } = body;
-        return {
-          id: `face ${index}`,
-          match: matches,
-          confidence_percent,
-          similarity,
-          false_match_rate,
-          extrapolated,
-        };
+        const { confidence_percent, similarity, false_match_rate, extrapolated } = body;
+        const same = { match: body.match, confidence_percent, similarity, false_match_rate, extrapolated };
+        return { id: `face ${index}`, ...same };
       }),
     );
     expect(body).toEqual({
@@ -70,7 +63,7 @@ describe('embeddings that the server gave out', () => {
       searched: 1,
       results: expected.toSorted((a, b) => b.confidence_percent - a.confidence_percent),
       matches: 1,
-      model: { pack: model.pack, version: model.version },
+      model: { pack, version },
       warnings: [],
       timings_ms: { queue: expect.any(Number), total: expect.any(Number) },
     });
@@ -119,48 +112,35 @@ test('of members that are not known some are named, however many there are', asy
   expect([status, body.warnings.length]).toEqual([200, 16]);
 });
 
-test.each<[string, Json, number, Json]>([
-  ['another version', { version: '0.1.0' }, 422, { code: 'embedding_mismatch' }],
-  [
-    'a vector of no length',
-    { candidates: [{ id: 'a', embedding: zeros }] },
-    422,
-    { code: 'invalid_embedding', field: '/candidates/0/embedding' },
-  ],
-  [
-    'numbers that are none',
-    { embedding: Buffer.alloc(2048, 0xff).toString('base64') },
-    422,
-    { code: 'invalid_embedding', field: '/embedding' },
-  ],
-  ['no candidate', { candidates: [] }, 400, { code: 'invalid_field', field: '/candidates' }],
+const candidate = (id: string, embedding = zeros) => ({ candidates: [{ id, embedding }] });
+const noNumbers = Buffer.alloc(2048, 0xff).toString('base64');
+const tooMany = Array.from({ length: maxCandidates + 1 }, () => ({ id: '', embedding: '' }));
+test.each<[string, Json, ErrorCode, object]>([
+  ['another version', { version: '0.1.0' }, 'embedding_mismatch', {}],
+  ['a vector of no length', candidate('a'), 'invalid_embedding', { field: '/candidates/0/embedding' }],
+  ['numbers that are none', { embedding: noNumbers }, 'invalid_embedding', { field: '/embedding' }],
+  ['no candidate', { candidates: [] }, 'invalid_field', { field: '/candidates' }],
   [
     'too many candidates',
-    { candidates: Array.from({ length: maxCandidates + 1 }, () => ({ id: '', embedding: '' })) },
-    400,
-    { code: 'invalid_field', field: '/candidates', expected: expect.stringContaining('1000') },
+    { candidates: tooMany },
+    'invalid_field',
+    { expected: expect.stringContaining('1000') },
   ],
-  [
-    'an id that is too long',
-    { candidates: [{ id: 'x'.repeat(129), embedding: zeros }] },
-    400,
-    { code: 'invalid_field', field: '/candidates/0/id' },
-  ],
-  ['no mode', { accuracy_mode: undefined }, 400, { code: 'invalid_field', field: '/accuracy_mode' }],
+  ['an id that is too long', candidate('x'.repeat(129)), 'invalid_field', { field: '/candidates/0/id' }],
+  ['no mode', { accuracy_mode: undefined }, 'invalid_field', { field: '/accuracy_mode' }],
   [
     'a threshold out of range',
     { threshold_percent: 101 },
-    400,
-    { code: 'invalid_field', field: '/threshold_percent', detail: expect.stringMatching(/, not 101\.$/) },
+    'invalid_field',
+    { field: '/threshold_percent', detail: expect.stringMatching(/, not 101\.$/) },
   ],
-  ['a limit with a fraction', { limit: 1.5 }, 400, { code: 'invalid_field', field: '/limit' }],
-])('%s is refused', async (_what, members, status, body) => {
-  expect(await ask(members)).toMatchObject({ status, body });
+  ['a limit with a fraction', { limit: 1.5 }, 'invalid_field', { field: '/limit' }],
+])('%s is refused', async (_what, members, code, extras) => {
+  expectProblem(await ask(members), code, extras);
 });
 
 test.each<[string, string | Uint8Array<ArrayBuffer>, Json]>([
   ['nothing', '', { code: 'invalid_json', position: 0 }],
-  ['a comma too many', '{"limit": 1,}', { code: 'invalid_json', position: 12 }],
   ['what is not UTF-8', Buffer.from('{"pack": "\xff"}', 'latin1'), { code: 'invalid_json', position: 10 }],
   ['a depth that nobody needs', '['.repeat(1_000_000), { code: 'invalid_json' }],
   ['a list', '[]', { code: 'invalid_field', field: '', expected: 'an object' }],
@@ -172,27 +152,23 @@ test('a body that is too large is refused, whether it says so or not', async () 
   const limit_bytes = 4 * 1024 * 1024;
   const body = { code: 'body_too_large', limit_bytes };
   expect(await post('x'.repeat(limit_bytes + 1))).toMatchObject({ status: 413, body });
-  const client = new RawClient(server.port);
-  client.write(
-    `POST ${path} HTTP/1.1\r\nhost: test\r\nx-api-key: ${server.key}\r\ncontent-type: application/json\r\n` +
-      'transfer-encoding: chunked\r\n\r\n',
+  const large = Buffer.concat([chunk(Buffer.alloc(limit_bytes + 1, ' ')), Buffer.from(lastChunk)]);
+  const start = head(
+    server,
+    { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
+    `POST ${path} HTTP/1.1`,
   );
-  client.write(chunk(Buffer.alloc(limit_bytes + 1, ' ')));
-  client.write(lastChunk);
-  expect(await client.answer()).toMatchObject({ status: 413, body });
-  client.leave();
+  expect(await sendRaw(server, Buffer.concat([Buffer.from(start), large]))).toMatchObject({
+    status: 413,
+    body,
+  });
 });
 
 test('another type, or none, is refused', async () => {
   for (const type of ['text/plain', 'application/jsonp', 'multipart/form-data; boundary=x']) {
-    expect(await post('{}', type)).toMatchObject({
-      status: 415,
-      body: { code: 'unsupported_media_type' },
-    });
+    expectProblem(await post('{}', type), 'unsupported_media_type');
   }
-  expect(await post(JSON.stringify(question()), 'Application/JSON; charset=utf-8')).toMatchObject({
-    status: 200,
-  });
+  expect((await post(JSON.stringify(question()), 'Application/JSON; charset=utf-8')).status).toBe(200);
 });
 
 test('writes nothing of an embedding into the log', async () => {
@@ -203,77 +179,51 @@ test('writes nothing of an embedding into the log', async () => {
 });
 
 /** FACEMATCH_EMBEDDING_CACHE as callers and operators see it; test/unit/analysis-cache.test.ts has the rest. */
-
-async function counts(server: TestServer) {
-  const read = (name: string) => server.metric(`facematch_embedding_cache_${name}`);
-  return {
-    hits: await read('hits_total'),
-    misses: await read('misses_total'),
-    pictures: await read('pictures'),
+describe('a cache for two pictures', async () => {
+  const caching = await TestServer.forFile({ env: { ...env, FACEMATCH_EMBEDDING_CACHE: '2' } });
+  const counts = async (of = caching) => {
+    const named = ['hits_total', 'misses_total', 'pictures'];
+    return Promise.all(named.map((name) => of.metric(`facematch_embedding_cache_${name}`)));
   };
-}
-
-describe('by default', () => {
-  let server: TestServer;
-  beforeAll(async () => {
-    server = await TestServer.start();
-  });
-  afterAll(() => server.stop());
-
-  test('nothing is kept, looked for or spared', async () => {
-    await match(server, twoPhotos());
-    const { body } = await match(server, twoPhotos());
-    expect(body.timings_ms.decode).toBeGreaterThan(0);
-    expect(await counts(server)).toEqual({ hits: 0, misses: 0, pictures: 0 });
-    expect(await server.metrics()).toContain('facematch_embedding_cache_hits_total 0');
-  });
-});
-
-describe('with a cache for two pictures', () => {
-  let server: TestServer;
-  let plain: TestServer;
-  beforeAll(async () => {
-    server = await TestServer.start({
-      env: { FACEMATCH_EMBEDDING_CACHE: '2', FACEMATCH_ENDPOINTS: 'match,match_advanced,embed' },
-    });
-    plain = await TestServer.start();
-  });
-  afterAll(() => Promise.all([server.stop(), plain.stop()]));
-
   const added = async (act: () => Promise<unknown>) => {
-    const before = await counts(server);
+    const before = await counts();
     await act();
-    const { hits, misses } = await counts(server);
-    return [hits - before.hits, misses - before.misses];
+    return (await counts()).slice(0, 2).map((count, at) => count - before[at]!);
   };
 
-  test('a second request gets the same answer but for its id and times', async () => {
-    const expected = (await match(plain, twoPhotos())).body;
+  test('gives a second request the same answer but for its id and times, and is off by default', async () => {
+    const plain = (await match(server, twoPhotos())).body;
     const bodies: Json[] = [];
-    const ask = async () => bodies.push((await match(server, twoPhotos())).body);
+    const ask = async () => bodies.push((await match(caching, twoPhotos())).body);
     expect(await added(ask)).toEqual([0, 2]);
     expect(await added(ask)).toEqual([2, 0]);
-    expect(bodies.map(lasting)).toEqual([lasting(expected), lasting(expected)]);
+    expect(bodies.map(lasting)).toEqual([lasting(plain), lasting(plain)]);
     const { queue, total, ...stages } = bodies[1].timings_ms;
     expect(stages).toEqual({ decode: 0, detect: 0, align: 0, embed: 0 });
-    expect((await counts(server)).pictures).toBe(2);
+    expect((await counts()).at(-1)).toBe(2);
+    expect((await match(server, twoPhotos())).body.timings_ms.decode).toBeGreaterThan(0);
+    expect(await counts(server)).toEqual([0, 0, 0]);
+    expect(await server.metrics()).toContain('facematch_embedding_cache_hits_total 0');
   });
 
-  test('what embed gives out is not kept', async () => {
-    const embed = () => match(server, { image: samples.two }, { path: paths.embed });
+  test('does not keep what embed gives out', async () => {
+    const embed = () => match(caching, { image: samples.two }, { path: paths.embed });
     expect((await embed()).status).toBe(200);
     expect(await added(embed)).toEqual([0, 0]);
   });
 
-  test('another choice of a face is a hit, another mode and a changed byte are not', async () => {
+  test('takes another choice of a face for a hit, another mode and a changed byte not', async () => {
     const advanced = (fields: Fields) =>
-      match(server, { ...twoPhotos(), ...fields }, { path: paths.advanced });
+      match(caching, { ...twoPhotos(), ...fields }, { path: paths.advanced });
     await advanced({});
-    expect(await added(() => advanced({ image1_face_index: '1' }))).toEqual([2, 0]);
-    expect(await added(() => advanced({ auto_pair_best: 'false' }))).toEqual([2, 0]);
-    expect(await added(() => advanced({ threshold_percent: '20' }))).toEqual([2, 0]);
-    expect(await added(() => advanced({ accuracy_mode: 'fast' }))).toEqual([0, 2]);
-    const image1 = Buffer.concat([samples.one, Buffer.of(0)]);
-    expect(await added(() => advanced({ image1, accuracy_mode: 'fast' }))).toEqual([1, 1]);
+    const fast = { accuracy_mode: 'fast' };
+    for (const [fields, hits] of [
+      [{ image1_face_index: '1' }, 2],
+      [{ auto_pair_best: 'false' }, 2],
+      [{ threshold_percent: '20' }, 2],
+      [fast, 0],
+      [{ ...fast, image1: Buffer.concat([samples.one, Buffer.of(0)]) }, 1],
+    ] as const)
+      expect(await added(() => advanced(fields))).toEqual([hits, 2 - hits]);
   });
 });

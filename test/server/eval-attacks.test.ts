@@ -5,7 +5,7 @@ import { wilson } from '../../src/lab/metrics.ts';
 import { livePack, redAndBlue, redIsLive } from '../fixtures/liveness.ts';
 import { blank } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
-import { program, run } from './support/cli.ts';
+import { expectFailure, facematch } from './support/cli.ts';
 
 /** `facematch eval --attacks` with nets that take pictures that are rather red for live. */
 
@@ -14,25 +14,27 @@ const pack = livePack(folder, [{ net: redIsLive, scale: 2.7 }]);
 const [red, blue] = await redAndBlue();
 const empty = await blank(300, 300, 'png');
 
-function put(path: string, bytes: Buffer): void {
+const files = {
+  'set/live/a.png': red,
+  'set/live/b/c.png': red,
+  'set/live/b/d.png': blue,
+  'set/live/none.png': empty,
+  'set/attack/print/a.png': blue,
+  'set/attack/print/none.png': empty,
+  'set/attack/print/broken.png': 'no picture',
+  'set/attack/replay/phone/a.png': red,
+  'set/attack/replay/b.png': blue,
+  'set/attack/by-itself.png': blue,
+  'only/live/a.png': red,
+  'nothing/elsewhere/a.png': red,
+};
+for (const [path, bytes] of Object.entries(files)) {
   mkdirSync(dirname(join(folder, path)), { recursive: true });
   writeFileSync(join(folder, path), bytes);
 }
-put('set/live/a.png', red);
-put('set/live/b/c.png', red);
-put('set/live/b/d.png', blue);
-put('set/live/none.png', empty);
-put('set/attack/print/a.png', blue);
-put('set/attack/print/none.png', empty);
-put('set/attack/print/broken.png', Buffer.from('no picture'));
-put('set/attack/replay/phone/a.png', red);
-put('set/attack/replay/b.png', blue);
-put('set/attack/by-itself.png', blue);
-put('only/live/a.png', red);
-put('nothing/elsewhere/a.png', red);
 
-const evaluate = (args: string[], FACEMATCH_PACK = pack) =>
-  run(program, ['eval', '--mode', 'fast', ...args], folder, { FACEMATCH_PACK });
+const evaluate = (line: string, FACEMATCH_PACK = pack) =>
+  facematch(`eval --mode fast ${line}`, folder, { FACEMATCH_PACK });
 
 const figures = (errors: number, scored: number, non_responses: number) => ({
   pictures: scored + non_responses,
@@ -45,7 +47,7 @@ const figures = (errors: number, scored: number, non_responses: number) => ({
 
 describe('facematch eval --attacks', () => {
   test('has both rates, by type the worst first, and pictures without a face apart', async () => {
-    const { code, stdout } = await evaluate(['--attacks', 'set', '--json']);
+    const { code, stdout } = await evaluate('--attacks set --json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
       pack: { name: 'live', version: expect.any(String) },
@@ -62,7 +64,7 @@ describe('facematch eval --attacks', () => {
   });
 
   test('says them in the words of the standard', async () => {
-    const { stdout, stderr } = await evaluate(['--attacks', 'set']);
+    const { stdout, stderr } = await evaluate('--attacks set');
     expect(stderr).toBe('');
     expect(stdout.split('\n')).toEqual([
       expect.stringMatching(/^pack live \S+, live from a live_score of 0\.5; 95 % intervals$/),
@@ -82,19 +84,17 @@ describe('facematch eval --attacks', () => {
   });
 
   test('with live people alone has the one rate', async () => {
-    const { stdout } = await evaluate(['--attacks', 'only']);
+    const { stdout } = await evaluate('--attacks only');
     expect(stdout).toContain('APCER  no attacks were given\nBPCER  live  0.00 % [0.00, 79.35]: 0 of 1 ');
     expect(stdout).toContain('ACER   –, the mean of both');
   });
 
-  test.each<[string[], number, string, string?]>([
-    [['--attacks', 'set', '--held-out-cohort'], 2, '--attacks goes with --mode and --json only'],
-    [['pairs.tsv', '--attacks', 'set'], 2, '--attacks goes with --mode and --json only'],
-    [['--attacks', 'nothing'], 1, 'nothing should have images in folders live and attack'],
-    [['--attacks', 'set'], 1, 'The pack default has no liveness nets', 'default'],
-  ])('%j fails with %i', async (args, code, message, its) => {
-    const outcome = await evaluate(args, its);
-    expect({ code: outcome.code, stdout: outcome.stdout }).toEqual({ code, stdout: '' });
-    expect(outcome.stderr).toContain(message);
+  test.each<[line: string, code: number, message: string, its?: string]>([
+    ['--attacks set --held-out-cohort', 2, '--attacks goes with --mode and --json only'],
+    ['pairs.tsv --attacks set', 2, '--attacks goes with --mode and --json only'],
+    ['--attacks nothing', 1, 'nothing should have images in folders live and attack'],
+    ['--attacks set', 1, 'The pack default has no liveness nets', 'default'],
+  ])('%s fails with %i', async (line, code, message, its) => {
+    expectFailure(await evaluate(line, its), code, message);
   });
 });

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Element, readHtml } from '../fixtures/html.ts';
-import { program, run } from './support/cli.ts';
+import { facematch } from './support/cli.ts';
 import type { Json } from './support/client.ts';
 import { evalFolder, hostile } from './support/eval-folder.ts';
 
@@ -11,10 +11,10 @@ beforeAll(async () => {
   folder = await evalFolder();
 });
 
-const evaluate = (...args: string[]) => run(program, ['eval', '--mode', 'fast', ...args], folder);
+const evaluate = (line: string) => facematch(`eval --mode fast ${line}`, folder);
 const read = (...path: string[]) => readFileSync(join(folder, ...path), 'utf8');
-const cellsOf = (elements: readonly Element[]) =>
-  elements.filter(({ name }) => name === 'td').map(({ text }) => text);
+const textsOf = (elements: readonly Element[], element: string) =>
+  elements.filter(({ name }) => name === element).map(({ text }) => text);
 
 const share = (value: number) => `${(value * 100).toFixed(2)} %`;
 const withInterval = (value: number, [low, high]: [number, number]) =>
@@ -23,23 +23,13 @@ const withInterval = (value: number, [low, high]: [number, number]) =>
 describe('the report of facematch eval', () => {
   describe('of one set', () => {
     let printed: string;
-    let figures: Json;
     let page: string;
     let elements: Element[];
 
     beforeAll(async () => {
-      const { code, stdout, stderr } = await evaluate(
-        '<b>.tsv',
-        '--images',
-        'images',
-        '--report',
-        'report',
-        '--json',
-      );
-      expect(stderr).toBe('The report is report/index.html\n');
-      expect(code).toBe(0);
+      const { code, stdout, stderr } = await evaluate('<b>.tsv --images images --report report --json');
+      expect({ code, stderr }).toEqual({ code: 0, stderr: 'The report is report/index.html\n' });
       printed = stdout;
-      figures = JSON.parse(stdout);
       // What still opens when the folder was moved.
       renameSync(join(folder, 'report'), join(folder, 'moved'));
       page = read('moved/index.html');
@@ -48,7 +38,7 @@ describe('the report of facematch eval', () => {
 
     test('writes the figures of --json beside the page', () => {
       expect(read('moved/figures.json')).toBe(printed);
-      expect(figures).toMatchObject({
+      expect(JSON.parse(printed)).toMatchObject({
         set: '<b>',
         mode: 'fast',
         cohort: 'pack',
@@ -67,8 +57,9 @@ describe('the report of facematch eval', () => {
       const attributes = elements.flatMap(({ attributes }) => [...attributes.keys()]);
       expect(attributes.filter((name) => name.startsWith('on'))).toEqual([]);
       const ids = new Set(elements.map(({ attributes }) => attributes.get('id')));
+      const linking = ['href', 'src'];
       const links = elements.flatMap(({ attributes }) =>
-        [attributes.get('href') ?? [], attributes.get('src') ?? []].flat(),
+        linking.flatMap((name) => attributes.get(name) ?? []),
       );
       for (const link of links) {
         if (link.startsWith('#')) expect(ids).toContain(link.slice(1));
@@ -79,10 +70,8 @@ describe('the report of facematch eval', () => {
 
     test('escapes what stands in names', () => {
       expect(page).not.toContain('<img src=x');
-      expect(elements.filter(({ name }) => name === 'bdi').map(({ text }) => text)).toContain(
-        `photo1-face0/${hostile}`,
-      );
-      expect(elements.find(({ name }) => name === 'h2')?.text).toBe('<b>');
+      expect(textsOf(elements, 'bdi')).toContain(`photo1-face0/${hostile}`);
+      expect(textsOf(elements, 'h2')).toEqual(['<b>']);
     });
 
     test('a second report takes away the copies that it does not show, and nothing else', async () => {
@@ -92,7 +81,7 @@ describe('the report of facematch eval', () => {
       expect(turned).toHaveLength(1);
       expect(read('moved/pictures', turned[0]!)).toContain('transform="matrix(0 1 -1 0 90 0)"');
       writeFileSync(join(folder, 'moved/pictures/mine.jpg'), '');
-      const { code } = await evaluate('few.tsv', '--images', 'images', '--report', 'moved');
+      const { code } = await evaluate('few.tsv --images images --report moved');
       expect(code).toBe(0);
       const after = readdirSync(join(folder, 'moved/pictures'));
       expect(after).toContain('mine.jpg');
@@ -105,10 +94,10 @@ describe('the report of facematch eval', () => {
   test.each(['strangers', 'alike'])(
     'of pairs of one kind alone, %s, is dashes where nothing is known',
     async (name) => {
-      const { code, stderr } = await evaluate(`${name}.tsv`, '--images', 'images', '--report', name);
+      const { code, stderr } = await evaluate(`${name}.tsv --images images --report ${name}`);
       expect({ code, stderr }).toEqual({ code: 0, stderr: `The report is ${name}/index.html\n` });
       const elements = readHtml(read(name, 'index.html'));
-      expect(cellsOf(elements).filter((text) => text.startsWith('–')).length).toBeGreaterThan(3);
+      expect(textsOf(elements, 'td').filter((text) => text.startsWith('–')).length).toBeGreaterThan(3);
       expect(elements.flatMap(({ attributes }) => [...attributes.values()]).join(' ')).not.toMatch(
         /NaN|Infinity/,
       );
@@ -116,15 +105,8 @@ describe('the report of facematch eval', () => {
   );
 
   test('of several sets shows each, and what every threshold does to all', async () => {
-    const { code, stdout } = await evaluate(
-      'all=<b>.tsv:images',
-      'few=few.tsv',
-      '--images',
-      'images',
-      '--report',
-      'several',
-      '--json',
-    );
+    const several = 'all=<b>.tsv:images few=few.tsv --images images --report several --json';
+    const { code, stdout } = await evaluate(several);
     expect(code).toBe(0);
     const { sets, shared_thresholds }: Json = JSON.parse(stdout);
     expect(sets.map(({ set, pairs }: Json) => [set, pairs.same])).toEqual([
@@ -134,7 +116,7 @@ describe('the report of facematch eval', () => {
     // By the normalised similarity three percents, and by each score the one rate that 137 pairs of strangers show.
     expect(shared_thresholds).toHaveLength(3 + 1 + 1);
     const elements = readHtml(read('several/index.html'));
-    const cells = cellsOf(elements);
+    const cells = textsOf(elements, 'td');
     const counted = (rate: number, trials: number, [low, high]: [number, number]) =>
       `${Math.round(rate * trials)} of ${trials} [${(low * 100).toFixed(2)}, ${(high * 100).toFixed(2)}] %`;
     for (const { threshold, sets: observed } of shared_thresholds) {
@@ -145,24 +127,19 @@ describe('the report of facematch eval', () => {
         expect(cells).toContain(counted(measured_fmr, pairs.different, fmr_interval));
       }
     }
-    expect(elements.filter(({ name }) => name === 'h2').map(({ text }) => text)).toEqual([
-      'All sets',
-      'all',
-      'few',
-    ]);
+    expect(textsOf(elements, 'h2')).toEqual(['All sets', 'all', 'few']);
     const own = shared_thresholds.find(({ chosen_on, by }: Json) => chosen_on === 'all' && by === 'cosine');
     expect(own.sets.all.tar).toBe(sets[0].by.cosine.operating_points[0].tar);
   });
 
   test('of labelled people shows each rate of each group, as a table and as a chart', async () => {
-    const args = ['--people', 'staff=listed', '--report', 'people', '--json'];
-    const { code, stdout, stderr } = await evaluate(...args);
+    const { code, stdout, stderr } = await evaluate('--people staff=listed --report people --json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: 'The report is people/index.html\n' });
     expect(read('people/figures.json')).toBe(stdout);
     const [{ everybody, groupings, worst }]: Json = JSON.parse(stdout).people;
     const page = read('people/index.html');
     const elements = readHtml(page);
-    const cells = cellsOf(elements);
+    const cells = textsOf(elements, 'td');
     const groups = [everybody, ...groupings.flatMap((one: Json) => one.groups)];
     // The age of the one whose picture has no face is nobody else's.
     expect(groups.filter(({ by_percent }) => by_percent[0].false_match.trials === 0)).toHaveLength(1);
@@ -177,40 +154,27 @@ describe('the report of facematch eval', () => {
     }
     expect(cells).toContain('–');
     // For age and for sex: three charts, each with the set and two groups.
-    const names = elements.filter(({ name }) => name === 'text').map(({ text }) => text);
+    const names = textsOf(elements, 'text');
     for (const group of ['age 3-9', 'age <b>20+', 'sex F', 'sex M']) {
       expect(names.filter((text) => text === group)).toHaveLength(3);
     }
     expect(names.filter((text) => text === 'staff')).toHaveLength(6);
     expect(page).not.toContain('<b>');
     expect(page).not.toMatch(/NaN|Infinity/);
-    for (const { image1, image2 } of worst.different) {
-      const shown = elements.filter(({ name }) => name === 'bdi').map(({ text }) => text);
-      expect(shown).toEqual(expect.arrayContaining([image1, image2]));
-    }
-    const pictures = elements
-      .map(({ attributes }) => attributes.get('src'))
-      .filter((src) => src !== undefined);
+    const shown = worst.different.flatMap(({ image1, image2 }: Json) => [image1, image2]);
+    expect(textsOf(elements, 'bdi')).toEqual(expect.arrayContaining(shown));
+    const pictures = elements.flatMap(({ attributes }) => attributes.get('src') ?? []);
     expect(pictures.length).toBeGreaterThan(2 * worst.different.length);
     for (const file of pictures) expect(existsSync(join(folder, 'people', file))).toBe(true);
   });
 
   test('of pairs and of people leads to both', async () => {
-    const { code } = await evaluate(
-      'few.tsv',
-      '--images',
-      'images',
-      '--people',
-      'staff=listed',
-      '--report',
-      'both',
-    );
+    const { code } = await evaluate('few.tsv --images images --people staff=listed --report both');
     expect(code).toBe(0);
     const elements = readHtml(read('both/index.html'));
     const links = elements.filter(({ name }) => name === 'a').map(({ attributes }) => attributes.get('href'));
     expect(links).toEqual(expect.arrayContaining(['#set-1', '#people-1']));
     expect(links).not.toContain('#all');
-    const headings = elements.filter(({ name }) => name === 'h2').map(({ text }) => text);
-    expect(headings).toEqual(['few', 'Differential performance: staff']);
+    expect(textsOf(elements, 'h2')).toEqual(['few', 'Differential performance: staff']);
   });
 });

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { describe, expect, test } from 'vitest';
@@ -5,8 +6,16 @@ import { livePack, redAndBlue, redIsLive } from '../fixtures/liveness.ts';
 import { blank, samples } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { cutOuts } from '../support/portraits.mjs';
-import { program, run } from './support/cli.ts';
-import { expectProblem, type Fields, type Json, match, paths, send, twoPhotos } from './support/client.ts';
+import { expectFailure, facematch } from './support/cli.ts';
+import {
+  expectProblem,
+  type Fields,
+  getModels,
+  type Json,
+  match,
+  paths,
+  twoPhotos,
+} from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
 /**
@@ -20,19 +29,17 @@ const FACEMATCH_PACK = livePack(folder, nets, 0.4);
 const FACEMATCH_ENDPOINTS = 'match_advanced,match_many,detect,embed,models';
 const server = await TestServer.forFile({ env: { FACEMATCH_PACK, FACEMATCH_ENDPOINTS } });
 
+const [live, attack] = await redAndBlue();
+const portraits = (cutOuts() as Sharp[]).map((face) => face.png().toBuffer());
+/** The third is a woman of the group who is not the nearest there. */
+const [stranger, good, alone] = (await Promise.all(portraits)) as [Buffer, Buffer, Buffer];
+
 const ask = (path: string, fields: Fields) => match(server, fields, { path });
 const compare = (image1: Buffer, image2: Buffer, fields: Fields = {}) =>
   ask(paths.advanced, { image1, image2, ...fields });
-const detect = '/API/v1.0/face/detect/upload';
 
 describe('a compared face', () => {
-  const [stranger, portrait] = cutOuts() as [Sharp, Sharp];
-  const changed = async (how: (picture: Sharp) => Sharp) =>
-    how(sharp(await portrait.png().toBuffer()))
-      .png()
-      .toBuffer();
-  const good = changed((picture) => picture);
-  const small = changed((picture) => picture.resize({ width: 50 }));
+  const changed = (how: (picture: Sharp) => Sharp) => how(sharp(good)).png().toBuffer();
   const reasonsOf = ({ warnings }: Json, field: string) =>
     warnings.filter((warning: Json) => warning.field === field).map(({ reason }: Json) => reason);
 
@@ -41,7 +48,7 @@ describe('a compared face', () => {
     ['blurred', (picture) => picture.blur(6)],
     ['bright', (picture) => picture.linear(1.6, 0)],
   ])('that is %s is warned of, with the number that the answer has', async (reason, how) => {
-    const { status, body } = await compare(await good, await changed(how));
+    const { status, body } = await compare(good, await changed(how));
     expect([status, reasonsOf(body, 'image1')]).toEqual([200, []]);
     const { detail } = body.warnings.find((warning: Json) => warning.reason === reason);
     const { quality } = body.image2.faces[body.image2.face_index];
@@ -49,23 +56,24 @@ describe('a compared face', () => {
   });
 
   test('is the one that was chosen: a poor bystander is not warned of', async () => {
-    const both = await sharp(await good)
+    const both = await sharp(good)
       .resize({ width: 200 })
       .extend({ right: 70, background: '#789' })
       .composite([{ input: await changed((picture) => picture.resize({ width: 62 })), gravity: 'east' }])
       .png()
       .toBuffer();
-    const large = (await compare(both, await good, { image1_face_index: '0' })).body;
+    const large = (await compare(both, good, { image1_face_index: '0' })).body;
     expect([large.image1.faces.length, large.warnings]).toEqual([2, []]);
-    const chosen = (await compare(both, await good, { image1_face_index: '1' })).body;
+    const chosen = (await compare(both, good, { image1_face_index: '1' })).body;
     expect(reasonsOf(chosen, 'image1')).toContain('small');
   });
 
   test('is refused with its picture alone, and nothing is told of the match', async () => {
     const reject = { reject_low_quality: 'true' };
-    const { body } = await compare(await small, await good);
-    const same = await compare(await small, await good, reject);
-    const other = await compare(await small, await stranger.png().toBuffer(), reject);
+    const small = await changed((picture) => picture.resize({ width: 50 }));
+    const { body } = await compare(small, good);
+    const same = await compare(small, good, reject);
+    const other = await compare(small, stranger, reject);
     expectProblem(same, 'low_quality_face', {
       errors: [{ field: 'image1', reasons: reasonsOf(body, 'image1') }],
       detail: body.warnings.map(({ detail }: Json) => detail).join(' '),
@@ -73,18 +81,16 @@ describe('a compared face', () => {
     const { request_id: _, ...told } = same.body;
     expect({ ...other.body, request_id: undefined }).toEqual(told);
     expect(same.headers.get('server-timing')).toBeNull();
-    expectProblem(await compare(await small, await blank(320, 320, 'png'), reject), 'no_face_found');
+    expectProblem(await compare(small, await blank(320, 320, 'png'), reject), 'no_face_found');
   });
 });
 
 describe('a live score', () => {
-  const pictures = redAndBlue();
   const detecting = { detect_presentation_attack: 'true' };
   const rejecting = { reject_presentation_attack: 'true' };
   const scoresOf = ({ faces }: Json): number[] => faces.map(({ live_score }: Json) => live_score);
 
   test('is given where it is asked for, of three digits, and is no verdict', async () => {
-    const [live, attack] = await pictures;
     const { status, body } = await compare(live, attack, detecting);
     expect([status, body.warnings]).toEqual([200, []]);
     const [score, low] = [body.image1, body.image2].map((image) => scoresOf(image)[0]!);
@@ -93,7 +99,7 @@ describe('a live score', () => {
   });
 
   test('is the same at every endpoint', async () => {
-    const seen = scoresOf((await ask(detect, { image: samples.one, ...detecting })).body.image);
+    const seen = scoresOf((await ask(paths.detect, { image: samples.one, ...detecting })).body.image);
     expect(seen).toEqual([expect.any(Number), expect.any(Number), expect.any(Number)]);
     const embedded = await ask(paths.embed, { image: samples.one, ...detecting });
     const many = await ask(paths.many, { image1: samples.one, image2: [samples.one], ...detecting });
@@ -102,7 +108,6 @@ describe('a live score', () => {
   });
 
   test('below the threshold of the request, or else of the pack, is refused', async () => {
-    const [live, attack] = await pictures;
     const seen = await compare(live, attack, detecting);
     expectProblem(await compare(live, attack, rejecting), 'presentation_attack', {
       errors: [{ field: 'image2', face_index: 0, live_score: scoresOf(seen.body.image2)[0] }],
@@ -116,7 +121,6 @@ describe('a live score', () => {
   });
 
   test('refuses one target, or for image1 the request, and at embed those that are asked for', async () => {
-    const [live, attack] = await pictures;
     const { status, body } = await ask(paths.many, { image1: live, image2: [attack, live], ...rejecting });
     expect([status, body.results[1].match]).toEqual([200, true]);
     const problem = { code: 'presentation_attack', status: 422, face_index: 0 };
@@ -133,25 +137,23 @@ describe('a live score', () => {
   });
 
   test('comes from nets that GET models names, with the threshold', async () => {
-    const { body } = await send(server, { method: 'GET', path: paths.models });
+    const { body } = await getModels(server);
     expect(body.liveness).toEqual({ live_threshold: 0.4 });
     const listed = body.files.filter(({ role }: Json) => role === 'liveness');
     expect(listed).toMatchObject([{ file: 'live-1.onnx', pack: 'live' }, { file: 'live-2.onnx' }]);
   });
 
   test('is printed by facematch detect, or it says that the pack has no such nets', async () => {
-    await sharp((await pictures)[0]).toFile(join(folder, 'live.png'));
-    const print = (pack: string) =>
-      run(program, ['detect', '--live-score', 'live.png'], folder, { FACEMATCH_PACK: pack });
-    const found = { code: 0, stderr: '', stdout: expect.stringMatching(/ live 0\.\d{3} /) };
-    expect(await print(FACEMATCH_PACK)).toEqual(found);
-    const none = { code: 1, stderr: expect.stringContaining('The pack default has no liveness nets') };
-    expect(await print('default')).toMatchObject(none);
+    writeFileSync(join(folder, 'live.png'), live);
+    const print = (FACEMATCH_PACK: string) =>
+      facematch('detect --live-score live.png', folder, { FACEMATCH_PACK });
+    const stdout = expect.stringMatching(/ live 0\.\d{3} /);
+    expect(await print(FACEMATCH_PACK)).toEqual({ code: 0, stderr: '', stdout });
+    expectFailure(await print('default'), 1, 'The pack default has no liveness nets');
   });
 });
 
-const advanced = (fields: Record<string, string>, photos: Fields = twoPhotos()) =>
-  match(server, { ...photos, ...fields }, { path: paths.advanced });
+const advanced = (fields: Fields) => ask(paths.advanced, { ...twoPhotos(), ...fields });
 const all: Json = (await advanced({})).body;
 
 const weight = ({ box, detection_score }: Json) => box.width * box.height * detection_score;
@@ -175,36 +177,25 @@ describe('faces are listed', () => {
 
   test('up to 20, the smallest being left out', async () => {
     const collage = await collageOf(22, 4);
-    const { body } = await advanced(
-      { image2_face_index: '0' },
-      { image1: collage.bytes, image2: samples.three },
-    );
+    const first = { image1: collage.bytes, image2_face_index: '0' };
+    const { body } = await advanced(first);
     expect(body.image1.faces).toHaveLength(20);
     expectOrder(body.image1);
     expect(body.pairs_compared).toBe(20);
     for (const { y, height } of boxes(body.image1)) expect(y + height / 2).toBeLessThan(collage.smallFrom);
     // There are 20, so 19 is the last index.
-    const last = { image1_face_index: '19', image2_face_index: '0' };
-    const photos = { image1: collage.bytes, image2: samples.three };
-    expect((await advanced(last, photos)).body.image1.face_index).toBe(19);
-    expectProblem(await advanced({ ...last, image1_face_index: '20' }, photos), 'face_index_out_of_range', {
-      field: 'image1',
-      faces_found: 20,
-    });
+    expect((await advanced({ ...first, image1_face_index: '19' })).body.image1.face_index).toBe(19);
+    const beyond = await advanced({ ...first, image1_face_index: '20' });
+    expectProblem(beyond, 'face_index_out_of_range', { field: 'image1', faces_found: 20 });
   });
 });
 
 describe('min_det_score', () => {
-  /** The face of image1 that goes first, and a score between its own and the next. */
-  function weakest() {
+  test('drops faces before they are counted: an index counts those that are left', async () => {
     const byScore = all.image1.faces.toSorted((a: Json, b: Json) => a.detection_score - b.detection_score);
     const [lowest, next] = byScore;
     expect(next.detection_score - lowest.detection_score).toBeGreaterThan(0.002);
-    return { lowest, between: String((lowest.detection_score + next.detection_score) / 2) };
-  }
-
-  test('drops faces before they are counted: an index counts those that are left', async () => {
-    const { lowest, between } = weakest();
+    const between = String((lowest.detection_score + next.detection_score) / 2);
     const left = all.image1.faces.filter((face: Json) => face !== lowest);
     for (const [index, { box }] of left.entries()) {
       const { body } = await advanced({ min_det_score: between, image1_face_index: String(index) });
@@ -218,12 +209,8 @@ describe('min_det_score', () => {
   test('leaves nothing to compare when no face reaches it', async () => {
     // The fallback's second look may well score 1.
     const fields = { min_det_score: '1', use_heuristic_fallback: 'false' };
-    expectProblem(await advanced(fields), 'no_face_found', {
-      errors: [
-        { field: 'image1', code: 'no_face_found' },
-        { field: 'image2', code: 'no_face_found' },
-      ],
-    });
+    const errors = ['image1', 'image2'].map((field) => ({ field, code: 'no_face_found' }));
+    expectProblem(await advanced(fields), 'no_face_found', { errors });
   });
 });
 
@@ -241,44 +228,34 @@ test('a compared face that is not the largest is told, unless the caller chose i
   const warned = ({ warnings }: Json): string[] =>
     warnings.map(({ code, field, face_index }: Json) => `${code} ${field} ${face_index}`);
   const group = samples.three;
-  // A woman of the group who is not the nearest.
-  const alone = await (cutOuts() as Sharp[])[2]!.png().toBuffer();
-  const { body } = await advanced({}, { image1: group, image2: alone });
+  const { body } = await compare(group, alone);
   const index = body.image1.face_index;
-  const [first, second] = [
-    [`not_the_largest_face image1 ${index}`],
-    [`not_the_largest_face image2 ${index}`],
-  ];
+  const [first, second] = ['image1', 'image2'].map((name) => [`not_the_largest_face ${name} ${index}`]);
   expect(warned(body)).toEqual(first);
-  expect(warned((await advanced({}, { image1: alone, image2: group })).body)).toEqual(second);
+  expect(warned((await compare(alone, group)).body)).toEqual(second);
   for (const fields of [{ image1_face_index: String(index) }, { auto_pair_best: 'false' }])
-    expect(warned((await advanced(fields, { image1: group, image2: alone })).body)).toEqual([]);
+    expect(warned((await compare(group, alone, fields)).body)).toEqual([]);
   const many = async (image1: Buffer, image2: Buffer) =>
-    (await match(server, { image1, image2: [image2] }, { path: paths.many })).body;
+    (await ask(paths.many, { image1, image2: [image2] })).body;
   const [of, among] = [await many(group, alone), await many(alone, group)];
   expect([of, of.results[0], among, among.results[0]].map(warned)).toEqual([first, first, [], second]);
 });
 
 /** Faces out of the samples, `large` ones and below them `small` ones of half the size. */
 async function collageOf(large: number, small: number): Promise<{ bytes: Buffer; smallFrom: number }> {
-  const faces = await Promise.all((cutOuts() as Sharp[]).map((face) => face.toBuffer()));
+  const faces = await Promise.all(portraits);
   const [columns, tile] = [6, 200];
-  const rows = Math.ceil(large / columns);
-  const smallFrom = rows * tile;
+  const smallFrom = Math.ceil(large / columns) * tile;
   const tiles = Array.from({ length: large + small }, async (_, i) => {
     const size = i < large ? tile : tile / 2;
     const input = await sharp(faces[i % faces.length])
-      .resize(size, size)
+      .resize(size)
       .toBuffer();
     if (i < large) return { input, left: (i % columns) * tile, top: Math.floor(i / columns) * tile };
     return { input, left: (i - large) * size, top: smallFrom };
   });
-  const picture = {
-    width: columns * tile,
-    height: smallFrom + (small > 0 ? tile / 2 : 0),
-    channels: 3 as const,
-  };
-  const bytes = await sharp({ create: { ...picture, background: '#789' } })
+  const [width, height] = [columns * tile, smallFrom + tile / 2];
+  const bytes = await sharp({ create: { width, height, channels: 3, background: '#789' } })
     .composite(await Promise.all(tiles))
     .jpeg({ quality: 95 })
     .toBuffer();

@@ -5,20 +5,17 @@ import { cosine } from '../../src/engine/cosine.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
 import { withQualityComponents } from '../../src/scoring/face-quality.ts';
 import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/pictures.ts';
-import { type Answer, type Fields, type Json, match } from './support/client.ts';
-import { Home, TestServer } from './support/server.ts';
+import { type Answer, expectProblem, type Fields, type Json, match, paths } from './support/client.ts';
+import { TestServer } from './support/server.ts';
 
 /** Endpoints that look at one picture. */
 
-const prefix = '/API/v1.0/face';
-const home = new Home();
-const key = home.key({ scopes: ['detect', 'embed', 'match:advanced'] });
 const faceless = await blank(400, 300, 'png');
 const env = { FACEMATCH_ENDPOINTS: 'match,match_advanced,detect,embed' };
-const server = await TestServer.forFile({ env }, home);
+const server = await TestServer.forFile({ env });
 
 const ask = (endpoint: 'detect' | 'embed', fields: Fields): Promise<Answer> =>
-  match(server, fields, { path: `${prefix}/${endpoint}/upload`, key });
+  match(server, fields, { path: paths[endpoint] });
 const vector = (base64: string) => {
   const bytes = Buffer.from(base64, 'base64');
   return Float32Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(4 * index));
@@ -27,11 +24,7 @@ const vector = (base64: string) => {
 describe('detect', () => {
   test('tells the faces as a match of the same picture does, their quality components, and its own times', async () => {
     const { status, body, headers } = await ask('detect', { image: samples.one });
-    const matched = await match(
-      server,
-      { image1: samples.one, image2: samples.one },
-      { path: `${prefix}/match/upload/advanced`, key },
-    );
+    const matched = await match(server, { image1: samples.one, image2: samples.one });
     const { face_index: _, faces, ...image } = matched.body.image1;
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -66,10 +59,8 @@ describe('embed', () => {
         encoding: 'float32-le-base64',
         normalised: true,
       });
-      const known = loadPack(pack, manifest).analyse(pack, samples.one, {
-        ...analyseOptions,
-        accuracy_mode: mode,
-      });
+      const options = { ...analyseOptions, accuracy_mode: mode };
+      const known = loadPack(pack, manifest).analyse(pack, samples.one, options);
       if (!known.ok) throw new Error(known.code);
       expect(body.image.faces).toHaveLength(3);
       for (const [index, face] of body.image.faces.entries()) {
@@ -83,18 +74,15 @@ describe('embed', () => {
     const { body } = await ask('embed', { image: samples.one, face_index: '1' });
     expect(body.image.faces.map((face: Json) => 'embedding' in face)).toEqual([false, true, false]);
     const detected = await ask('detect', { image: samples.one });
-    expect(body.image.faces.map(({ embedding: _, ...face }: Json) => face)).toEqual(
-      detected.body.image.faces,
-    );
+    const faces = body.image.faces.map(({ embedding: _, ...face }: Json) => face);
+    expect(faces).toEqual(detected.body.image.faces);
     const beyond = await ask('embed', { image: samples.one, face_index: '3' });
-    expect(beyond).toMatchObject({ status: 422, body: { code: 'face_index_out_of_range', faces_found: 3 } });
+    expectProblem(beyond, 'face_index_out_of_range', { faces_found: 3 });
   });
 
   test('refuses a picture without a face', async () => {
     const errors = [{ field: 'image', code: 'no_face_found' }];
-    expect(await ask('embed', { image: faceless })).toMatchObject({
-      ...{ status: 422, body: { code: 'no_face_found', errors } },
-    });
+    expectProblem(await ask('embed', { image: faceless }), 'no_face_found', { errors });
   });
 
   test('warns of the faces that were asked for, when they are poor', async () => {

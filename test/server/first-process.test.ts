@@ -4,13 +4,13 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { addKey } from '../fixtures/key-files.ts';
 import { newFolder } from '../support/folder.ts';
 import { run } from './support/cli.ts';
 import { match, twoPhotos } from './support/client.ts';
-import { Home, readiness, TestServer, WorkerGate } from './support/server.ts';
+import { readiness, TestServer } from './support/server.ts';
 
 /** Who starts the server: npm, or as process 1 of a container the kernel, which spares it every signal that it does not handle. */
 
@@ -26,18 +26,14 @@ function firstProcess({ child: { pid } }: TestServer): number {
 
 describe.skipIf(!allowed)('as process 1', () => {
   test('SIGTERM ends it with 0', async () => {
-    const home = new Home();
-    const server = await TestServer.start({ under: namespaces }, home);
+    const server = await TestServer.start({ under: namespaces });
     process.kill(firstProcess(server), 'SIGTERM');
     expect(await server.ended).toEqual({ code: 0, signal: null });
-    home.remove();
   });
 
   test('a second signal ends it at once, whatever runs', async () => {
-    const home = new Home();
-    const gate = new WorkerGate(home);
-    const server = await TestServer.start({ under: namespaces, env: gate.env }, home);
-    gate.close();
+    const server = await TestServer.start({ under: namespaces, gate: 'open' });
+    server.gate.close();
     const running = match(server, twoPhotos()).catch((error: Error) => error);
     await server.metricBecomes('facematch_workers_busy', 1);
     process.kill(firstProcess(server), 'SIGTERM');
@@ -45,7 +41,6 @@ describe.skipIf(!allowed)('as process 1', () => {
     process.kill(firstProcess(server), 'SIGINT');
     expect(await server.ended).toEqual({ code: 130, signal: null });
     expect(await running).toBeInstanceOf(Error);
-    home.remove();
   });
 });
 
@@ -77,37 +72,25 @@ test('npm start serves until SIGTERM, and the server ends with it', async () => 
 
 /** What the image's HEALTHCHECK runs. */
 
-const home = new Home();
-afterAll(() => home.remove());
-
 const check = (env: Record<string, string>) =>
-  run(projectPath('dist/src/server/health.js'), [], home.folder, env);
+  run(projectPath('dist/src/server/health.js'), [], newFolder(), env);
 const told = (status: string) => `${JSON.stringify(readiness(status))}\n`;
 const portOf = (server: TestServer) => new URL(server.adminAddress).port;
 
 test('of a server that is ready it ends with 0, also where that listens everywhere', async () => {
-  const server = await TestServer.start({ env: { FACEMATCH_ADMIN_HOST: '0.0.0.0' } }, home);
+  const server = await TestServer.start({ env: { FACEMATCH_ADMIN_HOST: '0.0.0.0' } });
   const settings = { FACEMATCH_ADMIN_PORT: portOf(server), FACEMATCH_ADMIN_HOST: '0.0.0.0' };
   expect(await check(settings)).toEqual({ code: 0, stdout: told('ready'), stderr: '' });
-  server.child.kill('SIGTERM');
-  await server.ended;
+  await server.stop();
   const { code, stdout, stderr } = await check(settings);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toContain('ECONNREFUSED');
 });
 
 test('of a server that is not ready yet it ends with 1', async () => {
-  const gate = new WorkerGate(home);
-  gate.close();
-  const server = await TestServer.start({ env: gate.env, until: 'listening' }, home);
-  expect(await check({ FACEMATCH_ADMIN_PORT: portOf(server) })).toEqual({
-    code: 1,
-    stdout: told('starting'),
-    stderr: '',
-  });
-  gate.open();
-  server.child.kill('SIGTERM');
-  await server.ended;
+  const server = await TestServer.forTest({ gate: 'closed', until: 'listening' });
+  const outcome = await check({ FACEMATCH_ADMIN_PORT: portOf(server) });
+  expect(outcome).toEqual({ code: 1, stdout: told('starting'), stderr: '' });
 });
 
 test('of one that never answers it ends with 1, after a while', async () => {

@@ -1,9 +1,9 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { newFolder } from '../support/folder.ts';
 import { program, run } from './support/cli.ts';
-import { head, RawClient } from './support/client.ts';
+import { getHead, RawClient } from './support/client.ts';
 import { diagnose } from './support/doctor.ts';
-import { type StartOptions, TestServer, transport } from './support/server.ts';
+import { TestServer, transport } from './support/server.ts';
 
 /** What speaks HTTP, and where that is told. vitest.config.ts lists the files that run on node:http once more. */
 
@@ -16,12 +16,6 @@ const withoutUws = `data:text/javascript,${encodeURIComponent(`
     return resolve(name, ...rest);
   };`)}`;
 
-async function start(options: StartOptions): Promise<TestServer> {
-  const server = await TestServer.start(options);
-  onTestFinished(() => server.stop());
-  return server;
-}
-
 const info = async (server: TestServer) =>
   (await server.metrics()).match(/^facematch_build_info.*http="(\w+)",uws="(.*?)"/m)!.slice(1);
 
@@ -29,22 +23,13 @@ describe('where no µWebSockets.js loads', () => {
   const node = ['--import', withoutUws];
 
   test('node:http serves, and log, readiness and metrics tell it', async () => {
-    const server = await start({ node, env: { FACEMATCH_HTTP: 'auto' } });
+    const server = await TestServer.forTest({ node, env: { FACEMATCH_HTTP: 'auto' } });
     const [line, ...more] = server.stderr.filter((text) => text.includes('node:http'));
-    expect(JSON.parse(line!)).toMatchObject({
-      level: 'warn',
-      msg: 'HTTP is served by node:http, because no µWebSockets.js loads',
-    });
+    const msg = 'HTTP is served by node:http, because no µWebSockets.js loads';
+    expect(JSON.parse(line!)).toMatchObject({ level: 'warn', msg });
     expect(more).toEqual([]);
-    const answer = await fetch(`${server.adminAddress}/readyz`);
-    expect([answer.status, await answer.json()]).toEqual([
-      200,
-      {
-        status: 'ready',
-        http: 'node',
-        detail: expect.stringMatching(/^HTTP is served by node:http: µWebSockets\.js has no/),
-      },
-    ]);
+    const detail = expect.stringMatching(/^HTTP is served by node:http: µWebSockets\.js has no/);
+    expect(await server.probe()).toEqual([200, { status: 'ready', http: 'node', detail }]);
     expect(await info(server)).toEqual(['node', '']);
   });
 
@@ -57,35 +42,34 @@ describe('where no µWebSockets.js loads', () => {
   });
 
   test('asked for, it ends the start', async () => {
-    await expect(start({ node, env: { FACEMATCH_HTTP: 'uws' } })).rejects.toThrow(
+    await expect(TestServer.start({ node, env: { FACEMATCH_HTTP: 'uws' } })).rejects.toThrow(
       /error: FACEMATCH_HTTP=uws: µWebSockets\.js has no binary that runs here[\s\S]*Set FACEMATCH_HTTP=auto/,
     );
   });
 });
 
 test('node:http that is asked for is no matter for a warning', async () => {
-  const server = await start({ env: { FACEMATCH_HTTP: 'node' } });
+  const server = await TestServer.forTest({ env: { FACEMATCH_HTTP: 'node' } });
   expect(server.stderr.filter((line) => line.includes('"level":"warn"'))).toEqual([]);
-  expect(await (await fetch(`${server.adminAddress}/readyz`)).json()).toEqual({
-    status: 'ready',
-    http: 'node',
-  });
+  expect(await server.probe()).toEqual([200, { status: 'ready', http: 'node' }]);
   expect(await info(server)).toEqual(['node', '']);
   expect((await diagnose(newFolder(), { FACEMATCH_HTTP: 'node' })).of('HTTP').status).toBe('ok');
 });
 
 describe('how long a connection is kept', () => {
   test('is a setting of node:http, which says it and ends the connection by itself', async () => {
-    const server = await start({ env: { FACEMATCH_HTTP: 'node', FACEMATCH_KEEP_ALIVE_S: '2' } });
+    const server = await TestServer.forTest({ env: { FACEMATCH_HTTP: 'node', FACEMATCH_KEEP_ALIVE_S: '2' } });
     const client = new RawClient(server.port);
-    client.write(head(server, {}, 'GET /nowhere HTTP/1.1'));
-    expect((await client.answer()).headers['keep-alive']).toBe('timeout=2');
+    client.write(getHead(server));
+    expect((await client.answer()).headers.get('keep-alive')).toBe('timeout=2');
     await client.closed;
   });
 
   test.skipIf(transport === 'node')('is not one of µWebSockets.js, which says so', async () => {
     const env = { FACEMATCH_HTTP: 'uws', FACEMATCH_KEEP_ALIVE_S: '60' };
-    await expect(start({ env })).rejects.toThrow(/FACEMATCH_KEEP_ALIVE_S: .*10 s.*FACEMATCH_HTTP=node/);
+    await expect(TestServer.start({ env })).rejects.toThrow(
+      /FACEMATCH_KEEP_ALIVE_S: .*10 s.*FACEMATCH_HTTP=node/,
+    );
     const { of } = await diagnose(newFolder(), env);
     expect(of('HTTP')).toMatchObject({ status: 'wrong', value: expect.stringContaining('10 s only') });
     expect((await run(program, ['config'], newFolder(), env)).stdout).toContain('FACEMATCH_KEEP_ALIVE_S');

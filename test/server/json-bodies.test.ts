@@ -21,7 +21,6 @@ const limit_bytes = 400_000;
 const server = await TestServer.forFile({
   env: { FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_MAX_IMAGE_BYTES: String(limit_bytes) },
 });
-const detect = '/API/v1.0/face/detect/upload';
 
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
 const ask = (body: string | Uint8Array<ArrayBuffer>, path: string = paths.match, type = 'application/json') =>
@@ -32,6 +31,7 @@ const [one, three] = [samples.one, samples.three].map(base64) as [string, string
 const small = base64(await sharp(samples.one).resize(300).jpeg().toBuffer());
 const pair = { image1: small, image2: small };
 const faceless = await blank(400, 300, 'png');
+const chosen = { threshold_percent: '95.5', accuracy_mode: 'fast' };
 
 describe('an answer is that to the form', () => {
   test.each<[string, string, Fields, object]>([
@@ -39,42 +39,29 @@ describe('an answer is that to the form', () => {
     [
       'advanced',
       paths.advanced,
+      { ...twoPhotos(), ...chosen, image1_face_index: '1', auto_pair_best: 'false' },
       {
-        ...twoPhotos(),
-        threshold_percent: '95.5',
-        image1_face_index: '1',
-        accuracy_mode: 'fast',
-        auto_pair_best: 'false',
-      },
-      {
-        auto_pair_best: false,
-        image2: three,
-        accuracy_mode: 'fast',
-        image1_face_index: 1,
-        threshold_percent: '95.5',
-        use_heuristic_fallback: 1,
-        ...{ min_det_score: '', image2_face_index: null },
-        image1: one,
+        ...{ auto_pair_best: false, image2: three, image1_face_index: 1, ...chosen, image1: one },
+        ...{ use_heuristic_fallback: 1, min_det_score: '', image2_face_index: null },
       },
     ],
     [
       'detect',
-      detect,
-      { image: samples.two, min_det_score: '0.9' },
-      { image: base64(samples.two), min_det_score: 9e-1 },
+      paths.detect,
+      { image: samples.one, min_det_score: '0.9' },
+      { image: one, min_det_score: 9e-1 },
     ],
     ['embed', paths.embed, { image: samples.one, face_index: '0' }, { image: one, face_index: 0 }],
     [
       'match, refused',
       paths.match,
-      { image1: samples.one, image2: faceless },
+      { ...twoPhotos(), image2: faceless },
       { image1: one, image2: base64(faceless) },
     ],
   ])('%s', async (_, path, fields, body) => {
     const [asForm, asJson] = [await match(server, fields, { path }), await json(body, path)];
-    expect(asJson.status).toBe(asForm.status);
-    expect(lasting(asJson.body)).toEqual(lasting(asForm.body));
-    expect(asJson.headers.get('content-type')).toBe(asForm.headers.get('content-type'));
+    const told = ({ status, headers, body }: Answer) => [status, headers.get('content-type'), lasting(body)];
+    expect(told(asJson)).toEqual(told(asForm));
   });
 
   test('many, of which a faulty one spoils no other', async () => {
@@ -82,15 +69,17 @@ describe('an answer is that to the form', () => {
     const image2 = [samples.three, Buffer.from('no picture'), Buffer.alloc(0), faceless, large];
     const asForm = await match(server, { image1: samples.one, image2 }, { path: paths.many });
     const asJson = await json({ image1: one, image2: image2.map(base64) }, paths.many);
-    const unnamed = (body: Json) => ({
-      ...lasting(body),
-      results: body.results.map(({ filename: _, ...result }: Json) => result),
-    });
-    expect(asJson.status).toBe(200);
-    expect(lasting(asJson.body)).toEqual(unnamed(asForm.body));
-    expect(asJson.body.results.map(({ problem }: Json) => problem?.code)).toEqual([
-      ...[undefined, 'unsupported_image_format', 'missing_field', 'no_face_found', 'image_too_large'],
+    const results = asForm.body.results.map(({ filename: _, ...result }: Json) => result);
+    expect([asForm.status, asJson.status]).toEqual([200, 200]);
+    expect(lasting(asJson.body)).toEqual(lasting({ ...asForm.body, results }));
+    expect(results.map(({ problem, match }: Json) => problem ?? match)).toEqual([
+      true,
+      expect.objectContaining({ code: 'unsupported_image_format', status: 415, detected: 'text' }),
+      expect.objectContaining({ code: 'missing_field', status: 400 }),
+      expect.objectContaining({ code: 'no_face_found', status: 422 }),
+      expect.objectContaining({ code: 'image_too_large', status: 413, limit_bytes }),
     ]);
+    expect(asForm.body.matches).toBe(1);
   });
 
   test('with the escapes and the blanks that JSON allows', async () => {
@@ -98,9 +87,7 @@ describe('an answer is that to the form', () => {
     const body = `\r\n{\t"image1" : "${escaped}" ,"imag\\u0065\\u0032":\n"${three}"\n}\n`;
     const plain = await json({ image1: one, image2: three });
     for (const type of ['application/json; charset=utf-8', 'Application/JSON']) {
-      const answer = await ask(body, paths.match, type);
-      expect(answer.status).toBe(200);
-      expect(lasting(answer.body)).toEqual(lasting(plain.body));
+      expect(lasting((await ask(body, paths.match, type)).body)).toEqual(lasting(plain.body));
     }
   });
 
@@ -108,9 +95,8 @@ describe('an answer is that to the form', () => {
     const strange = { accuracy_mode: 'fast', é: { a: [1, { b: null }, '"'] }, __proto___: -1.5e-3 };
     const { status, body } = await json({ ...strange, ...pair });
     expect(status).toBe(200);
-    expect(
-      body.warnings.filter(({ code }: Json) => code === 'unknown_field').map(({ field }: Json) => field),
-    ).toEqual([...Object.keys(strange)]);
+    const unknown = body.warnings.filter(({ code }: Json) => code === 'unknown_field');
+    expect(unknown.map(({ field }: Json) => field)).toEqual(Object.keys(strange));
     expect(body.warnings[0].detail).toContain('advanced');
   });
 });
@@ -148,15 +134,11 @@ describe('a fault is told', () => {
   });
 
   test.each<[what: string, body: string, position: number]>([
-    ['nothing', '{', 1],
     ['an open text', `{"image1":"${small}`, small.length + 11],
     ['a comma too many', '{"a":1,}', 7],
-    ['no comma', '{"a":1 "b":2}', 7],
     ['a comment', '{/**/}', 1],
-    ['single quotes', "{'image1':1}", 1],
     ['two values', '{"é":"🙂"}{}', 10],
     ['a leading zero', '{"a":01}', 5],
-    ['NaN', '{"a":NaN}', 5],
     ['a bare line break', '{"a":"\n"}', 6],
     ['an unknown escape', '{"a":"\\x"}', 6],
     ['too many levels', `{"a":${'['.repeat(40)}`, 36],
@@ -172,9 +154,8 @@ describe('a fault is told', () => {
   });
 
   test('a field twice, by whatever name', async () => {
-    expectProblem(await ask('{"image1":"AAAA","imag\\u00651":"AAAA"}'), 'duplicate_field', {
-      field: 'image1',
-    });
+    const same = await ask('{"image1":"AAAA","imag\\u00651":"AAAA"}');
+    expectProblem(same, 'duplicate_field', { field: 'image1' });
     const unknown = await ask('{"a":1,"a":1}');
     expectProblem(unknown, 'duplicate_field', { field: 'a' });
     expect(await server.logged(unknown.body.request_id)).not.toHaveProperty('field');
@@ -183,8 +164,7 @@ describe('a fault is told', () => {
   test('a picture is measured by its bytes and not by its characters', async () => {
     const padded = (length: number) =>
       base64(Buffer.concat([samples.one, Buffer.alloc(length)]).subarray(0, length));
-    const most = await json({ image1: padded(limit_bytes), image2: three });
-    expect(most.status).toBe(200);
+    expect((await json({ image1: padded(limit_bytes), image2: three })).status).toBe(200);
     expectProblem(await json({ image1: padded(limit_bytes + 1), image2: three }), 'image_too_large', {
       field: 'image1',
       limit_bytes,
@@ -192,20 +172,8 @@ describe('a fault is told', () => {
   });
 });
 
-describe('hostile bodies', () => {
-  test.each<[string, string]>([
-    ['of brackets', '['],
-    ['of quotes', '"'],
-    ['of escapes', '\\'],
-    ['of members', '{"a":'],
-    ['of blanks', ' '],
-    ['of digits', '1'],
-    ['of empty texts', '"",'],
-  ])('%s, megabytes of them, are refused at once', async (_, piece) => {
-    const megabytes = piece.repeat(Math.floor(8e6 / piece.length));
-    for (const start of ['', '{"image1":"', '{"a":', '{"a":["']) {
-      const { status } = await ask(start + megabytes);
-      expect(status).toBe(400);
-    }
-  });
+test.each(['[', '"', '\\', '{"a":', ' ', '1', '"",'])('megabytes of %s are refused', async (piece) => {
+  const megabytes = piece.repeat(Math.floor(8e6 / piece.length));
+  for (const start of ['', '{"image1":"', '{"a":', '{"a":["'])
+    expect((await ask(start + megabytes)).status).toBe(400);
 });

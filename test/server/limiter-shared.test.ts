@@ -1,10 +1,20 @@
 import { readFileSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { makePair } from '../fixtures/certificates.ts';
-import { head, match, paths, photoForm, RawClient, send, twoPhotos } from './support/client.ts';
+import {
+  expectProblem,
+  getModels,
+  lengthHead,
+  match,
+  photoForm,
+  photoRequest,
+  RawClient,
+  sendRaw,
+  twoPhotos,
+} from './support/client.ts';
 import { redisInstalled, TestRedis } from './support/redis.ts';
-import { Home, idOf, type StartOptions, TestServer, WorkerGate } from './support/server.ts';
+import { Home, idOf, type StartOptions, TestServer } from './support/server.ts';
 
 /** Rate limits in a real Redis: shared, and what becomes of them when it is away. */
 
@@ -16,32 +26,23 @@ const slow = { rate: 0.001, burst: 5 };
 
 let redis: TestRedis;
 let home: Home;
-const servers: TestServer[] = [];
-
-beforeEach(() => {
+beforeEach(async () => {
   home = new Home();
-});
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.stop()));
-  home.remove();
-  await redis.stop();
+  redis = await TestRedis.start();
+  return () => redis.kill();
 });
 
-async function serve(env: Record<string, string> = {}, options: StartOptions = {}): Promise<TestServer> {
-  const server = await TestServer.start({ ...options, env: { FACEMATCH_LIMITER: redis.url, ...env } }, home);
-  servers.push(server);
-  return server;
-}
+const serve = (env: Record<string, string> = {}, options: StartOptions = {}) =>
+  TestServer.forTest({ ...options, env: { FACEMATCH_LIMITER: redis.url, ...env } }, home);
 
 /** One that Redis decides for by now. */
-async function serveShared(env: Record<string, string> = {}): Promise<TestServer> {
-  const server = await serve(env);
+async function serveShared(env: Record<string, string> = {}, options?: StartOptions): Promise<TestServer> {
+  const server = await serve(env, options);
   await server.metricBecomes(up, 1);
   return server;
 }
 
-const ask = (server: TestServer, key = server.key) =>
-  send(server, { path: paths.models, method: 'GET', key }).then(({ status }) => status);
+const ask = async (server: TestServer, key = server.key) => (await getModels(server, { key })).status;
 
 async function statuses(count: number, one: () => Promise<number>): Promise<number[]> {
   const all: number[] = [];
@@ -58,11 +59,13 @@ async function changesBecome(server: TestServer, expected: readonly string[]): P
   expect(changes(server)).toEqual(expected);
 }
 
+/** What Redis holds for a key. */
+const heldFor = (key: string) => redis.tell((told) => told.get(`facematch:bucket:${idOf(key)}`));
+
 const words = { shared: 'rate limits are shared', local: 'rate limits are local: Redis is not reachable' };
 
 describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
   test('is one limit, whichever of them is asked', async () => {
-    redis = await TestRedis.start();
     const key = home.key(slow);
     const [a, b] = [await serveShared(), await serveShared()];
     expect(await ask(a, key)).toBe(200);
@@ -72,7 +75,6 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
   });
 
   test('lets a caller who is refused cost Redis nothing until there is a token', async () => {
-    redis = await TestRedis.start();
     const key = home.key(slow);
     const server = await serveShared();
     const before = await server.metric(decisions);
@@ -83,39 +85,27 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
   });
 
   test('keeps in Redis the id of a key and four numbers', async () => {
-    redis = await TestRedis.start();
     const key = home.key({ rate: 1, burst: 5 });
     const server = await serveShared();
     await ask(server, key);
-    const [name, value] = await redis.tell(async (told) => {
-      const [found = ''] = await told.keys(`facematch:bucket:${idOf(key)}`);
-      return [found, await told.get(found)] as const;
-    });
-    expect(name).toBe(`facematch:bucket:${idOf(key)}`);
-    expect(value).toMatch(/^4 [\d.]+ 1 5$/);
+    expect(await heldFor(key)).toMatch(/^4 [\d.]+ 1 5$/);
   });
 
   test('gets the tokens of a request back that the full queue refuses', async () => {
-    redis = await TestRedis.start();
     const key = home.key(slow);
-    const gate = new WorkerGate(home);
-    const server = await serveShared({ ...gate.env, FACEMATCH_QUEUE: '0' });
-    gate.close();
+    const server = await serveShared({ FACEMATCH_QUEUE: '0' }, { gate: 'open' });
+    server.gate.close();
     const running = match(server, twoPhotos(), { key });
     await server.metricBecomes('facematch_workers_busy', 1);
     const refused = await match(server, twoPhotos(), { key });
-    expect([refused.body.code, refused.headers.get('ratelimit')]).toEqual([
-      'overloaded',
-      expect.stringMatching('r=4;'),
-    ]);
-    const held = () => redis.tell((told) => told.get(`facematch:bucket:${idOf(key)}`));
-    await expect.poll(held).toMatch(/^4[. ]/);
-    gate.open();
+    expect(refused.body.code).toBe('overloaded');
+    expect(refused.headers.get('ratelimit')).toMatch('r=4;');
+    await expect.poll(() => heldFor(key)).toMatch(/^4[. ]/);
+    server.gate.open();
     expect((await running).status).toBe(200);
   });
 
   test('needs no more of Redis than docs/replicas.md says', async () => {
-    redis = await TestRedis.start();
     const page = readFileSync(projectPath('docs/replicas.md'), 'utf8');
     const [, rights = ''] = /^ACL SETUSER facematch (.+)$/m.exec(page) ?? [];
     const words = rights.replace('PASSWORD', 'hunter2').split(' ');
@@ -130,7 +120,8 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
   test('is reached through TLS', async () => {
     const { cert, key } = makePair(home.folder, 'redis');
     const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert];
-    redis = await TestRedis.start('--tls-port', 'PORT', '--tls-auth-clients', 'no', ...files);
+    await redis.kill();
+    await redis.start('--tls-port', String(redis.port), '--port', '0', '--tls-auth-clients', 'no', ...files);
     const url = `rediss://localhost:${redis.port}`;
     const trusting = await serve({ FACEMATCH_LIMITER: url, NODE_EXTRA_CA_CERTS: cert });
     await trusting.metricBecomes(up, 1);
@@ -140,21 +131,17 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
   });
 
   test('lets a server end at once', async () => {
-    redis = await TestRedis.start();
     const server = await serveShared();
     server.child.kill('SIGTERM');
     expect(await server.ended).toEqual({ code: 0, signal: null });
-    while (
-      String(await redis.tell((told) => told.client('LIST')))
-        .trim()
-        .split('\n').length > 1
-    );
+    const clients = () => redis.tell((told) => told.client('LIST'));
+    await expect.poll(clients).toMatch(/^.+\n$/);
   });
 });
 
 describe.skipIf(!redisInstalled)('a Redis that is away', () => {
   const faults: readonly [what: string, reason: RegExp, away: () => unknown, back: () => unknown][] = [
-    ['killed', /ECONNREFUSED|closed/, () => redis.kill(), () => redis.restart()],
+    ['killed', /ECONNREFUSED|closed/, () => redis.kill(), () => redis.start()],
     ['stopped', /no answer within 200 ms/, () => redis.pause(), () => redis.resume()],
     [
       'read-only',
@@ -166,19 +153,15 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
 
   test.each(faults)('because it is %s loses no request, is told once, and comes back', async (...fault) => {
     const [, reason, away, back] = fault;
-    redis = await TestRedis.start();
     const server = await serveShared();
     await away();
     expect(await statuses(20, () => ask(server))).toEqual(Array(20).fill(200));
     await server.metricBecomes(up, 0);
     expect(await server.metric(fallbacks)).toBeGreaterThan(0);
     const told = JSON.parse(await server.line(server.stderr, /Redis is not reachable/));
-    expect(told).toMatchObject({
-      level: 'warn',
-      redis: `${redis.url}/0`,
-      reason: expect.stringMatching(reason),
-    });
-    expect((await fetch(`${server.adminAddress}/readyz`)).status).toBe(200);
+    const named = { redis: `${redis.url}/0`, reason: expect.stringMatching(reason) };
+    expect(told).toMatchObject({ level: 'warn', ...named });
+    expect((await server.probe())[0]).toBe(200);
     await back();
     await server.metricBecomes(up, 1);
     const before = await server.metric(fallbacks);
@@ -188,7 +171,6 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
   });
 
   test('leaves a caller what was left of the shared bucket, and no fresh burst', async () => {
-    redis = await TestRedis.start();
     const key = home.key(slow);
     const [a, b] = [await serveShared(), await serveShared()];
     expect(await statuses(3, () => ask(a, key))).toEqual([200, 200, 200]);
@@ -199,17 +181,16 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
   });
 
   test('at the start keeps no server from getting ready, which shares once it can', async () => {
-    redis = await TestRedis.absent();
+    await redis.kill();
     const server = await serve();
     expect(await ask(server)).toBe(200);
     expect(await server.metric(up)).toBe(0);
-    await redis.restart();
+    await redis.start();
     await server.metricBecomes(up, 1);
     await changesBecome(server, [words.local, words.shared]);
   });
 
   test('makes at most the first request wait for it', async () => {
-    redis = await TestRedis.start();
     const server = await serveShared();
     redis.pause();
     await Promise.all(Array.from({ length: 8 }, () => ask(server)));
@@ -226,7 +207,7 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
     ['not needed', undefined],
   ])('because the password is %s is told without it', async (_what, wanted) => {
     const secret = 'hunter2';
-    redis = await TestRedis.start(...(wanted === undefined ? [] : ['--requirepass', wanted]));
+    if (wanted !== undefined) await redis.tell((told) => told.config('SET', 'requirepass', wanted));
     const server = await serve({ FACEMATCH_LIMITER: `redis://:${secret}@127.0.0.1:${redis.port}` });
     const told = await server.line(server.stderr, /Redis is not reachable/);
     expect(told).toMatch(/WRONGPASS|without any password configured/);
@@ -239,85 +220,75 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
 
 /** A Redis that is stopped makes a request wait for 200 ms: long enough for a body to come meanwhile. */
 describe.skipIf(!redisInstalled)('a body that comes while Redis is asked', () => {
-  const photos = photoForm();
-  const length = String(photos.length);
+  const length = String(photoForm().length);
+  const uploaded = (server: TestServer, bytes: number) =>
+    server.metricBecomes('facematch_upload_bytes', bytes);
 
   async function waiting(env: Record<string, string> = {}) {
-    redis = await TestRedis.start();
     const server = await serveShared(env);
     redis.pause();
-    return { server, client: new RawClient(server.port) };
+    return { server, client: new RawClient(server.port), whole: photoRequest(server) };
   }
 
   test('in part goes on where it was', async () => {
-    const { server, client } = await waiting();
-    client.write(
-      Buffer.concat([Buffer.from(head(server, { 'content-length': length })), photos.subarray(0, 70_000)]),
-    );
+    const { server, client, whole } = await waiting();
+    client.write(whole.subarray(0, 70_000));
     await server.metricBecomes(up, 0);
-    client.write(photos.subarray(70_000));
+    client.write(whole.subarray(70_000));
     expect(await client.answer()).toMatchObject({ status: 200, body: { match: true } });
     client.leave();
   });
 
   test('is refused when all bodies together have no memory left, and the memory is given back', async () => {
     const limits = { FACEMATCH_MAX_BODY_BYTES: length, FACEMATCH_MAX_UPLOAD_BYTES: length };
-    const { server, client } = await waiting(limits);
-    const whole = Buffer.concat([Buffer.from(head(server, { 'content-length': length })), photos]);
-    const other = new RawClient(server.port);
+    const { server, client, whole } = await waiting(limits);
     client.write(whole.subarray(0, -1000));
-    await server.metricBecomes('facematch_upload_bytes', photos.length - 1000);
-    other.write(whole.subarray(0, -1000));
-    expect(await other.answer()).toMatchObject({ status: 503, body: { code: 'overloaded' } });
+    await uploaded(server, Number(length) - 1000);
+    const other = await sendRaw(server, whole.subarray(0, -1000));
+    expect(other).toMatchObject({ status: 503, body: { code: 'overloaded' } });
     client.write(whole.subarray(-1000));
     expect((await client.answer()).status).toBe(200);
-    await server.metricBecomes('facematch_upload_bytes', 0);
-    for (const raw of [client, other]) raw.leave();
+    await uploaded(server, 0);
+    client.leave();
   });
 
   test('is charged to its key, and leaves the other keys of the same address their memory', async () => {
-    redis = await TestRedis.start();
-    const otherKey = home.key();
+    const other = home.key();
+    const twice = String(2 * Number(length));
     const server = await serveShared({
       FACEMATCH_MAX_BODY_BYTES: length,
-      FACEMATCH_MAX_UPLOAD_BYTES: String(2 * photos.length),
+      FACEMATCH_MAX_UPLOAD_BYTES: twice,
     });
-    const whole = (key: string) =>
-      Buffer.concat([Buffer.from(head(server, { 'content-length': length, 'x-api-key': key })), photos]);
-    const [stalled, same, other] = [server.port, server.port, server.port].map((to) => new RawClient(to));
-    stalled!.write(whole(server.key).subarray(0, -1000));
-    await server.metricBecomes('facematch_upload_bytes', photos.length - 1000);
-    same!.write(whole(server.key));
-    expect((await same!.answer()).status).toBe(503);
-    other!.write(whole(otherKey));
-    expect((await other!.answer()).status).toBe(200);
-    for (const raw of [stalled!, same!, other!]) raw.leave();
+    const stalled = new RawClient(server.port);
+    stalled.write(photoRequest(server).subarray(0, -1000));
+    await uploaded(server, Number(length) - 1000);
+    expect((await sendRaw(server, photoRequest(server))).status).toBe(503);
+    expect((await sendRaw(server, photoRequest(server, { 'x-api-key': other }))).status).toBe(200);
+    stalled.leave();
   });
 
   test('is dropped with a client that leaves', async () => {
     const { server, client } = await waiting();
     const request_id = 'left-while-waiting';
-    client.write(head(server, { 'content-length': length, 'x-request-id': request_id }));
-    client.write(photos.subarray(0, 1000));
+    client.write(photoRequest(server, { 'x-request-id': request_id }).subarray(0, 1000));
     await server.metricBecomes('facematch_requests_unanswered', 1);
     client.leave();
     expect(await server.logged(request_id)).toMatchObject({ status: 499 });
-    await server.metricBecomes('facematch_upload_bytes', 0);
+    await uploaded(server, 0);
   });
 
   test('behind a refusal is skipped, and the connection serves the next request', async () => {
-    redis = await TestRedis.start();
     const key = home.key({ rate: 0.001, burst: 1 });
     const [server, other] = [await serveShared(), await serveShared()];
     expect(await ask(other, key)).toBe(200);
     // This one has not heard of it, and asks.
     const client = new RawClient(server.port);
-    client.write(head(server, { 'content-length': length, 'x-api-key': key }));
+    client.write(lengthHead(server, Number(length), { 'x-api-key': key }));
     const refused = await client.answer();
-    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limit_exceeded' } });
-    expect(refused.headers).toMatchObject({ 'retry-after': '1000', ratelimit: '"default";r=0;t=1000' });
-    client.write(photos);
-    client.write(Buffer.concat([Buffer.from(head(server, { 'content-length': length })), photos]));
+    expectProblem(refused, 'rate_limit_exceeded');
+    expect(refused.headers.get('retry-after')).toBe('1000');
+    expect(refused.headers.get('ratelimit')).toBe('"default";r=0;t=1000');
+    client.write(Buffer.concat([photoForm(), photoRequest(server)]));
     expect((await client.answers(2)).map(({ status }) => status)).toEqual([429, 200]);
     client.leave();
   });

@@ -1,6 +1,7 @@
+import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { manifest, samples } from '../fixtures/pictures.ts';
-import { form, type Json, lasting, match, paths, send, twoPhotos } from './support/client.ts';
+import { form, getModels, type Json, lasting, match, paths, send, twoPhotos } from './support/client.ts';
 import { idOf, TestServer } from './support/server.ts';
 
 /** The contract's answers: everything that is 200. docs.test.ts judges their members by the OpenAPI document. */
@@ -11,11 +12,7 @@ describe('a match', () => {
   test('rests on the pack that is loaded, and lists faces by their index', async () => {
     const { status, body } = await match(server, twoPhotos());
     expect(status).toBe(200);
-    expect(body).toMatchObject({
-      match: true,
-      threshold_percent: 70,
-      accuracy_mode: 'balance',
-    });
+    expect(body).toMatchObject({ match: true, threshold_percent: 70, accuracy_mode: 'balance' });
     // Which face is the largest depends on the boxes of the detector.
     expect(body.warnings.filter(({ code }: Json) => code !== 'not_the_largest_face')).toEqual([]);
     expect(body.model).toEqual({ pack: manifest.name, version: manifest.version });
@@ -29,21 +26,17 @@ describe('a match', () => {
     const { body } = await match(server, twoPhotos());
     expect(body.pairs_compared).toBe(body.image1.faces.length * body.image2.faces.length);
     expect(body.pairs).toHaveLength(body.pairs_compared);
-    const [best] = body.pairs;
-    expect(best).toEqual({
-      image1_face_index: body.image1.face_index,
-      image2_face_index: body.image2.face_index,
-      similarity: body.similarity,
-      confidence_percent: body.confidence_percent,
-    });
-    expect(body.confidence_percent).toBeGreaterThanOrEqual(70);
+    const { image1, image2, similarity, confidence_percent } = body;
+    const indexes = { image1_face_index: image1.face_index, image2_face_index: image2.face_index };
+    expect(body.pairs[0]).toEqual({ ...indexes, similarity, confidence_percent });
+    expect(confidence_percent).toBeGreaterThanOrEqual(70);
     // 30 + 10·(−log10 FMR), to the two digits that the rate is told with; beyond the floor the percent goes on alone.
     const percent = 30 - 10 * Math.log10(body.false_match_rate);
-    if (body.extrapolated) expect(body.confidence_percent).toBeGreaterThanOrEqual(percent);
-    else expect(percent).toBeCloseTo(body.confidence_percent, 0);
+    if (body.extrapolated) expect(confidence_percent).toBeGreaterThanOrEqual(percent);
+    else expect(percent).toBeCloseTo(confidence_percent, 0);
     // In the first photo she stands on the right, in the third in the middle.
-    const chosen = body.image1.faces[body.image1.face_index];
-    expect(chosen.box.x).toBe(Math.max(...body.image1.faces.map((face: Json) => face.box.x)));
+    const chosen = image1.faces[image1.face_index];
+    expect(chosen.box.x).toBe(Math.max(...image1.faces.map((face: Json) => face.box.x)));
   });
 
   test('different people are no match, which is a result and not an error', async () => {
@@ -76,53 +69,32 @@ describe('headers of an answer', () => {
   });
 });
 
-describe('the form', () => {
-  test.each(['jpeg', 'png', 'webp'] as const)(
-    '%s is recognised by content, whatever its name says',
-    async (format) => {
-      const { default: sharp } = await import('sharp');
-      const image1 = await sharp(samples.one).resize(960).toFormat(format).toBuffer();
-      const data = form({ image2: samples.three });
-      data.append(
-        'image1',
-        new Blob([image1 as Uint8Array<ArrayBuffer>], { type: 'text/plain' }),
-        'holiday.txt',
-      );
-      const { status, body } = await send(server, { body: data });
-      expect(status).toBe(200);
-      expect(body.image1).toMatchObject({ format, width: 960 });
-    },
-  );
+test.each(['jpeg', 'png', 'webp'] as const)('%s is recognised whatever its name says', async (format) => {
+  const image1 = await sharp(samples.one).resize(960).toFormat(format).toBuffer();
+  const data = form({ image2: samples.three });
+  data.append('image1', new Blob([Uint8Array.from(image1)], { type: 'text/plain' }), 'holiday.txt');
+  const { status, body } = await send(server, { body: data });
+  expect(status).toBe(200);
+  expect(body.image1).toMatchObject({ format, width: 960 });
 });
 
-describe('the advanced endpoint', () => {
-  const advanced = (fields: Record<string, string>, photos = twoPhotos()) =>
-    match(server, { ...photos, ...fields }, { path: paths.advanced });
-
-  test('with nothing set answers as the basic one', async () => {
-    const [basic, same] = await Promise.all([match(server, twoPhotos()), advanced({})]);
-    expect(lasting(same.body)).toEqual(lasting(basic.body));
-  });
+test('the advanced endpoint with nothing set answers as the basic one', async () => {
+  const [basic, same] = await Promise.all(
+    [paths.match, paths.advanced].map((path) => match(server, twoPhotos(), { path })),
+  );
+  expect(lasting(same!.body)).toEqual(lasting(basic!.body));
 });
 
 describe('GET models', () => {
   test('tells what the answers rest on', async () => {
-    const { status, body, headers } = await send(server, { path: paths.models, method: 'GET' });
+    const { status, body, headers } = await getModels(server);
     expect(status).toBe(200);
     expect(headers.get('cache-control')).toBe('no-store');
-    expect(body).toMatchObject({
-      pack: manifest.name,
-      version: expect.any(String),
-      min_det_score: expect.any(Number),
-    });
+    const { name: pack, version, min_det_score } = manifest;
+    expect(body).toMatchObject({ pack, version, min_det_score });
     expect(body.files.map((file: Json) => file.role)).toEqual([
-      'detector',
-      ...('close_detector' in manifest ? ['close_detector'] : []),
-      'landmarks',
-      'embedder',
-      'cohort',
-      'human',
-      'occlusion',
+      ...['detector', ...('close_detector' in manifest ? ['close_detector'] : [])],
+      ...['landmarks', 'embedder', 'cohort', 'human', 'occlusion'],
     ]);
     for (const file of body.files) {
       expect(file.sha256).toMatch(/^[0-9a-f]{64}$/);
@@ -137,13 +109,11 @@ describe('GET models', () => {
   test('takes a key of any scope, and its min_det_score is the default of the form', async () => {
     const key = server.home.key({ scopes: ['match:basic'] });
     await server.line(server.stderr, /key file was reloaded/);
-    const { status, body } = await send(server, { path: paths.models, method: 'GET', key });
+    const { status, body } = await getModels(server, { key });
     expect(status).toBe(200);
-    const [plain, set] = await Promise.all([
-      match(server, twoPhotos(), { path: paths.advanced }),
-      match(server, { ...twoPhotos(), min_det_score: String(body.min_det_score) }, { path: paths.advanced }),
-    ]);
-    expect(set.body.image1.faces).toEqual(plain.body.image1.faces);
+    const fields = { ...twoPhotos(), min_det_score: String(body.min_det_score) };
+    const set = await match(server, fields, { path: paths.advanced });
+    expect(set.body.image1.faces).toEqual((await match(server, twoPhotos())).body.image1.faces);
   });
 
   test('HEAD answers with the head alone, and the connection goes on', async () => {
@@ -151,7 +121,7 @@ describe('GET models', () => {
     expect(status).toBe(200);
     expect(Number(headers.get('content-length'))).toBeGreaterThan(100);
     expect(body).toBeUndefined();
-    expect((await send(server, { path: paths.models, method: 'GET' })).status).toBe(200);
+    expect((await getModels(server)).status).toBe(200);
   });
 });
 
@@ -159,14 +129,9 @@ describe('telemetry', () => {
   test('one line is logged for a request, with its id, key id, route, status, bytes and timings', async () => {
     const { body } = await match(server, twoPhotos());
     const line = await server.logged(body.request_id);
-    expect(line).toMatchObject({
-      key_id: idOf(server.key),
-      route: 'match',
-      status: 200,
-      timings_ms: body.timings_ms,
-      bytes: expect.any(Number),
-      duration_ms: expect.any(Number),
-    });
+    const { timings_ms } = body;
+    expect(line).toMatchObject({ key_id: idOf(server.key), route: 'match', status: 200, timings_ms });
+    expect(line.duration_ms).toEqual(expect.any(Number));
     expect(line.bytes).toBeGreaterThan(samples.one.length + samples.three.length);
   });
 

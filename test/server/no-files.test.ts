@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { blank, samples } from '../fixtures/pictures.ts';
-import { form, head, match, paths, RawClient, send, twoPhotos } from './support/client.ts';
+import { form, getModels, match, photoRequest, RawClient, send, twoPhotos } from './support/client.ts';
 import { Home, idOf, TestServer } from './support/server.ts';
 
 /** Nothing of a request stays: no file is written, and the log tells nothing that it should not. */
@@ -29,12 +29,10 @@ const strace = (file: string) => [
 
 /** Resolves when the tracer has written that the process ended. */
 async function traceOf(file: string, pid: number): Promise<string[]> {
-  for (;;) {
-    const lines = readFileSync(file, 'utf8').split('\n');
-    const end = new RegExp(`^${pid} +\\+\\+\\+ (exited|killed)`);
-    if (lines.some((line) => end.test(line))) return lines;
-    await new Promise(setImmediate);
-  }
+  const text = () => readFileSync(file, 'utf8');
+  const end = new RegExp(`^${pid} +\\+\\+\\+ (exited|killed)`, 'm');
+  while (!end.test(text())) await new Promise(setImmediate);
+  return text().split('\n');
 }
 
 /** Calls that made a file or opened one for writing, and did not fail. */
@@ -66,7 +64,6 @@ beforeAll(async () => {
   const named = form({});
   named.append('image1', new Blob([samples.one as Uint8Array<ArrayBuffer>]), secretName);
   named.append('image2', new Blob(['no picture']), secretName);
-  const body = Buffer.from(await new Response(named).arrayBuffer());
   /** Ten requests a round: answered, refused at every stage, large and abandoned ones. */
   const kinds: (() => Promise<{ status: number } | undefined>)[] = [
     () => match(server, twoPhotos()),
@@ -76,12 +73,11 @@ beforeAll(async () => {
     () => match(server, { ...twoPhotos(), threshold_percent: 'secret-value' }),
     () => match(server, { 'secret-field': 'secret-value' }),
     () => match(server, twoPhotos(), { key: `${server.key.slice(0, -1)}!` }),
-    () => send(server, { path: paths.models, method: 'GET' }),
+    () => getModels(server),
     () => send(server, { body: named }),
     async () => {
       const client = new RawClient(server.port);
-      client.write(head(server, { 'content-length': String(body.length) }));
-      client.socket.write(body.subarray(0, body.length / 2), () => client.leave());
+      client.socket.write(photoRequest(server).subarray(0, 300_000), () => client.leave());
       await client.closed;
       return undefined;
     },
@@ -94,11 +90,9 @@ beforeAll(async () => {
     // A body for which others would take a temporary file.
     if (round % 10 === 0) await match(server, { image1: large, image2: samples.one });
   }
-  server.child.kill('SIGTERM');
-  await server.ended;
+  await server.stop();
   if (hasStrace) trace = await traceOf(traceFile, pid);
 }, 180_000);
-afterAll(() => home.remove());
 
 test('requests of every kind were answered', () => {
   expect(statuses).toEqual({

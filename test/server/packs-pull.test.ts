@@ -9,7 +9,7 @@ import { catalogue, type PublishedPack } from '../../src/lab/packs/catalogue.ts'
 import { pullPack } from '../../src/lab/packs/pull.ts';
 import { standIn } from '../model/support/standin.ts';
 import { newFolder } from '../support/folder.ts';
-import { program, run } from './support/cli.ts';
+import { expectFailure, facematch } from './support/cli.ts';
 
 /** Published packs, from a server on loopback with a small net of SFace's shapes. */
 
@@ -35,13 +35,12 @@ const ranged: RequestListener = ({ headers, url }, response) => {
   const from = Number(/^bytes=(\d+)-$/.exec(headers.range ?? 'bytes=0-')![1]);
   response.writeHead(headers.range === undefined ? 200 : 206).end(files[url!]!.subarray(from));
 };
+let cutOff = () => {};
 const cut: RequestListener = (_, response) => {
-  response.writeHead(200, { 'content-length': net.length });
-  response.write(net.subarray(0, half));
+  response.writeHead(200, { 'content-length': net.length }).write(net.subarray(0, half));
   // Once the client has them.
   cutOff = () => response.destroy();
 };
-let cutOff = () => {};
 const inBits: RequestListener = async (_, response) => {
   for (let at = 0; at < net.length; at += 4096) {
     await new Promise<void>((resolve) => response.write(net.subarray(at, at + 4096), () => resolve()));
@@ -57,15 +56,10 @@ const published: PublishedPack = {
   nets: { embedder },
   how: { feeding: 'sface' },
 };
+const nets = { url: `${address}/nets.zip`, bytes: archive.length, sha256: sha256(archive) };
 const zipped: PublishedPack = {
   ...published,
-  nets: {
-    embedder: {
-      archive: { url: `${address}/nets.zip`, bytes: archive.length, sha256: sha256(archive) },
-      member: 'net.onnx',
-      sha256: sha256(net),
-    },
-  },
+  nets: { embedder: { archive: nets, member: 'net.onnx', sha256: sha256(net) } },
 };
 
 const pull = (folder: string, pack = published, onProgress = (_: number) => {}) =>
@@ -105,6 +99,7 @@ describe('facematch packs pull', () => {
     expect(existsSync(join(folder, 'mine', 'manifest.json'))).toBe(true);
   });
 
+  const elsewhere = { location: `http://localhost:${port}/net.onnx` };
   test.each<[string, RequestListener, Partial<typeof embedder>, RegExp]>([
     [
       'other bytes',
@@ -116,10 +111,10 @@ describe('facematch packs pull', () => {
     ['an error', (_, response) => response.writeHead(404).end(), {}, /answered 404/],
     [
       'a way to an address that is not HTTPS',
-      ({ headers: { host } }, response) =>
-        host!.startsWith('localhost')
-          ? response.end(net)
-          : response.writeHead(302, { location: `http://localhost:${port}/net.onnx` }).end(),
+      (request, response) =>
+        request.headers.host!.startsWith('localhost')
+          ? whole(request, response)
+          : response.writeHead(302, elsewhere).end(),
       {},
       /leads to http:.*, which is not HTTPS/,
     ],
@@ -143,13 +138,9 @@ describe('facematch packs pull', () => {
 
   test('a name is one of the list, and a licence that allows less is accepted first', async () => {
     const folder = newFolder();
-    const packs = (...args: string[]) => run(program, ['packs', 'pull', ...args], folder, {});
-    expect((await packs()).stdout).toContain('buffalo_l: ');
-    expect(await packs('nobody')).toMatchObject({ code: 2, stderr: expect.stringContaining('sface') });
-    expect(await packs('buffalo_l')).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('--accept-licence non-commercial'),
-    });
+    expect((await facematch('packs pull', folder)).stdout).toContain('buffalo_l: ');
+    expectFailure(await facematch('packs pull nobody', folder), 2, 'sface');
+    expectFailure(await facematch('packs pull buffalo_l', folder), 2, '--accept-licence non-commercial');
   });
 
   test('every address of the list is HTTPS, and every hash a SHA-256', () => {

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
 import type { Outcome, Pool as PoolClass } from '../../src/engine/pool.ts';
@@ -30,25 +30,17 @@ describe('two workers', () => {
     };
     loadPack(pack, manifest);
     pool = await Pool.start({ workers: 2, pack_directory: pack, onWorkerError });
+    return () => pool.close();
   });
-  afterAll(() => pool.close());
 
   const one = async (image: Uint8Array, slot: number) =>
     (await pool.run({ images: [image], options: analyseOptions, slot }))[0]!;
 
-  test('a picture is shared with the worker: it is there afterwards, and has not changed', async () => {
-    const image = shared(samples.one);
-    expect(faces(await one(image, 0))).toBe(3);
-    expect(samples.one.equals(image)).toBe(true);
-  });
-
-  test('two pictures in one job come back in their order', async () => {
-    const outcomes = await pool.run({
-      images: [shared(faceless), shared(samples.one)],
-      options: analyseOptions,
-      slot: 0,
-    });
+  test('two pictures in one job are shared with the worker, do not change, and come back in their order', async () => {
+    const images = [shared(faceless), shared(samples.one)];
+    const outcomes = await pool.run({ images, options: analyseOptions, slot: 0 });
     expect(outcomes.map(faces)).toEqual([0, 3]);
+    expect(samples.one.equals(images[1]!)).toBe(true);
   });
 
   test('pictures are analysed side by side and do not mix', async () => {
@@ -91,10 +83,6 @@ const killOne = async () => {
   server.child.kill('SIGUSR2');
   while ((await replaced()) <= before);
 };
-const readyz = async () => {
-  const answer = await fetch(`${server.adminAddress}/readyz`);
-  return [answer.status, await answer.json()];
-};
 const served = async () =>
   (await Promise.all([match(server, twoPhotos()), match(server, twoPhotos())])).map(({ status }) => status);
 
@@ -112,22 +100,19 @@ test('those that die while they start are missed, and are back when they can be'
   writeFileSync(dieFile, '');
   await killOne();
   await workers(1);
-  expect(await readyz()).toEqual([200, readiness('ready')]);
+  expect(await server.probe()).toEqual([200, readiness('ready')]);
   expect(await served()).toEqual([200, 200]);
   await killOne();
   await workers(0);
-  expect(await readyz()).toEqual([503, readiness('recovering')]);
+  expect(await server.probe()).toEqual([503, readiness('recovering')]);
   // Waits for a worker, as it would in a queue.
   const waiting = match(server, twoPhotos());
   rmSync(dieFile);
   await workers(2);
-  expect(await readyz()).toEqual([200, readiness('ready')]);
+  expect(await server.probe()).toEqual([200, readiness('ready')]);
   // Given to a worker that never came up, or served by one that did.
   expect([200, 500, 504]).toContain((await waiting).status);
-  expect(await served()).toEqual([200, 200]);
-});
-
-test('and are replaced afterwards as before', async () => {
+  // They are replaced as before.
   await killOne();
   await workers(2);
   expect(await served()).toEqual([200, 200]);

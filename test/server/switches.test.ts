@@ -24,10 +24,12 @@ describe('a page of another origin', () => {
   test('may ask before it sends, and is told what it may send', async () => {
     const { status, headers } = await preflight('https://app.example');
     expect(status).toBe(204);
-    expect(headers.get('access-control-allow-origin')).toBe('https://app.example');
-    expect(headers.get('access-control-allow-methods')).toBe('POST');
-    expect(headers.get('access-control-allow-headers')).toContain('x-api-key');
-    expect(headers.get('vary')).toBe('Origin');
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'access-control-allow-origin': 'https://app.example',
+      'access-control-allow-methods': 'POST',
+      'access-control-allow-headers': expect.stringContaining('x-api-key'),
+      vary: 'Origin',
+    });
   });
 
   test('reads answers and refusals alike', async () => {
@@ -61,8 +63,8 @@ describe('the admin listener', () => {
   const get = (path: string, method = 'GET') => fetch(server.adminAddress + path, { method });
 
   test('says that it is alive and ready', async () => {
-    expect(await (await get('/healthz')).json()).toEqual({ status: 'alive' });
-    expect(await (await get('/readyz')).json()).toEqual(readiness('ready'));
+    expect(await server.probe('/healthz')).toEqual([200, { status: 'alive' }]);
+    expect(await server.probe()).toEqual([200, readiness('ready')]);
   });
 
   test('answers HEAD, refuses other methods and paths with problems', async () => {
@@ -74,25 +76,14 @@ describe('the admin listener', () => {
     expect(await nowhere.json()).toMatchObject({ status: 404, code: 'not_found' });
   });
 
-  test.each([
-    ...['127.0.0.1:9090', '10.1.2.3', '[::1]:9090', 'LOCALHOST.:80', 'server:9090', 'admin.example'].map(
-      (host) => [host, 200] as const,
-    ),
-    ...[
-      'evil.example:9090',
-      'evil.example',
-      'server.evil.example',
-      '127.0.0.1.evil.example',
-      '::1',
-      '127.1',
-      '[',
-    ].map((host) => [host, 403] as const),
-  ])('is asked for the host %s: %i', async (host, status) => {
+  const own = ['127.0.0.1:9090', '10.1.2.3', '[::1]:9090', 'LOCALHOST.:80', 'server:9090', 'admin.example'];
+  const evil = ['evil.example:9090', 'evil.example', 'server.evil.example', '127.0.0.1.evil.example'];
+  test.each([...own, ...evil, '::1', '127.1', '['])('is asked for the host %s', async (host) => {
     const client = new RawClient(Number(new URL(server.adminAddress).port));
     client.write(`GET /healthz HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
-    const answer = await client.answer();
-    expect(answer.status).toBe(status);
-    if (status === 403) expect(answer.body.detail).toContain('FACEMATCH_ADMIN_HOSTS');
+    const { status, body } = await client.answer();
+    expect(status).toBe(own.includes(host) ? 200 : 403);
+    if (status === 403) expect(body.detail).toContain('FACEMATCH_ADMIN_HOSTS');
     client.leave();
   });
 });

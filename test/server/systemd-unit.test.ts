@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
+import { newFolder } from '../support/folder.ts';
 import { match, twoPhotos } from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';
 
@@ -71,13 +72,8 @@ describe('the unit', () => {
 /** Names of a group and of the groups in it. */
 function callsOf(group: string): string[] {
   const { stdout } = analyze('syscall-filter', group);
-  const names = stdout
-    .split('\n')
-    .slice(1)
-    .map((line) => line.trim());
-  return names.flatMap((name) =>
-    name.startsWith('@') ? callsOf(name) : /^[a-z_]\w*$/.test(name) ? [name] : [],
-  );
+  const names = stdout.match(/(?<=^ +)@?[a-z_][\w-]*$/gm) ?? [];
+  return names.flatMap((name) => (name.startsWith('@') ? callsOf(name) : [name]));
 }
 
 /** What SystemCallFilter leaves out: its first line allows; of the others those with a tilde take away, the rest allow more. */
@@ -95,13 +91,11 @@ function deniedCalls(): string[] {
 /** systemd starts the program by it, before the filter is in force for the program itself. */
 const beforehand = ['execve'];
 
-describe.skipIf(!hasSystemd || !hasStrace)('under the filter of system calls', () => {
-  const home = new Home();
-  afterAll(() => home.remove());
-
-  test('it starts, matches, reads changed keys, answers metrics and ends', async () => {
-    // Not beside the key file: the server watches that folder, and each of its looks would be a line more.
-    const trace = join(mkdtempSync(join(home.folder, 'trace-')), 'calls');
+test.skipIf(!hasSystemd || !hasStrace)(
+  'under its filter of system calls the server starts, matches, reads changed keys, answers metrics and ends',
+  async () => {
+    const home = new Home();
+    const trace = join(newFolder(), 'calls');
     const denied = deniedCalls()
       .map((call) => `?${call}`)
       .join();
@@ -119,5 +113,5 @@ describe.skipIf(!hasSystemd || !hasStrace)('under the filter of system calls', (
     expect(await server.ended).toEqual({ code: 0, signal: null });
     const refused = readFileSync(trace, 'utf8').matchAll(/ (\w+)\(.*\(INJECTED\)/g);
     expect([...new Set([...refused].map(([, call]) => call))]).toEqual([]);
-  });
-});
+  },
+);

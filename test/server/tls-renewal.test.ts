@@ -1,12 +1,12 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { hasOpenssl, makePair, overwrite, type Pair } from '../fixtures/certificates.ts';
 import { newFolder } from '../support/folder.ts';
-import { head, paths, photoForm, RawClient } from './support/client.ts';
+import { getHead, photoRequest, RawClient } from './support/client.ts';
 import type { TestServer } from './support/server.ts';
 import { connectTls, nameAt, rawTls, startTls } from './support/tls.ts';
 
@@ -28,14 +28,12 @@ describe.skipIf(!hasOpenssl)('a certificate that changes', () => {
   afterAll(() => server.stop());
 
   test('is what new connections get, while an upload and a kept connection go on', async () => {
-    const body = photoForm();
-    const length = head(server, { 'content-length': String(body.length) });
+    const whole = photoRequest(server);
     const kept = await rawTls(server.port);
-    kept.write(head(server, {}, `GET ${paths.models} HTTP/1.1`));
+    kept.write(getHead(server));
     expect((await kept.answer()).status).toBe(200);
     const uploading = await rawTls(server.port);
-    uploading.write(length);
-    uploading.write(body.subarray(0, 50_000));
+    uploading.write(whole.subarray(0, 50_000));
     await server.metricBecomes('facematch_requests_unanswered', 1);
 
     expect(await nameAt(server.port)).toBe('one');
@@ -44,9 +42,9 @@ describe.skipIf(!hasOpenssl)('a certificate that changes', () => {
     expect(await nameAt(server.port)).toBe('two');
     expect(await nameAt(server.port, 'localhost')).toBe('two');
 
-    uploading.write(body.subarray(50_000));
+    uploading.write(whole.subarray(50_000));
     expect((await uploading.answer()).body).toMatchObject({ match: true });
-    kept.write(Buffer.concat([Buffer.from(length), body]));
+    kept.write(whole);
     expect((await kept.answers(2))[1]!.body).toMatchObject({ match: true });
     kept.leave();
     uploading.leave();
@@ -61,13 +59,14 @@ describe.skipIf(!hasOpenssl)('a certificate that changes', () => {
     overwrite(pair, makePair(server.home.folder, 'three'));
     await renewed(server, 2);
     expect(await nameAt(server.port)).toBe('three');
-    expect(server.stderr.join('\n')).not.toContain(server.home.folder);
+    expect(server.stderr.join('\n')).not.toContain(dirname(pair.cert));
   });
 });
 
-describe.skipIf(!hasOpenssl)('files behind links', () => {
-  // As Kubernetes swaps a folder is in test/unit/key-store.test.ts: key files are followed in the same way.
-  test('as certbot makes them anew, one after the other, are followed', async () => {
+// As Kubernetes swaps a folder is in test/unit/key-store.test.ts: key files are followed in the same way.
+test.skipIf(!hasOpenssl)(
+  'files behind links, as certbot makes them anew one after the other, are followed; the end closes the connections of both certificates and frees the port',
+  async () => {
     const folder = newFolder();
     const files = { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') };
     const link = (version: string) => {
@@ -78,23 +77,13 @@ describe.skipIf(!hasOpenssl)('files behind links', () => {
       }
     };
     link('one');
-    const { server } = await startTls({}, () => files);
-    expect(await nameAt(server.port)).toBe('one');
+    const { server } = await startTls({}, files);
+    const old = await rawTls(server.port);
+    old.write(getHead(server));
+    await old.answer();
     link('two');
     await renewed(server, 1);
     expect(await nameAt(server.port)).toBe('two');
-    await server.stop();
-  });
-});
-
-describe.skipIf(!hasOpenssl)('the end of a server that renewed its certificate', () => {
-  test('ends the connections of both, and the port is free again', async () => {
-    const { server, pair } = await startTls();
-    const old = await rawTls(server.port);
-    old.write(head(server, {}, `GET ${paths.models} HTTP/1.1`));
-    await old.answer();
-    overwrite(pair, makePair(server.home.folder, 'two'));
-    await renewed(server, 1);
     const young = await rawTls(server.port);
     server.child.kill('SIGTERM');
     expect(await server.ended).toEqual({ code: 0, signal: null });
@@ -102,16 +91,16 @@ describe.skipIf(!hasOpenssl)('the end of a server that renewed its certificate',
     const nobody = new RawClient(server.port);
     await nobody.closed;
     expect(nobody.text).toBe('');
-    server.home.remove();
-  });
-});
+  },
+);
 
-describe.skipIf(!hasOpenssl)('many renewals under load', () => {
-  const renewals = 60;
-  /** More than what µWS keeps of each certificate that it ever had: some 80 KiB. */
-  const kept_bytes = 256 * 1024;
+const renewals = 60;
+/** More than what µWS keeps of each certificate that it ever had: some 80 KiB. */
+const kept_bytes = 256 * 1024;
 
-  test('lose no connection, serve both certificates, and keep little memory', async () => {
+test.skipIf(!hasOpenssl)(
+  'many renewals under load lose no connection, serve both certificates, and keep little memory',
+  async () => {
     const folder = newFolder();
     for (const name of ['one', 'two']) makePair(folder, name);
     const file = projectPath('test/server/support/tls-swaps.mjs');
@@ -124,13 +113,12 @@ describe.skipIf(!hasOpenssl)('many renewals under load', () => {
     let over = false;
     const seen = new Map<string, number>();
     const ask = async () => {
-      const client = new RawClient(await connectTls(port));
-      const name = String(
-        (client.socket as Awaited<ReturnType<typeof connectTls>>).getPeerCertificate().subject.CN,
-      );
+      const socket = await connectTls(port);
+      const name = String(socket.getPeerCertificate().subject.CN);
+      const client = new RawClient(socket);
       client.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
       expect((await client.answer()).status).toBe(200);
-      client.socket.destroy();
+      socket.destroy();
       seen.set(name, (seen.get(name) ?? 0) + 1);
     };
     const load = Array.from({ length: 12 }, async () => {
@@ -156,5 +144,5 @@ describe.skipIf(!hasOpenssl)('many renewals under load', () => {
     process.stderr.write(
       `${JSON.stringify(Object.fromEntries(seen))} connections, ${Math.round(grown / renewals / 1024)} KiB a renewal\n`,
     );
-  });
-});
+  },
+);

@@ -2,15 +2,14 @@ import { once } from 'node:events';
 import { request as httpsRequest } from 'node:https';
 import { connect as connectPlain } from 'node:net';
 import { Agent, request } from 'undici';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasOpenssl } from '../fixtures/certificates.ts';
-import { formType, head, paths, photoForm, RawClient } from './support/client.ts';
+import { formType, getHead, paths, photoForm, photoRequest, RawClient } from './support/client.ts';
 import type { TestServer } from './support/server.ts';
 import { connectTls, nameAt, rawTls, startTls } from './support/tls.ts';
 
 /** The service speaks TLS by itself. What holds for plain connections, the other files of this folder have; here a few of each kind. */
 
-const body = photoForm();
 let server: TestServer;
 let ca: Buffer;
 let url: string;
@@ -18,12 +17,10 @@ let url: string;
 describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
   beforeAll(async () => {
     ({ server, ca } = await startTls({
-      env: {
-        FACEMATCH_UPLOAD_TIMEOUT_MS: '1500',
-        FACEMATCH_IDLE_TIMEOUT_S: '1',
-        FACEMATCH_MAX_UPLOAD_BYTES: '40000000',
-        FACEMATCH_AUTH_FAILURE_BURST: '50000',
-      },
+      FACEMATCH_UPLOAD_TIMEOUT_MS: '1500',
+      FACEMATCH_IDLE_TIMEOUT_S: '1',
+      FACEMATCH_MAX_UPLOAD_BYTES: '40000000',
+      FACEMATCH_AUTH_FAILURE_BURST: '50000',
     }));
     url = `https://localhost:${server.port}${paths.match}`;
   });
@@ -35,39 +32,29 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     expect((await fetch(`${server.adminAddress}/readyz`)).status).toBe(200);
   });
 
-  test.each([undefined, 'localhost', 'elsewhere.example'])(
-    'shows its certificate to who asks for %s',
-    async (name) => {
+  test('shows its certificate whatever name is asked for', async () => {
+    for (const name of [undefined, 'localhost', 'elsewhere.example'])
       expect(await nameAt(server.port, name)).toBe('one');
-    },
-  );
+  });
 
-  describe('answers', () => {
-    test('undici, on one connection', async () => {
-      const dispatcher = new Agent({ connect: { ca }, connections: 1 });
-      const headers = {
-        'x-api-key': server.key,
-        'content-type': formType,
-      };
-      for (let count = 0; count < 3; count++) {
-        const answer = await request(url, { method: 'POST', dispatcher, headers, body });
-        expect(await answer.body.json()).toMatchObject({ match: true });
-      }
-      await dispatcher.close();
-    });
+  test('answers undici, on one connection', async () => {
+    const dispatcher = new Agent({ connect: { ca }, connections: 1 });
+    const headers = { 'x-api-key': server.key, 'content-type': formType };
+    for (let count = 0; count < 3; count++) {
+      const answer = await request(url, { method: 'POST', dispatcher, headers, body: photoForm() });
+      expect(await answer.body.json()).toMatchObject({ match: true });
+    }
+    await dispatcher.close();
+  });
 
-    test('a client that offers HTTP/2, as browsers do, in HTTP/1.1', async () => {
-      const socket = await connectTls(server.port, {
-        ca,
-        servername: 'localhost',
-        ALPNProtocols: ['h2', 'http/1.1'],
-      });
-      expect(socket.alpnProtocol).not.toBe('h2');
-      const client = new RawClient(socket);
-      client.write(head(server, {}, `GET ${paths.models} HTTP/1.1`));
-      expect((await client.answer()).status).toBe(200);
-      client.leave();
-    });
+  test('answers a client that offers HTTP/2, as browsers do, in HTTP/1.1', async () => {
+    const offered = { ca, servername: 'localhost', ALPNProtocols: ['h2', 'http/1.1'] };
+    const socket = await connectTls(server.port, offered);
+    expect(socket.alpnProtocol).not.toBe('h2');
+    const client = new RawClient(socket);
+    client.write(getHead(server));
+    expect((await client.answer()).status).toBe(200);
+    client.leave();
   });
 
   describe('speaks', () => {
@@ -90,57 +77,45 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
 
     test('no plain HTTP', async () => {
       const client = new RawClient(connectPlain(server.port, '127.0.0.1'));
-      client.write(head(server, {}, 'GET / HTTP/1.1'));
+      client.write(getHead(server, '/'));
       await client.closed;
       expect(client.text).not.toContain('HTTP/');
       expect((await connectTls(server.port)).destroy()).toBeDefined();
     });
   });
 
-  describe('refuses before the body has come, and is heard by', () => {
-    const large = Buffer.alloc(25_000_000, 120);
-    const type = { 'content-type': 'application/octet-stream' };
-
-    test.each([
-      { what: 'a wrong key and too large a body', key: 'wrong', bytes: large, status: 401 },
-      { what: 'too large a body', key: undefined, bytes: large, status: 413 },
-    ])("undici and Node's https: $what", async ({ key = server.key, bytes, status }) => {
+  test.each([
+    ['a wrong key', 'wrong', 401],
+    ['the body is too large', undefined, 413],
+  ])(
+    "undici and Node's https hear a refusal that comes before the body has: %s",
+    async (_what, key, status) => {
+      const bytes = Buffer.alloc(25_000_000, 120);
+      const headers = { 'x-api-key': key ?? server.key, 'content-type': 'application/octet-stream' };
       const dispatcher = new Agent({ connect: { ca } });
-      const headers = { ...type, 'x-api-key': key };
       const answer = await request(url, { method: 'POST', dispatcher, headers, body: bytes });
-      expect([answer.statusCode, ((await answer.body.json()) as { status: number }).status]).toEqual([
-        status,
-        status,
-      ]);
+      expect(answer.statusCode).toBe(status);
+      expect(await answer.body.json()).toMatchObject({ status });
       await dispatcher.close();
-      const heard = await new Promise((resolve, reject) => {
-        const all = { ...headers, 'content-length': bytes.length };
-        const outgoing = httpsRequest(url, { method: 'POST', ca, headers: all }, (response) => {
-          response.resume();
-          resolve(response.statusCode);
-        });
-        outgoing.on('error', reject);
-        outgoing.end(bytes);
-      });
-      expect(heard).toBe(status);
-    });
+      const all = { ...headers, 'content-length': bytes.length };
+      const outgoing = httpsRequest(url, { method: 'POST', ca, headers: all });
+      outgoing.end(bytes);
+      const [response] = await once(outgoing, 'response');
+      expect(response.resume().statusCode).toBe(status);
+    },
+  );
+
+  test('a connection that breaks in the middle of its body is noticed, and what it held is given back', async () => {
+    const client = await rawTls(server.port);
+    client.write(photoRequest(server).subarray(0, 50_000));
+    await server.metricBecomes('facematch_requests_unanswered', 1);
+    client.leave();
+    await server.metricBecomes('facematch_requests_unanswered', 0);
+    expect(await server.metric('facematch_upload_bytes')).toBe(0);
   });
 
-  describe('a connection', () => {
-    let client: RawClient;
-    beforeEach(async () => {
-      client = await rawTls(server.port);
-      return () => client.socket.destroy();
-    });
-    const length = (bytes = body.length) => head(server, { 'content-length': String(bytes) });
-
-    test('that breaks in the middle of its body is noticed, and what it held is given back', async () => {
-      client.write(Buffer.concat([Buffer.from(length()), body.subarray(0, 50_000)]));
-      await server.metricBecomes('facematch_requests_unanswered', 1);
-      client.leave();
-      await server.metricBecomes('facematch_requests_unanswered', 0);
-      expect(await server.metric('facematch_upload_bytes')).toBe(0);
-    });
+  test('its port is refused to another server', async () => {
+    await expect(startTls({ FACEMATCH_PORT: String(server.port) })).rejects.toThrow(/FACEMATCH_PORT/);
   });
 
   test('a handshake that never ends holds nothing up, and is ended', async () => {
@@ -149,15 +124,5 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     silent.write(Buffer.from([22, 3, 1, 2, 0, 1]));
     expect(await nameAt(server.port)).toBe('one');
     await once(silent.resume(), 'close');
-  });
-});
-
-describe.skipIf(!hasOpenssl)('a start with a certificate', () => {
-  test('refuses a port that another server has', async () => {
-    const first = await startTls();
-    await expect(startTls({ env: { FACEMATCH_PORT: String(first.server.port) } })).rejects.toThrow(
-      /FACEMATCH_PORT/,
-    );
-    await first.server.stop();
   });
 });

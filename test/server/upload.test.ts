@@ -1,14 +1,20 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
   chunk,
+  chunkedHead,
+  expectProblem,
   formType,
+  getHead,
   head,
   type Json,
   lastChunk,
+  lengthHead,
   match,
   paths,
   photoForm,
+  photoRequest,
   RawClient,
+  sendRaw,
   twoPhotos,
 } from './support/client.ts';
 import { Home, TestServer, transport } from './support/server.ts';
@@ -18,16 +24,13 @@ import { Home, TestServer, transport } from './support/server.ts';
 const body = photoForm();
 const home = new Home();
 const otherKey = home.key();
-const server = await TestServer.forFile(
-  {
-    env: {
-      FACEMATCH_UPLOAD_TIMEOUT_MS: '1500',
-      FACEMATCH_IDLE_TIMEOUT_S: '1',
-      FACEMATCH_MAX_UPLOAD_BYTES: '40000000',
-    },
-  },
-  home,
-);
+const env = {
+  FACEMATCH_UPLOAD_TIMEOUT_MS: '1500',
+  FACEMATCH_IDLE_TIMEOUT_S: '1',
+  FACEMATCH_MAX_UPLOAD_BYTES: '40000000',
+};
+const server = await TestServer.forFile({ env }, home);
+const whole = photoRequest(server);
 
 let client: RawClient;
 beforeEach(() => {
@@ -35,8 +38,8 @@ beforeEach(() => {
   return () => client.socket.destroy();
 });
 
-const length = (bytes = body.length) => head(server, { 'content-length': String(bytes) });
-const chunked = () => head(server, { 'transfer-encoding': 'chunked' });
+const length = (bytes = body.length) => lengthHead(server, bytes);
+const chunked = (headers = {}) => chunkedHead(server, headers);
 
 test.each<[string, Record<string, string>, string[]]>([
   ['?threshold_percent=100&utm=1&threshold_percent=2', {}, ['query_ignored threshold_percent']],
@@ -51,24 +54,13 @@ test.each<[string, Record<string, string>, string[]]>([
 });
 
 describe('a body', () => {
-  test('comes in one packet with its head', async () => {
-    client.write(Buffer.concat([Buffer.from(length()), body]));
-    expect((await client.answer()).body).toMatchObject({ match: true });
-  });
-
-  test('comes cut anywhere, inside its head as well', async () => {
-    const bytes = Buffer.concat([Buffer.from(length()), body]);
+  test.each([
+    ['in one packet with its head', []],
+    ['cut anywhere, inside its head as well', [3, 60, 300, 301, 100_000]],
+  ])('comes %s', async (_how, places) => {
     client.socket.setNoDelay(true);
-    for (const [from, to] of [
-      [0, 3],
-      [3, 60],
-      [60, 300],
-      [300, 301],
-      [301, 100_000],
-      [100_000, bytes.length],
-    ]) {
-      await new Promise((written) => client.socket.write(bytes.subarray(from, to), written));
-    }
+    for (const [at, from] of [0, ...places].entries())
+      await new Promise((written) => client.socket.write(whole.subarray(from, places[at]), written));
     expect((await client.answer()).body).toMatchObject({ match: true });
   });
 
@@ -90,24 +82,17 @@ describe('a body', () => {
       [formType, 'invalid_multipart'],
       ['application/json', 'invalid_json'],
     ] as const) {
-      const own = new RawClient(server.port);
-      own.write(head(server, { 'transfer-encoding': 'chunked', 'content-type': type }));
-      own.write(small);
-      expect((await own.answer()).body).toMatchObject({
-        code,
-        detail: expect.stringContaining('larger chunks'),
-      });
-      await own.closed;
+      const bytes = Buffer.concat([Buffer.from(chunked({ 'content-type': type })), small]);
+      const detail = expect.stringContaining('larger chunks');
+      expectProblem(await sendRaw(server, bytes), code, { detail });
     }
   });
 
-  test('of no length is an empty form', async () => {
-    client.write(head(server));
-    expect((await client.answer()).body).toMatchObject({ status: 400, code: 'invalid_multipart' });
-  });
-
-  test('of no chunks is an empty form', async () => {
-    client.write(chunked() + lastChunk);
+  test.each([
+    ['length', head(server)],
+    ['chunks', chunked() + lastChunk],
+  ])('of no %s is an empty form', async (_what, text) => {
+    client.write(text);
     expect((await client.answer()).body).toMatchObject({ status: 400, code: 'invalid_multipart' });
   });
 });
@@ -115,29 +100,28 @@ describe('a body', () => {
 describe('a connection', () => {
   test('serves many requests one after the other', async () => {
     for (let count = 1; count <= 3; count++) {
-      client.write(Buffer.concat([Buffer.from(length()), body]));
+      client.write(whole);
       const answers = await client.answers(count);
       expect(answers[count - 1]!.body).toMatchObject({ match: true });
     }
   });
 
   test('serves a request after one that was refused before its body had come', async () => {
-    client.write(head(server, { 'x-api-key': 'wrong', 'content-length': String(body.length) }));
+    client.write(lengthHead(server, body.length, { 'x-api-key': 'wrong' }));
     expect((await client.answer()).body).toMatchObject({ code: 'invalid_api_key' });
-    client.write(body);
-    client.write(Buffer.concat([Buffer.from(length()), body]));
+    client.write(Buffer.concat([body, whole]));
     expect((await client.answers(2))[1]!.body).toMatchObject({ match: true });
   });
 
   test('answers pipelined requests in their order as long as each can be answered at once', async () => {
-    const get = (path: string) => head(server, {}, `GET ${path} HTTP/1.1`);
-    client.write(get(paths.models) + get('/nowhere') + get(paths.match) + get(paths.models));
+    const asked = [paths.models, '/nowhere', paths.match, paths.models];
+    client.write(asked.map((path) => getHead(server, path)).join(''));
     const answers = await client.answers(4);
     expect(answers.map(({ status }) => status)).toEqual([200, 404, 405, 200]);
   });
 
   test('on which a request comes behind one that still waits ends on µWS; node:http lets it wait', async () => {
-    client.write(Buffer.concat([Buffer.from(length()), body, Buffer.from(length()), body]));
+    client.write(Buffer.concat([whole, whole]));
     if (transport === 'node') {
       for (const answer of await client.answers(2)) expect(answer.body).toMatchObject({ match: true });
     } else {
@@ -148,12 +132,7 @@ describe('a connection', () => {
   });
 
   test('is closed after the answer when the client asks for it', async () => {
-    client.write(
-      Buffer.concat([
-        Buffer.from(head(server, { connection: 'close', 'content-length': String(body.length) })),
-        body,
-      ]),
-    );
+    client.write(photoRequest(server, { connection: 'close' }));
     expect((await client.answer()).body).toMatchObject({ match: true });
     await client.closed;
   });
@@ -173,26 +152,18 @@ describe('a head whose body could be read in two ways', () => {
     await client.closed;
     expect(client.text).not.toContain('not_found');
   });
-
-  test('a length beside chunks ends the connection', async () => {
-    client.write(head(server, { 'content-length': '5', 'transfer-encoding': 'chunked' }));
-    await client.closed;
-  });
 });
 
 describe('a slow sender', () => {
-  test('who stops is told upload_timeout, and the connection ends', async () => {
-    client.write(length());
-    client.write(body.subarray(0, 1000));
+  test.each<[what: string, bytes: Buffer | string]>([
+    ['stops', whole.subarray(0, 2000)],
+    ['never begins', chunked()],
+  ])('who %s is told upload_timeout, and the connection ends', async (_what, bytes) => {
+    client.write(bytes);
     const answer = await client.answer();
     expect(answer.body).toMatchObject({ status: 408, code: 'upload_timeout' });
-    expect(answer.headers.connection).toBe('close');
+    expect(answer.headers.get('connection')).toBe('close');
     await client.closed;
-  });
-
-  test('who never begins is told as well', async () => {
-    client.write(chunked());
-    expect((await client.answer()).body).toMatchObject({ status: 408, code: 'upload_timeout' });
   });
 
   test('who drips for ever is told when the whole upload has taken too long', async () => {
@@ -205,43 +176,29 @@ describe('a slow sender', () => {
   });
 });
 
-describe('memory for uploads', () => {
-  const holder = async (bytes: number, arriving: number) => {
-    const one = new RawClient(server.port);
-    const sent = Buffer.alloc(arriving);
-    one.write(Buffer.concat([Buffer.from(length(bytes)), sent]));
-    return one;
-  };
-
-  test('that one key has used up is there for others, and comes back', async () => {
-    const one = await holder(19_000_000, 18_999_999);
-    // The last byte is charged already: it lies in a huge page.
-    await server.metricBecomes('facematch_upload_bytes', 19_000_000);
-    client.write(length(19_000_000));
-    const answer = await client.answer();
-    expect(answer.body).toMatchObject({ status: 503, code: 'overloaded' });
-    expect(answer.headers['retry-after']).toBe('1');
-    expect((await match(server, twoPhotos(), { key: otherKey })).status).toBe(200);
-    one.leave();
-    await server.metricBecomes('facematch_upload_bytes', 0);
-    expect((await match(server, twoPhotos())).status).toBe(200);
-  });
+test('memory for uploads that one key has used up is there for others, and comes back', async () => {
+  client.write(Buffer.concat([Buffer.from(length(19_000_000)), Buffer.alloc(18_999_999)]));
+  // The last byte is charged already: it lies in a huge page.
+  await server.metricBecomes('facematch_upload_bytes', 19_000_000);
+  const answer = await sendRaw(server, length(19_000_000));
+  expect(answer.body).toMatchObject({ status: 503, code: 'overloaded' });
+  expect(answer.headers.get('retry-after')).toBe('1');
+  expect((await match(server, twoPhotos(), { key: otherKey })).status).toBe(200);
+  client.leave();
+  await server.metricBecomes('facematch_upload_bytes', 0);
+  expect((await match(server, twoPhotos())).status).toBe(200);
 });
 
 describe('a client that leaves', () => {
-  const left = (route = 'match') =>
-    server.metric(`facematch_requests_total{route="${route}",status="499",code="client_left"}`);
+  const left = () => server.metric('facematch_requests_total{route="match",status="499",code="client_left"}');
 
-  test.each<[when: string, bytes: () => Buffer | string]>([
-    ['before its body', () => length()],
-    ['in the middle of its body', () => Buffer.concat([Buffer.from(length()), body.subarray(0, 50_000)])],
-    [
-      'in the middle of a chunk',
-      () => Buffer.concat([Buffer.from(chunked()), chunk(body).subarray(0, 5000)]),
-    ],
+  test.each<[when: string, bytes: Buffer | string]>([
+    ['before its body', length()],
+    ['in the middle of its body', whole.subarray(0, 50_000)],
+    ['in the middle of a chunk', Buffer.concat([Buffer.from(chunked()), chunk(body).subarray(0, 5000)])],
   ])('%s is noticed, and what it held is given back', async (_when, bytes) => {
     const before = await left();
-    client.write(bytes());
+    client.write(bytes);
     await server.metricBecomes('facematch_requests_unanswered', 1);
     client.leave();
     await server.metricBecomes('facematch_requests_unanswered', 0);
@@ -250,16 +207,8 @@ describe('a client that leaves', () => {
     expect(await server.metric('facematch_queue_depth')).toBe(0);
   });
 
-  test('in the middle of its head was never there', async () => {
-    const before = await server.metric('facematch_requests_unanswered');
-    client.write(length().slice(0, 40));
-    client.leave();
-    await client.closed;
-    expect(await server.metric('facematch_requests_unanswered')).toBe(before);
-  });
-
   test('while its refused body is thrown away does no harm', async () => {
-    client.write(head(server, { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' }));
+    client.write(chunked({ 'content-type': 'text/plain' }));
     expect((await client.answer()).body).toMatchObject({ code: 'unsupported_media_type' });
     client.write(chunk(body));
     client.leave();
@@ -270,8 +219,8 @@ describe('a client that leaves', () => {
 
 describe('behind an answer that came early', () => {
   test('a body of any size is thrown away up to twice the limit, and then the connection ends', async () => {
-    client.write(head(server, { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' }));
-    expect((await client.answer()).headers.connection).toBe('close');
+    client.write(chunked({ 'content-type': 'text/plain' }));
+    expect((await client.answer()).headers.get('connection')).toBe('close');
     const sent = await client.flood(100);
     await client.closed;
     // 40 MiB, and what lay in the kernel's buffers.
@@ -280,7 +229,7 @@ describe('behind an answer that came early', () => {
   });
 
   test('a client that sends nothing more is let go', async () => {
-    client.write(head(server, { 'content-type': 'text/plain', 'content-length': '5000000' }));
+    client.write(lengthHead(server, 5_000_000, { 'content-type': 'text/plain' }));
     await client.answer();
     await client.closed;
   });

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { expect } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
 
 const { inherited } = await import(projectPath('test/support/programs.mjs'));
@@ -38,4 +39,15 @@ export function run(
   const others = Object.entries(process.env).filter(([name]) => !personal.test(name));
   const all = { ...Object.fromEntries(others), ...inherited, ...env };
   return execute(process.execPath, [script, ...args], folder, all);
+}
+
+/** Runs a line of facematch's commands, in which a blank parts words; or words. */
+export function facematch(line: string | readonly string[], folder: string, env?: NodeJS.ProcessEnv) {
+  return run(program, typeof line === 'string' ? line.split(' ') : line, folder, env);
+}
+
+/** A command that fails says why on standard error, and nothing else. */
+export function expectFailure({ code, stdout, stderr }: Outcome, expected: number, message: string): void {
+  expect(stderr).toContain(message);
+  expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
 }

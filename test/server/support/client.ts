@@ -13,6 +13,7 @@ const load = await import(projectPath('test/support/load.mjs'));
 export const paths = {
   match: '/API/v1.0/face/match/upload',
   advanced: '/API/v1.0/face/match/upload/advanced',
+  detect: '/API/v1.0/face/detect/upload',
   many: '/API/v1.0/face/match/upload/many',
   embed: '/API/v1.0/face/embed/upload',
   embeddings: '/API/v1.0/face/match/embeddings',
@@ -47,12 +48,6 @@ export interface Answer {
 /** What is the same of every answer to the same request. */
 export const lasting = ({ request_id: _, timings_ms: __, ...rest }: Json): Json => rest;
 
-/** Takes the only token of a key's bucket. */
-export async function empty(server: TestServer, key: string): Promise<void> {
-  const { status } = await match(server, {}, { key });
-  if (status !== 400) throw new Error(`The key had no token: ${status}`);
-}
-
 export interface Send {
   path?: string;
   method?: string;
@@ -83,6 +78,24 @@ export function match(server: TestServer, fields: Fields, options: Omit<Send, 'b
   return send(server, { ...options, body: form(fields) });
 }
 
+export const getModels = (server: TestServer, options: Omit<Send, 'path' | 'method'> = {}) =>
+  send(server, { path: paths.models, method: 'GET', ...options });
+
+export function postJson(server: TestServer, path: string, body: object): Promise<Answer> {
+  return send(server, { path, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
+}
+
+/** For match/embeddings: is the first face of an image among these? */
+export async function embeddingsQuestion(server: TestServer, image: Uint8Array): Promise<Json> {
+  const { body } = await match(server, { image }, { path: paths.embed });
+  const { pack, version, accuracy_mode } = body.embedding;
+  const candidates = body.image.faces.map(({ index, embedding }: Json) => ({
+    id: `face ${index}`,
+    embedding,
+  }));
+  return { embedding: candidates[0].embedding, candidates, pack, version, accuracy_mode };
+}
+
 /** Bytes on a socket, one at a time if need be. */
 export class RawClient {
   readonly socket: Socket;
@@ -107,22 +120,17 @@ export class RawClient {
     this.socket.write(bytes);
   }
 
-  /** Resolves when as many whole answers have come; rejects when the connection ends before. */
-  answers(count: number): Promise<RawAnswer[]> {
-    return new Promise((resolve, reject) => {
-      const look = () => {
-        const found: WholeAnswer[] = load.parseAnswers(Buffer.from(this.text, 'latin1'));
-        if (found.length >= count) {
-          this.#waiting.delete(look);
-          resolve(found.map(rawAnswer));
-        }
+  /** All whole answers, once there are as many; rejects when the connection ends before. */
+  async answers(count: number): Promise<Answer[]> {
+    const whole = () => load.parseAnswers(Buffer.from(this.text, 'latin1'));
+    await this.until(() => whole().length >= count);
+    return whole().map(({ head, status, body }: { head: string; status: number; body: Buffer }) => {
+      const lines = [...head.matchAll(/^([\w-]+): *(.*?)\r?$/gm)];
+      return {
+        status,
+        headers: new Headers(lines.map(([, name, value]) => [name!, value!])),
+        body: body.length === 0 ? undefined : JSON.parse(body.toString()),
       };
-      this.#waiting.add(look);
-      void this.closed.then(() => {
-        look();
-        reject(new Error(`The connection ended after: ${JSON.stringify(this.text.slice(0, 500))}`));
-      });
-      look();
     });
   }
 
@@ -142,7 +150,7 @@ export class RawClient {
     });
   }
 
-  async answer(): Promise<RawAnswer> {
+  async answer(): Promise<Answer> {
     return (await this.answers(1))[0]!;
   }
 
@@ -164,32 +172,13 @@ export class RawClient {
   }
 }
 
-export interface RawAnswer {
-  status: number;
-  /** Lower-case names. */
-  headers: Record<string, string>;
-  body: Json;
-}
-
-interface WholeAnswer {
-  status: number;
-  head: string;
-  body: Buffer;
-}
-
-function rawAnswer({ status, head, body }: WholeAnswer): RawAnswer {
-  const headers = head
-    .split('\r\n')
-    .slice(1)
-    .map((line) => [
-      line.slice(0, line.indexOf(':')).toLowerCase(),
-      line.slice(line.indexOf(':') + 1).trim(),
-    ]);
-  return {
-    status,
-    headers: Object.fromEntries(headers),
-    body: body.length === 0 ? undefined : JSON.parse(body.toString()),
-  };
+/** The first answer to bytes on a connection of their own, which then ends. */
+export async function sendRaw(server: TestServer, bytes: string | Uint8Array): Promise<Answer> {
+  const client = new RawClient(server.port);
+  client.write(bytes);
+  const answer = await client.answer();
+  client.leave();
+  return answer;
 }
 
 export const formType: string = load.content_type;
@@ -200,22 +189,33 @@ export function head(
   headers: Record<string, string | undefined> = {},
   requestLine = `POST ${paths.match} HTTP/1.1`,
 ): string {
-  const all = {
-    host: 'test',
-    'x-api-key': server.key,
-    'content-type': formType,
-    ...headers,
-  };
+  const all = { host: 'test', 'x-api-key': server.key, 'content-type': formType, ...headers };
   const lines = Object.entries(all).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}: ${value}`],
   );
   return [requestLine, ...lines, '', ''].join('\r\n');
 }
 
+export const getHead = (server: TestServer, path: string = paths.models) =>
+  head(server, {}, `GET ${path} HTTP/1.1`);
+
+/** Of a request whose body has as many bytes. */
+export const lengthHead = (server: TestServer, bytes: number, headers: Record<string, string> = {}) =>
+  head(server, { 'content-length': String(bytes), ...headers });
+
+export const chunkedHead = (server: TestServer, headers: Record<string, string> = {}) =>
+  head(server, { 'transfer-encoding': 'chunked', ...headers });
+
 /** A form as bytes, with the content type `formType`. */
 export const formBytes = (fields: Fields): Buffer => load.form(fields);
 
 export const photoForm = () => formBytes(twoPhotos());
+
+/** A match, head and body. */
+export function photoRequest(server: TestServer, headers: Record<string, string> = {}): Buffer {
+  const body = photoForm();
+  return Buffer.concat([Buffer.from(lengthHead(server, body.length, headers)), body]);
+}
 
 export function chunk(bytes: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);

@@ -1,5 +1,5 @@
 import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
 import { projectPath } from '../../../src/config/paths.ts';
 import { type Outcome, program, run } from './cli.ts';
@@ -36,22 +36,10 @@ export function copyProgram(folder: string, without: readonly string[]): string 
   for (const part of ['dist', 'scripts', 'package.json', 'CMakeLists.txt', 'models/packs/default']) {
     cpSync(projectPath(part), join(folder, part), { recursive: true });
   }
-  for (const name of packageNames()) {
-    if (without.includes(name)) continue;
-    const link = join(folder, 'node_modules', name);
-    mkdirSync(dirname(link), { recursive: true });
-    symlinkSync(projectPath(`node_modules/${name}`), link);
-  }
+  mkdirSync(join(folder, 'node_modules'));
+  for (const name of readdirSync(projectPath('node_modules')))
+    if (!name.startsWith('.') && !without.includes(name))
+      symlinkSync(projectPath(`node_modules/${name}`), join(folder, 'node_modules', name));
   cpSync(projectPath('build/uws'), join(folder, 'build/uws'), { recursive: true });
   return join(folder, 'scripts/facematch.mjs');
-}
-
-function packageNames(): string[] {
-  return readdirSync(projectPath('node_modules')).flatMap((name) =>
-    name.startsWith('@')
-      ? readdirSync(projectPath(`node_modules/${name}`)).map((scoped) => `${name}/${scoped}`)
-      : name.startsWith('.')
-        ? []
-        : [name],
-  );
 }

@@ -11,39 +11,27 @@ if (!redisInstalled) console.log('Skipped: redis-server is not installed (apt-ge
 
 export class TestRedis {
   readonly port: number;
-  readonly #args: readonly string[];
   #server: { pid: number; stop(signal: NodeJS.Signals): Promise<unknown> } | undefined;
 
-  private constructor(port: number, args: readonly string[]) {
+  private constructor(port: number) {
     this.port = port;
-    this.#args = args;
   }
 
-  /** `args` are settings such as `--requirepass`. */
   static async start(...args: string[]): Promise<TestRedis> {
-    const redis = await TestRedis.absent(...args);
-    await redis.restart();
+    const redis = new TestRedis((await freePorts(1))[0]);
+    await redis.start(...args);
     return redis;
-  }
-
-  /** Nothing listens there. */
-  static async absent(...args: string[]): Promise<TestRedis> {
-    const [port] = await freePorts(1);
-    return new TestRedis(port, args);
   }
 
   get url(): string {
     return `redis://127.0.0.1:${this.port}`;
   }
 
-  /** On the same port, with nothing in it. */
-  async restart(): Promise<void> {
-    const port = this.#args.includes('--tls-port') ? '0' : String(this.port);
-    const args = this.#args.map((arg) => (arg === 'PORT' ? String(this.port) : arg));
-    const fixed = ['--port', port, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-    this.#server = await startProgram('redis-server', [...fixed, ...args], {
-      ready: /Ready to accept connections/,
-    });
+  /** On the same port, with nothing in it. `args` are settings such as `--requirepass`. */
+  async start(...args: string[]): Promise<void> {
+    const fixed = ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+    const ready = /Ready to accept connections/;
+    this.#server = await startProgram('redis-server', [...fixed, ...args], { ready });
   }
 
   async kill(): Promise<void> {
@@ -68,9 +56,5 @@ export class TestRedis {
     } finally {
       redis.disconnect();
     }
-  }
-
-  stop(): Promise<void> {
-    return this.kill();
   }
 }

@@ -1,31 +1,23 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
+import { afterAll, expect, onTestFinished } from 'vitest';
 import { editKeyFile } from '../../../src/auth/key-file.ts';
-import { type Scope, scopes } from '../../../src/auth/keys.ts';
-import { create, revoke } from '../../../src/cli/key-edits.ts';
+import { scopes } from '../../../src/auth/keys.ts';
+import { create, type KeySettings } from '../../../src/cli/key-edits.ts';
 import { projectPath } from '../../../src/config/paths.ts';
 import { chooseTransport } from '../../../src/http/transport.ts';
 import { pack } from '../../fixtures/pictures.ts';
+import { newFolder } from '../../support/folder.ts';
+import { facematch } from './cli.ts';
 
 const { inherited, launch, nextLibc, serve, seriesValue } = await import(
   projectPath('test/support/programs.mjs')
 );
 
 /** The real program in a process of its own, on free ports, with a folder of its own. */
-
-export interface KeyWish {
-  scopes?: readonly Scope[];
-  rate?: number;
-  burst?: number;
-  concurrent?: number;
-  name?: string;
-  expires_in_ms?: number;
-}
 
 export interface StartOptions {
   /** Settings by their names in the environment. */
@@ -36,6 +28,8 @@ export interface StartOptions {
   under?: readonly string[];
   /** What the started server is waited for: listening, or ready to serve (the default). */
   until?: 'listening' | 'ready';
+  /** Whether its workers wait at the door of the addon from the start on, or once a test closes it (`server.gate`). */
+  gate?: 'open' | 'closed';
 }
 
 /** What speaks HTTP in the servers of these tests: where no µWebSockets.js loads, it is node:http in all of them. */
@@ -59,29 +53,13 @@ export const killable = ['--import', new URL('./kill-worker.mjs', import.meta.ur
 
 /** A folder with a key file. Make it first when a test needs keys before the server runs. */
 export class Home {
-  readonly folder = mkdtempSync(join(tmpdir(), 'facematch-test-'));
+  readonly folder = newFolder();
   readonly keysFile = join(this.folder, 'keys.json');
 
   /** Adds a key; all scopes and hardly a limit unless told otherwise. */
-  key(wish: KeyWish = {}): string {
-    const settings = {
-      name: 'test',
-      scopes,
-      rate: 1000,
-      burst: 1000,
-      ...wish,
-    };
+  key(wish: Partial<KeySettings> = {}): string {
+    const settings = { name: 'test', scopes, rate: 1000, burst: 1000, ...wish };
     return editKeyFile(this.keysFile, (records) => create(records, settings, Date.now())).key;
-  }
-
-  revokedKey(): string {
-    const key = this.key();
-    editKeyFile(this.keysFile, (records) => revoke(records, idOf(key), Date.now() - 1000));
-    return key;
-  }
-
-  remove(): void {
-    rmSync(this.folder, { recursive: true, force: true });
   }
 }
 
@@ -94,6 +72,8 @@ export class TestServer {
   readonly child: ChildProcess;
   /** With every scope. */
   readonly key: string;
+  /** Of the workers; there is one where `StartOptions` ask for it. */
+  readonly gate: { close(): void; open(): void };
   readonly stdout: string[] = [];
   readonly stderr: string[] = [];
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
@@ -101,9 +81,12 @@ export class TestServer {
   adminAddress = '';
   readonly #waiting = new Set<() => void>();
 
-  private constructor(home: Home, { env = {}, node = [], under = [] }: StartOptions) {
+  private constructor(home: Home, { env = {}, node = [], under = [], gate }: StartOptions) {
     this.home = home;
     this.key = home.key();
+    const GATE_FILE = join(home.folder, 'gate');
+    this.gate = { close: () => writeFileSync(GATE_FILE, ''), open: () => rmSync(GATE_FILE, { force: true }) };
+    if (gate === 'closed') this.gate.close();
     // The newest µWebSockets.js, where the C library of this machine is too old for it.
     const loader = process.env.FACEMATCH_TEST_LIBC === 'next' ? nextLibc() : [];
     const [command, ...args] = [...under, ...loader, process.execPath, ...node, ...serve];
@@ -117,6 +100,7 @@ export class TestServer {
         FACEMATCH_KEYS_FILE: home.keysFile,
         FACEMATCH_WORKERS: '1',
         FACEMATCH_PACK: pack,
+        ...(gate !== undefined && { ...disturbedAddon, GATE_FILE }),
         ...env,
       },
     }));
@@ -129,9 +113,6 @@ export class TestServer {
         for (const look of this.#waiting) look();
       });
     }
-    void this.ended.then(() => {
-      for (const look of this.#waiting) look();
-    });
   }
 
   static async start(options: StartOptions = {}, home = new Home()): Promise<TestServer> {
@@ -146,6 +127,13 @@ export class TestServer {
   static async forFile(options?: StartOptions, home?: Home): Promise<TestServer> {
     const server = await TestServer.start(options, home);
     afterAll(() => server.stop());
+    return server;
+  }
+
+  /** One for the test that runs, which ends with it. */
+  static async forTest(options?: StartOptions, home?: Home): Promise<TestServer> {
+    const server = await TestServer.start(options, home);
+    onTestFinished(() => server.stop());
     return server;
   }
 
@@ -196,10 +184,16 @@ export class TestServer {
     while ((await this.metric(series)) !== value);
   }
 
+  /** What /readyz or another path of the admin listener answers. */
+  async probe(path = '/readyz'): Promise<[status: number, body: unknown]> {
+    const answer = await fetch(this.adminAddress + path);
+    return [answer.status, await answer.json()];
+  }
+
   async stop(): Promise<void> {
+    this.gate.open();
     this.child.kill('SIGTERM');
     await this.ended;
-    this.home.remove();
   }
 }
 
@@ -209,21 +203,12 @@ export const disturbedAddon = {
   FACEMATCH_ADDON: fileURLToPath(new URL('./addon.cjs', import.meta.url)),
 };
 
-/** Holds the workers of a server at the door of the addon. */
-export class WorkerGate {
-  readonly #file: string;
-  readonly env: Record<string, string>;
-
-  constructor(home: Home) {
-    this.#file = join(home.folder, 'gate');
-    this.env = { ...disturbedAddon, GATE_FILE: this.#file };
-  }
-
-  close(): void {
-    writeFileSync(this.#file, '');
-  }
-
-  open(): void {
-    rmSync(this.#file, { force: true });
-  }
+/** Runs `serve` to its end, as one does who got something wrong; what it says to people besides its log. */
+export async function failingStart(env: Record<string, string>): Promise<string> {
+  const home = new Home();
+  home.key();
+  const fixed = { FACEMATCH_PORT: '0', FACEMATCH_ADMIN_PORT: '0', FACEMATCH_KEYS_FILE: home.keysFile };
+  const { code, stdout, stderr } = await facematch('serve', home.folder, { ...fixed, ...env });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  return stderr.replace(/^(\{.*)?\n/gm, '');
 }

@@ -1,31 +1,23 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
-import { makePair, type Pair } from '../../fixtures/certificates.ts';
+import { makePair } from '../../fixtures/certificates.ts';
+import { newFolder } from '../../support/folder.ts';
 import { RawClient } from './client.ts';
-import { Home, type StartOptions, TestServer } from './server.ts';
+import { TestServer } from './server.ts';
 
-/** A server that speaks TLS, and clients that trust its first certificate, whose name is `one`. */
-export async function startTls(
-  options: StartOptions = {},
-  place: (home: Home) => Pair = (home) => makePair(home.folder, 'one'),
-): Promise<{ server: TestServer; pair: Pair; ca: Buffer }> {
-  const home = new Home();
-  const pair = place(home);
-  const env = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key, ...options.env };
+/** A server that speaks TLS, and what trusts its first certificate, whose name is `one`. */
+export async function startTls(env: Record<string, string> = {}, pair = makePair(newFolder(), 'one')) {
   // Read before the server is: the file may change from now on.
   const ca = readFileSync(pair.cert);
-  return { server: await TestServer.start({ ...options, env }, home), pair, ca };
+  const files = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key };
+  return { server: await TestServer.start({ env: { ...files, ...env } }), pair, ca };
 }
 
 /** Resolves after the handshake, and rejects when there is none. Whoever the other is, is not asked unless `ca` is given. */
 export async function connectTls(port: number, options: ConnectionOptions = {}): Promise<TLSSocket> {
-  const socket = connect({
-    port,
-    host: '127.0.0.1',
-    rejectUnauthorized: options.ca !== undefined,
-    ...options,
-  });
+  const rejectUnauthorized = options.ca !== undefined;
+  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized, ...options });
   await once(socket, 'secureConnect');
   return socket;
 }
