@@ -24,18 +24,15 @@ Runs runs_for(const Engine& engine, const Analysis& analysis, AccuracyMode mode)
 
 BareNet::BareNet(const Pack& pack, const std::string& file, const std::string& input,
                  const std::vector<std::string>& outputs, const cv::Mat& image,
-                 const Normalisation& normalisation, int width, int height)
+                 const Normalisation& normalisation)
     : net_(pack.directory + "/" + file, input,
-           {1, normalisation.channels == Channels::kGrey ? 1 : 3, height, width}, outputs),
-      input_(net_.input_size()) {
+           {1, normalisation.channels == Channels::kGrey ? 1 : 3, image.rows, image.cols}, outputs),
+      input_(net_.input_size()),
+      size_(image.size()) {
   fill_planes(image, normalisation, input_);
-  for (size_t i = 0; i < outputs.size(); ++i) outputs_.emplace_back(net_.output_size(i));
 }
 
-void BareNet::run() {
-  const std::vector<std::span<float>> outputs(outputs_.begin(), outputs_.end());
-  net_.run(input_, outputs);
-}
+void BareNet::run() { net_.run(input_, size_.height, size_.width); }
 
 namespace {
 
@@ -44,8 +41,7 @@ BareNet bare_detector(const Engine& engine, const cv::Mat& bgr) {
   const cv::Size frame = engine.detector.frame_for(bgr.size());
   cv::Mat small;
   cv::resize(bgr, small, frame, 0, 0, cv::INTER_AREA);
-  return {engine.pack, spec.file,          spec.input,  spec.outputs,
-          small,       spec.normalisation, frame.width, frame.height};
+  return {engine.pack, spec.file, spec.input, spec.outputs, small, spec.normalisation};
 }
 
 BareNet bare_landmarks(const Pack& pack, const cv::Mat& bgr, const Box& box) {
@@ -54,14 +50,12 @@ BareNet bare_landmarks(const Pack& pack, const cv::Mat& bgr, const Box& box) {
   cv::Mat patch, grey;
   warp(bgr, square_crop(box.centre(), side, 0, spec.size), spec.size, patch);
   cv::cvtColor(patch, grey, cv::COLOR_BGR2GRAY);
-  return {pack, spec.file,          spec.input, {spec.output},
-          grey, spec.normalisation, spec.size,  spec.size};
+  return {pack, spec.file, spec.input, {spec.output}, grey, spec.normalisation};
 }
 
 BareNet bare_embedder(const Pack& pack, const cv::Mat& chip) {
   const EmbedderSpec& spec = pack.embedder;
-  return {pack, spec.file,          spec.input, {spec.output},
-          chip, spec.normalisation, spec.size,  spec.size};
+  return {pack, spec.file, spec.input, {spec.output}, chip, spec.normalisation};
 }
 
 }  // namespace

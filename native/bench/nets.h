@@ -28,14 +28,14 @@ class BareNet {
  public:
   BareNet(const Pack& pack, const std::string& file, const std::string& input,
           const std::vector<std::string>& outputs, const cv::Mat& image,
-          const Normalisation& normalisation, int width, int height);
+          const Normalisation& normalisation);
 
   void run();
 
  private:
   Net net_;
   std::vector<float> input_;
-  std::vector<std::vector<float>> outputs_;
+  cv::Size size_;
 };
 
 struct BareNets {

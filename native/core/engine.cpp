@@ -12,8 +12,7 @@ namespace facematch {
 namespace {
 
 // Fixes malloc's mmap threshold. By default it grows up to 32 MiB, and arenas then keep the memory
-// of huge images. Below this value threads reuse the memory of ordinary images; fresh pages would
-// cost two photos of 1350 pixels 1,870 page faults and 6 % more CPU time.
+// of huge images. Below this value threads reuse the memory of ordinary images.
 void fix_malloc_thresholds() {
 #ifdef __GLIBC__
   // Called once, under the lock of load_engine(). NOLINTBEGIN(concurrency-mt-unsafe)
@@ -21,16 +20,6 @@ void fix_malloc_thresholds() {
   mallopt(M_TRIM_THRESHOLD, 32 * 1024 * 1024);
   // NOLINTEND(concurrency-mt-unsafe)
 #endif
-}
-
-std::optional<Detector> close_detector_of(const Pack& pack) {
-  if (!pack.close_detector) return std::nullopt;
-  return Detector(pack.directory, *pack.close_detector);
-}
-
-std::optional<LinearSpec> score_of(const std::optional<HumanSpec>& human) {
-  if (!human) return std::nullopt;
-  return human->score;
 }
 
 struct Engines {
@@ -49,13 +38,14 @@ Engines& engines() {
 Engine::Engine(const Pack& of)
     : pack(of),
       detector(pack.directory, pack.detector),
-      close_detector(close_detector_of(pack)),
       landmarker(pack),
       embedder(pack),
       cohort(pack),
-      human(pack, score_of(pack.human)),
+      human(pack, pack.human ? std::optional(pack.human->score) : std::nullopt),
       occlusion(pack, pack.occlusion),
-      liveness(pack) {}
+      liveness(pack) {
+  if (pack.close_detector) close_detector.emplace(pack.directory, *pack.close_detector);
+}
 
 const Engine& load_engine(const Pack& pack) {
   const std::lock_guard lock(engines().mutex);

@@ -4,8 +4,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "../core/find/detection_passes.h"
 #include "../core/image/decode.h"
@@ -160,30 +158,6 @@ TEST_CASE("an analysis reports that its search was cut short") {
   options.picture_ms = 1e-6;
   CHECK(refuses_with(ErrorCode::kImageTooComplex,
                      [&] { analyse(default_engine(), sample(1), options); }));
-}
-
-TEST_CASE("a cancelled analysis ends, at any stage") {
-  const cv::Mat grey(3000, 4000, CV_8UC3, cv::Scalar::all(128));  // needs all steps of the fallback
-  const ByteVector image = encode_png(grey);
-  AnalyseOptions options;
-  options.min_det_score = 0.7f;
-  std::atomic<uint8_t> cancelled = 1;
-  options.cancelled = &cancelled;
-  CHECK(refuses_with(ErrorCode::kImageTooComplex,
-                     [&] { analyse(default_engine(), image, options); }));
-  cancelled = 0;
-  const double whole = analyse(default_engine(), image, options).timings_ms.detect;
-  for (const double share : {0.1, 0.5}) {
-    cancelled = 0;
-    const std::jthread canceller([&] {
-      std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(whole * share));
-      cancelled = 1;
-    });
-    bool cut_short = false;
-    const auto error =
-        refusal([&] { cut_short = analyse(default_engine(), image, options).look_cut_short; });
-    CHECK((cut_short || (error && error->code == ErrorCode::kImageTooComplex)));
-  }
 }
 
 TEST_SUITE_END();

@@ -131,7 +131,7 @@ TEST_CASE(
   Random random(7);
   for (float& v : input) v = random.between(-1, 1);
   const Net net(int8_net(), "input", {1, 3, 112, 112}, {"output"});
-  net.run(input, {fast});
+  net.run(input, fast);
 
   const std::vector<int64_t> shape = {1, 3, 112, 112};
   const auto memory = Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);

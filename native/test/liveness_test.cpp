@@ -82,26 +82,6 @@ cv::Mat half_white() {
 
 TEST_SUITE_BEGIN("liveness");
 
-TEST_CASE("a crop is the box enlarged, as the image allows, and shifted into it") {
-  struct Case {
-    const char* what;
-    Box box;
-    cv::Size image;
-    float scale;
-    cv::Rect expected;
-  };
-  const Case cases[] = {
-      {"inside", {100, 80, 20, 30}, {400, 400}, 2, {90, 65, 41, 61}},
-      {"at the first corner", {-10, -5, 40, 40}, {400, 300}, 2, {0, 0, 81, 81}},
-      {"at the last corner", {370, 280, 40, 40}, {400, 300}, 2, {319, 219, 81, 81}},
-      {"99 / 60 rather than 4", {100, 20, 40, 60}, {300, 100}, 4, {87, 0, 67, 100}},
-  };
-  for (const Case& c : cases) {
-    CAPTURE(c.what);
-    CHECK(liveness_crop(c.box, c.image, c.scale) == c.expected);
-  }
-}
-
 TEST_CASE("crops are those of the reference code, and inside the image, for any box") {
   Random random(47);
   int same = 0;
@@ -174,16 +154,6 @@ TEST_CASE("a cancelled call ends") {
   Image image(half_white(), Budget(1e9, &cancelled));
   CHECK(refuses_with(ErrorCode::kImageTooComplex,
                      [&] { liveness.score(image, {.width = 20, .height = 20}); }));
-}
-
-TEST_CASE("a net of another shape is refused when it is loaded") {
-  const LivePack two(
-      {2}, {.shape = {1, 3, kSize, kSize}, .outputs = {{.name = "logits", .numbers = {0, 1}}}});
-  const auto error = refusal([&] { Liveness{two.pack()}; });
-  REQUIRE(error);
-  CHECK(error->message.find("live.onnx answers with 2 numbers instead of three") !=
-        std::string::npos);
-  CHECK(refusal([&] { Liveness{LivePack({2}, net_of(2 * kSize, kGain)).pack()}; }));
 }
 
 TEST_SUITE_END();

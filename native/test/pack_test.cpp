@@ -340,16 +340,6 @@ TEST_CASE("a net that answers with more numbers than at loading is an Error, not
   // At loading every input is 0 and none of them is counted; then every one.
   json["embedder"]["dimensions"] = 1;
   CHECK_FALSE(analysed(pack.as(json), kImage, AccuracyMode::kBalance));
-  const TinyNet growing = {
-      .shape = {1, 3, kChip, kChip},
-      .outputs = {{.name = "embedding", .numbers = {}, .kind = TinyKind::kWhere}}};
-  const TemporaryFolder folder;
-  const auto path = folder.path() / "growing.onnx";
-  write_file(path, growing.file());
-  const Net net(path.string(), "input", growing.shape, {"embedding"});
-  CHECK(net.output_size(0) == 0);
-  std::vector<float> input(net.input_size(), 1.0f), output;
-  CHECK(refuses_with(ErrorCode::kInternalError, [&] { net.run(input, {output}); }));
 }
 
 TEST_CASE("a net with any bytes changed gives an Analysis or an Error") {
@@ -406,9 +396,14 @@ TEST_CASE("a net that is not as described fails at loading, by what is wrong") {
       {"/embedder/dimensions", 9, "has 8 numbers, but the manifest says 9 dimensions"},
       {"/embedder/size", 224, "embed.onnx cannot be used"},
       {"/embedder/output", "fc1", "no output \"fc1\"; there are \"embedding\""},
-      {"/cohort/centres", 4, "cohort.i8"},
+      {"/cohort/centres", 4, "cohort.i8 is not of the manifest's size"},
+      {"/cohort/centres", 2, "cohort.i8 is not of the manifest's size"},
       {"/cohort/file", "missing.i8", "missing.i8"},
-      {"/human/file", "empty.i8", "empty.i8"},
+      {"/human/file", "empty.i8", "empty.i8 is not of the embedding's size"},
+      {"/human/file", "cohort.i8", "cohort.i8 is not of the embedding's size"},
+      {"/occlusion/file", "missing.i8", "missing.i8"},
+      {"/liveness/nets/0/file", "live-two.onnx", "answers with 2 numbers instead of three"},
+      {"/liveness/nets/0/size", 32, "live.onnx cannot be used"},
   };
   const TinyPack pack;
   for (const Case& c : cases) {

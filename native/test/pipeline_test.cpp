@@ -117,26 +117,6 @@ TEST_CASE("the fallback runs when every face of the first pass is dropped") {
   CHECK(analyse(pack.engine(), image, options).faces.empty());
 }
 
-TEST_CASE("a fallback step without a human face is not the last one") {
-  const View view(portrait(1, 500));
-  cv::Mat small;
-  cv::resize(portrait(3, 500), small, {75, 75}, 0, 0, cv::INTER_AREA);
-  // A face rotated by 180 degrees, found by the first step, and a tiny one, found by the last.
-  cv::Mat image(1200, 1600, CV_8UC3, cv::Scalar::all(128));
-  rotated(view, 2).bgr.copyTo(image(cv::Rect(100, 100, 500, 500)));
-  small.copyTo(image(cv::Rect(1090, 310, 75, 75)));
-  AnalyseOptions options = options_of(AccuracyMode::kBalance);
-  const Analysis unchecked = analyse(default_engine(), encode_png(image), options);
-  REQUIRE(unchecked.faces.size() == 1);
-  CHECK(unchecked.faces[0].found_by == FoundBy::kRotated);
-  const Analysis human = analyse(default_engine(), encode_png(portrait(3, 500)), options);
-  REQUIRE(human.faces.size() == 1);
-  const CheckedPack pack(human.faces[0].embedding, 0, 0.4f);
-  const Analysis found = analyse(pack.engine(), encode_png(image), options);
-  REQUIRE(found.faces.size() == 1);
-  CHECK(found.faces[0].found_by == FoundBy::kTiled);
-}
-
 TEST_CASE("every face of the sample photos is found, largest first, with a unit vector each") {
   constexpr size_t kFaces[] = {3, 3, 3, 4, 5, 4};  // counted by eye
   for (const AccuracyMode mode : {AccuracyMode::kFast, AccuracyMode::kBalance}) {

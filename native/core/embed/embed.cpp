@@ -61,12 +61,12 @@ Embedding Embedder::embed(const cv::Mat& chip, bool mirror) const {
   input.resize(net_.input_size());
   fill_planes(chip, spec_.normalisation, input);
   Embedding embedding(net_.output_size(0));
-  net_.run(input, {embedding});
+  net_.run(input, embedding);
   normalise(embedding);
   if (!mirror) return embedding;
   mirror_planes(input, spec_.size);
   Embedding mirrored(embedding.size());
-  net_.run(input, {mirrored});
+  net_.run(input, mirrored);
   normalise(mirrored);
   for (size_t i = 0; i < embedding.size(); ++i) embedding[i] += mirrored[i];
   normalise(embedding);

@@ -88,7 +88,7 @@ std::optional<float> Liveness::score(Image& image, const Box& box) const {
     input.resize(net.input_size());
     fill_planes(patch, kBytes, input);
     std::array<float, kClasses> logits;
-    net.run(input, {logits});
+    net.run(input, logits);
     sum += softmax_of_live(logits);
   }
   return sum / static_cast<float>(nets_.size());

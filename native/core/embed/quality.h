@@ -44,9 +44,8 @@ constexpr std::array<HeadPoint, 13> kHead = {{
 // nothing else. Landmarks on one line have no pose: all angles are 0.
 Pose estimate_pose(const Points68& points);
 
-// The pose with the yaw that such landmarks stand for. The net has seen few profiles and draws
-// turned faces flatter than they are: of 84 FairFace photos, judged by eye, those at 30, 40 and 45
-// degrees by their landmarks are at about 42, 65 and 75. Up to 20 degrees nothing is changed.
+// The pose with the yaw that such landmarks stand for, above 20 degrees: the net has seen few
+// profiles and draws turned faces flatter than they are.
 Pose unflattened(Pose pose);
 
 // `chip` is CV_8UC3. Measured in its middle, three quarters of its side, where the face is.

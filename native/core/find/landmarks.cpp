@@ -38,7 +38,7 @@ Landmarker::Landmarker(const Pack& pack)
 }
 
 Points68 Landmarker::predict(const View& view, const Similarity& crop, bool mirrored) const {
-  thread_local std::vector<float> input(net_.input_size());
+  thread_local std::vector<float> input;
   thread_local cv::Mat patch, grey;
   view.crop(crop, spec_.size, patch);
   cv::cvtColor(patch, grey, cv::COLOR_BGR2GRAY);
@@ -46,7 +46,7 @@ Points68 Landmarker::predict(const View& view, const Similarity& crop, bool mirr
   input.resize(net_.input_size());
   fill_planes(grey, spec_.normalisation, input);
   std::array<float, 136> shares;
-  net_.run(input, {shares});
+  net_.run(input, shares);
   std::transform(shares.begin(), shares.end(), shares.begin(), bounded);
   const Similarity back = crop.inverse();
   const float size = static_cast<float>(spec_.size);

@@ -125,8 +125,7 @@ void cmyk_to_bgr(const uint8_t* cmyk, uint8_t* bgr, int width, bool inverted) {
 }
 
 // Whether every scan has come. libjpeg shows what it has without a warning: a missing component is
-// grey, a missing coefficient 0. A face without the luma's last bits or without the chroma's AC has
-// a cosine of down to 0.93 to itself; no encoder that we know of leaves them out.
+// grey, a missing coefficient 0. No encoder that we know of leaves them out.
 bool has_all_scans(const jpeg_decompress_struct& info) {
   for (int c = 0; c < info.num_components; ++c) {
     // Kept at the component's first scan.
@@ -139,8 +138,8 @@ bool has_all_scans(const jpeg_decompress_struct& info) {
   return true;
 }
 
-// Longer side, pixels, that a copy at 1/8 must leave: 1/4 costs hardly more, and shows faces of 13
-// % of an image of 12 megapixels finely enough, where 1/8 does those of 27 %.
+// Longer side, pixels, that a copy at 1/8 must leave: 1/4 costs hardly more, and shows smaller
+// faces finely enough.
 constexpr int kLeastOfEighth = 750;
 
 // The smallest of 1/8, 1/4, 1/2, 1 that leaves at least `wanted` pixels on the longer side.

@@ -1,68 +1,28 @@
 #include "exif.h"
 
 #include <cstring>
-#include <optional>
 
 namespace facematch {
-namespace {
 
 // TIFF 6.0 section 2: byte order mark, 42, offset of IFD0; an IFD is a count and 12-byte entries.
-class TiffReader {
- public:
-  explicit TiffReader(std::span<const uint8_t> block) : block_(block) {}
-
-  bool open() {
-    if (block_.size() < 8) return false;
-    if (block_[0] == 'I' && block_[1] == 'I') {
-      little_endian_ = true;
-    } else if (!(block_[0] == 'M' && block_[1] == 'M')) {
-      return false;
-    }
-    return u16(2) == 42;
-  }
-
-  std::optional<uint16_t> u16(size_t at) const {
-    if (at + 2 > block_.size()) return std::nullopt;
-    const uint16_t a = block_[at];
-    const uint16_t b = block_[at + 1];
-    return static_cast<uint16_t>(little_endian_ ? a | b << 8 : a << 8 | b);
-  }
-
-  std::optional<uint32_t> u32(size_t at) const {
-    const auto first = u16(at);
-    const auto second = u16(at + 2);
-    if (!first || !second) return std::nullopt;
-    const uint32_t a = *first;
-    const uint32_t b = *second;
-    return little_endian_ ? a | b << 16 : a << 16 | b;
-  }
-
- private:
-  std::span<const uint8_t> block_;
-  bool little_endian_ = false;
-};
-
-}  // namespace
-
 int exif_orientation(std::span<const uint8_t> block) {
-  constexpr uint16_t kOrientation = 0x0112;
-  constexpr uint16_t kShort = 3;
+  constexpr uint32_t kOrientation = 0x0112, kShort = 3;
   if (block.size() >= 6 && std::memcmp(block.data(), "Exif\0\0", 6) == 0) block = block.subspan(6);
-  TiffReader tiff(block);
-  if (!tiff.open()) return 1;
-  const auto ifd = tiff.u32(4);
-  if (!ifd) return 1;
-  const size_t start = *ifd;
-  const auto count = tiff.u16(start);
-  if (!count) return 1;
-  for (size_t i = 0; i < *count; ++i) {
-    const size_t entry = start + 2 + i * 12;
-    const auto tag = tiff.u16(entry);
-    if (!tag) return 1;
-    if (*tag != kOrientation) continue;
-    if (tiff.u16(entry + 2) != kShort) return 1;
-    const auto value = tiff.u16(entry + 8);
-    return value && *value >= 1 && *value <= 8 ? *value : 1;
+  if (block.size() < 8 || block[0] != block[1] || (block[0] != 'I' && block[0] != 'M')) return 1;
+  const bool little_endian = block[0] == 'I';
+  // 0 beyond the end.
+  const auto u16 = [&](size_t at) -> uint32_t {
+    if (at + 2 > block.size()) return 0;
+    const uint32_t a = block[at], b = block[at + 1];
+    return little_endian ? a | b << 8 : a << 8 | b;
+  };
+  if (u16(2) != 42) return 1;
+  const size_t start = little_endian ? u16(4) | u16(6) << 16 : u16(4) << 16 | u16(6);
+  const size_t end = start + 2 + size_t{12} * u16(start);
+  for (size_t entry = start + 2; entry < end; entry += 12) {
+    if (u16(entry) != kOrientation) continue;
+    const uint32_t value = u16(entry + 2) == kShort ? u16(entry + 8) : 0;
+    return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
   }
   return 1;
 }

@@ -76,31 +76,34 @@ Similarity square_crop(Point centre, float side, float degrees, int size) {
   return crop;
 }
 
+Corners shown_by(const Similarity& crop, int size) {
+  const Similarity back = crop.inverse();
+  const float end = static_cast<float>(size);
+  Point least = back.apply({0, 0}), most = least;
+  for (const Point corner : {Point(end, 0), Point(0, end), Point(end, end)}) {
+    const Point at = back.apply(corner);
+    least = {std::min(least.x, at.x), std::min(least.y, at.y)};
+    most = {std::max(most.x, at.x), std::max(most.y, at.y)};
+  }
+  return {least, most};
+}
+
 namespace {
 
 // The part of the source that the crop covers, with a margin of `spare` + 1 pixels; empty when the
 // transform is not finite.
 cv::Rect covered(const cv::Mat& source, const Similarity& transform, int size, int spare) {
-  const Similarity back = transform.inverse();
-  const float s = static_cast<float>(size);
+  const auto [from, to] = shown_by(transform, size);
+  // Converting such a number to int would be undefined.
+  if (!std::isfinite(from.x + from.y + to.x + to.y)) return {};
   const float extra = static_cast<float>(spare + 1);
-  float left = 1e9f, top = 1e9f, right = -1e9f, bottom = -1e9f;
-  for (const Point corner : {Point(0, 0), Point(s, 0), Point(0, s), Point(s, s)}) {
-    const Point p = back.apply(corner);
-    // Converting such a number to int would be undefined.
-    if (!std::isfinite(p.x) || !std::isfinite(p.y)) return {};
-    left = std::min(left, p.x);
-    right = std::max(right, p.x);
-    top = std::min(top, p.y);
-    bottom = std::max(bottom, p.y);
-  }
   const auto clamp = [](float value, int max) {
     return static_cast<int>(std::clamp(value, 0.0f, static_cast<float>(max)));
   };
-  const int x0 = clamp(std::floor(left) - extra, source.cols);
-  const int y0 = clamp(std::floor(top) - extra, source.rows);
-  const int x1 = clamp(std::ceil(right) + extra, source.cols);
-  const int y1 = clamp(std::ceil(bottom) + extra, source.rows);
+  const int x0 = clamp(std::floor(from.x) - extra, source.cols);
+  const int y0 = clamp(std::floor(from.y) - extra, source.rows);
+  const int x1 = clamp(std::ceil(to.x) + extra, source.cols);
+  const int y1 = clamp(std::ceil(to.y) + extra, source.rows);
   return {x0, y0, x1 - x0, y1 - y0};
 }
 

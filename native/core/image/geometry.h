@@ -36,6 +36,13 @@ Similarity fit_similarity(std::span<const Point> from, std::span<const Point> to
 // upright square of `size` pixels.
 Similarity square_crop(Point centre, float side, float degrees, int size);
 
+struct Corners {
+  Point left_top, right_bottom;
+};
+
+// Of the upright rectangle around what a crop of `size` pixels shows.
+Corners shown_by(const Similarity& crop, int size);
+
 // The colour of a crop outside the image. The mean colour of the crop keeps its contrast as it
 // is.
 enum class Outside { kBlack, kMean };

@@ -64,15 +64,8 @@ Box around_face(const Box& box) {
 }
 
 Part part_of(const Similarity& crop, int size) {
-  const Similarity back = crop.inverse();
-  const float end = static_cast<float>(size);
-  Point least = back.apply({0, 0}), most = least;
-  for (const Point corner : {Point(end, 0), Point(0, end), Point(end, end)}) {
-    const Point at = back.apply(corner);
-    least = {std::min(least.x, at.x), std::min(least.y, at.y)};
-    most = {std::max(most.x, at.x), std::max(most.y, at.y)};
-  }
-  return {{least.x, least.y, most.x - least.x, most.y - least.y}, crop.scale()};
+  const auto [from, to] = shown_by(crop, size);
+  return {{from.x, from.y, to.x - from.x, to.y - from.y}, crop.scale()};
 }
 
 Image::Image(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,

@@ -17,8 +17,7 @@ constexpr int kFewest = 8;
 constexpr int kMost = 44;
 
 // Mean difference of grey levels two pixels apart, below which nothing is a screen. It spares
-// ordinary faces the transform: of 7,000 chips none has more than 21, those printed with 24 to 50
-// dots across the face have 25 to 75.
+// ordinary faces the transform.
 constexpr double kLeastContrast = 23;
 
 // Of a peak in the spectrum: grey levels of its wave, how much it stands out from its ring, and the

@@ -134,17 +134,11 @@ Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_
 size_t Net::input_size() const { return product(input_shape_); }
 size_t Net::output_size(size_t index) const { return product(output_shapes_[index]); }
 
-void Net::run(std::span<float> input, std::span<const std::span<float>> outputs) const {
-  require_fit(input.size() == input_size() && outputs.size() == output_shapes_.size());
-  std::vector<Ort::Value> results;
-  results.reserve(outputs.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    require_fit(outputs[i].size() == output_size(i));
-    const auto& shape = output_shapes_[i];
-    results.push_back(Ort::Value::CreateTensor<float>(
-        cpu_memory(), outputs[i].data(), outputs[i].size(), shape.data(), shape.size()));
-  }
-  as_errors("", [&] { run_into(input_shape_, input, results); });
+void Net::run(std::span<float> input, std::span<float> output) const {
+  const auto results = run(input, input_shape_.at(kHeight), input_shape_.at(kHeight + 1));
+  const Ort::Value& first = results.front();
+  require_fit(first.GetTensorTypeAndShapeInfo().GetElementCount() == output.size());
+  std::copy_n(first.GetTensorData<float>(), output.size(), output.begin());
 }
 
 std::vector<Ort::Value> Net::run(std::span<float> input, int64_t height, int64_t width) const {

@@ -3,7 +3,6 @@
 
 #include <onnxruntime_cxx_api.h>
 
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,7 +20,7 @@ enum class Sides {
 class Net {
  public:
   // `input_shape` is batch, channels, height, width; `outputs` names the outputs in the order in
-  // which run() fills them. Throws Error kInternalError with a readable message when the file is
+  // which run() returns them. Throws Error kInternalError with a readable message when the file is
   // missing, damaged, or has another shape.
   Net(const std::string& path, std::string input, std::vector<int64_t> input_shape,
       std::vector<std::string> outputs, Sides sides = Sides::kFixed);
@@ -34,12 +33,9 @@ class Net {
   size_t output_size(size_t index) const;
   const std::vector<std::vector<int64_t>>& output_shapes() const { return output_shapes_; }
 
-  // Copies nothing of floats: the net reads `input` and writes `outputs` in place. Sizes are in
-  // floats and must be input_size() and output_size(i).
-  void run(std::span<float> input, std::span<const std::span<float>> outputs) const;
-  void run(std::span<float> input, std::initializer_list<std::span<float>> outputs) const {
-    run(input, std::span(outputs.begin(), outputs.size()));
-  }
+  // Runs a net with one output at the shape that it was loaded with. Sizes are in floats and must
+  // be input_size() and output_size(0), also of what the net answers with.
+  void run(std::span<float> input, std::span<float> output) const;
 
   // Runs at this height and width, which must be the loaded ones unless dynamic(). Returns the
   // outputs; the net determines their sizes.
