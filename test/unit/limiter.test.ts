@@ -116,32 +116,24 @@ describe('a token bucket', () => {
     expect(bucket.tokens(to.length * after_ms)).toBe(left);
   });
 
-  test.each([-1, -0.001, Number.NaN, Number.NEGATIVE_INFINITY])('refuses a cost of %s', (cost) => {
-    expect(() => new TokenBucket({ rate: 1, burst: 1 }, 0).take(cost, 0)).toThrow(RangeError);
-  });
-
-  test.each([
-    { rate: 0, burst: 1 },
-    { rate: Number.NaN, burst: 1 },
-    { rate: 1, burst: 0.5 },
-    { rate: 1, burst: Number.NaN },
-  ])('refuses the quota $rate, $burst', (quota) => {
-    expect(() => new TokenBucket(quota, 0)).toThrow(RangeError);
-    expect(() => new TokenBucket({ rate: 1, burst: 1 }, 0).requota(quota, 0)).toThrow(RangeError);
+  test('refuses a cost below 0, a rate that is not above 0, and a burst below 1', () => {
+    const bucket = new TokenBucket(quota(1, 1), 0);
+    for (const cost of [-0.001, Number.NaN, Number.NEGATIVE_INFINITY])
+      expect(() => bucket.take(cost, 0)).toThrow(RangeError);
+    for (const wrong of [quota(0, 1), quota(Number.NaN, 1), quota(1, 0.5), quota(1, Number.NaN)]) {
+      expect(() => new TokenBucket(wrong, 0)).toThrow(RangeError);
+      expect(() => bucket.requota(wrong, 0)).toThrow(RangeError);
+    }
   });
 });
 
-const one = { rate: 1, burst: 1 };
-
-describe('a limiter', () => {
-  test('makes room by dropping a full bucket before an older one that is part spent', () => {
-    const limiter = new Limiter(2);
-    limiter.take('spent', { rate: 0.001, burst: 1 }, 1, 0);
-    limiter.take('full', one, 0, 0);
-    limiter.take('new', one, 1, 0);
-    expect(limiter.size).toBe(2);
-    expect(limiter.take('spent', { rate: 0.001, burst: 1 }, 1, 0).admitted).toBe(false);
-  });
+test('a limiter makes room by dropping a full bucket before an older one that is part spent', () => {
+  const limiter = new Limiter(2);
+  limiter.take('spent', quota(0.001, 1), 1, 0);
+  limiter.take('full', quota(1, 1), 0, 0);
+  limiter.take('new', quota(1, 1), 1, 0);
+  expect(limiter.size).toBe(2);
+  expect(limiter.take('spent', quota(0.001, 1), 1, 0).admitted).toBe(false);
 });
 
 test.each([
