@@ -1,19 +1,14 @@
 import axe from 'axe-core';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { samples } from '../fixtures/pictures.ts';
-import type { DemoPage } from './support/demo-page.ts';
+import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
 /** Without a mouse, without seeing, on a small screen, in the dark. */
 
 describe.skipIf(chromiumFile === undefined)('the page', () => {
   const session = new Session();
-  let photos: { name: string; mimeType: string; buffer: Buffer }[];
-  beforeAll(() => {
-    photos = [samples.one, samples.three].map((buffer, i) => {
-      return { name: `${i}.jpg`, mimeType: 'image/jpeg', buffer };
-    });
-  });
+  const photos = [samples.one, samples.three].map((photo) => jpeg(photo));
 
   /** What it shows at first, a refusal, and an answer with everything unfolded. */
   async function* states(demo: DemoPage) {
@@ -69,10 +64,11 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
   );
 
   test.each([320, 390, 768, 1280])('at %i pixels is never wider than the window', async (width) => {
+    const isPhone = width < 700;
     const demo = await session.open({
       viewport: { width, height: 844 },
-      isMobile: width < 700,
-      hasTouch: width < 700,
+      isMobile: isPhone,
+      hasTouch: isPhone,
     });
     for await (const state of states(demo)) {
       const widest = await demo.page.evaluate(() => document.documentElement.scrollWidth);

@@ -26,17 +26,7 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     expect(await demo.status.textContent()).toMatch(/^Match\. .* 9 pairs compared\.$/);
   });
 
-  test('of strangers are no match, and say so without the look of an error', async () => {
-    const demo = await session.open();
-    await demo.givePhotos(samples.one, samples.two);
-    const answer = await demo.compare();
-    expect(answer.match).toBe(false);
-    expect(await demo.verdict.textContent()).toBe('No match');
-    expect(await demo.problem.isVisible()).toBe(false);
-    expect(await demo.status.textContent()).toMatch(/^No match\./);
-  });
-
-  test('have every face boxed where the answer says', async () => {
+  test('have every face boxed where the answer says, and nothing of it when one is taken away', async () => {
     const demo = await session.open();
     await demo.givePhotos(samples.one, samples.three);
     const answer = await demo.compare();
@@ -58,12 +48,18 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
       }
       expect(await boxes.nth(face_index).getAttribute('aria-label')).toContain('compared');
     }
+    await demo.slot(2).getByRole('button', { name: 'Remove photo 2' }).click();
+    expect(await demo.verdict.isVisible()).toBe(false);
+    expect(await demo.faces(1).count()).toBe(0);
   });
 
-  test('are judged by the threshold and the mode that are set, and a change of them is told', async () => {
+  test('of strangers are no match, which is no error, and a change of threshold or mode is told and judged by', async () => {
     const demo = await session.open();
     await demo.givePhotos(samples.one, samples.two);
-    await demo.compare();
+    expect((await demo.compare()).match).toBe(false);
+    expect(await demo.verdict.textContent()).toBe('No match');
+    expect(await demo.problem.isVisible()).toBe(false);
+    expect(await demo.status.textContent()).toMatch(/^No match\./);
     await demo.page.getByLabel('Threshold').fill('30');
     expect(await demo.page.getByText('You changed something since').isVisible()).toBe(true);
     await demo.page.getByLabel('Fast').check();
@@ -71,15 +67,6 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     expect(answer).toMatchObject({ threshold_percent: 30, accuracy_mode: 'fast', match: true });
     expect(await demo.page.getByText('You changed something since').isVisible()).toBe(false);
     expect(await demo.curl.textContent()).toContain('accuracy_mode=fast');
-  });
-
-  test('of which one is another now show nothing of the old answer', async () => {
-    const demo = await session.open();
-    await demo.givePhotos(samples.one, samples.three);
-    await demo.compare();
-    await demo.slot(2).getByRole('button', { name: 'Remove photo 2' }).click();
-    expect(await demo.verdict.isVisible()).toBe(false);
-    expect(await demo.faces(1).count()).toBe(0);
   });
 });
 

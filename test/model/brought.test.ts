@@ -25,12 +25,6 @@ beforeEach(() => {
   for (const file of readdirSync(pack)) if (file !== 'manifest.json') rmSync(join(pack, file));
 });
 
-function changeManifest(change: (draft: PackDraft) => void): void {
-  const draft = readDraft(pack);
-  change(draft);
-  writeFileSync(join(pack, 'manifest.json'), JSON.stringify(draft));
-}
-
 describe("preparing a pack of the user's nets and shared nets", () => {
   test('collects all nets and does not change the other pack', async () => {
     const lines: string[] = [];
@@ -70,23 +64,21 @@ describe("preparing a pack of the user's nets and shared nets", () => {
     expect(readdirSync(pack)).toEqual(['manifest.json']);
   });
 
-  test.each<[string, (draft: PackDraft) => void, RegExp]>([
+  test.each<[string, (draft: PackDraft) => unknown, RegExp]>([
     [
       'has another net by now',
-      (draft) => {
-        draft.detector.sha256 = sha256(Buffer.from('an older detector'));
-      },
+      ({ detector }) => Object.assign(detector, { sha256: sha256(Buffer.from('an older detector')) }),
       /^The detector of the pack default has SHA-256 .* that pack has changed\. Take its member "detector" over/,
     ],
     [
       'is not there',
-      (draft) => {
-        draft.landmarks.from = { pack: 'no-such-pack' };
-      },
+      ({ landmarks }) => Object.assign(landmarks, { from: { pack: 'no-such-pack' } }),
       /^There is no model pack in .*no-such-pack/,
     ],
   ])('writes nothing when the other pack %s', async (_, change, message) => {
-    changeManifest(change);
+    const draft = readDraft(pack);
+    change(draft);
+    writeFileSync(join(pack, 'manifest.json'), JSON.stringify(draft));
     await expect(preparePack(pack, silent, { embedder: brought })).rejects.toThrow(message);
     expect(readdirSync(pack)).toEqual(['manifest.json']);
   });

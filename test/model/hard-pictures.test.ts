@@ -27,10 +27,8 @@ type Mode = (typeof modes)[number];
 let rows: Row[];
 beforeAll(() => {
   const bench = projectPath('bench/hard-pictures.mjs');
-  const { stdout, stderr } = spawnSync(process.execPath, [bench, '--every', '8'], {
-    encoding: 'utf8',
-    maxBuffer: 1 << 24,
-  });
+  const options = { encoding: 'utf8', maxBuffer: 1 << 24 } as const;
+  const { stdout, stderr } = spawnSync(process.execPath, [bench, '--every', '8'], options);
   if (stdout === '') throw new Error(stderr);
   rows = JSON.parse(stdout).rows;
 }, 1_200_000);

@@ -33,11 +33,9 @@ describe.each(packs)('the pack %s', (name) => {
 
   function bestOf(first: Buffer, second: Buffer, accuracy_mode: AccuracyMode) {
     const options = { ...analyseOptions, min_det_score, accuracy_mode };
-    const result = compare([addon.analyse(pack, first, options), addon.analyse(pack, second, options)], {
-      image1_face_index: -1,
-      image2_face_index: -1,
-      auto_pair_best: true,
-    });
+    const analyse = (picture: Buffer) => addon.analyse(pack, picture, options);
+    const automatic = { image1_face_index: -1, image2_face_index: -1, auto_pair_best: true };
+    const result = compare([analyse(first), analyse(second)], automatic);
     if (Array.isArray(result)) throw new Error(JSON.stringify(result));
     const best = result.pairs[0]!;
     const judge = new Calibration(calibration[accuracy_mode].points);
@@ -70,12 +68,8 @@ describe.each(packs)('the pack %s', (name) => {
     const folder = newFolder();
     writeFileSync(join(folder, 'pairs.tsv'), [header, ...slice].join('\n'));
     const env = { FACEMATCH_PACK: name, FACEMATCH_WORKERS: '1' };
-    const { stdout, stderr, code } = await run(
-      program,
-      ['eval', 'pairs.tsv', '--images', images, '--json'],
-      folder,
-      env,
-    );
+    const args = ['eval', 'pairs.tsv', '--images', images, '--json'];
+    const { stdout, stderr, code } = await run(program, args, folder, env);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const evaluation = JSON.parse(stdout);
     expect(evaluation.pairs.same + evaluation.pairs.different).toBe(slice.length);
@@ -110,16 +104,11 @@ describe('the pack yunet', () => {
 
   test.skipIf(!shared || !packs.includes('yunet'))('has a limit far from what animals score', () => {
     const folder = join(shared!, 'data/negatives');
+    const pack = packDirectory('yunet');
+    const addon = loadPack(pack, yunet);
     const scores = readdirSync(folder).flatMap((file) => {
-      const result = loadPack(packDirectory('yunet'), yunet).analyse(
-        packDirectory('yunet'),
-        readFileSync(join(folder, file)),
-        {
-          ...analyseOptions,
-          min_det_score: 0.2,
-          use_heuristic_fallback: false,
-        },
-      );
+      const options = { ...analyseOptions, min_det_score: 0.2, use_heuristic_fallback: false };
+      const result = addon.analyse(pack, readFileSync(join(folder, file)), options);
       return result.ok ? result.image.faces.map(({ detection_score }) => detection_score) : [];
     });
     // Most false detections are dropped before the result.

@@ -24,12 +24,9 @@ function analyse(picture: Uint8Array): Analysis {
 const ordered = ({ image }: Analysis) => image.faces.toSorted((a, b) => a.box.x - b.box.x);
 
 const asPng = (picture: Sharp) => picture.png({ compressionLevel: 1 }).toBuffer();
-const points = ({ box, landmarks }: Face) => [
+const points = ({ box: { x, y, width, height }, landmarks }: Face) => [
   ...Object.values(landmarks).flat(),
-  box.x,
-  box.y,
-  box.x + box.width,
-  box.y + box.height,
+  ...[x, y, x + width, y + height],
 ];
 
 /** Largest distance of a box corner or landmark from its counterpart, pixels. */

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { refusalOf } from '../../src/endpoints/images.ts';
 import type { Analysis, Face, NativeFailure } from '../../src/engine/addon.ts';
 import {
   type Comparison,
@@ -85,24 +84,6 @@ describe('what is wrong with pictures', () => {
     expect(extras).toEqual({ ...members, field: 'image2', detail: expect.stringContaining('image2') });
   });
 
-  test('pictures without a face are listed, and a look that was cut short is told of', () => {
-    const cut = analysis([]);
-    cut.image.look_cut_short = true;
-    const { code, extras } = problem(analysis([]), cut);
-    expect(code).toBe('no_face_found');
-    expect(extras.errors).toEqual([
-      { field: 'image1', code: 'no_face_found' },
-      { field: 'image2', code: 'no_face_found' },
-    ]);
-    expect(extras.detail).toMatch(/as image1 and image2\. The search for faces in image2 was stopped/);
-  });
-
-  test('an index past the last face names the number of faces', () => {
-    const { code, extras } = problem(analysis([0]), analysis([0, 1]), { ...automatic, image2_face_index: 2 });
-    expect(code).toBe('face_index_out_of_range');
-    expect(extras).toMatchObject({ field: 'image2', faces_found: 2 });
-  });
-
   test('where both are at fault both are named, and the code is the first one’s', () => {
     const { code, extras } = problem(heic, damaged);
     expect(code).toBe('unsupported_image_format');
@@ -121,12 +102,5 @@ describe('what is wrong with pictures', () => {
     const { code, extras } = problem(analysis([]), damaged);
     expect([code, extras.field]).toEqual(['image_decode_failed', 'image2']);
     expect(extras.errors?.map(({ code: each }) => each)).toEqual(['no_face_found', 'image_decode_failed']);
-  });
-
-  test('only faceless pictures are counted', () => {
-    expect(refusalOf(compare([damaged, analysis([])], automatic) as ImageFault[]).counts).toEqual([
-      { faces: 0, found_by: 'none' },
-    ]);
-    expect(refusalOf(compare([damaged, damaged], automatic) as ImageFault[]).counts).toEqual([]);
   });
 });

@@ -103,26 +103,19 @@ describe('a running key store', () => {
     expect(keys.verify(key, Date.now())).toBeUndefined();
   });
 
+  const folderInPlace = () => {
+    rmSync(file);
+    mkdirSync(file);
+  };
   test.each([
-    {
-      what: 'half written',
-      spoil: () => writeFileSync(file, readFileSync(file, 'utf8').slice(0, 99)),
-      reason: 'not valid JSON',
-    },
-    { what: 'no key file', spoil: () => writeFileSync(file, '{"version":1}'), reason: 'at keys' },
-    { what: 'open to others', spoil: () => chmodSync(file, 0o644), reason: 'open to other users' },
-    { what: 'deleted', spoil: () => rmSync(file), reason: 'does not exist' },
-    {
-      what: 'a folder',
-      spoil: () => {
-        rmSync(file);
-        mkdirSync(file);
-      },
-      reason: 'not a regular file',
-    },
+    ['half written', () => writeFileSync(file, readFileSync(file, 'utf8').slice(0, 99)), 'not valid JSON'],
+    ['no key file', () => writeFileSync(file, '{"version":1}'), 'at keys'],
+    ['open to others', () => chmodSync(file, 0o644), 'open to other users'],
+    ['deleted', () => rmSync(file), 'does not exist'],
+    ['a folder', folderInPlace, 'not a regular file'],
   ])(
-    'keeps its keys when the file is $what, logs why, and takes over the next good one',
-    async ({ spoil, reason }) => {
+    'keeps its keys when the file is %s, logs why, and takes over the next good one',
+    async (_what, spoil, reason) => {
       const { id, key } = addKey(file);
       const text = readFileSync(file, 'utf8');
       const keys = open();

@@ -117,17 +117,13 @@ describe('a token bucket', () => {
   });
 });
 
-const one = { rate: 1, burst: 1 };
-
-describe('a limiter', () => {
-  test('makes room by dropping a full bucket before an older one that is part spent', () => {
-    const limiter = new Limiter(2);
-    limiter.take('spent', { rate: 0.001, burst: 1 }, 1, 0);
-    limiter.take('full', one, 0, 0);
-    limiter.take('new', one, 1, 0);
-    expect(limiter.size).toBe(2);
-    expect(limiter.take('spent', { rate: 0.001, burst: 1 }, 1, 0).admitted).toBe(false);
-  });
+test('a limiter makes room by dropping a full bucket before an older one that is part spent', () => {
+  const limiter = new Limiter(2);
+  limiter.take('spent', quota(0.001, 1), 1, 0);
+  limiter.take('full', quota(1, 1), 0, 0);
+  limiter.take('new', quota(1, 1), 1, 0);
+  expect(limiter.size).toBe(2);
+  expect(limiter.take('spent', quota(0.001, 1), 1, 0).admitted).toBe(false);
 });
 
 test.each([

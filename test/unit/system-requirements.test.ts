@@ -142,24 +142,16 @@ describe('the processor', () => {
     judge('x64', `model name\t: Box\nflags\t\t: fpu ${flags.join(' ')}\nbugs\t:\n`);
 
   test.each([
-    [x64('avx2', 'avx512f', 'avx512_vnni'), 'Box with AVX2, AVX-512, VNNI'],
-    [x64('avx', 'avx2'), 'Box with AVX2; AVX-512 would be faster'],
-    [judge('arm64', 'Features\t: fp asimd asimddp\n'), 'Box with NEON, dot product'],
-  ])('is well with %j', (finding, value) => {
-    expect(finding).toMatchObject({ status: 'ok', value });
-  });
-
-  test('without AVX2 is slow, and the cure is named', () => {
-    expect(x64('avx', 'sse4_2')).toMatchObject({
-      status: 'warning',
-      value: 'Box without AVX2: the nets run slowly',
-      cure: expect.stringContaining('Choose a machine with AVX2'),
-    });
-  });
-
-  test('is not judged where nothing tells what it can do', () => {
-    expect(judge('x64', '').status).toBe('unknown');
-    expect(judge('riscv64', 'flags : avx2').status).toBe('unknown');
+    [x64('avx2', 'avx512f', 'avx512_vnni'), 'ok', 'Box with AVX2, AVX-512, VNNI'],
+    [x64('avx', 'avx2'), 'ok', 'Box with AVX2; AVX-512 would be faster'],
+    [judge('arm64', 'Features\t: fp asimd asimddp\n'), 'ok', 'Box with NEON, dot product'],
+    [x64('avx', 'sse4_2'), 'warning', 'Box without AVX2: the nets run slowly'],
+    // Nothing tells what these can do.
+    [judge('x64', ''), 'unknown', expect.any(String)],
+    [judge('riscv64', 'flags : avx2'), 'unknown', expect.any(String)],
+  ])('is told as %j', (finding, status, value) => {
+    expect(finding).toMatchObject({ status, value });
+    if (status === 'warning') expect(finding.cure).toContain('Choose a machine with AVX2');
   });
 });
 

@@ -133,16 +133,4 @@ describe('Uploads', () => {
     vi.advanceTimersByTime(20_000);
     expect(uploads.kept_bytes).toBe(0);
   });
-
-  test('no owner takes all of it', () => {
-    const uploads = uploadsOf({ limit_bytes: 20, share_bytes: 10 });
-    const upload = uploads.open('a', undefined, 20);
-    upload.add(chunkOf('0123456789'));
-    expect(() => uploads.open('a', undefined, 20)).toThrow(expect.objectContaining({ code: 'overloaded' }));
-    expect(() => uploads.open('b', 10, 20)).not.toThrow();
-    upload.add(chunkOf('x'));
-    expect(upload.fault).toMatchObject({ code: 'overloaded' });
-    upload.release();
-    expect(() => uploads.open('a', 10, 20)).not.toThrow();
-  });
 });

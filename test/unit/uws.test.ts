@@ -39,8 +39,7 @@ describe.skipIf(none)('a µWebSockets.js of one’s own', () => {
   }
 
   function nativeModule(): string {
-    const { version } = loadUws(undefined);
-    return `require(${JSON.stringify(projectPath(`build/uws/${version}`))})`;
+    return `require(${JSON.stringify(projectPath(`build/uws/${loadUws(undefined).version}`))})`;
   }
 
   test.each(['20.57.0', '20.99.1'])('is taken first in version %s', (version) => {
@@ -49,11 +48,12 @@ describe.skipIf(none)('a µWebSockets.js of one’s own', () => {
     expect(App).toBeTypeOf('function');
   });
 
-  test.each([
-    { what: 'an older version', version: '20.56.9', reason: 'is not 20.57 or a later one of 20' },
-    { what: 'another major version', version: '21.0.0', reason: 'is not 20.57 or a later one of 20' },
-    { what: 'JavaScript alone', version: '20.67.0', exported: '{ App() {} }', reason: 'fell back to' },
-  ])('is passed over for $what, and it is told why', ({ version, exported, reason }) => {
+  const other = 'is not 20.57 or a later one of 20';
+  test.each<[what: string, version: string, reason: string, exported?: string]>([
+    ['an older version', '20.56.9', other],
+    ['another major version', '21.0.0', other],
+    ['JavaScript alone', '20.67.0', 'fell back to', '{ App() {} }'],
+  ])('is passed over for %s, and it is told why', (_what, version, reason, exported) => {
     const folder = own(version, exported);
     const uws = loadUws(folder);
     expect(uws.version).toBe(loadUws(undefined).version);

@@ -56,23 +56,10 @@ export async function peopleOf(
 }
 
 function keyOf(mode: AccuracyMode, names: readonly string[]): string {
-  const { detector, close_detector, landmarks, embedder, cohort, human, occlusion, min_det_score } = manifest;
   const addon = addonFile() ?? projectPath('build/addon/Release/facematch.node');
-  const parts = [
-    sha256(readFileSync(addon)),
-    JSON.stringify({
-      detector,
-      close_detector,
-      landmarks,
-      embedder,
-      cohort,
-      human,
-      occlusion,
-      min_det_score,
-      mode,
-      names,
-    }),
-  ];
+  const { detector, close_detector, landmarks, embedder, cohort, human, occlusion, min_det_score } = manifest;
+  const used = { detector, close_detector, landmarks, embedder, cohort, human, occlusion, min_det_score };
+  const parts = [sha256(readFileSync(addon)), JSON.stringify({ ...used, mode, names })];
   return sha256(Buffer.from(parts.join('\n'))).slice(0, 16);
 }
 
