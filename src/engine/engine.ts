@@ -152,12 +152,13 @@ interface ImageNote {
 function noteOf(picture: Uint8Array): ImageNote {
   // A copy, because hash() takes no shared memory.
   const bytes = Buffer.from(picture);
-  return { bytes: bytes.length, format: formatOf(bytes), sha256: hash('sha256', bytes).slice(0, 16) };
+  const start = bytes.toString('latin1', 0, 12);
+  const [format] = beginnings.find(([, beginning]) => beginning.test(start)) ?? ['unknown' as const];
+  return { bytes: bytes.length, format, sha256: hash('sha256', bytes).slice(0, 16) };
 }
 
-function formatOf(bytes: Buffer): ImageNote['format'] {
-  const start = bytes.toString('latin1', 0, 12);
-  if (start.startsWith('\xff\xd8\xff')) return 'jpeg';
-  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'png';
-  return /^RIFF[\s\S]{4}WEBP/.test(start) ? 'webp' : 'unknown';
-}
+const beginnings = [
+  ['jpeg', /^\xff\xd8\xff/],
+  ['png', /^\x89PNG\r\n/],
+  ['webp', /^RIFF[\s\S]{4}WEBP/],
+] as const;

@@ -76,7 +76,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
       balance: calibrationOf(manifest.calibration?.balance),
     },
     engine,
-    uploads: openUploads(config, engine),
+    uploads: new Uploads(config, engine.addon),
     readiness: { stage: 'starting' },
     telemetry,
     documents: (id, query) => publication(id, config, query),
@@ -141,15 +141,6 @@ function openEngine(config: Config, pack_directory: string, manifest: PackDraft,
       if (kind === 'overdue') logger.warn({ request_id, pictures }, jobFaults[kind]);
       else logger.error({ request_id, pictures, fault }, jobFaults[kind]);
     },
-  });
-}
-
-/** One key or address may have half of the memory, and at least one body. */
-function openUploads({ max_upload_bytes, max_body_bytes }: Config, engine: Engine): Uploads {
-  return new Uploads({
-    limit_bytes: max_upload_bytes,
-    share_bytes: Math.max(max_upload_bytes / 2, Math.min(max_upload_bytes, max_body_bytes)),
-    memory: engine.addon,
   });
 }
 
