@@ -267,6 +267,8 @@ export class RedisClient {
   /** Only the first fault counts: later ones are its consequences. */
   #fail({ message }: Error): void {
     this.#close(new Error(this.#presentable(message)));
+    // ioredis hears only the first error of its socket; TLS may report another after the end, which would end the process.
+    this.#redis.stream?.on('error', () => {});
     this.#redis.disconnect();
   }
 
