@@ -76,23 +76,20 @@ export class Dispatcher {
 
   /** Waits for a shared limiter; meanwhile the arriving body is kept. */
   async #handleAdmitted(context: Context, endpoint: Listed, admission: Promise<void>): Promise<Reply> {
-    if (endpoint.method === 'POST') this.#holdBody(context);
-    await admission;
-    return handleRequest(context, endpoint);
-  }
-
-  /** A body without room is not kept, and the request is refused later. */
-  #holdBody(context: Context): void {
     const { config, uploads } = this.#services;
     const { content_length, headers } = context.exchange.request;
     const limit = bodyLimit(config, isJson(headers.get('content-type')));
-    if (content_length !== undefined && content_length > limit) return;
-    try {
-      context.upload = uploads.open(context.owner, content_length, limit);
-      context.exchange.hold(context.upload);
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
+    if (endpoint.method === 'POST' && (content_length ?? 0) <= limit) {
+      try {
+        context.upload = uploads.open(context.owner, content_length, limit);
+        context.exchange.hold(context.upload);
+      } catch (error) {
+        // A body without room is not kept, and the request is refused later.
+        if (!(error instanceof Problem)) throw error;
+      }
     }
+    await admission;
+    return handleRequest(context, endpoint);
   }
 
   #fail(context: Context, error: unknown): void {

@@ -42,13 +42,11 @@ type Opened = { close(): void | Promise<void> }[];
 /** Listens before the workers are up, so that health checks get an answer. Throws an Error with a message for people. */
 export async function startServer(config: Config, log: Log): Promise<Server> {
   const opened: Opened = [];
-  try {
-    return await start(config, log, opened);
-  } catch (error) {
+  return start(config, log, opened).catch((error: unknown) => {
     // Anything left open would keep the process alive.
     for (const thing of opened) void thing.close();
     throw error;
-  }
+  });
 }
 
 async function start(config: Config, log: Log, opened: Opened): Promise<Server> {
