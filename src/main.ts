@@ -37,22 +37,16 @@ function endOnSignals(log: Log, server: () => Server | undefined): void {
       if (asked) return killSelf(signal);
       asked = true;
       const closed = server()?.close() ?? Promise.resolve(true);
-      void closed.then((ended) => (ended ? end(log, 0) : endHard(log)));
+      void closed.then((ended) => end(log, ended ? 0 : undefined));
     });
   }
 }
 
-/** `further`: what else has to be written. */
-async function end(log: Log, code: number, further?: Promise<void>): Promise<void> {
+/** `code`: undefined when a worker is in a native call that does not return. `further`: what else has to be written. */
+async function end(log: Log, code: number | undefined, further?: Promise<void>): Promise<void> {
   const [written] = await Promise.all([log.lines.flush(), further]);
-  if (written) process.exit(code);
-  // A thread is still trying to write the log, and process.exit() would wait for it.
-  killSelf('SIGKILL');
-}
-
-/** A worker is in a native call that does not return, and process.exit() would wait for it. */
-async function endHard(log: Log): Promise<void> {
-  await log.lines.flush();
+  if (written && code !== undefined) process.exit(code);
+  // process.exit() would wait for that call, or for the thread that is still trying to write the log.
   killSelf('SIGKILL');
 }
 

@@ -138,7 +138,9 @@ export class Charge {
     this.#rate = rate;
     if (!admitted) {
       this.retry_s = rate.reset_seconds;
-      throw price > 1 ? tooDear(price) : refusals.rate;
+      if (price <= 1) throw refusals.rate;
+      const detail = `This request costs ${price} of the key's tokens, more than it has now; wait ${waitWords}, then send again.`;
+      throw new Problem('rate_limit_exceeded', { detail });
     }
     this.#paid = price;
     // It may have been answered meanwhile.
@@ -181,11 +183,6 @@ export class Charge {
     const detail = `This key may have ${concurrent} running at once; wait for an answer, then send again.`;
     return new Problem('rate_limit_exceeded', { detail });
   }
-}
-
-function tooDear(price: number): Problem {
-  const detail = `This request costs ${price} of the key's tokens, more than it has now; wait ${waitWords}, then send again.`;
-  return new Problem('rate_limit_exceeded', { detail });
 }
 
 function fixed(problem: Problem): Problem {

@@ -14,8 +14,6 @@ interface Entry {
 /** An unknown id is compared with this, so that it takes as long as a known one. No text with this SHA-256 is known. */
 const dummyHash = Buffer.alloc(32);
 
-const interval_ms = 500;
-
 /** The keys in use: those of the last version of the file that could be read. */
 export class KeyStore {
   readonly #file: string;
@@ -24,12 +22,12 @@ export class KeyStore {
   #entries: ReadonlyMap<string, Entry>;
 
   /** Throws KeyFileError when the file is missing, open to other users, broken, or without any usable key. */
-  constructor(file: string, log: FollowerLog, watch_ms = interval_ms) {
+  constructor(file: string, log: FollowerLog, interval_ms = 500) {
     this.#file = file;
     this.#log = log;
     this.#follower = new FileFollower({
       files: [file],
-      interval_ms: watch_ms,
+      interval_ms,
       reload: () => this.#reload(),
       onFailure: (error) => {
         const reason = error instanceof KeyFileError ? error.reason : 'cannot be read';

@@ -238,7 +238,12 @@ export class RedisClient {
       if (!error.message.startsWith('NOSCRIPT')) throw error;
       return this.#redis.eval(bucketScript, 1, ...values);
     });
-    return readDecision(reply);
+    const [admitted, text] = Array.isArray(reply) ? reply : [];
+    const tokens = typeof text === 'string' ? Number.parseFloat(text) : Number.NaN;
+    if ((admitted !== 0 && admitted !== 1) || !Number.isFinite(tokens)) {
+      throw new Error('unexpected reply from Redis');
+    }
+    return { admitted: admitted === 1, tokens };
   }
 
   /** Limits the time of `work`. Any fault closes the client; rejects with its first fault. */
@@ -262,6 +267,8 @@ export class RedisClient {
   /** Only the first fault counts: later ones are its consequences. */
   #fail({ message }: Error): void {
     this.#close(new Error(this.#presentable(message)));
+    // ioredis hears only the first error of its socket; TLS may report another after the end, which would end the process.
+    this.#redis.stream?.on('error', () => {});
     this.#redis.disconnect();
   }
 
@@ -270,14 +277,4 @@ export class RedisClient {
     const line = message.replaceAll(/\s+/g, ' ').slice(0, 200);
     return this.#password === undefined ? line : line.replaceAll(this.#password, '***');
   }
-}
-
-/** Throws an Error for anything but a reply of the script. */
-function readDecision(reply: unknown): BucketDecision {
-  const [admitted, text] = Array.isArray(reply) ? reply : [];
-  const tokens = typeof text === 'string' ? Number.parseFloat(text) : Number.NaN;
-  if ((admitted !== 0 && admitted !== 1) || !Number.isFinite(tokens)) {
-    throw new Error('unexpected reply from Redis');
-  }
-  return { admitted: admitted === 1, tokens };
 }

@@ -1,5 +1,5 @@
 import { cpuLimit } from './cpus.ts';
-import { readSettingsFile, type SettingsFile } from './file.ts';
+import { readSettingsFile } from './file.ts';
 import { choice, integer, list, type Setting, text } from './kinds.ts';
 import { RedisAddress } from './redis-address.ts';
 
@@ -87,7 +87,7 @@ export const settings = {
     'Endpoints that are switched on',
   ) as Setting<readonly EndpointId[]>,
   cors_origins: list(
-    (item) => item === '*' || isOrigin(item),
+    (item) => item === '*' || (URL.canParse(item) && new URL(item).origin === item),
     'a comma-separated list of origins such as https://example.org, or *',
     [],
     'Origins whose pages may call the service from a browser; none when empty',
@@ -190,7 +190,11 @@ export interface SettingsSurvey {
 export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSurvey {
   const config: Record<string, unknown> = {};
   const sources: Record<string, SettingSource> = {};
-  const file = settingsFile(env);
+  const others = Object.keys(settings).filter((name) => name !== 'config');
+  const file = readSettingsFile(
+    settings.config.parse(env.FACEMATCH_CONFIG ?? '') ?? '',
+    others.map(variableOf),
+  );
   const faults = [...file.faults];
   for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
     const variable = variableOf(name);
@@ -198,7 +202,10 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
       // An empty variable counts as unset: compose files and unit files write `NAME=` for "the default".
       if (!received) return undefined;
       const value = setting.parse(received);
-      if (value === undefined) faults.push(`${variable}: ${mismatch(setting, received)}${place}`);
+      if (value === undefined) {
+        const shown = setting.shown ? 'a text that may hold a secret' : JSON.stringify(received);
+        faults.push(`${variable}: expected ${setting.expected} but received ${shown}${place}`);
+      }
       return value;
     };
     const fromFile = read(file.values.get(variable), ` (${config.config})`);
@@ -238,24 +245,8 @@ export function shownValue(name: SettingName, value: Config[SettingName]): Confi
   return shown === undefined ? value : shown(value);
 }
 
-function mismatch({ expected, shown }: Setting<unknown>, received: string): string {
-  const what = shown === undefined ? JSON.stringify(received) : 'a text that may hold a secret';
-  return `expected ${expected} but received ${what}`;
-}
-
-function settingsFile(env: NodeJS.ProcessEnv): SettingsFile {
-  const file = settings.config.parse(env.FACEMATCH_CONFIG ?? '');
-  if (!file) return { values: new Map(), faults: [] };
-  const known = Object.keys(settings).filter((name) => name !== 'config');
-  return readSettingsFile(file, known.map(variableOf));
-}
-
 /** Variables that look like settings but are not: probably misspelt. */
 export function unknownVariables(env: NodeJS.ProcessEnv = process.env): string[] {
   const known = new Set(['FACEMATCH_ADDON', 'FACEMATCH_UWS', ...Object.keys(settings).map(variableOf)]);
   return Object.keys(env).filter((name) => name.startsWith('FACEMATCH_') && !known.has(name));
-}
-
-function isOrigin(value: string): boolean {
-  return URL.canParse(value) && new URL(value).origin === value;
 }

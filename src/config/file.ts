@@ -10,10 +10,11 @@ export interface SettingsFile {
 
 const variable = 'FACEMATCH_CONFIG';
 
-/** `known`: the variables that it may contain. Never throws. */
+/** `file`: '' for none. `known`: the variables that it may contain. Never throws. */
 export function readSettingsFile(file: string, known: readonly string[]): SettingsFile {
   const values = new Map<string, string>();
   const faults: string[] = [];
+  if (file === '') return { values, faults };
   const fault = (name: string, what: string) => faults.push(`${name}: ${what} (${file})`);
   try {
     const content = parseJson(readFileSync(file, 'utf8'));

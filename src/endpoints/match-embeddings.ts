@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { maxCandidates } from '../engine/cosine.ts';
-import type { embeddingsSchema, RankedEmbeddings } from '../engine/embeddings.ts';
+import type { embeddingsSchema } from '../engine/embeddings.ts';
 import { assessPair, round, thresholdBelowOne, uncalibrated } from '../scoring/match.ts';
 import { define, key, prefix, type Ranked, type Schemas } from './endpoint.ts';
 
@@ -44,7 +44,7 @@ function bodyOf({ question, ranked, calibration }: Ranked): Embeddings {
     model,
     warnings: [
       ...question.warnings,
-      ...unknownMembers(ranked),
+      ...ranked.unknown.map((name) => ({ ...unknownMember, field: `/${name}` })),
       ...thresholdBelowOne(threshold_percent),
       ...uncalibrated(calibration, model),
     ],
@@ -52,10 +52,11 @@ function bodyOf({ question, ranked, calibration }: Ranked): Embeddings {
   };
 }
 
-function unknownMembers({ unknown }: RankedEmbeddings): Embeddings['warnings'] {
-  const detail = 'The member was ignored: this endpoint does not know it. Look for a mistake in its name.';
-  return unknown.map((name) => ({ code: 'unknown_field', field: `/${name}`, detail }));
-}
+const unknownMember = {
+  code: 'unknown_field',
+  field: '',
+  detail: 'The member was ignored: this endpoint does not know it. Look for a mistake in its name.',
+} as const;
 
 /** Not read from the schema, which loads much. */
 const members: Record<keyof typeof embeddingsSchema.shape, true> = {

@@ -72,12 +72,15 @@ const schema = ({ z, object, text, word, Calibration }: Schemas) => {
 export type Models = z.infer<ReturnType<typeof schema>>;
 
 function bodyOf(manifest: PackDraft, files: PackFile[], runtime: OnnxRuntime): Models {
-  const { name, version, description, human, liveness, min_det_score, calibration } = manifest;
+  const { name, version, description, human, liveness, min_det_score, calibration, source } = manifest;
   return {
     pack: name,
     version,
     description,
-    source: sourceBody(manifest.source),
+    source:
+      source.kind === 'npm'
+        ? { kind: source.kind, name: source.package, version: source.version, licence: source.licence }
+        : { kind: source.kind, name: source.project, version: source.commit, licence: source.licence },
     runtime: { onnxruntime: runtime.version, providers: runtime.providers },
     files,
     min_det_score,
@@ -85,13 +88,6 @@ function bodyOf(manifest: PackDraft, files: PackFile[], runtime: OnnxRuntime): M
     ...(liveness === undefined ? {} : { liveness: { live_threshold: liveness.live_threshold } }),
     ...(calibration === undefined ? {} : { calibration }),
   };
-}
-
-function sourceBody(source: PackDraft['source']): Models['source'] {
-  const { kind, licence } = source;
-  return kind === 'npm'
-    ? { kind, name: source.package, version: source.version, licence }
-    : { kind, name: source.project, version: source.commit, licence };
 }
 
 export const models = define({

@@ -42,29 +42,23 @@ export class AnalysisCache {
       const found = await ticket.done;
       for (const [position, index] of missing.entries()) {
         const outcome = found.outcomes[position]!;
-        this.#keep(keys[index]!, outcome);
         outcomes[index] = outcome;
+        // Failures are not kept, nor is a search that was cut short: another try may find more.
+        if (outcome.ok && !outcome.image.look_cut_short) {
+          this.#kept.set(keys[index]!, { ...outcome, timings_ms });
+        }
       }
       return { outcomes: outcomes as Outcome[], queue_ms: found.queue_ms };
     };
     const done = look();
-    const idle = done.then(
-      () => ticket!.idle,
-      () => ticket?.idle,
-    );
     return {
       done,
-      idle,
+      idle: done.catch(() => {}).then(() => ticket?.idle),
       cancel: (why) => {
         reason = why;
         ticket?.cancel(why);
       },
     };
-  }
-
-  /** Failures are not kept, nor is a search that was cut short: another try may find more. */
-  #keep(key: string, outcome: Outcome): void {
-    if (outcome.ok && !outcome.image.look_cut_short) this.#kept.set(key, { ...outcome, timings_ms });
   }
 }
 

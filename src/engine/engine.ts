@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import type { Addon, AnalyseOptions } from './addon.ts';
 import { AnalysisCache } from './analysis-cache.ts';
@@ -6,17 +7,14 @@ import type { EmbeddingsJob } from './embeddings.ts';
 import { loadAddon } from './load-addon.ts';
 import { type PackDraft, verifyPack } from './manifest.ts';
 import { type EmbeddingsOutcome, type Outcome, Pool } from './pool.ts';
-import { ImageQueue, type JobFault, type Origin, type Ticket } from './queue.ts';
+import { ImageQueue, type Origin, type Ticket } from './queue.ts';
 
-interface EngineOptions {
-  config: Pick<Config, 'workers' | 'queue' | 'deadline_ms' | 'embedding_cache'>;
-  pack_directory: string;
-  manifest: PackDraft;
-  /** A worker died or failed while it had no job; it is replaced. */
-  onWorkerError(error: Error): void;
-  /** See JobFault. No pictures for a match of embeddings. */
-  onJobFault?(fault: Omit<JobFault<Job>, 'images'> & { pictures: readonly ImageNote[] }): void;
-}
+/** The words of a JobFault for the log. */
+const jobFaults = {
+  failed: 'a worker failed at these pictures',
+  overdue: 'these pictures were not done at the deadline',
+  wedged: 'a worker hangs at these pictures',
+};
 
 /** What one place in the queue stands for. */
 type Job = { image: Uint8Array; options: AnalyseOptions } | { embeddings: EmbeddingsJob };
@@ -32,15 +30,16 @@ export class Engine {
   readonly addon: Addon;
   readonly #queue: ImageQueue<Job, Outcome | EmbeddingsOutcome>;
   readonly #cache: AnalysisCache | undefined;
-  readonly #options: EngineOptions;
+  readonly #config: Config;
+  readonly #logger: Pick<Logger, 'warn' | 'error'>;
   #pool: Pool | undefined;
-  #workerReplacements = 0;
 
   /** Loads the addon, so that a fault of it is reported once, and starts nothing yet. Throws an Error with a message for people. */
-  constructor(options: EngineOptions) {
-    this.#options = options;
+  constructor(config: Config, logger: Pick<Logger, 'warn' | 'error'>) {
+    this.#config = config;
+    this.#logger = logger;
     this.addon = loadAddon();
-    const { workers, queue, deadline_ms, embedding_cache } = options.config;
+    const { workers, queue, deadline_ms, embedding_cache } = config;
     this.#queue = new ImageQueue({
       workers,
       capacity: images_in_match * (workers + queue),
@@ -48,27 +47,26 @@ export class Engine {
       wedged_ms: Math.max(minWedged_ms, deadline_ms),
       run: (jobs, slot) => this.#run(jobs, slot),
       cancel: (slot) => this.#pool!.cancel(slot),
-      onJobFault: ({ images, ...fault }) => {
+      onJobFault: ({ kind, images, request_id, reason }) => {
         const pictures = images.flatMap((job) => ('image' in job ? [noteOf(job.image)] : []));
-        options.onJobFault?.({ ...fault, pictures });
+        const fault = reason === undefined ? undefined : String(reason);
+        // The line of the request itself tells a fault only where the answer is late enough for it.
+        if (kind === 'overdue') logger.warn({ request_id, pictures }, jobFaults[kind]);
+        else logger.error({ request_id, pictures, fault }, jobFaults[kind]);
       },
     });
     if (embedding_cache > 0) this.#cache = new AnalysisCache(embedding_cache);
   }
 
   /** Resolves when every worker has done its first inference. Rejects with an Error with a message for people. */
-  async start(): Promise<void> {
-    const { config, pack_directory, manifest, onWorkerError } = this.#options;
+  async start(pack_directory: string, manifest: PackDraft): Promise<void> {
     await verifyPack(pack_directory, manifest);
     // Here once for the whole process, so that a fault is reported once; the workers then share the sessions.
     this.addon.loadPack(pack_directory, manifest);
     this.#pool = await Pool.start({
-      workers: config.workers,
+      workers: this.#config.workers,
       pack_directory,
-      onWorkerReplaced: () => {
-        this.#workerReplacements += 1;
-      },
-      onWorkerError,
+      onWorkerError: ({ message }) => this.#logger.error({ fault: message }, 'a worker died; it is replaced'),
     });
   }
 
@@ -126,14 +124,13 @@ export class Engine {
 
   readings() {
     return {
-      queue_depth: () =>
-        Math.max(0, Math.ceil(this.#queue.size / images_in_match) - this.#options.config.workers),
-      queue_capacity: () => this.#options.config.queue,
+      queue_depth: () => Math.max(0, Math.ceil(this.#queue.size / images_in_match) - this.#config.workers),
+      queue_capacity: () => this.#config.queue,
       workers: () => this.answering,
       workers_busy: () => this.#queue.running,
       workers_wedged: () => this.wedged,
       worker_busy_seconds_total: () => this.#queue.busy_ms / 1000,
-      worker_replacements_total: () => this.#workerReplacements,
+      worker_replacements_total: () => this.#pool?.replacements ?? 0,
       embedding_cache_hits_total: () => this.#cache?.hits ?? 0,
       embedding_cache_misses_total: () => this.#cache?.misses ?? 0,
       embedding_cache_pictures: () => this.#cache?.size ?? 0,
@@ -152,12 +149,13 @@ interface ImageNote {
 function noteOf(picture: Uint8Array): ImageNote {
   // A copy, because hash() takes no shared memory.
   const bytes = Buffer.from(picture);
-  return { bytes: bytes.length, format: formatOf(bytes), sha256: hash('sha256', bytes).slice(0, 16) };
+  const start = bytes.toString('latin1', 0, 12);
+  const [format] = beginnings.find(([, beginning]) => beginning.test(start)) ?? ['unknown' as const];
+  return { bytes: bytes.length, format, sha256: hash('sha256', bytes).slice(0, 16) };
 }
 
-function formatOf(bytes: Buffer): ImageNote['format'] {
-  const start = bytes.toString('latin1', 0, 12);
-  if (start.startsWith('\xff\xd8\xff')) return 'jpeg';
-  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'png';
-  return /^RIFF[\s\S]{4}WEBP/.test(start) ? 'webp' : 'unknown';
-}
+const beginnings = [
+  ['jpeg', /^\xff\xd8\xff/],
+  ['png', /^\x89PNG\r\n/],
+  ['webp', /^RIFF[\s\S]{4}WEBP/],
+] as const;

@@ -207,7 +207,9 @@ function readAs<T>(schema: z.ZodType<T>, directory: string): T {
   }
   const parsed = schema.safeParse(json);
   if (!parsed.success) {
-    const wrong = parsed.error.issues.map((issue) => `  ${memberOf(issue.path)}: ${issue.message}`);
+    const wrong = parsed.error.issues.map(
+      ({ path, message }) => `  ${path.map(String).join('.') || 'the manifest'}: ${message}`,
+    );
     throw new Error(`${file} is not a valid pack manifest:\n${wrong.join('\n')}`);
   }
   return parsed.data;
@@ -312,10 +314,6 @@ export async function verifiedFile(file: string, expected: string, cure: string)
 
 export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
-}
-
-function memberOf(path: PropertyKey[]): string {
-  return path.length === 0 ? 'the manifest' : path.map(String).join('.');
 }
 
 function codeOf(error: unknown): string {

@@ -98,19 +98,15 @@ export function tellText<T extends { ok: boolean; code?: string; detected?: stri
   outcome: T,
   bytes: Uint8Array,
 ): T {
-  const isUnknown = outcome.code === 'unsupported_image_format' && outcome.detected === 'unknown';
-  return isUnknown ? { ...outcome, ...kindOfBytes(bytes) } : outcome;
+  if (outcome.code !== 'unsupported_image_format' || outcome.detected !== 'unknown') return outcome;
+  // A copy: TextDecoder takes no shared memory.
+  const text = decoded(Uint8Array.from(bytes.subarray(0, sample_bytes)));
+  if (text === undefined) return outcome;
+  if (isJpegAsText(text)) return { ...outcome, detected: 'jpeg_as_text' };
+  return isPlain(text) || pictureAsText.test(text) ? { ...outcome, ...kindOfText(text) } : outcome;
 }
 
 const sample_bytes = 1024;
-
-function kindOfBytes(bytes: Uint8Array): Told {
-  // A copy: TextDecoder takes no shared memory.
-  const text = decoded(Uint8Array.from(bytes.subarray(0, sample_bytes)));
-  if (text === undefined) return { detected: 'unknown' };
-  if (isJpegAsText(text)) return { detected: 'jpeg_as_text' };
-  return isPlain(text) || pictureAsText.test(text) ? kindOfText(text) : { detected: 'unknown' };
-}
 
 /** What a text is that was sent in place of a picture. */
 export function kindOfText(text: string): Told {

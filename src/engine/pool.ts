@@ -40,8 +40,6 @@ interface PoolOptions {
   pack_directory: string;
   /** A worker died or failed while it had no job; it is replaced. */
   onWorkerError(error: Error): void;
-  /** A worker died, with a job or without; it is replaced. */
-  onWorkerReplaced?(): void;
 }
 
 /** How long after a worker's death the pool checks for a replacement: the first and the longest pause. */
@@ -55,6 +53,8 @@ const heal_ms = { first: 1000, max: 30_000 };
 export class Pool {
   readonly #options: PoolOptions;
   readonly #flags: Uint8Array;
+  /** Workers that died, with a job or without. */
+  replacements = 0;
   #piscina: Piscina;
   /** threadIds of workers that have started; those that died later stay in it. */
   readonly #up = new Set<number>();
@@ -117,7 +117,7 @@ export class Pool {
     });
     piscina.on('workerDestroy', () => {
       if (this.#closing || piscina !== this.#piscina) return;
-      this.#options.onWorkerReplaced?.();
+      this.replacements += 1;
       this.#healSoon();
     });
     return piscina;

@@ -17,7 +17,15 @@ const drawnFace = Buffer.from(
 
 const { pack_directory, flags } = workerData as WorkerData;
 const addon = loadAddon();
-warmUp();
+/** One real inference through every net: a pack that loads but does not run must fail here and not for a client. */
+const first = addon.analyse(pack_directory, drawnFace, {
+  accuracy_mode: 'balance',
+  min_det_score: 0.5,
+  use_heuristic_fallback: false,
+  max_pixels: 96 * 96,
+  min_side: 1,
+});
+if (!first.ok) throw new Error(`The first inference failed: ${JSON.stringify(first)}`);
 parentPort?.postMessage({ worker_up: threadId } satisfies WorkerUp);
 
 export default function run(task: ImagesJob | EmbeddingsTask): Outcome[] | Promise<EmbeddingsOutcome[]> {
@@ -36,16 +44,4 @@ async function rank({ embeddings }: EmbeddingsTask, cancelled: Uint8Array): Prom
     if (error instanceof Problem) return [{ ok: false, code: error.code, extras: error.extras }];
     throw error;
   }
-}
-
-/** One real inference through every net: a pack that loads but does not run must fail here and not for a client. */
-function warmUp(): void {
-  const outcome = addon.analyse(pack_directory, drawnFace, {
-    accuracy_mode: 'balance',
-    min_det_score: 0.5,
-    use_heuristic_fallback: false,
-    max_pixels: 96 * 96,
-    min_side: 1,
-  });
-  if (!outcome.ok) throw new Error(`The first inference failed: ${JSON.stringify(outcome)}`);
 }

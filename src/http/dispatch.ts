@@ -4,7 +4,7 @@ import { endpoints, type Listed } from '../endpoints/index.ts';
 import { Problem } from '../errors.ts';
 import { Context, type Services } from './context.ts';
 import { ClientLeft, type Exchange, type Reply } from './exchange.ts';
-import { bodyLimit, handleRequest, hasJson } from './handler.ts';
+import { bodyLimit, handleRequest, isJson } from './handler.ts';
 import { Cors, problem } from './responses.ts';
 
 /** Checks each request in the contract's order (endpoint, key, scope, rate), handles it, and answers, logs and counts it once. */
@@ -76,32 +76,25 @@ export class Dispatcher {
 
   /** Waits for a shared limiter; meanwhile the arriving body is kept. */
   async #handleAdmitted(context: Context, endpoint: Listed, admission: Promise<void>): Promise<Reply> {
-    if (endpoint.method === 'POST') this.#holdBody(context);
+    const { config, uploads } = this.#services;
+    const { content_length, headers } = context.exchange.request;
+    const limit = bodyLimit(config, isJson(headers.get('content-type')));
+    if (endpoint.method === 'POST' && (content_length ?? 0) <= limit) {
+      try {
+        context.upload = uploads.open(context.owner, content_length, limit);
+        context.exchange.hold(context.upload);
+      } catch (error) {
+        // A body without room is not kept, and the request is refused later.
+        if (!(error instanceof Problem)) throw error;
+      }
+    }
     await admission;
     return handleRequest(context, endpoint);
   }
 
-  /** A body without room is not kept, and the request is refused later. */
-  #holdBody(context: Context): void {
-    const { config, uploads } = this.#services;
-    const { content_length, headers } = context.exchange.request;
-    const limit = bodyLimit(config, hasJson(headers));
-    if (content_length !== undefined && content_length > limit) return;
-    try {
-      context.upload = uploads.open(context.owner, content_length, limit);
-      context.exchange.hold(context.upload);
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-    }
-  }
-
   #fail(context: Context, error: unknown): void {
-    if (error instanceof Problem) this.#refuse(context, error);
-    else
-      this.#refuse(context, new Problem('internal_error'), error instanceof ClientLeft ? undefined : error);
-  }
-
-  #refuse(context: Context, refusal: Problem, fault?: unknown): void {
+    const refusal = error instanceof Problem ? error : new Problem('internal_error');
+    const fault = error === refusal || error instanceof ClientLeft ? undefined : error;
     if (refusal.code === 'method_not_allowed') {
       context.headers.push(['Allow', this.#router.methods(context.exchange.request.path).join(', ')]);
     }

@@ -10,7 +10,6 @@ import { readJsonForm } from './body/json-form.ts';
 import { boundaryOf, endsForm } from './body/multipart.ts';
 import type { Context } from './context.ts';
 import { ClientLeft, type Expected, type Reply } from './exchange.ts';
-import type { Request } from './request.ts';
 import { ignoredQuery } from './request.ts';
 import { documentReply, json, serverTiming } from './responses.ts';
 
@@ -35,15 +34,10 @@ const unclearEnd =
   'Send one Content-Length, or Transfer-Encoding: chunked, and not both: it is not clear where the body ends.';
 
 /**
- * Checks a request by its head, in the contract's order, so that nothing is uploaded that cannot be served. `malformed` is
- * thrown when it is not clear where the body ends; `typeOf` checks the declared type. Throws Problem.
+ * Checks a request by its head, in the contract's order, so that nothing is uploaded that cannot be served, but for its type, which
+ * it gives. Throws Problem: `malformed` when it is not clear where the body ends.
  */
-function checkHead<T>(
-  { services, exchange, owner }: Context,
-  limit_bytes: number,
-  malformed: Problem,
-  typeOf: (contentType: string) => T,
-): T {
+function checkHead({ services, exchange, owner }: Context, limit_bytes: number, malformed: Problem): string {
   if (services.readiness.stage !== 'ready') throw new Problem('not_ready');
   if (services.engine.isFull(owner)) throw new Problem('overloaded');
   const { framing, headers, typed_twice } = exchange.request;
@@ -59,7 +53,7 @@ function checkHead<T>(
   }
   // A proxy may have read the other one.
   if (typed_twice) throw new Problem(malformed.code, { detail: 'Send one Content-Type header.' });
-  return typeOf(headers.get('content-type') ?? '');
+  return headers.get('content-type') ?? '';
 }
 
 /** Call it before the first await: µWS drops a body that has no reader by then. */
@@ -75,21 +69,18 @@ const malformedJson = new Problem('invalid_json', { detail: unclearEnd, position
 /** Larger bodies are not read to see whether they have ended: that would take too long. */
 const maxJsonLook_bytes = 1024 * 1024;
 
-function isWholeJson(bytes: Buffer): boolean {
-  if (bytes.length > maxJsonLook_bytes || bytes.at(-1) !== 0x7d) return false;
-  try {
-    JSON.parse(bytes.toString());
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-const expectedJson: Expected = { malformed: malformedJson, isWhole: isWholeJson };
-const expectedForm = (boundary: string): Expected => ({
-  malformed: malformedForm,
-  isWhole: (bytes) => endsForm(bytes, boundary),
-});
+const expectedJson: Expected = {
+  malformed: malformedJson,
+  isWhole: (bytes) => {
+    if (bytes.length > maxJsonLook_bytes || bytes.at(-1) !== 0x7d) return false;
+    try {
+      JSON.parse(bytes.toString());
+      return true;
+    } catch {
+      return false;
+    }
+  },
+};
 
 /** Members of a JSON body besides its pictures. */
 const jsonMembers_bytes = 64 * 1024;
@@ -104,19 +95,21 @@ export function bodyLimit(
   return Math.min(Math.ceil((max_body_bytes / 3) * 4) + jsonMembers_bytes, share_bytes);
 }
 
-export const hasJson = (headers: Request['headers']) => isJson(headers.get('content-type') ?? '');
+export const isJson = (contentType = '') => /^application\/json\s*(?:;|$)/i.test(contentType.trim());
 
 function withPictures(context: Context, endpoint: ImageEndpoint): Promise<Reply> {
   const { config, manifest } = context.services;
-  const json = hasJson(context.exchange.request.headers);
+  const json = isJson(context.exchange.request.headers.get('content-type'));
   const limit_bytes = bodyLimit(config, json);
   const malformed = json ? malformedJson : malformedForm;
-  const boundary = checkHead(context, limit_bytes, malformed, json ? () => '' : declaredBoundary);
+  const type = checkHead(context, limit_bytes, malformed);
+  const boundary = json ? '' : boundaryOf(type);
+  if (boundary === undefined) throw new Problem('unsupported_media_type');
   const read = (body: Buffer) =>
     json
       ? readJsonForm(body, endpoint, config, manifest)
       : readForm(body, boundary, endpoint, config, manifest);
-  const expected = json ? expectedJson : expectedForm(boundary);
+  const expected = json ? expectedJson : { malformed, isWhole: (bytes: Buffer) => endsForm(bytes, boundary) };
   return analyse(context, endpoint, read, receiveBody(context, limit_bytes, expected));
 }
 
@@ -160,15 +153,11 @@ async function analyse(
   return replyOf(context, answered);
 }
 
-function declaredBoundary(contentType: string): string {
-  const boundary = boundaryOf(contentType);
-  if (boundary === undefined) throw new Problem('unsupported_media_type');
-  return boundary;
-}
-
 function withEmbeddings(context: Context, endpoint: EmbeddingsEndpoint): Promise<Reply> {
   const limit_bytes = Math.min(maxJson_bytes, context.services.config.max_body_bytes);
-  checkHead(context, limit_bytes, malformedJson, requireJson);
+  if (!isJson(checkHead(context, limit_bytes, malformedJson))) {
+    throw new Problem('unsupported_media_type', { detail: 'Send the body as application/json.' });
+  }
   return rank(context, endpoint, limit_bytes, receiveBody(context, limit_bytes, expectedJson));
 }
 
@@ -199,13 +188,6 @@ async function rank(
     calibration: calibrations[ranked.values.accuracy_mode],
   });
   return replyOf(context, answered);
-}
-
-const isJson = (contentType: string) => /^application\/json\s*(?:;|$)/i.test(contentType.trim());
-
-function requireJson(contentType: string): void {
-  if (isJson(contentType)) return;
-  throw new Problem('unsupported_media_type', { detail: 'Send the body as application/json.' });
 }
 
 /** Notes what is recorded of an answer. Throws it when it is a refusal. */

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Exchange, ExchangeLimits } from './exchange.ts';
 
@@ -25,20 +25,12 @@ const descriptorsPerWorker = 8;
  * left can neither accept nor refuse a connection, and µWS asks for it again and again.
  */
 export function connectionsThatFit(workers: number): number {
-  const limit = openFilesLimit();
+  // Only Linux has it. Node raises the soft limit to the hard one when it starts.
+  const limits = existsSync('/proc/self/limits') ? readFileSync('/proc/self/limits', 'utf8') : '';
+  const [, limit] = /^Max open files\s+(\d+)/m.exec(limits) ?? [];
   if (limit === undefined) return Number.POSITIVE_INFINITY;
   const used = readdirSync('/proc/self/fd').length;
-  return limit - used - spareDescriptors - descriptorsPerWorker * workers;
-}
-
-/** Undefined on systems other than Linux. Node raises the soft limit to the hard one when it starts. */
-function openFilesLimit(): number | undefined {
-  try {
-    const [, soft] = /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
-    return soft === undefined || soft === 'unlimited' ? undefined : Number(soft);
-  } catch {
-    return undefined;
-  }
+  return Number(limit) - used - spareDescriptors - descriptorsPerWorker * workers;
 }
 
 export interface ListenerOptions {

@@ -53,7 +53,13 @@ export function compare(
   const pairs: Pair[] = [];
   for (const a of chosen(first.image, choice.image1_face_index, choice.auto_pair_best)) {
     for (const b of chosen(second.image, choice.image2_face_index, choice.auto_pair_best)) {
-      pairs.push(pairOf(a, b));
+      const similarity = cosine(a.embedding, b.embedding);
+      pairs.push({
+        image1_face_index: a.index,
+        image2_face_index: b.index,
+        similarity,
+        normalised_similarity: similarity - (a.cohort_score + b.cohort_score) / 2,
+      });
     }
   }
   pairs.sort((a, b) => b.normalised_similarity - a.normalised_similarity);
@@ -83,16 +89,6 @@ export function faultsOf(field: string, outcome: Analysis | NativeFailure, index
 function chosen({ faces }: ImageReport, index: number, auto_pair_best: boolean): Face[] {
   if (index >= 0) return [faces[index]!];
   return auto_pair_best ? faces : faces.slice(0, 1);
-}
-
-function pairOf(a: Face, b: Face): Pair {
-  const similarity = cosine(a.embedding, b.embedding);
-  return {
-    image1_face_index: a.index,
-    image2_face_index: b.index,
-    similarity,
-    normalised_similarity: similarity - (a.cohort_score + b.cohort_score) / 2,
-  };
 }
 
 export function sum(a: StageTimings, b: StageTimings): StageTimings {

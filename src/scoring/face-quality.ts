@@ -141,7 +141,7 @@ export function qualityComponents({ landmarks, pose }: Measured) {
   // A turned head foreshortens the distance; beyond some 85 degrees that says nothing any more.
   const distance = Math.hypot(x2 - x1, y2 - y1) / Math.max(0.1, Math.cos(radians(pose.yaw)));
   return {
-    inter_eye_distance: sigmoid(distance, { middle: 70, width: 20 }),
+    inter_eye_distance: Math.round(100 / (1 + Math.exp((70 - distance) / 20))),
     head_pose_yaw: straightness(pose.yaw),
     head_pose_roll: straightness(pose.roll),
   };
@@ -152,9 +152,6 @@ export function withQualityComponents<F extends Measured>(faces: readonly F[]) {
 }
 
 const radians = (degrees: number) => (degrees * Math.PI) / 180;
-
-const sigmoid = (value: number, { middle, width }: { middle: number; width: number }) =>
-  Math.round(100 / (1 + Math.exp((middle - value) / width)));
 
 /** OFIQ's cos² rises again beyond 90 degrees, to 100 for a face that is upside down; here it stays 0. */
 const straightness = (degrees: number) => Math.round(100 * Math.max(0, Math.cos(radians(degrees))) ** 2);

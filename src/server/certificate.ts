@@ -56,7 +56,7 @@ export function readCertificate(files: CertificateFiles, now_ms: number): Certif
   }
   return {
     not_after_s: Date.parse(leaf!.validTo) / 1000,
-    warnings: [...datesOf(leaf!, now_ms), ...modeOf(files.key)],
+    warnings: warningsOf(leaf!, files.key, now_ms),
     fingerprint: createHash('sha256').update(certText).update('\0').update(keyText).digest('hex'),
   };
 }
@@ -118,17 +118,17 @@ function keyOf(file: string, text: string): KeyObject {
   return key;
 }
 
-function datesOf({ validFrom, validTo }: X509Certificate, now_ms: number): string[] {
-  const iso = (date: string) => new Date(date).toISOString();
-  if (now_ms >= Date.parse(validTo)) return [`the TLS certificate expired at ${iso(validTo)}`];
-  if (now_ms < Date.parse(validFrom)) return [`the TLS certificate is not valid before ${iso(validFrom)}`];
-  return [];
-}
-
-/** A warning, not an error: Kubernetes mounts secrets as files that every user of the container may read. */
-function modeOf(key: string): string[] {
-  const open = process.platform !== 'win32' && (statSync(key).mode & 0o007) !== 0;
-  return open ? ['the TLS key is open to other users'] : [];
+function warningsOf({ validFrom, validTo }: X509Certificate, key: string, now_ms: number): string[] {
+  const warnings: string[] = [];
+  const [start, end] = [new Date(validFrom), new Date(validTo)];
+  if (now_ms >= end.getTime()) warnings.push(`the TLS certificate expired at ${end.toISOString()}`);
+  else if (now_ms < start.getTime()) {
+    warnings.push(`the TLS certificate is not valid before ${start.toISOString()}`);
+  }
+  // No error: Kubernetes mounts secrets as files that every user of the container may read.
+  const isOpen = process.platform !== 'win32' && (statSync(key).mode & 0o007) !== 0;
+  if (isOpen) warnings.push('the TLS key is open to other users');
+  return warnings;
 }
 
 /** How often the files are polled, and how long the second of a pair may come after the first. */

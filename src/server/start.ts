@@ -6,7 +6,7 @@ import { type Config, uwsKeepAlive_s } from '../config/config.ts';
 import { version } from '../config/paths.ts';
 import type { Addon } from '../engine/addon.ts';
 import { Engine } from '../engine/engine.ts';
-import { type PackDraft, packDirectory, readDraft } from '../engine/manifest.ts';
+import { packDirectory, readDraft } from '../engine/manifest.ts';
 import { Uploads } from '../http/body/upload.ts';
 import type { Services } from '../http/context.ts';
 import { Dispatcher } from '../http/dispatch.ts';
@@ -42,13 +42,11 @@ type Opened = { close(): void | Promise<void> }[];
 /** Listens before the workers are up, so that health checks get an answer. Throws an Error with a message for people. */
 export async function startServer(config: Config, log: Log): Promise<Server> {
   const opened: Opened = [];
-  try {
-    return await start(config, log, opened);
-  } catch (error) {
+  return start(config, log, opened).catch((error: unknown) => {
     // Anything left open would keep the process alive.
     for (const thing of opened) void thing.close();
     throw error;
-  }
+  });
 }
 
 async function start(config: Config, log: Log, opened: Opened): Promise<Server> {
@@ -62,7 +60,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   const model = { pack: manifest.name, version: manifest.version };
   const keys = opening(new KeyStore(config.keys_file, log.logger));
   const certificate = opening(openCertificate(config, log));
-  const engine = openEngine(config, pack_directory, manifest, log);
+  const engine = new Engine(config, log.logger);
   const connections = openConnections(config, log);
   const { telemetry, audit } = openTelemetry(config, model, transport, log);
   const limiter = opening(openLimiter(config, log, telemetry));
@@ -76,7 +74,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
       balance: calibrationOf(manifest.calibration?.balance),
     },
     engine,
-    uploads: openUploads(config, engine),
+    uploads: new Uploads(config, engine.addon),
     readiness: { stage: 'starting' },
     telemetry,
     documents: (id, query) => publication(id, config, query),
@@ -95,7 +93,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   if (manifest.calibration === undefined) {
     log.logger.warn({ pack: model.pack }, 'the pack is not calibrated: no answer passes 40 percent');
   }
-  const ready = becomeReady(services, log);
+  const ready = becomeReady(services, pack_directory, log);
   return {
     address: front.url,
     adminAddress: admin.url,
@@ -121,36 +119,6 @@ function openTransport({ http, keep_alive_s }: Config, { logger }: Log): Transpo
     );
   }
   return transport;
-}
-
-const jobFaults = {
-  failed: 'a worker failed at these pictures',
-  overdue: 'these pictures were not done at the deadline',
-  wedged: 'a worker hangs at these pictures',
-};
-
-function openEngine(config: Config, pack_directory: string, manifest: PackDraft, { logger }: Log): Engine {
-  return new Engine({
-    config,
-    pack_directory,
-    manifest,
-    onWorkerError: (error) => logger.error({ fault: error.message }, 'a worker died; it is replaced'),
-    // The line of the request itself tells a fault only where the answer is late enough for it.
-    onJobFault: ({ kind, request_id, pictures, reason }) => {
-      const fault = reason === undefined ? undefined : String(reason);
-      if (kind === 'overdue') logger.warn({ request_id, pictures }, jobFaults[kind]);
-      else logger.error({ request_id, pictures, fault }, jobFaults[kind]);
-    },
-  });
-}
-
-/** One key or address may have half of the memory, and at least one body. */
-function openUploads({ max_upload_bytes, max_body_bytes }: Config, engine: Engine): Uploads {
-  return new Uploads({
-    limit_bytes: max_upload_bytes,
-    share_bytes: Math.max(max_upload_bytes / 2, Math.min(max_upload_bytes, max_body_bytes)),
-    memory: engine.addon,
-  });
 }
 
 /** Log, metrics and, where it is configured, the audit log. Throws an Error with a message for people. */
@@ -192,9 +160,13 @@ function openLimiter(
   });
 }
 
-async function becomeReady({ engine, readiness }: Services, { logger }: Log): Promise<boolean> {
+async function becomeReady(
+  { engine, manifest, readiness }: Services,
+  pack_directory: string,
+  { logger }: Log,
+): Promise<boolean> {
   const started = performance.now();
-  await engine.start();
+  await engine.start(pack_directory, manifest);
   // A shutdown may have begun during the start.
   if (readiness.stage === 'starting') readiness.stage = 'ready';
   logger.info({ ready_ms: Math.round(performance.now() - started) }, 'ready');

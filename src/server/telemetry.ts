@@ -13,7 +13,9 @@ export function readingsOf(
   certificate: CertificateWatch | undefined,
   limiter: SharedLimiter | undefined,
 ) {
-  const memory_limit_bytes = memoryLimit();
+  // That of its control group: 0 where it is not known, nearly 2^64 where there is none.
+  const limit = process.constrainedMemory();
+  const memory_limit_bytes = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
   return {
     ...engine.readings(),
     upload_bytes: () => uploads.used_bytes,
@@ -30,11 +32,4 @@ export function readingsOf(
     event_loop_active_seconds_total: () => performance.eventLoopUtilization().active / 1000,
     memory_limit_bytes: () => memory_limit_bytes,
   };
-}
-
-/** Bytes of memory that the process may use: its control group's limit, or else what the machine has. */
-function memoryLimit(): number {
-  // 0 where it is not known, nearly 2^64 where there is none.
-  const limit = process.constrainedMemory();
-  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }

@@ -130,6 +130,21 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     expect(await ask(doubting)).toBe(200);
   });
 
+  test('ends no server by a handshake that fails after its time was up', async () => {
+    const { cert, key } = makePair(home.folder, 'late');
+    const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert];
+    redis = await TestRedis.start('--tls-port', 'PORT', '--tls-auth-clients', 'no', ...files);
+    const url = `rediss://localhost:${redis.port}`;
+    redis.pause();
+    const doubting = await serve({ FACEMATCH_LIMITER: url });
+    await doubting.line(doubting.stderr, /no answer within 1000 ms/);
+    redis.resume();
+    // Redis has answered the others before this one.
+    const trusting = await serve({ FACEMATCH_LIMITER: url, NODE_EXTRA_CA_CERTS: cert });
+    await trusting.metricBecomes(up, 1);
+    expect(await ask(doubting)).toBe(200);
+  });
+
   test('lets a server end at once', async () => {
     const server = await serveShared();
     server.child.kill('SIGTERM');

@@ -11,7 +11,7 @@ function uploadsOf({ limit_bytes = 100 * MiB, share_bytes = 100 * MiB } = {}) {
     useHugePages: () => {},
     discard: (bytes: Uint8Array) => bytes.fill(0),
   };
-  return new Uploads({ limit_bytes, share_bytes, memory });
+  return new Uploads({ max_upload_bytes: limit_bytes, max_body_bytes: share_bytes }, memory);
 }
 
 const chunkOf = (bytes: Uint8Array | string) => Uint8Array.from(Buffer.from(bytes));

@@ -49,7 +49,8 @@ export class BodyBuffers {
 
   /** At least `size` bytes. Throws a RangeError when there is no memory. */
   acquire(size: number): BodyBuffer {
-    const capacity = capacityFor(size);
+    const isKept = size <= maxKeptBuffer_bytes;
+    const capacity = isKept ? Math.max(minCapacity_bytes, 2 ** Math.ceil(Math.log2(size))) : size;
     const kept = this.#kept.get(capacity)?.pop();
     if (kept === undefined) return { bytes: allocate(capacity), resident: 0, hugeUpTo: 0 };
     this.kept_bytes -= kept.buffer.resident;
@@ -107,11 +108,6 @@ export class BodyBuffers {
     this.kept_bytes -= buffer.resident;
     this.#memory.discard(buffer.bytes, 0);
   }
-}
-
-function capacityFor(size: number): number {
-  if (size > maxKeptBuffer_bytes) return size;
-  return Math.max(minCapacity_bytes, 2 ** Math.ceil(Math.log2(size)));
 }
 
 /** Growable, though it never grows: then it has pages of its own, and a false length costs only address space. */

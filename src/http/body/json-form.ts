@@ -86,18 +86,17 @@ function base64Advice(beginning: string): string {
 
 /** A member of the wrong type, which is read. */
 function invalidMember(field: string, expected: string, body: Buffer, json: JsonScan): Problem {
-  const sent = json.peek() === '"' ? textOf(body, json) : json.scalar();
+  let sent: unknown;
+  if (json.peek() === '"') {
+    // It may be a whole picture.
+    const { start, end } = json.rawText();
+    sent = beginningOf(body, start, end);
+  } else sent = json.scalar();
   return new Problem('invalid_field', {
     detail: `Send ${expected} as ${field}, not ${sentWords(sent)}.`,
     field,
     expected,
   });
-}
-
-/** How a text begins, which may be a whole picture. */
-function textOf(body: Buffer, json: JsonScan): string {
-  const { start, end } = json.rawText();
-  return beginningOf(body, start, end);
 }
 
 const chunk = 64 * 1024;

@@ -1,13 +1,6 @@
+import type { Config } from '../../config/config.ts';
 import { Problem } from '../../errors.ts';
 import { type BodyBuffer, BodyBuffers, type MemoryCalls } from './body-buffers.ts';
-
-interface UploadsOptions {
-  /** Most bytes of the bodies of all unanswered requests. */
-  limit_bytes: number;
-  /** Most bytes of the bodies of one owner. */
-  share_bytes: number;
-  memory: MemoryCalls;
-}
 
 /** Most memory that is kept for later bodies: those of eight clients with two photos of 4 MB each. */
 const maxKept_bytes = 64 * 1024 * 1024;
@@ -17,16 +10,22 @@ const maxKept_bytes = 64 * 1024 * 1024;
  * page more. No owner can use all of the memory.
  */
 export class Uploads {
-  readonly #options: UploadsOptions;
+  /** For the bodies of all unanswered requests. */
+  readonly #limit_bytes: number;
+  /** For those of one owner, a key or an address: half of it, and at least one body. */
+  readonly #share_bytes: number;
   readonly #owned = new Map<string, number>();
   readonly #buffers: BodyBuffers;
   /** Bytes that are charged for all bodies in memory. */
   used_bytes = 0;
 
-  constructor(options: UploadsOptions) {
-    this.#options = options;
-    const { memory, limit_bytes } = options;
-    this.#buffers = new BodyBuffers(memory, Math.min(maxKept_bytes, limit_bytes / 4));
+  constructor(
+    { max_upload_bytes, max_body_bytes }: Pick<Config, 'max_upload_bytes' | 'max_body_bytes'>,
+    memory: MemoryCalls,
+  ) {
+    this.#limit_bytes = max_upload_bytes;
+    this.#share_bytes = Math.max(max_upload_bytes / 2, Math.min(max_upload_bytes, max_body_bytes));
+    this.#buffers = new BodyBuffers(memory, Math.min(maxKept_bytes, max_upload_bytes / 4));
   }
 
   /** Bytes that are kept for later bodies. They count as used, but make way for bodies. */
@@ -43,7 +42,7 @@ export class Uploads {
       if (owned === 0) this.#owned.delete(owner);
       else this.#owned.set(owner, owned);
       this.used_bytes += bytes;
-      const excess = this.used_bytes + this.#buffers.kept_bytes - this.#options.limit_bytes;
+      const excess = this.used_bytes + this.#buffers.kept_bytes - this.#limit_bytes;
       if (excess > 0) this.#buffers.shrink(excess);
       return true;
     };
@@ -51,8 +50,8 @@ export class Uploads {
   }
 
   #fits(owner: string, bytes: number): boolean {
-    const { limit_bytes, share_bytes } = this.#options;
-    return this.used_bytes + bytes <= limit_bytes && (this.#owned.get(owner) ?? 0) + bytes <= share_bytes;
+    const owned = this.#owned.get(owner) ?? 0;
+    return this.used_bytes + bytes <= this.#limit_bytes && owned + bytes <= this.#share_bytes;
   }
 }
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type Server, type ServerOptions } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { type Connections, cannotListen, type ListenerOptions, type Listening, urlOf } from '../listening.ts';
@@ -9,15 +9,6 @@ import { endSoon, endWith, exchangesOf, NodeExchange, readUnclear, UnclearExchan
 /** The clocks that µWS has, with its times. */
 const head_ms = 10_000;
 const check_ms = 2000;
-
-const serverOptions = ({ keep_alive_ms }: ListenerOptions): ServerOptions => ({
-  keepAliveTimeout: keep_alive_ms,
-  headersTimeout: head_ms,
-  connectionsCheckingInterval: check_ms,
-  // Bodies have clocks of their own (UploadClocks).
-  requestTimeout: 0,
-  insecureHTTPParser: false,
-});
 
 /** As of µWS: forward secrecy and authenticated encryption only. Node lists those of TLS 1.3 together with those of 1.2. */
 const ciphers = [
@@ -44,7 +35,14 @@ export class NodeListener implements Listening {
   }
 
   static async open(options: ListenerOptions): Promise<NodeListener> {
-    const plain = serverOptions(options);
+    const plain = {
+      keepAliveTimeout: options.keep_alive_ms,
+      headersTimeout: head_ms,
+      connectionsCheckingInterval: check_ms,
+      // Bodies have clocks of their own (UploadClocks).
+      requestTimeout: 0,
+      insecureHTTPParser: false,
+    };
     const server =
       options.certificate === undefined
         ? createServer(plain)
