@@ -54,6 +54,7 @@ export interface CalibrateOptions {
 
 /** The sets of one mode, as the engine found them. */
 interface FoundSets {
+  mode: AccuracyMode;
   table: PeopleSet[];
   cohortOnly: PeopleSet[];
   covered: PeopleSet[];
@@ -65,11 +66,8 @@ interface FoundSets {
  */
 export async function calibratePack(folders: readonly SetFolder[], options: CalibrateOptions) {
   const { cohortOnly = [], occluded = [], withoutPeople = [], groups, write, check, force } = options;
-  if (groups)
-    requireColumns(
-      groups,
-      [...folders, ...occluded].map(({ folder }) => folder),
-    );
+  const paths = [...folders, ...occluded].map(({ folder }) => folder);
+  if (groups) requireColumns(groups, paths);
   requirePeople(largestGroup(folders.map(({ name, folder }) => readPeople(name, folder, groups))));
   const { pack, workers } = readConfig();
   const directory = packDirectory(pack);
@@ -87,7 +85,7 @@ export async function calibratePack(folders: readonly SetFolder[], options: Cali
     );
   const others: Example[] = [];
   const atDefault = new Set<Example>();
-  const modes: (FoundSets & { mode: AccuracyMode })[] = [];
+  const modes: FoundSets[] = [];
   for (const mode of accuracyModes) {
     const read = async (list: readonly SetFolder[]) => {
       const sets: PeopleSet[] = [];
@@ -99,12 +97,8 @@ export async function calibratePack(folders: readonly SetFolder[], options: Cali
       }
       return sets;
     };
-    modes.push({
-      mode,
-      table: await read(folders),
-      cohortOnly: await read(cohortOnly),
-      covered: await read(occluded),
-    });
+    const table = await read(folders);
+    modes.push({ mode, table, cohortOnly: await read(cohortOnly), covered: await read(occluded) });
     for (const folder of withoutPeople) {
       const found = await embed(withoutPeopleSet, folder, imagesBelow(folder), mode, leastOtherScore);
       for (const { example, score } of falseFaces(folder, found)) {
@@ -136,6 +130,11 @@ export async function calibratePack(folders: readonly SetFolder[], options: Cali
     .flatMap((set) => examplesOf(set));
   // False faces below the service's score are used for the fit, but not counted in the result.
   const isCounted = (one: Example) => one.set !== withoutPeopleSet || atDefault.has(one);
+  // Cross-validated: the sets of people, then the folders without people; and which faces are taken for covered, by set.
+  const human =
+    check && others.length > 0 ? tallyLinear(humans, others, humanThreshold, isCounted) : undefined;
+  const occlusion =
+    check && covered.length > 0 ? tallyLinear(covered, uncovered, occlusionThreshold, () => true) : undefined;
   const written = write === true && (force || fits.every((fit) => (fit.check?.broken ?? []).length === 0));
   if (written) {
     for (const { mode, fitted_on, points, floor } of fits) {
@@ -166,13 +165,8 @@ export async function calibratePack(folders: readonly SetFolder[], options: Cali
     written,
     centres: centres.length,
     modes: fits,
-    // Cross-validated: the sets of people, then the folders without people.
-    ...(check && others.length > 0 && { human: tallyLinear(humans, others, humanThreshold, isCounted) }),
-    // Cross-validated: which faces are taken for covered, by set.
-    ...(check &&
-      covered.length > 0 && {
-        occlusion: tallyLinear(covered, uncovered, occlusionThreshold, () => true),
-      }),
+    ...(human && { human }),
+    ...(occlusion && { occlusion }),
   };
 }
 

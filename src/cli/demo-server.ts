@@ -9,21 +9,18 @@ import { surveySettings } from '../config/config.ts';
 import { projectPath } from '../config/paths.ts';
 import { create } from './key-edits.ts';
 
-/** A real server in a process of its own, on a free port, with one key in a temporary folder. */
-export interface DemoServer {
-  /** `http://127.0.0.1:PORT` */
-  origin: string;
-  key: string;
-  /** Stops the server and removes the folder. Resolves to what went wrong, if anything did. */
-  stop(): Promise<string | undefined>;
-}
+export type DemoServer = Awaited<ReturnType<typeof startDemoServer>>;
 
 const startLimit_ms = 30_000;
 const stopLimit_ms = 15_000;
 /** How many lines of the server's output a failure shows. */
 const tailLength = 15;
 
-export async function startDemoServer(signal: AbortSignal): Promise<DemoServer> {
+/**
+ * A real server in a process of its own, on a free port, with one key in a temporary folder. `stop` ends it, removes the folder and
+ * resolves to what went wrong, if anything did.
+ */
+export async function startDemoServer(signal: AbortSignal) {
   const folder = await mkdtemp(join(tmpdir(), 'facematch-demo-'));
   let child: ChildProcess | undefined;
   try {

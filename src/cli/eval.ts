@@ -10,12 +10,7 @@ interface EvalOptions extends EvaluateOptions {
   attacks?: string;
 }
 
-/** A set as given: NAME=PAIRS.tsv:DIR, or a file only. */
-interface SetArgument {
-  name: string;
-  pairsFile: string;
-  folder: string | undefined;
-}
+type SetArgument = ReturnType<typeof parseSet>;
 
 export function registerEval(program: Command): void {
   const evaluate = program
@@ -97,9 +92,9 @@ The report holds copies of photos: protect it as you protect them. It opens with
   });
 }
 
-/** A file whose name looks like NAME=… can be given as ./NAME=…. */
-function parseSet(text: string): SetArgument {
-  const match = /^([\w-]+)=([^:]+)(?::(.+))?$/.exec(text);
-  if (!match) return { name: basename(text, extname(text)), pairsFile: text, folder: undefined };
-  return { name: match[1]!, pairsFile: match[2]!, folder: match[3] };
+/** NAME=PAIRS.tsv:DIR, or a file only; a file whose name looks like NAME=… can be given as ./NAME=…. */
+function parseSet(text: string) {
+  const [, name = basename(text, extname(text)), pairsFile = text, folder] =
+    /^([\w-]+)=([^:]+)(?::(.+))?$/.exec(text) ?? [];
+  return { name, pairsFile, folder };
 }

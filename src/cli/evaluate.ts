@@ -69,11 +69,8 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
   const { name, version, min_det_score: minDetScore } = manifest;
   const sets = files.map(readSet);
   // What is wrong with the lists fails now rather than at the end: measuring takes minutes.
-  if (groups)
-    requireColumns(
-      groups,
-      people.map(({ folder }) => folder),
-    );
+  const folders = people.map(({ folder }) => folder);
+  if (groups) requireColumns(groups, folders);
   const lists = people.map((set) => ({
     set,
     labelled: readPeople(set.name, set.folder, groups, 'kept'),

@@ -59,6 +59,9 @@ async function openPack(given: Partial<MatchOptions>) {
   const { pack, max_pixels, min_side, picture_ms } = readConfig();
   const directory = packDirectory(pack);
   const manifest = readDraft(directory);
+  if (given.detect_presentation_attack && manifest.liveness === undefined) {
+    throw new Error(`The pack ${manifest.name} has no liveness nets; facematch packs add takes them.`);
+  }
   await verifyPack(directory, manifest);
   const addon = loadPack(directory, manifest);
   const options = completeOptions(given, manifest);
@@ -83,10 +86,7 @@ async function openMatch(given: Partial<MatchOptions>) {
  * file system's for a file that cannot be read. Throws an Error with a message for people when the pack cannot be used.
  */
 export async function* analyseFiles(files: readonly string[], given: Partial<MatchOptions>) {
-  const { manifest, model, options, analyse } = await openPack(given);
-  if (given.detect_presentation_attack && manifest.liveness === undefined) {
-    throw new Error(`The pack ${manifest.name} has no liveness nets; facematch packs add takes them.`);
-  }
+  const { model, options, analyse } = await openPack(given);
   const { accuracy_mode } = options;
   for (const file of files) {
     let bytes: Uint8Array;

@@ -50,17 +50,12 @@ export function columns(head: readonly string[], rows: readonly (readonly string
   return aligned([head, ...rows].map((row) => row.map(printable))).map((line) => `  ${line}`);
 }
 
-/** A bar on standard error: on a terminal only, and removed when the work is over. */
-interface ProgressBar {
-  /** One more is done, or `count` more. */
-  advance(count?: number): void;
-  /** Removes the bar. */
-  stop(): void;
-}
-
-/** For a known number of steps. */
-export async function progressBar(title: string, total: number): Promise<ProgressBar> {
-  if (!process.stderr.isTTY) return { advance: () => {}, stop: () => {} };
+/**
+ * A bar on standard error for a known number of steps: on a terminal only. `advance` tells that one more is done, or several;
+ * `stop` removes it.
+ */
+export async function progressBar(title: string, total: number) {
+  if (!process.stderr.isTTY) return { advance: (_count?: number) => {}, stop: () => {} };
   const { SingleBar } = await import('cli-progress');
   const bar = new SingleBar({
     format: `${title} {bar} {value}/{total} · {eta_formatted} left`,

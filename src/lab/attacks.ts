@@ -6,21 +6,15 @@ import { imagesBelow } from './people.ts';
 
 /** How well live scores tell attacks, in the words of ISO/IEC 30107-3: of images in `live`, and in `attack`, perhaps by type. */
 
-/** An image by its path within the folder; `type` is that of the attack, undefined for a live person. */
-interface Presentation {
-  file: string;
-  type: string | undefined;
-}
-
 /** Of images of one type of attack, or of live people. */
 export type PresentationFigures = ReturnType<typeof figuresOf>;
 export type AttackFigures = ReturnType<typeof attackFigures>;
 
 /**
- * The images below `live`, and those below `attack`, whose first folder there is the type. Throws an Error with a message for
- * people when there are none.
+ * The images below `live`, and those below `attack`, whose first folder there is the type: by path within the folder, the type
+ * undefined for a live person. Throws an Error with a message for people when there are none.
  */
-export function readPresentations(folder: string): Presentation[] {
+export function readPresentations(folder: string) {
   const below = (name: string): string[] =>
     existsSync(join(folder, name)) ? imagesBelow(join(folder, name)) : [];
   const found = [
@@ -39,7 +33,7 @@ export function readPresentations(folder: string): Presentation[] {
  * where one of them is. `images` by file; the face that counts is the one in the middle.
  */
 export function attackFigures(
-  presentations: readonly Presentation[],
+  presentations: ReturnType<typeof readPresentations>,
   images: ReadonlyMap<string, EmbeddedImage>,
   threshold: number,
 ) {

@@ -6,18 +6,7 @@ import { PairRate } from './pairs.ts';
 import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
 import { eachStrangers, numberPeople } from './strangers.ts';
 
-/** Scores of all pairs of different people who share a label. */
-interface Strangers {
-  group: string;
-  /** Pairs left out. */
-  taken_for_one_person: number;
-  scores: Float32Array;
-  /** For each pair: the numbers of the two people, and foldPair of their folds. */
-  first: Uint16Array;
-  second: Uint16Array;
-  folds: Uint8Array;
-  foldOfPerson: number[];
-}
+type Strangers = ReturnType<typeof strangersOf>[number];
 
 /** How often the strangers of a group reach a percent. */
 export interface CalibrationCheck {
@@ -133,7 +122,11 @@ function checkOf(
 /** The cohort score of an image, for a pair with a person of fold `other`. */
 export type CohortScore = (image: LabelledImage, other: number) => number;
 
-function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbove: number): Strangers[] {
+/**
+ * Scores of all pairs of different people who share a label, with the numbers of each pair's two people and foldPair of their folds;
+ * and how many pairs were left out.
+ */
+function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbove: number) {
   return [...new Set(images.flatMap(({ labels }) => labels))].map((group) => {
     const own = numberPeople(images.filter(({ labels }) => labels.includes(group)));
     const { images: kept, numbers, people } = own;

@@ -4,23 +4,18 @@ import type { EmbeddedImage } from './embed-worker.ts';
 import { accuracy, equalErrorRate, errorCurve, type Scored, tarAtFmr, thinned, wilson } from './metrics.ts';
 import { type JudgedPair, percentOf, type ScoreKind, scoredBy, worstPairs } from './pairs.ts';
 
-/** How many pairs have a score in each bin; bin i starts at `start + i * width` and ends before the next. */
-interface Histogram {
-  start: number;
-  width: number;
-  same: number[];
-  different: number[];
-}
-
 /** Fine enough to show the shape, coarse enough for some thousand pairs. */
 const width = 0.02;
 
-/** Pairs without a score, because an image has no face, are left out. */
-export function histogram(pairs: readonly Scored[]): Histogram {
+/**
+ * How many pairs have a score in each bin; bin i starts at `start + i * width` and ends before the next. Pairs without a score,
+ * because an image has no face, are left out.
+ */
+export function histogram(pairs: readonly Scored[]) {
   const binOf = ({ score }: Scored) => Math.floor(score / width);
   const scored = pairs.filter(({ score }) => Number.isFinite(score)).sort((a, b) => a.score - b.score);
   const [lowest, highest] = [scored[0], scored.at(-1)];
-  if (!lowest || !highest) return { start: 0, width, same: [], different: [] };
+  if (!lowest || !highest) return { start: 0, width, same: [], different: [] as number[] };
   const first = binOf(lowest);
   const bins = () => new Array<number>(binOf(highest) - first + 1).fill(0);
   const counts = { same: bins(), different: bins() };

@@ -32,11 +32,7 @@ export const heldOutFits = foldPairs.length;
 
 type Person = Pick<LabelledEmbedding, 'person' | 'embedding'>;
 
-/** The cohort of a pack, and the scores of faces by the cohorts without their people. */
-export interface MadeCohorts {
-  centres: Float32Array[];
-  heldOut: HeldOutCohorts;
-}
+export type MadeCohorts = Awaited<ReturnType<typeof makeCohorts>>;
 
 const tasksOfAStep = 40;
 export const cohortTasks = 2 * tasksOfAStep;
@@ -50,7 +46,7 @@ export async function makeCohorts(
   images: readonly LabelledEmbedding[],
   { workers, onTask = () => {} }: { workers: number; onTask?: () => void },
   judged: readonly Person[] = images,
-): Promise<MadeCohorts> {
+) {
   const { faces, seeds } = seedsOf(images);
   const dimensions = faces[0]?.embedding.length ?? 0;
   const vectors = shared(faces, dimensions);

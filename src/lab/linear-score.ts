@@ -66,22 +66,18 @@ export function quantiseLinear({ weights }: LinearScore): { bytes: Int8Array; sc
   return { bytes: Int8Array.from(weights, (weight) => Math.round(weight / scale)), scale };
 }
 
-/** How many faces of a set reach a threshold by a score that was fitted without their person or image. */
-export interface Tally {
-  set: string;
-  faces: number;
-  passed: number;
-  /** People or images, and those with at least one face that passed. */
-  sources: number;
-  sources_passed: number;
-}
+export type Tally = ReturnType<typeof tallyLinear>[number];
 
+/**
+ * How many faces of each set reach a threshold by a score that was fitted without their person or image, and how many people or
+ * images have at least one that does.
+ */
 export function tallyLinear(
   high: readonly Example[],
   low: readonly Example[],
   threshold: number,
   counted: (example: Example) => boolean,
-): Tally[] {
+) {
   const scores = Array.from({ length: folds }, (_, fold) => {
     const isKept = ({ source }: Example) => foldOf(source, folds) !== fold;
     return fitLinear(high.filter(isKept), low.filter(isKept));

@@ -18,7 +18,7 @@ export function wilson(hits: number, trials: number): Interval {
 }
 
 /** At a threshold: the share of different-person pairs that match, and of same-person pairs that do not. */
-export interface ErrorPoint {
+interface ErrorPoint {
   threshold: number;
   fmr: number;
   fnmr: number;
@@ -110,16 +110,11 @@ export function bestThreshold(pairs: readonly Scored[]): number {
   return best.threshold;
 }
 
-export interface Accuracy {
-  mean: number;
-  /** Standard deviation over the folds; undefined when there are none. */
-  deviation: number | undefined;
-  /** The threshold that is best on all pairs. */
-  threshold: number;
-}
-
-/** Cross-validated if there are folds: each fold uses the best threshold of the others. */
-export function accuracy(pairs: readonly Scored[]): Accuracy {
+/**
+ * The share of right verdicts at the threshold that is best on all pairs. With folds it is cross-validated: each fold uses the best
+ * threshold of the others, and there is a standard deviation over them.
+ */
+export function accuracy(pairs: readonly Scored[]) {
   const rightAt = (some: readonly Scored[], threshold: number) =>
     some.filter((pair) => pair.score >= threshold === pair.same).length / some.length;
   const threshold = bestThreshold(pairs);

@@ -83,18 +83,11 @@ export interface WorstPair {
   confidence_percent: number;
 }
 
-export interface WorstPairs {
-  /** Different people, most similar first. */
-  different: WorstPair[];
-  /** The same person, least similar first. */
-  same: WorstPair[];
-}
-
 /** Most pairs of a kind. */
 const shown = 12;
 
 /** The pairs closest to an error, or beyond. Pairs without a score, because an image has no face, are left out. */
-export function worstPairs(pairs: readonly JudgedPair[], calibration: Calibration): WorstPairs {
+export function worstPairs(pairs: readonly JudgedPair[], calibration: Calibration) {
   const seen = new WorstPairsSeen();
   for (const { same, image1, image2, normalised, cosine } of pairs) {
     if (Number.isFinite(normalised)) seen.add(same, image1, image2, normalised, cosine);
@@ -119,8 +112,9 @@ export class WorstPairsSeen {
     kept.length = Math.min(kept.length, shown);
   }
 
-  judged(calibration: Calibration): WorstPairs {
-    const judge = (pair: ScoredPair) => {
+  /** Different people, most similar first; one person, least similar first. */
+  judged(calibration: Calibration) {
+    const judge = (pair: ScoredPair): WorstPair => {
       return { ...pair, confidence_percent: percentOf(pair.normalised, calibration)! };
     };
     return { different: this.#different.map(judge), same: this.#same.map(judge) };

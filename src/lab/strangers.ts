@@ -2,7 +2,7 @@ import { dot } from './cohort.ts';
 import type { LabelledImage } from './people.ts';
 
 /** Images of people, who are numbered from 0. */
-export interface NumberedPeople<T = LabelledImage> {
+interface NumberedPeople<T = LabelledImage> {
   images: readonly T[];
   /** The number of each image's person. */
   numbers: Uint32Array;

@@ -89,7 +89,10 @@ function failuresToAcquire(groups: readonly GroupFigures[], by: string): TextTab
     title: `Failure-to-acquire rate${by}: images without a face, with 95 % intervals`,
     head: ['group', 'people', 'images', 'without a face'],
     rows: groups.map(({ group, people, pictures, failure_to_acquire }) => [
-      ...[group, countText(people), countText(pictures), withInterval(failure_to_acquire)],
+      group,
+      countText(people),
+      countText(pictures),
+      withInterval(failure_to_acquire),
     ]),
   };
 }
@@ -102,7 +105,8 @@ function worstOverBest(compared: readonly WorstOverBest[], by: string): TextTabl
       measureText[measure],
       percent === undefined ? '–' : `${percent} %`,
       Number.isFinite(ratio) ? timesText(ratio) : 'the best has none',
-      ...[worst, best],
+      worst,
+      best,
     ]),
   };
 }

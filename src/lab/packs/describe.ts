@@ -25,13 +25,12 @@ export function describeDetector(
 ): Described & { min_det_score: number } {
   const { net, input, sides } = opened(file, 3);
   const candidates = known === undefined ? usualFamilies : [known as FamilyName];
-  const measured = new Map<string, NetFacts>();
+  let facts = net;
   for (const name of candidates) {
     const family = families[name].usual!;
     const [height, width] = sides.map((side) => (side > 0 ? side : family.side)) as [number, number];
     const size = `${width}×${height}`;
-    const facts = measured.get(size) ?? loadAddon().describeNet(file, [1, 3, height, width]);
-    measured.set(size, facts);
+    facts = loadAddon().describeNet(file, [1, 3, height, width]);
     const { feeding, nms_iou, min_det_score, second_look_score, source, grids } = family;
     const outputs = outputsOf(facts, { family: name, width, height, ...grids });
     if (outputs === undefined) continue;
@@ -65,7 +64,7 @@ export function describeDetector(
     };
   }
   throw new Error(
-    `${file} is of none of the families ${candidates.join(', ')} by its outputs: ${shapesOf([...measured.values()].at(-1) ?? net)}`,
+    `${file} is of none of the families ${candidates.join(', ')} by its outputs: ${shapesOf(facts)}`,
   );
 }
 
